@@ -1,0 +1,1 @@
+//! Data to boxes to pixels: layouts are plain values.

@@ -1,0 +1,1 @@
+//! Critical paths of many traces (CRISP).

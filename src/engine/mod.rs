@@ -1,0 +1,1 @@
+//! One request and response protocol over the one algebra.

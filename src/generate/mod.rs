@@ -1,0 +1,1 @@
+//! Synthetic Jaeger traces of any size.

@@ -1,0 +1,1 @@
+//! Percentiles, intervals, histograms.

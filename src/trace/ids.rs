@@ -1,0 +1,147 @@
+//! Canonical trace and span ids (critical-path definitions, section 1).
+//!
+//! An id is lower-case hexadecimal without its leading zeros, held as a number; anything else is kept as it is, as a
+//! [`Symbol`] of the set's id texts. Empty and all-zero ids mean "absent".
+
+use super::names::{Interner, Symbol};
+use std::fmt::Write as _;
+
+/// A span id, valid for the [`TraceSet`](super::TraceSet) whose `id_texts` interned it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct SpanId {
+    /// The number, or the symbol of a textual id.
+    pub bits: u64,
+    /// Whether `bits` is a symbol of the set's id texts.
+    pub text: bool,
+}
+
+/// A trace id, valid for the [`TraceSet`](super::TraceSet) whose `id_texts` interned it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct TraceId {
+    /// The number, or the symbol of a textual id.
+    pub bits: u128,
+    /// Whether `bits` is a symbol of the set's id texts.
+    pub text: bool,
+}
+
+impl SpanId {
+    /// The absent id.
+    pub const NONE: SpanId = SpanId { bits: 0, text: false };
+
+    /// The id of a number; 0 is absent.
+    pub const fn hex(bits: u64) -> SpanId {
+        SpanId { bits, text: false }
+    }
+
+    /// Whether there is no id.
+    pub const fn is_none(self) -> bool {
+        self.bits == 0 && !self.text
+    }
+
+    /// The canonical id of a text as an exporter wrote it.
+    pub fn parse(text: &str, texts: &mut Interner) -> SpanId {
+        match parse_hex(text, 16) {
+            Some(bits) => SpanId { bits: bits as u64, text: false },
+            None => SpanId { bits: u64::from(texts.intern(text).0), text: true },
+        }
+    }
+
+    /// The canonical text: 16 hexadecimal digits, or the text itself; empty if absent.
+    pub fn to_text(self, texts: &Interner) -> String {
+        if self.text {
+            texts.get(Symbol(self.bits as u32)).to_owned()
+        } else if self.bits == 0 {
+            String::new()
+        } else {
+            let mut out = String::with_capacity(16);
+            // Writing to a String cannot fail.
+            let _ = write!(out, "{:016x}", self.bits);
+            out
+        }
+    }
+
+    /// Orders two ids of one set by their canonical texts.
+    pub fn compare(self, other: SpanId, texts: &Interner) -> std::cmp::Ordering {
+        if self.text || other.text {
+            self.to_text(texts).cmp(&other.to_text(texts))
+        } else {
+            self.bits.cmp(&other.bits)
+        }
+    }
+}
+
+impl TraceId {
+    /// The absent id.
+    pub const NONE: TraceId = TraceId { bits: 0, text: false };
+
+    /// The id of a number; 0 is absent.
+    pub const fn hex(bits: u128) -> TraceId {
+        TraceId { bits, text: false }
+    }
+
+    /// Whether there is no id.
+    pub const fn is_none(self) -> bool {
+        self.bits == 0 && !self.text
+    }
+
+    /// The canonical id of a text as an exporter wrote it.
+    pub fn parse(text: &str, texts: &mut Interner) -> TraceId {
+        match parse_hex(text, 32) {
+            Some(bits) => TraceId { bits, text: false },
+            None => TraceId { bits: u128::from(texts.intern(text).0), text: true },
+        }
+    }
+
+    /// The canonical text: 32 hexadecimal digits, or the text itself; empty if absent.
+    pub fn to_text(self, texts: &Interner) -> String {
+        if self.text {
+            texts.get(Symbol(self.bits as u32)).to_owned()
+        } else if self.bits == 0 {
+            String::new()
+        } else {
+            let mut out = String::with_capacity(32);
+            let _ = write!(out, "{:032x}", self.bits);
+            out
+        }
+    }
+
+    /// Orders two ids of one set by their canonical texts.
+    pub fn compare(self, other: TraceId, texts: &Interner) -> std::cmp::Ordering {
+        if self.text || other.text {
+            self.to_text(texts).cmp(&other.to_text(texts))
+        } else {
+            self.bits.cmp(&other.bits)
+        }
+    }
+}
+
+/// The number of a hexadecimal text with at most `digits` significant digits; `Some(0)` for an empty or all-zero text.
+fn parse_hex(text: &str, digits: usize) -> Option<u128> {
+    let significant = text.trim_start_matches('0');
+    if significant.len() > digits {
+        return None;
+    }
+    let mut bits = 0u128;
+    for byte in significant.bytes() {
+        let digit = (byte as char).to_digit(16)?;
+        bits = bits << 4 | u128::from(digit);
+    }
+    Some(bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_padded_lower_case_hex_or_kept() {
+        let mut texts = Interner::default();
+        assert_eq!(SpanId::parse("A", &mut texts).to_text(&texts), "000000000000000a");
+        assert_eq!(TraceId::parse("00AB", &mut texts).to_text(&texts), format!("{:0>32}", "ab"));
+        assert_eq!(SpanId::parse("span-X", &mut texts).to_text(&texts), "span-X");
+        assert!(SpanId::parse("0000", &mut texts).is_none());
+        assert!(SpanId::parse("", &mut texts).is_none());
+        let long = "1234567890abcdef0";
+        assert_eq!(SpanId::parse(long, &mut texts).to_text(&texts), long);
+    }
+}

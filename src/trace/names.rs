@@ -1,0 +1,122 @@
+//! Interned strings.
+
+use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
+use std::hash::Hasher as _;
+
+/// A string of an [`Interner`]; numbered from 0 in the order of first sight, so never a key to sort output by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Symbol(pub u32);
+
+impl Symbol {
+    /// "No string".
+    pub const NONE: Symbol = Symbol(u32::MAX);
+}
+
+/// A set of strings, each stored once in one arena.
+#[derive(Clone, Default)]
+pub struct Interner {
+    text: String,
+    ends: Vec<u32>,
+    table: HashTable<u32>,
+}
+
+/// The hash that all tables of interned things use.
+pub fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut hasher = rustc_hash::FxHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+impl Interner {
+    /// The symbol of `text`, new if it was never seen.
+    pub fn intern(&mut self, text: &str) -> Symbol {
+        let hash = hash_bytes(text.as_bytes());
+        let Interner { text: arena, ends, table } = self;
+        if let Some(&found) = table.find(hash, |&i| slice(arena, ends, i) == text) {
+            return Symbol(found);
+        }
+        let symbol = ends.len() as u32;
+        arena.push_str(text);
+        ends.push(arena.len() as u32);
+        table.insert_unique(hash, symbol, |&i| hash_bytes(slice(arena, ends, i).as_bytes()));
+        Symbol(symbol)
+    }
+
+    /// The symbol of `text`, if it was ever interned.
+    pub fn find(&self, text: &str) -> Option<Symbol> {
+        self.table.find(hash_bytes(text.as_bytes()), |&i| slice(&self.text, &self.ends, i) == text).copied().map(Symbol)
+    }
+
+    /// The string of a symbol of this interner; empty for [`Symbol::NONE`] and for a foreign symbol.
+    pub fn get(&self, symbol: Symbol) -> &str {
+        if (symbol.0 as usize) < self.ends.len() { slice(&self.text, &self.ends, symbol.0) } else { "" }
+    }
+
+    /// How many strings there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no string yet.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// All strings, by symbol.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.ends.len() as u32).map(|i| slice(&self.text, &self.ends, i))
+    }
+
+    /// Bytes of heap held.
+    pub fn heap_bytes(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * 4 + self.table.capacity() * 5
+    }
+}
+
+fn slice<'a>(arena: &'a str, ends: &[u32], i: u32) -> &'a str {
+    let i = i as usize;
+    let start = if i == 0 { 0 } else { ends[i - 1] as usize };
+    &arena[start..ends[i] as usize]
+}
+
+impl Serialize for Interner {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.text, &self.ends).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Interner {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (text, ends) = <(String, Vec<u32>)>::deserialize(deserializer)?;
+        let mut out = Interner::default();
+        let mut start = 0;
+        for end in ends {
+            let piece = text
+                .get(start..end as usize)
+                .ok_or_else(|| serde::de::Error::custom("string ends outside the arena"))?;
+            out.intern(piece);
+            start = end as usize;
+        }
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_stored_once_and_found_again() {
+        let mut names = Interner::default();
+        let a = names.intern("alpha");
+        let empty = names.intern("");
+        assert_eq!(names.intern("alpha"), a);
+        assert_eq!((names.get(a), names.get(empty), names.get(Symbol::NONE)), ("alpha", "", ""));
+        assert_eq!(names.find("beta"), None);
+        for i in 0..1000 {
+            names.intern(&i.to_string());
+        }
+        assert_eq!(names.find("777").map(|s| names.get(s)), Some("777"));
+    }
+}

@@ -1,0 +1,1 @@
+//! The browser's side: workers, page, canvas.
