@@ -1,11 +1,21 @@
 //! The columnar trace set: interned names, canonical ids, normalised trees, sanitised intervals, data quality.
 
+mod facts;
 mod ids;
 mod names;
+mod normalise;
+mod quality;
+mod set;
 mod span;
 mod tags;
+mod tree;
 
+pub use facts::{HOST_KEYS, SpanFacts};
 pub use ids::{SpanId, TraceId};
 pub use names::{Interner, Symbol, hash_bytes};
+pub use normalise::TraceShape;
+pub use quality::Quality;
+pub use set::{EndpointId, NO_ROW, Process, SetFull, TraceRow, TraceSet, UNKNOWN_SERVICE};
 pub use span::{Flags, ProcessId, RawSpan, SpanKind};
 pub use tags::{KeyFacts, MAX_VALUES_PER_KEY, TagSetId, TagTable, hash_raw};
+pub use tree::{Role, Tree};

@@ -45,7 +45,10 @@ impl Interner {
 
     /// The symbol of `text`, if it was ever interned.
     pub fn find(&self, text: &str) -> Option<Symbol> {
-        self.table.find(hash_bytes(text.as_bytes()), |&i| slice(&self.text, &self.ends, i) == text).copied().map(Symbol)
+        self.table
+            .find(hash_bytes(text.as_bytes()), |&i| slice(&self.text, &self.ends, i) == text)
+            .copied()
+            .map(Symbol)
     }
 
     /// The string of a symbol of this interner; empty for [`Symbol::NONE`] and for a foreign symbol.

@@ -135,7 +135,8 @@ impl TagTable {
         self.scratch.dedup();
         let TagTable { set_pairs, set_ends, set_table, scratch, .. } = self;
         let hash = hash_set(scratch);
-        if let Some(&set) = set_table.find(hash, |&i| set_slice(set_pairs, set_ends, i) == scratch.as_slice()) {
+        if let Some(&set) = set_table.find(hash, |&i| set_slice(set_pairs, set_ends, i) == scratch.as_slice())
+        {
             return TagSetId(set);
         }
         let set = set_ends.len() as u32;

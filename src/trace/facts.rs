@@ -1,0 +1,94 @@
+//! What tags say about every span, whatever the format: kind, error, host.
+
+use super::span::{Flags, SpanKind};
+
+/// Collects kind and error while the tags of one span pass by (critical-path definitions, section 7).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SpanFacts {
+    /// Kind, from `span.kind` or set by the format.
+    pub kind: SpanKind,
+    error: bool,
+    http_status: u32,
+    grpc_failed: bool,
+}
+
+impl SpanFacts {
+    /// Says that the format itself marks the span as an error (OTLP status code 2).
+    pub fn set_error(&mut self) {
+        self.error = true;
+    }
+
+    /// Whether a tag of this key can say anything here; a quick test by length and first byte for hot loops.
+    pub fn wants(key: &str) -> bool {
+        matches!(
+            key,
+            "error"
+                | "span.kind"
+                | "otel.status_code"
+                | "http.status_code"
+                | "http.response.status_code"
+                | "rpc.grpc.status_code"
+                | "grpc.status_code"
+        )
+    }
+
+    /// Takes note of a tag, its value as text: booleans `true`/`false`, numbers in decimal.
+    pub fn observe(&mut self, key: &str, value: &str) {
+        match key {
+            "error" => self.error |= value == "true",
+            "otel.status_code" => self.error |= value.eq_ignore_ascii_case("error"),
+            "span.kind" => {
+                if let Some(kind) = SpanKind::parse(value) {
+                    self.kind = kind;
+                }
+            }
+            "http.status_code" | "http.response.status_code" => {
+                self.http_status = self.http_status.max(value.trim().parse().unwrap_or(0));
+            }
+            "rpc.grpc.status_code" | "grpc.status_code" => {
+                let code = value.trim();
+                self.grpc_failed |= match code.parse::<i64>() {
+                    Ok(code) => code != 0,
+                    Err(_) => !code.is_empty() && !code.eq_ignore_ascii_case("ok"),
+                };
+            }
+            _ => {}
+        }
+    }
+
+    /// Kind and error as flags.
+    pub fn flags(&self) -> Flags {
+        let limit = if self.kind == SpanKind::Client { 400 } else { 500 };
+        let mut flags = Flags::of_kind(self.kind);
+        flags.set(Flags::ERROR, self.error || self.grpc_failed || self.http_status >= limit);
+        flags
+    }
+}
+
+/// The process tags that name a host, best first.
+pub const HOST_KEYS: [&str; 5] = ["hostname", "host.name", "k8s.pod.name", "host", "ip"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_error(tags: &[(&str, &str)]) -> bool {
+        let mut facts = SpanFacts::default();
+        for (key, value) in tags {
+            facts.observe(key, value);
+        }
+        facts.flags().has(Flags::ERROR)
+    }
+
+    #[test]
+    fn errors_are_told_by_tag_status_and_kind() {
+        assert!(is_error(&[("error", "true")]));
+        assert!(!is_error(&[("error", "false")]));
+        assert!(is_error(&[("otel.status_code", "ERROR")]));
+        assert!(is_error(&[("http.status_code", "503")]));
+        assert!(!is_error(&[("http.status_code", "404"), ("span.kind", "server")]));
+        assert!(is_error(&[("http.status_code", "404"), ("span.kind", "client")]));
+        assert!(is_error(&[("rpc.grpc.status_code", "14")]));
+        assert!(!is_error(&[("grpc.status_code", "0")]));
+    }
+}

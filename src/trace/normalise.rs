@@ -1,0 +1,359 @@
+//! From spans with parent ids to trees (critical-path definitions, section 1): repeated ids, parents, shared
+//! client/server ids, cycles, missing starts, and one canonical order.
+//!
+//! Nothing here depends on the order in which spans came, and every step is at most O(n log n).
+
+use super::ids::{SpanId, TraceId};
+use super::set::{NO_ROW, TraceSet};
+use super::span::{Flags, RawSpan, SpanKind};
+use hashbrown::HashTable;
+use std::cmp::Ordering;
+use std::hash::Hasher as _;
+
+/// How the forest of one trace looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TraceShape {
+    /// Number of roots, orphan roots included.
+    pub roots: u32,
+    /// Number of orphan roots: missing parents and cut cycles.
+    pub orphans: u32,
+    /// Number of cycles cut, spans that are their own parent included.
+    pub cycles: u32,
+    /// Spans that lost against another one of the same id, identical copies not counted.
+    pub losers: u32,
+}
+
+impl TraceShape {
+    /// Whether no root is parentless: the trace root is then an orphan.
+    pub fn is_incomplete(&self) -> bool {
+        self.roots == self.orphans
+    }
+}
+
+/// Scratch space of normalising, kept between traces.
+#[derive(Default)]
+pub(super) struct Normaliser {
+    /// The live spans of the last trace.
+    pub spans: Vec<RawSpan>,
+    /// Their starts, missing ones filled in.
+    pub starts: Vec<u64>,
+    /// The result: index into `spans` and the place of its parent in this very list, in pre-order.
+    pub order: Vec<(u32, u32)>,
+    parents: Vec<u32>,
+    by_id: HashTable<u32>,
+    sorted: Vec<u32>,
+    children: Vec<u32>,
+    child_at: Vec<u32>,
+    stack: Vec<(u32, u32)>,
+    mark: Vec<u32>,
+}
+
+fn hash_id(id: SpanId) -> u64 {
+    let mut hasher = rustc_hash::FxHasher::default();
+    hasher.write_u64(id.bits);
+    hasher.finish()
+}
+
+impl Normaliser {
+    /// Normalises one trace; takes `input` and leaves it empty.
+    pub fn run(&mut self, set: &mut TraceSet, id: TraceId, input: &mut Vec<RawSpan>) -> TraceShape {
+        let mut shape = TraceShape::default();
+        std::mem::swap(&mut self.spans, input);
+        input.clear();
+        if self.index_ids() {
+            self.settle_repeats(set, id, &mut shape);
+            self.index_ids();
+        }
+        self.find_parents();
+        self.cut_cycles(set, &mut shape);
+        self.fill_starts();
+        self.write_order(set, &mut shape);
+        shape
+    }
+
+    /// Fills the id table with the first span of each id; whether an id repeats.
+    fn index_ids(&mut self) -> bool {
+        if self.by_id.capacity() > 4 * self.spans.len() + 1024 {
+            self.by_id = HashTable::new();
+        }
+        self.by_id.clear();
+        let mut repeats = false;
+        let Normaliser { spans, by_id, .. } = self;
+        for (i, span) in spans.iter().enumerate() {
+            if span.id.is_none() {
+                continue;
+            }
+            let hash = hash_id(span.id);
+            if by_id.find(hash, |&j| spans[j as usize].id == span.id).is_some() {
+                repeats = true;
+            } else {
+                by_id.insert_unique(hash, i as u32, |&j| hash_id(spans[j as usize].id));
+            }
+        }
+        repeats
+    }
+
+    /// Merges identical copies, pairs a client and a server of one id, and puts other repetitions aside.
+    fn settle_repeats(&mut self, set: &mut TraceSet, trace: TraceId, shape: &mut TraceShape) {
+        self.spans.sort_by(|a, b| a.id.cmp(&b.id).then_with(|| better_first(a, b, set)));
+        let mut kept: Vec<RawSpan> = Vec::with_capacity(self.spans.len());
+        for group in self.spans.chunk_by(|a, b| a.id == b.id && !a.id.is_none()) {
+            let first = kept.len();
+            for span in group {
+                match kept[first..].last_mut() {
+                    Some(last) if same_span(last, span, set) => {
+                        last.tags = set.tags.union(last.tags, span.tags);
+                        last.flags.0 |= span.flags.0 & Flags::ERROR;
+                        set.copies += 1;
+                    }
+                    _ => kept.push(*span),
+                }
+            }
+            if kept.len() - first < 2 {
+                continue;
+            }
+            let of_kind = |kind| kept[first..].iter().position(|s| s.flags.kind() == kind).map(|i| first + i);
+            // The client goes first: `find_parents` relies on it.
+            let winners = match (of_kind(SpanKind::Client), of_kind(SpanKind::Server)) {
+                (Some(client), Some(server)) => vec![client, server],
+                _ => vec![first],
+            };
+            let lost = (first..kept.len()).filter(|i| !winners.contains(i)).map(|i| (trace, kept[i]));
+            set.losers.extend(lost);
+            shape.losers += (kept.len() - first - winners.len()) as u32;
+            let won: Vec<RawSpan> = winners.iter().map(|&i| kept[i]).collect();
+            kept.truncate(first);
+            kept.extend(won);
+        }
+        self.spans = kept;
+    }
+
+    /// The live span that children of `id` belong to.
+    fn find(&self, id: SpanId) -> Option<u32> {
+        self.by_id.find(hash_id(id), |&j| self.spans[j as usize].id == id).copied()
+    }
+
+    fn find_parents(&mut self) {
+        self.parents.clear();
+        for i in 0..self.spans.len() {
+            let span = self.spans[i];
+            let mut flags = span.flags;
+            flags.set(Flags::ORPHAN | Flags::CYCLE | Flags::SHARED, false);
+            flags.set(Flags::TEXT_ID, span.id.text);
+            flags.set(Flags::START_MISSING, span.flags.has(Flags::START_MISSING) && span.start_us == 0);
+            let twin = if span.id.is_none() { None } else { self.find(span.id).filter(|&t| t as usize != i) };
+            let parent = match twin {
+                // Of a pair the client, being first, is in the table. Children belong to the server.
+                Some(twin) if span.flags.kind() == SpanKind::Server => {
+                    let (spans, by_id) = (&self.spans, &mut self.by_id);
+                    if let Some(entry) =
+                        by_id.find_mut(hash_id(span.id), |&j| spans[j as usize].id == span.id)
+                    {
+                        *entry = i as u32;
+                    }
+                    flags.set(Flags::SHARED, true);
+                    twin
+                }
+                _ => NO_ROW,
+            };
+            self.spans[i].flags = flags;
+            self.parents.push(parent);
+        }
+        for i in 0..self.spans.len() {
+            let span = self.spans[i];
+            if self.parents[i] != NO_ROW || span.parent.is_none() {
+                continue;
+            }
+            match self.find(span.parent) {
+                Some(parent) if parent as usize == i || span.parent == span.id => {
+                    self.spans[i].flags.set(Flags::CYCLE, true);
+                }
+                Some(parent) => self.parents[i] = parent,
+                None => self.spans[i].flags.set(Flags::ORPHAN, true),
+            }
+        }
+    }
+
+    /// Every component of the parent graph has at most one cycle; it is cut at its earliest-starting span.
+    fn cut_cycles(&mut self, set: &TraceSet, shape: &mut TraceShape) {
+        shape.cycles = self.spans.iter().filter(|s| s.flags.has(Flags::CYCLE)).count() as u32;
+        self.mark.clear();
+        self.mark.resize(self.spans.len(), 0);
+        for i in 0..self.spans.len() as u32 {
+            let stamp = i + 1;
+            let mut at = i;
+            while at != NO_ROW && self.mark[at as usize] == 0 {
+                self.mark[at as usize] = stamp;
+                at = self.parents[at as usize];
+            }
+            if at == NO_ROW || self.mark[at as usize] != stamp {
+                continue;
+            }
+            let mut cut = at;
+            let mut walk = self.parents[at as usize];
+            while walk != at {
+                if sibling_order(&self.spans, &self.raw_start(), set, walk, cut) == Ordering::Less {
+                    cut = walk;
+                }
+                walk = self.parents[walk as usize];
+            }
+            self.parents[cut as usize] = NO_ROW;
+            self.spans[cut as usize].flags.set(Flags::CYCLE, true);
+            shape.cycles += 1;
+        }
+    }
+
+    fn raw_start(&self) -> impl Fn(u32) -> u64 {
+        |i| self.spans[i as usize].start_us
+    }
+
+    /// Gives spans without a start that of their parent, roots that of the earliest span below.
+    ///
+    /// An explicit 0 is a real start where the trace itself stands at 0 (hand-made traces do): when the span, taken from
+    /// 0, touches what it is to be placed by.
+    fn fill_starts(&mut self) {
+        self.starts.clear();
+        self.starts.extend(self.spans.iter().map(|s| s.start_us));
+        if self.starts.iter().all(|&s| s != 0) {
+            return;
+        }
+        let n = self.spans.len();
+        // Parents before children, by counting down each span's distance to its root.
+        let mut topological: Vec<u32> = Vec::with_capacity(n);
+        self.link_children((0..n as u32).collect());
+        topological.extend((0..n as u32).filter(|&i| self.parents[i as usize] == NO_ROW));
+        let mut at = 0;
+        while at < topological.len() {
+            let i = topological[at] as usize;
+            topological
+                .extend_from_slice(&self.children[self.child_at[i] as usize..self.child_at[i + 1] as usize]);
+            at += 1;
+        }
+        let mut earliest: Vec<u64> = self.starts.iter().map(|&s| if s == 0 { u64::MAX } else { s }).collect();
+        for &i in topological.iter().rev() {
+            let parent = self.parents[i as usize];
+            if parent != NO_ROW {
+                earliest[parent as usize] = earliest[parent as usize].min(earliest[i as usize]);
+            }
+        }
+        for &i in &topological {
+            let span = &mut self.spans[i as usize];
+            if span.start_us != 0 {
+                continue;
+            }
+            let parent = self.parents[i as usize];
+            let place = match parent {
+                NO_ROW if earliest[i as usize] == u64::MAX => 0,
+                NO_ROW => earliest[i as usize],
+                _ => self.starts[parent as usize],
+            };
+            let is_real =
+                !span.flags.has(Flags::START_MISSING) && parent == NO_ROW && span.duration_us >= place;
+            if !is_real {
+                self.starts[i as usize] = place;
+                span.flags.set(Flags::START_MISSING, true);
+            }
+        }
+    }
+
+    /// Children of each span, in the order of `sorted`.
+    fn link_children(&mut self, sorted: Vec<u32>) {
+        let n = self.spans.len();
+        self.child_at.clear();
+        self.child_at.resize(n + 2, 0);
+        for &parent in &self.parents {
+            if parent != NO_ROW {
+                self.child_at[parent as usize + 2] += 1;
+            }
+        }
+        for i in 2..n + 2 {
+            self.child_at[i] += self.child_at[i - 1];
+        }
+        self.children.clear();
+        self.children.resize(self.child_at[n + 1] as usize, 0);
+        for &i in &sorted {
+            let parent = self.parents[i as usize];
+            if parent != NO_ROW {
+                let slot = &mut self.child_at[parent as usize + 1];
+                self.children[*slot as usize] = i;
+                *slot += 1;
+            }
+        }
+        self.sorted = sorted;
+    }
+
+    fn write_order(&mut self, set: &TraceSet, shape: &mut TraceShape) {
+        let n = self.spans.len();
+        let mut sorted = std::mem::take(&mut self.sorted);
+        sorted.clear();
+        sorted.extend(0..n as u32);
+        let (spans, starts) = (&self.spans, &self.starts);
+        let start = |i: u32| starts[i as usize];
+        sorted.sort_unstable_by(|&a, &b| sibling_order(spans, &start, set, a, b));
+        self.link_children(sorted);
+        let is_root = |&&i: &&u32| self.parents[i as usize] == NO_ROW;
+        let is_orphan = |i: u32| self.spans[i as usize].flags.has(Flags::ORPHAN | Flags::CYCLE);
+        let roots: Vec<u32> = self.sorted.iter().filter(is_root).copied().collect();
+        shape.roots = roots.len() as u32;
+        shape.orphans = roots.iter().filter(|&&i| is_orphan(i)).count() as u32;
+        let trace_root = roots.iter().copied().find(|&i| !is_orphan(i)).or_else(|| {
+            // Roots are sorted by start: of equally long ones the earliest stays.
+            roots.iter().copied().reduce(|best, i| {
+                if self.spans[i as usize].duration_us > self.spans[best as usize].duration_us {
+                    i
+                } else {
+                    best
+                }
+            })
+        });
+        self.order.clear();
+        self.order.reserve(n);
+        self.stack.clear();
+        self.stack.extend(roots.iter().rev().filter(|&&i| Some(i) != trace_root).map(|&i| (i, NO_ROW)));
+        self.stack.extend(trace_root.map(|i| (i, NO_ROW)));
+        while let Some((i, parent)) = self.stack.pop() {
+            let place = self.order.len() as u32;
+            self.order.push((i, parent));
+            let children = self.child_at[i as usize] as usize..self.child_at[i as usize + 1] as usize;
+            self.stack.extend(self.children[children].iter().rev().map(|&c| (c, place)));
+        }
+    }
+}
+
+/// Order of siblings and of roots: start, longer first, smaller id; then names and kind, so that it is total.
+fn sibling_order(spans: &[RawSpan], start: &impl Fn(u32) -> u64, set: &TraceSet, a: u32, b: u32) -> Ordering {
+    let (x, y) = (&spans[a as usize], &spans[b as usize]);
+    start(a)
+        .cmp(&start(b))
+        .then_with(|| y.duration_us.cmp(&x.duration_us))
+        .then_with(|| x.id.compare(y.id, &set.id_texts))
+        .then_with(|| by_names(x, y, set))
+}
+
+fn by_names(a: &RawSpan, b: &RawSpan, set: &TraceSet) -> Ordering {
+    let process = |s: &RawSpan| set.processes.rows[s.process.0 as usize];
+    let (p, q) = (process(a), process(b));
+    let name = |symbol| set.names.get(symbol);
+    name(p.service)
+        .cmp(name(q.service))
+        .then_with(|| name(a.operation).cmp(name(b.operation)))
+        .then_with(|| a.flags.kind().cmp(&b.flags.kind()))
+        .then_with(|| a.parent.compare(b.parent, &set.id_texts))
+        .then_with(|| a.flags.has(Flags::FOLLOWS_FROM).cmp(&b.flags.has(Flags::FOLLOWS_FROM)))
+        .then_with(|| name(p.host).cmp(name(q.host)))
+}
+
+/// Order within one repeated id: longer, then earlier, then smaller names; identical spans stand together.
+fn better_first(a: &RawSpan, b: &RawSpan, set: &TraceSet) -> Ordering {
+    b.duration_us
+        .cmp(&a.duration_us)
+        .then_with(|| a.start_us.cmp(&b.start_us))
+        .then_with(|| by_names(a, b, set))
+}
+
+fn same_span(a: &RawSpan, b: &RawSpan, set: &TraceSet) -> bool {
+    let service = |s: &RawSpan| set.processes.rows[s.process.0 as usize].service;
+    (a.start_us, a.duration_us, a.operation, a.parent, a.flags.kind())
+        == (b.start_us, b.duration_us, b.operation, b.parent, b.flags.kind())
+        && service(a) == service(b)
+}

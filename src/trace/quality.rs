@@ -1,0 +1,100 @@
+//! The data-quality report (critical-path definitions, sections 1 and 2).
+
+use super::set::{TraceSet, UNKNOWN_SERVICE};
+use super::span::Flags;
+use super::tree::{Event, Role, Tree};
+use serde::{Deserialize, Serialize};
+
+/// What was odd about the spans of a set; sums, so reports of parts add up with [`merge`](Self::merge).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quality {
+    /// Spans cut to their parent's interval.
+    pub clipped_spans: u64,
+    /// Microseconds cut off.
+    pub clipped_us: u64,
+    /// Raw duration of all spans in microseconds; `clipped_us` over this is the clipped share.
+    pub span_us: u64,
+    /// Subtrees left out because they lie wholly outside their parent.
+    pub dropped_subtrees: u64,
+    /// Spans in them.
+    pub dropped_spans: u64,
+    /// Spans whose parent is missing, cut cycles included.
+    pub orphan_roots: u64,
+    /// Cycles cut.
+    pub cycles: u64,
+    /// Spans of an id seen before, identical copies included.
+    pub duplicate_spans: u64,
+    /// Traces with several roots.
+    pub multi_root_traces: u64,
+    /// Traces without a parentless root.
+    pub incomplete_traces: u64,
+    /// Spans their parent does not wait for.
+    pub async_spans: u64,
+    /// Spans whose service is unknown.
+    pub unknown_service_spans: u64,
+    /// Spans whose start was missing and was taken from the tree.
+    pub start_missing_spans: u64,
+}
+
+impl Quality {
+    /// Takes note of one event of sanitising.
+    pub fn observe(&mut self, event: Event) {
+        match event {
+            Event::Clipped { clipped_us } => {
+                self.clipped_spans += 1;
+                self.clipped_us += clipped_us;
+            }
+            Event::Dropped { is_top } => {
+                self.dropped_spans += 1;
+                self.dropped_subtrees += u64::from(is_top);
+            }
+            Event::Async => self.async_spans += 1,
+        }
+    }
+
+    /// Takes note of a trace once its tree is loaded.
+    pub fn observe_trace(&mut self, set: &TraceSet, tree: &Tree) {
+        let shape = set.traces()[tree.trace as usize].shape;
+        self.orphan_roots += u64::from(shape.orphans);
+        self.cycles += u64::from(shape.cycles);
+        self.multi_root_traces += u64::from(shape.roots > 1);
+        self.incomplete_traces += u64::from(shape.is_incomplete());
+        self.duplicate_spans += u64::from(shape.losers);
+        let unknown = set.names.find(UNKNOWN_SERVICE);
+        for i in 0..tree.len() as u32 {
+            let row = tree.row(i);
+            self.span_us = self.span_us.saturating_add(set.duration_us(row));
+            self.start_missing_spans += u64::from(set.flags(row).has(Flags::START_MISSING));
+            self.unknown_service_spans +=
+                u64::from(unknown.is_some_and(|u| set.process_of(row).service == u));
+        }
+        debug_assert!(tree.role.first().is_none_or(|&role| role == Role::Root));
+    }
+
+    /// Takes note of what no trace says: identical copies the set has removed.
+    pub fn observe_set(&mut self, set: &TraceSet) {
+        self.duplicate_spans += set.copies;
+    }
+
+    /// Adds the report of another part.
+    pub fn merge(&mut self, other: &Quality) {
+        self.clipped_spans += other.clipped_spans;
+        self.clipped_us += other.clipped_us;
+        self.span_us = self.span_us.saturating_add(other.span_us);
+        self.dropped_subtrees += other.dropped_subtrees;
+        self.dropped_spans += other.dropped_spans;
+        self.orphan_roots += other.orphan_roots;
+        self.cycles += other.cycles;
+        self.duplicate_spans += other.duplicate_spans;
+        self.multi_root_traces += other.multi_root_traces;
+        self.incomplete_traces += other.incomplete_traces;
+        self.async_spans += other.async_spans;
+        self.unknown_service_spans += other.unknown_service_spans;
+        self.start_missing_spans += other.start_missing_spans;
+    }
+
+    /// Share of all span time that was clipped, 0 to 1.
+    pub fn clipped_share(&self) -> f64 {
+        if self.span_us == 0 { 0.0 } else { self.clipped_us as f64 / self.span_us as f64 }
+    }
+}

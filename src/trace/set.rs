@@ -1,0 +1,496 @@
+//! The columns: every span of a worker, grouped by trace, each trace a forest in pre-order.
+
+use super::ids::{SpanId, TraceId};
+use super::names::{Interner, Symbol};
+use super::normalise::{Normaliser, TraceShape};
+use super::span::{Flags, ProcessId, RawSpan, SpanKind};
+use super::tags::{TagSetId, TagTable};
+use hashbrown::HashTable;
+use std::hash::Hasher as _;
+
+/// "No row": the parent of a root.
+pub const NO_ROW: u32 = u32::MAX;
+/// Service of spans whose process is missing.
+pub const UNKNOWN_SERVICE: &str = "unknown-service";
+
+/// A row of the endpoint table (service + operation), valid for the set that made it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct EndpointId(pub u32);
+
+/// Where spans come from: service, host, and the tags of the process.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Process {
+    /// Service name.
+    pub service: Symbol,
+    /// Host name, or [`Symbol::NONE`].
+    pub host: Symbol,
+    /// Process tags (OTLP: resource attributes).
+    pub tags: TagSetId,
+}
+
+/// A set cannot hold more: memory or row numbers ended. What it holds stays valid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("memory for spans ended; what is loaded is kept")]
+pub struct SetFull;
+
+/// Facts of one trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TraceRow {
+    /// Its id.
+    pub id: TraceId,
+    /// Its first row; also its trace root.
+    pub first: u32,
+    /// One past its last row.
+    pub end: u32,
+    /// Number of roots and what is odd about them.
+    pub shape: TraceShape,
+}
+
+impl TraceRow {
+    /// Number of spans.
+    pub fn len(&self) -> usize {
+        (self.end - self.first) as usize
+    }
+
+    /// Whether it has no span; no trace of a set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.end == self.first
+    }
+}
+
+/// The columnar trace set.
+///
+/// Rows of one trace are contiguous and in pre-order: the trace root first, children by (start, longer first, id), other
+/// roots after it. A row costs 42 bytes besides tags. Row numbers change in [`seal`](Self::seal) only.
+#[derive(Default)]
+pub struct TraceSet {
+    /// Service, operation and host names.
+    pub names: Interner,
+    /// Ids that are not hexadecimal.
+    pub id_texts: Interner,
+    /// All tags.
+    pub tags: TagTable,
+    pub(super) columns: Columns,
+    pub(super) traces: Vec<TraceRow>,
+    pub(super) endpoints: Table<(Symbol, Symbol)>,
+    pub(super) processes: Table<Process>,
+    trace_table: HashTable<u32>,
+    /// Traces with a second fragment, to be joined by `seal`.
+    split: Vec<u32>,
+    staged: Vec<(TraceId, RawSpan)>,
+    /// Spans that lost against another of the same id; kept for the next fragment of their trace.
+    pub(super) losers: Vec<(TraceId, RawSpan)>,
+    /// Identical copies removed so far.
+    pub(super) copies: u64,
+    /// Log records (OTLP: events) seen.
+    pub logs: u64,
+    normaliser: Normaliser,
+    max_bytes: Option<usize>,
+}
+
+#[derive(Default)]
+pub(super) struct Columns {
+    pub start_us: Vec<u64>,
+    pub duration_us: Vec<u64>,
+    pub span_id: Vec<u64>,
+    pub parent: Vec<u32>,
+    pub endpoint: Vec<u32>,
+    pub process: Vec<u32>,
+    pub tag_set: Vec<u32>,
+    pub flags: Vec<u16>,
+    /// Chosen parent ids that the parent column cannot say (missing, cut, shared), by row.
+    pub odd_parents: Vec<(u32, SpanId)>,
+}
+
+/// A table of distinct small values.
+#[derive(Clone)]
+pub(super) struct Table<T> {
+    pub rows: Vec<T>,
+    index: HashTable<u32>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { rows: Vec::new(), index: HashTable::new() }
+    }
+}
+
+impl<T: Copy + Eq + std::hash::Hash> Table<T> {
+    fn hash(value: &T) -> u64 {
+        let mut hasher = rustc_hash::FxHasher::default();
+        value.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    pub fn insert(&mut self, value: T) -> u32 {
+        let rows = &mut self.rows;
+        let hash = Self::hash(&value);
+        if let Some(&found) = self.index.find(hash, |&i| rows[i as usize] == value) {
+            return found;
+        }
+        let row = rows.len() as u32;
+        rows.push(value);
+        self.index.insert_unique(hash, row, |&i| Self::hash(&rows[i as usize]));
+        row
+    }
+}
+
+impl Columns {
+    fn try_reserve(&mut self, more: usize) -> Result<(), SetFull> {
+        let len = self.start_us.len();
+        if len + more >= NO_ROW as usize {
+            return Err(SetFull);
+        }
+        if self.start_us.capacity() - len >= more {
+            return Ok(());
+        }
+        // A factor of 1.5 keeps the peak while a column moves well below that of doubling.
+        let extra = more.max(len / 2).max(1024);
+        let full = |_| SetFull;
+        self.start_us.try_reserve_exact(extra).map_err(full)?;
+        self.duration_us.try_reserve_exact(extra).map_err(full)?;
+        self.span_id.try_reserve_exact(extra).map_err(full)?;
+        self.parent.try_reserve_exact(extra).map_err(full)?;
+        self.endpoint.try_reserve_exact(extra).map_err(full)?;
+        self.process.try_reserve_exact(extra).map_err(full)?;
+        self.tag_set.try_reserve_exact(extra).map_err(full)?;
+        self.flags.try_reserve_exact(extra).map_err(full)
+    }
+
+    pub fn push(&mut self, span: &RawSpan, start_us: u64, parent: u32, endpoint: u32) {
+        self.start_us.push(start_us);
+        self.duration_us.push(span.duration_us);
+        self.span_id.push(span.id.bits);
+        self.parent.push(parent);
+        self.endpoint.push(endpoint);
+        self.process.push(span.process.0);
+        self.tag_set.push(span.tags.0);
+        self.flags.push(span.flags.0);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        (self.start_us.capacity() + self.duration_us.capacity() + self.span_id.capacity()) * 8
+            + (self.parent.capacity() + self.endpoint.capacity()) * 4
+            + (self.process.capacity() + self.tag_set.capacity()) * 4
+            + self.flags.capacity() * 2
+            + self.odd_parents.capacity() * size_of::<(u32, SpanId)>()
+    }
+}
+
+impl TraceSet {
+    /// An empty set.
+    pub fn new() -> TraceSet {
+        TraceSet::default()
+    }
+
+    /// An empty set that refuses to grow beyond about `bytes` of heap.
+    pub fn with_limit(bytes: usize) -> TraceSet {
+        TraceSet { max_bytes: Some(bytes), ..TraceSet::default() }
+    }
+
+    // ---- filling ----
+
+    /// The process of (service, host, process tags); an empty service is [`UNKNOWN_SERVICE`], an empty host is none.
+    pub fn process(&mut self, service: &str, host: &str, tags: TagSetId) -> ProcessId {
+        let service = if service.is_empty() { UNKNOWN_SERVICE } else { service };
+        let service = self.names.intern(service);
+        let host = if host.is_empty() { Symbol::NONE } else { self.names.intern(host) };
+        ProcessId(self.processes.insert(Process { service, host, tags }))
+    }
+
+    /// Adds a whole trace, or one fragment of it; `spans` is left empty. Nothing is added on error.
+    ///
+    /// # Errors
+    /// [`SetFull`] when memory ends.
+    pub fn add_trace(&mut self, id: TraceId, spans: &mut Vec<RawSpan>) -> Result<(), SetFull> {
+        if spans.is_empty() {
+            return Ok(());
+        }
+        self.columns.try_reserve(spans.len())?;
+        if self.traces.len() % 64 == 0 && self.is_over_limit() {
+            return Err(SetFull);
+        }
+        let mut normaliser = std::mem::take(&mut self.normaliser);
+        let shape = normaliser.run(self, id, spans);
+        let first = self.traces.last().map_or(0, |t| t.end);
+        let columns = &mut self.columns;
+        for &(row, parent) in &normaliser.order {
+            let span = &normaliser.spans[row as usize];
+            let service = self.processes.rows[span.process.0 as usize].service;
+            let endpoint = self.endpoints.insert((service, span.operation));
+            let parent_row = if parent == NO_ROW { NO_ROW } else { first + parent };
+            let here = columns.start_us.len() as u32;
+            if span.flags.has(Flags::ORPHAN | Flags::CYCLE | Flags::SHARED) {
+                columns.odd_parents.push((here, span.parent));
+            }
+            columns.push(span, normaliser.starts[row as usize], parent_row, endpoint);
+        }
+        self.normaliser = normaliser;
+        let end = self.columns.start_us.len() as u32;
+        let number = self.traces.len() as u32;
+        self.traces.push(TraceRow { id, first, end, shape });
+        let traces = &self.traces;
+        let hash = Table::hash(&id);
+        match self.trace_table.find(hash, |&t| traces[t as usize].id == id) {
+            Some(&other) => self.split.push(other),
+            None => {
+                self.trace_table.insert_unique(hash, number, |&t| Table::hash(&traces[t as usize].id));
+            }
+        }
+        spans.clear();
+        Ok(())
+    }
+
+    /// Keeps a single span until [`seal`](Self::seal) gathers its trace: for formats that scatter traces.
+    ///
+    /// # Errors
+    /// [`SetFull`] when memory ends.
+    pub fn stage(&mut self, id: TraceId, span: RawSpan) -> Result<(), SetFull> {
+        if self.staged.len() == self.staged.capacity() {
+            self.staged.try_reserve(1).map_err(|_| SetFull)?;
+            if self.is_over_limit() {
+                return Err(SetFull);
+            }
+        }
+        self.staged.push((id, span));
+        Ok(())
+    }
+
+    /// Turns staged spans into traces and joins fragments of one trace. Call it when a load ends; row and trace numbers
+    /// are valid until the next call.
+    ///
+    /// # Errors
+    /// [`SetFull`] when memory ends.
+    pub fn seal(&mut self) -> Result<(), SetFull> {
+        let mut staged = std::mem::take(&mut self.staged);
+        staged.sort_by_key(|&(id, _)| id);
+        let mut spans = Vec::new();
+        for group in staged.chunk_by(|a, b| a.0 == b.0) {
+            spans.extend(group.iter().map(|&(_, span)| span));
+            self.add_trace(group[0].0, &mut spans)?;
+        }
+        drop(staged);
+        if !self.split.is_empty() {
+            self.join_split()?;
+        }
+        Ok(())
+    }
+
+    fn join_split(&mut self) -> Result<(), SetFull> {
+        let mut ids: Vec<TraceId> = self.split.drain(..).map(|t| self.traces[t as usize].id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let is_split = |id: &TraceId| ids.binary_search(id).is_ok();
+        let mut gathered: Vec<(TraceId, RawSpan)> = Vec::new();
+        for trace in self.traces.iter().filter(|t| is_split(&t.id)) {
+            gathered.extend((trace.first..trace.end).map(|row| (trace.id, self.raw(row))));
+        }
+        let (back, keep) = std::mem::take(&mut self.losers).into_iter().partition(|(id, _)| is_split(id));
+        self.losers = keep;
+        gathered.extend::<Vec<_>>(back);
+        self.retain(|trace| !is_split(&trace.id));
+        gathered.sort_by_key(|&(id, _)| id);
+        let mut spans = Vec::new();
+        for group in gathered.chunk_by(|a, b| a.0 == b.0) {
+            spans.extend(group.iter().map(|&(_, span)| span));
+            self.add_trace(group[0].0, &mut spans)?;
+        }
+        Ok(())
+    }
+
+    /// Drops every trace that `keep` refuses; names and tags stay.
+    pub fn retain(&mut self, keep: impl Fn(&TraceRow) -> bool) {
+        let old = std::mem::take(&mut self.columns);
+        let traces = std::mem::take(&mut self.traces);
+        self.trace_table.clear();
+        let mut odd = old.odd_parents.iter().peekable();
+        let mut kept: Vec<std::ops::Range<usize>> = Vec::new();
+        let mut end = 0u32;
+        for mut trace in traces {
+            let stays = keep(&trace);
+            let first = end;
+            while let Some(&&(row, id)) = odd.peek() {
+                if row >= trace.end {
+                    break;
+                }
+                if stays {
+                    self.columns.odd_parents.push((first + row - trace.first, id));
+                }
+                odd.next();
+            }
+            if !stays {
+                continue;
+            }
+            kept.push(trace.first as usize..trace.end as usize);
+            end += trace.len() as u32;
+            (trace.first, trace.end) = (first, end);
+            let number = self.traces.len() as u32;
+            self.traces.push(trace);
+            let traces = &self.traces;
+            self.trace_table
+                .insert_unique(Table::hash(&trace.id), number, |&t| Table::hash(&traces[t as usize].id));
+        }
+        fn compact<T: Copy>(mut column: Vec<T>, kept: &[std::ops::Range<usize>]) -> Vec<T> {
+            let mut at = 0;
+            for range in kept {
+                column.copy_within(range.clone(), at);
+                at += range.len();
+            }
+            column.truncate(at);
+            column
+        }
+        let mut parent = compact(old.parent, &kept);
+        let mut first = 0u32;
+        for range in &kept {
+            let moved = range.start as u32 - first;
+            for p in &mut parent[first as usize..first as usize + range.len()] {
+                if *p != NO_ROW {
+                    *p -= moved;
+                }
+            }
+            first += range.len() as u32;
+        }
+        self.columns.parent = parent;
+        self.columns.start_us = compact(old.start_us, &kept);
+        self.columns.duration_us = compact(old.duration_us, &kept);
+        self.columns.span_id = compact(old.span_id, &kept);
+        self.columns.endpoint = compact(old.endpoint, &kept);
+        self.columns.process = compact(old.process, &kept);
+        self.columns.tag_set = compact(old.tag_set, &kept);
+        self.columns.flags = compact(old.flags, &kept);
+    }
+
+    /// The span of a row as ingest handed it over.
+    pub fn raw(&self, row: u32) -> RawSpan {
+        let columns = &self.columns;
+        let r = row as usize;
+        let flags = self.flags(row);
+        let parent = match columns.odd_parents.binary_search_by_key(&row, |&(at, _)| at) {
+            Ok(at) => columns.odd_parents[at].1,
+            Err(_) if columns.parent[r] == NO_ROW => SpanId::NONE,
+            Err(_) => self.span_id(columns.parent[r]),
+        };
+        let mut raw_flags = flags;
+        raw_flags.set(Flags::ORPHAN | Flags::CYCLE | Flags::SHARED, false);
+        RawSpan {
+            id: self.span_id(row),
+            parent,
+            start_us: if flags.has(Flags::START_MISSING) { 0 } else { columns.start_us[r] },
+            duration_us: columns.duration_us[r],
+            operation: self.endpoints.rows[columns.endpoint[r] as usize].1,
+            process: ProcessId(columns.process[r]),
+            tags: TagSetId(columns.tag_set[r]),
+            flags: raw_flags,
+        }
+    }
+
+    // ---- reading ----
+
+    /// Number of spans in traces (staged ones not counted).
+    pub fn spans(&self) -> usize {
+        self.columns.start_us.len()
+    }
+
+    /// Number of spans that wait for [`seal`](Self::seal).
+    pub fn staged_spans(&self) -> usize {
+        self.staged.len()
+    }
+
+    /// All traces; after [`seal`](Self::seal) one per id.
+    pub fn traces(&self) -> &[TraceRow] {
+        &self.traces
+    }
+
+    /// The number of the trace with an id.
+    pub fn find_trace(&self, id: TraceId) -> Option<u32> {
+        self.trace_table.find(Table::hash(&id), |&t| self.traces[t as usize].id == id).copied()
+    }
+
+    /// Endpoints, by [`EndpointId`], as (service, operation).
+    pub fn endpoints(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        self.endpoints.rows.iter().map(|&(s, o)| (self.names.get(s), self.names.get(o)))
+    }
+
+    /// Service and operation of an endpoint.
+    pub fn endpoint_name(&self, endpoint: EndpointId) -> (&str, &str) {
+        let (service, operation) = self.endpoints.rows[endpoint.0 as usize];
+        (self.names.get(service), self.names.get(operation))
+    }
+
+    /// The endpoint of these names.
+    pub fn find_endpoint(&self, service: &str, operation: &str) -> Option<EndpointId> {
+        let pair = (self.names.find(service)?, self.names.find(operation)?);
+        let rows = &self.endpoints.rows;
+        self.endpoints.index.find(Table::hash(&pair), |&i| rows[i as usize] == pair).copied().map(EndpointId)
+    }
+
+    /// The process of a row.
+    pub fn process_of(&self, row: u32) -> Process {
+        self.processes.rows[self.columns.process[row as usize] as usize]
+    }
+
+    /// Endpoint of a row.
+    pub fn endpoint(&self, row: u32) -> EndpointId {
+        EndpointId(self.columns.endpoint[row as usize])
+    }
+
+    /// Start of a row in microseconds since the epoch, before sanitising.
+    pub fn start_us(&self, row: u32) -> u64 {
+        self.columns.start_us[row as usize]
+    }
+
+    /// Duration of a row in microseconds, before sanitising.
+    pub fn duration_us(&self, row: u32) -> u64 {
+        self.columns.duration_us[row as usize]
+    }
+
+    /// Parent row, [`NO_ROW`] for a root.
+    pub fn parent(&self, row: u32) -> u32 {
+        self.columns.parent[row as usize]
+    }
+
+    /// Flags of a row.
+    pub fn flags(&self, row: u32) -> Flags {
+        Flags(self.columns.flags[row as usize])
+    }
+
+    /// Kind of a row.
+    pub fn kind(&self, row: u32) -> SpanKind {
+        self.flags(row).kind()
+    }
+
+    /// Own tags of a row.
+    pub fn tag_set(&self, row: u32) -> TagSetId {
+        TagSetId(self.columns.tag_set[row as usize])
+    }
+
+    /// Span id of a row.
+    pub fn span_id(&self, row: u32) -> SpanId {
+        SpanId { bits: self.columns.span_id[row as usize], text: self.flags(row).has(Flags::TEXT_ID) }
+    }
+
+    /// Span id of a row as canonical text.
+    pub fn span_id_text(&self, row: u32) -> String {
+        self.span_id(row).to_text(&self.id_texts)
+    }
+
+    /// Trace id of a trace as canonical text.
+    pub fn trace_id_text(&self, trace: u32) -> String {
+        self.traces[trace as usize].id.to_text(&self.id_texts)
+    }
+
+    fn is_over_limit(&self) -> bool {
+        self.max_bytes.is_some_and(|limit| self.heap_bytes() > limit)
+    }
+
+    /// Bytes of heap held by columns, names and tags.
+    pub fn heap_bytes(&self) -> usize {
+        self.columns.heap_bytes()
+            + self.names.heap_bytes()
+            + self.id_texts.heap_bytes()
+            + self.tags.heap_bytes()
+            + self.traces.capacity() * size_of::<TraceRow>()
+            + self.trace_table.capacity() * 5
+            + (self.staged.capacity() + self.losers.capacity()) * size_of::<(TraceId, RawSpan)>()
+    }
+}
