@@ -1,0 +1,17 @@
+//! `cargo xtask serve`: build, then serve the page here.
+
+use crate::args::Arguments;
+use crate::{Outcome, build, sh};
+
+pub const USAGE: &str = "[--port N] [--jaeger URL] [--fast]  build, then serve dist/ on this machine";
+
+pub fn run(arguments: &[String]) -> Outcome {
+    let arguments = Arguments::parse(arguments, &["--fast"], &["--port", "--jaeger"])?;
+    build::build(arguments.flag("--fast"))?;
+    let mut serve = sh::command(build::native()?);
+    serve.arg("serve").arg(build::dist()).args(["--port", arguments.option("--port").unwrap_or("8080")]);
+    if let Some(jaeger) = arguments.option("--jaeger") {
+        serve.args(["--jaeger", jaeger]);
+    }
+    sh::run(&mut serve)
+}

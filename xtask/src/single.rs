@@ -1,0 +1,156 @@
+//! The page as one file that runs from `file://`, without any network.
+//!
+//! From `index.html` to the single file, element by element:
+//!
+//! | in `index.html` | in `pathlight.html` |
+//! |---|---|
+//! | `<link rel="stylesheet" href="X">` | `<style>` |
+//! | `<script src="X">` | `<script>` with the text in it, other attributes kept, `defer` dropped |
+//! | `<link rel="icon" href="X">` | the same with a `data:` address |
+//! | any other `<link href="X" id="I">` to a script | `<script type="text/plain" id="I">`: text for a Blob worker |
+//! | any other `<link href="X" id="I">` | `<script type="application/octet-stream;base64" id="I">`: gzip, then base64 |
+//!
+//! A file that is gzip already (`.gz`) is not packed again. The page looks whether the element of an id is a link, which
+//! it fetches, or a data block, which it unpacks (`DecompressionStream`). Scripts run where they stand, so they stand
+//! at the end of the body.
+
+use sha2::{Digest, Sha256};
+
+use crate::build::{Files, gzip};
+use crate::html::{self, Element};
+use crate::{Outcome, html::elements};
+
+/// The single file for this index page.
+pub fn page(index: &str, files: &Files) -> Outcome<String> {
+    let mut out = String::new();
+    let (mut scripts, mut styles) = (String::new(), String::new());
+    let mut at = 0;
+    for element in elements(index) {
+        out.push_str(&index[at..element.range.start]);
+        at = element.range.end;
+        let reference = element.get(if element.name == "link" { "href" } else { "src" }).unwrap_or_default();
+        let name = reference.strip_prefix("./").unwrap_or(reference);
+        let Some(bytes) = files.get(name) else {
+            // Something generated that is not there now, as the demo: no element, and the page does not offer it.
+            if !name.ends_with(".gz") {
+                return Err(format!("index.html names {reference}, and there is no such file"));
+            }
+            continue;
+        };
+        match (element.name, element.get("rel")) {
+            ("link", Some("stylesheet")) => {
+                let text = text(name, bytes)?;
+                styles.push_str(&source(&text));
+                out.push_str(&format!("<style>{text}</style>"));
+            }
+            ("link", Some("icon")) => {
+                let kind = if name.ends_with(".svg") { "image/svg+xml" } else { "image/png" };
+                let data = format!("data:{kind};base64,{}", base64(bytes));
+                out.push_str(&html::refer(&index[element.range.clone()], reference, &data));
+            }
+            ("link", _) if name.ends_with(".js") => {
+                let text = text(name, bytes)?;
+                out.push_str(&format!(
+                    "<script type=\"text/plain\"{}>{text}</script>",
+                    kept(&element, &["href", "rel"])
+                ));
+            }
+            ("link", _) => {
+                let packed = if name.ends_with(".gz") { bytes.clone() } else { gzip(bytes)? };
+                let attributes = kept(&element, &["href", "rel", "as", "crossorigin", "type"]);
+                let data = base64(&packed);
+                let kind = "application/octet-stream;base64";
+                out.push_str(&format!("<script type=\"{kind}\"{attributes}>{data}</script>"));
+            }
+            _ => {
+                let text = text(name, bytes)?;
+                scripts.push_str(&source(&text));
+                out.push_str(&format!("<script{}>{text}</script>", kept(&element, &["src", "defer"])));
+            }
+        }
+    }
+    out.push_str(&index[at..]);
+    // The worker is a Blob, and a Jaeger the user asks for may be anywhere.
+    let policy = format!(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src{scripts} \
+         'wasm-unsafe-eval'; style-src{styles}; worker-src blob:; img-src data: blob:; \
+         connect-src http: https: blob: data:; form-action 'none'; base-uri 'none'\">"
+    );
+    // A policy holds for what follows it; the encoding must be told in the first kilobyte, so it goes first.
+    let charset = out.find("<meta charset=\"utf-8\">").ok_or("index.html has no <meta charset=\"utf-8\">")?;
+    out.insert_str(charset + "<meta charset=\"utf-8\">".len(), &format!("\n{policy}"));
+    Ok(out)
+}
+
+/// A script or style as it may stand inside its element, with the line ends a browser will see.
+fn text(name: &str, bytes: &[u8]) -> Outcome<String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| format!("{name}: {error}"))?;
+    // Only a string or comment can hold these; both forms mean the same in a string.
+    Ok(text.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "\\x3c!--"))
+}
+
+/// The source expression that allows exactly this text.
+fn source(text: &str) -> String {
+    format!(" 'sha256-{}'", base64(&Sha256::digest(text.as_bytes())))
+}
+
+/// The attributes of an element but for some, ready to follow its name.
+fn kept(element: &Element<'_>, dropped: &[&str]) -> String {
+    let mut out = String::new();
+    for (name, value) in &element.attributes {
+        if !dropped.contains(name) {
+            out.push_str(&if value.is_empty() { format!(" {name}") } else { format!(" {name}=\"{value}\"") });
+        }
+    }
+    out
+}
+
+/// Base64 with padding.
+pub fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |n: usize| u32::from(three.get(n).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for n in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * n) & 63) as usize];
+            out.push(if n <= three.len() { char::from(digit) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_agrees_with_the_examples_of_rfc_4648() {
+        let coded = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
+        assert_eq!(coded, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+    }
+
+    #[test]
+    fn nothing_is_referred_to_any_more_and_each_inline_text_has_its_hash_in_the_policy() {
+        let index = "<head><meta charset=\"utf-8\"><link rel=\"stylesheet\" href=\"www/s.css\">\
+                     <link rel=\"preload\" as=\"fetch\" id=\"w\" href=\"pathlight.wasm\">\
+                     <link rel=\"asset\" id=\"gone\" href=\"demo.json.gz\"></head>\
+                     <script defer id=\"b\" src=\"www/b.js\"></script>";
+        let files: Files =
+            [("www/s.css", "a{}"), ("pathlight.wasm", "\0asm"), ("www/b.js", "f('</script>')")]
+                .iter()
+                .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_owned()))
+                .collect();
+        let page = page(index, &files).unwrap();
+        assert!(!page.contains("href=") && !page.contains("src=\""), "{page}");
+        assert!(
+            page.contains("<style>a{}</style>")
+                && page.contains("<script id=\"b\">f('<\\/script>')</script>")
+        );
+        assert!(page.contains("<script type=\"application/octet-stream;base64\" id=\"w\">H4sI"));
+        assert!(!page.contains("gone"));
+        for text in ["a{}", "f('<\\/script>')"] {
+            assert!(page.contains(&source(text)), "no hash of {text}");
+        }
+    }
+}

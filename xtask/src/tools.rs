@@ -1,0 +1,95 @@
+//! The tools a build needs and how they come onto a fresh machine. None of them is installed outside `target/tools`
+//! but the compiler's wasm target and, for tests, Chromium.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::{Outcome, sh};
+
+/// The wasm target of everything here.
+pub const WASM: &str = "wasm32-unknown-unknown";
+
+/// The npm package that wasm-opt comes from.
+const BINARYEN: &str = "132.0.0";
+
+/// Adds the wasm target to the toolchain if it is missing.
+pub fn wasm_target() -> Outcome {
+    let sysroot = sh::output(sh::command("rustc").args(["--print", "sysroot"])).unwrap_or_default();
+    if PathBuf::from(sysroot.trim()).join("lib/rustlib").join(WASM).is_dir() {
+        return Ok(());
+    }
+    sh::run(sh::command("rustup").args(["target", "add", WASM]))
+        .map_err(|error| format!("the compiler has no {WASM} target: {error}"))
+}
+
+/// The version of a package in `Cargo.lock`.
+fn locked(lock: &str, package: &str) -> Option<String> {
+    let mut lines = lock.lines();
+    lines.find(|line| *line == format!("name = \"{package}\""))?;
+    lines.next()?.strip_prefix("version = \"")?.strip_suffix('"').map(str::to_owned)
+}
+
+/// The folder of wasm-bindgen and wasm-bindgen-test-runner, in the very version the crate uses: the two speak a private
+/// format. Installs them on first use, which takes some minutes.
+pub fn wasm_bindgen() -> Outcome<PathBuf> {
+    let lock = sh::root().join("Cargo.lock");
+    let text = sh::on(&lock, std::fs::read_to_string(&lock))?;
+    let version = locked(&text, "wasm-bindgen").ok_or("Cargo.lock names no wasm-bindgen")?;
+    let tools = sh::target().join("tools");
+    let bin = tools.join("bin");
+    let present = sh::output(sh::command(bin.join("wasm-bindgen")).arg("--version"));
+    if present.is_some_and(|found| found.split_whitespace().nth(1) == Some(&version))
+        && bin.join("wasm-bindgen-test-runner").is_file()
+    {
+        return Ok(bin);
+    }
+    eprintln!("Installing wasm-bindgen-cli {version} into target/tools; once, a few minutes.");
+    let install = |locked: bool| {
+        let mut cargo = sh::cargo();
+        cargo.args(["install", "wasm-bindgen-cli", "--force", "--version", &version, "--root"]).arg(&tools);
+        if locked {
+            cargo.arg("--locked");
+        }
+        sh::run(&mut cargo)
+    };
+    // Its lock file has named withdrawn packages before, so the lock is the second try.
+    install(false).or_else(|_| install(true))?;
+    Ok(bin)
+}
+
+/// A wasm-opt command, if this machine has node: it makes the page smaller and faster, but nothing depends on it.
+pub fn wasm_opt() -> Option<Command> {
+    let folder = sh::target().join("tools/npm");
+    let program = folder.join("node_modules/.bin/wasm-opt");
+    let manifest = folder.join("node_modules/binaryen/package.json");
+    let present = std::fs::read_to_string(&manifest).unwrap_or_default();
+    if !present.contains(&format!("\"version\": \"{BINARYEN}\"")) {
+        if !sh::has("node") || !sh::has("npm") {
+            eprintln!(
+                "No node and npm here: the wasm stays as the compiler left it (larger, a little slower)."
+            );
+            return None;
+        }
+        std::fs::create_dir_all(&folder).ok()?;
+        let package = format!("binaryen@{BINARYEN}");
+        let install = ["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", "--prefix"];
+        if let Err(error) = sh::run(sh::command("npm").args(install).arg(&folder).arg(package)) {
+            eprintln!("{error}: the wasm stays as the compiler left it (larger, a little slower).");
+            return None;
+        }
+    }
+    Some(sh::command(program))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_in_the_lock_is_that_of_the_package_of_exactly_this_name() {
+        let lock = "[[package]]\nname = \"wasm-bindgen-test\"\nversion = \"0.3.1\"\n\n\
+                    [[package]]\nname = \"wasm-bindgen\"\nversion = \"0.2.130\"\nsource = \"x\"\n";
+        assert_eq!(locked(lock, "wasm-bindgen").as_deref(), Some("0.2.130"));
+        assert_eq!(locked(lock, "wasm"), None);
+    }
+}
