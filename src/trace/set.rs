@@ -207,7 +207,7 @@ impl TraceSet {
             return Ok(());
         }
         self.columns.try_reserve(spans.len())?;
-        if self.traces.len() % 64 == 0 && self.is_over_limit() {
+        if self.traces.len().is_multiple_of(64) && self.is_over_limit() {
             return Err(SetFull);
         }
         let mut normaliser = std::mem::take(&mut self.normaliser);
