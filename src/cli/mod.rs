@@ -1,6 +1,96 @@
 //! The commands of the native binary.
+//!
+//! One file a command, each with its `Args` and a `run`. A command prints its result to standard output; what went wrong
+//! on the way, a bad file among good ones for instance, goes to standard error and does not change the exit status.
+//!
+//! | exit status | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | the input holds no trace |
+//! | 2 | the command line is wrong, or something it names cannot be read, written or listened on |
+
+mod serve;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What the command line may say.
+#[derive(Debug, Parser)]
+#[command(
+    name = "pathlight",
+    version,
+    about = "Finds out where the latency of distributed traces comes from."
+)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// One variant a command; the text is its line in the help.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve a folder with the page, and a Jaeger query service beside it
+    Serve(serve::Args),
+}
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Nothing in the input is a trace. Exit status 1.
+    #[error("no trace found")]
+    NoTrace,
+    /// The command line asks for what cannot be; the text says what and how to put it right. Exit status 2.
+    #[error("{0}")]
+    Usage(String),
+    /// Input or output failed. Exit status 2; quiet if it was only the reader of our output who left (`| head`).
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
 
 /// Runs the command line of this process.
-pub fn run() -> std::process::ExitCode {
-    std::process::ExitCode::from(2)
+pub fn run() -> ExitCode {
+    // clap ends the process itself where only help or the version was asked for, and with 2 on a bad line.
+    let line = CommandLine::parse();
+    let result = match line.command {
+        Command::Serve(args) => serve::run(&args),
+    };
+    exit_code(result)
+}
+
+/// The exit status of a command's result; says on standard error why it is not 0.
+fn exit_code(result: Result<(), Failure>) -> ExitCode {
+    let status = match &result {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+        Err(Failure::NoTrace) => 1,
+        Err(Failure::Usage(_) | Failure::Io(_)) => 2,
+    };
+    if let Err(failure) = result {
+        eprintln!("pathlight: {failure}");
+    }
+    ExitCode::from(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn exit_statuses_are_those_of_the_documentation() {
+        let code = |result| format!("{:?}", exit_code(result));
+        let status = |n: u8| format!("{:?}", ExitCode::from(n));
+        assert_eq!(code(Ok(())), status(0));
+        assert_eq!(code(Err(Failure::NoTrace)), status(1));
+        assert_eq!(code(Err(Failure::Usage("no such band".to_owned()))), status(2));
+        assert_eq!(code(Err(io::Error::from(io::ErrorKind::NotFound).into())), status(2));
+        assert_eq!(code(Err(io::Error::from(io::ErrorKind::BrokenPipe).into())), status(0));
+    }
 }
