@@ -4,6 +4,7 @@
 //! resumable in small steps) and gives a compact partial; the chain merges the partials in any order and asks for the
 //! next pass or gives the [`Report`]. A browser's pool of workers, native threads and a single test use just this.
 
+pub mod address;
 mod protocol;
 
 pub use protocol::*;

@@ -1,0 +1,537 @@
+//! What the page shows, as the fragment of its address: `#v=1&view=flame&service=..&operation=..&band=P95-99`.
+//!
+//! A fragment never reaches a server, so it works on any static host. Keys nobody here knows are kept as they are: a
+//! link of a later version loses nothing by passing through this one.
+
+use super::{Band, Filter, Overlap, Scope, Subject};
+use std::fmt::Write as _;
+
+/// Version of the fragment; [`upgrade`] brings older ones up to it.
+const VERSION: u32 = 1;
+
+/// A view of the page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum View {
+    /// What is loaded, and where the time goes.
+    #[default]
+    Findings,
+    /// Flame graph of the critical path.
+    Flame,
+    /// The slowest requests.
+    Requests,
+    /// Timeline of one trace.
+    Trace,
+}
+
+impl View {
+    /// Every view, in the order of the rail.
+    pub const ALL: [View; 4] = [View::Findings, View::Flame, View::Requests, View::Trace];
+
+    /// Its value of `view=`.
+    pub fn key(self) -> &'static str {
+        match self {
+            View::Findings => "findings",
+            View::Flame => "flame",
+            View::Requests => "requests",
+            View::Trace => "trace",
+        }
+    }
+
+    /// The view of this key.
+    pub fn from_key(key: &str) -> Option<View> {
+        View::ALL.into_iter().find(|view| view.key() == key)
+    }
+}
+
+/// Colours of the page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// As the system says.
+    #[default]
+    System,
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+impl Theme {
+    /// Its value of `theme=`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Theme::System => "system",
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+        }
+    }
+}
+
+/// Order of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sort {
+    /// Key of the column.
+    pub column: String,
+    /// Greatest first.
+    pub descending: bool,
+}
+
+/// A trace that is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceChoice {
+    /// Canonical trace id.
+    pub trace_id: String,
+    /// Canonical id of the request's root span; `None`: the trace root.
+    pub root_span_id: Option<String>,
+    /// Canonical id of the selected span.
+    pub span_id: Option<String>,
+}
+
+/// What the page shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Which view.
+    pub view: View,
+    /// Whose latency.
+    pub subject: Subject,
+    /// Which requests of it, by latency.
+    pub band: Band,
+    /// Conditions on requests.
+    pub filters: Vec<Filter>,
+    /// Settings of the path.
+    pub overlap: Overlap,
+    /// The trace of the timeline.
+    pub trace: Option<TraceChoice>,
+    /// Call path of (service, operation) the flame graph is zoomed to; empty: all of it.
+    pub focus: Vec<(String, String)>,
+    /// Whether the flame graph shows callers below callees.
+    pub inverted: bool,
+    /// What is searched for.
+    pub search: String,
+    /// Order of the view's table; `None`: its own.
+    pub sort: Option<Sort>,
+    /// Colours.
+    pub theme: Theme,
+    /// Shown inside another page, without a header.
+    pub embed: bool,
+    /// Other keys with their values, decoded.
+    pub unknown: Vec<(String, String)>,
+}
+
+impl Default for Address {
+    fn default() -> Self {
+        Address {
+            view: View::default(),
+            subject: Subject::default(),
+            band: Band::ALL,
+            filters: Vec::new(),
+            overlap: Overlap::default(),
+            trace: None,
+            focus: Vec::new(),
+            inverted: false,
+            search: String::new(),
+            sort: None,
+            theme: Theme::default(),
+            embed: false,
+            unknown: Vec::new(),
+        }
+    }
+}
+
+impl Address {
+    /// Reads a fragment, with or without its `#`. Never fails: what makes no sense is as if it were not there.
+    pub fn parse(fragment: &str) -> Address {
+        let mut pairs = pairs(fragment.strip_prefix('#').unwrap_or(fragment));
+        upgrade(&mut pairs);
+        let mut address = Address::default();
+        let (mut service, mut operation) = (None, None);
+        let (mut from, mut to) = (None, None);
+        let (mut trace_id, mut root, mut span) = (None, None, None);
+        for (key, value) in pairs {
+            match key.as_str() {
+                "v" => {}
+                "view" => address.view = View::from_key(&value).unwrap_or_default(),
+                "service" if service.is_none() => service = Some(value),
+                "operation" if operation.is_none() => operation = Some(value),
+                "band" => address.band = parse_band(&value).unwrap_or(Band::ALL),
+                "overlap" => address.overlap = parse_overlap(&value).unwrap_or_default(),
+                "from" => from = value.parse().ok(),
+                "to" => to = value.parse().ok(),
+                "error" if value == "1" => address.filters.push(Filter::HasError),
+                "traceID" if trace_id.is_none() && !value.is_empty() => trace_id = Some(value),
+                "root" => root = Some(value),
+                "span" => span = Some(value),
+                "focus" => address.focus = parse_focus(&value).unwrap_or_default(),
+                "inverted" => address.inverted = value == "1",
+                "search" => address.search = value,
+                "sort" => address.sort = parse_sort(&value),
+                "theme" => {
+                    let known = [Theme::System, Theme::Light, Theme::Dark];
+                    address.theme = known.into_iter().find(|t| t.key() == value).unwrap_or_default();
+                }
+                "embed" => address.embed = value == "1",
+                _ => match key.split_once('.') {
+                    Some(("tag", tag)) => address.filters.push(Filter::Tag { key: tag.to_owned(), value }),
+                    Some(("contains", service)) => address
+                        .filters
+                        .push(Filter::Contains { service: service.to_owned(), operation: value }),
+                    _ => address.unknown.push((key, value)),
+                },
+            }
+        }
+        if let (Some(service), Some(operation)) = (service, operation) {
+            address.subject = Subject::Endpoint { service, operation };
+        }
+        if from.is_some() || to.is_some() {
+            let (from_us, to_us) = (from.unwrap_or(0), to.unwrap_or(u64::MAX));
+            address.filters.push(Filter::Time { from_us, to_us });
+        }
+        address.trace =
+            trace_id.map(|trace_id| TraceChoice { trace_id, root_span_id: root, span_id: span });
+        address
+    }
+
+    /// The fragment, without its `#`; reading it gives this address again (filters of time go last).
+    pub fn to_fragment(&self) -> String {
+        let mut out = Writer(format!("v={VERSION}"));
+        if self.view != View::default() {
+            out.put("view", self.view.key());
+        }
+        if let Subject::Endpoint { service, operation } = &self.subject {
+            out.put("service", service);
+            out.put("operation", operation);
+        }
+        if !self.band.is_all() {
+            out.put("band", &band_name(self.band));
+        }
+        for filter in &self.filters {
+            match filter {
+                Filter::Tag { key, value } => out.put(&format!("tag.{key}"), value),
+                Filter::Contains { service, operation } => {
+                    out.put(&format!("contains.{service}"), operation);
+                }
+                Filter::HasError => out.put("error", "1"),
+                Filter::Time { from_us, to_us } => {
+                    if *from_us > 0 || *to_us == u64::MAX {
+                        out.put("from", &from_us.to_string());
+                    }
+                    if *to_us < u64::MAX {
+                        out.put("to", &to_us.to_string());
+                    }
+                }
+            }
+        }
+        if self.overlap != Overlap::default() {
+            out.put("overlap", &overlap_name(self.overlap));
+        }
+        if let Some(trace) = &self.trace {
+            out.put("traceID", &trace.trace_id);
+            if let Some(root) = &trace.root_span_id {
+                out.put("root", root);
+            }
+            if let Some(span) = &trace.span_id {
+                out.put("span", span);
+            }
+        }
+        if !self.focus.is_empty() {
+            let flat: Vec<&str> = self.focus.iter().flat_map(|(s, o)| [s.as_str(), o.as_str()]).collect();
+            out.put("focus", &serde_json::to_string(&flat).unwrap_or_default());
+        }
+        if self.inverted {
+            out.put("inverted", "1");
+        }
+        if !self.search.is_empty() {
+            out.put("search", &self.search);
+        }
+        if let Some(sort) = &self.sort {
+            let sign = if sort.descending { "-" } else { "" };
+            out.put("sort", &format!("{sign}{}", sort.column));
+        }
+        if self.theme != Theme::default() {
+            out.put("theme", self.theme.key());
+        }
+        if self.embed {
+            out.put("embed", "1");
+        }
+        for (key, value) in &self.unknown {
+            out.put(key, value);
+        }
+        out.0
+    }
+
+    /// Whether going from `before` to here is a step a reader may want to take back.
+    pub fn is_step_from(&self, before: &Address) -> bool {
+        let place =
+            |a: &Address| a.trace.as_ref().map(|t| (t.trace_id.clone(), t.root_span_id.clone()));
+        self.view != before.view
+            || self.subject != before.subject
+            || self.band != before.band
+            || self.filters != before.filters
+            || self.overlap != before.overlap
+            || self.focus != before.focus
+            || self.inverted != before.inverted
+            || place(self) != place(before)
+    }
+
+    /// The requests an analysis is about.
+    pub fn scope(&self) -> Scope {
+        Scope { subject: self.subject.clone(), filters: self.filters.clone(), overlap: self.overlap }
+    }
+}
+
+/// `P50-95` for a band, `P95` for the cumulative reading.
+pub fn band_name(band: Band) -> String {
+    let percent = |value: u32| {
+        let text = format!("{}.{:03}", value / 1000, value % 1000);
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    if band.closed && band.lo == 0 {
+        format!("P{}", percent(band.hi))
+    } else {
+        format!("P{}-{}", percent(band.lo), percent(band.hi))
+    }
+}
+
+/// Reads `P50-95`, `50-95` or the cumulative `P95`.
+pub fn parse_band(text: &str) -> Option<Band> {
+    let percent = |text: &str| {
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        if whole.is_empty() || part.len() > 3 || !digits(whole) || !digits(part) {
+            return None;
+        }
+        let thousandths = format!("{part:0<3}").parse::<u32>().ok()?;
+        whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(thousandths).filter(|v| *v <= 100_000)
+    };
+    let (cumulative, text) = match text.strip_prefix(['P', 'p']) {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let band = match text.split_once('-') {
+        Some((lo, hi)) => Band { lo: percent(lo)?, hi: percent(hi)?, closed: false },
+        None if cumulative => Band { lo: 0, hi: percent(text)?, closed: true },
+        None => return None,
+    };
+    (band.lo < band.hi).then_some(band)
+}
+
+const PRESETS: [&str; 4] = ["default", "paper", "upstream", "strict"];
+
+fn overlap_name(overlap: Overlap) -> String {
+    let preset = PRESETS.into_iter().find(|name| Overlap::preset(name) == Some(overlap));
+    preset.map_or_else(|| format!("{}-{}", overlap.overlap_us, overlap.share_ppm), str::to_owned)
+}
+
+fn parse_overlap(text: &str) -> Option<Overlap> {
+    Overlap::preset(text).or_else(|| {
+        let (us, ppm) = text.split_once('-')?;
+        Some(Overlap { overlap_us: us.parse().ok()?, share_ppm: ppm.parse().ok()? })
+    })
+}
+
+fn parse_focus(text: &str) -> Option<Vec<(String, String)>> {
+    let flat: Vec<String> = serde_json::from_str(text).ok()?;
+    Some(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
+}
+
+fn parse_sort(text: &str) -> Option<Sort> {
+    let (descending, column) = match text.strip_prefix('-') {
+        Some(column) => (true, column),
+        None => (false, text),
+    };
+    (!column.is_empty()).then(|| Sort { column: column.to_owned(), descending })
+}
+
+/// Brings the pairs of an older version up to [`VERSION`]. A fragment without `v` is one written by hand.
+fn upgrade(pairs: &mut Vec<(String, String)>) {
+    let version = pairs.iter().find(|(key, _)| key == "v").and_then(|(_, v)| v.parse().ok());
+    if version.unwrap_or(VERSION) < 1 {
+        // There was nothing before 1.
+        pairs.retain(|(key, _)| key == "theme" || key == "embed");
+    }
+}
+
+/// Keys and values, decoded; later ones of a key that may stand once are the reader's business.
+fn pairs(fragment: &str) -> Vec<(String, String)> {
+    let parts = fragment.split('&').filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            (decode(key), decode(value))
+        })
+        .collect()
+}
+
+struct Writer(String);
+
+impl Writer {
+    fn put(&mut self, key: &str, value: &str) {
+        self.0.push('&');
+        encode(key, &mut self.0);
+        self.0.push('=');
+        encode(value, &mut self.0);
+    }
+}
+
+/// Percent-encodes all that may not stand in a fragment or that separates pairs.
+fn encode(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => out.push(char::from(byte)),
+            b'-' | b'.' | b'_' | b'~' | b'/' | b':' | b'@' | b',' | b';' | b'!' | b'$' | b'*' => {
+                out.push(char::from(byte));
+            }
+            _ => {
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+}
+
+/// Undoes [`encode`]; `+` is a space, as forms write it. A `%` that begins no code stands for itself.
+fn decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = |n: usize| bytes.get(at + n).and_then(|b| char::from(*b).to_digit(16));
+        match (bytes[at], hex(1), hex(2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high * 16 + low) as u8);
+                at += 3;
+                continue;
+            }
+            (b'+', ..) => out.push(b' '),
+            (byte, ..) => out.push(byte),
+        }
+        at += 1;
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_link_of_jaegers_form_is_read() {
+        let address =
+            Address::parse("#v=1&view=trace&traceID=ab&traceID=cd&service=a+b&operation=GET%20%2Fx");
+        assert_eq!(address.view, View::Trace);
+        assert_eq!(address.trace.as_ref().map(|t| t.trace_id.as_str()), Some("ab"));
+        assert_eq!(
+            address.subject,
+            Subject::Endpoint { service: "a b".to_owned(), operation: "GET /x".to_owned() }
+        );
+        assert_eq!(address.unknown, [("traceID".to_owned(), "cd".to_owned())]);
+    }
+
+    #[test]
+    fn an_empty_fragment_is_everything_at_its_default_and_back() {
+        assert_eq!(Address::parse(""), Address::default());
+        assert_eq!(Address::parse("#"), Address::default());
+        assert_eq!(Address::default().to_fragment(), "v=1");
+    }
+
+    #[test]
+    fn a_service_without_an_operation_is_no_subject() {
+        assert_eq!(Address::parse("service=a").subject, Subject::TraceRoots);
+    }
+
+    #[test]
+    fn what_makes_no_sense_falls_back_and_never_fails() {
+        let address =
+            Address::parse("v=x&view=nonsense&band=P95-50&overlap=1&focus=[1&sort=-&theme=pink&&=&%zz=%");
+        let plain = Address { unknown: address.unknown.clone(), ..Address::default() };
+        assert_eq!(address, plain);
+        assert_eq!(
+            address.unknown,
+            [(String::new(), String::new()), ("%zz".to_owned(), "%".to_owned())]
+        );
+    }
+
+    #[test]
+    fn unknown_keys_pass_through_in_order() {
+        let text = "v=1&api=/jaeger&later=1&api=/other";
+        assert_eq!(Address::parse(text).to_fragment(), text);
+    }
+
+    #[test]
+    fn bands_have_two_readings() {
+        assert_eq!(parse_band("P95"), Some(Band { lo: 0, hi: 95_000, closed: true }));
+        assert_eq!(parse_band("P0-50"), Some(Band { lo: 0, hi: 50_000, closed: false }));
+        assert_eq!(parse_band("99-99.9"), Some(Band { lo: 99_000, hi: 99_900, closed: false }));
+        for text in ["P0-50", "P50-95", "P99-100", "P95", "P99.5", "P12.345-13"] {
+            assert_eq!(parse_band(text).map(band_name).as_deref(), Some(text));
+        }
+        for text in ["", "P", "95", "P-", "P50-", "P50-50", "P0", "P101", "P1.2345", "P+5", "P1e1-2"] {
+            assert_eq!(parse_band(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_change_of_place_is_a_step_back_can_undo() {
+        let here = Address::parse("view=flame&band=P95-99");
+        assert!(!Address { search: "db".to_owned(), theme: Theme::Dark, ..here.clone() }.is_step_from(&here));
+        assert!(Address { band: Band::ALL, ..here.clone() }.is_step_from(&here));
+        let trace = |span: Option<&str>| Address {
+            trace: Some(TraceChoice {
+                trace_id: "1".to_owned(),
+                root_span_id: None,
+                span_id: span.map(str::to_owned),
+            }),
+            ..here.clone()
+        };
+        assert!(!trace(Some("a")).is_step_from(&trace(None)));
+        assert!(trace(None).is_step_from(&here));
+    }
+
+    fn name() -> impl Strategy<Value = String> {
+        "[a-z .&=#%+/\"\\\\\u{e4}\u{1F600}]{0,6}"
+    }
+
+    prop_compose! {
+        fn filter()(kind in 0..3, a in name(), b in name()) -> Filter {
+            match kind {
+                0 => Filter::Tag { key: a, value: b },
+                1 => Filter::Contains { service: a, operation: b },
+                _ => Filter::HasError,
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_address_survives_its_fragment(
+            view in 0..4usize, names in prop::collection::vec(name(), 8),
+            filters in prop::collection::vec(filter(), 0..4),
+            time in prop::option::of((any::<u64>(), any::<u64>())),
+            band in (0..100_000u32, 1..100_000u32), flags in prop::array::uniform6(any::<bool>()),
+        ) {
+            let some = |n: usize, flag: bool| flag.then(|| names[n].clone());
+            let mut address = Address { view: View::ALL[view], inverted: flags[0], ..Address::default() };
+            if flags[1] {
+                address.subject =
+                    Subject::Endpoint { service: names[0].clone(), operation: names[1].clone() };
+            }
+            address.band = Band { lo: band.0, hi: (band.0 + band.1).min(100_000), closed: false };
+            if address.band.is_all() {
+                address.band = Band::ALL;
+            }
+            address.filters = filters;
+            address.filters.extend(time.map(|(from_us, to_us)| Filter::Time { from_us, to_us }));
+            address.overlap = Overlap { overlap_us: u64::from(band.0), share_ppm: u64::MAX };
+            if flags[2] {
+                address.trace = Some(TraceChoice {
+                    trace_id: format!("t{}", names[2]),
+                    root_span_id: some(3, flags[3]),
+                    span_id: some(4, flags[4]),
+                });
+            }
+            address.focus = vec![(names[5].clone(), names[6].clone()); view];
+            address.search = names[7].clone();
+            address.sort = flags[5].then(|| Sort { column: "p99".to_owned(), descending: flags[0] });
+            prop_assert_eq!(Address::parse(&address.to_fragment()), address);
+        }
+    }
+}
