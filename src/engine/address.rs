@@ -185,8 +185,7 @@ impl Address {
             let (from_us, to_us) = (from.unwrap_or(0), to.unwrap_or(u64::MAX));
             address.filters.push(Filter::Time { from_us, to_us });
         }
-        address.trace =
-            trace_id.map(|trace_id| TraceChoice { trace_id, root_span_id: root, span_id: span });
+        address.trace = trace_id.map(|trace_id| TraceChoice { trace_id, root_span_id: root, span_id: span });
         address
     }
 
@@ -260,8 +259,7 @@ impl Address {
 
     /// Whether going from `before` to here is a step a reader may want to take back.
     pub fn is_step_from(&self, before: &Address) -> bool {
-        let place =
-            |a: &Address| a.trace.as_ref().map(|t| (t.trace_id.clone(), t.root_span_id.clone()));
+        let place = |a: &Address| a.trace.as_ref().map(|t| (t.trace_id.clone(), t.root_span_id.clone()));
         self.view != before.view
             || self.subject != before.subject
             || self.band != before.band
@@ -444,10 +442,7 @@ mod tests {
             Address::parse("v=x&view=nonsense&band=P95-50&overlap=1&focus=[1&sort=-&theme=pink&&=&%zz=%");
         let plain = Address { unknown: address.unknown.clone(), ..Address::default() };
         assert_eq!(address, plain);
-        assert_eq!(
-            address.unknown,
-            [(String::new(), String::new()), ("%zz".to_owned(), "%".to_owned())]
-        );
+        assert_eq!(address.unknown, [(String::new(), String::new()), ("%zz".to_owned(), "%".to_owned())]);
     }
 
     #[test]

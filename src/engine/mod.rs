@@ -6,5 +6,6 @@
 
 pub mod address;
 mod protocol;
+pub mod words;
 
 pub use protocol::*;
