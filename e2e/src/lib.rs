@@ -1,0 +1,5 @@
+//! What end-to-end tests are made of: a browser with real drops, keys and pictures, and the programs beside it.
+
+pub mod browser;
+pub mod failure;
+pub mod process;
