@@ -1,1 +1,21 @@
 //! Critical paths of many traces (CRISP).
+//!
+//! [`PathFinder`] walks one request (paper section 5.1); [`PathTable`] holds the calling contexts of all requests of a
+//! worker; [`Aggregate`] sums them over a band, merges with others of its kind and finishes into a report.
+
+mod aggregate;
+mod exemplars;
+mod json;
+mod path;
+mod report;
+mod scope;
+mod select;
+mod table;
+
+pub use aggregate::{Aggregate, pack_sorted, unpack_sorted};
+pub use exemplars::{ExemplarCandidates, ExemplarTargets};
+pub use path::{PathEntry, PathFinder, Segment};
+pub use report::*;
+pub use scope::{Band, Filter, Overlap, Scope, Subject};
+pub use select::{Cut, RequestKey, Selection};
+pub use table::{PathTable, TableBuilder};

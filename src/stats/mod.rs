@@ -1,1 +1,5 @@
-//! Percentiles, intervals, histograms.
+//! Percentiles, intervals, histograms: small pure functions.
+
+mod summary;
+
+pub use summary::{LogHistogram, Summary, percentile};

@@ -4,10 +4,11 @@
 //! [`Symbol`] of the set's id texts. Empty and all-zero ids mean "absent".
 
 use super::names::{Interner, Symbol};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
 /// A span id, valid for the [`TraceSet`](super::TraceSet) whose `id_texts` interned it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SpanId {
     /// The number, or the symbol of a textual id.
     pub bits: u64,
@@ -16,7 +17,7 @@ pub struct SpanId {
 }
 
 /// A trace id, valid for the [`TraceSet`](super::TraceSet) whose `id_texts` interned it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TraceId {
     /// The number, or the symbol of a textual id.
     pub bits: u128,
@@ -89,6 +90,14 @@ impl TraceId {
         match parse_hex(text, 32) {
             Some(bits) => TraceId { bits, text: false },
             None => TraceId { bits: u128::from(texts.intern(text).0), text: true },
+        }
+    }
+
+    /// The id of a canonical text, if it is hexadecimal or a text that was interned.
+    pub fn find(text: &str, texts: &Interner) -> Option<TraceId> {
+        match parse_hex(text, 32) {
+            Some(bits) => Some(TraceId { bits, text: false }),
+            None => texts.find(text).map(|symbol| TraceId { bits: u128::from(symbol.0), text: true }),
         }
     }
 

@@ -360,6 +360,11 @@ impl TraceSet {
         self.columns.flags = compact(old.flags, &kept);
     }
 
+    /// Forgets spans put aside for these traces (sorted ids): they live elsewhere now.
+    pub(crate) fn forget_losers(&mut self, sorted: &[TraceId]) {
+        self.losers.retain(|(id, _)| sorted.binary_search(id).is_err());
+    }
+
     /// The span of a row as ingest handed it over.
     pub fn raw(&self, row: u32) -> RawSpan {
         let columns = &self.columns;

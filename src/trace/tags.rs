@@ -207,22 +207,10 @@ impl TagTable {
         self.set_ends.len()
     }
 
-    /// Adds the tags of a set of another table, for moving spans between trace sets.
-    pub fn import(&mut self, other: &TagTable, set: TagSetId) -> TagSetId {
-        self.begin();
-        for (key, value) in other.get(set) {
-            self.add(key, value);
-        }
-        self.finish()
-    }
-
-    /// Takes over which keys of another table are high cardinality, and how often each was seen beyond what
-    /// [`import`](Self::import) has counted.
-    pub fn import_facts(&mut self, other: &TagTable) {
-        for (key, facts) in other.keys.iter().zip(&other.facts) {
-            let key = self.key(key);
-            self.facts[key as usize].high_cardinality |= facts.high_cardinality;
-        }
+    /// Says that a key has too many values, as another table found.
+    pub fn mark_high_cardinality(&mut self, key: &str) {
+        let key = self.key(key);
+        self.facts[key as usize].high_cardinality = true;
     }
 
     /// Bytes of heap held.

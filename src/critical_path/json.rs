@@ -1,0 +1,95 @@
+//! The report as the JSON that the binary prints and the page exports, and as folded stacks.
+
+use super::report::{BandFacts, CriticalPathReport, Exemplar, Weight};
+use super::scope::Band;
+use crate::stats::Summary;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+#[derive(Serialize)]
+struct Json<'a> {
+    requests: u64,
+    band: [f64; 2],
+    latency_us: Summary,
+    latency_sum_us: u64,
+    nodes: Vec<JsonNode<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonNode<'a> {
+    id: usize,
+    parent: Option<u32>,
+    service: &'a str,
+    operation: &'a str,
+    exclusive_us: Weight,
+    inclusive_us: Weight,
+    subtree_us: u64,
+    traces: u64,
+    spans: u64,
+    errors: u64,
+    exemplars: &'a [Exemplar],
+}
+
+impl CriticalPathReport {
+    /// The JSON of the command `critical-path --json`: see `docs/report-schema.md`.
+    ///
+    /// # Errors
+    /// Only if serde_json refuses a number, which no report holds.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        let band = self.band.unwrap_or(Band::ALL);
+        let nodes = self.nodes.iter().enumerate().map(|(id, node)| {
+            let (service, operation) = self.name(node.endpoint);
+            JsonNode {
+                id,
+                parent: node.parent,
+                service,
+                operation,
+                exclusive_us: node.exclusive_us,
+                inclusive_us: node.inclusive_us,
+                subtree_us: node.subtree_us,
+                traces: node.requests,
+                spans: node.spans,
+                errors: node.errors,
+                exemplars: &node.exemplars,
+            }
+        });
+        let BandFacts { requests, latency_us, latency_sum_us, .. } = self.facts;
+        serde_json::to_string_pretty(&Json {
+            requests,
+            band: [f64::from(band.lo) / 1000.0, f64::from(band.hi) / 1000.0],
+            latency_us,
+            latency_sum_us,
+            nodes: nodes.collect(),
+        })
+    }
+
+    /// Service and operation of an endpoint number.
+    pub fn name(&self, endpoint: u32) -> (&str, &str) {
+        self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
+    }
+
+    /// Folded stacks, one line a context with exclusive time: `[service] operation;[service] operation us`. A semicolon
+    /// or a line break within a name becomes a colon or a space, since the format cannot say it.
+    pub fn to_folded(&self) -> String {
+        let mut out = String::new();
+        let mut stack: Vec<u32> = Vec::new();
+        for (number, node) in self.nodes.iter().enumerate() {
+            while stack.last().copied() != node.parent {
+                stack.pop();
+            }
+            stack.push(number as u32);
+            if node.exclusive_us.sum == 0 {
+                continue;
+            }
+            for (place, &at) in stack.iter().enumerate() {
+                let (service, operation) = self.name(self.nodes[at as usize].endpoint);
+                let clean = |name: &str| name.replace(';', ":").replace(['\n', '\r'], " ");
+                let separator = if place == 0 { "" } else { ";" };
+                // Writing to a String cannot fail.
+                let _ = write!(out, "{separator}[{}] {}", clean(service), clean(operation));
+            }
+            let _ = writeln!(out, " {}", node.exclusive_us.sum);
+        }
+        out
+    }
+}

@@ -1,0 +1,106 @@
+//! Which requests an analysis is about, and how their paths are found.
+
+use serde::{Deserialize, Serialize};
+
+/// Whose latency is looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Subject {
+    /// The trace root of every trace.
+    #[default]
+    TraceRoots,
+    /// Every topmost span of one endpoint.
+    Endpoint {
+        /// Service name.
+        service: String,
+        /// Operation name.
+        operation: String,
+    },
+}
+
+/// One condition on requests; several must all hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Filter {
+    /// Some span of the request, or its process, has this tag.
+    Tag {
+        /// Tag key.
+        key: String,
+        /// Tag value.
+        value: String,
+    },
+    /// The request starts in `[from_us, to_us)`, microseconds since the epoch.
+    Time {
+        /// First microsecond.
+        from_us: u64,
+        /// One past the last microsecond.
+        to_us: u64,
+    },
+    /// Some span of the request is an error.
+    HasError,
+    /// Some span of the request is of this endpoint.
+    Contains {
+        /// Service name.
+        service: String,
+        /// Operation name.
+        operation: String,
+    },
+}
+
+/// How much two siblings may overlap and still count as one after the other (section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Overlap {
+    /// At most this many microseconds; `u64::MAX` is no limit.
+    pub overlap_us: u64,
+    /// At most this share of the parent's duration, in millionths; `u64::MAX` is no limit.
+    pub share_ppm: u64,
+}
+
+impl Default for Overlap {
+    fn default() -> Self {
+        Overlap { overlap_us: 1000, share_ppm: 10_000 }
+    }
+}
+
+impl Overlap {
+    /// The preset of this name: `default`, `paper`, `upstream` or `strict`.
+    pub fn preset(name: &str) -> Option<Overlap> {
+        Some(match name {
+            "default" => Overlap::default(),
+            "paper" => Overlap { overlap_us: 1000, share_ppm: u64::MAX },
+            "upstream" => Overlap { overlap_us: u64::MAX, share_ppm: 10_000 },
+            "strict" => Overlap { overlap_us: 0, share_ppm: 0 },
+            _ => return None,
+        })
+    }
+}
+
+/// The requests an analysis is about, before any band is cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Scope {
+    /// Whose latency.
+    pub subject: Subject,
+    /// Conditions that must all hold.
+    pub filters: Vec<Filter>,
+    /// Path settings.
+    pub overlap: Overlap,
+}
+
+/// A range of latency percentiles in thousandths of a percent: `[lo, hi)`, or `[lo, hi]` if `closed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Band {
+    /// Lower end, 0 to 100,000.
+    pub lo: u32,
+    /// Upper end, 0 to 100,000.
+    pub hi: u32,
+    /// Whether a request exactly at `hi` belongs to the band: the cumulative reading.
+    pub closed: bool,
+}
+
+impl Band {
+    /// Every request.
+    pub const ALL: Band = Band { lo: 0, hi: 100_000, closed: true };
+
+    /// Whether this is every request.
+    pub fn is_all(&self) -> bool {
+        self.lo == 0 && self.hi >= 100_000
+    }
+}

@@ -1,0 +1,77 @@
+//! A pool of native threads that runs the same passes as the browser's workers.
+
+use super::{Chain, EngineError, Next, Report, Request, Session, plan_moves};
+use crate::trace::TraceSet;
+
+/// Sessions, one a thread.
+pub struct Pool {
+    sessions: Vec<Session>,
+}
+
+impl Pool {
+    /// A pool over the sets that threads have loaded, at least one; traces that several of them saw are joined.
+    ///
+    /// # Errors
+    /// [`EngineError`] when memory ends.
+    pub fn of(sets: Vec<TraceSet>) -> Result<Pool, EngineError> {
+        let mut sessions: Vec<Session> = sets.into_iter().map(Session::of).collect();
+        if sessions.is_empty() {
+            sessions.push(Session::new());
+        }
+        for session in &mut sessions {
+            session.set.seal()?;
+        }
+        let keys = sessions.iter().map(Session::trace_keys).collect::<Result<Vec<_>, _>>()?;
+        for (from, moves) in plan_moves(&keys)?.into_iter().enumerate() {
+            for (to, keys) in moves {
+                let bytes = sessions[from].take_traces(&keys)?;
+                sessions[to].put_traces(&bytes)?;
+            }
+        }
+        for session in &mut sessions {
+            session.set.seal()?;
+        }
+        Ok(Pool { sessions })
+    }
+
+    /// Answers a request with all threads.
+    ///
+    /// # Errors
+    /// [`EngineError`] if memory ends.
+    pub fn ask(&mut self, request: Request) -> Result<Report, EngineError> {
+        let mut chain = Chain::new(request);
+        let mut partials = Vec::new();
+        loop {
+            let pass = match chain.next(partials)? {
+                Next::Ask(pass) => pass,
+                Next::Done(report) => return Ok(*report),
+            };
+            let pass = &pass;
+            let run = |session: &mut Session| {
+                let mut task = session.start(pass)?;
+                loop {
+                    if let Some(partial) = task.step(session, &mut || false)? {
+                        return Ok(partial);
+                    }
+                }
+            };
+            partials = if let [session] = self.sessions.as_mut_slice() {
+                vec![run(session)?]
+            } else {
+                std::thread::scope(|scope| {
+                    let threads: Vec<_> =
+                        self.sessions.iter_mut().map(|session| scope.spawn(move || run(session))).collect();
+                    threads
+                        .into_iter()
+                        .map(|thread| thread.join().unwrap_or(Err(EngineError::Ended)))
+                        .collect::<Result<Vec<Vec<u8>>, EngineError>>()
+                })?
+            };
+        }
+    }
+
+    /// The sessions.
+    pub fn sessions(&self) -> &[Session] {
+        &self.sessions
+    }
+}

@@ -1,0 +1,103 @@
+//! Mean, percentiles and logarithmic histograms of microseconds.
+
+use serde::{Deserialize, Serialize};
+
+/// Mean and percentiles of some microseconds (linear interpolation at (n - 1) p); all 0 if there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Greatest.
+    pub max: u64,
+}
+
+/// Counts of values in bins of equal width on a logarithmic axis.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LogHistogram {
+    /// Lower edges of the bins in microseconds and the upper edge of the last one; empty without values.
+    pub edges_us: Vec<u64>,
+    /// Count per bin; one less than edges.
+    pub counts: Vec<u64>,
+}
+
+/// The `p`-quantile (0 to 1) of sorted values by linear interpolation at (n - 1) p; 0 without values.
+pub fn percentile(sorted: &[u64], p: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
+    let place = p.clamp(0.0, 1.0) * last as f64;
+    let below = place.floor() as usize;
+    let (low, high) = (sorted[below], sorted[(below + 1).min(last)]);
+    low as f64 + (high - low) as f64 * (place - below as f64)
+}
+
+impl Summary {
+    /// The summary of sorted values.
+    pub fn of_sorted(sorted: &[u64]) -> Summary {
+        let sum: u128 = sorted.iter().map(|&v| u128::from(v)).sum();
+        Summary {
+            mean: if sorted.is_empty() { 0.0 } else { sum as f64 / sorted.len() as f64 },
+            p50: percentile(sorted, 0.50),
+            p95: percentile(sorted, 0.95),
+            p99: percentile(sorted, 0.99),
+            max: sorted.last().copied().unwrap_or(0),
+        }
+    }
+}
+
+impl LogHistogram {
+    /// At most `bins` bins from the smallest to the greatest of sorted values. Edges are whole microseconds, so the bins
+    /// of small values are fewer.
+    pub fn of_sorted(sorted: &[u64], bins: u32) -> LogHistogram {
+        let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else {
+            return LogHistogram::default();
+        };
+        let (low, high) = (first.max(1) as f64, last.max(1) as f64 + 1.0);
+        let step = (high / low).ln() / f64::from(bins.max(1));
+        let mut edges_us = vec![first];
+        for i in 1..bins {
+            let edge = (low * (step * f64::from(i)).exp()).round() as u64;
+            if edge > *edges_us.last().unwrap_or(&0) && edge <= last {
+                edges_us.push(edge);
+            }
+        }
+        edges_us.push(last + 1);
+        let mut counts = Vec::with_capacity(edges_us.len() - 1);
+        let mut from = 0;
+        for edge in &edges_us[1..] {
+            let to = sorted.partition_point(|v| v < edge);
+            counts.push((to - from) as u64);
+            from = to;
+        }
+        LogHistogram { edges_us, counts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_interpolate_between_ranks() {
+        assert_eq!(percentile(&[10, 20], 0.5), 15.0);
+        assert_eq!(percentile(&[10, 20], 0.99), 19.9);
+        assert_eq!(percentile(&[7], 0.99), 7.0);
+        assert_eq!(percentile(&[], 0.5), 0.0);
+    }
+
+    #[test]
+    fn every_value_falls_into_one_bin() {
+        for values in
+            [vec![0], vec![0, 0, 1, 2], (1..5000).map(|i| i * i).collect::<Vec<u64>>(), vec![5, 5, 5]]
+        {
+            let histogram = LogHistogram::of_sorted(&values, 40);
+            assert_eq!(histogram.counts.iter().sum::<u64>(), values.len() as u64);
+            assert!(histogram.edges_us.is_sorted_by(|a, b| a < b));
+            assert_eq!(histogram.edges_us.len(), histogram.counts.len() + 1);
+        }
+    }
+}
