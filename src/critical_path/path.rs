@@ -126,7 +126,8 @@ impl PathFinder {
             let clipped_start = moved_start.max(frame.start);
             frame.cursor = clipped_start;
             self.push_segment(parent, span, moved_end, cursor);
-            let entered = self.enter(set, tree, child, parent, Window { shift, start: clipped_start, end: moved_end });
+            let entered =
+                self.enter(set, tree, child, parent, Window { shift, start: clipped_start, end: moved_end });
             left = left.saturating_sub(entered);
         }
         true
