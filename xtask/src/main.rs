@@ -8,6 +8,7 @@ mod html;
 mod serve;
 mod sh;
 mod single;
+mod test;
 mod tools;
 
 use std::process::ExitCode;
@@ -19,7 +20,11 @@ type Outcome<T = ()> = Result<T, String>;
 type Command = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
 /// The commands, in the order the help lists them.
-const COMMANDS: &[Command] = &[("serve", serve::USAGE, serve::run), ("build", build::USAGE, build::run)];
+const COMMANDS: &[Command] = &[
+    ("serve", serve::USAGE, serve::run),
+    ("build", build::USAGE, build::run),
+    ("test", test::USAGE, test::run),
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -64,7 +64,7 @@ pub fn wasm_opt() -> Option<Command> {
     let manifest = folder.join("node_modules/binaryen/package.json");
     let present = std::fs::read_to_string(&manifest).unwrap_or_default();
     if !present.contains(&format!("\"version\": \"{BINARYEN}\"")) {
-        if !sh::has("node") || !sh::has("npm") {
+        if sh::find("node").is_none() || sh::find("npm").is_none() {
             eprintln!(
                 "No node and npm here: the wasm stays as the compiler left it (larger, a little slower)."
             );
@@ -79,6 +79,31 @@ pub fn wasm_opt() -> Option<Command> {
         }
     }
     Some(sh::command(program))
+}
+
+/// A chromedriver beside a Chromium. Installs both from Debian's packages where that is possible.
+pub fn chromedriver() -> Outcome<PathBuf> {
+    if let Some(given) = std::env::var_os("CHROMEDRIVER") {
+        return Ok(given.into());
+    }
+    if sh::find("chromedriver").is_none() {
+        if sh::find("apt-get").is_none() {
+            return Err(
+                "install Chromium and its chromedriver, or name the latter in CHROMEDRIVER".to_owned()
+            );
+        }
+        let root = sh::output(sh::command("id").arg("-u")).is_some_and(|user| user.trim() == "0");
+        let apt = |line: &str| {
+            let mut words: Vec<&str> = line.split(' ').collect();
+            if !root {
+                words.splice(0..0, ["sudo", "-n"]);
+            }
+            sh::run(sh::command(words[0]).args(&words[1..]).env("DEBIAN_FRONTEND", "noninteractive"))
+        };
+        apt("apt-get update -qq")?;
+        apt("apt-get install -y -qq --no-install-recommends chromium chromium-driver")?;
+    }
+    sh::find("chromedriver").ok_or("there is no chromedriver on the path".to_owned())
 }
 
 #[cfg(test)]
