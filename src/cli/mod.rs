@@ -9,6 +9,7 @@
 //! | 1 | the input holds no trace |
 //! | 2 | the command line is wrong, or something it names cannot be read, written or listened on |
 
+mod generate;
 mod serve;
 
 use std::io;
@@ -31,6 +32,8 @@ struct CommandLine {
 /// One variant a command; the text is its line in the help.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Write synthetic traces as Jaeger JSON
+    Generate(generate::Args),
     /// Serve a folder with the page, and a Jaeger query service beside it
     Serve(serve::Args),
 }
@@ -54,6 +57,7 @@ pub fn run() -> ExitCode {
     // clap ends the process itself where only help or the version was asked for, and with 2 on a bad line.
     let line = CommandLine::parse();
     let result = match line.command {
+        Command::Generate(args) => generate::run(&args),
         Command::Serve(args) => serve::run(&args),
     };
     exit_code(result)
