@@ -33,8 +33,14 @@ fn touching_siblings_are_all_on_the_path() {
         span(4, 1, "C", 150, 170),
         span(5, 1, "D", 170, 190),
     ];
-    let expected =
-        [("R", 100, 110), ("A", 110, 130), ("B", 130, 150), ("C", 150, 170), ("D", 170, 190), ("R", 190, 200)];
+    let expected = [
+        ("R", 100, 110),
+        ("A", 110, 130),
+        ("B", 130, 150),
+        ("C", 150, 170),
+        ("D", 170, 190),
+        ("R", 190, 200),
+    ];
     assert_eq!(path(&spans, Overlap::preset("strict").unwrap()), segments(&expected));
 }
 
@@ -127,8 +133,7 @@ fn a_shared_id_becomes_a_client_with_its_server_as_child() {
         let spans = [span(1, 0, "R", 100, 200), server, client, span(8, 7, "below", 130, 140)];
         let set = set_of(&spans);
         let name = |row: u32| set.endpoint_name(set.endpoint(row)).1;
-        let parents: Vec<(&str, &str)> =
-            (1..4).map(|row| (name(row), name(set.parent(row)))).collect();
+        let parents: Vec<(&str, &str)> = (1..4).map(|row| (name(row), name(set.parent(row)))).collect();
         assert_eq!(parents, [("client", "R"), ("server", "client"), ("below", "server")]);
     }
 }
@@ -165,8 +170,7 @@ fn missing_starts_come_from_the_tree_and_a_clock_at_zero_is_kept() {
 #[test]
 fn long_chains_and_wide_fans_work() {
     let n = 100_000;
-    let chain: Vec<Span> =
-        (1..=n).map(|i| span(i, i - 1, "hop", 1_000_000 + i, 2_000_000 - i)).collect();
+    let chain: Vec<Span> = (1..=n).map(|i| span(i, i - 1, "hop", 1_000_000 + i, 2_000_000 - i)).collect();
     let set = set_of(&chain);
     let mut tree = Tree::default();
     tree.load(&set, 0);
@@ -220,7 +224,10 @@ fn requests(overlap: Overlap) -> Vec<Request> {
     vec![
         Request::CriticalPath { scope: scope(Subject::TraceRoots, vec![]), band: Band::ALL },
         Request::CriticalPath { scope: scope(endpoint("a"), vec![]), band: slow },
-        Request::CriticalPath { scope: scope(endpoint("c"), vec![contains, Filter::HasError]), band: Band::ALL },
+        Request::CriticalPath {
+            scope: scope(endpoint("c"), vec![contains, Filter::HasError]),
+            band: Band::ALL,
+        },
         Request::PerRequest { scope: scope(endpoint("b"), vec![]), band: Band::ALL },
         Request::Requests { scope: scope(endpoint("a"), vec![]), band: slow, limit: 2 },
     ]
