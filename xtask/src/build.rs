@@ -23,7 +23,7 @@ pub const USAGE: &str =
     "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt and the one file";
 
 /// Traces shipped with the page: enough for stable percentiles, small enough to load at once.
-const DEMO: &[&str] = &["--traces", "1500", "--spans", "9000", "--shape", "mixed", "--seed", "7"];
+const DEMO: &[&str] = &["--traces", "1500", "--spans", "6", "--shape", "mixed", "--seed", "7"];
 
 /// Files by the name `index.html` uses for them.
 pub type Files = BTreeMap<String, Vec<u8>>;
