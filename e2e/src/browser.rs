@@ -114,10 +114,9 @@ impl Page {
         self.client.goto("about:blank").await?;
         self.complaints().await?;
         self.client.goto(&url).await?;
-        self.until("the page to be up", "return document.documentElement.dataset.state || ''", |state| {
-            state != ""
-        })
-        .await?;
+        // What index.html itself shows is of the class boot.
+        let script = "return !!document.documentElement.dataset.state && !document.querySelector('.boot')";
+        self.until("the page to be up", script, |up| up == true).await?;
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use e2e::browser::{Page, session};
 use e2e::failure::{Failure, Outcome, ensure};
-use e2e::process::{Driver, Server, root, scratch};
+use e2e::process::{Driver, Server, dist, root, scratch};
 
 /// What no test takes, however slow the machine.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -48,7 +48,10 @@ async fn run(arguments: &[String]) -> Outcome<bool> {
     let screens = arguments.iter().any(|argument| argument == "--screens");
     let filter = arguments.iter().find(|argument| !argument.starts_with("--")).map_or("", String::as_str);
     let pictures = if screens { root().join("docs/screens") } else { scratch()?.join("screens") };
-    let server = Server::start(&root().join("dist"))?;
+    ensure(dist().join("index.html").is_file(), || {
+        "there is no page yet: run `cargo xtask build` first".to_owned()
+    })?;
+    let server = Server::start(&dist())?;
     let driver = Driver::start()?;
     let (mut passed, mut failed) = (0, 0);
     // One browser for all, but a new one after a failure, which may have left anything behind.

@@ -21,6 +21,11 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
 
+/// The page as `cargo xtask build` left it.
+pub fn dist() -> PathBuf {
+    root().join("dist")
+}
+
 /// A folder of this run's own for what tests drop and what failed tests looked like.
 pub fn scratch() -> Outcome<PathBuf> {
     let folder = target().join("e2e");
@@ -90,9 +95,6 @@ pub struct Server {
 impl Server {
     /// Serves a folder.
     pub fn start(dir: &Path) -> Outcome<Self> {
-        if !dir.join("index.html").is_file() {
-            return fail(format!("{} holds no page: run `cargo xtask build` first", dir.display()));
-        }
         let mut command = Command::new(binary()?);
         command.arg("serve").arg(dir).args(["--port", "0"]);
         let (running, url) =

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use e2e::browser::{Look, Modifiers, Page, session};
 use e2e::failure::{Failure, Outcome, fail};
-use e2e::process::{Driver, Server, root};
+use e2e::process::{Driver, Server, dist};
 
 /// The help.
 pub const USAGE: &str = "\
@@ -21,7 +21,7 @@ shot FRAGMENT OUT.png [STEP]...   a picture of the page; FRAGMENT may be '' or a
 pub async fn run(arguments: &[String]) -> Outcome {
     let [fragment, out, rest @ ..] = arguments else { return fail(format!("usage: {USAGE}")) };
     let mut look = Look::DESK;
-    let mut dir = root().join("dist");
+    let mut dir = dist();
     let mut single = false;
     let mut steps: Vec<(&str, Vec<&str>)> = Vec::new();
     for word in rest {

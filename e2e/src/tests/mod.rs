@@ -1,5 +1,6 @@
 //! The tests. A new one is an async function of a module here and a line in [`ALL`].
 
+mod hosting;
 mod start;
 
 use std::pin::Pin;
@@ -22,4 +23,8 @@ macro_rules! tests {
 }
 
 /// Every test, in the order they run.
-pub const ALL: &[Test] = tests![start::the_page_comes_up_empty];
+pub const ALL: &[Test] = tests![
+    start::the_page_comes_up_empty,
+    hosting::any_path_will_do_and_nothing_else_is_asked_for,
+    hosting::the_one_file_starts_from_disk_and_asks_for_nothing,
+];

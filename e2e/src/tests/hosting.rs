@@ -1,0 +1,57 @@
+//! The ways the page is put before people.
+
+use std::path::Path;
+
+use e2e::browser::Page;
+use e2e::failure::{Outcome, ensure, same};
+use e2e::process::{Server, dist, scratch};
+use serde_json::Value;
+
+/// Every address the page loaded anything from.
+async fn addresses(page: &Page) -> Outcome<Vec<String>> {
+    let script = "return performance.getEntries().filter((e) => e.name.includes('://')).map((e) => e.name)";
+    Ok(serde_json::from_value::<Vec<String>>(page.run(script).await?)?)
+}
+
+fn link(from: &Path, to: &Path) -> Outcome {
+    let _ = std::fs::remove_file(from);
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(to, from)?;
+    #[cfg(windows)]
+    std::os::windows::fs::symlink_dir(to, from)?;
+    Ok(())
+}
+
+pub async fn any_path_will_do_and_nothing_else_is_asked_for(page: &Page) -> Outcome {
+    let host = scratch()?.join("host");
+    std::fs::create_dir_all(host.join("tools/latency"))?;
+    link(&host.join("tools/latency/page"), &dist())?;
+    let server = Server::start(&host)?;
+    let base = format!("{}tools/latency/page/", server.url);
+    page.open(&base).await?;
+    page.state("empty").await?;
+    let asked = addresses(page).await?;
+    ensure(asked.iter().any(|address| address.ends_with(".wasm")), || format!("no wasm among {asked:?}"))?;
+    for address in asked {
+        ensure(address.starts_with(&base), || format!("the page asked for {address}"))?;
+    }
+    Ok(())
+}
+
+pub async fn the_one_file_starts_from_disk_and_asks_for_nothing(page: &Page) -> Outcome {
+    let file = dist().join("pathlight.html").canonicalize()?;
+    let address = format!("file://{}", file.display());
+    page.open(&address).await?;
+    page.state("empty").await?;
+    for asked in addresses(page).await? {
+        ensure(asked == address || asked.starts_with("blob:"), || format!("the page asked for {asked}"))?;
+    }
+    let policy = page.run("return document.querySelector('meta[http-equiv]')?.content || null").await?;
+    same("policy", policy.as_str().is_some_and(|text| text.contains("script-src 'sha256-")), true)?;
+    // The policy is in force: a script that is not the page's own does not run.
+    let script = "const s = document.createElement('script'); s.textContent = 'window.foreign = 1'; \
+                  document.body.append(s); return window.foreign || null";
+    same("foreign script", page.run(script).await?, Value::Null)?;
+    let complaints = page.complaints().await?;
+    same("complaints about the foreign script", complaints.len(), 1)
+}
