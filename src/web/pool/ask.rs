@@ -1,0 +1,143 @@
+//! Questions: a chain of passes over all workers.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use super::Pool;
+use super::call::{CallError, Reply};
+use crate::engine::{Report, Request};
+use crate::web::oneshot::{Sender, oneshot};
+use crate::web::wire::{self, Call, Done, ToWorker};
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// Another question took its [`Slot`].
+    #[error("another question was asked instead")]
+    Cancelled,
+    /// What is loaded has changed; [`PoolEvent::Loaded`](super::PoolEvent::Loaded) follows, ask again then.
+    #[error("what is loaded has changed")]
+    Stale,
+    /// A worker died over it and reads its files again; ask again after
+    /// [`PoolEvent::Loaded`](super::PoolEvent::Loaded).
+    #[error("a worker ended and is being replaced")]
+    WorkerLost,
+    /// The engine cannot answer, in words.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// A place for one question at a time, such as a view: asking again through it cancels the question before.
+#[derive(Default)]
+pub struct Slot(RefCell<Option<Sender<()>>>);
+
+impl Slot {
+    /// A free slot.
+    pub fn new() -> Slot {
+        Slot::default()
+    }
+
+    /// Cancels what was asked through it.
+    pub fn cancel(&self) {
+        self.0.take();
+    }
+}
+
+/// Drops the state of a question in its coordinator.
+struct ChainEnd<'a> {
+    pool: &'a Pool,
+    chain: u64,
+}
+
+impl Drop for ChainEnd<'_> {
+    fn drop(&mut self) {
+        self.pool.post(COORDINATOR, &ToWorker::EndChain(self.chain), &[]);
+    }
+}
+
+/// The slot of the worker that merges.
+pub(super) const COORDINATOR: usize = 0;
+
+/// Deaths over one question after which it is not tried again.
+const MOST_DEATHS: u32 = 2;
+
+impl Pool {
+    /// Asks all workers. During a load the answer is about the complete traces so far.
+    ///
+    /// Dropping the future cancels the question.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub async fn ask(&self, request: Request) -> Result<Report, AskError> {
+        while self.0.is_joining.get() {
+            let (sender, receiver) = oneshot();
+            self.0.waiting.borrow_mut().push(sender);
+            receiver.await;
+        }
+        let request = postcard::to_allocvec(&request).map_err(|error| AskError::Failed(error.to_string()))?;
+        if self.0.killers.borrow().get(&request).is_some_and(|&deaths| deaths >= MOST_DEATHS) {
+            let sentence = "Workers ended over this question more than once; it is not asked again.";
+            return Err(AskError::Failed(sentence.to_owned()));
+        }
+        let generation = self.0.generation.get();
+        let result = self.run_chain(&request).await;
+        result.map_err(|error| match error {
+            CallError::Failed(reason) => AskError::Failed(reason),
+            _ if self.0.generation.get() != generation => AskError::Stale,
+            CallError::Stale => AskError::Stale,
+            CallError::Lost => {
+                *self.0.killers.borrow_mut().entry(request).or_default() += 1;
+                AskError::WorkerLost
+            }
+        })
+    }
+
+    /// Asks, and cancels the question asked before through the same slot.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub async fn ask_in(&self, slot: &Slot, request: Request) -> Result<Report, AskError> {
+        let (sender, replaced) = oneshot();
+        *slot.0.borrow_mut() = Some(sender);
+        let mut replaced = pin!(replaced);
+        let mut answer = pin!(self.ask(request));
+        poll_fn(|context| {
+            if replaced.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Err(AskError::Cancelled));
+            }
+            answer.as_mut().poll(context)
+        })
+        .await
+    }
+
+    async fn run_chain(&self, request: &[u8]) -> Result<Report, CallError> {
+        let chain = self.number();
+        let _end = ChainEnd { pool: self, chain };
+        let request = [wire::buffer(request)];
+        let mut answer = self.call(COORDINATOR, Call::Begin { chain }, &request).await?;
+        loop {
+            let (done, attachments) = answer;
+            let body = attachments.first().map(wire::bytes).unwrap_or_default();
+            match done {
+                Done::Report => {
+                    return postcard::from_bytes(&body).map_err(|error| CallError::Failed(error.to_string()));
+                }
+                Done::Ask => {
+                    let replies: Vec<Reply> = self
+                        .slots()
+                        .into_iter()
+                        .map(|slot| self.call(slot, Call::Pass, &[wire::buffer(&body)]))
+                        .collect();
+                    let mut partials = Vec::with_capacity(replies.len());
+                    for reply in replies {
+                        partials.extend(reply.await?.1);
+                    }
+                    answer = self.call(COORDINATOR, Call::Merge { chain }, &partials).await?;
+                }
+                _ => return Err(CallError::Failed("a worker answered something else".to_owned())),
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The page's side of the workers: what is loaded where, and who answers.
+//!
+//! Workers hold the data, the page holds the handles of everything they have read: a worker that dies is replaced and
+//! reads again. The flows are plain async functions: [`load`] reads and joins, [`ask`] runs a question's chain of passes
+//! with the first worker as its coordinator.
+
+mod ask;
+mod call;
+mod load;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+pub use ask::{AskError, Slot};
+use call::{Member, Pending};
+use load::Load;
+use web_sys::Blob;
+
+use super::boot::Boot;
+use super::oneshot::Sender;
+use super::stub::FileReport;
+
+/// Workers at most: beyond, memory and the reading of files set the speed.
+const MOST_WORKERS: usize = 16;
+
+/// Something to load. The Blob is a handle: its bytes stay where they are until a worker reads them.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// File name, with its folders where known.
+    pub name: String,
+    /// Its content.
+    pub blob: Blob,
+}
+
+/// What a pool tells the page.
+#[derive(Clone, Debug)]
+pub enum PoolEvent {
+    /// A worker is warm.
+    Ready,
+    /// How far a load is; about ten times a second.
+    Progress(LoadProgress),
+    /// Complete traces so far can be asked about; the answers will change.
+    Preliminary,
+    /// A load has ended: ask anew, what was known has changed.
+    Loaded(LoadOutcome),
+    /// A worker died. It is replaced and reads its files again; [`Loaded`](PoolEvent::Loaded) follows.
+    WorkerLost {
+        /// What it was reading, or empty.
+        name: String,
+        /// Why, as far as the browser told.
+        reason: String,
+    },
+    /// The pool cannot work, or not with what it was given.
+    Failed(UserError),
+}
+
+/// How far a load is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadProgress {
+    /// Bytes read.
+    pub bytes: u64,
+    /// Bytes of all files of this load.
+    pub total_bytes: u64,
+    /// Traces held so far, earlier loads included; single spans become traces at the end of a load.
+    pub traces: u64,
+    /// Spans held so far, earlier loads included.
+    pub spans: u64,
+    /// Files finished.
+    pub files_done: u32,
+    /// Files of this load.
+    pub files: u32,
+    /// Speed, smoothed, in 10^6 bytes a second.
+    pub mb_per_s: f64,
+    /// Time left, if it can be told.
+    pub seconds_left: Option<f64>,
+}
+
+/// What a load has brought.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOutcome {
+    /// One a file that was read, in the order the files were given.
+    pub reports: Vec<FileReport>,
+    /// What could not be read at all, or not to its end for want of memory.
+    pub errors: Vec<UserError>,
+    /// The user ended it.
+    pub cancelled: bool,
+}
+
+/// An error as it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserError {
+    /// What happened, in one sentence.
+    pub message: String,
+    /// File, place, the browser's own words.
+    pub detail: String,
+    /// What can be done.
+    pub next_step: String,
+}
+
+/// A file, where its spans are.
+struct Kept {
+    input: Input,
+    bytes: u64,
+    /// Which load brought it.
+    load: u64,
+    state: State,
+    /// Workers that died reading it.
+    strikes: u32,
+    /// Only so many bytes of it were and will be read: the user stopped there, or memory ended.
+    cut: Option<u64>,
+    report: Option<FileReport>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// To be read.
+    Waiting,
+    /// Dealt to the worker in this slot.
+    Dealt(usize),
+    /// Read by the worker in this slot.
+    Read(usize),
+    /// Not wanted, or cannot be read.
+    Dropped,
+}
+
+/// The workers of a page. Cheap to clone; all clones are one pool.
+#[derive(Clone)]
+pub struct Pool(Rc<Inner>);
+
+struct Inner {
+    boot: Boot,
+    on_event: Box<dyn Fn(PoolEvent)>,
+    limit: usize,
+    /// By slot; a slot is empty while nobody needs it.
+    members: RefCell<Vec<Option<Member>>>,
+    calls: RefCell<BTreeMap<u64, Pending>>,
+    /// Numbers for calls, chains, workers and loads.
+    next_number: Cell<u64>,
+    /// Moves on when row numbers or the data itself change: questions of an earlier one are stale.
+    generation: Cell<u64>,
+    /// Moves on with `clear`: flows of an earlier one end without a word.
+    epoch: Cell<u64>,
+    kept: RefCell<Vec<Kept>>,
+    load: RefCell<Option<Load>>,
+    /// Questions must wait: rows are moving.
+    is_joining: Cell<bool>,
+    waiting: RefCell<Vec<Sender<()>>>,
+    /// Traces went from one worker to another, so that a worker holds more than its own files.
+    moved: Cell<bool>,
+    /// A worker died that held traces of others' files: everything must be read again.
+    must_rebuild: Cell<bool>,
+    /// Workers that died before they said a word, in a row.
+    stillborn: Cell<u32>,
+    /// How often a worker died of a question, by the question.
+    killers: RefCell<BTreeMap<Vec<u8>, u32>>,
+}
+
+impl Pool {
+    /// A pool of as many workers as the machine has processors, started as they are needed; the first starts now.
+    pub fn new(boot: Boot, on_event: impl Fn(PoolEvent) + 'static) -> Pool {
+        let processors = web_sys::window().map_or(1.0, |window| window.navigator().hardware_concurrency());
+        Pool::with_workers(boot, processors as usize, on_event)
+    }
+
+    /// A pool of at most so many workers, at least 1 and at most 16.
+    pub fn with_workers(boot: Boot, workers: usize, on_event: impl Fn(PoolEvent) + 'static) -> Pool {
+        let pool = Pool(Rc::new(Inner {
+            boot,
+            on_event: Box::new(on_event),
+            limit: workers.clamp(1, MOST_WORKERS),
+            members: RefCell::default(),
+            calls: RefCell::default(),
+            next_number: Cell::new(1),
+            generation: Cell::new(0),
+            epoch: Cell::new(0),
+            kept: RefCell::default(),
+            load: RefCell::default(),
+            is_joining: Cell::new(false),
+            waiting: RefCell::default(),
+            moved: Cell::new(false),
+            must_rebuild: Cell::new(false),
+            stillborn: Cell::new(0),
+            killers: RefCell::default(),
+        }));
+        pool.warm(0);
+        pool
+    }
+
+    /// How many workers there are, started or not.
+    pub fn workers(&self) -> usize {
+        self.0.limit
+    }
+
+    /// Workers that have something to do.
+    pub fn busy_workers(&self) -> usize {
+        let slots: std::collections::BTreeSet<usize> =
+            self.0.calls.borrow().values().map(|pending| pending.slot).collect();
+        slots.len()
+    }
+
+    /// Bytes of wasm memory of all workers, as last heard.
+    pub fn memory_bytes(&self) -> u64 {
+        self.0.members.borrow().iter().flatten().map(|member| member.progress.memory).sum()
+    }
+
+    /// Forgets everything. Memory of wasm never shrinks, so the workers end and one new one starts. Questions under way
+    /// end with [`AskError::Stale`], a load without an event.
+    pub fn clear(&self) {
+        let inner = &self.0;
+        inner.epoch.set(inner.epoch.get() + 1);
+        inner.kept.borrow_mut().clear();
+        inner.load.borrow_mut().take();
+        inner.killers.borrow_mut().clear();
+        inner.is_joining.set(false);
+        self.end_workers();
+        self.settle();
+        self.warm(0);
+    }
+
+    fn number(&self) -> u64 {
+        let number = self.0.next_number.get();
+        self.0.next_number.set(number + 1);
+        number
+    }
+
+    fn emit(&self, event: PoolEvent) {
+        (self.0.on_event)(event);
+    }
+
+    /// Lets the questions go on that waited.
+    fn settle(&self) {
+        let waiting = self.0.waiting.take();
+        for sender in waiting {
+            sender.send(());
+        }
+    }
+}
+
+/// Milliseconds of a clock that never goes back.
+fn now_ms() -> f64 {
+    web_sys::window()
+        .and_then(|window| window.performance())
+        .map_or_else(js_sys::Date::now, |clock| clock.now())
+}

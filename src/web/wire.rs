@@ -1,0 +1,182 @@
+//! What page and workers say to each other.
+//!
+//! A message is an array: first the envelope, a small postcard value; then its attachments, Blobs (shared by handle) and
+//! ArrayBuffers (transferred, never copied). A call carries a number, and its answers carry the same.
+
+use js_sys::{Array, ArrayBuffer, Uint8Array};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use wasm_bindgen::{JsCast, JsValue};
+
+use super::stub::FileReport;
+
+/// From the page to a worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ToWorker {
+    /// Do this and answer with [`FromWorker::Done`] or [`FromWorker::Failed`] of the same number.
+    Call(u64, Call),
+    /// Nobody waits for the answer of this call any more: stop and say nothing.
+    Forget(u64),
+    /// Stop reading, keep the complete traces and answer.
+    StopReading(u64),
+    /// Drop the state of a question.
+    EndChain(u64),
+}
+
+/// Something a worker is asked to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Call {
+    /// Read these; one Blob each is attached. Answered by [`Done::Read`].
+    Read(Vec<Piece>),
+    /// Join what was read. Answered by [`Done::Nothing`].
+    Seal,
+    /// Which traces are here? Answered by one attachment.
+    TraceKeys,
+    /// Where must traces go that are at several workers? Key lists are attached, one a worker. Answered by
+    /// [`Done::Moves`] with the keys of each move attached.
+    PlanMoves,
+    /// Give away the traces of the attached keys. Answered by one attachment.
+    TakeTraces,
+    /// Take in the attached traces; [`Call::Seal`] joins them. Answered by [`Done::Nothing`].
+    PutTraces,
+    /// A question begins; its request is attached. Answered by [`Done::Ask`] or [`Done::Report`], with the pass or the
+    /// report attached.
+    Begin {
+        /// Number of the question.
+        chain: u64,
+    },
+    /// The partials of the last pass are attached; answered like [`Call::Begin`].
+    Merge {
+        /// Number of the question.
+        chain: u64,
+    },
+    /// Run the attached pass over the traces here. Answered by one attachment.
+    Pass,
+}
+
+/// A file or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// Name to show.
+    pub name: String,
+}
+
+/// From a worker to the page.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum FromWorker {
+    /// The worker listens.
+    Hello,
+    /// How far a call is.
+    Progress(u64, Progress),
+    /// The answer to a call.
+    Done(u64, Done),
+    /// A call that could not be done; the worker lives on.
+    Failed(u64, String),
+    /// The worker is about to die of this.
+    Dying(String),
+}
+
+/// The answer to a call.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Done {
+    /// It is done; whatever is to be said is attached.
+    Nothing,
+    /// One result a piece, in order, and then the state of the set.
+    Read(Vec<PieceResult>, Progress),
+    /// From worker, to worker; keys are attached in the same order.
+    Moves(Vec<(u32, u32)>),
+    /// Run the attached pass everywhere.
+    Ask,
+    /// The report is attached.
+    Report,
+}
+
+/// What became of one piece.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum PieceResult {
+    /// Read to its end, or to where reading was stopped.
+    Read {
+        /// What was found.
+        report: FileReport,
+        /// Bytes read.
+        bytes: u64,
+    },
+    /// The browser could not read it: gone, changed since it was chosen, not permitted.
+    Unreadable(String),
+    /// Memory ended; what came before is kept.
+    Full {
+        /// What was found until then.
+        report: FileReport,
+        /// Bytes read.
+        bytes: u64,
+    },
+    /// Not begun, because reading was stopped or memory ended before.
+    Untouched,
+}
+
+/// How far reading is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Bytes read by this call.
+    pub bytes: u64,
+    /// Pieces finished by this call.
+    pub pieces: u32,
+    /// Traces in the worker.
+    pub traces: u64,
+    /// Spans in the worker.
+    pub spans: u64,
+    /// Size of the worker's wasm memory in bytes.
+    pub memory: u64,
+}
+
+/// A message ready for `postMessage`: itself and what to transfer.
+pub struct Packed {
+    /// The message.
+    pub message: JsValue,
+    /// The buffers that move.
+    pub transfer: JsValue,
+}
+
+/// Packs a message; every attached ArrayBuffer is moved when it is posted.
+pub fn pack<T: Serialize>(envelope: &T, attachments: &[JsValue]) -> Packed {
+    // Serialising plain data into a growing vector cannot fail.
+    let bytes = postcard::to_allocvec(envelope).unwrap_or_default();
+    let bytes = Uint8Array::from(bytes.as_slice());
+    let message = Array::of1(&bytes);
+    let transfer = Array::of1(&bytes.buffer());
+    for attachment in attachments {
+        message.push(attachment);
+        if attachment.is_instance_of::<ArrayBuffer>() {
+            transfer.push(attachment);
+        }
+    }
+    Packed { message: message.into(), transfer: transfer.into() }
+}
+
+/// The envelope and the attachments of a message; `None` if it is none of ours.
+pub fn unpack<T: DeserializeOwned>(message: &JsValue) -> Option<(T, Vec<JsValue>)> {
+    let parts = message.dyn_ref::<Array>()?;
+    let envelope = parts.get(0).dyn_into::<Uint8Array>().ok()?;
+    let envelope = postcard::from_bytes(&envelope.to_vec()).ok()?;
+    Some((envelope, parts.iter().skip(1).collect()))
+}
+
+/// Bytes as an attachment that can be moved.
+pub fn buffer(bytes: &[u8]) -> JsValue {
+    Uint8Array::from(bytes).buffer().into()
+}
+
+/// The bytes of an attachment; empty if it is no buffer.
+pub fn bytes(attachment: &JsValue) -> Vec<u8> {
+    match attachment.dyn_ref::<ArrayBuffer>() {
+        Some(buffer) => Uint8Array::new(buffer).to_vec(),
+        None => Vec::new(),
+    }
+}
+
+/// A JavaScript error in words.
+pub fn words(error: &JsValue) -> String {
+    match error.dyn_ref::<js_sys::Error>() {
+        Some(error) => String::from(error.message()),
+        None => error.as_string().unwrap_or_else(|| format!("{error:?}")),
+    }
+}

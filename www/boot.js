@@ -1,0 +1,73 @@
+// Starts the page: compiles the wasm once, runs it here, and knows how to start a worker that runs it too.
+// What it needs stands in elements of index.html: links to files in dist/, or, in the single file, the data itself.
+"use strict";
+{
+  const asset = (name) => document.getElementById(`asset-${name}`);
+
+  // One i8x16 operation: valid where simd128 is.
+  const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
+
+  const wasm = async () => {
+    const element = asset("wasm");
+    if (element.href) {
+      const response = await fetch(element.href);
+      if (!response.ok) throw new Error(`${element.href} answers ${response.status} ${response.statusText}`);
+      return response;
+    }
+    const packed = await fetch(`data:application/octet-stream;base64,${element.textContent.trim()}`);
+    const bytes = packed.body.pipeThrough(new DecompressionStream("gzip"));
+    return new Response(bytes, { headers: { "content-type": "application/wasm" } });
+  };
+
+  const compile = async () => {
+    const response = await wasm();
+    // Compiling while it arrives is refused for any other type, and some static hosts send another.
+    return response.headers.get("content-type")?.startsWith("application/wasm")
+      ? WebAssembly.compileStreaming(response)
+      : WebAssembly.compile(await response.arrayBuffer());
+  };
+
+  let blob;
+  const startWorker = (module) => {
+    const [glue, script] = [asset("glue"), asset("worker")];
+    let worker;
+    // A page without an origin of its own (file:, a sandboxed frame) may start no worker by address, only from a Blob.
+    if (script.href && self.origin !== "null") {
+      worker = new Worker(script.href);
+    } else {
+      blob ??= URL.createObjectURL(new Blob(
+        script.href
+          ? [`importScripts(${JSON.stringify(glue.src)}, ${JSON.stringify(script.href)});`]
+          : [glue.textContent, "\n", script.textContent],
+        { type: "text/javascript" },
+      ));
+      worker = new Worker(blob);
+    }
+    worker.postMessage({ module, glue: glue.src });
+    return worker;
+  };
+
+  const fail = (sentence) => {
+    const note = document.querySelector(".boot") ?? document.body.appendChild(document.createElement("p"));
+    note.setAttribute("role", "alert");
+    note.textContent = sentence;
+    document.documentElement.dataset.state = "failed";
+  };
+
+  const start = async () => {
+    if (!self.WebAssembly?.validate(new Uint8Array(SIMD))) {
+      fail("Pathlight needs a newer browser: Chrome or Edge 91, Firefox 89, Safari 16.4, or later.");
+      return;
+    }
+    const module = await compile();
+    await wasm_bindgen({ module_or_path: module });
+    wasm_bindgen.start_page(() => startWorker(module));
+  };
+
+  start().catch((error) => {
+    fail(location.protocol === "file:" && asset("wasm").href
+      ? "Opened from a folder, this page cannot read its own files: open pathlight.html instead."
+      : `Pathlight could not start: ${error.message ?? error}. Reload the page to try again.`);
+    throw error;
+  });
+}
