@@ -1,6 +1,6 @@
 //! The browser's side: workers, page, canvas.
 
-mod boot;
+pub mod boot;
 mod deal;
 mod oneshot;
 pub mod pool;
@@ -8,6 +8,8 @@ mod stub;
 mod wire;
 pub mod worker;
 
+use boot::Boot;
+use js_sys::Function;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -18,4 +20,20 @@ use wasm_bindgen::prelude::wasm_bindgen;
 #[wasm_bindgen]
 pub fn start_worker() -> Result<(), JsValue> {
     worker::start()
+}
+
+/// Called by `www/boot.js` in the page, with a function that starts a worker.
+#[wasm_bindgen]
+pub fn start_page(start_worker: Function) {
+    let pool = pool::Pool::new(Boot::new(start_worker), |event| {
+        if matches!(event, pool::PoolEvent::Ready) {
+            let document = web_sys::window().and_then(|window| window.document());
+            if let Some(note) = document.and_then(|document| document.query_selector(".boot").ok().flatten())
+            {
+                note.set_text_content(Some("Ready."));
+            }
+        }
+    });
+    // It lives as long as the page.
+    std::mem::forget(pool);
 }

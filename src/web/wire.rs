@@ -50,7 +50,10 @@ pub enum Call {
         chain: u64,
     },
     /// Run the attached pass over the traces here. Answered by one attachment.
-    Pass,
+    Pass {
+        /// Number of the question.
+        chain: u64,
+    },
 }
 
 /// A file or a part of one.

@@ -1,22 +1,14 @@
 //! Questions: a chain of passes over all workers.
 
-use std::cell::RefCell;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
-
 use super::Pool;
 use super::call::{CallError, Reply};
 use crate::engine::{Report, Request};
-use crate::web::oneshot::{Sender, oneshot};
+use crate::web::oneshot::oneshot;
 use crate::web::wire::{self, Call, Done, ToWorker};
 
 /// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
-    /// Another question took its [`Slot`].
-    #[error("another question was asked instead")]
-    Cancelled,
     /// What is loaded has changed; [`PoolEvent::Loaded`](super::PoolEvent::Loaded) follows, ask again then.
     #[error("what is loaded has changed")]
     Stale,
@@ -27,22 +19,6 @@ pub enum AskError {
     /// The engine cannot answer, in words.
     #[error("{0}")]
     Failed(String),
-}
-
-/// A place for one question at a time, such as a view: asking again through it cancels the question before.
-#[derive(Default)]
-pub struct Slot(RefCell<Option<Sender<()>>>);
-
-impl Slot {
-    /// A free slot.
-    pub fn new() -> Slot {
-        Slot::default()
-    }
-
-    /// Cancels what was asked through it.
-    pub fn cancel(&self) {
-        self.0.take();
-    }
 }
 
 /// Drops the state of a question in its coordinator.
@@ -94,24 +70,6 @@ impl Pool {
         })
     }
 
-    /// Asks, and cancels the question asked before through the same slot.
-    ///
-    /// # Errors
-    /// [`AskError`].
-    pub async fn ask_in(&self, slot: &Slot, request: Request) -> Result<Report, AskError> {
-        let (sender, replaced) = oneshot();
-        *slot.0.borrow_mut() = Some(sender);
-        let mut replaced = pin!(replaced);
-        let mut answer = pin!(self.ask(request));
-        poll_fn(|context| {
-            if replaced.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Err(AskError::Cancelled));
-            }
-            answer.as_mut().poll(context)
-        })
-        .await
-    }
-
     async fn run_chain(&self, request: &[u8]) -> Result<Report, CallError> {
         let chain = self.number();
         let _end = ChainEnd { pool: self, chain };
@@ -128,7 +86,7 @@ impl Pool {
                     let replies: Vec<Reply> = self
                         .slots()
                         .into_iter()
-                        .map(|slot| self.call(slot, Call::Pass, &[wire::buffer(&body)]))
+                        .map(|slot| self.call(slot, Call::Pass { chain }, &[wire::buffer(&body)]))
                         .collect();
                     let mut partials = Vec::with_capacity(replies.len());
                     for reply in replies {

@@ -146,7 +146,7 @@ impl Pool {
     pub(super) fn call(&self, slot: usize, call: Call, attachments: &[JsValue]) -> Reply {
         let number = self.number();
         let (sender, receiver) = oneshot();
-        let is_question = matches!(call, Call::Begin { .. } | Call::Merge { .. } | Call::Pass);
+        let is_question = matches!(call, Call::Begin { .. } | Call::Merge { .. } | Call::Pass { .. });
         // Without a worker the sender is dropped here, and the reply is `Lost`.
         if self.warm(slot) {
             self.0.calls.borrow_mut().insert(number, Pending { slot, is_question, sender });

@@ -9,12 +9,13 @@ mod call;
 mod load;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-pub use ask::{AskError, Slot};
+pub use ask::AskError;
 use call::{Member, Pending};
 use load::Load;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::Blob;
 
 use super::boot::Boot;
@@ -131,6 +132,8 @@ pub struct Pool(Rc<Inner>);
 struct Inner {
     boot: Boot,
     on_event: Box<dyn Fn(PoolEvent)>,
+    /// To be told; the first is being told.
+    events: RefCell<VecDeque<PoolEvent>>,
     limit: usize,
     /// By slot; a slot is empty while nobody needs it.
     members: RefCell<Vec<Option<Member>>>,
@@ -168,6 +171,7 @@ impl Pool {
         let pool = Pool(Rc::new(Inner {
             boot,
             on_event: Box::new(on_event),
+            events: RefCell::default(),
             limit: workers.clamp(1, MOST_WORKERS),
             members: RefCell::default(),
             calls: RefCell::default(),
@@ -224,8 +228,25 @@ impl Pool {
         number
     }
 
+    /// Tells the page, after what runs now: it may call back.
     fn emit(&self, event: PoolEvent) {
-        (self.0.on_event)(event);
+        let is_first = {
+            let mut events = self.0.events.borrow_mut();
+            events.push_back(event);
+            events.len() == 1
+        };
+        if !is_first {
+            return;
+        }
+        let pool = self.clone();
+        spawn_local(async move {
+            loop {
+                let next = pool.0.events.borrow().front().cloned();
+                let Some(event) = next else { break };
+                (pool.0.on_event)(event);
+                pool.0.events.borrow_mut().pop_front();
+            }
+        });
     }
 
     /// Lets the questions go on that waited.

@@ -18,8 +18,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, MessageEvent};
 
-use super::stub::{self as engine, Chain, EngineError, Next, Session};
 use super::wire::{self, Call, Done, FromWorker, ToWorker};
+use crate::engine::{Chain, EngineError, Next, Session, plan_moves};
 use crate::trace::TraceSet;
 
 /// Heap that columns may take. wasm memory ends at 4 GiB; what is left serves the buffers of a load and the analyses.
@@ -44,6 +44,8 @@ struct Worker {
     is_reading: Cell<bool>,
     /// Passes under way.
     passes: Cell<u32>,
+    /// The question asked last.
+    last_chain: Cell<u64>,
     /// The set has grown since the session last heard of it.
     grown: Cell<bool>,
     pace: Pace,
@@ -60,8 +62,7 @@ pub fn start() -> Result<(), JsValue> {
         let reason = panic.payload_as_str().unwrap_or("panic");
         post(&FromWorker::Dying(format!("{reason}{place}")), &[]);
     }));
-    let mut session = Session::new();
-    session.set = TraceSet::with_limit(SET_BYTES);
+    let session = Session::of(TraceSet::with_limit(SET_BYTES));
     let worker = Rc::new(Worker {
         session: RefCell::new(session),
         chains: RefCell::default(),
@@ -69,6 +70,7 @@ pub fn start() -> Result<(), JsValue> {
         reads: RefCell::default(),
         is_reading: Cell::new(false),
         passes: Cell::new(0),
+        last_chain: Cell::new(0),
         grown: Cell::new(false),
         pace: Pace::new()?,
     });
@@ -149,13 +151,13 @@ impl Worker {
                 self.reads.borrow_mut().push_back(job);
                 self.read();
             }
-            Call::Pass => {
+            Call::Pass { chain } => {
                 let wish = self.begin(number);
                 let worker = self.clone();
                 let pass = attachments.first().map(wire::bytes).unwrap_or_default();
                 self.passes.set(self.passes.get() + 1);
                 spawn_local(async move {
-                    let partial = worker.pass(&pass, &wish).await;
+                    let partial = worker.pass(chain, &pass, &wish).await;
                     worker.passes.set(worker.passes.get() - 1);
                     worker.live.borrow_mut().remove(&number);
                     if wish.get() == Wish::GoOn {
@@ -197,8 +199,11 @@ impl Worker {
     }
 
     /// One pass in steps; the partial is empty if nobody wants it any more.
-    async fn pass(&self, pass: &[u8], wish: &Cell<Wish>) -> Result<Vec<u8>, EngineError> {
-        self.changed();
+    async fn pass(&self, chain: u64, pass: &[u8], wish: &Cell<Wish>) -> Result<Vec<u8>, EngineError> {
+        // All passes of one question see the traces that its first one saw, also while more come in.
+        if self.last_chain.replace(chain) != chain {
+            self.changed();
+        }
         let mut task = self.session.borrow_mut().start(pass)?;
         while wish.get() == Wish::GoOn {
             let step = Step::begin();
@@ -219,14 +224,14 @@ impl Worker {
         let one = |bytes: Vec<u8>| Ok((Done::Nothing, vec![wire::buffer(&bytes)]));
         match call {
             Call::Seal => {
-                session.set.seal().map_err(|error| EngineError(error.to_string()))?;
+                session.set.seal()?;
                 session.invalidate();
             }
-            Call::TraceKeys => return one(session.trace_keys()),
+            Call::TraceKeys => return one(session.trace_keys()?),
             Call::PlanMoves => {
                 let keys: Vec<Vec<u8>> = attachments.iter().map(wire::bytes).collect();
                 let (mut moves, mut lists) = (Vec::new(), Vec::new());
-                for (from, targets) in engine::plan_moves(&keys).into_iter().enumerate() {
+                for (from, targets) in plan_moves(&keys)?.into_iter().enumerate() {
                     for (to, keys) in targets {
                         moves.push((from as u32, to as u32));
                         lists.push(wire::buffer(&keys));
@@ -234,30 +239,21 @@ impl Worker {
                 }
                 return Ok((Done::Moves(moves), lists));
             }
-            Call::TakeTraces => {
-                let taken = session.take_traces(&first());
-                session.invalidate();
-                return one(taken);
-            }
-            Call::PutTraces => {
-                session.put_traces(&first())?;
-                session.invalidate();
-            }
+            Call::TakeTraces => return one(session.take_traces(&first())?),
+            Call::PutTraces => session.put_traces(&first())?,
             Call::Begin { chain } => {
-                let request =
-                    postcard::from_bytes(&first()).map_err(|error| EngineError(error.to_string()))?;
-                let mut begun = Chain::new(request);
+                let mut begun = Chain::new(postcard::from_bytes(&first())?);
                 let next = begun.next(Vec::new())?;
                 return Ok(self.next(chain, begun, next));
             }
             Call::Merge { chain } => {
                 let Some(mut merging) = self.chains.borrow_mut().remove(&chain) else {
-                    return Err(EngineError("the question was dropped".to_owned()));
+                    return Err(EngineError::Ended);
                 };
                 let next = merging.next(attachments.iter().map(wire::bytes).collect())?;
                 return Ok(self.next(chain, merging, next));
             }
-            Call::Read(_) | Call::Pass => {}
+            Call::Read(_) | Call::Pass { .. } => {}
         }
         Ok((Done::Nothing, Vec::new()))
     }

@@ -102,7 +102,6 @@ pub async fn run(worker: &Worker, job: Job) {
         let report = read.finish(&mut worker.session.borrow_mut().set);
         results[piece] = PieceResult::Read { report, bytes: reading.bytes - begun_at };
     }
-    worker.changed();
     if reading.wish.get() != Wish::Forget {
         let progress = reading.progress();
         worker.post(&FromWorker::Done(call, Done::Read(results, progress)), &[]);

@@ -106,18 +106,6 @@ impl Source {
         }
     }
 
-    /// Drops one piece: nothing more of it is wanted.
-    pub fn skip(&mut self, piece: usize) {
-        self.ready.retain(|chunk| match chunk {
-            Ok(chunk) => chunk.piece != piece,
-            Err(unreadable) => unreadable.piece != piece,
-        });
-        if self.open.as_ref().is_some_and(|open| open.piece == piece) {
-            self.close();
-            self.ahead = None;
-        }
-    }
-
     fn close(&mut self) {
         if let Some(Open { reader: Some(reader), .. }) = self.open.take() {
             // Frees what the browser has read ahead; how that went is nobody's concern.
