@@ -1,6 +1,7 @@
 //! The browser's side: workers, page, canvas.
 
 pub mod boot;
+pub mod canvas;
 mod deal;
 mod oneshot;
 pub mod pool;

@@ -1,0 +1,121 @@
+//! How wide text is, and cutting it to fit.
+
+/// Measures text of one font; a canvas with its real font, or [`Advances`].
+pub trait Measure {
+    /// The advance of one character in pixels.
+    fn char_px(&mut self, c: char) -> f64;
+
+    /// The width of a text in pixels: the sum of its characters, as kerning only ever takes a little away.
+    fn text_px(&mut self, text: &str) -> f64 {
+        text.chars().map(|c| self.char_px(c)).sum()
+    }
+}
+
+/// The built-in table of advances, of Helvetica and of everything drawn to its measure (Arial, Liberation Sans). SVG
+/// text is laid out by it, so that a file is the same wherever it is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Advances {
+    /// Size of the font in pixels.
+    pub font_px: f64,
+}
+
+impl Measure for Advances {
+    fn char_px(&mut self, c: char) -> f64 {
+        f64::from(advance(c)) * self.font_px / 1000.0
+    }
+}
+
+/// The advance of a character in thousandths of the font size.
+pub fn advance(c: char) -> u16 {
+    const ASCII: [u16; 95] = [
+        278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556,
+        556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278,
+        500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469,
+        556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500,
+        278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+    ];
+    match c {
+        ' '..='~' => ASCII[c as usize - ' ' as usize],
+        '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' => 0,
+        '\u{2009}' | '\u{202f}' => 200,
+        '–' | 'µ' => 556,
+        '−' => 584,
+        '…' | '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{ffdc}' | '\u{10000}'.. => 1000,
+        c if c.is_control() => 0,
+        _ => 620,
+    }
+}
+
+/// The text if it fits into `room_px`, else its beginning with an ellipsis; `None` if not even two characters and the
+/// ellipsis fit.
+pub fn elide(text: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
+    let ellipsis = measure.char_px('…');
+    // What would still fit if an ellipsis followed: bytes and characters.
+    let (mut cut, mut kept) = (0, 0);
+    let mut width = 0.0;
+    for (start, c) in text.char_indices() {
+        let advance = measure.char_px(c);
+        if width + ellipsis <= room_px && advance > 0.0 {
+            (cut, kept) = (start, kept + 1);
+        }
+        width += advance;
+        if width > room_px {
+            // `cut` is the start of the last character that did not leave room any more.
+            return (kept > 2).then(|| format!("{}…", text[..cut].trim_end()));
+        }
+    }
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every character ten pixels.
+    struct Ten;
+
+    impl Measure for Ten {
+        fn char_px(&mut self, c: char) -> f64 {
+            if c == '\u{301}' { 0.0 } else { 10.0 }
+        }
+    }
+
+    #[test]
+    fn text_is_cut_only_when_it_must_be() {
+        assert_eq!(elide("checkout", 80.0, &mut Ten).as_deref(), Some("checkout"));
+        assert_eq!(elide("checkout", 79.0, &mut Ten).as_deref(), Some("checko…"));
+        assert_eq!(elide("checkout", 40.0, &mut Ten).as_deref(), Some("che…"));
+        assert_eq!(elide("checkout", 30.0, &mut Ten).as_deref(), Some("ch…"));
+        assert_eq!(elide("checkout", 29.0, &mut Ten), None);
+        assert_eq!(elide("ab", 20.0, &mut Ten).as_deref(), Some("ab"));
+        assert_eq!(elide("", 20.0, &mut Ten), None);
+    }
+
+    #[test]
+    fn a_cut_never_splits_an_accent_from_its_letter_and_leaves_no_space_at_the_end() {
+        assert_eq!(elide("caffe\u{301} latte", 60.0, &mut Ten).as_deref(), Some("caffe\u{301}…"));
+        assert_eq!(elide("ab cdefgh", 40.0, &mut Ten).as_deref(), Some("ab…"));
+    }
+
+    #[test]
+    fn elided_text_fits_for_every_width() {
+        let mut advances = Advances { font_px: 12.0 };
+        let text = "PlaceOrder @ checkoutservice – µservice";
+        for room in 0..400 {
+            if let Some(cut) = elide(text, f64::from(room), &mut advances) {
+                assert!(advances.text_px(&cut) <= f64::from(room), "{cut} in {room}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_table_knows_common_widths() {
+        assert_eq!(advance(' '), 278);
+        assert_eq!(advance('0'), 556);
+        assert_eq!(advance('@'), 1015);
+        assert_eq!(advance('M'), 833);
+        assert_eq!(advance('~'), 584);
+        assert_eq!(advance('漢'), 1000);
+        assert_eq!(advance('\n'), 0);
+    }
+}

@@ -1,0 +1,154 @@
+//! Light and dark: what every view takes its colours from.
+
+use super::color::{self, Rgba, SERVICE_STEPS};
+
+/// What a box is coloured by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Shade {
+    /// A service, by its step ([`color::service_step`]).
+    Service(u8),
+    /// A place on the diverging map in hundredths, -100 to 100.
+    Change(i8),
+    /// A place on the sequential map in thousandths, 0 to 1000.
+    Heat(u16),
+    /// Many boxes too narrow to be told apart.
+    Merged,
+    /// Left out, or without meaning in this view.
+    Grey,
+}
+
+impl Shade {
+    /// The shade of a service.
+    pub fn service(name: &str) -> Shade {
+        Shade::Service(color::service_step(name))
+    }
+}
+
+/// The tokens of a theme as colours. The page's style sheet holds the same values as custom properties; see
+/// [`TOKENS`](Theme::TOKENS).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Theme {
+    /// Whether the background is dark.
+    pub dark: bool,
+    /// Behind everything.
+    pub background: Rgba,
+    /// Behind bars, headers, every other row.
+    pub surface: Rgba,
+    /// Text on `background` and `surface`.
+    pub text: Rgba,
+    /// Less important text.
+    pub muted: Rgba,
+    /// Rules, grids, borders.
+    pub line: Rgba,
+    /// The one accent: selection, the brush, links.
+    pub accent: Rgba,
+    /// Errors.
+    pub error: Rgba,
+    /// The critical path.
+    pub path: Rgba,
+    services: Vec<(Rgba, Rgba)>,
+}
+
+impl Theme {
+    /// The custom properties that a page may override a theme's colours with, in the order of
+    /// [`with_tokens`](Theme::with_tokens).
+    pub const TOKENS: [&'static str; 8] =
+        ["--background", "--surface", "--text", "--muted", "--line", "--accent", "--error", "--path"];
+
+    /// Dark text on white.
+    pub fn light() -> Theme {
+        Theme::with_tokens(
+            false,
+            [0xffffff, 0xf4f5f7, 0x1b1f24, 0x59636e, 0xd5dae0, 0x0b62d6, 0xc4231c, 0x101010].map(Rgba::hex),
+        )
+    }
+
+    /// Light text on near black.
+    pub fn dark() -> Theme {
+        Theme::with_tokens(
+            true,
+            [0x14171a, 0x1d2126, 0xe6e9ec, 0x9aa4ae, 0x353c44, 0x6cb0ff, 0xff7b72, 0xfafafa].map(Rgba::hex),
+        )
+    }
+
+    /// A theme of the values of [`TOKENS`](Theme::TOKENS).
+    pub fn with_tokens(dark: bool, tokens: [Rgba; 8]) -> Theme {
+        let [background, surface, text, muted, line, accent, error, path] = tokens;
+        let services = (0..SERVICE_STEPS)
+            .map(|step| {
+                let fill = color::service_fill(step, dark);
+                (fill, color::ink_on(fill))
+            })
+            .collect();
+        Theme { dark, background, surface, text, muted, line, accent, error, path, services }
+    }
+
+    /// The values of [`TOKENS`](Theme::TOKENS).
+    pub fn tokens(&self) -> [Rgba; 8] {
+        let Theme { background, surface, text, muted, line, accent, error, path, .. } = *self;
+        [background, surface, text, muted, line, accent, error, path]
+    }
+
+    /// The fill of a shade.
+    pub fn fill(&self, shade: Shade) -> Rgba {
+        match shade {
+            Shade::Service(step) => self.services[usize::from(step % SERVICE_STEPS)].0,
+            Shade::Change(hundredths) => color::diverging(f64::from(hundredths) / 100.0, self.dark),
+            Shade::Heat(thousandths) => color::sequential(f64::from(thousandths) / 1000.0),
+            Shade::Merged => self.background.mix(self.muted, 0.45),
+            Shade::Grey => self.background.mix(self.muted, 0.25),
+        }
+    }
+
+    /// The colour of text on the fill of a shade.
+    pub fn ink(&self, shade: Shade) -> Rgba {
+        match shade {
+            Shade::Service(step) => self.services[usize::from(step % SERVICE_STEPS)].1,
+            _ => color::ink_on(self.fill(shade)),
+        }
+    }
+
+    /// A fill that stands back, for what a search does not match.
+    pub fn dimmed(&self, fill: Rgba) -> Rgba {
+        self.background.mix(fill, 0.22)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_both_themes_is_readable() {
+        for theme in [Theme::light(), Theme::dark()] {
+            for behind in [theme.background, theme.surface] {
+                for ink in [theme.text, theme.muted, theme.accent, theme.error] {
+                    assert!(ink.contrast(behind) >= 4.5, "{} on {}", ink.css(), behind.css());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_on_every_shade_is_readable_dimmed_or_not() {
+        for theme in [Theme::light(), Theme::dark()] {
+            let services = (0..SERVICE_STEPS).map(Shade::Service);
+            let others = [Shade::Merged, Shade::Grey, Shade::Change(-100), Shade::Change(0), Shade::Heat(500)];
+            for shade in services.chain(others) {
+                let fill = theme.fill(shade);
+                assert!(theme.ink(shade).contrast(fill) >= 4.5, "{shade:?}");
+                let dimmed = theme.dimmed(fill);
+                assert!(color::ink_on(dimmed).contrast(dimmed) >= 4.5, "{shade:?} dimmed");
+            }
+        }
+    }
+
+    #[test]
+    fn the_critical_path_stands_out_from_every_service() {
+        for theme in [Theme::light(), Theme::dark()] {
+            for step in 0..SERVICE_STEPS {
+                assert!(theme.path.contrast(theme.fill(Shade::Service(step))) >= 3.0, "{step}");
+            }
+        }
+    }
+}

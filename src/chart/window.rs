@@ -1,0 +1,141 @@
+//! The part of an axis that is shown, and how it moves.
+
+/// A range of a view's horizontal axis, in the axis' own unit (microseconds of the trace, or of the sum that a flame
+/// graph is wide). It may start and end between whole units; nothing measured is ever computed from it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Window {
+    /// Left edge.
+    pub from: f64,
+    /// Right edge, greater than `from`.
+    pub to: f64,
+}
+
+impl Window {
+    /// Everything of an axis from 0 to `total`.
+    pub fn full(total: u64) -> Window {
+        Window { from: 0.0, to: total.max(1) as f64 }
+    }
+
+    /// From one whole unit to another; at least one unit wide.
+    pub fn of(from: u64, to: u64) -> Window {
+        Window { from: from as f64, to: to.max(from.saturating_add(1)) as f64 }
+    }
+
+    /// How much is shown.
+    pub fn width(&self) -> f64 {
+        self.to - self.from
+    }
+
+    /// Whether all of the axis is shown.
+    pub fn is_full(&self, total: u64) -> bool {
+        *self == Window::full(total)
+    }
+
+    /// The pixel of a place on the axis in a view `width_px` wide, rounded down; outside of it for what is outside,
+    /// but never by more than a pixel, so that it fits any integer. Never decreasing in `at`.
+    pub fn pixel(&self, at: u64, width_px: i32) -> i32 {
+        let px = (at as f64 - self.from) / self.width() * f64::from(width_px);
+        px.floor().clamp(-1.0, f64::from(width_px) + 1.0) as i32
+    }
+
+    /// The place on the axis of a pixel's left edge (or of any fraction of a pixel).
+    pub fn at(&self, px: f64, width_px: i32) -> f64 {
+        self.from + px / f64::from(width_px.max(1)) * self.width()
+    }
+
+    /// Zoomed about the pixel `px`, which keeps its place: a `factor` above 1 shows less. Stays within the axis and
+    /// never shows less than `least`.
+    #[must_use]
+    pub fn zoomed(&self, px: f64, width_px: i32, factor: f64, total: u64, least: f64) -> Window {
+        let whole = Window::full(total).to;
+        let width = (self.width() / factor).clamp(least.min(whole), whole);
+        let share = px / f64::from(width_px.max(1));
+        let from = self.from + share * (self.width() - width);
+        Window { from, to: from + width }.within(total)
+    }
+
+    /// Moved by a number of pixels to the right (left if negative), within the axis.
+    #[must_use]
+    pub fn panned(&self, px: f64, width_px: i32, total: u64) -> Window {
+        let by = px / f64::from(width_px.max(1)) * self.width();
+        Window { from: self.from + by, to: self.to + by }.within(total)
+    }
+
+    /// As wide as before, moved as little as needed to lie within the axis.
+    #[must_use]
+    pub fn within(&self, total: u64) -> Window {
+        let whole = Window::full(total).to;
+        let width = self.width();
+        if width >= whole {
+            return Window::full(total);
+        }
+        let from = self.from.clamp(0.0, whole - width);
+        Window { from, to: from + width }
+    }
+
+    /// On the way to another window, for animation: 0 is this one, 1 the other. The width changes by equal factors in
+    /// equal steps.
+    #[must_use]
+    pub fn toward(&self, other: Window, t: f64) -> Window {
+        let t = t.clamp(0.0, 1.0);
+        if t >= 1.0 {
+            return other;
+        }
+        let width = self.width() * (other.width() / self.width()).powf(t);
+        let change = other.width() - self.width();
+        // The edge moves in step with the width, so that a zoom looks like a zoom about one point.
+        let share = if change.abs() < 1e-9 { t } else { (width - self.width()) / change };
+        let from = self.from + (other.from - self.from) * share;
+        Window { from, to: from + width }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zooming_keeps_the_place_under_the_pointer() {
+        let window = Window { from: 100.0, to: 300.0 };
+        for px in [0.0, 33.0, 400.0] {
+            let zoomed = window.zoomed(px, 400, 2.0, 1000, 1.0);
+            assert!((zoomed.at(px, 400) - window.at(px, 400)).abs() < 1e-9);
+            assert!((zoomed.width() - 100.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_window_stays_on_its_axis() {
+        let window = Window { from: 0.0, to: 500.0 };
+        assert_eq!(window.panned(-100.0, 100, 1000), window);
+        assert_eq!(window.panned(900.0, 100, 1000), Window { from: 500.0, to: 1000.0 });
+        assert_eq!(window.zoomed(0.0, 100, 0.1, 1000, 1.0), Window::full(1000));
+        assert!((window.zoomed(50.0, 100, 1e9, 1000, 10.0).width() - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn pixels_grow_with_the_place_and_are_bounded() {
+        let window = Window { from: 10.5, to: 20.25 };
+        let pixels: Vec<i32> = (0..40).map(|at| window.pixel(at, 777)).collect();
+        assert!(pixels.windows(2).all(|pair| pair[0] <= pair[1]));
+        assert_eq!(window.pixel(0, 777), -1);
+        assert_eq!(window.pixel(u64::MAX, 777), 778);
+    }
+
+    #[test]
+    fn an_empty_axis_has_a_window() {
+        let window = Window::full(0);
+        assert_eq!(window.pixel(0, 100), 0);
+        assert_eq!(Window::of(5, 5), Window { from: 5.0, to: 6.0 });
+    }
+
+    #[test]
+    fn an_animation_starts_and_ends_where_it_should() {
+        let (a, b) = (Window { from: 0.0, to: 1000.0 }, Window { from: 400.0, to: 410.0 });
+        assert_eq!(a.toward(b, 0.0), a);
+        assert_eq!(a.toward(b, 1.0), b);
+        let middle = a.toward(b, 0.5);
+        assert!((middle.width() - 100.0).abs() < 1e-9);
+        assert!(middle.from > 0.0 && middle.to < 1000.0 && middle.from < 400.0 && middle.to > 410.0);
+    }
+}
