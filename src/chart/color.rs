@@ -306,8 +306,7 @@ mod tests {
 
     #[test]
     fn the_sequential_map_grows_lighter() {
-        let lightness: Vec<f64> =
-            (0..=50).map(|i| to_oklab(sequential(f64::from(i) / 50.0))[0]).collect();
+        let lightness: Vec<f64> = (0..=50).map(|i| to_oklab(sequential(f64::from(i) / 50.0))[0]).collect();
         assert!(lightness.windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!(sequential(0.0), Rgba::hex(0x440154));
         assert_eq!(sequential(7.0), Rgba::hex(0xfde725));

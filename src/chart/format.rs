@@ -142,7 +142,8 @@ pub fn moment(us: u64) -> String {
     let (seconds, fraction) = (us / 1_000_000, us % 1_000_000);
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = civil(days);
-    let mut text = format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
+    let mut text =
+        format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
     let _ = if fraction % 1000 == 0 {
         write!(text, ".{:03}", fraction / 1000)
     } else {
@@ -307,7 +308,8 @@ mod tests {
 
     #[test]
     fn numbers_have_three_significant_digits() {
-        for (value, want) in [(0.0, "0"), (1.2345, "1.23"), (12.0, "12"), (1_234.6, "1 235"), (-0.5, "−0.5")] {
+        for (value, want) in [(0.0, "0"), (1.2345, "1.23"), (12.0, "12"), (1_234.6, "1 235"), (-0.5, "−0.5")]
+        {
             assert_eq!(plain(number(value)), want);
         }
     }

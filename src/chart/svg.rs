@@ -51,7 +51,8 @@ pub fn write(scene: &Scene, words: &Words) -> String {
             }
             out.push_str("</g>\n");
         }
-        let same = |a: &super::Text, b: &super::Text| (a.color, a.font_px, a.bold) == (b.color, b.font_px, b.bold);
+        let same =
+            |a: &super::Text, b: &super::Text| (a.color, a.font_px, a.bold) == (b.color, b.font_px, b.bold);
         for texts in layer.texts.chunk_by(same) {
             let first = &texts[0];
             let weight = if first.bold { " font-weight=\"bold\"" } else { "" };

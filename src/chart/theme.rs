@@ -133,7 +133,8 @@ mod tests {
     fn text_on_every_shade_is_readable_dimmed_or_not() {
         for theme in [Theme::light(), Theme::dark()] {
             let services = (0..SERVICE_STEPS).map(Shade::Service);
-            let others = [Shade::Merged, Shade::Grey, Shade::Change(-100), Shade::Change(0), Shade::Heat(500)];
+            let others =
+                [Shade::Merged, Shade::Grey, Shade::Change(-100), Shade::Change(0), Shade::Heat(500)];
             for shade in services.chain(others) {
                 let fill = theme.fill(shade);
                 assert!(theme.ink(shade).contrast(fill) >= 4.5, "{shade:?}");
