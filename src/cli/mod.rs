@@ -9,7 +9,10 @@
 //! | 1 | the input holds no trace |
 //! | 2 | the command line is wrong, or something it names cannot be read, written or listened on |
 
+mod common;
+mod critical_path;
 mod generate;
+mod input;
 mod serve;
 
 use std::io;
@@ -32,6 +35,8 @@ struct CommandLine {
 /// One variant a command; the text is its line in the help.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Aggregate the critical paths of many traces
+    CriticalPath(critical_path::Args),
     /// Write synthetic traces as Jaeger JSON
     Generate(generate::Args),
     /// Serve a folder with the page, and a Jaeger query service beside it
@@ -52,12 +57,32 @@ pub enum Failure {
     Io(#[from] io::Error),
 }
 
+impl Failure {
+    /// The engine answered another question than was asked: cannot happen, and is said rather than ignored.
+    fn wrong_report() -> Failure {
+        Failure::Usage("the engine gave another report than was asked for".to_owned())
+    }
+}
+
+impl From<crate::engine::EngineError> for Failure {
+    fn from(error: crate::engine::EngineError) -> Failure {
+        Failure::Usage(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Failure {
+        Failure::Usage(error.to_string())
+    }
+}
+
 /// Runs the command line of this process.
 pub fn run() -> ExitCode {
     // clap ends the process itself where only help or the version was asked for, and with 2 on a bad line.
     let line = CommandLine::parse();
     let result = match line.command {
         Command::Generate(args) => generate::run(&args),
+        Command::CriticalPath(args) => critical_path::run(&args),
         Command::Serve(args) => serve::run(&args),
     };
     exit_code(result)

@@ -81,6 +81,20 @@ pub struct PerRequestReport {
     pub requests: Vec<RequestPath>,
 }
 
+impl PerRequestReport {
+    /// The JSON of `critical-path --per-trace --json`: `{requests: [...]}`, see `docs/report-schema.md`.
+    ///
+    /// # Errors
+    /// Only if serde_json refuses a string, which it does not.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        #[derive(Serialize)]
+        struct Json<'a> {
+            requests: &'a [RequestPath],
+        }
+        serde_json::to_string(&Json { requests: &self.requests })
+    }
+}
+
 /// A request type: trace roots of one endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestType {

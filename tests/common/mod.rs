@@ -61,3 +61,42 @@ pub fn set_of(spans: &[Span]) -> TraceSet {
     set.seal().unwrap();
     set
 }
+
+/// The folder of real traces beside the project, if it is there; says so if a test is skipped.
+pub fn shared_data() -> Option<std::path::PathBuf> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: there is no ../shared/data beside this checkout");
+    None
+}
+
+/// All files below a folder, sorted.
+pub fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Reads a file into a sealed set, in chunks of `chunk` bytes.
+pub fn load(path: &std::path::Path, chunk: usize) -> TraceSet {
+    let name = path.file_name().unwrap().to_string_lossy();
+    let mut set = TraceSet::new();
+    let mut reader = pathlight::ingest::Reader::new(&name, pathlight::ingest::Options::default());
+    for chunk in std::fs::read(path).unwrap().chunks(chunk) {
+        if reader.feed(chunk, &mut set).is_err() {
+            break;
+        }
+    }
+    reader.finish(&mut set);
+    set.seal().unwrap();
+    set
+}

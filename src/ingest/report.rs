@@ -1,0 +1,192 @@
+//! What is said about an input: its format, what was odd in it, how it ended.
+
+use serde::{Deserialize, Serialize};
+
+/// What was odd in an input. Nothing of this stops a load.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProblemKind {
+    /// A span whose process is unknown; its service reads `unknown-service`.
+    UnknownProcess,
+    /// A span without a duration; it counts as 0.
+    MissingDuration,
+    /// A negative duration, or one of 2^63 us or more (a wrapped negative); it counts as 0.
+    NegativeDuration,
+    /// A span without a start, or with a negative one; it takes its parent's.
+    MissingStart,
+    /// A span whose start or end is at 2^63 us or later; it is left out.
+    TimeOutOfRange,
+    /// A string that is no UTF-8; replacement characters stand in.
+    InvalidUtf8,
+    /// A value of the wrong type; its trace is left out (in formats of single spans: its span).
+    WrongType,
+    /// Bad syntax; what follows in the document is not read, in NDJSON the line is left out.
+    BadSyntax,
+    /// Nesting deeper than 128; the trace is left out.
+    TooDeep,
+    /// A string above 64 MiB, or one span above 256 MiB; the trace is left out.
+    TooLong,
+    /// The text ends in the middle; every complete trace (in formats of single spans: span) is kept.
+    Truncated,
+    /// A span without a trace id; it is left out. A trace without one is kept under an id made up for it.
+    MissingTraceId,
+    /// JSON objects that are no traces; they are passed over.
+    NotTraces,
+    /// A member of an archive that cannot be read; it is passed over.
+    BadMember,
+}
+
+impl ProblemKind {
+    /// What it is and what was done, for the data-quality panel.
+    pub fn explain(self) -> &'static str {
+        match self {
+            ProblemKind::UnknownProcess => "spans of an unknown process: their service reads unknown-service",
+            ProblemKind::MissingDuration => "spans without a duration: read as 0",
+            ProblemKind::NegativeDuration => "spans with a negative duration: read as 0",
+            ProblemKind::MissingStart => "spans without a start: placed at their parent's",
+            ProblemKind::TimeOutOfRange => "spans beyond any calendar (2^63 us): left out",
+            ProblemKind::InvalidUtf8 => "texts that are not UTF-8: shown with replacement characters",
+            ProblemKind::WrongType => "traces with a value of the wrong type: left out",
+            ProblemKind::BadSyntax => {
+                "places that are not JSON: read up to there, in NDJSON the line left out"
+            }
+            ProblemKind::TooDeep => "traces nested deeper than 128: left out",
+            ProblemKind::TooLong => "traces with a text above 64 MiB: left out",
+            ProblemKind::Truncated => "the file ends in the middle: everything complete is kept",
+            ProblemKind::MissingTraceId => "spans without a trace id: left out",
+            ProblemKind::NotTraces => "JSON objects that are no traces: passed over",
+            ProblemKind::BadMember => "archive members that cannot be read: passed over",
+        }
+    }
+}
+
+/// One kind of oddity, counted, with its first example.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Problem {
+    /// What it is.
+    pub kind: ProblemKind,
+    /// How often.
+    pub count: u64,
+    /// Where it was seen first.
+    pub example: Example,
+}
+
+/// A place in an input.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Example {
+    /// Byte offset in the text (of an archive: in the unpacked member).
+    pub offset: u64,
+    /// What stands there and what was done.
+    pub text: String,
+}
+
+/// Problems by kind, in the order of first sight.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Problems {
+    pub list: Vec<Problem>,
+    /// Name of the archive member being read.
+    pub member: Option<String>,
+}
+
+impl Problems {
+    pub fn note(&mut self, kind: ProblemKind, offset: u64, text: impl FnOnce() -> String) {
+        match self.list.iter_mut().find(|p| p.kind == kind) {
+            Some(problem) => problem.count += 1,
+            None => {
+                let mut text = text();
+                if let Some(member) = &self.member {
+                    text = format!("{member}: {text}");
+                }
+                self.list.push(Problem { kind, count: 1, example: Example { offset, text } });
+            }
+        }
+    }
+}
+
+/// Why an input gives nothing, or nothing more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// No bytes, or only space.
+    Empty,
+    /// A known format without any trace.
+    NoTraces,
+    /// Traces, but every one of them had to be left out.
+    NothingReadable,
+    /// The error answer of a server.
+    ServerError,
+    /// JSON, but not of traces.
+    OtherJson,
+    /// Not JSON.
+    NotRecognised,
+    /// An archive that cannot be opened.
+    BadArchive,
+    /// Memory ended.
+    Memory,
+}
+
+/// A typed error with its sentence: what, where, why, and what to do next.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
+#[error("{file}: {reason} (byte {offset}). {next}")]
+pub struct IngestError {
+    /// What kind.
+    pub kind: ErrorKind,
+    /// Name of the input.
+    pub file: String,
+    /// Byte offset.
+    pub offset: u64,
+    /// What is wrong.
+    pub reason: String,
+    /// What to do, in one sentence.
+    pub next: String,
+}
+
+/// How an input ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// At its end.
+    Whole,
+    /// In the middle, or at bad syntax: nothing after this offset was read.
+    Cut {
+        /// Byte offset in the text.
+        offset: u64,
+    },
+    /// The caller stopped.
+    Stopped,
+    /// It gave nothing, or memory ended.
+    Failed(IngestError),
+}
+
+/// The account of one input.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FileReport {
+    /// Name of the input.
+    pub name: String,
+    /// Format by content, like `jaeger`, `otlp+gzip`; empty if unknown.
+    pub format: String,
+    /// Bytes read, as they came (packed).
+    pub bytes: u64,
+    /// Distinct trace ids.
+    pub traces: u64,
+    /// Spans handed over.
+    pub spans: u64,
+    /// What was odd, in the order of first sight.
+    pub problems: Vec<Problem>,
+    /// How it ended.
+    pub ended: Ended,
+    /// Of a slice: the bytes really read, from the start of its first trace to where the next slice must start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<(u64, u64)>,
+}
+
+/// How far a reader is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// Bytes taken, as they came (packed).
+    pub bytes: u64,
+    /// Distinct trace ids so far.
+    pub traces: u64,
+    /// Spans so far.
+    pub spans: u64,
+}
