@@ -5,7 +5,6 @@ pub mod canvas;
 mod deal;
 mod oneshot;
 pub mod pool;
-mod stub;
 mod wire;
 pub mod worker;
 

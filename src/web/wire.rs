@@ -7,7 +7,7 @@ use js_sys::{Array, ArrayBuffer, Uint8Array};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use wasm_bindgen::{JsCast, JsValue};
 
-use super::stub::FileReport;
+use crate::ingest::FileReport;
 
 /// From the page to a worker.
 #[derive(Debug, Serialize, Deserialize)]

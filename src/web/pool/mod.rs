@@ -20,7 +20,7 @@ use web_sys::Blob;
 
 use super::boot::Boot;
 use super::oneshot::Sender;
-use super::stub::FileReport;
+use crate::ingest::FileReport;
 
 /// Workers at most: beyond, memory and the reading of files set the speed.
 const MOST_WORKERS: usize = 16;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::pace::{Step, now_ms};
 use super::source::{Chunk, Source};
 use super::{Wish, Worker};
-use crate::web::stub::{Options, Reader};
+use crate::ingest::{Options, Reader};
 use crate::web::wire::{Done, FromWorker, Piece, PieceResult, Progress};
 
 /// How often the page hears of progress, in milliseconds.
@@ -78,7 +78,7 @@ pub async fn run(worker: &Worker, job: Job) {
         let piece = chunk.piece;
         let (_, open) = reader.get_or_insert_with(|| {
             begun_at = reading.bytes;
-            (piece, Reader::new(&pieces[piece].name, Options))
+            (piece, Reader::new(&pieces[piece].name, Options::default()))
         });
         is_full = !reading.feed(open, &chunk).await;
         let is_whole = chunk.is_last && !is_full && reading.wish.get() == Wish::GoOn;
