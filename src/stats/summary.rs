@@ -29,10 +29,13 @@ pub struct LogHistogram {
 /// The `p`-quantile (0 to 1) of sorted values by linear interpolation at (n - 1) p; 0 without values.
 pub fn percentile(sorted: &[u64], p: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
-    let place = p.clamp(0.0, 1.0) * last as f64;
-    let below = place.floor() as usize;
+    // In millionths and integers up to the last division, so that 68,672.15 does not read 68,672.14999999997.
+    const WHOLE: u64 = 1_000_000;
+    let place = (p.clamp(0.0, 1.0) * WHOLE as f64).round() as u64 * last as u64;
+    let (below, part) = ((place / WHOLE) as usize, place % WHOLE);
     let (low, high) = (sorted[below], sorted[(below + 1).min(last)]);
-    low as f64 + (high - low) as f64 * (place - below as f64)
+    let steps = u128::from(high - low) * u128::from(part);
+    (u128::from(low) * u128::from(WHOLE) + steps) as f64 / WHOLE as f64
 }
 
 impl Summary {
