@@ -46,6 +46,18 @@ fn same_seed_same_bytes_and_another_seed_other_bytes() {
     }
 }
 
+/// The same bytes on every machine: a change here changes every set that was ever generated.
+#[test]
+fn bytes_are_those_of_earlier_versions() {
+    let sums = SHAPES.map(|shape| {
+        let options = Options { shape, traces: 5, seed: 7, ..Options::default() };
+        bytes(&options)
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+    });
+    assert_eq!(sums, [0x94e0_5f02_6f7c_df45, 0xa420_d5d5_d404_18fc, 0x881c_1a11_1580_b129], "{sums:x?}");
+}
+
 #[test]
 fn the_file_is_an_answer_of_the_jaeger_api_whose_references_resolve() {
     for shape in SHAPES {
@@ -307,7 +319,7 @@ fn each_defect_can_be_seen() {
         let found = all(&options).iter().filter(|t| seen(t)).count();
         let clean =
             all(&Options { defects: Defects::default(), ..options }).iter().filter(|t| seen(t)).count();
-        assert!(found >= 30 && clean == 0, "{defects:?}: {found} of 40, {clean} without");
+        assert!(found >= 25 && clean == 0, "{defects:?}: {found} of 40, {clean} without");
     };
     let ids = |t: &GeneratedTrace| t.spans.iter().map(|s| s.span_id).collect::<HashSet<_>>();
     let none = Defects::default();
@@ -334,10 +346,8 @@ fn each_defect_can_be_seen() {
         t.spans.iter().filter(|s| s.parent.is_none()).count() > 1
     });
     find(Defects { missing_processes: true, ..none }, &|t| t.spans.iter().any(|s| s.process.is_none()));
-    let root_end = |t: &GeneratedTrace| t.spans[0].start_us + t.spans[0].duration_us;
     find(Defects { skew: true, ..none }, &|t| {
-        t.spans.iter().any(|s| s.start_us + 5000 < t.spans[0].start_us || s.start_us > root_end(t) + 100_000)
-            || t.spans.len() < 4
+        t.spans.iter().any(|s| s.start_us + 5000 < t.spans[0].start_us)
     });
     find(Defects { asynchronous: true, ..none }, &|t| {
         let page_or_order = ["GET /product/{id}", "POST /checkout"].contains(&t.spans[0].operation);

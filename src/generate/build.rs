@@ -115,12 +115,14 @@ impl Surroundings {
         let all_skewed = random.chance(120);
         let one_skewed = random.chance(15);
         let skewed = random.below(topology.services.len() as u64) as usize;
+        // How busy the whole system is during the request.
+        let load = random.log_normal_us(1000.0, 0.09) as f64 / 1000.0;
         let mut speed = Vec::with_capacity(topology.services.len());
         let mut instances = Vec::with_capacity(topology.services.len());
         for (i, service) in topology.services.iter().enumerate() {
             let canary = random.below(5) == 0;
             let slower = SLOW_CANARIES.iter().find(|(name, _)| name == service);
-            speed.push(slower.filter(|_| canary).map_or(1.0, |&(_, factor)| factor));
+            speed.push(load * slower.filter(|_| canary).map_or(1.0, |&(_, factor)| factor));
             let small = random.below(501) as i64 - 250;
             let large = random.below(8001) as i64 - 4000;
             let clock_us = if one_skewed && i == skewed {
@@ -199,7 +201,7 @@ pub(super) fn assemble(
             kind: kind(endpoint.role),
             start_us,
             duration_us: node.duration_us,
-            error: node.failed,
+            error: plan.failed(i),
             about: About {
                 role: endpoint.role,
                 peer: endpoint.peer,

@@ -13,7 +13,8 @@
 //!   a wave run side by side.
 //! * `deep`: a chain of exactly `spans` spans, each the only child of the one before, server and client in turn.
 //!
-//! Memory is that of one trace. [`write_jaeger`] streams.
+//! [`write_jaeger`] streams: it needs the memory of one trace, about 200 bytes a span. A file holds the spans of a trace in
+//! no useful order, as storages return them.
 
 mod build;
 mod defects;

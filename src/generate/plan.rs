@@ -6,6 +6,9 @@
 use super::random::Random;
 use super::topology::{Body, Fate, NO_PLACE, Op, PAGE_WAVE, Topology};
 
+/// How long a failing span that its caller cannot do without waits before it gives up.
+const DEADLINE_US: u32 = 11_000;
+
 /// Microseconds between the starts of two calls that one span makes side by side.
 const LAUNCH_US: u32 = 30;
 
@@ -17,7 +20,7 @@ pub(super) struct Node {
     /// First piece of work, and how many follow.
     first: u32,
     pieces: u32,
-    pub failed: bool,
+    outcome: Outcome,
     /// Whether the failure began here.
     pub own_failure: bool,
     /// The answer of a cache.
@@ -29,6 +32,40 @@ pub(super) struct Node {
     /// Since the start of the parent; then since the start of the root.
     pub start_us: u64,
     pub duration_us: u64,
+}
+
+/// How a call is to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Outcome {
+    #[default]
+    Fine,
+    /// An error at once; the caller goes on without it, or tries again.
+    Refused,
+    /// An error after a deadline; the caller fails with it.
+    TimedOut,
+}
+
+impl Outcome {
+    fn failed(self) -> bool {
+        self != Outcome::Fine
+    }
+
+    fn refused_if(yes: bool) -> Outcome {
+        if yes { Outcome::Refused } else { Outcome::Fine }
+    }
+
+    fn timed_out_if(yes: bool) -> Outcome {
+        if yes { Outcome::TimedOut } else { Outcome::Fine }
+    }
+
+    /// How long a span waits for what does not come.
+    fn wait_us(self) -> u32 {
+        match self {
+            Outcome::Fine => 1,
+            Outcome::Refused => 150,
+            Outcome::TimedOut => DEADLINE_US,
+        }
+    }
 }
 
 /// A piece of the work of one span.
@@ -74,13 +111,13 @@ impl Plan {
         self.root_slow = false;
     }
 
-    fn add(&mut self, endpoint: u16, parent: u32, failed: bool, slow: bool) -> u32 {
+    fn add(&mut self, endpoint: u16, parent: u32, outcome: Outcome, slow: bool) -> u32 {
         self.nodes.push(Node {
             endpoint,
             parent,
             first: 0,
             pieces: 0,
-            failed,
+            outcome,
             own_failure: false,
             hit: None,
             spawned: false,
@@ -90,6 +127,11 @@ impl Plan {
             duration_us: 0,
         });
         self.nodes.len() as u32 - 1
+    }
+
+    /// Whether a span ends in an error.
+    pub fn failed(&self, node: usize) -> bool {
+        self.nodes[node].outcome.failed()
     }
 
     /// The work of one span, in order.
@@ -114,9 +156,9 @@ impl Plan {
     ) {
         self.clear();
         let request = &topology.requests[request];
-        let failed = random.chance(request.fail_per_mille);
+        let outcome = Outcome::timed_out_if(random.chance(request.fail_per_mille));
         self.root_slow = random.chance(request.slow_per_mille);
-        self.add(request.endpoint, 0, failed, false);
+        self.add(request.endpoint, 0, outcome, false);
         let mut next = 0;
         while next < self.nodes.len() {
             self.expand(topology, conditions, random, next, pages);
@@ -132,19 +174,19 @@ impl Plan {
         at: usize,
         pages: u64,
     ) {
-        let Node { endpoint, failed, slow, .. } = self.nodes[at];
+        let Node { endpoint, outcome, slow, .. } = self.nodes[at];
         let first = self.work.len();
         let endpoint = &topology.endpoints[endpoint as usize];
         let factor = conditions.speed[endpoint.service as usize];
         let parent = at as u32;
         match &endpoint.body {
             &Body::Leaf { place, median_us, sigma } => {
-                self.nodes[at].own_failure = failed;
+                self.nodes[at].own_failure = outcome.failed();
                 self.own(random, place, median_us, sigma, 1.0);
             }
             &Body::Message { place, consumer } => {
                 self.own(random, place, 450, 0.25, 1.0);
-                let node = self.add(consumer, parent, false, false);
+                let node = self.add(consumer, parent, Outcome::Fine, false);
                 let after_us = random.log_normal_us(9000.0, 0.6) as u32;
                 self.work.push(Work::Spawn { node, after_us });
             }
@@ -152,11 +194,11 @@ impl Plan {
                 let network = conditions.network;
                 self.own(random, place, 260, 0.3, network);
                 // A call that fails fails at the other side, or does not get there.
-                if failed && random.chance(250) {
+                if outcome.failed() && random.chance(250) {
                     self.nodes[at].own_failure = true;
-                    self.own(random, NO_PLACE, 1500, 0.3, 1.0);
+                    self.own(random, NO_PLACE, outcome.wait_us(), 0.2, 1.0);
                 } else {
-                    let node = self.add(server, parent, failed, slow);
+                    let node = self.add(server, parent, outcome, slow);
                     self.work.push(Work::Run { node });
                     self.own(random, NO_PLACE, 210, 0.3, network);
                 }
@@ -168,13 +210,14 @@ impl Plan {
     }
 
     fn steps(&mut self, ops: &[Op], random: &mut Random, at: usize, pages: u64, factor: f64) {
-        let Node { failed, slow, .. } = self.nodes[at];
+        let Node { outcome, slow, .. } = self.nodes[at];
         let parent = at as u32;
-        // A span that fails passes on the failure of a call, or fails by itself after its first own work.
-        let passes_on = failed
-            && ops.iter().any(|op| matches!(op, Op::Call { fate: Fate::Required, .. } | Op::Pages { .. }))
-            && random.chance(600);
-        self.nodes[at].own_failure = failed && !passes_on;
+        // A span that fails passes on the failure of one of its calls, or fails by itself after its first own work.
+        let is_required = |op: &&Op| matches!(op, Op::Call { fate: Fate::Required, .. } | Op::Pages { .. });
+        let required = if outcome.failed() { ops.iter().filter(is_required).count() } else { 0 };
+        let passes_on = required > 0 && random.chance(700);
+        let mut until_failure = if passes_on { random.below(required as u64) } else { u64::MAX };
+        self.nodes[at].own_failure = outcome.failed() && !passes_on;
         let (mut i, mut miss, mut forked, mut ending) = (0, false, 0, false);
         while let Some(&op) = ops.get(i) {
             i += 1;
@@ -185,29 +228,39 @@ impl Plan {
             match op {
                 Op::Own { place, median_us } => {
                     self.own(random, place, median_us, 0.25, factor);
-                    ending |= failed && !passes_on;
+                    if outcome.failed() && !passes_on && !ending {
+                        // It waits for what does not come.
+                        self.own(random, NO_PLACE, outcome.wait_us(), 0.2, 1.0);
+                        ending = true;
+                    }
                 }
                 Op::Fork { count } => {
                     self.work.push(Work::Fork { count: u32::from(count), apart_us: LAUNCH_US });
                     forked = count;
                 }
                 Op::Call { client, fate } => {
-                    let fails = match fate {
-                        Fate::Required => passes_on && !ending,
-                        Fate::Optional(per_mille) | Fate::Retried(per_mille) => random.chance(per_mille),
+                    let ends = match fate {
+                        Fate::Required => {
+                            let fails = until_failure == 0;
+                            until_failure = until_failure.wrapping_sub(1);
+                            ending |= fails;
+                            if fails { outcome } else { Outcome::Fine }
+                        }
+                        Fate::Optional(per_mille) | Fate::Retried(per_mille) => {
+                            Outcome::refused_if(random.chance(per_mille))
+                        }
                     };
-                    ending |= fails && fate == Fate::Required;
-                    let node = self.add(client, parent, fails, slow);
+                    let node = self.add(client, parent, ends, slow);
                     self.work.push(Work::Run { node });
-                    if fails && matches!(fate, Fate::Retried(_)) {
+                    if ends.failed() && matches!(fate, Fate::Retried(_)) {
                         self.own(random, NO_PLACE, 20_000, 0.1, 1.0);
-                        let node = self.add(client, parent, false, slow);
+                        let node = self.add(client, parent, Outcome::Fine, slow);
                         self.nodes[node as usize].retry = true;
                         self.work.push(Work::Run { node });
                     }
                 }
                 Op::Leaf { endpoint } | Op::Publish { producer: endpoint } => {
-                    let node = self.add(endpoint, parent, false, false);
+                    let node = self.add(endpoint, parent, Outcome::Fine, false);
                     self.work.push(Work::Run { node });
                 }
                 Op::Cache { endpoint, .. } | Op::SlowCache { endpoint } => {
@@ -215,7 +268,7 @@ impl Plan {
                         Op::Cache { miss_per_mille, .. } => random.chance(miss_per_mille),
                         _ => slow,
                     };
-                    let node = self.add(endpoint, parent, false, false);
+                    let node = self.add(endpoint, parent, Outcome::Fine, false);
                     self.nodes[node as usize].hit = Some(!miss);
                     self.work.push(Work::Run { node });
                 }
@@ -224,14 +277,14 @@ impl Plan {
                     i += if random.chance(per_mille) { 0 } else { skip as usize };
                 }
                 Op::Spawn { endpoint } => {
-                    let node = self.add(endpoint, parent, false, false);
+                    let node = self.add(endpoint, parent, Outcome::Fine, false);
                     self.nodes[node as usize].spawned = true;
                     let after_us = random.log_normal_us(700.0, 0.4) as u32;
                     self.work.push(Work::Spawn { node, after_us });
                 }
                 Op::Pages { client } => {
-                    ending |= passes_on;
-                    self.pages(random, parent, client, pages, passes_on);
+                    ending |= until_failure == 0;
+                    self.pages(random, parent, client, pages, until_failure == 0);
                 }
             }
         }
@@ -246,7 +299,8 @@ impl Plan {
                 self.work.push(Work::Fork { count: wave as u32, apart_us: LAUNCH_US });
             }
             for _ in 0..wave {
-                let node = self.add(client, parent, fails && page + 1 == pages, page == slow_page);
+                let outcome = Outcome::timed_out_if(fails && page + 1 == pages);
+                let node = self.add(client, parent, outcome, page == slow_page);
                 self.work.push(Work::Run { node });
                 page += 1;
             }
@@ -259,7 +313,7 @@ impl Plan {
     /// One root and `spans - 1` leaves below it, in waves of 1 to a quarter of all.
     pub fn fan_out(&mut self, topology: &Topology, random: &mut Random, spans: u64) {
         self.clear();
-        self.add(0, 0, false, false);
+        self.add(0, 0, Outcome::Fine, false);
         let workers = topology.endpoints.len() as u64 - 1;
         let mut left = spans.saturating_sub(1);
         let largest = 64 - (left / 4).max(1).leading_zeros();
@@ -270,14 +324,14 @@ impl Plan {
             let apart_us = LAUNCH_US.min((20_000 / wave) as u32);
             self.work.push(Work::Fork { count: wave as u32, apart_us });
             for _ in 0..wave {
-                let node = self.add(1 + random.below(workers) as u16, 0, false, false);
+                let node = self.add(1 + random.below(workers) as u16, 0, Outcome::Fine, false);
                 self.work.push(Work::Run { node });
             }
             self.own(random, if left == 0 { 2 } else { 1 }, 300, 0.25, 1.0);
         }
         self.nodes[0].pieces = self.work.len() as u32;
         for node in 1..self.nodes.len() {
-            let failed = random.chance(2);
+            let outcome = Outcome::refused_if(random.chance(2));
             let first = self.work.len() as u32;
             if let Body::Leaf { place, median_us, sigma } =
                 topology.endpoints[self.nodes[node].endpoint as usize].body
@@ -285,7 +339,7 @@ impl Plan {
                 self.own(random, place, median_us, sigma, 1.0);
             }
             let node = &mut self.nodes[node];
-            (node.first, node.pieces, node.failed, node.own_failure) = (first, 1, failed, failed);
+            (node.first, node.pieces, node.outcome, node.own_failure) = (first, 1, outcome, outcome.failed());
         }
     }
 
@@ -295,7 +349,8 @@ impl Plan {
         let ring = topology.endpoints.len() as u64;
         let spans = spans.max(1);
         for i in 0..spans {
-            let node = self.add((i % ring) as u16, (i as u32).saturating_sub(1), false, false) as usize;
+            let node =
+                self.add((i % ring) as u16, (i as u32).saturating_sub(1), Outcome::Fine, false) as usize;
             let first = self.work.len() as u32;
             let child = Work::Run { node: node as u32 + 1 };
             match &topology.endpoints[self.nodes[node].endpoint as usize].body {

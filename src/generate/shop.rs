@@ -50,7 +50,7 @@ fn page(operation: &'static str, body: Vec<Step>) -> Definition {
     let mut steps = vec![
         Own(900),
         Fork(3),
-        Call("user-profile", GET_PROFILE, Optional(2)),
+        Call("user-profile", GET_PROFILE, Required),
         Call("feature-flags", FLAGS, Optional(1)),
         Call("cart", BADGE, Optional(1)),
         Own(800),
@@ -86,6 +86,8 @@ const RECOMMEND: &str = "Recommender/SimilarItems";
 const FOR_YOU: &str = "Recommender/ForYou";
 const ADS: &str = "Ads/GetAds";
 const SEGMENT: &str = "Targeting/Segment";
+const BID: &str = "Auction/Bid";
+const RATINGS: &str = "Ratings/GetSummary";
 const QUERY: &str = "Search/Query";
 const SUGGEST: &str = "Search/Suggest";
 const QUOTE: &str = "Shipping/Quote";
@@ -199,26 +201,39 @@ fn pages() -> Vec<Definition> {
         page(
             "POST /cart/items",
             vec![
+                Fork(2),
                 Call("cart", ADD_ITEM, Required),
+                Call("ads", ADS, Optional(10)),
                 Own(900),
                 Publish("cart_events send", "analytics", "cart_events process"),
                 Own(500),
             ],
         ),
-        page("POST /checkout", vec![Call("checkout", PLACE_ORDER, Required), Own(3000)]),
-        page("GET /account/orders", vec![Call("checkout", LIST_ORDERS, Required), Own(2400)]),
+        page(
+            "POST /checkout",
+            vec![
+                Fork(2),
+                Call("checkout", PLACE_ORDER, Required),
+                Call("recommendation", RECOMMEND, Optional(6)),
+                Own(3000),
+            ],
+        ),
+        page(
+            "GET /account/orders",
+            vec![Fork(2), Call("checkout", LIST_ORDERS, Required), Call("ads", ADS, Optional(10)), Own(2400)],
+        ),
     ]
 }
 
 fn catalog_and_prices() -> Vec<Definition> {
-    let product_get = || redis("redis GET product_details", "GET product_details:{id}", 900);
+    let product_get = redis("redis GET product_details", "GET product_details:{id}", 900);
     vec![
         grpc(
             "catalog",
             DETAILS,
             vec![
                 Own(1500),
-                SlowCache(product_get()),
+                SlowCache(product_get),
                 UnlessHit(6),
                 Own(1200),
                 sql(
@@ -231,13 +246,12 @@ fn catalog_and_prices() -> Vec<Definition> {
                 Call("pricing", OFFERS, Required),
                 Own(2200),
                 keys("redis SET product_details", "SET product_details:{id} EX 3600", 1100),
-                Own(2400),
-                Call("media", IMAGES, Optional(2)),
-                Own(1700),
-                Fork(3),
+                Own(3100),
+                Fork(4),
                 Call("pricing", PRICES, Required),
                 Call("inventory", STOCK, Optional(3)),
                 Call("currency", CONVERT, Optional(1)),
+                Call("media", IMAGES, Optional(2)),
                 Own(2300),
             ],
         ),
@@ -247,13 +261,12 @@ fn catalog_and_prices() -> Vec<Definition> {
             vec![
                 Own(1900),
                 keys("redis GET featured", "GET featured:{locale}", 1000),
-                Own(2600),
-                Call("media", IMAGES, Optional(2)),
-                Own(1500),
-                Fork(3),
+                Own(4700),
+                Fork(4),
                 Call("pricing", PRICES, Required),
                 Call("inventory", STOCK, Optional(3)),
                 Call("currency", CONVERT, Optional(1)),
+                Call("media", IMAGES, Optional(2)),
                 Own(2600),
             ],
         ),
@@ -318,7 +331,7 @@ fn catalog_and_prices() -> Vec<Definition> {
             vec![Own(350), keys("redis MGET stock", "MGET stock:{sku} ...", 500), Own(250)],
         ),
         grpc("currency", CONVERT, vec![Own(220)]),
-        grpc("media", IMAGES, vec![Own(800), keys("redis MGET image", "MGET image:{id} ...", 700), Own(700)]),
+        grpc("media", IMAGES, vec![Own(500), keys("redis MGET image", "MGET image:{id} ...", 600), Own(400)]),
     ]
 }
 
@@ -351,7 +364,11 @@ fn around_the_page() -> Vec<Definition> {
             AUTHORS,
             vec![Own(250), keys("redis MGET author", "MGET author:{user} ...", 450), Own(200)],
         ),
-        grpc("feature-flags", FLAGS, vec![Own(280)]),
+        grpc(
+            "feature-flags",
+            FLAGS,
+            vec![Own(180), keys("redis GET ruleset", "GET ruleset:{app}", 300), Own(120)],
+        ),
         grpc("cart", BADGE, vec![Own(200), keys("redis HLEN cart", "HLEN cart:{user}", 400), Own(120)]),
         grpc(
             "reviews",
@@ -367,9 +384,16 @@ fn around_the_page() -> Vec<Definition> {
                     2200,
                 ),
                 Own(350),
+                Fork(2),
                 Call("user-profile", AUTHORS, Optional(3)),
+                Call("ratings", RATINGS, Optional(3)),
                 Own(300),
             ],
+        ),
+        grpc(
+            "ratings",
+            RATINGS,
+            vec![Own(200), keys("redis HGETALL ratings", "HGETALL ratings:{id}", 400), Own(150)],
         ),
         grpc(
             "recommendation",
@@ -398,7 +422,9 @@ fn around_the_page() -> Vec<Definition> {
             ADS,
             vec![
                 Own(300),
+                Fork(2),
                 Call("ads-targeting", SEGMENT, Optional(6)),
+                Call("ads-auction", BID, Optional(9)),
                 Own(250),
                 keys("redis ZRANGE campaigns", "ZRANGE campaigns:{segment} 0 9", 450),
                 Own(250),
@@ -408,6 +434,11 @@ fn around_the_page() -> Vec<Definition> {
             "ads-targeting",
             SEGMENT,
             vec![Own(220), keys("redis GET segment", "GET segment:{user}", 400), Own(160)],
+        ),
+        grpc(
+            "ads-auction",
+            BID,
+            vec![Own(260), keys("redis ZREVRANGE bids", "ZREVRANGE bids:{slot} 0 4", 420), Own(200)],
         ),
         grpc(
             "search",
@@ -481,11 +512,11 @@ fn orders() -> Vec<Definition> {
             "cart",
             ADD_ITEM,
             vec![
-                Own(800),
+                Own(1300),
                 Call("inventory", STOCK, Required),
-                Own(700),
-                keys("redis HSET cart", "HSET cart:{user}", 900),
-                Own(600),
+                Own(1100),
+                keys("redis HSET cart", "HSET cart:{user}", 1000),
+                Own(1200),
             ],
         ),
         grpc("shipping", QUOTE, vec![Own(400), keys("redis GET rates", "GET rates:{region}", 500), Own(450)]),
@@ -578,7 +609,7 @@ fn orders() -> Vec<Definition> {
                     role: Role::HttpClient,
                     peer: "bank-gateway",
                     statement: "https://bank.example/v1/charges",
-                    median_us: 62_000,
+                    median_us: 44_000,
                 }),
                 Own(1500),
                 sql(

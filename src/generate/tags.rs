@@ -77,7 +77,7 @@ impl GeneratedSpan {
                 if role == Role::GrpcClient {
                     each("peer.service", Text(peer));
                 }
-                if role == Role::GrpcServer || salt.is_multiple_of(4) {
+                if role == Role::GrpcServer || salt.is_multiple_of(3) {
                     each("thread.id", Int((mix(salt) % 480) as i64));
                 }
             }
@@ -89,6 +89,8 @@ impl GeneratedSpan {
                 // Lookups without a path of their own for a miss always hit.
                 if hit.is_some() || statement.contains("GET") {
                     each("cache.hit", Bool(hit != Some(false)));
+                } else {
+                    each("db.redis.database_index", Int(0));
                 }
             }
             Role::Postgres => {

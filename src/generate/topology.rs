@@ -302,7 +302,11 @@ impl Topology {
             return known as u16;
         }
         let endpoint = self.endpoints.len() as u16;
-        let sigma = if role == Role::Redis { 0.25 } else { 0.3 };
+        let sigma = match role {
+            Role::HttpClient => 0.12,
+            Role::Redis => 0.25,
+            _ => 0.3,
+        };
         let name = format!("{}:{operation}:0", self.services[service as usize]);
         let place = self.place(endpoint, name, false);
         let body = Body::Leaf { place, median_us, sigma };
