@@ -6,6 +6,7 @@
 
 pub mod backend;
 pub mod color;
+pub mod flame;
 pub mod format;
 pub mod scene;
 pub mod svg;
