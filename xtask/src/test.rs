@@ -8,6 +8,7 @@
 //! | e2e | the built page in a browser |
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
@@ -108,6 +109,29 @@ fn native(results: &mut Results) {
     results.step("tests of the tools", Count::Output, &mut run("-p xtask -p e2e --lib --bins --tests"));
 }
 
+/// What the native binary makes of generated traces, for the tests in the browser to compare with.
+const NATIVE: &[(&str, &str)] = &[
+    ("traces.json", "generate --traces 150 --spans 20 --shape mixed --seed 11 --defects all"),
+    ("all.json", "critical-path --json traces.json"),
+    (
+        "band.json",
+        "critical-path --json --band 50-95 --preset paper --service edge-gateway --operation GET+/product/{id} traces.json",
+    ),
+    ("per-trace.json", "critical-path --json --per-trace traces.json"),
+];
+
+/// Writes the files of [`NATIVE`]; returns their folder.
+fn native_side() -> Outcome<PathBuf> {
+    let binary = build::native()?;
+    let folder = sh::target().join("native");
+    sh::on(&folder, std::fs::create_dir_all(&folder))?;
+    for (name, line) in NATIVE {
+        let words = line.split(' ').map(|word| word.replace('+', " "));
+        sh::run(sh::command(&binary).current_dir(&folder).args(words).arg("--out").arg(folder.join(name)))?;
+    }
+    Ok(folder)
+}
+
 fn wasm(results: &mut Results) -> Outcome {
     tools::wasm_target()?;
     let runner = tools::wasm_bindgen()?.join("wasm-bindgen-test-runner");
@@ -118,6 +142,7 @@ fn wasm(results: &mut Results) -> Outcome {
         .args(["test", "-p", "pathlight", "--target", tools::WASM, "--release", "--test", "web"])
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
         .env("CHROMEDRIVER", driver)
+        .env("PATHLIGHT_NATIVE", native_side()?)
         // Seconds for all of them; the default is 20.
         .env("WASM_BINDGEN_TEST_TIMEOUT", "600");
     results.step("wasm tests", Count::Output, &mut tests);
