@@ -218,7 +218,7 @@ fn ask(sets: Vec<TraceSet>, request: &Request) -> Report {
 
 fn requests(overlap: Overlap) -> Vec<Request> {
     let endpoint = |name: &str| Subject::Endpoint { service: name.to_owned(), operation: name.to_owned() };
-    let scope = |subject, filters| Scope { subject, filters, overlap };
+    let scope = |subject, filters| Scope { subject, filters, overlap, group: 0 };
     let slow = Band { lo: 30_000, hi: 90_000, closed: false };
     let contains = Filter::Contains { service: "b".to_owned(), operation: "b".to_owned() };
     vec![

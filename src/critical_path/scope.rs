@@ -82,6 +82,8 @@ pub struct Scope {
     pub filters: Vec<Filter>,
     /// Path settings.
     pub overlap: Overlap,
+    /// Which set of traces: 0 is the set looked at (A), 1 the one it is compared with (B).
+    pub group: u8,
 }
 
 /// A range of latency percentiles in thousandths of a percent: `[lo, hi)`, or `[lo, hi]` if `closed`.

@@ -1,6 +1,6 @@
 //! Cutting a band out of the requests of a scope: filters, then ranks of latency.
 
-use super::scope::{Band, Filter};
+use super::scope::{Band, Filter, Scope};
 use super::table::{PathTable, RequestEntry};
 use crate::trace::{EndpointId, Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -84,19 +84,20 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Applies filters to all requests of a table.
-    pub fn new(set: &TraceSet, table: &PathTable, filters: &[Filter]) -> Selection {
-        let matchers: Vec<Matcher> = filters.iter().map(|filter| Matcher::new(set, filter)).collect();
+    /// Chooses from a table the requests of the scope's group that pass its filters.
+    pub fn new(set: &TraceSet, table: &PathTable, scope: &Scope) -> Selection {
+        let matchers: Vec<Matcher> = scope.filters.iter().map(|filter| Matcher::new(set, filter)).collect();
         let mut tree = Tree::default();
         let mut loaded = None;
         let mut passes = |request: &RequestEntry| {
-            matchers.iter().all(|matcher| {
-                if matcher.needs_tree() && loaded != Some(request.trace) {
-                    tree.load(set, request.trace);
-                    loaded = Some(request.trace);
-                }
-                matcher.matches(set, &tree, request)
-            })
+            set.traces()[request.trace as usize].id.group == scope.group
+                && matchers.iter().all(|matcher| {
+                    if matcher.needs_tree() && loaded != Some(request.trace) {
+                        tree.load(set, request.trace);
+                        loaded = Some(request.trace);
+                    }
+                    matcher.matches(set, &tree, request)
+                })
         };
         let mut requests: Vec<u32> =
             (0..table.requests.len() as u32).filter(|&r| passes(&table.requests[r as usize])).collect();

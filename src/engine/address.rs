@@ -272,7 +272,12 @@ impl Address {
 
     /// The requests an analysis is about.
     pub fn scope(&self) -> Scope {
-        Scope { subject: self.subject.clone(), filters: self.filters.clone(), overlap: self.overlap }
+        Scope {
+            subject: self.subject.clone(),
+            filters: self.filters.clone(),
+            overlap: self.overlap,
+            group: 0,
+        }
     }
 }
 

@@ -48,10 +48,12 @@ pub(super) enum Pass {
         trace_id: String,
         root_span_id: Option<String>,
         overlap: Overlap,
+        group: u8,
     },
     Span {
         trace_id: String,
         index: u32,
+        group: u8,
     },
 }
 
@@ -161,12 +163,15 @@ impl Chain {
     fn first(&mut self) -> Result<Next, EngineError> {
         let pass = match &self.request {
             Request::Overview => Pass::Overview,
-            Request::Trace { trace_id, root_span_id, overlap } => Pass::Trace {
+            Request::Trace { trace_id, root_span_id, overlap, group } => Pass::Trace {
                 trace_id: trace_id.clone(),
                 root_span_id: root_span_id.clone(),
                 overlap: *overlap,
+                group: *group,
             },
-            Request::Span { trace_id, index } => Pass::Span { trace_id: trace_id.clone(), index: *index },
+            Request::Span { trace_id, index, group } => {
+                Pass::Span { trace_id: trace_id.clone(), index: *index, group: *group }
+            }
             Request::CriticalPath { scope, .. }
             | Request::Requests { scope, .. }
             | Request::PerRequest { scope, .. } => {

@@ -78,13 +78,17 @@ pub(super) fn per_request(set: &TraceSet, table: &PathTable, request: u32, overl
     }
 }
 
+/// The number of the trace with this canonical id in a group.
+pub(super) fn find_trace(set: &TraceSet, trace_id: &str, group: u8) -> Option<u32> {
+    set.find_trace(TraceId::find(trace_id, &set.id_texts)?.in_group(group))
+}
+
 pub(super) fn trace(
     set: &TraceSet,
-    trace_id: &str,
+    number: u32,
     root_span_id: Option<&str>,
     overlap: Overlap,
-) -> Option<TraceReport> {
-    let number = set.find_trace(TraceId::find(trace_id, &set.id_texts)?)?;
+) -> TraceReport {
     let mut tree = Tree::default();
     tree.load(set, number);
     let n = tree.len() as u32;
@@ -142,11 +146,10 @@ pub(super) fn trace(
         report.segment_start_us.push(segment.start_us - origin);
         report.segment_end_us.push(segment.end_us - origin);
     }
-    Some(report)
+    report
 }
 
-pub(super) fn span(set: &TraceSet, trace_id: &str, index: u32) -> Option<SpanReport> {
-    let number = set.find_trace(TraceId::find(trace_id, &set.id_texts)?)?;
+pub(super) fn span(set: &TraceSet, number: u32, index: u32) -> Option<SpanReport> {
     let trace = set.traces()[number as usize];
     let row = trace.first.checked_add(index).filter(|&row| row < trace.end)?;
     let process = set.process_of(row);

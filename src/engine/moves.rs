@@ -5,16 +5,18 @@ use crate::trace::{Portable, TraceId, hash_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A trace id that means the same in every set.
+/// A trace id that means the same in every set: group and id.
+type Key = (u8, Name);
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-enum Key {
+enum Name {
     Hex(u128),
     Text(String),
 }
 
 impl Session {
     fn key(&self, id: TraceId) -> Key {
-        if id.text { Key::Text(id.to_text(&self.set.id_texts)) } else { Key::Hex(id.bits) }
+        (id.group, if id.text { Name::Text(id.to_text(&self.set.id_texts)) } else { Name::Hex(id.bits) })
     }
 
     /// The ids of all traces held, for [`plan_moves`]. Call [`TraceSet::seal`](crate::trace::TraceSet::seal) first.
@@ -35,9 +37,12 @@ impl Session {
         let keys: Vec<Key> = postcard::from_bytes(keys)?;
         let ids: Vec<TraceId> = keys
             .iter()
-            .filter_map(|key| match key {
-                Key::Hex(bits) => Some(TraceId::hex(*bits)),
-                Key::Text(text) => TraceId::find(text, &self.set.id_texts),
+            .filter_map(|(group, name)| {
+                let id = match name {
+                    Name::Hex(bits) => Some(TraceId::hex(*bits)),
+                    Name::Text(text) => TraceId::find(text, &self.set.id_texts),
+                };
+                Some(id?.in_group(*group))
             })
             .collect();
         let numbers: Vec<u32> = ids.iter().filter_map(|&id| self.set.find_trace(id)).collect();
@@ -83,9 +88,9 @@ pub fn plan_moves(keys: &[Vec<u8>]) -> Result<Vec<Moves>, EngineError> {
         if holding.len() < 2 {
             continue;
         }
-        let hash = match &key {
-            Key::Hex(bits) => hash_bytes(&bits.to_le_bytes()),
-            Key::Text(text) => hash_bytes(text.as_bytes()),
+        let hash = match &key.1 {
+            Name::Hex(bits) => hash_bytes(&bits.to_le_bytes()),
+            Name::Text(text) => hash_bytes(text.as_bytes()),
         };
         let owner = (hash % workers as u64) as usize;
         for worker in holding {

@@ -19,6 +19,8 @@ type Name = (String, String);
 pub(super) struct OverviewPartial {
     traces: u64,
     spans: u64,
+    other_traces: u64,
+    other_spans: u64,
     error_spans: u64,
     logs: u64,
     start_us: Option<u64>,
@@ -37,6 +39,8 @@ impl OverviewPartial {
         for part in parts {
             sum.traces += part.traces;
             sum.spans += part.spans;
+            sum.other_traces += part.other_traces;
+            sum.other_spans += part.other_spans;
             sum.error_spans += part.error_spans;
             sum.logs += part.logs;
             sum.start_us = [sum.start_us, part.start_us].into_iter().flatten().min();
@@ -96,6 +100,8 @@ impl OverviewPartial {
         OverviewReport {
             traces: self.traces,
             spans: self.spans,
+            other_traces: self.other_traces,
+            other_spans: self.other_spans,
             services,
             error_spans: self.error_spans,
             logs: self.logs,
@@ -159,6 +165,13 @@ impl OverviewPart {
                 left = CHUNK;
             }
             left -= 1;
+            let trace = set.traces()[self.trace as usize];
+            if trace.id.group != 0 {
+                self.partial.other_traces += 1;
+                self.partial.other_spans += trace.len() as u64;
+                self.trace += 1;
+                continue;
+            }
             if !self.is_loading {
                 self.tree.begin(set, self.trace);
                 self.is_loading = true;

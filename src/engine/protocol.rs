@@ -45,6 +45,8 @@ pub enum Request {
         root_span_id: Option<String>,
         /// Path settings.
         overlap: Overlap,
+        /// Which set of traces, see [`Scope::group`].
+        group: u8,
     },
     /// Tags and times of one span; answered by [`Report::Span`].
     Span {
@@ -52,6 +54,8 @@ pub enum Request {
         trace_id: String,
         /// Index of the span within the trace as in [`TraceReport`].
         index: u32,
+        /// Which set of traces, see [`Scope::group`].
+        group: u8,
     },
 }
 
@@ -139,13 +143,18 @@ impl TagKey {
     pub const LISTED: usize = 256;
 }
 
-/// What is loaded.
+/// What is loaded. All but `heap_bytes`, `quality` of repeated spans, `logs` and the set to compare with is about group 0,
+/// the set looked at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverviewReport {
     /// Number of traces.
     pub traces: u64,
     /// Number of spans.
     pub spans: u64,
+    /// Traces of the set to compare with (group 1).
+    pub other_traces: u64,
+    /// Spans of the set to compare with.
+    pub other_spans: u64,
     /// Number of services.
     pub services: u64,
     /// Spans that are errors.

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// How many subjects keep their tables.
 const TABLES_KEPT: usize = 3;
+/// How many scopes keep their requests: both sides of a comparison and one more.
+const SELECTIONS_KEPT: usize = 3;
 
 /// A worker's traces with what was computed from them before.
 #[derive(Default)]
@@ -20,7 +22,7 @@ pub struct Session {
     pub set: TraceSet,
     /// Most recently used last.
     tables: Vec<((Subject, Overlap), Arc<PathTable>)>,
-    selection: Option<(Scope, Arc<Selection>)>,
+    selections: Vec<(Scope, Arc<Selection>)>,
 }
 
 impl Session {
@@ -37,7 +39,7 @@ impl Session {
     /// Forgets what was computed: the set has changed.
     pub fn invalidate(&mut self) {
         self.tables.clear();
-        self.selection = None;
+        self.selections.clear();
     }
 
     /// Starts a pass as [`Chain::next`](super::Chain::next) wrote it.
@@ -59,14 +61,17 @@ impl Session {
     }
 
     fn selection(&mut self, scope: &Scope, table: &PathTable) -> Arc<Selection> {
-        match &self.selection {
-            Some((key, selection)) if key == scope => Arc::clone(selection),
-            _ => {
-                let selection = Arc::new(Selection::new(&self.set, table, &scope.filters));
-                self.selection = Some((scope.clone(), Arc::clone(&selection)));
-                selection
-            }
+        let found = self.selections.iter().position(|(key, _)| key == scope);
+        let entry = match found {
+            Some(place) => self.selections.remove(place),
+            None => (scope.clone(), Arc::new(Selection::new(&self.set, table, scope))),
+        };
+        if self.selections.len() == SELECTIONS_KEPT {
+            self.selections.remove(0);
         }
+        let selection = Arc::clone(&entry.1);
+        self.selections.push(entry);
+        selection
     }
 }
 
@@ -95,12 +100,16 @@ impl Task {
                 self.progress = part.progress(&session.set);
                 if done { Ok(Some(postcard::to_allocvec(part.partial())?)) } else { Ok(None) }
             }
-            Pass::Trace { trace_id, root_span_id, overlap } => {
-                let report = detail::trace(&session.set, trace_id, root_span_id.as_deref(), *overlap);
+            Pass::Trace { trace_id, root_span_id, overlap, group } => {
+                let number = detail::find_trace(&session.set, trace_id, *group);
+                let report =
+                    number.map(|n| detail::trace(&session.set, n, root_span_id.as_deref(), *overlap));
                 Ok(Some(postcard::to_allocvec(&report)?))
             }
-            Pass::Span { trace_id, index } => {
-                Ok(Some(postcard::to_allocvec(&detail::span(&session.set, trace_id, *index))?))
+            Pass::Span { trace_id, index, group } => {
+                let number = detail::find_trace(&session.set, trace_id, *group);
+                let report = number.and_then(|n| detail::span(&session.set, n, *index));
+                Ok(Some(postcard::to_allocvec(&report)?))
             }
             Pass::Latencies { scope }
             | Pass::Ties { scope, .. }

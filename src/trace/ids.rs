@@ -17,12 +17,17 @@ pub struct SpanId {
 }
 
 /// A trace id, valid for the [`TraceSet`](super::TraceSet) whose `id_texts` interned it.
+///
+/// When two sets of traces are compared, both lie in one `TraceSet`; the same id in both is two traces, so the group is
+/// part of the id. It is no part of its text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TraceId {
     /// The number, or the symbol of a textual id.
     pub bits: u128,
     /// Whether `bits` is a symbol of the set's id texts.
     pub text: bool,
+    /// Which set of traces it belongs to: 0 is the set looked at (A), 1 the one it is compared with (B).
+    pub group: u8,
 }
 
 impl SpanId {
@@ -73,11 +78,16 @@ impl SpanId {
 
 impl TraceId {
     /// The absent id.
-    pub const NONE: TraceId = TraceId { bits: 0, text: false };
+    pub const NONE: TraceId = TraceId::hex(0);
 
-    /// The id of a number; 0 is absent.
+    /// The id of a number in group 0; 0 is absent.
     pub const fn hex(bits: u128) -> TraceId {
-        TraceId { bits, text: false }
+        TraceId { bits, text: false, group: 0 }
+    }
+
+    /// The same id in another group.
+    pub const fn in_group(self, group: u8) -> TraceId {
+        TraceId { group, ..self }
     }
 
     /// Whether there is no id.
@@ -85,20 +95,24 @@ impl TraceId {
         self.bits == 0 && !self.text
     }
 
-    /// The canonical id of a text as an exporter wrote it.
+    /// The canonical id, in group 0, of a text as an exporter wrote it.
     pub fn parse(text: &str, texts: &mut Interner) -> TraceId {
         match parse_hex(text, 32) {
-            Some(bits) => TraceId { bits, text: false },
-            None => TraceId { bits: u128::from(texts.intern(text).0), text: true },
+            Some(bits) => TraceId::hex(bits),
+            None => TraceId::text(texts.intern(text)),
         }
     }
 
-    /// The id of a canonical text, if it is hexadecimal or a text that was interned.
+    /// The id, in group 0, of a canonical text, if it is hexadecimal or a text that was interned.
     pub fn find(text: &str, texts: &Interner) -> Option<TraceId> {
         match parse_hex(text, 32) {
-            Some(bits) => Some(TraceId { bits, text: false }),
-            None => texts.find(text).map(|symbol| TraceId { bits: u128::from(symbol.0), text: true }),
+            Some(bits) => Some(TraceId::hex(bits)),
+            None => texts.find(text).map(TraceId::text),
         }
+    }
+
+    const fn text(symbol: Symbol) -> TraceId {
+        TraceId { bits: symbol.0 as u128, text: true, group: 0 }
     }
 
     /// The canonical text: 32 hexadecimal digits, or the text itself; empty if absent.
@@ -114,13 +128,14 @@ impl TraceId {
         }
     }
 
-    /// Orders two ids of one set by their canonical texts.
+    /// Orders two ids of one set by their canonical texts, then by group.
     pub fn compare(self, other: TraceId, texts: &Interner) -> std::cmp::Ordering {
-        if self.text || other.text {
+        let by_text = if self.text || other.text {
             self.to_text(texts).cmp(&other.to_text(texts))
         } else {
             self.bits.cmp(&other.bits)
-        }
+        };
+        by_text.then(self.group.cmp(&other.group))
     }
 }
 

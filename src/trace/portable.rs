@@ -55,7 +55,7 @@ impl Portable {
             }
             let spans = (copier.out.spans.len() - before) as u32;
             let bits = if row.id.text { u128::from(copier.text(row.id.bits as u64)) } else { row.id.bits };
-            copier.out.traces.push((TraceId { bits, text: row.id.text }, spans));
+            copier.out.traces.push((TraceId { bits, ..row.id }, spans));
         }
         let high = set.tags.keys().into_iter().filter(|(_, facts)| facts.high_cardinality);
         copier.out.high_cardinality = high.map(|(key, _)| key.to_owned()).collect();
@@ -113,10 +113,11 @@ impl Portable {
                 });
             }
             let id = match id.text {
-                true => TraceId::parse(self.id_texts.get(Symbol(id.bits as u32)), &mut set.id_texts),
+                true => TraceId::parse(self.id_texts.get(Symbol(id.bits as u32)), &mut set.id_texts)
+                    .in_group(id.group),
                 false => id,
             };
-            set.add_trace(id, &mut raw)?;
+            set.add_grouped(id, &mut raw)?;
         }
         Ok(())
     }

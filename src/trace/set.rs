@@ -70,6 +70,9 @@ pub struct TraceSet {
     pub id_texts: Interner,
     /// All tags.
     pub tags: TagTable,
+    /// The group of what is added from now on: 0 is the set looked at (A), 1 the one it is compared with (B). The same
+    /// trace id in both is two traces.
+    pub loading_group: u8,
     pub(super) columns: Columns,
     pub(super) traces: Vec<TraceRow>,
     pub(super) endpoints: Table<(Symbol, Symbol)>,
@@ -198,11 +201,17 @@ impl TraceSet {
         ProcessId(self.processes.insert(Process { service, host, tags }))
     }
 
-    /// Adds a whole trace, or one fragment of it; `spans` is left empty. Nothing is added on error.
+    /// Adds a whole trace, or one fragment of it, to the [`loading_group`](Self::loading_group); `spans` is left empty.
+    /// Nothing is added on error.
     ///
     /// # Errors
     /// [`SetFull`] when memory ends.
     pub fn add_trace(&mut self, id: TraceId, spans: &mut Vec<RawSpan>) -> Result<(), SetFull> {
+        self.add_grouped(id.in_group(self.loading_group), spans)
+    }
+
+    /// Like [`add_trace`](Self::add_trace), to the group that the id says.
+    pub(super) fn add_grouped(&mut self, id: TraceId, spans: &mut Vec<RawSpan>) -> Result<(), SetFull> {
         if spans.is_empty() {
             return Ok(());
         }
@@ -241,7 +250,8 @@ impl TraceSet {
         Ok(())
     }
 
-    /// Keeps a single span until [`seal`](Self::seal) gathers its trace: for formats that scatter traces.
+    /// Keeps a single span of the [`loading_group`](Self::loading_group) until [`seal`](Self::seal) gathers its trace:
+    /// for formats that scatter traces.
     ///
     /// # Errors
     /// [`SetFull`] when memory ends.
@@ -252,7 +262,7 @@ impl TraceSet {
                 return Err(SetFull);
             }
         }
-        self.staged.push((id, span));
+        self.staged.push((id.in_group(self.loading_group), span));
         Ok(())
     }
 
@@ -267,7 +277,7 @@ impl TraceSet {
         let mut spans = Vec::new();
         for group in staged.chunk_by(|a, b| a.0 == b.0) {
             spans.extend(group.iter().map(|&(_, span)| span));
-            self.add_trace(group[0].0, &mut spans)?;
+            self.add_grouped(group[0].0, &mut spans)?;
         }
         drop(staged);
         if !self.split.is_empty() {
@@ -293,7 +303,7 @@ impl TraceSet {
         let mut spans = Vec::new();
         for group in gathered.chunk_by(|a, b| a.0 == b.0) {
             spans.extend(group.iter().map(|&(_, span)| span));
-            self.add_trace(group[0].0, &mut spans)?;
+            self.add_grouped(group[0].0, &mut spans)?;
         }
         Ok(())
     }
@@ -401,12 +411,12 @@ impl TraceSet {
         self.staged.len()
     }
 
-    /// All traces; after [`seal`](Self::seal) one per id.
+    /// All traces of all groups; after [`seal`](Self::seal) one per id.
     pub fn traces(&self) -> &[TraceRow] {
         &self.traces
     }
 
-    /// The number of the trace with an id.
+    /// The number of the trace with an id; the id says its group.
     pub fn find_trace(&self, id: TraceId) -> Option<u32> {
         self.trace_table.find(Table::hash(&id), |&t| self.traces[t as usize].id == id).copied()
     }
