@@ -1,0 +1,116 @@
+//! The native half of `cargo xtask bench`: one JSON line a measurement.
+//!
+//! `native FILE...` reads each file from memory on one thread, then answers the questions a page would ask. Figures are
+//! medians of the rounds that fit into about two seconds; ratios between lines of one run are what counts.
+
+#[cfg(not(target_arch = "wasm32"))]
+fn main() {
+    bench::run();
+}
+
+#[cfg(target_arch = "wasm32")]
+fn main() {}
+
+#[cfg(not(target_arch = "wasm32"))]
+mod bench {
+    use pathlight::critical_path::{Band, Filter, Scope};
+    use pathlight::engine::{Request, native::Pool};
+    use pathlight::ingest::{Options, Reader};
+    use pathlight::trace::TraceSet;
+    use std::hint::black_box;
+    use std::time::{Duration, Instant};
+
+    /// Bytes fed at a time, as a browser's stream does.
+    const CHUNK: usize = 256 << 10;
+    const ENOUGH: Duration = Duration::from_secs(2);
+
+    pub fn run() {
+        for path in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
+            match std::fs::read(&path) {
+                Ok(bytes) => file(&path, &bytes),
+                Err(error) => eprintln!("{path}: {error}"),
+            }
+        }
+    }
+
+    fn read(bytes: &[u8]) -> TraceSet {
+        let mut set = TraceSet::new();
+        let mut reader = Reader::new("bench.json", Options::default());
+        for chunk in bytes.chunks(CHUNK) {
+            if reader.feed(chunk, &mut set).is_err() {
+                break;
+            }
+        }
+        reader.finish(&mut set);
+        // A set that is full keeps what it has.
+        let _ = set.seal();
+        set
+    }
+
+    /// Median seconds of some rounds.
+    fn measure<T>(mut work: impl FnMut() -> T) -> f64 {
+        let (mut rounds, begun) = (Vec::new(), Instant::now());
+        while rounds.is_empty() || begun.elapsed() < ENOUGH && rounds.len() < 21 {
+            let start = Instant::now();
+            black_box(work());
+            rounds.push(start.elapsed());
+        }
+        rounds.sort_unstable();
+        rounds[rounds.len() / 2].as_secs_f64()
+    }
+
+    fn print(file: &str, what: &str, seconds: f64, more: serde_json::Value) {
+        let mut line = serde_json::json!({ "file": file, "what": what, "seconds": seconds });
+        if let (Some(line), Some(more)) = (line.as_object_mut(), more.as_object()) {
+            line.extend(more.clone());
+        }
+        println!("{line}");
+    }
+
+    fn file(path: &str, bytes: &[u8]) {
+        let seconds = measure(|| read(bytes));
+        let set = read(bytes);
+        let (spans, traces, heap) = (set.spans(), set.traces().len(), set.heap_bytes());
+        let facts = serde_json::json!({
+            "bytes": bytes.len(), "spans": spans, "traces": traces,
+            "mb_per_s": bytes.len() as f64 / 1e6 / seconds, "heap_per_span": heap as f64 / spans.max(1) as f64,
+        });
+        print(path, "ingest", seconds, facts);
+        drop(set);
+        let nothing = || serde_json::json!({});
+        let scope = Scope::default();
+        let all = Request::CriticalPath { scope: scope.clone(), band: Band::ALL };
+        let whole = measure(|| {
+            let mut pool = Pool::of(vec![read(bytes)]).ok()?;
+            pool.ask(all.clone()).ok()
+        });
+        let facts = serde_json::json!({ "mb_per_s": bytes.len() as f64 / 1e6 / whole });
+        print(path, "critical-path from text", whole, facts);
+        let Ok(mut pool) = Pool::of(vec![read(bytes)]) else { return };
+        let first = Instant::now();
+        let _ = black_box(pool.ask(all.clone()));
+        print(path, "critical-path of a new subject", first.elapsed().as_secs_f64(), nothing());
+        let slow = Request::CriticalPath {
+            scope: scope.clone(),
+            band: Band { lo: 95_000, hi: 99_000, closed: false },
+        };
+        // Asked in turn, since a question asked twice could be remembered.
+        let questions = [("critical-path, all", all), ("critical-path, band 95-99", slow)];
+        for (what, request) in questions {
+            print(path, what, measure(|| pool.ask(request.clone()).ok()), nothing());
+        }
+        let filters = [
+            ("filter by error", Filter::HasError),
+            ("filter by tag", Filter::Tag { key: "region".to_owned(), value: "eu-west-1".to_owned() }),
+        ];
+        for (what, filter) in filters {
+            let scope = Scope { filters: vec![filter], ..scope.clone() };
+            let request = Request::CriticalPath { scope, band: Band::ALL };
+            let other = Request::CriticalPath { scope: Scope::default(), band: Band::ALL };
+            let seconds = measure(|| pool.ask(request.clone()).ok())
+                .max(measure(|| (pool.ask(other.clone()).ok(), pool.ask(request.clone()).ok())) / 2.0);
+            print(path, what, seconds, nothing());
+        }
+        print(path, "overview", measure(|| pool.ask(Request::Overview).ok()), nothing());
+    }
+}
