@@ -171,6 +171,19 @@ impl Columns {
         self.flags.push(span.flags.0);
     }
 
+    /// Gives back most of what growing has reserved ahead.
+    fn shrink(&mut self) {
+        let len = self.start_us.len() + self.start_us.len() / 16;
+        self.start_us.shrink_to(len);
+        self.duration_us.shrink_to(len);
+        self.span_id.shrink_to(len);
+        self.parent.shrink_to(len);
+        self.endpoint.shrink_to(len);
+        self.process.shrink_to(len);
+        self.tag_set.shrink_to(len);
+        self.flags.shrink_to(len);
+    }
+
     fn heap_bytes(&self) -> usize {
         (self.start_us.capacity() + self.duration_us.capacity() + self.span_id.capacity()) * 8
             + (self.parent.capacity() + self.endpoint.capacity()) * 4
@@ -283,6 +296,7 @@ impl TraceSet {
         if !self.split.is_empty() {
             self.join_split()?;
         }
+        self.columns.shrink();
         Ok(())
     }
 
