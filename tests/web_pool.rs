@@ -27,7 +27,8 @@ impl Bench {
     fn new(workers: usize) -> Bench {
         // The runner serves this test as a module, so its workers are modules too.
         let body = "const source = `import { initSync, start_worker } from \"${location.origin}/wasm-bindgen-test.js\";
-                onmessage = ({ data }) => { initSync({ module: data }); start_worker(); };`;
+                onmessage = ({ data }) => { initSync({ module: data }); start_worker(); };
+                addEventListener('unhandledrejection', ({ reason }) => setTimeout(() => { throw reason; }));`;
             const address = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
             return () => {
                 const worker = new Worker(address, { type: 'module' });
@@ -124,6 +125,23 @@ fn input(name: &str, bytes: &[u8]) -> Input {
     Input { name: name.to_owned(), blob: Blob::new_with_u8_array_sequence(&parts).unwrap() }
 }
 
+/// A file that takes a while: the same traces over and over, without a copy of them for each time.
+fn long_input(name: &str) -> Input {
+    let text = text(500, 1);
+    let text = std::str::from_utf8(&text).unwrap().trim();
+    let (from, to) = (text.find('[').unwrap() + 1, text.rfind(']').unwrap());
+    let traces = Blob::new_with_str_sequence(&Array::of1(&text[from..to].into())).unwrap();
+    let parts = Array::of1(&"{\"data\":[".into());
+    for turn in 0..100 {
+        if turn > 0 {
+            parts.push(&",".into());
+        }
+        parts.push(&traces);
+    }
+    parts.push(&"]}".into());
+    Input { name: name.to_owned(), blob: Blob::new_with_blob_sequence(&parts).unwrap() }
+}
+
 /// Many small files and some large ones, the same every time.
 fn inputs() -> Vec<Input> {
     let mut inputs: Vec<Input> =
@@ -195,8 +213,7 @@ async fn a_cancelled_load_keeps_what_was_read_or_leaves_what_was_there() {
     let bench = Bench::new(2);
     bench.load(vec![input("before", &text(50, 9))]).await;
     let before = bench.reports().await;
-    let large = text(2000, 1);
-    let (first, second) = (input("one", &large), input("two", &large));
+    let (first, second) = (long_input("one"), long_input("two"));
 
     bench.pool.load(vec![first.clone(), second.clone()]);
     bench.until(|event| matches!(event, PoolEvent::Progress(p) if p.spans > 0).then_some(())).await;
@@ -209,7 +226,7 @@ async fn a_cancelled_load_keeps_what_was_read_or_leaves_what_was_there() {
     bench.pool.cancel_load(true);
     assert!(bench.loaded().await.cancelled);
     let traces = bench.overview().await.traces;
-    assert!((51..4050).contains(&traces), "{traces} traces were kept");
+    assert!(traces > 50, "{traces} traces were kept");
 }
 
 #[wasm_bindgen_test]
@@ -229,10 +246,11 @@ async fn a_dead_worker_is_replaced_and_reads_its_files_again() {
 #[wasm_bindgen_test]
 async fn a_file_that_kills_its_worker_twice_is_left_out() {
     let bench = Bench::new(1);
-    bench.pool.load(vec![input("deadly", &text(2000, 1))]);
+    bench.pool.load(vec![long_input("deadly")]);
     for worker in 0..2 {
         bench.until(|event| matches!(event, PoolEvent::Progress(p) if p.spans > 0).then_some(())).await;
         bench.kill(worker);
+        bench.until(|event| matches!(event, PoolEvent::WorkerLost { .. }).then_some(())).await;
     }
     let outcome = bench.loaded().await;
     assert_eq!(outcome.errors.len(), 1, "{:?}", outcome.errors);

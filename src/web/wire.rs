@@ -99,6 +99,7 @@ pub enum PieceResult {
     /// Read to its end, or to where reading was stopped.
     Read {
         /// What was found.
+        #[serde(with = "as_json")]
         report: FileReport,
         /// Bytes read.
         bytes: u64,
@@ -108,12 +109,29 @@ pub enum PieceResult {
     /// Memory ended; what came before is kept.
     Full {
         /// What was found until then.
+        #[serde(with = "as_json")]
         report: FileReport,
         /// Bytes read.
         bytes: u64,
     },
     /// Not begun, because reading was stopped or memory ended before.
     Untouched,
+}
+
+/// A file's report is a public JSON form that may leave fields out, which postcard cannot.
+mod as_json {
+    use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
+    use serde::ser::{Error as _, Serialize, Serializer};
+
+    pub fn serialize<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&serde_json::to_string(value).map_err(S::Error::custom)?)
+    }
+
+    pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        serde_json::from_str(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
 }
 
 /// How far reading is.

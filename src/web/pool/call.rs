@@ -19,8 +19,6 @@ pub(super) struct Member {
     serial: u64,
     /// It has said hello.
     is_up: bool,
-    /// What it said of its end.
-    last_words: String,
     /// As last heard.
     pub progress: Progress,
     _on_message: Closure<dyn FnMut(MessageEvent)>,
@@ -106,8 +104,10 @@ impl Pool {
         let serial = self.number();
         let pool = self.clone();
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-            if let Some((message, attachments)) = wire::unpack::<FromWorker>(&event.data()) {
-                pool.hear(slot, serial, message, attachments);
+            match wire::unpack::<FromWorker>(&event.data()) {
+                Some((message, attachments)) => pool.hear(slot, serial, message, attachments),
+                // Whoever waits for it would wait for ever.
+                None => pool.bury(slot, serial, "it sent a message that cannot be read"),
             }
         });
         let pool = self.clone();
@@ -123,7 +123,6 @@ impl Pool {
             worker,
             serial,
             is_up: false,
-            last_words: String::new(),
             progress: Progress::default(),
             _on_message: on_message,
             _on_error: on_error,
@@ -194,11 +193,10 @@ impl Pool {
             let Some(member) = member.filter(|member| member.serial == serial) else { return };
             match &message {
                 FromWorker::Hello => member.is_up = true,
-                FromWorker::Dying(reason) => member.last_words.clone_from(reason),
                 FromWorker::Progress(_, progress) | FromWorker::Done(_, Done::Read(_, progress)) => {
                     member.progress = *progress;
                 }
-                FromWorker::Done(..) | FromWorker::Failed(..) => {}
+                FromWorker::Done(..) | FromWorker::Failed(..) | FromWorker::Dying(_) => {}
             }
         }
         match message {
@@ -209,7 +207,7 @@ impl Pool {
             FromWorker::Progress(number, progress) => self.reading(number, &progress),
             FromWorker::Done(number, done) => self.answered(number, Ok((done, attachments))),
             FromWorker::Failed(number, reason) => self.answered(number, Err(CallError::Failed(reason))),
-            FromWorker::Dying(_) => {}
+            FromWorker::Dying(reason) => self.bury(slot, serial, &reason),
         }
     }
 
@@ -229,15 +227,14 @@ impl Pool {
             member
         };
         let is_stillborn = !member.is_up;
-        let words = if member.last_words.is_empty() { reason } else { &member.last_words };
-        let words = if words.is_empty() { "no reason given" } else { words }.to_owned();
+        let reason = if reason.is_empty() { "no reason given" } else { reason };
         drop(member);
         let lost: Vec<(u64, Pending)> =
             self.0.calls.borrow_mut().extract_if(.., |_, pending| pending.slot == slot).collect();
         if is_stillborn {
             self.0.stillborn.set(self.0.stillborn.get() + 1);
         }
-        self.bereaved(slot, &words, is_stillborn);
+        self.bereaved(slot, reason, is_stillborn);
         for (_, pending) in lost {
             pending.sender.send(Err(CallError::Lost));
         }

@@ -99,7 +99,7 @@ impl Pool {
             full: BTreeSet::new(),
             errors: Vec::new(),
             meter: Meter::default(),
-            told_ms: now,
+            told_ms: f64::NEG_INFINITY,
             began_ms: now,
             preliminary_ms: PRELIMINARY_MS,
         });
@@ -247,6 +247,7 @@ impl Pool {
             return;
         }
         self.with_load(|load| load.files.extend(files));
+        self.tell();
         let queue = Rc::new(RefCell::new(queue));
         let mut ends = Vec::new();
         for slot in slots {
@@ -355,6 +356,7 @@ impl Pool {
                 match results.next().unwrap_or(PieceResult::Untouched) {
                     PieceResult::Read { report, bytes } => {
                         kept.report = Some(report);
+                        // Read again after a death, it must end at the same place.
                         if bytes < kept.cut.unwrap_or(kept.bytes) {
                             kept.cut = Some(bytes);
                         }

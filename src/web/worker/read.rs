@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::pace::{Step, now_ms};
 use super::source::{Chunk, Source};
 use super::{Wish, Worker};
-use crate::ingest::{Options, Reader};
+use crate::ingest::{Ended, ErrorKind, FileReport, IngestError, Options, ProblemKind, Reader};
 use crate::web::wire::{Done, FromWorker, Piece, PieceResult, Progress};
 
 /// How often the page hears of progress, in milliseconds.
@@ -60,7 +60,6 @@ pub async fn run(worker: &Worker, job: Job) {
     let mut reader: Option<(usize, Reader)> = None;
     let mut used: Option<Chunk> = None;
     let mut begun_at = 0;
-    let mut is_full;
     while reading.wish.get() == Wish::GoOn {
         let chunk = match source.next(used.take()).await {
             None => break,
@@ -80,26 +79,40 @@ pub async fn run(worker: &Worker, job: Job) {
             begun_at = reading.bytes;
             (piece, Reader::new(&pieces[piece].name, Options::default()))
         });
-        is_full = !reading.feed(open, &chunk).await;
-        let is_whole = chunk.is_last && !is_full && reading.wish.get() == Wish::GoOn;
-        if is_full || is_whole || reading.wish.get() != Wish::GoOn {
-            let Some((_, read)) = reader.take() else { break };
-            let report = read.finish(&mut worker.session.borrow_mut().set);
-            let bytes = reading.bytes - begun_at;
-            results[piece] = if is_full {
-                PieceResult::Full { report, bytes }
-            } else {
-                PieceResult::Read { report, bytes }
-            };
+        let fed = reading.feed(open, &chunk).await;
+        let is_stopped = reading.wish.get() != Wish::GoOn;
+        if !(chunk.is_last || is_stopped || fed.is_err()) {
+            used = Some(chunk);
+            continue;
         }
-        if is_full {
-            break;
+        let Some((_, read)) = reader.take() else { break };
+        let mut report = read.finish(&mut worker.session.borrow_mut().set);
+        let bytes = reading.bytes - begun_at;
+        match fed {
+            Err(error) if error.kind == ErrorKind::Memory => {
+                results[piece] = PieceResult::Full { report, bytes };
+                break;
+            }
+            // It is none of ours, or has no end that could be found: the rest of it says nothing.
+            Err(_) => {
+                source.skip(piece);
+                let size = source.size(piece);
+                reading.bytes += size.saturating_sub(bytes);
+                results[piece] = PieceResult::Read { report, bytes: size };
+            }
+            Ok(()) => {
+                if is_stopped && !(chunk.is_last && bytes == source.size(piece)) {
+                    stopped(&mut report);
+                }
+                results[piece] = PieceResult::Read { report, bytes };
+            }
         }
-        reading.finished += u32::from(is_whole);
+        reading.finished += 1;
         used = Some(chunk);
     }
     if let Some((piece, read)) = reader {
-        let report = read.finish(&mut worker.session.borrow_mut().set);
+        let mut report = read.finish(&mut worker.session.borrow_mut().set);
+        stopped(&mut report);
         results[piece] = PieceResult::Read { report, bytes: reading.bytes - begun_at };
     }
     if reading.wish.get() != Wish::Forget {
@@ -108,9 +121,15 @@ pub async fn run(worker: &Worker, job: Job) {
     }
 }
 
+/// The reader took the end for that of a cut file; it was ours.
+fn stopped(report: &mut FileReport) {
+    report.ended = Ended::Stopped;
+    report.problems.retain(|problem| problem.kind != ProblemKind::Truncated);
+}
+
 impl Reading<'_> {
-    /// Parses a chunk; false if memory ended.
-    async fn feed(&mut self, reader: &mut Reader, chunk: &Chunk) -> bool {
+    /// Parses a chunk.
+    async fn feed(&mut self, reader: &mut Reader, chunk: &Chunk) -> Result<(), IngestError> {
         let length = chunk.bytes.length();
         let mut at = 0;
         while at < length && self.wish.get() == Wish::GoOn {
@@ -122,10 +141,8 @@ impl Reading<'_> {
                 let mut session = self.worker.session.borrow_mut();
                 reader.feed(&self.buffer, &mut session.set)
             };
-            if fed.is_err() {
-                return false;
-            }
             self.worker.grown.set(true);
+            fed?;
             self.bytes += u64::from(end - at);
             at = end;
             let took_ms = now_ms() - began_ms;
@@ -136,7 +153,7 @@ impl Reading<'_> {
             }
             self.pause().await;
         }
-        true
+        Ok(())
     }
 
     /// Gives way if it is time, and while a question is worked on: it needs the set as it is.

@@ -106,6 +106,19 @@ impl Source {
         }
     }
 
+    /// Bytes of a piece.
+    pub fn size(&self, piece: usize) -> u64 {
+        self.blobs.get(piece).map_or(0, |blob| blob.size() as u64)
+    }
+
+    /// Nothing more of this piece is wanted.
+    pub fn skip(&mut self, piece: usize) {
+        if self.open.as_ref().is_some_and(|open| open.piece == piece) {
+            self.close();
+            self.ahead = None;
+        }
+    }
+
     fn close(&mut self) {
         if let Some(Open { reader: Some(reader), .. }) = self.open.take() {
             // Frees what the browser has read ahead; how that went is nobody's concern.
