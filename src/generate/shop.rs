@@ -97,14 +97,48 @@ const LIST_ORDERS: &str = "Checkout/ListOrders";
 const CHARGE: &str = "Payment/Charge";
 const FRAUD: &str = "Fraud/Score";
 
-/// The shop.
-pub(super) fn topology() -> Topology {
+/// The shop; `lean` for traces much smaller than its natural ones, in which most services stay out of the way.
+pub(super) fn topology(lean: bool) -> Topology {
+    let mut all = definitions();
+    if lean {
+        all.iter_mut().for_each(make_lean);
+    }
+    Topology::new(&all, &requests())
+}
+
+fn definitions() -> Vec<Definition> {
     let mut all = routes();
     all.extend(pages());
     all.extend(catalog_and_prices());
     all.extend(around_the_page());
     all.extend(orders());
-    Topology::new(&all, &requests())
+    all
+}
+
+/// Leaves out the calls that a page can do without, and those of every page; the own work, and so the names of the
+/// places, stay.
+fn make_lean(definition: &mut Definition) {
+    if definition.operation == "GET /session" {
+        return;
+    }
+    let is_left_out = |step: &Step| match *step {
+        Call(_, operation, Optional(_)) => operation != FOR_YOU,
+        Call(_, operation, _) => [VALIDATE, GET_PROFILE, GET_PRODUCTS, PRICES, STOCK].contains(&operation),
+        Publish(operation, ..) => operation != "orders send",
+        _ => false,
+    };
+    let steps = std::mem::take(&mut definition.steps);
+    for (i, step) in steps.iter().enumerate() {
+        let left = |n: u16| steps[i + 1..].iter().take(n as usize).filter(|s| !is_left_out(s)).count() as u16;
+        match *step {
+            Fork(n) if left(n) < 2 => {}
+            Fork(n) => definition.steps.push(Fork(left(n))),
+            UnlessHit(n) => definition.steps.push(UnlessHit(left(n))),
+            Sometimes(per_mille, n) => definition.steps.push(Sometimes(per_mille, left(n))),
+            _ if is_left_out(step) => {}
+            _ => definition.steps.push(step.clone()),
+        }
+    }
 }
 
 fn requests() -> [RequestDefinition; 9] {
@@ -663,26 +697,26 @@ mod tests {
 
     #[test]
     fn every_name_resolves_and_every_skip_stays_inside() {
-        let mut definitions = routes();
-        definitions.extend(pages());
-        definitions.extend(catalog_and_prices());
-        definitions.extend(around_the_page());
-        definitions.extend(orders());
-        let topology = topology();
-        assert_eq!(topology.requests.len(), requests().len());
-        for (i, definition) in definitions.iter().enumerate() {
-            let Body::Steps(ops) = &topology.endpoints[i].body else { panic!("not a server") };
-            assert_eq!(ops.len(), definition.steps.len(), "{}", definition.operation);
-            for (at, op) in ops.iter().enumerate() {
-                let rest = ops.len() - at - 1;
-                match *op {
-                    Op::UnlessHit { skip } | Op::Sometimes { skip, .. } => assert!(skip as usize <= rest),
-                    Op::Fork { count } => {
-                        for forked in &ops[at + 1..=at + count as usize] {
-                            assert!(matches!(forked, Op::Call { .. }), "{}", definition.operation);
+        for lean in [false, true] {
+            let mut definitions = definitions();
+            if lean {
+                definitions.iter_mut().for_each(make_lean);
+            }
+            let topology = topology(lean);
+            assert_eq!(topology.requests.len(), requests().len());
+            for (i, definition) in definitions.iter().enumerate() {
+                let Body::Steps(ops) = &topology.endpoints[i].body else { panic!("not a server") };
+                assert_eq!(ops.len(), definition.steps.len(), "{}", definition.operation);
+                for (at, op) in ops.iter().enumerate() {
+                    let rest = ops.len() - at - 1;
+                    match *op {
+                        Op::UnlessHit { skip } | Op::Sometimes { skip, .. } => assert!(skip as usize <= rest),
+                        Op::Fork { count } => {
+                            let forked = &ops[at + 1..=at + count as usize];
+                            assert!(forked.iter().all(|op| matches!(op, Op::Call { .. })), "{op:?}");
                         }
+                        _ => {}
                     }
-                    _ => {}
                 }
             }
         }
@@ -690,7 +724,7 @@ mod tests {
 
     #[test]
     fn the_shop_has_the_size_of_a_small_company() {
-        let topology = topology();
+        let topology = topology(false);
         assert!((12..=28).contains(&topology.services.len()), "{}", topology.services.len());
         let called = topology.endpoints.iter().filter(|e| matches!(e.body, Body::Steps(_))).count();
         assert!((20..=60).contains(&called), "{called}");
