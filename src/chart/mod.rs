@@ -12,6 +12,7 @@ pub mod scene;
 pub mod svg;
 pub mod text;
 pub mod theme;
+pub mod timeline;
 pub mod window;
 
 pub use color::Rgba;

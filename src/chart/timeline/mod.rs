@@ -1,0 +1,19 @@
+//! The timeline of one trace: a row per span, a bar from its start to its end, the critical path marked on the bars.
+//!
+//! A [`Timeline`] is built once per trace and changes when rows are opened and closed; a [`TimelineLayout`] is what of
+//! it a window shows, computed anew for each frame without looking at the spans that do not show.
+
+mod layout;
+mod minimap;
+mod model;
+mod paint;
+mod ticks;
+
+pub use layout::{
+    Bar, BarKind, BarText, Part, TimelineHit, TimelineLayout, TimelineRow, TimelineSize, TimelineView,
+    Toggle, layout,
+};
+pub use minimap::Minimap;
+pub use model::{SpanMatches, Timeline};
+pub use paint::{export_svg, scene};
+pub use ticks::{Tick, nice_step, ticks};
