@@ -61,6 +61,8 @@ pub enum Call {
 pub struct Piece {
     /// Name to show.
     pub name: String,
+    /// Which set of traces it belongs to, see [`Scope::group`](crate::engine::Scope::group).
+    pub group: u8,
 }
 
 /// From a worker to the page.

@@ -52,15 +52,20 @@ struct Flight {
 }
 
 impl Pool {
-    /// Loads these besides what is loaded. During a load they join it.
+    /// Loads these besides what is loaded, into the set looked at. During a load they join it.
     pub fn load(&self, inputs: Vec<Input>) {
+        self.load_group(inputs, 0);
+    }
+
+    /// Loads these into the set of this [group](crate::engine::Scope::group).
+    pub fn load_group(&self, inputs: Vec<Input>, group: u8) {
         self.begin_load();
         let number = self.number();
         let mut kept = self.0.kept.borrow_mut();
         for input in inputs {
             let bytes = input.blob.size() as u64;
             let (state, strikes, cut, report) = (State::Waiting, 0, None, None);
-            kept.push(Kept { input, bytes, load: number, state, strikes, cut, report });
+            kept.push(Kept { input, group, bytes, load: number, state, strikes, cut, report });
         }
     }
 
@@ -312,7 +317,7 @@ impl Pool {
             for &file in &files {
                 let kept = &mut kept[file];
                 kept.state = State::Dealt(slot);
-                pieces.push(Piece { name: kept.input.name.clone() });
+                pieces.push(Piece { name: kept.input.name.clone(), group: kept.group });
                 let whole = &kept.input.blob;
                 let blob = match kept.cut {
                     Some(cut) => {

@@ -102,6 +102,7 @@ pub struct UserError {
 /// A file, where its spans are.
 struct Kept {
     input: Input,
+    group: u8,
     bytes: u64,
     /// Which load brought it.
     load: u64,

@@ -77,6 +77,7 @@ pub async fn run(worker: &Worker, job: Job) {
         let piece = chunk.piece;
         let (_, open) = reader.get_or_insert_with(|| {
             begun_at = reading.bytes;
+            worker.session.borrow_mut().set.loading_group = pieces[piece].group;
             (piece, Reader::new(&pieces[piece].name, Options::default()))
         });
         let fed = reading.feed(open, &chunk).await;

@@ -10,11 +10,15 @@ use web_sys::{Blob, ReadableStreamByobReader, ReadableStreamReadResult};
 use crate::web::wire::words;
 
 /// Bytes asked for at a time from a large Blob.
-const CHUNK: u32 = 1 << 20;
+const CHUNK: u32 = 256 << 10;
+/// The same where it cannot be read as a stream of bytes.
+const SLICE: f64 = (4 << 20) as f64;
 /// Blobs up to this size are read together with their neighbours: what a read costs beside its bytes counts there.
 const SMALL: f64 = (256 << 10) as f64;
 /// Bytes of one such reading together.
-const TOGETHER: f64 = (2 << 20) as f64;
+const TOGETHER: f64 = (1 << 20) as f64;
+/// How many of those are under way at a time: files are opened one after the other, far from here.
+const AHEAD: usize = 4;
 
 /// Some bytes of one piece, still outside of wasm memory.
 pub struct Chunk {
@@ -59,8 +63,8 @@ pub struct Source {
     blobs: Vec<Blob>,
     next: usize,
     open: Option<Open>,
-    /// A read that was asked for and not yet taken.
-    ahead: Option<Read>,
+    /// Reads that were asked for and not yet taken, in order.
+    ahead: VecDeque<Read>,
     ready: VecDeque<Result<Chunk, Unreadable>>,
     /// A buffer to read into again.
     spare: Option<ArrayBuffer>,
@@ -69,8 +73,14 @@ pub struct Source {
 impl Source {
     /// Takes the Blobs and asks for the first bytes at once.
     pub fn new(blobs: Vec<Blob>) -> Source {
-        let mut source =
-            Source { blobs, next: 0, open: None, ahead: None, ready: VecDeque::new(), spare: None };
+        let mut source = Source {
+            blobs,
+            next: 0,
+            open: None,
+            ahead: VecDeque::new(),
+            ready: VecDeque::new(),
+            spare: None,
+        };
         source.read_ahead();
         source
     }
@@ -89,10 +99,8 @@ impl Source {
             if let Some(chunk) = self.ready.pop_front() {
                 return Some(chunk);
             }
-            if self.ahead.is_none() {
-                self.read_ahead();
-            }
-            match self.ahead.take()? {
+            self.read_ahead();
+            match self.ahead.pop_front()? {
                 Read::Part { piece, bytes } => {
                     let result = bytes.await;
                     self.take_part(piece, result);
@@ -115,7 +123,7 @@ impl Source {
     pub fn skip(&mut self, piece: usize) {
         if self.open.as_ref().is_some_and(|open| open.piece == piece) {
             self.close();
-            self.ahead = None;
+            self.ahead.clear();
         }
     }
 
@@ -126,42 +134,47 @@ impl Source {
         }
     }
 
-    /// Asks for the next read, if none is under way.
+    /// Asks for what comes next, as far as it may be asked for now.
     fn read_ahead(&mut self) {
-        if self.ahead.is_some() {
-            return;
-        }
-        if let Some(open) = &mut self.open {
-            if open.at < open.size {
-                let piece = open.piece;
+        while self.ahead.len() < AHEAD {
+            if let Some(open) = &mut self.open {
+                // The answer to one read of a stream tells whether there is another.
+                if !self.ahead.is_empty() || open.at >= open.size {
+                    return;
+                }
                 let promise = match &open.reader {
                     Some(reader) => {
                         let buffer = self.spare.take().unwrap_or_else(|| ArrayBuffer::new(CHUNK));
                         reader.read_with_array_buffer_view(&Uint8Array::new(&buffer))
                     }
                     None => {
-                        let end = (open.at + f64::from(CHUNK) * 2.0).min(open.size);
+                        let end = (open.at + SLICE).min(open.size);
                         let part = open.blob.slice_with_f64_and_f64(open.at, end);
                         open.at = end;
                         part.map_or_else(|error| Promise::reject(&error), |part| part.array_buffer())
                     }
                 };
-                self.ahead = Some(Read::Part { piece, bytes: JsFuture::from(promise) });
+                self.ahead.push_back(Read::Part { piece: open.piece, bytes: JsFuture::from(promise) });
                 return;
             }
-            return;
+            let Some(blob) = self.blobs.get(self.next) else { return };
+            if blob.size() > SMALL {
+                if !self.ahead.is_empty() {
+                    return;
+                }
+                let (piece, blob) = (self.next, blob.clone());
+                self.next += 1;
+                let size = blob.size();
+                // A reader into buffers of ours spares the browser an allocation a chunk; not every one has it.
+                let reader = ReadableStreamByobReader::new(&blob.stream()).ok();
+                self.open = Some(Open { piece, blob, size, at: 0.0, arrived: 0.0, reader });
+            } else {
+                self.read_together();
+            }
         }
-        let Some(blob) = self.blobs.get(self.next) else { return };
-        if blob.size() > SMALL {
-            let (piece, blob) = (self.next, blob.clone());
-            self.next += 1;
-            let size = blob.size();
-            // A reader into buffers of ours spares the browser an allocation a chunk; not every one has it.
-            let reader = ReadableStreamByobReader::new(&blob.stream()).ok();
-            self.open = Some(Open { piece, blob, size, at: 0.0, arrived: 0.0, reader });
-            self.read_ahead();
-            return;
-        }
+    }
+
+    fn read_together(&mut self) {
         let parts = Array::new();
         let mut pieces = Vec::new();
         let mut total = 0.0;
@@ -177,7 +190,7 @@ impl Source {
         }
         let promise = Blob::new_with_blob_sequence(&parts)
             .map_or_else(|error| Promise::reject(&error), |blob| blob.array_buffer());
-        self.ahead = Some(Read::Together { pieces, bytes: JsFuture::from(promise) });
+        self.ahead.push_back(Read::Together { pieces, bytes: JsFuture::from(promise) });
     }
 
     fn take_part(&mut self, piece: usize, result: Result<JsValue, JsValue>) {
