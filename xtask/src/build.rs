@@ -1,9 +1,9 @@
 //! `cargo xtask build`: `dist/`, a folder for any static host, and `dist/pathlight.html`, the same page in one file.
 //!
 //! `index.html` names every file the page needs, by its path in the repository (`www/boot.js`) or, for what is
-//! generated, as `pathlight.js` (wasm-bindgen's glue, target no-modules), `pathlight.wasm` and `demo.json.gz`. What it
-//! names, directly or through a style sheet or script, gets a hash of its content into its name, so that a host may
-//! cache it for ever; the rest of `www/` is copied under its own name. How the single file comes about is in
+//! generated, as `pathlight.js` (wasm-bindgen's glue, target no-modules), `pathlight.wasm`, `pathlight.wasm.js` (the same
+//! as a script, for frames that may not fetch) and `demo.json.gz`. What it names, directly or through a style sheet or
+//! script, gets a hash of its content into its name, so that a host may cache it for ever; the rest of `www/` is copied under its own name. How the single file comes about is in
 //! [`crate::single`].
 
 use std::collections::BTreeMap;
@@ -114,6 +114,8 @@ fn compile(fast: bool, files: &mut Files) -> Outcome {
     let bound = folder.join("pathlight_bg.wasm");
     let wasm = if fast { None } else { optimise(&bound)? };
     let wasm = wasm.map_or_else(|| sh::on(&bound, fs::read(&bound)), Ok)?;
+    let script = format!("self.pathlightWasm = \"{}\";\n", single::base64(&gzip(&wasm)?));
+    files.insert("pathlight.wasm.js".to_owned(), script.into_bytes());
     files.insert("pathlight.wasm".to_owned(), wasm);
     Ok(())
 }

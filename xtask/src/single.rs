@@ -7,6 +7,7 @@
 //! | `<link rel="stylesheet" href="X">` | `<style>` |
 //! | `<script src="X">` | `<script>` with the text in it, other attributes kept, `defer` dropped |
 //! | `<link rel="icon" href="X">` | the same with a `data:` address |
+//! | `<link href="X.wasm.js">` | nothing |
 //! | any other `<link href="X" id="I">` to a script | `<script type="text/plain" id="I">`: text for a Blob worker |
 //! | any other `<link href="X" id="I">` | `<script type="application/octet-stream;base64" id="I">`: gzip, then base64 |
 //!
@@ -48,6 +49,8 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
                 let data = format!("data:{kind};base64,{}", base64(bytes));
                 out.push_str(&html::refer(&index[element.range.clone()], reference, &data));
             }
+            // The wasm itself is in the file.
+            ("link", _) if name.ends_with(".wasm.js") => {}
             ("link", _) if name.ends_with(".js") => {
                 let text = text(name, bytes)?;
                 out.push_str(&format!(
