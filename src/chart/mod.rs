@@ -8,6 +8,7 @@ pub mod backend;
 pub mod color;
 pub mod flame;
 pub mod format;
+pub mod histogram;
 pub mod scene;
 pub mod svg;
 pub mod text;
