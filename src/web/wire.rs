@@ -1,6 +1,6 @@
 //! What page and workers say to each other.
 //!
-//! A message is an array: first the envelope, a small postcard value; then its attachments, Blobs (shared by handle) and
+//! A message is an array: first the envelope, a small plain object; then its attachments, Blobs (shared by handle) and
 //! ArrayBuffers (transferred, never copied). A call carries a number, and its answers carry the same.
 
 use js_sys::{Array, ArrayBuffer, Uint8Array};
@@ -101,7 +101,6 @@ pub enum PieceResult {
     /// Read to its end, or to where reading was stopped.
     Read {
         /// What was found.
-        #[serde(with = "as_json")]
         report: FileReport,
         /// Bytes read.
         bytes: u64,
@@ -111,29 +110,12 @@ pub enum PieceResult {
     /// Memory ended; what came before is kept.
     Full {
         /// What was found until then.
-        #[serde(with = "as_json")]
         report: FileReport,
         /// Bytes read.
         bytes: u64,
     },
     /// Not begun, because reading was stopped or memory ended before.
     Untouched,
-}
-
-/// A file's report is a public JSON form that may leave fields out, which postcard cannot.
-mod as_json {
-    use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
-    use serde::ser::{Error as _, Serialize, Serializer};
-
-    pub fn serialize<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&serde_json::to_string(value).map_err(S::Error::custom)?)
-    }
-
-    pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<T, D::Error> {
-        serde_json::from_str(&String::deserialize(deserializer)?).map_err(D::Error::custom)
-    }
 }
 
 /// How far reading is.
@@ -161,11 +143,9 @@ pub struct Packed {
 
 /// Packs a message; every attached ArrayBuffer is moved when it is posted.
 pub fn pack<T: Serialize>(envelope: &T, attachments: &[JsValue]) -> Packed {
-    // Serialising plain data into a growing vector cannot fail.
-    let bytes = postcard::to_allocvec(envelope).unwrap_or_default();
-    let bytes = Uint8Array::from(bytes.as_slice());
-    let message = Array::of1(&bytes);
-    let transfer = Array::of1(&bytes.buffer());
+    // Plain data; only a number beyond 2^53 could fail, and then the other side says that it cannot read it.
+    let message = Array::of1(&serde_wasm_bindgen::to_value(envelope).unwrap_or(JsValue::NULL));
+    let transfer = Array::new();
     for attachment in attachments {
         message.push(attachment);
         if attachment.is_instance_of::<ArrayBuffer>() {
@@ -178,8 +158,7 @@ pub fn pack<T: Serialize>(envelope: &T, attachments: &[JsValue]) -> Packed {
 /// The envelope and the attachments of a message; `None` if it is none of ours.
 pub fn unpack<T: DeserializeOwned>(message: &JsValue) -> Option<(T, Vec<JsValue>)> {
     let parts = message.dyn_ref::<Array>()?;
-    let envelope = parts.get(0).dyn_into::<Uint8Array>().ok()?;
-    let envelope = postcard::from_bytes(&envelope.to_vec()).ok()?;
+    let envelope = serde_wasm_bindgen::from_value(parts.get(0)).ok()?;
     Some((envelope, parts.iter().skip(1).collect()))
 }
 

@@ -72,7 +72,7 @@ impl Pool {
     /// Ends the load under way. With `keep`, what was read until now stays; otherwise everything this load brought goes,
     /// and if something was there before, that is read again. [`PoolEvent::Loaded`] follows.
     pub fn cancel_load(&self, keep: bool) {
-        let flights: Vec<(u64, usize)> = match &mut *self.0.load.borrow_mut() {
+        let flights: Vec<(u64, usize)> = match self.0.load.borrow_mut().as_mut() {
             Some(load) => {
                 load.cancel = Some(keep);
                 load.was_cancelled = true;
@@ -80,6 +80,11 @@ impl Pool {
             }
             None => return,
         };
+        if !keep {
+            // What is there is read again by new workers in any case.
+            self.end_workers();
+            return;
+        }
         for (call, slot) in flights {
             self.post(slot, &ToWorker::StopReading(call), &[]);
         }
@@ -479,8 +484,8 @@ impl Pool {
 
     /// Joins what single spans and fragments make up, within workers and between them.
     async fn join(&self) -> Result<(), CallError> {
-        let slots = self.slots();
-        self.on_all(&slots, || Call::Seal).await?;
+        self.on_all(&self.slots(), || Call::Seal).await?;
+        let slots = self.holders();
         if slots.len() < 2 {
             return Ok(());
         }
@@ -511,6 +516,13 @@ impl Pool {
             self.note_full(put.await)?;
         }
         self.on_all(&slots, || Call::Seal).await
+    }
+
+    /// Slots whose workers hold spans.
+    fn holders(&self) -> Vec<usize> {
+        let members = self.0.members.borrow();
+        let spans = |slot: usize| members[slot].as_ref().map_or(0, |member| member.progress.spans);
+        (0..members.len()).filter(|&slot| spans(slot) > 0).collect()
     }
 
     async fn on_all(&self, slots: &[usize], call: impl Fn() -> Call) -> Result<(), CallError> {
