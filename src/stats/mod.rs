@@ -1,5 +1,7 @@
 //! Percentiles, intervals, histograms: small pure functions.
 
 mod summary;
+mod welch;
 
 pub use summary::{LogHistogram, Summary, percentile};
+pub use welch::{Interval, Moments, Side, t_975, welch};
