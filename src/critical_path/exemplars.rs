@@ -63,7 +63,7 @@ impl ExemplarCandidates {
                 }
                 let (median, sum) = targets.values[node as usize];
                 let score = |e: &ContextEntry| distance(e.exclusive_us, sum, targets.requests);
-                let smaller_id = |other: u32| id_order(set, table, request, other) == Ordering::Less;
+                let smaller_id = |other: u32| table.compare_ids(set, request, other) == Ordering::Less;
                 let slots = &mut found[node as usize];
                 let greatest =
                     slots[0].is_none_or(|(other, e)| match entry.exclusive_us.cmp(&e.exclusive_us) {
@@ -135,14 +135,6 @@ impl ExemplarCandidates {
             }
         }
     }
-}
-
-fn id_order(set: &TraceSet, table: &PathTable, a: u32, b: u32) -> Ordering {
-    let (a, b) = (&table.requests[a as usize], &table.requests[b as usize]);
-    let trace = |t: u32| set.traces()[t as usize].id;
-    trace(a.trace)
-        .compare(trace(b.trace), &set.id_texts)
-        .then_with(|| set.span_id(a.row).compare(set.span_id(b.row), &set.id_texts))
 }
 
 /// The target node of each context of a table, [`NO_ROW`] where there is none.

@@ -30,6 +30,11 @@ struct JsonNode<'a> {
     exemplars: &'a [Exemplar],
 }
 
+/// A band as `[lo, hi]` in percent.
+pub(super) fn percent(band: Band) -> [f64; 2] {
+    [f64::from(band.lo) / 1000.0, f64::from(band.hi) / 1000.0]
+}
+
 impl CriticalPathReport {
     /// The JSON of the command `critical-path --json`: see `docs/report-schema.md`.
     ///
@@ -56,7 +61,7 @@ impl CriticalPathReport {
         let BandFacts { requests, latency_us, latency_sum_us, .. } = self.facts;
         serde_json::to_string_pretty(&Json {
             requests,
-            band: [f64::from(band.lo) / 1000.0, f64::from(band.hi) / 1000.0],
+            band: percent(band),
             latency_us,
             latency_sum_us,
             nodes: nodes.collect(),

@@ -4,18 +4,29 @@
 //! worker; [`Aggregate`] sums them over a band, merges with others of its kind and finishes into a report.
 
 mod aggregate;
+mod contexts;
+mod diff;
+mod diff_json;
+mod diff_report;
 mod exemplars;
 mod json;
 mod path;
 mod report;
 mod scope;
 mod select;
+mod services;
 mod table;
 
 pub use aggregate::{Aggregate, pack_sorted, unpack_sorted};
+pub use contexts::{Context, Contexts};
+pub use diff::DiffPart;
+pub use diff_report::{
+    Basis, Change, DiffNode, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange, RequestRef,
+};
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};
 pub use path::{PathEntry, PathFinder, Segment};
 pub use report::*;
 pub use scope::{Band, Filter, Overlap, Scope, Subject};
 pub use select::{Cut, RequestKey, Selection};
+pub use services::{ServiceChange, ServicePart, ServiceSums};
 pub use table::{PathTable, TableBuilder};

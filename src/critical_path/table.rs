@@ -4,6 +4,7 @@ use super::path::PathFinder;
 use super::scope::{Overlap, Subject};
 use crate::trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use hashbrown::HashTable;
+use std::cmp::Ordering;
 
 /// A request: one row of a [`PathTable`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +74,15 @@ impl PathTable {
         let r = request as usize;
         let from = if r == 0 { 0 } else { self.requests[r - 1].entries_end as usize };
         &self.entries[from..self.requests[r].entries_end as usize]
+    }
+
+    /// Orders two requests by (trace id, root span id).
+    pub fn compare_ids(&self, set: &TraceSet, a: u32, b: u32) -> Ordering {
+        let (a, b) = (&self.requests[a as usize], &self.requests[b as usize]);
+        let trace = |t: u32| set.traces()[t as usize].id;
+        trace(a.trace)
+            .compare(trace(b.trace), &set.id_texts)
+            .then_with(|| set.span_id(a.row).compare(set.span_id(b.row), &set.id_texts))
     }
 
     /// (parent context or [`NO_ROW`], endpoint) of each context.

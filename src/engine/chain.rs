@@ -1,17 +1,15 @@
 //! From a request to its report: which passes, and what is made of their partials.
 
+use super::cutting::{Cutter, Cutting};
 use super::overview::OverviewPartial;
+use super::study::{self, Study, StudyChain};
 use super::{EngineError, PerRequestReport, Report, Request, RequestsReport, SpanReport};
 use crate::critical_path::{
-    Aggregate, Band, BandFacts, Cut, ExemplarCandidates, ExemplarTargets, Overlap, RequestKey, RequestRow,
-    Scope, TraceReport, unpack_sorted,
+    Aggregate, Band, BandFacts, Cut, ExemplarCandidates, ExemplarTargets, Overlap, RequestRow, Scope,
+    TraceReport,
 };
-use crate::stats::{LogHistogram, Summary};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-
-/// Bins of the latency histogram.
-const HISTOGRAM_BINS: u32 = 96;
 
 /// What every worker does once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,6 +53,12 @@ pub(super) enum Pass {
         index: u32,
         group: u8,
     },
+    /// One look at the requests inside a cut.
+    Study {
+        scope: Scope,
+        cut: Cut,
+        study: Study,
+    },
 }
 
 /// What to do next.
@@ -69,11 +73,20 @@ pub enum Next {
 enum State {
     Start,
     Single,
-    Latencies,
-    Ties { sorted: Vec<u64>, ranks: std::ops::Range<u64> },
-    Aggregate { cut: Cut, facts: Box<BandFacts> },
-    Exemplars { targets: ExemplarTargets, report: Box<crate::critical_path::CriticalPathReport> },
-    List { facts: Box<BandFacts> },
+    Cutting(Cutter),
+    /// A family of analyses that has its own states.
+    Study(Box<dyn StudyChain>),
+    Aggregate {
+        cut: Cut,
+        facts: Box<BandFacts>,
+    },
+    Exemplars {
+        targets: ExemplarTargets,
+        report: Box<crate::critical_path::CriticalPathReport>,
+    },
+    List {
+        facts: Box<BandFacts>,
+    },
     Ended,
 }
 
@@ -83,11 +96,11 @@ pub struct Chain {
     state: State,
 }
 
-fn read<T: DeserializeOwned>(partials: &[Vec<u8>]) -> Result<Vec<T>, EngineError> {
+pub(super) fn read<T: DeserializeOwned>(partials: &[Vec<u8>]) -> Result<Vec<T>, EngineError> {
     partials.iter().map(|bytes| postcard::from_bytes(bytes).map_err(EngineError::from)).collect()
 }
 
-fn ask(pass: &Pass) -> Result<Next, EngineError> {
+pub(super) fn ask(pass: &Pass) -> Result<Next, EngineError> {
     Ok(Next::Ask(postcard::to_allocvec(pass)?))
 }
 
@@ -105,40 +118,17 @@ impl Chain {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Start => self.first(),
             State::Single => self.single(&partials),
-            State::Latencies => {
-                let mut sorted: Vec<u64> =
-                    read::<Vec<u64>>(&partials)?.into_iter().flat_map(unpack_sorted).collect();
-                sorted.sort();
-                let band = self.band();
-                let ranks = band.ranks(sorted.len() as u64);
-                if ranks.start == 0 && ranks.end == sorted.len() as u64 {
-                    return self.with_cut(Cut::default(), &sorted, ranks);
+            State::Cutting(mut cutter) => match cutter.next(&partials)? {
+                Cutting::Ask(next) => {
+                    self.state = State::Cutting(cutter);
+                    Ok(next)
                 }
-                // Only requests as slow as the first one inside or the first one past the end can be in doubt.
-                let mut edges: Vec<u64> = [ranks.start, ranks.end]
-                    .iter()
-                    .filter_map(|&r| sorted.get(r as usize).copied())
-                    .collect();
-                edges.dedup();
-                self.state = State::Ties { sorted, ranks };
-                ask(&Pass::Ties { scope: self.scope(), latencies_us: edges })
-            }
-            State::Ties { sorted, ranks } => {
-                let mut ties: Vec<RequestKey> =
-                    read::<Vec<RequestKey>>(&partials)?.into_iter().flatten().collect();
-                ties.sort();
-                let key_at = |rank: u64| -> Option<RequestKey> {
-                    let latency = *sorted.get(rank as usize)?;
-                    let first = sorted.partition_point(|&v| v < latency);
-                    let own = ties.iter().filter(|key| key.latency_us == latency);
-                    own.clone().nth(rank as usize - first).cloned()
-                };
-                let cut = Cut {
-                    from: if ranks.start == 0 { None } else { key_at(ranks.start) },
-                    to: key_at(ranks.end),
-                    is_empty: ranks.is_empty(),
-                };
-                self.with_cut(cut, &sorted, ranks)
+                Cutting::Done(cut, facts) => self.with_cut(cut, facts),
+            },
+            State::Study(mut study) => {
+                let next = study.next(&partials)?;
+                self.state = State::Study(study);
+                Ok(next)
             }
             State::Aggregate { cut, facts } => {
                 let aggregate = Aggregate::merge(read(&partials)?);
@@ -175,8 +165,14 @@ impl Chain {
             Request::CriticalPath { scope, .. }
             | Request::Requests { scope, .. }
             | Request::PerRequest { scope, .. } => {
-                self.state = State::Latencies;
-                return ask(&Pass::Latencies { scope: scope.clone() });
+                let (cutter, next) = Cutter::start(scope.clone(), self.band())?;
+                self.state = State::Cutting(cutter);
+                return Ok(next);
+            }
+            Request::Compare { .. } => {
+                let (study, next) = study::begin(&self.request)?;
+                self.state = State::Study(study);
+                return Ok(next);
             }
         };
         self.state = State::Single;
@@ -194,22 +190,7 @@ impl Chain {
         Ok(Next::Done(Box::new(report)))
     }
 
-    fn with_cut(
-        &mut self,
-        cut: Cut,
-        sorted: &[u64],
-        ranks: std::ops::Range<u64>,
-    ) -> Result<Next, EngineError> {
-        let inside = &sorted[ranks.start as usize..ranks.end as usize];
-        let facts = Box::new(BandFacts {
-            scope_requests: sorted.len() as u64,
-            requests: inside.len() as u64,
-            latency_us: Summary::of_sorted(inside),
-            latency_sum_us: inside.iter().fold(0, |sum: u64, &v| sum.saturating_add(v)),
-            scope_latency_us: Summary::of_sorted(sorted),
-            histogram: LogHistogram::of_sorted(sorted, HISTOGRAM_BINS),
-            band_us: (inside.first().copied().unwrap_or(0), inside.last().copied().unwrap_or(0)),
-        });
+    fn with_cut(&mut self, cut: Cut, facts: Box<BandFacts>) -> Result<Next, EngineError> {
         let scope = self.scope();
         match &self.request {
             Request::Requests { limit, .. } => {

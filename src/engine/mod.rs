@@ -6,6 +6,8 @@
 
 pub mod address;
 mod chain;
+mod compare;
+mod cutting;
 mod detail;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
@@ -13,6 +15,7 @@ pub mod native;
 mod overview;
 mod protocol;
 mod session;
+mod study;
 pub mod words;
 
 pub use chain::{Chain, Next};

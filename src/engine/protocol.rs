@@ -3,10 +3,12 @@
 use crate::trace::Quality;
 
 pub use crate::critical_path::{
-    Band, BandFacts, ContextNode, CriticalPathReport, Exemplar, Exemplars, Filter, Overlap, PathSegment,
-    RequestNode, RequestPath, RequestRow, RequestsReport, Scope, Subject, TraceReport, Weight,
+    Band, BandFacts, Basis, Change, ContextNode, CriticalPathReport, DiffNode, DiffReport, DiffSide,
+    Exemplar, Exemplars, Filter, FrameSums, Measure, Overlap, PathSegment, Presence, RankedChange,
+    RequestNode, RequestPath, RequestRef, RequestRow, RequestsReport, Scope, ServiceChange, Subject,
+    TraceReport, Weight,
 };
-pub use crate::stats::{LogHistogram, Summary};
+pub use crate::stats::{Interval, LogHistogram, Moments, Summary};
 use serde::{Deserialize, Serialize};
 
 /// A question to the engine.
@@ -36,6 +38,17 @@ pub enum Request {
         scope: Scope,
         /// Which of them, by latency.
         band: Band,
+    },
+    /// Two bands, or two sets, frame by frame and service by service; answered by [`Report::Compare`].
+    Compare {
+        /// Side A: which requests.
+        a: Scope,
+        /// Which of them, by latency.
+        band_a: Band,
+        /// Side B.
+        b: Scope,
+        /// Which of them, by latency.
+        band_b: Band,
     },
     /// One trace with its critical path; answered by [`Report::Trace`].
     Trace {
@@ -70,6 +83,8 @@ pub enum Report {
     Requests(RequestsReport),
     /// See [`Request::PerRequest`].
     PerRequest(PerRequestReport),
+    /// See [`Request::Compare`].
+    Compare(DiffReport),
     /// See [`Request::Trace`]; `None` if no such trace is loaded.
     Trace(Option<TraceReport>),
     /// See [`Request::Span`]; `None` if no such span is loaded.

@@ -2,6 +2,7 @@
 
 use super::chain::Pass;
 use super::overview::OverviewPart;
+use super::study::Part;
 use super::{EngineError, detail};
 use crate::critical_path::{
     Aggregate, ExemplarCandidates, Overlap, PathTable, RequestKey, Scope, Selection, Subject, TableBuilder,
@@ -48,7 +49,7 @@ impl Session {
     /// [`EngineError::Message`] if the bytes are not a pass.
     pub fn start(&mut self, pass: &[u8]) -> Result<Task, EngineError> {
         let pass: Pass = postcard::from_bytes(pass)?;
-        Ok(Task { pass, builder: None, overview: None, progress: (0, 0) })
+        Ok(Task { pass, builder: None, overview: None, part: None, progress: (0, 0) })
     }
 
     fn table(&mut self, scope: &Scope) -> Option<Arc<PathTable>> {
@@ -80,6 +81,7 @@ pub struct Task {
     pass: Pass,
     builder: Option<TableBuilder>,
     overview: Option<OverviewPart>,
+    part: Option<Part>,
     progress: (u64, u64),
 }
 
@@ -116,7 +118,8 @@ impl Task {
             | Pass::Aggregate { scope, .. }
             | Pass::Exemplars { scope, .. }
             | Pass::Slowest { scope, .. }
-            | Pass::PerRequest { scope, .. } => {
+            | Pass::PerRequest { scope, .. }
+            | Pass::Study { scope, .. } => {
                 let table = match session.table(scope) {
                     Some(table) => table,
                     None => {
@@ -135,6 +138,20 @@ impl Task {
                     }
                 };
                 let selection = session.selection(scope, &table);
+                if let Pass::Study { scope, cut, study } = &self.pass {
+                    let part = self.part.get_or_insert_with(|| {
+                        Part::new(
+                            &session.set,
+                            &table,
+                            scope,
+                            selection.inside(&session.set, &table, cut),
+                            study,
+                        )
+                    });
+                    let partial = part.step(&session.set, &table, time_is_up)?;
+                    self.progress = part.progress();
+                    return Ok(partial);
+                }
                 self.run(&session.set, &table, &selection).map(Some)
             }
         }

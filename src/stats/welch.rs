@@ -147,9 +147,8 @@ fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
 
 fn incomplete_beta_below(x: f64, a: f64, b: f64) -> f64 {
     const TINY: f64 = 1e-300;
-    let log_front = a * libm::log(x) + b * libm::log1p(-x) + libm::lgamma(a + b)
-        - libm::lgamma(a)
-        - libm::lgamma(b);
+    let log_front =
+        a * libm::log(x) + b * libm::log1p(-x) + libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
     let away = |v: f64| if v.abs() < TINY { TINY } else { v };
     let (mut c, mut d) = (1.0, 1.0 / away(1.0 - (a + b) * x / (a + 1.0)));
     let mut fraction = d;
