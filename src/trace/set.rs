@@ -79,7 +79,7 @@ pub struct TraceSet {
     pub(super) processes: Table<Process>,
     trace_table: HashTable<u32>,
     /// Traces with a second fragment, to be joined by `seal`.
-    split: Vec<u32>,
+    split: Vec<TraceId>,
     staged: Vec<(TraceId, RawSpan)>,
     /// Spans that lost against another of the same id; kept for the next fragment of their trace.
     pub(super) losers: Vec<(TraceId, RawSpan)>,
@@ -254,7 +254,7 @@ impl TraceSet {
         let traces = &self.traces;
         let hash = Table::hash(&id);
         match self.trace_table.find(hash, |&t| traces[t as usize].id == id) {
-            Some(&other) => self.split.push(other),
+            Some(_) => self.split.push(id),
             None => {
                 self.trace_table.insert_unique(hash, number, |&t| Table::hash(&traces[t as usize].id));
             }
@@ -301,7 +301,7 @@ impl TraceSet {
     }
 
     fn join_split(&mut self) -> Result<(), SetFull> {
-        let mut ids: Vec<TraceId> = self.split.drain(..).map(|t| self.traces[t as usize].id).collect();
+        let mut ids = std::mem::take(&mut self.split);
         ids.sort_unstable();
         ids.dedup();
         let is_split = |id: &TraceId| ids.binary_search(id).is_ok();
