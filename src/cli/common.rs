@@ -4,16 +4,31 @@ use super::Failure;
 use super::input;
 use crate::engine::address::parse_band;
 use crate::engine::native::Pool;
-use crate::engine::{Band, Overlap, Report, Request, Scope, Subject};
+use crate::engine::{Band, Filter, Overlap, Report, Request, Scope, Subject};
 use std::io::Write as _;
 use std::path::PathBuf;
 
-/// Options of every analysis.
+/// Files and options of most analyses.
 #[derive(Debug, clap::Args)]
 pub struct Common {
     /// Files, folders (recursive) or `-`
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+impl std::ops::Deref for Common {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+/// Options of every analysis.
+#[derive(Debug, clap::Args)]
+pub struct Settings {
     /// The analysis root's service (default: the trace root of each trace)
     #[arg(long, requires = "operation")]
     pub service: Option<String>,
@@ -41,6 +56,21 @@ pub struct Common {
     /// Threads (default: one a core)
     #[arg(long)]
     pub threads: Option<usize>,
+    /// Only requests of which some span or its process has this tag; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub with_tag: Vec<String>,
+    /// Only requests in which some span is of this endpoint; may be repeated
+    #[arg(long, value_name = "SERVICE:OPERATION")]
+    pub contains: Vec<String>,
+    /// Only requests in which some span is an error
+    #[arg(long)]
+    pub with_error: bool,
+    /// Only requests that start at this time or later, in microseconds since the epoch
+    #[arg(long, value_name = "US")]
+    pub from_us: Option<u64>,
+    /// Only requests that start before this time, in microseconds since the epoch
+    #[arg(long, value_name = "US")]
+    pub to_us: Option<u64>,
 }
 
 impl Common {
@@ -49,7 +79,42 @@ impl Common {
     /// # Errors
     /// [`Failure::NoTrace`] if there is none.
     pub fn load(&self) -> Result<Pool, Failure> {
-        load(&self.files, self.threads)
+        load_groups(&[&self.files], self.threads)
+    }
+}
+
+/// Reads `SERVICE:OPERATION`, cut at the first colon.
+///
+/// # Errors
+/// [`Failure::Usage`] without a colon.
+pub fn endpoint(text: &str) -> Result<(String, String), Failure> {
+    let (service, operation) = text
+        .split_once(':')
+        .ok_or_else(|| Failure::Usage(format!("no endpoint {text:?}: write SERVICE:OPERATION")))?;
+    Ok((service.to_owned(), operation.to_owned()))
+}
+
+impl Settings {
+    fn filters(&self) -> Result<Vec<Filter>, Failure> {
+        let mut filters = Vec::new();
+        for text in &self.with_tag {
+            let (key, value) = text
+                .split_once('=')
+                .ok_or_else(|| Failure::Usage(format!("no tag {text:?}: write --with-tag KEY=VALUE")))?;
+            filters.push(Filter::Tag { key: key.to_owned(), value: value.to_owned() });
+        }
+        for text in &self.contains {
+            let (service, operation) = endpoint(text)?;
+            filters.push(Filter::Contains { service, operation });
+        }
+        if self.with_error {
+            filters.push(Filter::HasError);
+        }
+        if self.from_us.is_some() || self.to_us.is_some() {
+            let (from_us, to_us) = (self.from_us.unwrap_or(0), self.to_us.unwrap_or(u64::MAX));
+            filters.push(Filter::Time { from_us, to_us });
+        }
+        Ok(filters)
     }
 
     /// Which requests, and how their paths are found.
@@ -75,7 +140,7 @@ impl Common {
             }
             _ => Subject::TraceRoots,
         };
-        Ok(Scope { subject, overlap, ..Scope::default() })
+        Ok(Scope { subject, filters: self.filters()?, overlap, group: 0 })
     }
 
     /// The band of latency.
@@ -85,11 +150,7 @@ impl Common {
     pub fn band(&self) -> Result<Band, Failure> {
         match &self.band {
             None => Ok(Band::ALL),
-            Some(text) => parse_band(text).ok_or_else(|| {
-                Failure::Usage(format!(
-                    "no band {text:?}: write 95-99 for a band, P95 for everything up to it"
-                ))
-            }),
+            Some(text) => parse_band(text).ok_or_else(|| Failure::no_band(text)),
         }
     }
 
@@ -106,14 +167,17 @@ impl Common {
     }
 }
 
-/// Loads files into a pool.
+/// Loads sets of files into a pool, the first as group 0 (A), the second as group 1 (B).
 ///
 /// # Errors
-/// [`Failure::NoTrace`] if there is no trace in them.
-pub fn load(files: &[PathBuf], threads: Option<usize>) -> Result<Pool, Failure> {
-    let pool = Pool::of(input::load(files, threads)?).map_err(Failure::from)?;
-    if pool.sessions().iter().all(|session| session.set.traces().is_empty()) {
-        return Err(Failure::NoTrace);
+/// [`Failure::NoTrace`] if there is no trace in one of them.
+pub fn load_groups(groups: &[&[PathBuf]], threads: Option<usize>) -> Result<Pool, Failure> {
+    let pool = Pool::of(input::load(groups, threads)?).map_err(Failure::from)?;
+    for group in 0..groups.len() as u8 {
+        let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());
+        if !traces.any(|trace| trace.id.group == group) {
+            return Err(Failure::NoTrace);
+        }
     }
     Ok(pool)
 }

@@ -51,7 +51,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         None => settings.band.as_ref().map_or(Ok(default), |_| settings.band()),
         Some(text) => parse_band(text).ok_or_else(|| Failure::no_band(text)),
     };
-    let (band_a, band_b) = (band(&args.band_a, default(0, 50_000))?, band(&args.band_b, default(95_000, 100_000))?);
+    let (band_a, band_b) =
+        (band(&args.band_a, default(0, 50_000))?, band(&args.band_b, default(95_000, 100_000))?);
     let a = settings.scope()?;
     let b = Scope { group: u8::from(two_sets), ..a.clone() };
     let mut pool = if two_sets {

@@ -11,12 +11,15 @@ use std::sync::Mutex;
 const CHUNK: usize = 1 << 20;
 
 /// Loads files, folders (recursive) and `-`, dealt to threads; one set a thread. A bad file among good ones is a warning
-/// on standard error.
+/// on standard error. What the first of several lists names becomes group 0 (A), the second group 1 (B).
 ///
 /// # Errors
 /// [`Failure::Usage`] if a path cannot be read at all.
-pub fn load(paths: &[PathBuf], threads: Option<usize>) -> Result<Vec<TraceSet>, Failure> {
-    let files = list(paths)?;
+pub fn load(groups: &[&[PathBuf]], threads: Option<usize>) -> Result<Vec<TraceSet>, Failure> {
+    let mut files = Vec::new();
+    for (group, paths) in groups.iter().enumerate() {
+        files.extend(list(paths)?.into_iter().map(|file| (group as u8, file)));
+    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or(cores).clamp(1, files.len().max(1));
     let next = Mutex::new(files.iter());
@@ -27,7 +30,8 @@ pub fn load(paths: &[PathBuf], threads: Option<usize>) -> Result<Vec<TraceSet>, 
                 Ok(mut files) => files.next(),
                 Err(_) => None,
             };
-            let Some(file) = file else { return set };
+            let Some((group, file)) = file else { return set };
+            set.loading_group = *group;
             if let Err(problem) = read(file, &mut set) {
                 eprintln!("pathlight: {}: {problem}", file.display());
             }

@@ -10,6 +10,7 @@
 //! | 2 | the command line is wrong, or something it names cannot be read, written or listened on |
 
 mod common;
+mod compare;
 mod critical_path;
 mod generate;
 mod input;
@@ -35,6 +36,8 @@ struct CommandLine {
 /// One variant a command; the text is its line in the help.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Compare two sets of traces, or two latency bands of one
+    Compare(compare::Args),
     /// Aggregate the critical paths of many traces
     CriticalPath(critical_path::Args),
     /// Write synthetic traces as Jaeger JSON
@@ -58,6 +61,11 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// A band that cannot be read.
+    fn no_band(text: &str) -> Failure {
+        Failure::Usage(format!("no band {text:?}: write 95-99 for a band, P95 for everything up to it"))
+    }
+
     /// The engine answered another question than was asked: cannot happen, and is said rather than ignored.
     fn wrong_report() -> Failure {
         Failure::Usage("the engine gave another report than was asked for".to_owned())
@@ -82,6 +90,7 @@ pub fn run() -> ExitCode {
     let line = CommandLine::parse();
     let result = match line.command {
         Command::Generate(args) => generate::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),
         Command::Serve(args) => serve::run(&args),
     };

@@ -88,15 +88,20 @@ pub fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 
 /// Reads a file into a sealed set, in chunks of `chunk` bytes.
 pub fn load(path: &std::path::Path, chunk: usize) -> TraceSet {
-    let name = path.file_name().unwrap().to_string_lossy();
     let mut set = TraceSet::new();
+    load_into(&mut set, path, chunk);
+    set.seal().unwrap();
+    set
+}
+
+/// Adds a file to a set, unsealed, in chunks of `chunk` bytes.
+pub fn load_into(set: &mut TraceSet, path: &std::path::Path, chunk: usize) {
+    let name = path.file_name().unwrap().to_string_lossy();
     let mut reader = pathlight::ingest::Reader::new(&name, pathlight::ingest::Options::default());
     for chunk in std::fs::read(path).unwrap().chunks(chunk) {
-        if reader.feed(chunk, &mut set).is_err() {
+        if reader.feed(chunk, set).is_err() {
             break;
         }
     }
-    reader.finish(&mut set);
-    set.seal().unwrap();
-    set
+    reader.finish(set);
 }
