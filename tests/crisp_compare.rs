@@ -14,7 +14,7 @@ const TAIL: Band = Band { lo: 50_000, hi: 100_000, closed: false };
 
 fn compare(pool: &mut Pool, request: Request) -> DiffReport {
     let Report::Compare(report) = pool.ask(request).unwrap() else { panic!() };
-    report
+    *report
 }
 
 fn bands(a: Band, b: Band) -> Request {

@@ -55,7 +55,9 @@ impl StudyChain for CompareChain {
                 let side = DiffSide { scope: scope.clone(), band: Some(*band), facts: *facts };
                 let side = (side, frames, services);
                 match self.first.take() {
-                    Some(first) => Ok(Next::Done(Box::new(Report::Compare(DiffPart::finish(first, side))))),
+                    Some(first) => {
+                        Ok(Next::Done(Box::new(Report::Compare(Box::new(DiffPart::finish(first, side))))))
+                    }
                     None => {
                         self.first = Some(side);
                         let (scope, band) = &self.sides[1];

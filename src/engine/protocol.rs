@@ -84,7 +84,7 @@ pub enum Report {
     /// See [`Request::PerRequest`].
     PerRequest(PerRequestReport),
     /// See [`Request::Compare`].
-    Compare(DiffReport),
+    Compare(Box<DiffReport>),
     /// See [`Request::Trace`]; `None` if no such trace is loaded.
     Trace(Option<TraceReport>),
     /// See [`Request::Span`]; `None` if no such span is loaded.
