@@ -158,6 +158,19 @@ impl Page {
         self.until(&format!("the state {state}"), script, |found| found == state).await.map(drop)
     }
 
+    /// Waits until everything that was dropped is read and every question of the view is answered.
+    pub async fn ready(&self) -> Outcome {
+        let script = "const { state, busy } = document.documentElement.dataset; return `${state} ${busy}`";
+        self.until("the page to be ready", script, |found| found == "ready false").await?;
+        self.settled().await
+    }
+
+    /// Goes to another place of the page by its fragment, as a link or the back button would.
+    pub async fn go(&self, fragment: &str) -> Outcome {
+        self.run(&format!("location.hash = {}", json!(fragment))).await?;
+        self.settled().await
+    }
+
     /// Waits until an element that matches is there and visible.
     pub async fn visible(&self, selector: &str) -> Outcome {
         let script = format!(

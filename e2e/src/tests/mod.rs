@@ -1,5 +1,7 @@
 //! The tests. A new one is an async function of a module here and a line in [`ALL`].
 
+mod bad_input;
+mod drop;
 mod hosting;
 mod start;
 
@@ -25,6 +27,13 @@ macro_rules! tests {
 /// Every test, in the order they run.
 pub const ALL: &[Test] = tests![
     start::the_page_comes_up_empty,
+    drop::a_dropped_file_shows_the_numbers_of_the_binary,
+    drop::request_types_show_counts_and_percentiles_of_their_requests,
+    drop::a_second_drop_adds_and_clear_frees,
+    drop::a_folder_and_packed_files_are_read,
+    drop::the_demo_loads_with_a_click,
+    bad_input::each_kind_has_its_sentence_on_an_empty_page,
+    bad_input::what_is_loaded_stays,
     hosting::any_path_will_do_and_nothing_else_is_asked_for,
     hosting::the_one_file_starts_from_disk_and_asks_for_nothing,
 ];

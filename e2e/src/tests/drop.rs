@@ -1,0 +1,192 @@
+//! Dropping files: what the page shows is what the binary says of the same files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use e2e::browser::Page;
+use e2e::failure::{Failure, Outcome, ensure, same};
+use e2e::process::{pathlight, root, scratch};
+use serde_json::Value;
+
+/// A file with generated traces, made once a run.
+pub fn generated(name: &str, options: &str) -> Outcome<PathBuf> {
+    let file = scratch()?.join(name);
+    let mut words: Vec<&str> = options.split(' ').collect();
+    let path = file.to_string_lossy();
+    words.splice(0..0, ["generate"]);
+    words.extend(["--out", &path]);
+    pathlight(&words)?;
+    Ok(file)
+}
+
+/// 400 requests of a web shop, with its slow tail.
+pub fn shop() -> Outcome<PathBuf> {
+    generated("shop.json", "--traces 400 --spans 30 --shape mixed --seed 21")
+}
+
+/// What the binary prints.
+pub fn native(arguments: &[&str], files: &[&Path]) -> Outcome<Value> {
+    let mut words = arguments.to_vec();
+    let files: Vec<String> = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+    words.extend(files.iter().map(String::as_str));
+    Ok(serde_json::from_slice(&pathlight(&words)?)?)
+}
+
+/// Traces, spans, services and endpoints, counted here from the JSON itself.
+pub fn count(file: &Path) -> Outcome<[usize; 4]> {
+    let document: Value = serde_json::from_slice(&std::fs::read(file)?)?;
+    let (mut traces, mut spans) = (BTreeSet::new(), BTreeSet::new());
+    let (mut services, mut endpoints) = (BTreeSet::new(), BTreeSet::new());
+    for trace in document["data"].as_array().into_iter().flatten() {
+        for span in trace["spans"].as_array().into_iter().flatten() {
+            let process = span["processID"].as_str().unwrap_or_default();
+            let service = &trace["processes"][process]["serviceName"];
+            traces.insert(span["traceID"].to_string());
+            spans.insert((span["traceID"].to_string(), span["spanID"].to_string()));
+            services.insert(service.to_string());
+            endpoints.insert((service.to_string(), span["operationName"].to_string()));
+        }
+    }
+    Ok([traces.len(), spans.len(), services.len(), endpoints.len()])
+}
+
+/// The same four numbers as the page's summary shows them.
+pub async fn summary(page: &Page) -> Outcome<[usize; 4]> {
+    let mut shown = [0; 4];
+    for (place, name) in shown.iter_mut().zip(["traces", "spans", "services", "endpoints"]) {
+        *place = page.number(&format!("[data-test='{name}']"), "data-value").await? as usize;
+    }
+    Ok(shown)
+}
+
+/// Compares what the findings show of all requests with the binary's critical paths.
+async fn findings_agree(page: &Page, report: &Value) -> Outcome {
+    for name in ["p50", "p95", "p99"] {
+        let shown = page.number(&format!("[data-test='latency-{name}']"), "data-value").await?;
+        same(&format!("latency {name}"), Some(shown), report["latency_us"][name].as_f64())?;
+    }
+    let mut own: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for node in report["nodes"].as_array().into_iter().flatten() {
+        let text = |key: &str| node[key].as_str().unwrap_or_default().to_owned();
+        *own.entry((text("service"), text("operation"))).or_default() +=
+            node["exclusive_us"]["sum"].as_u64().unwrap_or_default();
+    }
+    let rows = "[data-test='top-endpoint']";
+    let services = page.attributes(rows, "data-service").await?;
+    let operations = page.attributes(rows, "data-operation").await?;
+    let values = page.attributes(rows, "data-value").await?;
+    ensure(values.len() >= 5, || format!("only {} endpoints are listed", values.len()))?;
+    for ((service, operation), value) in services.into_iter().zip(operations).zip(values) {
+        let name = format!("own time of {operation} @ {service}");
+        same(&name, value.parse().ok(), own.get(&(service, operation)).copied())?;
+    }
+    Ok(())
+}
+
+pub async fn a_dropped_file_shows_the_numbers_of_the_binary(page: &Page) -> Outcome {
+    let file = shop()?;
+    page.open("").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    page.hidden("[data-test='start']").await?;
+    same("traces, spans, services, endpoints", summary(page).await?, count(&file)?)?;
+    findings_agree(page, &native(&["critical-path", "--json"], &[&file])?).await?;
+    page.picture("findings").await
+}
+
+pub async fn request_types_show_counts_and_percentiles_of_their_requests(page: &Page) -> Outcome {
+    let file = shop()?;
+    page.open("").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    let report = native(&["critical-path", "--json", "--per-trace"], &[&file])?;
+    let mut types: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
+    for request in report["requests"].as_array().into_iter().flatten() {
+        let text = |key: &str| request["nodes"][0][key].as_str().unwrap_or_default().to_owned();
+        let latency = request["latency_us"].as_u64().unwrap_or_default();
+        types.entry((text("service"), text("operation"))).or_default().push(latency);
+    }
+    let script = "return [...document.querySelectorAll('[data-test=\"request-type\"]')].map((row) => [ \
+                  row.dataset.service, row.dataset.operation, \
+                  ...['requests', 'p50', 'p99'].map((c) => row.querySelector(`[data-column=${c}]`).dataset.value)])";
+    let rows: Vec<[String; 5]> = serde_json::from_value(page.run(script).await?)?;
+    same("request types", rows.len(), types.len())?;
+    for [service, operation, requests, p50, p99] in rows {
+        let name = format!("{operation} @ {service}");
+        let latencies =
+            types.get_mut(&(service, operation)).ok_or_else(|| Failure(format!("no requests of {name}")))?;
+        latencies.sort_unstable();
+        same(&format!("requests of {name}"), requests.parse().ok(), Some(latencies.len()))?;
+        for (shown, share) in [(p50, 0.5), (p99, 0.99)] {
+            let shown: f64 = shown.parse().unwrap_or(f64::NAN);
+            let exact = percentile(latencies, share);
+            ensure((shown - exact).abs() < 1e-6 * exact.max(1.0), || {
+                format!("percentile {share} of {name}: found {shown}, expected {exact}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Linear interpolation between the two nearest ranks, as docs say percentiles are.
+fn percentile(sorted: &[u64], share: f64) -> f64 {
+    let rank = share * (sorted.len().saturating_sub(1)) as f64;
+    let at = |index: f64| sorted.get(index as usize).copied().unwrap_or_default() as f64;
+    at(rank.floor()) + (at(rank.ceil()) - at(rank.floor())) * rank.fract()
+}
+
+pub async fn a_second_drop_adds_and_clear_frees(page: &Page) -> Outcome {
+    let files = [
+        generated("first.json", "--traces 40 --spans 20 --seed 1")?,
+        generated("second.json", "--traces 60 --spans 20 --seed 2")?,
+    ];
+    page.open("").await?;
+    page.drop_files(&files[..1]).await?;
+    page.ready().await?;
+    let first = summary(page).await?;
+    same("traces of the first", first[0], 40)?;
+    page.drop_files(&files[1..]).await?;
+    page.until("100 traces", "return document.querySelector(\"[data-test='traces']\")?.dataset.value", |n| {
+        n == "100"
+    })
+    .await?;
+    page.ready().await?;
+    same("spans of both", summary(page).await?[1], count(&files[0])?[1] + count(&files[1])?[1])?;
+    page.click("[data-test='clear']").await?;
+    page.state("empty").await?;
+    page.visible("[data-test='start']").await?;
+    page.drop_files(&files[..1]).await?;
+    page.ready().await?;
+    same("the first again", summary(page).await?, first)
+}
+
+pub async fn a_folder_and_packed_files_are_read(page: &Page) -> Outcome {
+    let folder = scratch()?.join("folder");
+    std::fs::create_dir_all(folder.join("deep/er"))?;
+    let mut expected = [0, 0];
+    for (name, seed) in [("a.json", 3), ("deep/b.json", 4), ("deep/er/c.json", 5)] {
+        let made = generated("part.json", &format!("--traces 20 --spans 20 --seed {seed}"))?;
+        let counted = count(&made)?;
+        expected = [expected[0] + counted[0], expected[1] + counted[1]];
+        std::fs::copy(&made, folder.join(name))?;
+    }
+    let demo = std::fs::read_dir(root().join("dist"))?
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.to_string_lossy().ends_with(".json.gz"))
+        .ok_or_else(|| Failure("dist holds no demo".to_owned()))?;
+    page.open("").await?;
+    page.drop_files(&[folder, demo.clone()]).await?;
+    page.ready().await?;
+    let shown = summary(page).await?;
+    let report = native(&["critical-path", "--json"], &[&demo])?;
+    same("traces", shown[0] as u64, expected[0] as u64 + report["requests"].as_u64().unwrap_or_default())?;
+    ensure(shown[1] > expected[1], || format!("{} spans, {} without the packed file", shown[1], expected[1]))
+}
+
+pub async fn the_demo_loads_with_a_click(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.click("[data-test='demo']").await?;
+    page.ready().await?;
+    same("traces", summary(page).await?[0], 320)
+}
