@@ -70,6 +70,10 @@ async fn run(arguments: &[String]) -> Outcome<bool> {
             Err(failure) => {
                 println!("FAILED {}: {failure}", test.name);
                 failed += 1;
+                let complaints = tokio::time::timeout(Duration::from_secs(10), page.complaints()).await;
+                for complaint in complaints.into_iter().flatten().flatten() {
+                    println!("    console: {complaint}");
+                }
                 let kept = tokio::time::timeout(Duration::from_secs(10), page.keep_failure(test.name)).await;
                 if let Ok(Ok(file)) = kept {
                     println!("    it looked like {}", file.strip_prefix(root()).unwrap_or(&file).display());
