@@ -179,7 +179,7 @@ impl PathFinder {
             let happens_before = end <= last_start
                 || start < last_start
                     && end < last_end
-                    && tolerates(self.overlap, end - last_start, parent_us)
+                    && self.overlap.tolerates(end - last_start, parent_us)
                     && is_quiet(children, &mut self.starts, tree, last_start, end);
             if happens_before {
                 last = child;
@@ -197,13 +197,6 @@ impl PathFinder {
     pub fn segments(&self) -> impl ExactSizeIterator<Item = Segment> + '_ {
         self.reversed.iter().rev().copied()
     }
-}
-
-/// Whether an overlap of this length between children of a parent this long passes for skew.
-fn tolerates(overlap: Overlap, overlap_us: u64, parent_us: u64) -> bool {
-    overlap_us <= overlap.overlap_us
-        && (overlap.share_ppm == u64::MAX
-            || u128::from(overlap_us) * 1_000_000 <= u128::from(parent_us) * u128::from(overlap.share_ppm))
 }
 
 /// Whether no child starts or ends inside the open interval `(from, to)`. `children` are sorted by end, latest first;

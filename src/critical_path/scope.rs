@@ -71,6 +71,13 @@ impl Overlap {
             _ => return None,
         })
     }
+
+    /// Whether an overlap of this length between children of a parent this long passes for skew.
+    pub fn tolerates(&self, overlap_us: u64, parent_us: u64) -> bool {
+        overlap_us <= self.overlap_us
+            && (self.share_ppm == u64::MAX
+                || u128::from(overlap_us) * 1_000_000 <= u128::from(parent_us) * u128::from(self.share_ppm))
+    }
 }
 
 /// The requests an analysis is about, before any band is cut.

@@ -1,7 +1,9 @@
 //! Percentiles, intervals, histograms: small pure functions.
 
+mod math;
 mod summary;
 mod welch;
 
+pub use math::{exp, ln};
 pub use summary::{LogHistogram, Summary, percentile};
 pub use welch::{Interval, Moments, Side, t_975, welch};

@@ -1,0 +1,40 @@
+//! Execution flows: which calls of a parent wait for which, how well that predicts its latency, and what-if.
+//!
+//! [`Order`] is one invocation; [`PairCounts`] learn the aggregate [`Flow`] of a parent endpoint, [`Training`] all six
+//! predictors; [`WhatIfRun`] and [`SavingsRun`] change latencies bottom-up through whole traces. [`Walk`] leads them
+//! through a set in resumable steps. Source: Mann, Sandler, Krushevskaja, Guha, Even-Dar: Modeling the Parallel Execution
+//! of Black-Box Services (HotCloud 2011).
+
+mod aggregate;
+mod graph;
+mod json;
+mod nearest;
+mod nodes;
+mod observe;
+mod order;
+mod predict;
+mod prepare;
+mod pressure;
+mod regression;
+mod report;
+mod savings;
+mod walk;
+mod whatif;
+
+pub use aggregate::{PairCounts, WHOLE_PPM};
+pub use graph::{Flow, LearnedEdge, Relation, SyncNode};
+pub use json::parents_to_json;
+pub use nearest::{Clusters, InvocationKey, Metric, Neighbours};
+pub use nodes::{Callee, CalleeNodes, Callees, EndpointName, MAX_NODES, NodeIndex, NodeName, NodeTable};
+pub use observe::{Bindings, Estimates, FlowSample, KeyFinder, NodeSample, Tester, Trainer, key_of};
+pub use order::{Child, Order, Pressure};
+pub use predict::{FlowSettings, METHOD_NAMES, METHODS, PredictScratch, Predictors, Training, error};
+pub use prepare::Model;
+pub use pressure::RequestPressure;
+pub use regression::Products;
+pub use report::{
+    ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, MethodErrors,
+};
+pub use savings::{EndpointSaving, FASTER_PERCENT, Saving, Savings, SavingsReport, SavingsRun};
+pub use walk::{CalleeCounter, Invocations, Observe, Visit, Walk, Within};
+pub use whatif::{Changes, LatencyChange, Parallel, Requests, ShareChange, WhatIf, WhatIfReport, WhatIfRun};
