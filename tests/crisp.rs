@@ -5,7 +5,7 @@ mod common;
 
 use common::{Span, set_of, span, stage};
 use pathlight::critical_path::{Band, Filter, Scope, Subject};
-use pathlight::engine::{Report, Request, native::Pool};
+use pathlight::engine::{Report, Request, SpanKey, native::Pool};
 use pathlight::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
 /// Latencies of the requests of a scope, slowest first.
@@ -40,7 +40,7 @@ fn one_trace_id_in_two_sets_is_two_traces() {
     assert_eq!((overview.traces, overview.spans), (1, 2));
     assert_eq!((overview.other_traces, overview.other_spans), (1, 2));
     for (group, operation) in [(0, "A"), (1, "B")] {
-        let request = Request::Span { trace_id: format!("{:032x}", 1), index: 1, group };
+        let request = Request::Span { trace_id: format!("{:032x}", 1), span: SpanKey::Index(1), group };
         let Report::Span(Some(found)) = pool.ask(request).unwrap() else { panic!() };
         assert_eq!(found.operation, operation);
     }

@@ -3,7 +3,7 @@
 use super::cutting::{Cutter, Cutting};
 use super::overview::OverviewPartial;
 use super::study::{self, Study, StudyChain};
-use super::{EngineError, PerRequestReport, Report, Request, RequestsReport, SpanReport};
+use super::{EngineError, PerRequestReport, Report, Request, RequestsReport, SpanKey, SpanReport};
 use crate::critical_path::{
     Aggregate, Band, BandFacts, Cut, ExemplarCandidates, ExemplarTargets, Overlap, RequestRow, Scope,
     TraceReport,
@@ -50,7 +50,7 @@ pub(super) enum Pass {
     },
     Span {
         trace_id: String,
-        index: u32,
+        span: SpanKey,
         group: u8,
     },
     /// One look at the requests inside a cut.
@@ -159,8 +159,8 @@ impl Chain {
                 overlap: *overlap,
                 group: *group,
             },
-            Request::Span { trace_id, index, group } => {
-                Pass::Span { trace_id: trace_id.clone(), index: *index, group: *group }
+            Request::Span { trace_id, span, group } => {
+                Pass::Span { trace_id: trace_id.clone(), span: span.clone(), group: *group }
             }
             Request::CriticalPath { scope, .. }
             | Request::Requests { scope, .. }

@@ -1,6 +1,6 @@
 //! Single requests, traces and spans.
 
-use super::SpanReport;
+use super::{SpanKey, SpanReport};
 use crate::critical_path::{
     Overlap, PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow, TraceReport,
 };
@@ -149,9 +149,12 @@ pub(super) fn trace(
     report
 }
 
-pub(super) fn span(set: &TraceSet, number: u32, index: u32) -> Option<SpanReport> {
+pub(super) fn span(set: &TraceSet, number: u32, key: &SpanKey) -> Option<SpanReport> {
     let trace = set.traces()[number as usize];
-    let row = trace.first.checked_add(index).filter(|&row| row < trace.end)?;
+    let row = match key {
+        SpanKey::Index(index) => trace.first.checked_add(*index).filter(|&row| row < trace.end)?,
+        SpanKey::Id(id) => (trace.first..trace.end).find(|&row| set.span_id_text(row) == *id)?,
+    };
     let process = set.process_of(row);
     let (service, operation) = set.endpoint_name(set.endpoint(row));
     let tags = |tags: TagSetId| {
@@ -162,6 +165,7 @@ pub(super) fn span(set: &TraceSet, number: u32, index: u32) -> Option<SpanReport
     };
     Some(SpanReport {
         trace_id: set.trace_id_text(number),
+        index: row - trace.first,
         span_id: set.span_id_text(row),
         service: service.to_owned(),
         operation: operation.to_owned(),

@@ -65,11 +65,20 @@ pub enum Request {
     Span {
         /// Canonical trace id.
         trace_id: String,
-        /// Index of the span within the trace as in [`TraceReport`].
-        index: u32,
+        /// Which span of it.
+        span: SpanKey,
         /// Which set of traces, see [`Scope::group`].
         group: u8,
     },
+}
+
+/// How a span of a trace is named.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SpanKey {
+    /// By its index as in [`TraceReport`].
+    Index(u32),
+    /// By its canonical id; of several, the first.
+    Id(String),
 }
 
 /// An answer.
@@ -201,6 +210,8 @@ pub struct OverviewReport {
 pub struct SpanReport {
     /// Canonical trace id.
     pub trace_id: String,
+    /// Index of the span within the trace as in [`TraceReport`].
+    pub index: u32,
     /// Canonical span id, empty if absent.
     pub span_id: String,
     /// Service name.

@@ -108,9 +108,9 @@ impl Task {
                     number.map(|n| detail::trace(&session.set, n, root_span_id.as_deref(), *overlap));
                 Ok(Some(postcard::to_allocvec(&report)?))
             }
-            Pass::Span { trace_id, index, group } => {
+            Pass::Span { trace_id, span, group } => {
                 let number = detail::find_trace(&session.set, trace_id, *group);
-                let report = number.and_then(|n| detail::span(&session.set, n, *index));
+                let report = number.and_then(|n| detail::span(&session.set, n, span));
                 Ok(Some(postcard::to_allocvec(&report)?))
             }
             Pass::Latencies { scope }

@@ -5,6 +5,7 @@ pub mod canvas;
 mod deal;
 mod oneshot;
 pub mod pool;
+pub mod ui;
 mod wire;
 pub mod worker;
 
@@ -25,15 +26,5 @@ pub fn start_worker() -> Result<(), JsValue> {
 /// Called by `www/boot.js` in the page, with a function that starts a worker.
 #[wasm_bindgen]
 pub fn start_page(start_worker: Function) {
-    let pool = pool::Pool::new(Boot::new(start_worker), |event| {
-        if matches!(event, pool::PoolEvent::Ready) {
-            let document = web_sys::window().and_then(|window| window.document());
-            if let Some(note) = document.and_then(|document| document.query_selector(".boot").ok().flatten())
-            {
-                note.set_text_content(Some("Ready."));
-            }
-        }
-    });
-    // It lives as long as the page.
-    std::mem::forget(pool);
+    ui::start(Boot::new(start_worker));
 }

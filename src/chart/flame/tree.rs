@@ -129,7 +129,7 @@ impl FlameTree {
 
     /// How many rows there are to draw.
     pub fn rows(&self) -> u32 {
-        (self.row_starts.len() - 1) as u32
+        self.row_starts.len().saturating_sub(1) as u32
     }
 
     /// The parent of a node, if it has one.

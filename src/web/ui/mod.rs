@@ -1,0 +1,246 @@
+//! The page: a handful of parts, each following what the page knows ([`page`]), built without a framework ([`dom`]).
+
+mod ask;
+mod band;
+mod detail;
+mod distribution;
+pub mod dom;
+mod errors;
+mod export;
+mod findings;
+mod flame;
+mod flame_picture;
+mod flame_table;
+mod gather;
+mod header;
+mod keys;
+mod names;
+mod notes;
+mod page;
+mod progress;
+mod rail;
+mod requests;
+mod search;
+mod stage;
+mod start;
+mod status;
+mod subject;
+mod table;
+mod timeline;
+mod tree;
+
+use super::boot::Boot;
+use super::pool::Pool;
+use crate::engine::address::{Theme, View};
+use dom::{El, Keep, div, el};
+use page::{Page, Part};
+use std::cell::OnceCell;
+use std::rc::Rc;
+use wasm_bindgen_futures::spawn_local;
+
+/// Starts the page: the pool, the parts, and the listeners of the whole window.
+pub fn start(boot: Boot) {
+    std::panic::set_hook(Box::new(|info| broken(&info.to_string())));
+    let known: Rc<OnceCell<Page>> = Rc::default();
+    let to = known.clone();
+    let pool = Pool::new(boot, move |event| {
+        if let Some(page) = to.get() {
+            page.pool_event(event);
+        }
+    });
+    let page = Page::new(pool);
+    let keep = Keep::default();
+    build(&page, &keep);
+    let _ = known.set(page);
+    // The page and its listeners live as long as the window.
+    std::mem::forget(keep);
+}
+
+/// A defect of the page itself: nothing of it may run any more, so it says so and how to go on.
+fn broken(what: &str) {
+    web_sys::console::error_1(&what.into());
+    let words = "Pathlight ran into a defect of its own and stopped. Reload the page to go on.";
+    if let Some(body) = dom::document().body() {
+        let row = div("error-row broken").attr("role", "alert").test("broken");
+        let row = row.child(&dom::span("error-message", words)).child(&dom::span("muted", what));
+        let _ = body.append_child(row.html());
+    }
+}
+
+fn build(page: &Page, keep: &Keep) {
+    let picker = gather::Picker::new(page, keep);
+    let found = search::Search::default();
+    let header = header::Header::new(page, &picker, &found);
+    let errors = errors::Errors::new();
+    let progress = progress::Progress::new(page);
+    let subject = subject::SubjectBar::new(page);
+    let band = band::BandBar::new(page);
+    let start = start::Start::new(page, &picker);
+    let rail = rail::Rail::new(page);
+    let findings = findings::Findings::new(page, &found);
+    let flame = flame::Flame::new(page, &found);
+    let requests = requests::Requests::new(page, &found);
+    let timeline = timeline::Timeline::new(page, &found);
+    let detail = detail::Detail::new(page);
+    let status = status::Status::new(page);
+    let overlay = gather::overlay(page, keep);
+
+    let wait =
+        div("wait muted").attr("role", "status").text("Reading\u{2026} the first results come in a moment.");
+    let split = div("split")
+        .attr("role", "separator")
+        .attr("aria-orientation", "horizontal")
+        .attr("aria-label", "Height of the picture")
+        .attr("tabindex", "0")
+        .test("split");
+    let view = el("main").class("view").children([
+        flame.stage(),
+        timeline.stage(),
+        &split,
+        findings.element(),
+        flame.twin(),
+        requests.element(),
+        timeline.twin(),
+        detail.element(),
+    ]);
+    split_drag(&split, &view, keep);
+    let body = div("body").child(rail.element()).child(&view);
+    let app = dom::document().get_element_by_id("app");
+    if let Some(app) = app.and_then(|app| wasm_bindgen::JsCast::dyn_into(app).ok()).map(El::from_html) {
+        app.fill([
+            header.element(),
+            progress.element(),
+            errors.element(),
+            subject.element(),
+            band.element(),
+            start.element(),
+            &wait,
+            &body,
+            status.element(),
+            &overlay,
+        ]);
+        for input in picker.elements() {
+            app.add(input);
+        }
+    }
+    let frame = Frame { body, view, wait, dark: None };
+    // The order is that of commands: what lies on top takes them first.
+    page.add_parts(vec![
+        Box::new(frame),
+        Box::new(subject),
+        Box::new(band),
+        Box::new(progress),
+        Box::new(errors),
+        Box::new(start),
+        Box::new(rail),
+        Box::new(findings),
+        Box::new(flame),
+        Box::new(requests),
+        Box::new(timeline),
+        Box::new(header),
+        Box::new(detail),
+        Box::new(status),
+    ]);
+
+    keys::listen(page, keep, move || picker.open_files());
+    for event in ["popstate", "hashchange"] {
+        let to = page.clone();
+        keep.add(dom::listen(&dom::window(), event, dom::How::default(), move |_| to.follow_address()));
+    }
+    let to = page.clone();
+    keep.add(dom::listen(&dom::window(), "resize", dom::How::default(), move |_| to.refresh()));
+    if let Ok(Some(dark)) = dom::window().match_media(DARK) {
+        let to = page.clone();
+        keep.add(dom::listen(&dark, "change", dom::How::default(), move |_| to.refresh()));
+    }
+}
+
+const DARK: &str = "(prefers-color-scheme: dark)";
+
+/// What stands around the views: which of them is in sight, and the colours of the page.
+struct Frame {
+    body: El,
+    view: El,
+    wait: El,
+    dark: Option<bool>,
+}
+
+impl Part for Frame {
+    fn update(&mut self, page: &Page) {
+        let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
+        self.body.show(overview.is_some());
+        self.wait.show(overview.is_none() && (page.loading().running || page.asks().overview.is_waiting()));
+        let address = page.address();
+        let kind = match address.view {
+            View::Findings | View::Requests => "view plain",
+            View::Flame | View::Trace => "view split-view",
+        };
+        self.view.html().set_class_name(kind);
+        let dark = match address.theme {
+            Theme::Light => false,
+            Theme::Dark => true,
+            Theme::System => {
+                dom::window().match_media(DARK).ok().flatten().is_some_and(|query| query.matches())
+            }
+        };
+        if self.dark != Some(dark) {
+            self.dark = Some(dark);
+            if let Some(root) = dom::root() {
+                let _ = root.set_attribute("data-theme", if dark { "dark" } else { "light" });
+            }
+        }
+        if let Some(root) = dom::root() {
+            let _ = root.set_attribute("data-view", address.view.key());
+        }
+    }
+}
+
+/// Lets the line between picture and table be moved, by pointer and keyboard.
+fn split_drag(split: &El, view: &El, keep: &Keep) {
+    use wasm_bindgen::JsCast;
+    let share = {
+        let view = view.clone();
+        move |share: f64| view.style("--stage", &format!("{:.1}%", share.clamp(0.15, 0.85) * 100.0))
+    };
+    let how = dom::How { active: true, ..dom::How::default() };
+    let handle = split.clone();
+    keep.add(dom::listen(split.html(), "pointerdown", how, move |event| {
+        if let Some(pointer) = event.dyn_ref::<web_sys::PointerEvent>() {
+            let _ = handle.html().set_pointer_capture(pointer.pointer_id());
+            event.prevent_default();
+        }
+    }));
+    let (handle, area, set) = (split.clone(), view.clone(), share.clone());
+    keep.add(dom::listen(split.html(), "pointermove", how, move |event| {
+        let Some(pointer) = event.dyn_ref::<web_sys::PointerEvent>() else { return };
+        if handle.html().has_pointer_capture(pointer.pointer_id()) {
+            let place = area.html().get_bounding_client_rect();
+            set((f64::from(pointer.client_y()) - place.top()) / place.height().max(1.0));
+            moved();
+        }
+    }));
+    let (handle, area) = (split.clone(), view.clone());
+    keep.add(dom::listen(split.html(), "keydown", how, move |event| {
+        let Some(key) = event.dyn_ref::<web_sys::KeyboardEvent>() else { return };
+        let step = match key.key().as_str() {
+            "ArrowUp" => -0.05,
+            "ArrowDown" => 0.05,
+            _ => return,
+        };
+        event.prevent_default();
+        event.stop_propagation();
+        let (place, line) =
+            (area.html().get_bounding_client_rect(), handle.html().get_bounding_client_rect());
+        share((line.top() - place.top()) / place.height().max(1.0) + step);
+        moved();
+    }));
+}
+
+/// Canvases and tables fit themselves to the window; a moved line is like a window of another size.
+fn moved() {
+    spawn_local(async {
+        if let Ok(event) = web_sys::Event::new("resize") {
+            let _ = dom::window().dispatch_event(&event);
+        }
+    });
+}

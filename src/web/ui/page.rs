@@ -1,0 +1,537 @@
+//! What the page knows, and the one way it changes: an event changes it, then every part brings itself up to date.
+
+use super::ask::Slot;
+use super::dom;
+use super::progress::counted;
+use crate::engine::address::{Address, TraceChoice, View};
+use crate::engine::{
+    CriticalPathReport, OverviewReport, Report, Request, RequestsReport, SpanKey, SpanReport, Subject,
+    TraceReport,
+};
+use crate::ingest::{Ended, FileReport};
+use crate::web::pool::{Input, LoadProgress, Pool, PoolEvent, UserError};
+use std::cell::{Cell, Ref, RefCell};
+use std::rc::Rc;
+use wasm_bindgen::JsValue;
+
+/// Requests listed at most; more are reached by narrowing the band.
+pub const REQUESTS_LISTED: u32 = 10_000;
+
+/// An endpoint: service and operation.
+pub type Endpoint = (String, String);
+
+/// The one thing that is selected, shared by all views.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A call path from the analysis root.
+    Path(Vec<Endpoint>),
+    /// An endpoint wherever it is called.
+    Endpoint(Endpoint),
+    /// A request.
+    Request(TraceChoice),
+    /// A span of the trace of the timeline, by its index.
+    Span(u32),
+}
+
+/// How far loading is.
+#[derive(Default)]
+pub struct Load {
+    /// Something is being read.
+    pub running: bool,
+    /// The last word on it.
+    pub progress: Option<LoadProgress>,
+    /// Every file read so far, of all loads.
+    pub files: Vec<FileReport>,
+    /// What the reader should know, oldest first; the number tells them apart.
+    pub errors: Vec<(u32, UserError)>,
+    next_error: u32,
+}
+
+/// The questions of the page.
+#[derive(Default)]
+pub struct Asks {
+    /// What is loaded.
+    pub overview: Slot<OverviewReport>,
+    /// The critical path of the band.
+    pub path: Slot<CriticalPathReport>,
+    /// The slowest requests of the band.
+    pub requests: Slot<RequestsReport>,
+    /// The trace of the timeline.
+    pub trace: Slot<Option<TraceReport>>,
+    /// The selected span.
+    pub span: Slot<Option<SpanReport>>,
+}
+
+/// A part of the page that follows what the page knows.
+pub trait Part {
+    /// Brings it up to date; called after every change, so it looks first whether anything is new to it.
+    fn update(&mut self, page: &Page);
+
+    /// A command of the keyboard; tells whether it was one for this part.
+    fn command(&mut self, _page: &Page, _command: super::keys::Command) -> bool {
+        false
+    }
+}
+
+struct Inner {
+    pool: Pool,
+    address: RefCell<Address>,
+    load: RefCell<Load>,
+    asks: Asks,
+    selection: RefCell<Selection>,
+    /// Counts states of the data, so that a question asked of an older one is asked again.
+    generation: Cell<u64>,
+    has_data: Cell<bool>,
+    update_due: Cell<bool>,
+    parts: RefCell<Vec<Box<dyn Part>>>,
+}
+
+/// The page; cloning shares it.
+#[derive(Clone)]
+pub struct Page(Rc<Inner>);
+
+impl Page {
+    /// A page without data that shows what the address says.
+    pub fn new(pool: Pool) -> Page {
+        let fragment = dom::window().location().hash().unwrap_or_default();
+        Page(Rc::new(Inner {
+            pool,
+            address: RefCell::new(Address::parse(&fragment)),
+            load: RefCell::default(),
+            asks: Asks::default(),
+            selection: RefCell::default(),
+            generation: Cell::new(0),
+            has_data: Cell::new(false),
+            update_due: Cell::new(false),
+            parts: RefCell::default(),
+        }))
+    }
+
+    /// Adds parts, in the order they are brought up to date.
+    pub fn add_parts(&self, parts: Vec<Box<dyn Part>>) {
+        self.0.parts.borrow_mut().extend(parts);
+        self.refresh();
+    }
+
+    /// What the page shows.
+    pub fn address(&self) -> Ref<'_, Address> {
+        self.0.address.borrow()
+    }
+
+    /// How far loading is.
+    pub fn loading(&self) -> Ref<'_, Load> {
+        self.0.load.borrow()
+    }
+
+    /// The questions and their answers.
+    pub fn asks(&self) -> &Asks {
+        &self.0.asks
+    }
+
+    /// What is selected.
+    pub fn selection(&self) -> Ref<'_, Selection> {
+        self.0.selection.borrow()
+    }
+
+    /// Whether any trace is loaded.
+    pub fn has_data(&self) -> bool {
+        self.0.has_data.get()
+    }
+
+    /// Counts states of the data.
+    pub fn generation(&self) -> u64 {
+        self.0.generation.get()
+    }
+
+    /// Workers in the pool.
+    pub fn workers(&self) -> usize {
+        self.0.pool.workers()
+    }
+
+    /// Selects.
+    pub fn select(&self, selection: Selection) {
+        if *self.0.selection.borrow() != selection {
+            let is_nothing = selection == Selection::Nothing;
+            self.0.selection.replace(selection);
+            if is_nothing {
+                self.change(|address| {
+                    if let Some(trace) = &mut address.trace {
+                        trace.span_id = None;
+                    }
+                });
+            }
+            self.refresh();
+        }
+    }
+
+    /// Keeps the selected span and the one in the address the same: links name it by id, views by index.
+    fn follow_span(&self) {
+        let Some(Some(span)) = self.0.asks.span.fresh().map(|span| (*span).clone()) else { return };
+        let Some(trace) = self.shown_trace().filter(|trace| trace.trace_id == span.trace_id) else { return };
+        let selection = self.0.selection.borrow().clone();
+        if selection == Selection::Nothing && trace.span_id.as_ref() == Some(&span.span_id) {
+            self.select(Selection::Span(span.index));
+        } else if selection == Selection::Span(span.index) && !span.span_id.is_empty() {
+            self.change(|address| {
+                if let Some(trace) = &mut address.trace {
+                    trace.span_id = Some(span.span_id);
+                }
+            });
+        }
+    }
+
+    fn tell_failures(&self) {
+        let asks = &self.0.asks;
+        let failures = [
+            asks.overview.take_failure(),
+            asks.path.take_failure(),
+            asks.requests.take_failure(),
+            asks.trace.take_failure(),
+            asks.span.take_failure(),
+        ];
+        for reason in failures.into_iter().flatten() {
+            self.fail(UserError {
+                message: "This question could not be answered.".to_owned(),
+                detail: reason,
+                next_step: "Choose a smaller band or another subject, or reload the page.".to_owned(),
+            });
+        }
+    }
+
+    /// Changes what is shown, in the address too; a change of place becomes a step of the history.
+    pub fn change(&self, change: impl FnOnce(&mut Address)) {
+        let before = self.0.address.borrow().clone();
+        let mut after = before.clone();
+        change(&mut after);
+        if after == before {
+            return;
+        }
+        let is_step = after.is_step_from(&before);
+        if after.subject != before.subject
+            || after.view == View::Trace && before.trace != after.trace && is_step
+        {
+            self.0.selection.replace(Selection::Nothing);
+        }
+        let fragment = format!("#{}", after.to_fragment());
+        if let Ok(history) = dom::window().history() {
+            // Some frames may not touch the history; then the page works without it.
+            let _ = if is_step {
+                history.push_state_with_url(&JsValue::NULL, "", Some(&fragment))
+            } else {
+                history.replace_state_with_url(&JsValue::NULL, "", Some(&fragment))
+            };
+        }
+        self.0.address.replace(after);
+        self.refresh();
+    }
+
+    /// Follows the address after back, forward, or a fragment typed in.
+    pub fn follow_address(&self) {
+        let address = Address::parse(&dom::window().location().hash().unwrap_or_default());
+        if *self.0.address.borrow() != address {
+            self.0.address.replace(address);
+            self.refresh();
+        }
+    }
+
+    /// Opens a trace in the timeline.
+    pub fn open_trace(&self, choice: TraceChoice) {
+        self.change(|address| {
+            address.view = View::Trace;
+            address.trace = Some(choice);
+        });
+    }
+
+    /// Brings every part up to date, once, after the running event.
+    pub fn refresh(&self) {
+        if self.0.update_due.replace(true) {
+            return;
+        }
+        let page = self.clone();
+        wasm_bindgen_futures::spawn_local(async move {
+            page.0.update_due.set(false);
+            page.follow_span();
+            page.ask();
+            page.tell_failures();
+            for part in page.0.parts.borrow_mut().iter_mut() {
+                part.update(&page);
+            }
+            page.tell_state();
+        });
+    }
+
+    /// Hands a command to the first part that takes it.
+    pub fn command(&self, command: super::keys::Command) -> bool {
+        self.0.parts.borrow_mut().iter_mut().any(|part| part.command(self, command))
+    }
+
+    /// Reads more data in addition to what is there.
+    pub fn load(&self, inputs: Vec<Input>) {
+        if inputs.is_empty() {
+            return;
+        }
+        {
+            let mut load = self.0.load.borrow_mut();
+            load.running = true;
+            load.progress = None;
+        }
+        self.0.pool.load(inputs);
+        self.refresh();
+    }
+
+    /// Ends loading, keeping or dropping what it brought so far.
+    pub fn cancel_load(&self, keep: bool) {
+        self.0.pool.cancel_load(keep);
+    }
+
+    /// Forgets all data.
+    pub fn clear(&self) {
+        self.0.pool.clear();
+        self.0.load.replace(Load { next_error: self.0.load.borrow().next_error, ..Load::default() });
+        self.forget_answers();
+        self.0.has_data.set(false);
+        self.change(|address| {
+            *address = Address {
+                theme: address.theme,
+                embed: address.embed,
+                unknown: std::mem::take(&mut address.unknown),
+                ..Address::default()
+            };
+        });
+        self.refresh();
+    }
+
+    /// Tells the reader what went wrong.
+    pub fn fail(&self, error: UserError) {
+        let mut load = self.0.load.borrow_mut();
+        let same =
+            |known: &(u32, UserError)| known.1.message == error.message && known.1.detail == error.detail;
+        if !load.errors.iter().any(same) {
+            load.next_error += 1;
+            let number = load.next_error;
+            load.errors.push((number, error));
+        }
+        drop(load);
+        self.refresh();
+    }
+
+    /// Takes an error off the page.
+    pub fn dismiss(&self, number: u32) {
+        self.0.load.borrow_mut().errors.retain(|(known, _)| *known != number);
+        self.refresh();
+    }
+
+    /// Something happened in the pool.
+    pub fn pool_event(&self, event: PoolEvent) {
+        match event {
+            PoolEvent::Ready => {}
+            PoolEvent::Progress(progress) => {
+                let mut load = self.0.load.borrow_mut();
+                if load.running {
+                    load.progress = Some(progress);
+                }
+            }
+            PoolEvent::Preliminary => self.data_changed(),
+            PoolEvent::Loaded(outcome) => {
+                {
+                    let mut load = self.0.load.borrow_mut();
+                    load.running = false;
+                    load.progress = None;
+                    load.files.extend(outcome.reports.iter().cloned());
+                }
+                self.data_changed();
+                outcome.errors.into_iter().for_each(|error| self.fail(error));
+                file_errors(&outcome.reports).into_iter().for_each(|error| self.fail(error));
+            }
+            PoolEvent::WorkerLost { name, reason } => self.fail(UserError {
+                message: "A worker died and was replaced; what it held is read again.".to_owned(),
+                detail: format!("{name}: {reason}"),
+                next_step: "If this repeats, load fewer files at once.".to_owned(),
+            }),
+            PoolEvent::Failed(error) => {
+                self.0.load.borrow_mut().running = false;
+                self.fail(error);
+            }
+        }
+        self.refresh();
+    }
+
+    fn data_changed(&self) {
+        self.0.generation.set(self.0.generation.get() + 1);
+        self.0.has_data.set(true);
+    }
+
+    fn forget_answers(&self) {
+        self.0.generation.set(self.0.generation.get() + 1);
+        self.0.asks.overview.clear();
+        self.0.asks.path.clear();
+        self.0.asks.requests.clear();
+        self.0.asks.trace.clear();
+        self.0.asks.span.clear();
+        self.0.selection.replace(Selection::Nothing);
+    }
+
+    /// Asks what the view in sight needs to know.
+    fn ask(&self) {
+        if !self.has_data() {
+            return;
+        }
+        let address = self.0.address.borrow().clone();
+        let (asks, generation) = (&self.0.asks, self.generation());
+        let then = || {
+            let page = self.clone();
+            move || page.refresh()
+        };
+        asks.overview.want(
+            &self.0.pool,
+            generation,
+            Request::Overview,
+            |report| if let Report::Overview(report) = report { Some(report) } else { None },
+            then(),
+        );
+        if asks.overview.get().is_some_and(|overview| overview.traces == 0) {
+            return;
+        }
+        let (scope, band) = (address.scope(), address.band);
+        asks.path.want(
+            &self.0.pool,
+            generation,
+            Request::CriticalPath { scope: scope.clone(), band },
+            |report| if let Report::CriticalPath(report) = report { Some(report) } else { None },
+            then(),
+        );
+        if address.view == View::Requests || address.view == View::Trace && address.trace.is_none() {
+            asks.requests.want(
+                &self.0.pool,
+                generation,
+                Request::Requests { scope, band, limit: REQUESTS_LISTED },
+                |report| if let Report::Requests(report) = report { Some(report) } else { None },
+                then(),
+            );
+        }
+        let trace = (address.view == View::Trace).then(|| self.shown_trace()).flatten();
+        let Some(trace) = trace else { return };
+        asks.trace.want(
+            &self.0.pool,
+            generation,
+            Request::Trace {
+                trace_id: trace.trace_id.clone(),
+                root_span_id: trace.root_span_id,
+                overlap: address.overlap,
+                group: 0,
+            },
+            |report| if let Report::Trace(report) = report { Some(report) } else { None },
+            then(),
+        );
+        let selected = match *self.0.selection.borrow() {
+            Selection::Span(index) => Some(SpanKey::Index(index)),
+            // A link to a span: its index is in the answer.
+            Selection::Nothing => trace.span_id.map(SpanKey::Id),
+            _ => None,
+        };
+        if let Some(span) = selected {
+            asks.span.want(
+                &self.0.pool,
+                generation,
+                Request::Span { trace_id: trace.trace_id, span, group: 0 },
+                |report| if let Report::Span(report) = report { Some(report) } else { None },
+                then(),
+            );
+        }
+    }
+
+    /// The trace the timeline shows: that of the address, else the slowest of the band.
+    pub fn shown_trace(&self) -> Option<TraceChoice> {
+        if let Some(trace) = &self.0.address.borrow().trace {
+            return Some(trace.clone());
+        }
+        let requests = self.0.asks.requests.get()?;
+        let slowest = requests.rows.first()?;
+        Some(TraceChoice {
+            trace_id: slowest.trace_id.clone(),
+            root_span_id: Some(slowest.root_span_id.clone()).filter(|id| !id.is_empty()),
+            span_id: None,
+        })
+    }
+
+    /// What the subject is called.
+    pub fn subject_name(&self) -> String {
+        match &self.0.address.borrow().subject {
+            Subject::TraceRoots => "All requests".to_owned(),
+            Subject::Endpoint { service, operation } => format!("{operation} @ {service}"),
+        }
+    }
+
+    /// The page's state for style and tests: `empty`, `loading` or `ready`; `data-busy` while anything is asked.
+    fn tell_state(&self) {
+        let Some(root) = dom::root() else { return };
+        let asks = &self.0.asks;
+        let overview = asks.overview.get();
+        let state = if self.0.load.borrow().running {
+            "loading"
+        } else if !self.has_data() || overview.as_ref().is_some_and(|report| report.traces == 0) {
+            "empty"
+        } else if asks.overview.is_waiting() {
+            "loading"
+        } else {
+            "ready"
+        };
+        let busy = asks.overview.is_waiting()
+            || asks.path.is_waiting()
+            || asks.requests.is_waiting()
+            || asks.trace.is_waiting()
+            || asks.span.is_waiting();
+        let _ = root.set_attribute("data-state", state);
+        let _ = root.set_attribute("data-busy", if busy { "true" } else { "false" });
+    }
+}
+
+/// Files named one by one in error rows; of more, the rows give counts and the details the names.
+const NAMED_FILES: usize = 3;
+
+/// What to say of files that gave nothing, or not all of themselves.
+fn file_errors(files: &[FileReport]) -> Vec<UserError> {
+    let mut nothing = Vec::new();
+    let mut cut = Vec::new();
+    for file in files {
+        match &file.ended {
+            Ended::Whole | Ended::Stopped => {}
+            Ended::Failed(error) => nothing.push(UserError {
+                message: format!("{}: {}.", file.name, error.reason.trim_end_matches('.')),
+                detail: format!("{}, byte {}", file.name, error.offset),
+                next_step: error.next.clone(),
+            }),
+            Ended::Cut { offset } => {
+                let place =
+                    file.problems.last().map_or_else(String::new, |p| format!(": {}", p.example.text));
+                cut.push(UserError {
+                    message: format!(
+                        "{} ends in the middle, at byte {offset}; the {} before are kept.",
+                        file.name,
+                        counted(file.traces, "complete trace")
+                    ),
+                    detail: format!("{}, byte {offset}{place}", file.name),
+                    next_step: "Export or copy it again to have the rest.".to_owned(),
+                });
+            }
+        }
+    }
+    let mut errors = Vec::new();
+    for (list, words) in [(nothing, "gave no trace"), (cut, "end in the middle; what is complete is kept")] {
+        if list.len() <= NAMED_FILES {
+            errors.extend(list);
+            continue;
+        }
+        let lines: Vec<String> =
+            list.iter().map(|error| format!("{} ({})", error.message, error.detail)).collect();
+        errors.push(UserError {
+            message: format!("{} of {} files {words}.", list.len(), files.len()),
+            detail: lines.join("\n"),
+            next_step: "The notes list every file.".to_owned(),
+        });
+    }
+    errors
+}

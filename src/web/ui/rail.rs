@@ -1,0 +1,90 @@
+//! The views, as a rail beside them or, on a narrow page, as a select.
+
+use super::dom::{El, Keep, button, el, icon};
+use super::keys::Command;
+use super::page::{Page, Part};
+use crate::engine::address::View;
+use web_sys::HtmlSelectElement;
+
+/// Every view with its name, what it answers, and its picture.
+const VIEWS: [(View, &str, &str, &str); 4] = [
+    (
+        View::Findings,
+        "Findings",
+        "What is loaded and where the time goes",
+        "M2.5 13.5v-5M6.2 13.5v-11M9.8 13.5v-7M13.5 13.5v-3",
+    ),
+    (
+        View::Flame,
+        "Flame graph",
+        "The critical path of all requests, by call path",
+        "M2 3h12M2 6.5h9M2 10h5.5M2 13.5h3",
+    ),
+    (View::Requests, "Requests", "The slowest requests", "M2 3.5h12M2 8h12M2 12.5h12"),
+    (View::Trace, "Timeline", "One trace with its critical path", "M2 3.5h12M4 8h6M8 12.5h6"),
+];
+
+/// The rail.
+pub struct Rail {
+    element: El,
+    buttons: Vec<El>,
+    select: El,
+    _keep: Keep,
+}
+
+impl Rail {
+    /// Builds it.
+    pub fn new(page: &Page) -> Rail {
+        let keep = Keep::default();
+        let mut buttons = Vec::new();
+        let select = el("select").attr("aria-label", "View").class("rail-select").test("view-select");
+        for (at, (view, name, what, path)) in VIEWS.iter().enumerate() {
+            let to = page.clone();
+            let view = *view;
+            let entry = button("")
+                .node(&icon(path))
+                .text(name)
+                .class("rail-entry")
+                .attr("title", &format!("{what} ({})", at + 1))
+                .test(&format!("view-{}", view.key()))
+                .on_click(&keep, move || to.change(|address| address.view = view));
+            buttons.push(entry);
+            select.add(&el("option").attr("value", view.key()).text(name));
+        }
+        let (to, chosen) = (page.clone(), select.clone());
+        let select = select.on(&keep, "change", move |_| {
+            let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
+            to.change(|address| address.view = View::from_key(&key).unwrap_or_default());
+        });
+        let element = el("nav").class("rail").attr("aria-label", "Views").children(&buttons).child(&select);
+        Rail { element, buttons, select, _keep: keep }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+impl Part for Rail {
+    fn update(&mut self, page: &Page) {
+        let shown = page.address().view;
+        for ((view, ..), entry) in VIEWS.iter().zip(&self.buttons) {
+            if *view == shown {
+                entry.set("aria-current", "page");
+            } else {
+                entry.unset("aria-current");
+            }
+        }
+        if let Some(select) = self.select.as_kind::<HtmlSelectElement>() {
+            select.set_value(shown.key());
+        }
+    }
+
+    fn command(&mut self, page: &Page, command: Command) -> bool {
+        let Command::View(at) = command else { return false };
+        let Some((view, ..)) = VIEWS.get(at) else { return false };
+        page.change(|address| address.view = *view);
+        page.has_data()
+    }
+}

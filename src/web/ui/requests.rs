@@ -1,0 +1,207 @@
+//! The requests of the band, slowest first; each opens its timeline.
+
+use super::dom::{El, div};
+use super::findings::why_empty;
+use super::names;
+use super::page::{Page, Part, REQUESTS_LISTED, Selection};
+use super::search::{Search, fits};
+use super::table::{Column, Table, What};
+use crate::chart::format;
+use crate::engine::RequestRow;
+use crate::engine::address::{TraceChoice, View};
+use std::rc::Rc;
+
+/// The view.
+pub struct Requests {
+    element: El,
+    note: El,
+    table: Table<RequestRow>,
+    search: Search,
+    shown: u64,
+    searched: Option<(String, u64)>,
+}
+
+fn choice(row: &RequestRow) -> TraceChoice {
+    TraceChoice {
+        trace_id: row.trace_id.clone(),
+        root_span_id: Some(row.root_span_id.clone()).filter(|id| !id.is_empty()),
+        span_id: None,
+    }
+}
+
+impl Requests {
+    /// Builds it.
+    pub fn new(page: &Page, search: &Search) -> Requests {
+        let (sorting, choosing, opening) = (page.clone(), page.clone(), page.clone());
+        let count = |key, title, hint, priority, order, of: fn(&RequestRow) -> u64| Column {
+            key,
+            title,
+            hint,
+            class: "num",
+            priority,
+            order: Some(order),
+            cell: Box::new(move |row: &RequestRow| What::Number(format::count(of(row)), of(row).to_string())),
+        };
+        let columns = vec![
+            Column {
+                key: "latency",
+                title: "Latency",
+                hint: "Duration of the request",
+                class: "num",
+                priority: 1,
+                order: Some(|a: &RequestRow, b: &RequestRow| a.latency_us.cmp(&b.latency_us)),
+                cell: Box::new(|row: &RequestRow| {
+                    What::Number(format::duration_us(row.latency_us), row.latency_us.to_string())
+                }),
+            },
+            Column {
+                key: "endpoint",
+                title: "Request",
+                hint: "Endpoint of the request's root span",
+                class: "wide",
+                priority: 1,
+                order: Some(|a, b| (&a.operation, &a.service).cmp(&(&b.operation, &b.service))),
+                cell: Box::new(|row| What::Element(names::endpoint(&row.service, &row.operation))),
+            },
+            Column {
+                key: "start",
+                title: "Start (UTC)",
+                hint: "When it began",
+                class: "num moment",
+                priority: 2,
+                order: Some(|a, b| a.start_us.cmp(&b.start_us)),
+                cell: Box::new(|row| {
+                    What::Number(format::moment(row.start_us / 1000 * 1000), row.start_us.to_string())
+                }),
+            },
+            count(
+                "spans",
+                "Spans",
+                "Spans of the request",
+                2,
+                |a, b| a.spans.cmp(&b.spans),
+                |row| row.spans.into(),
+            ),
+            count(
+                "path",
+                "On path",
+                "Spans on the critical path",
+                3,
+                |a, b| a.path_spans.cmp(&b.path_spans),
+                |row| row.path_spans.into(),
+            ),
+            count(
+                "errors",
+                "Errors",
+                "Error spans",
+                2,
+                |a, b| a.errors.cmp(&b.errors),
+                |row| row.errors.into(),
+            ),
+            Column {
+                key: "trace",
+                title: "Trace",
+                hint: "Trace id",
+                class: "text mono",
+                priority: 3,
+                order: Some(|a, b| a.trace_id.cmp(&b.trace_id)),
+                cell: Box::new(|row| What::Text(row.trace_id.trim_start_matches('0').to_owned())),
+            },
+        ];
+        let table = Table::new(
+            "requests",
+            "Requests",
+            ("latency", true),
+            columns,
+            |row: &RequestRow| {
+                vec![
+                    ("data-test", "request".to_owned()),
+                    ("data-trace", row.trace_id.clone()),
+                    ("data-value", row.latency_us.to_string()),
+                ]
+            },
+            move |sort| sorting.change(|address| address.sort = Some(sort)),
+        );
+        let (rows, again) = (table.clone(), table.clone());
+        let table = table
+            .on_select(move |at| {
+                if let Some(row) = rows.rows().get(at) {
+                    choosing.select(Selection::Request(choice(row)));
+                }
+            })
+            .click_opens()
+            .on_open(move |at| {
+                if let Some(row) = again.rows().get(at) {
+                    opening.open_trace(choice(row));
+                }
+            });
+        let note = div("table-note muted");
+        let element = div("requests-view").child(&note).child(table.element());
+        Requests { element, note, table, search: search.clone(), shown: 0, searched: None }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+impl Part for Requests {
+    fn update(&mut self, page: &Page) {
+        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
+        let shown = has_data && page.address().view == View::Requests;
+        self.element.show(shown);
+        if !shown {
+            return;
+        }
+        let asks = page.asks();
+        let revision = asks.requests.revision();
+        if let Some(report) = asks.requests.get().filter(|_| self.shown != revision) {
+            self.shown = revision;
+            self.table.set_rows(Rc::new(report.rows.clone()));
+            let listed = report.rows.len() as u64;
+            let words = if report.facts.requests > listed && listed >= REQUESTS_LISTED.into() {
+                format!(
+                    "The slowest {} of {} requests; narrow the band to reach the others. A click opens the timeline.",
+                    format::count(listed),
+                    format::count(report.facts.requests)
+                )
+            } else {
+                "Slowest first. A click opens the timeline.".to_owned()
+            };
+            self.note.say(&words);
+            if let Some(path) = asks.path.get() {
+                self.table.set_empty(&why_empty(page, &path));
+            }
+        }
+        self.table.set_stale(asks.requests.is_waiting());
+        self.table.set_sort(page.address().sort.as_ref());
+        let text = page.address().search.clone();
+        let searched = Some((text.clone(), revision));
+        if self.searched != searched {
+            self.searched = searched;
+            let rows = self.table.rows();
+            let hits = (!text.is_empty()).then(|| {
+                Rc::new(
+                    rows.iter()
+                        .map(|row| fits(&text, &[&row.service, &row.operation, &row.trace_id]))
+                        .collect::<Vec<bool>>(),
+                )
+            });
+            let matches = hits.as_ref().map_or(0, |hits| hits.iter().filter(|hit| **hit).count());
+            self.table.set_hits(hits);
+            let table = self.table.clone();
+            self.search.tell(matches as u64, None, move |page, forward| {
+                if let Some(row) = table.neighbour(forward).and_then(|at| table.rows().get(at).map(choice)) {
+                    page.select(Selection::Request(row));
+                }
+            });
+        }
+        let rows = self.table.rows();
+        let selected = match &*page.selection() {
+            Selection::Request(chosen) => rows.iter().position(|row| choice(row) == *chosen),
+            _ => None,
+        };
+        self.table.select(selected);
+    }
+}
