@@ -105,9 +105,12 @@ const KEYS: &[Key] = &[
     key(&[Writes("End")], Command::Last),
 ];
 
-/// The lines of the help: keys as printed, and what they do.
+/// A line of the help: keys as printed, and what they do.
+type Line = (&'static [&'static str], &'static str);
+
+/// The help, in groups.
 #[rustfmt::skip]
-const HELP: &[(&str, &[(&[&str], &str)])] = &[
+const HELP: &[(&str, &[Line])] = &[
     ("Anywhere", &[
         (&["Ctrl O"], "Open files"),
         (&["Ctrl V"], "Load traces from the clipboard"),

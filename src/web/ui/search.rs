@@ -5,12 +5,15 @@ use crate::chart::format;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+/// Goes to the next match, or with `false` to the one before.
+type Step = Box<dyn Fn(&Page, bool)>;
+
 #[derive(Default)]
 struct Inner {
     matches: u64,
     /// Share of the whole that the matches make up, without counting anything twice.
     share: Option<f64>,
-    next: Option<Box<dyn Fn(&Page, bool)>>,
+    next: Option<Step>,
 }
 
 /// The search of the view in sight; cloning shares it.

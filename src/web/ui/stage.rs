@@ -44,6 +44,12 @@ pub trait Picture {
     fn fit(&mut self);
 }
 
+/// A pointer that is down: its id, where it is, where it went down.
+type Down = (i32, (f64, f64), (f64, f64));
+
+/// What runs with the next frame; it is given the time in milliseconds.
+type Frame = Closure<dyn FnMut(f64)>;
+
 struct Inner<P> {
     picture: RefCell<P>,
     surface: RefCell<Option<Surface>>,
@@ -51,10 +57,9 @@ struct Inner<P> {
     frame_due: Cell<bool>,
     canvas: El,
     area: El,
-    /// Pointers that are down: id, where now, where first.
-    down: RefCell<Vec<(i32, (f64, f64), (f64, f64))>>,
+    down: RefCell<Vec<Down>>,
     dragged: Cell<bool>,
-    run_frame: RefCell<Option<Closure<dyn FnMut(f64)>>>,
+    run_frame: RefCell<Option<Frame>>,
     keep: Keep,
 }
 
