@@ -1,7 +1,21 @@
-//! Bytes to spans.
+//! Bytes to spans: what a user drops, fetches or pastes becomes columns of a [`TraceSet`](crate::trace::TraceSet).
+//!
+//! A [`Reader`] takes one input in chunks of any size. It tells the format by content (`sniff`), unpacks archives
+//! (`source`), walks the shape of the document (`walk`) over the part of the text that is held (`window`), and hands single
+//! spans to the format they are of. Memory holds the columns, one incomplete trace without its text, and a chunk.
 
+mod document;
+mod jaeger;
+mod masks;
+mod node;
+mod otlp;
+mod reader;
 mod report;
-mod whole;
+mod sniff;
+mod source;
+mod state;
+mod walk;
+mod window;
 
+pub use reader::{Options, Reader};
 pub use report::{Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress};
-pub use whole::{Options, Reader};

@@ -1,5 +1,6 @@
 //! The columnar trace set: interned names, canonical ids, normalised trees, sanitised intervals, data quality.
 
+mod dump;
 mod facts;
 mod ids;
 mod names;
@@ -11,6 +12,7 @@ mod span;
 mod tags;
 mod tree;
 
+pub use dump::dump;
 pub use facts::{HOST_KEYS, SpanFacts};
 pub use ids::{SpanId, TraceId};
 pub use names::{Interner, Symbol, hash_bytes};

@@ -1,0 +1,96 @@
+//! What the first bytes of an input say.
+
+/// How many first bytes are looked at.
+pub(super) const HEAD: usize = 64;
+
+/// What an input is, by its first bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// JSON, as far as one can see, after this many bytes of byte order mark.
+    Text(usize),
+    Gzip,
+    Zip,
+    /// Something with a name.
+    Other(&'static str),
+    /// Nothing known.
+    Unknown,
+    /// Nothing but space.
+    Blank,
+}
+
+const MAGIC: [(&[u8], &str); 22] = [
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\x89PNG", "a PNG image"),
+    (b"GIF8", "a GIF image"),
+    (b"RIFF", "a media file"),
+    (b"%PDF", "a PDF document"),
+    (b"\x28\xb5\x2f\xfd", "zstandard compressed data"),
+    (b"BZh", "bzip2 compressed data"),
+    (b"\xfd7zXZ", "xz compressed data"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"\x04\x22\x4d\x18", "lz4 compressed data"),
+    (b"\x1f\x9d", "compress(1) data"),
+    (b"PAR1", "a Parquet file"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"\x7fELF", "a program"),
+    (b"\0asm", "a WebAssembly module"),
+    (b"MZ", "a program"),
+    (b"PK\x07\x08", "a part of a split zip archive"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+    (b"<?xml", "an XML document"),
+    (b"<!", "an HTML page"),
+    (b"<html", "an HTML page"),
+];
+
+/// Tells what the first bytes are.
+pub(super) fn sniff(head: &[u8]) -> Kind {
+    match head {
+        [0x1f, 0x8b, ..] => return Kind::Gzip,
+        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Kind::Zip,
+        _ => {}
+    }
+    let bom = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let text = head[bom..].trim_ascii_start();
+    match text.first() {
+        None => return Kind::Blank,
+        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9') => return Kind::Text(bom),
+        _ if text.starts_with(b"null") || text.starts_with(b"true") || text.starts_with(b"false") => {
+            return Kind::Text(bom);
+        }
+        _ => {}
+    }
+    let lower = text.to_ascii_lowercase();
+    let known = |m: &&(&[u8], &str)| head.starts_with(m.0) || lower.starts_with(m.0);
+    match MAGIC.iter().find(known) {
+        Some((_, name)) => Kind::Other(name),
+        None => Kind::Unknown,
+    }
+}
+
+/// The first bytes for a message: in hexadecimal, and as text where they are text.
+pub(super) fn quote(head: &[u8]) -> String {
+    let head = &head[..head.len().min(16)];
+    let hex: Vec<String> = head.iter().map(|b| format!("{b:02x}")).collect();
+    let text: String =
+        head.iter().map(|&b| if (0x20..0x7f).contains(&b) { b as char } else { '.' }).collect();
+    format!("{} \"{text}\"", hex.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_are_told_by_content() {
+        assert_eq!(sniff(b"\xef\xbb\xbf [1"), Kind::Text(3));
+        assert_eq!(sniff(b"\x1f\x8b\x08"), Kind::Gzip);
+        assert_eq!(sniff(b"PK\x03\x04"), Kind::Zip);
+        assert_eq!(sniff(b"\xff\xd8\xff\xe0"), Kind::Other("a JPEG image"));
+        assert_eq!(sniff(b"\n<!DOCTYPE html>"), Kind::Other("an HTML page"));
+        assert_eq!(sniff(b"<!doctype html>"), Kind::Other("an HTML page"));
+        assert_eq!(sniff(b" \n"), Kind::Blank);
+        assert_eq!(sniff(b"hello"), Kind::Unknown);
+        assert_eq!(quote(b"ab\xff"), "61 62 ff \"ab.\"");
+    }
+}
