@@ -69,7 +69,7 @@ impl HistogramAxis {
         let counts = size.height >= px(90.0);
         let axis = HistogramAxis {
             left: if counts { px(48.0) } else { px(8.0) },
-            right: size.width - px(12.0),
+            right: size.width - px(24.0),
             top: px(16.0),
             bottom: size.height - px(22.0),
             low: place(low as f64),
@@ -328,11 +328,11 @@ mod tests {
     #[test]
     fn pixels_and_latencies_go_both_ways() {
         let axis = HistogramAxis::new(&sample(), size(800, 160)).unwrap();
-        assert_eq!((axis.left, axis.right, axis.top, axis.bottom), (48, 788, 16, 138));
+        assert_eq!((axis.left, axis.right, axis.top, axis.bottom), (48, 776, 16, 138));
         assert_eq!(axis.pixel(20_000.0), 48);
         assert_eq!(axis.pixel(0.0), 48);
-        assert_eq!(axis.pixel(1e12), 788);
-        for x in 48..788 {
+        assert_eq!(axis.pixel(1e12), 776);
+        for x in 48..776 {
             assert_eq!(axis.pixel(axis.us_at(x)), x);
         }
     }

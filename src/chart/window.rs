@@ -31,11 +31,14 @@ impl Window {
         *self == Window::full(total)
     }
 
-    /// The pixel of a place on the axis in a view `width_px` wide, rounded down; outside of it for what is outside,
-    /// but never by more than a pixel, so that it fits any integer. Never decreasing in `at`.
+    /// How places become pixels in a view `width_px` wide.
+    pub fn pixels(&self, width_px: i32) -> Pixels {
+        Pixels { from: self.from, scale: f64::from(width_px) / self.width(), end: f64::from(width_px) + 1.0 }
+    }
+
+    /// The pixel of one place; see [`Pixels::of`].
     pub fn pixel(&self, at: u64, width_px: i32) -> i32 {
-        let px = (at as f64 - self.from) / self.width() * f64::from(width_px);
-        px.floor().clamp(-1.0, f64::from(width_px) + 1.0) as i32
+        self.pixels(width_px).of(at)
     }
 
     /// The place on the axis of a pixel's left edge (or of any fraction of a pixel).
@@ -90,6 +93,36 @@ impl Window {
     }
 }
 
+/// The pixels of a [`Window`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Pixels {
+    from: f64,
+    scale: f64,
+    end: f64,
+}
+
+impl Pixels {
+    /// The pixel of a place on the axis, rounded down; outside of the view for what is outside, but never by more than
+    /// a pixel, so that it fits any integer. Never decreasing in `at`.
+    pub fn of(&self, at: u64) -> i32 {
+        let px = ((at as f64 - self.from) * self.scale).clamp(-1.0, self.end);
+        // From zero on, cutting off is rounding down, and faster.
+        (px + 1.0) as i32 - 1
+    }
+}
+
+/// The first place from `at` on of a list whose item does not satisfy a condition that only ever turns from true to
+/// false; fast if that is near.
+pub(super) fn skip_while<T: Copy>(list: &[T], at: usize, holds: impl Fn(T) -> bool) -> usize {
+    let (mut low, mut step) = (at, 1);
+    while list.get(low + step - 1).is_some_and(|&item| holds(item)) {
+        low += step;
+        step *= 2;
+    }
+    let high = (low + step - 1).min(list.len());
+    low + list[low..high].partition_point(|&item| holds(item))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,5 +170,15 @@ mod tests {
         let middle = a.toward(b, 0.5);
         assert!((middle.width() - 100.0).abs() < 1e-9);
         assert!(middle.from > 0.0 && middle.to < 1000.0 && middle.from < 400.0 && middle.to > 410.0);
+    }
+
+    #[test]
+    fn skipping_finds_the_border_from_anywhere() {
+        let list: Vec<u32> = (0..100).collect();
+        for border in 0..=100 {
+            for at in 0..=border {
+                assert_eq!(skip_while(&list, at as usize, |item| item < border), border as usize);
+            }
+        }
     }
 }

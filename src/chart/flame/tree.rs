@@ -27,6 +27,8 @@ pub struct FlameTree {
     frames: Vec<Frame>,
     /// Nodes by (depth, left); those of no width are left out.
     pub(super) rows: Vec<u32>,
+    /// Left and right edge of each of `rows`.
+    pub(super) row_us: Vec<(u64, u64)>,
     /// Where each row starts in `rows`, and the end.
     pub(super) row_starts: Vec<usize>,
     total_us: u64,
@@ -58,6 +60,7 @@ impl FlameTree {
             left_us: vec![0; n],
             width_us: vec![0; n],
             rows: Vec::with_capacity(n),
+            row_us: Vec::with_capacity(n),
             row_starts: vec![0],
             total_us: width_us
                 .iter()
@@ -91,7 +94,13 @@ impl FlameTree {
                     below.push(child);
                 }
             }
-            tree.rows.extend(below.iter().filter(|&&i| tree.width_us[i as usize] > 0));
+            for &node in &below {
+                let (left, width) = (tree.left_us[node as usize], tree.width_us[node as usize]);
+                if width > 0 {
+                    tree.rows.push(node);
+                    tree.row_us.push((left, left + width));
+                }
+            }
             if tree.row_starts.last() != Some(&tree.rows.len()) {
                 tree.row_starts.push(tree.rows.len());
             }
@@ -203,10 +212,15 @@ impl FlameTree {
 
     /// The nodes of a row from left to right, none of them empty.
     pub fn row(&self, row: u32) -> &[u32] {
+        &self.rows[self.row_places(row)]
+    }
+
+    /// Where the nodes of a row are in `rows`.
+    pub(super) fn row_places(&self, row: u32) -> std::ops::Range<usize> {
         let row = row as usize;
         match (self.row_starts.get(row), self.row_starts.get(row + 1)) {
-            (Some(&start), Some(&end)) => &self.rows[start..end],
-            _ => &[],
+            (Some(&start), Some(&end)) => start..end,
+            _ => 0..0,
         }
     }
 }

@@ -4,6 +4,7 @@ use super::model::{Marks, SpanMatches, Timeline};
 use super::ticks::{Tick, ticks};
 use crate::chart::scene::Metrics;
 use crate::chart::text::{Measure, elide};
+use crate::chart::window::skip_while;
 use crate::chart::{Shade, Window, format};
 use crate::engine::TraceReport;
 
@@ -280,13 +281,14 @@ fn bar(timeline: &Timeline, window: Window, size: TimelineSize, span: u32) -> Op
 /// Adds the stretches of the critical path in a row, merged where pixels do not tell them apart; returns their end.
 fn mark(timeline: &Timeline, window: Window, size: TimelineSize, span: u32, out: &mut Vec<Bar>) -> usize {
     let (plot, column) = (size.plot_px(), size.column_px);
+    let pixels = window.pixels(plot);
     let first = out.len();
     let mut add = |start: u64, end: u64| -> Option<i32> {
         if (end as f64) <= window.from || start as f64 >= window.to {
             return None;
         }
-        let x = window.pixel(start, plot).clamp(0, plot - 1);
-        let right = window.pixel(end, plot).clamp(x + 1, plot);
+        let x = pixels.of(start).clamp(0, plot - 1);
+        let right = pixels.of(end).clamp(x + 1, plot);
         let started = out.len() > first;
         match out.last_mut() {
             Some(last) if started && last.x + last.w >= column + x => {
@@ -306,8 +308,7 @@ fn mark(timeline: &Timeline, window: Window, size: TimelineSize, span: u32, out:
             while let Some(&segment) = segments.get(at) {
                 let Some(right) = add(timeline.segment_us(segment).0, end(segment)) else { break };
                 // Whatever ends before that pixel is covered.
-                at += 1;
-                at += segments[at..].partition_point(|&s| window.pixel(end(s), plot) < right);
+                at = skip_while(segments, at + 1, |s| pixels.of(end(s)) < right);
             }
         }
     }

@@ -21,14 +21,14 @@ impl Minimap {
     /// Counts over all spans, in this many columns. Reads every span: make it once per trace and width.
     pub fn new(timeline: &Timeline, columns: i32) -> Minimap {
         let columns = columns.max(1);
-        let window = timeline.full();
+        let pixels = timeline.full().pixels(columns);
         let mut change = vec![0i64; columns as usize + 1];
         let mut errors = vec![false; columns as usize];
         for span in 0..timeline.len() as u32 {
             let (start, end) = timeline.interval_us(span);
-            let from = window.pixel(start, columns).clamp(0, columns - 1);
+            let from = pixels.of(start).clamp(0, columns - 1);
             // A span that ends on the border of two columns is in the first only.
-            let to = window.pixel(end.max(start + 1) - 1, columns).clamp(from, columns - 1);
+            let to = pixels.of(end.max(start + 1) - 1).clamp(from, columns - 1);
             change[from as usize] += 1;
             change[to as usize + 1] -= 1;
             errors[from as usize] |= timeline.bit(span, TraceReport::ERROR);
