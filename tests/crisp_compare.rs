@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::random::{any_traces, sets_of};
 use common::{Span, load_into, set_of, shared_data, span, stage};
 use pathlight::critical_path::{Band, Basis, DiffReport, Measure, Presence, Scope};
 use pathlight::engine::{Report, Request, native::Pool};
@@ -187,45 +188,8 @@ fn the_culprit_of_real_slow_cases_is_among_the_first_three_services() {
     assert!(found >= 6, "only {found} of 7");
 }
 
-prop_compose! {
-    fn any_traces(count: usize)(
-        raw in prop::collection::vec((0u128..12, 1u64..7, 0u64..7, 0u8..4, 0u64..40, 0u64..30, any::<bool>()), 1..count)
-    ) -> Vec<(bool, Span)> {
-        raw.into_iter().map(|(trace, id, parent, name, start, duration, is_b)| {
-            let mut out = span(id, parent, ["a", "b", "c", "d"][name as usize], 0, 0);
-            (out.trace, out.start_us, out.duration_us) = (trace + 1, 50_000 + start * 97, duration * 197);
-            (is_b, out)
-        }).collect()
-    }
-}
-
-fn sets_of(spans: &[(bool, Span)], workers: usize) -> Vec<TraceSet> {
-    let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
-    for (i, (is_b, span)) in spans.iter().enumerate() {
-        let set = &mut sets[i % workers];
-        set.loading_group = u8::from(*is_b);
-        stage(set, std::slice::from_ref(span));
-        if i % 7 == 6 {
-            set.seal().unwrap();
-        }
-    }
-    sets
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
-
-    #[test]
-    fn neither_order_nor_workers_change_a_comparison(
-        spans in any_traces(60), seed in any::<u64>(), workers in 1usize..5
-    ) {
-        let mut shuffled = spans.clone();
-        shuffled.sort_by_key(|(_, s)| (s.id ^ s.start_us).wrapping_mul(seed | 1));
-        for request in [sets(), bands(BULK, TAIL)] {
-            let expected = Pool::of(sets_of(&spans, 1)).unwrap().ask(request.clone()).unwrap();
-            prop_assert_eq!(&expected, &Pool::of(sets_of(&shuffled, workers)).unwrap().ask(request).unwrap());
-        }
-    }
 
     #[test]
     fn frames_add_up_to_latencies_and_changes_to_the_whole_change(spans in any_traces(60)) {

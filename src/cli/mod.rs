@@ -13,8 +13,10 @@ mod common;
 mod compare;
 mod critical_path;
 mod generate;
+mod heatmap;
 mod input;
 mod serve;
+mod summary;
 
 use std::io;
 use std::process::ExitCode;
@@ -42,8 +44,12 @@ enum Command {
     CriticalPath(critical_path::Args),
     /// Write synthetic traces as Jaeger JSON
     Generate(generate::Args),
+    /// Endpoints on the critical path against requests
+    Heatmap(heatmap::Args),
     /// Serve a folder with the page, and a Jaeger query service beside it
     Serve(serve::Args),
+    /// Top endpoints by percentiles of their time, with call chains
+    Summary(summary::Args),
 }
 
 /// Why a command did not do what it was asked to.
@@ -92,7 +98,9 @@ pub fn run() -> ExitCode {
         Command::Generate(args) => generate::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),
+        Command::Heatmap(args) => heatmap::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Summary(args) => summary::run(&args),
     };
     exit_code(result)
 }

@@ -3,7 +3,6 @@
 use super::report::{BandFacts, ContextNode, CriticalPathReport, Weight};
 use super::scope::Band;
 use super::table::PathTable;
-use crate::stats::percentile;
 use crate::trace::{NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -185,17 +184,7 @@ impl Aggregate {
         let requests = self.requests;
         let mut nodes: Vec<ContextNode> = Vec::with_capacity(self.nodes.len());
         for node in self.nodes {
-            let weight = |packed: Vec<u64>| {
-                let sorted = unpack_sorted(packed);
-                let sum = sorted.iter().fold(0u64, |sum, &v| sum.saturating_add(v));
-                Weight {
-                    sum,
-                    mean: if requests == 0 { 0.0 } else { sum as f64 / requests as f64 },
-                    p50: percentile(&sorted, 0.50),
-                    p95: percentile(&sorted, 0.95),
-                    p99: percentile(&sorted, 0.99),
-                }
-            };
+            let weight = |packed: Vec<u64>| Weight::of_sorted(&unpack_sorted(packed), requests);
             let count = node.exclusive.len() as u64;
             let exclusive_us = weight(node.exclusive);
             nodes.push(ContextNode {

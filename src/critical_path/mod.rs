@@ -8,7 +8,10 @@ mod contexts;
 mod diff;
 mod diff_json;
 mod diff_report;
+mod endpoints;
+mod endpoints_json;
 mod exemplars;
+mod heatmap;
 mod json;
 mod path;
 mod report;
@@ -23,7 +26,11 @@ pub use diff::DiffPart;
 pub use diff_report::{
     Basis, Change, DiffNode, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange, RequestRef,
 };
+pub use endpoints::{
+    CHAINS, CallChain, Collapser, EndpointEntry, EndpointPart, EndpointRow, EndpointsReport, RowStat, RowTime,
+};
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};
+pub use heatmap::{ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_places, tied_places};
 pub use path::{PathEntry, PathFinder, Segment};
 pub use report::*;
 pub use scope::{Band, Filter, Overlap, Scope, Subject};

@@ -1,7 +1,7 @@
 //! The reports of critical-path analysis: plain serde data.
 
 use super::scope::Band;
-use crate::stats::{LogHistogram, Summary};
+use crate::stats::{LogHistogram, Summary, percentile};
 use serde::{Deserialize, Serialize};
 
 /// The requests of a scope, and the band cut out of them.
@@ -55,6 +55,20 @@ pub struct Weight {
     pub p95: f64,
     /// 99th percentile.
     pub p99: f64,
+}
+
+impl Weight {
+    /// Of the sorted values of the requests that contain something, out of `requests` in the band.
+    pub fn of_sorted(sorted: &[u64], requests: u64) -> Weight {
+        let sum = sorted.iter().fold(0u64, |sum, &v| sum.saturating_add(v));
+        Weight {
+            sum,
+            mean: if requests == 0 { 0.0 } else { sum as f64 / requests as f64 },
+            p50: percentile(sorted, 0.50),
+            p95: percentile(sorted, 0.95),
+            p99: percentile(sorted, 0.99),
+        }
+    }
 }
 
 /// One node of the aggregate critical calling context tree.

@@ -169,7 +169,7 @@ impl Chain {
                 self.state = State::Cutting(cutter);
                 return Ok(next);
             }
-            Request::Compare { .. } => {
+            Request::Compare { .. } | Request::Endpoints { .. } | Request::Heatmap { .. } => {
                 let (study, next) = study::begin(&self.request)?;
                 self.state = State::Study(study);
                 return Ok(next);

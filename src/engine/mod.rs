@@ -16,6 +16,8 @@ mod overview;
 mod protocol;
 mod session;
 mod study;
+pub mod summary;
+mod tables;
 pub mod words;
 
 pub use chain::{Chain, Next};

@@ -3,10 +3,11 @@
 use crate::trace::Quality;
 
 pub use crate::critical_path::{
-    Band, BandFacts, Basis, Change, ContextNode, CriticalPathReport, DiffNode, DiffReport, DiffSide,
-    Exemplar, Exemplars, Filter, FrameSums, Measure, Overlap, PathSegment, Presence, RankedChange,
-    RequestNode, RequestPath, RequestRef, RequestRow, RequestsReport, Scope, ServiceChange, Subject,
-    TraceReport, Weight,
+    Band, BandFacts, Basis, CallChain, Change, ColumnOrder, ContextNode, CriticalPathReport, DiffNode,
+    DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar, Exemplars, Filter, FrameSums,
+    HeatmapReport, Measure, Overlap, PathSegment, Presence, RankedChange, RequestNode, RequestPath,
+    RequestRef, RequestRow, RequestsReport, RowStat, RowTime, Scope, ServiceChange, Subject, TraceReport,
+    Weight,
 };
 pub use crate::stats::{Interval, LogHistogram, Moments, Summary};
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,24 @@ pub enum Request {
         b: Scope,
         /// Which of them, by latency.
         band_b: Band,
+    },
+    /// Times and call chains by endpoint; answered by [`Report::Endpoints`].
+    Endpoints {
+        /// Which requests.
+        scope: Scope,
+        /// Which of them, by latency.
+        band: Band,
+    },
+    /// Endpoints against requests; answered by [`Report::Heatmap`].
+    Heatmap {
+        /// Which requests.
+        scope: Scope,
+        /// Which of them, by latency.
+        band: Band,
+        /// At most this many columns; more requests are put together in equal numbers.
+        columns: u32,
+        /// What columns are ordered by.
+        order: ColumnOrder,
     },
     /// One trace with its critical path; answered by [`Report::Trace`].
     Trace {
@@ -94,6 +113,10 @@ pub enum Report {
     PerRequest(PerRequestReport),
     /// See [`Request::Compare`].
     Compare(Box<DiffReport>),
+    /// See [`Request::Endpoints`].
+    Endpoints(Box<EndpointsReport>),
+    /// See [`Request::Heatmap`].
+    Heatmap(Box<HeatmapReport>),
     /// See [`Request::Trace`]; `None` if no such trace is loaded.
     Trace(Option<TraceReport>),
     /// See [`Request::Span`]; `None` if no such span is loaded.

@@ -138,17 +138,12 @@ impl Task {
                     }
                 };
                 let selection = session.selection(scope, &table);
-                if let Pass::Study { scope, cut, study } = &self.pass {
+                if let Pass::Study { cut, study, .. } = &self.pass {
                     let part = self.part.get_or_insert_with(|| {
-                        Part::new(
-                            &session.set,
-                            &table,
-                            scope,
-                            selection.inside(&session.set, &table, cut),
-                            study,
-                        )
+                        let requests = selection.inside(&session.set, &table, cut).collect();
+                        Part::new(&session.set, study, requests)
                     });
-                    let partial = part.step(&session.set, &table, time_is_up)?;
+                    let partial = part.step(&session.set, &table, study, time_is_up)?;
                     self.progress = part.progress();
                     return Ok(partial);
                 }

@@ -2,8 +2,12 @@
 
 use super::chain::{Next, Pass, ask};
 use super::compare::CompareChain;
+use super::tables::TableChain;
 use super::{EngineError, Request};
-use crate::critical_path::{Cut, DiffPart, PathTable, Scope, ServicePart};
+use crate::critical_path::{
+    ColumnEdge, ColumnOrder, Cut, DiffPart, EndpointPart, HeatPart, PathTable, Scope, ServicePart,
+    sorted_places, tied_places,
+};
 use crate::trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +18,14 @@ pub(super) enum Study {
     Diff,
     /// Self time by service.
     Services,
+    /// Times by endpoint.
+    Rows,
+    /// Sorted places of the requests in an order of columns.
+    Places { order: ColumnOrder },
+    /// Ids of the requests at these places.
+    Ties { order: ColumnOrder, tied: Vec<(u64, u64)> },
+    /// Cells of the columns between these edges.
+    Cells { order: ColumnOrder, edges: Vec<ColumnEdge> },
 }
 
 /// A chain of a family of analyses.
@@ -26,6 +38,10 @@ pub(super) trait StudyChain: Send {
 pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), EngineError> {
     match request {
         Request::Compare { a, band_a, b, band_b } => CompareChain::start([(a, band_a), (b, band_b)]),
+        Request::Endpoints { scope, band } => TableChain::start(scope, *band, None),
+        Request::Heatmap { scope, band, columns, order } => {
+            TableChain::start(scope, *band, Some((order.clone(), *columns)))
+        }
         _ => Err(EngineError::Ended),
     }
 }
@@ -36,25 +52,25 @@ pub(super) fn ask_study(scope: &Scope, cut: &Cut, study: Study) -> Result<Next, 
 }
 
 /// A study being made over one session, in steps.
-pub(super) enum Part {
-    Diff(Vec<u32>),
+pub(super) struct Part {
+    state: State,
+}
+
+enum State {
+    /// All at once, over the path table alone.
+    Table(Vec<u32>),
     Services(Box<ServicePart>),
-    Done,
+    Ended,
 }
 
 impl Part {
     /// Starts a study of some requests of a table.
-    pub fn new(
-        set: &TraceSet,
-        _table: &PathTable,
-        _scope: &Scope,
-        requests: impl Iterator<Item = u32>,
-        study: &Study,
-    ) -> Part {
-        match study {
-            Study::Diff => Part::Diff(requests.collect()),
-            Study::Services => Part::Services(Box::new(ServicePart::new(set, requests.collect()))),
-        }
+    pub fn new(set: &TraceSet, study: &Study, requests: Vec<u32>) -> Part {
+        let state = match study {
+            Study::Services => State::Services(Box::new(ServicePart::new(set, requests))),
+            _ => State::Table(requests),
+        };
+        Part { state }
     }
 
     /// Works until done, then returns the partial; or until `time_is_up` returns true.
@@ -62,29 +78,50 @@ impl Part {
         &mut self,
         set: &TraceSet,
         table: &PathTable,
+        study: &Study,
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<u8>>, EngineError> {
-        let is_done = match self {
-            Part::Services(part) => part.step(set, table, time_is_up),
-            Part::Diff(_) | Part::Done => true,
+        let is_done = match &mut self.state {
+            State::Services(part) => part.step(set, table, time_is_up),
+            State::Table(_) | State::Ended => true,
         };
         if !is_done {
             return Ok(None);
         }
-        Ok(Some(match std::mem::replace(self, Part::Done) {
-            Part::Diff(requests) => {
-                postcard::to_allocvec(&DiffPart::observe(set, table, requests.into_iter()))?
-            }
-            Part::Services(part) => postcard::to_allocvec(&part.finish())?,
-            Part::Done => return Err(EngineError::Ended),
-        }))
+        let partial = match std::mem::replace(&mut self.state, State::Ended) {
+            State::Table(requests) => of_table(set, table, study, &requests)?,
+            State::Services(part) => postcard::to_allocvec(&part.finish())?,
+            State::Ended => return Err(EngineError::Ended),
+        };
+        Ok(Some(partial))
     }
 
     /// Requests done and requests in all.
     pub fn progress(&self) -> (u64, u64) {
-        match self {
-            Part::Services(part) => part.progress(),
-            Part::Diff(_) | Part::Done => (0, 0),
+        match &self.state {
+            State::Services(part) => part.progress(),
+            State::Table(_) | State::Ended => (0, 0),
         }
     }
+}
+
+/// The studies that the path table alone answers.
+fn of_table(
+    set: &TraceSet,
+    table: &PathTable,
+    study: &Study,
+    requests: &[u32],
+) -> Result<Vec<u8>, EngineError> {
+    Ok(match study {
+        Study::Diff => postcard::to_allocvec(&DiffPart::observe(set, table, requests.iter().copied()))?,
+        Study::Rows => postcard::to_allocvec(&EndpointPart::observe(set, table, requests))?,
+        Study::Places { order } => postcard::to_allocvec(&sorted_places(set, table, requests, order))?,
+        Study::Ties { order, tied } => {
+            postcard::to_allocvec(&tied_places(set, table, requests, order, tied))?
+        }
+        Study::Cells { order, edges } => {
+            postcard::to_allocvec(&HeatPart::observe(set, table, requests, order, edges))?
+        }
+        Study::Services => return Err(EngineError::Ended),
+    })
 }

@@ -1,6 +1,8 @@
 //! Traces written by hand and at random, for several test targets.
 #![allow(dead_code, reason = "each target uses a part of it")]
 
+pub mod random;
+
 use pathlight::trace::{Flags, RawSpan, SpanId, SpanKind, TagSetId, TraceId, TraceSet};
 
 /// A span as a test writes it.
