@@ -209,6 +209,26 @@ async fn a_second_load_adds_and_clear_forgets() {
 }
 
 #[wasm_bindgen_test]
+async fn a_set_to_compare_with_comes_and_goes_beside_the_set_looked_at() {
+    let bench = Bench::new(2);
+    bench.load(vec![input("a", &text(30, 1))]).await;
+    let alone = bench.reports().await.split_off(1);
+    bench.pool.load_group(vec![input("b", &text(30, 1)), input("c", &text(5, 2))], 1);
+    bench.loaded().await;
+    let overview = bench.overview().await;
+    assert_eq!((overview.traces, overview.other_traces), (30, 35));
+    bench.pool.unload_group(1);
+    bench.pool.load_group(vec![input("d", &text(7, 3))], 1);
+    bench.loaded().await;
+    assert_eq!(bench.overview().await.other_traces, 7);
+    bench.pool.unload_group(1);
+    bench.loaded().await;
+    let overview = bench.overview().await;
+    assert_eq!((overview.traces, overview.other_traces, overview.other_spans), (30, 0, 0));
+    assert_eq!(bench.reports().await.split_off(1), alone);
+}
+
+#[wasm_bindgen_test]
 async fn a_cancelled_load_keeps_what_was_read_or_leaves_what_was_there() {
     let bench = Bench::new(2);
     bench.load(vec![input("before", &text(50, 9))]).await;

@@ -29,6 +29,11 @@ pub enum Call {
     Read(Vec<Piece>),
     /// Join what was read. Answered by [`Done::Nothing`].
     Seal,
+    /// Forget the traces of a group; what was read must be joined before. Answered by [`Done::Nothing`].
+    Unload {
+        /// The group.
+        group: u8,
+    },
     /// Which traces are here? Answered by one attachment.
     TraceKeys,
     /// Where must traces go that are at several workers? Key lists are attached, one a worker. Answered by

@@ -37,6 +37,8 @@ pub(super) struct Load {
     was_cancelled: bool,
     /// Slots whose memory ended.
     full: BTreeSet<usize>,
+    /// Groups to be taken away when it ends.
+    unload: BTreeSet<u8>,
     errors: Vec<UserError>,
     meter: Meter,
     told_ms: f64,
@@ -65,8 +67,23 @@ impl Pool {
         for input in inputs {
             let bytes = input.blob.size() as u64;
             let (state, strikes, cut, report) = (State::Waiting, 0, None, None);
-            kept.push(Kept { input, group, bytes, load: number, state, strikes, cut, report });
+            let is_unloaded = false;
+            kept.push(Kept { input, group, bytes, load: number, state, is_unloaded, strikes, cut, report });
         }
+    }
+
+    /// Takes a [group](crate::engine::Scope::group) away; [`PoolEvent::Loaded`] follows. What is loaded into it after this
+    /// call stays. Counts over all that was ever read (log records, repeated spans, tag values to choose from) stay too,
+    /// until [`clear`](Self::clear).
+    pub fn unload_group(&self, group: u8) {
+        self.begin_load();
+        for kept in self.0.kept.borrow_mut().iter_mut().filter(|kept| kept.group == group) {
+            kept.is_unloaded = true;
+            if kept.state == State::Waiting {
+                kept.state = State::Dropped;
+            }
+        }
+        self.with_load(|load| load.unload.insert(group));
     }
 
     /// Ends the load under way. With `keep`, what was read until now stays; otherwise everything this load brought goes,
@@ -107,6 +124,7 @@ impl Pool {
             cancel: None,
             was_cancelled: false,
             full: BTreeSet::new(),
+            unload: BTreeSet::new(),
             errors: Vec::new(),
             meter: Meter::default(),
             told_ms: f64::NEG_INFINITY,
@@ -485,6 +503,7 @@ impl Pool {
     /// Joins what single spans and fragments make up, within workers and between them.
     async fn join(&self) -> Result<(), CallError> {
         self.on_all(&self.slots(), || Call::Seal).await?;
+        self.unload().await?;
         let slots = self.holders();
         if slots.len() < 2 {
             return Ok(());
@@ -516,6 +535,23 @@ impl Pool {
             self.note_full(put.await)?;
         }
         self.on_all(&slots, || Call::Seal).await
+    }
+
+    /// Takes away the groups that are to go. Files that came into them since then are read again.
+    async fn unload(&self) -> Result<(), CallError> {
+        let groups = self.with_load(|load| std::mem::take(&mut load.unload)).unwrap_or_default();
+        for group in groups {
+            self.on_all(&self.slots(), || Call::Unload { group }).await?;
+            for kept in self.0.kept.borrow_mut().iter_mut().filter(|kept| kept.group == group) {
+                kept.state = match kept.state {
+                    _ if kept.is_unloaded => State::Dropped,
+                    State::Read(_) => State::Waiting,
+                    state => state,
+                };
+                kept.report = kept.report.take().filter(|_| !kept.is_unloaded);
+            }
+        }
+        Ok(())
     }
 
     /// Slots whose workers hold spans.

@@ -107,6 +107,8 @@ struct Kept {
     /// Which load brought it.
     load: u64,
     state: State,
+    /// Its group was taken away since it came.
+    is_unloaded: bool,
     /// Workers that died reading it.
     strikes: u32,
     /// Only so many bytes of it were and will be read: the user stopped there, or memory ended.

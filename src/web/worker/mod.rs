@@ -227,6 +227,19 @@ impl Worker {
                 session.set.seal()?;
                 session.invalidate();
             }
+            Call::Unload { group } => {
+                let mut gone: Vec<_> = session
+                    .set
+                    .traces()
+                    .iter()
+                    .map(|trace| trace.id)
+                    .filter(|id| id.group == group)
+                    .collect();
+                gone.sort_unstable();
+                session.set.retain(|trace| trace.id.group != group);
+                session.set.forget_losers(&gone);
+                session.invalidate();
+            }
             Call::TraceKeys => return one(session.trace_keys()?),
             Call::PlanMoves => {
                 let keys: Vec<Vec<u8>> = attachments.iter().map(wire::bytes).collect();
