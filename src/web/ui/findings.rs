@@ -81,6 +81,7 @@ impl Findings {
     pub fn new(page: &Page, search: &Search) -> Findings {
         let types = type_table(page);
         let top = top_table(page);
+        types.element().class_if("types", true);
         let headline = el("p").class("headline").test("headline");
         let cards = div("cards").test("summary");
         let title = el("h2").class("section-title");

@@ -27,6 +27,8 @@ mod status;
 mod subject;
 mod table;
 mod timeline;
+mod timeline_picture;
+mod timeline_table;
 mod tree;
 
 use super::boot::Boot;
@@ -80,7 +82,7 @@ fn build(page: &Page, keep: &Keep) {
     let findings = findings::Findings::new(page, &found);
     let flame = flame::Flame::new(page, &found);
     let requests = requests::Requests::new(page, &found);
-    let timeline = timeline::Timeline::new(page, &found);
+    let timeline = timeline::TimelineView::new(page, &found);
     let detail = detail::Detail::new(page);
     let status = status::Status::new(page);
     let overlay = gather::overlay(page, keep);

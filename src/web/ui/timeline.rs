@@ -1,22 +1,310 @@
-//! Stub.
-use super::dom::{El, div};
-use super::page::{Page, Part};
+//! The timeline of one trace: its spans from start to end, the critical path marked.
+
+use super::dom::{self, El, Keep, button, div, el, span};
+use super::export;
+use super::keys::Command;
+use super::names;
+use super::page::{Page, Part, Selection};
+use super::progress::counted;
 use super::search::Search;
-pub struct Timeline {
-    stage: El,
+use super::stage::{Picture, Stage};
+use super::table::Table;
+use super::timeline_picture::{Overview, OverviewPicture, TimelinePicture};
+use super::timeline_table::{self, SpanRow, TraceRows};
+use crate::chart::{Theme, format};
+use crate::engine::address::View;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+const STEP: f64 = 0.15;
+const ZOOM: f64 = 1.35;
+/// Width of an exported picture.
+const EXPORT_PX: i32 = 1600;
+/// Rows below this depth are folded away by "Fold".
+const FOLD_DEPTH: u32 = 1;
+
+type Shown = Rc<RefCell<Option<Rc<TraceRows>>>>;
+
+/// The view.
+pub struct TimelineView {
+    element: El,
     twin: El,
+    stage: Stage<TimelinePicture>,
+    overview: Stage<OverviewPicture>,
+    empty: El,
+    title: El,
+    path_only: El,
+    zoom: El,
+    all: El,
+    table: Table<SpanRow>,
+    search: Search,
+    trace: Shown,
+    shown: u64,
+    searched: Option<(String, u64)>,
+    theme: String,
+    _keep: Keep,
 }
-impl Timeline {
-    pub fn new(_page: &Page, _search: &Search) -> Timeline {
-        Timeline { stage: div(""), twin: div("") }
+
+impl TimelineView {
+    /// Builds it.
+    pub fn new(page: &Page, search: &Search) -> TimelineView {
+        let keep = Keep::default();
+        let shared = Overview::new();
+        let overview = Stage::new(
+            OverviewPicture(shared.clone()),
+            "minimap",
+            "How many spans run at each moment of the trace",
+        );
+        overview.element().class_if("minimap", true);
+        let stage = Stage::new(
+            TimelinePicture::new(page, &shared),
+            "timeline",
+            "Timeline of the trace with its critical path; the table below says the same",
+        );
+        let paint = stage.clone();
+        shared.repaint_timeline.replace(Some(Box::new(move || paint.paint())));
+        let paint = overview.clone();
+        shared.repaint_overview.replace(Some(Box::new(move || paint.paint())));
+
+        let picture = stage.clone();
+        let to = page.clone();
+        let path_only = button("Critical path only").attr("aria-pressed", "false").test("path-only");
+        let pressed = path_only.clone();
+        let path_only = path_only.on_click(&keep, move || {
+            let only = pressed.html().get_attribute("aria-pressed").as_deref() != Some("true");
+            pressed.set_flag("aria-pressed", only);
+            picture.with(|picture| picture.set_path_only(only));
+            to.refresh();
+        });
+        let picture = stage.clone();
+        let fold = button("Fold")
+            .attr("title", "Fold everything below the root's children")
+            .test("fold")
+            .on_click(&keep, move || picture.with(|picture| picture.open_to(Some(FOLD_DEPTH))));
+        let picture = stage.clone();
+        let unfold = button("Unfold")
+            .attr("title", "Show every span")
+            .test("unfold")
+            .on_click(&keep, move || picture.with(|picture| picture.open_to(None)));
+        let folds =
+            div("segments").attr("role", "group").attr("aria-label", "Rows").children([&fold, &unfold]);
+        let (picture, to) = (stage.clone(), page.clone());
+        let zoom = button("Zoom to selection")
+            .attr("title", "Enter, or click the span again")
+            .test("zoom-selection-trace")
+            .on_click(&keep, move || {
+                picture.with(TimelinePicture::zoom_to_selected);
+                to.refresh();
+            });
+        let picture = stage.clone();
+        let all = button("Show all")
+            .attr("title", "F, or double-click")
+            .test("fit-trace")
+            .on_click(&keep, move || picture.with(Picture::fit));
+        let title = div("title trace-title").test("trace-title");
+        let trace: Shown = Rc::default();
+        let exports =
+            export::menu(page, &keep, "timeline", Some(stage.canvas().clone()), formats(&stage, &trace));
+        let tools = div("tools")
+            .child(&title)
+            .child(&div("grow"))
+            .child(&path_only)
+            .child(&folds)
+            .child(&zoom)
+            .child(&all)
+            .child(&exports);
+        let empty = div("canvas-empty").test("timeline-empty");
+        empty.show(false);
+        stage.element().add(&empty);
+        let element =
+            div("stage").test("timeline-view").child(&tools).child(overview.element()).child(stage.element());
+        let table = timeline_table::table(page);
+        let twin = div("twin").child(table.element());
+        TimelineView {
+            element,
+            twin,
+            stage,
+            overview,
+            empty,
+            title,
+            path_only,
+            zoom,
+            all,
+            table,
+            search: search.clone(),
+            trace,
+            shown: 0,
+            searched: None,
+            theme: String::new(),
+            _keep: keep,
+        }
     }
+
+    /// The picture with its tools.
     pub fn stage(&self) -> &El {
-        &self.stage
+        &self.element
     }
+
+    /// The table.
     pub fn twin(&self) -> &El {
         &self.twin
     }
+
+    fn take(&mut self, page: &Page) {
+        let asks = page.asks();
+        let revision = asks.trace.revision();
+        let Some(report) = asks.trace.get().filter(|_| self.shown != revision) else { return };
+        self.shown = revision;
+        self.title.clear();
+        let Some(report) = &*report else {
+            self.trace.replace(None);
+            self.table.set_rows(Rc::default());
+            self.stage.with(|picture| picture.take(crate::engine::TraceReport::default()));
+            return;
+        };
+        let same = self.trace.borrow().as_ref().is_some_and(|before| before.report == *report);
+        if !same {
+            let rows = Rc::new(TraceRows::new(report.clone()));
+            self.stage.with(|picture| picture.take(report.clone()));
+            let only = self.path_only.html().get_attribute("aria-pressed").as_deref() == Some("true");
+            self.stage.with(|picture| picture.set_path_only(only));
+            let list = (0..report.endpoint.len() as u32).map(|at| SpanRow { at, trace: rows.clone() });
+            self.table.set_rows(Rc::new(list.collect()));
+            self.table.set_empty("No span has this name.");
+            self.trace.replace(Some(rows));
+            self.searched = None;
+        }
+        let root = report.request_root as usize;
+        let endpoint = report.endpoint.get(root).and_then(|at| report.endpoints.get(*at as usize));
+        if let Some((service, operation)) = endpoint {
+            self.title.add(&names::endpoint(service, operation));
+        }
+        let latency = report.duration_us.get(root).copied().unwrap_or(0);
+        let words =
+            format!("{}, {}", format::duration_us(latency), counted(report.endpoint.len() as u64, "span"));
+        self.title
+            .add(&span("strong", &words).test("trace-latency").attr("data-value", &latency.to_string()));
+        let id = el("span")
+            .class("mono muted")
+            .test("trace-id")
+            .attr("title", &format!("Trace {}, {} UTC", report.trace_id, format::moment(report.start_us)))
+            .text(report.trace_id.trim_start_matches('0'));
+        self.title.add(&id);
+    }
+
+    /// Why there is nothing to be seen.
+    fn why_empty(&self, page: &Page) -> &'static str {
+        if self.trace.borrow().is_some() {
+            ""
+        } else if page.shown_trace().is_none() {
+            if page.asks().requests.is_waiting() { "" } else { "No request to show: the band is empty." }
+        } else if page.asks().trace.is_waiting() {
+            ""
+        } else {
+            "No trace with this id is loaded."
+        }
+    }
 }
-impl Part for Timeline {
-    fn update(&mut self, _page: &Page) {}
+
+fn formats(stage: &Stage<TimelinePicture>, trace: &Shown) -> Vec<export::Format> {
+    let (svg, csv, json) = (stage.clone(), trace.clone(), trace.clone());
+    vec![
+        (
+            "SVG picture",
+            "svg",
+            Box::new(move || {
+                let theme = if svg.theme().dark { Theme::dark() } else { Theme::light() };
+                svg.look(|picture| Some(picture.svg(EXPORT_PX, &theme)))
+            }),
+        ),
+        ("CSV table", "csv", Box::new(move || csv.borrow().as_ref().map(timeline_table::csv))),
+        (
+            "JSON report",
+            "json",
+            Box::new(move || serde_json::to_string_pretty(&json.borrow().as_ref()?.report).ok()),
+        ),
+    ]
+}
+
+impl Part for TimelineView {
+    fn update(&mut self, page: &Page) {
+        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
+        let shown = has_data && page.address().view == View::Trace;
+        self.element.show(shown);
+        self.twin.show(shown);
+        if !shown {
+            self.stage.look(TimelinePicture::leave);
+            return;
+        }
+        let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
+        if self.theme != theme {
+            self.theme = theme;
+            self.stage.new_theme();
+            self.overview.new_theme();
+        }
+        self.take(page);
+        let why = self.why_empty(page);
+        self.empty.say(why);
+        self.empty.show(!why.is_empty());
+        let stale = page.asks().trace.is_waiting();
+        self.stage.element().class_if("stale", stale);
+        self.table.set_stale(stale);
+        self.table.set_sort(page.address().sort.as_ref());
+        self.stage.with(|picture| picture.follow(page));
+        self.overview.paint();
+        let text = page.address().search.clone();
+        let searched = Some((text.clone(), self.shown));
+        if self.searched != searched {
+            self.searched = searched;
+            let found = self.stage.with(|picture| picture.search(&text));
+            self.table.set_hits(self.stage.look(TimelinePicture::hits).map(Rc::new));
+            let stage = self.stage.clone();
+            self.search
+                .tell(found, None, move |page, forward| stage.with(|picture| picture.step(page, forward)));
+        }
+        let selected = match *page.selection() {
+            Selection::Span(at) => Some(at as usize),
+            _ => None,
+        };
+        self.table.select(selected);
+        let (has_selection, zoomed) =
+            self.stage.look(|picture| (picture.has_selection(), picture.is_zoomed()));
+        for (button, on) in [(&self.zoom, has_selection), (&self.all, zoomed)] {
+            if on { button.unset("disabled") } else { button.set("disabled", "") }
+        }
+        self.stage
+            .canvas()
+            .set("data-spans", &self.stage.look(|picture| picture.timeline().len()).to_string());
+    }
+
+    fn command(&mut self, page: &Page, command: Command) -> bool {
+        if page.address().view != View::Trace || self.trace.borrow().is_none() {
+            return false;
+        }
+        let width = f64::from(self.stage.size().0);
+        self.stage.with(|picture| {
+            match command {
+                Command::ZoomIn => picture.zoom(picture.middle(), ZOOM),
+                Command::ZoomOut => picture.zoom(picture.middle(), 1.0 / ZOOM),
+                Command::PanLeft => picture.pan(width * STEP, 0.0),
+                Command::PanRight => picture.pan(-width * STEP, 0.0),
+                Command::Fit => picture.fit(),
+                Command::Up
+                | Command::Down
+                | Command::Left
+                | Command::Right
+                | Command::PageUp
+                | Command::PageDown
+                | Command::First
+                | Command::Last => picture.walk(page, command),
+                Command::Enter => picture.zoom_to_selected(),
+                Command::NextMatch => picture.step(page, true),
+                Command::PreviousMatch => picture.step(page, false),
+                Command::Leave if !picture.has_selection() && picture.is_zoomed() => picture.fit(),
+                _ => return false,
+            }
+            page.refresh();
+            true
+        })
+    }
 }
