@@ -139,7 +139,8 @@ fn wasm(results: &mut Results) -> Outcome {
     // In the release profile: what page and tests both need is then built once.
     let mut tests = sh::cargo();
     tests
-        .args(["test", "-p", "pathlight", "--target", tools::WASM, "--release", "--test", "web"])
+        .args(["test", "-p", "pathlight", "--target", tools::WASM, "--release"])
+        .args(["--test", "web", "--test", "web_canvas", "--test", "web_pool"])
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
         .env("CHROMEDRIVER", driver)
         .env("PATHLIGHT_NATIVE", native_side()?)
