@@ -1,8 +1,8 @@
 //! Objects that stand alone: single spans of any format, and what is none.
 
-use super::jaeger;
 use super::node::Node;
 use super::state::{Fail, State};
+use super::{jaeger, stdout, zipkin};
 use crate::trace::TraceSet;
 
 /// Whether an object must be walked into: it is no single span.
@@ -40,6 +40,14 @@ pub(super) fn take(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
         jaeger::single_span(state, set, node)?;
         return Ok(true);
     }
+    if kind.stdout_span {
+        stdout::span(state, set, node)?;
+        return Ok(true);
+    }
+    if kind.zipkin_id && kind.zipkin_trace {
+        zipkin::span(state, set, node, kind.zipkin_v1)?;
+        return Ok(true);
+    }
     if kind.error {
         note_server_error(state, node);
         return Ok(false);
@@ -62,6 +70,10 @@ pub(super) fn take(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
 #[derive(Default)]
 struct Kind {
     jaeger_span: bool,
+    stdout_span: bool,
+    zipkin_id: bool,
+    zipkin_trace: bool,
+    zipkin_v1: bool,
     error: bool,
     empty_answer: bool,
     bulk_action: bool,
@@ -71,6 +83,16 @@ impl Kind {
     fn observe(&mut self, key: &str, value: Node<'_>) {
         match key {
             "spanID" => self.jaeger_span = true,
+            "SpanContext" => self.stdout_span = value.is_object(),
+            "traceId" => self.zipkin_trace = value.is_string(),
+            "id" => self.zipkin_id = value.is_string(),
+            "binaryAnnotations" => self.zipkin_v1 = true,
+            // Annotations of version 1 say where they were made.
+            "annotations" => {
+                let first = value.elements().map_while(Result::ok).next();
+                let keys = first.into_iter().flat_map(Node::members).map_while(Result::ok);
+                self.zipkin_v1 |= keys.into_iter().any(|(key, _)| key == "endpoint");
+            }
             "errors" => self.error |= value.is_array(),
             "error" => self.error |= value.is_object(),
             "data" | "resourceSpans" | "spans" => self.empty_answer |= value.is_null(),

@@ -14,8 +14,10 @@ mod report;
 mod sniff;
 mod source;
 mod state;
+mod stdout;
 mod walk;
 mod window;
+mod zipkin;
 
 pub use reader::{Options, Reader};
 pub use report::{Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress};
