@@ -367,8 +367,11 @@ impl Pool {
             let mut results = match answer {
                 Ok((Done::Read(results, _), _)) => results.into_iter(),
                 Ok(_) | Err(CallError::Lost | CallError::Stale) => {
+                    // Unless what has been decided about it since says otherwise.
                     for &file in &flight.files {
-                        all[file].state = State::Waiting;
+                        if all[file].state == State::Dealt(flight.slot) {
+                            all[file].state = State::Waiting;
+                        }
                     }
                     return;
                 }

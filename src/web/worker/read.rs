@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::pace::{Step, now_ms};
 use super::source::{Chunk, Source};
 use super::{Wish, Worker};
-use crate::ingest::{Ended, ErrorKind, FileReport, IngestError, Options, ProblemKind, Reader};
+use crate::ingest::{ErrorKind, IngestError, Options, Reader};
 use crate::web::wire::{Done, FromWorker, Piece, PieceResult, Progress};
 
 /// How often the page hears of progress, in milliseconds.
@@ -66,9 +66,7 @@ pub async fn run(worker: &Worker, job: Job) {
             Some(Ok(chunk)) => chunk,
             Some(Err(unreadable)) => {
                 // What was read of it stays: whole traces are whole.
-                if let Some((_, begun)) = reader.take_if(|(piece, _)| *piece == unreadable.piece) {
-                    begun.finish(&mut worker.session.borrow_mut().set);
-                }
+                reader.take_if(|(piece, _)| *piece == unreadable.piece);
                 results[unreadable.piece] = PieceResult::Unreadable(unreadable.reason);
                 reading.finished += 1;
                 continue;
@@ -87,8 +85,9 @@ pub async fn run(worker: &Worker, job: Job) {
             continue;
         }
         let Some((_, read)) = reader.take() else { break };
-        let mut report = read.finish(&mut worker.session.borrow_mut().set);
         let bytes = reading.bytes - begun_at;
+        let is_cut = is_stopped && fed.is_ok() && !(chunk.is_last && bytes == source.size(piece));
+        let report = if is_cut { read.stop() } else { read.finish(&mut worker.session.borrow_mut().set) };
         match fed {
             Err(error) if error.kind == ErrorKind::Memory => {
                 results[piece] = PieceResult::Full { report, bytes };
@@ -101,31 +100,18 @@ pub async fn run(worker: &Worker, job: Job) {
                 reading.bytes += size.saturating_sub(bytes);
                 results[piece] = PieceResult::Read { report, bytes: size };
             }
-            Ok(()) => {
-                if is_stopped && !(chunk.is_last && bytes == source.size(piece)) {
-                    stopped(&mut report);
-                }
-                results[piece] = PieceResult::Read { report, bytes };
-            }
+            Ok(()) => results[piece] = PieceResult::Read { report, bytes },
         }
         reading.finished += 1;
         used = Some(chunk);
     }
     if let Some((piece, read)) = reader {
-        let mut report = read.finish(&mut worker.session.borrow_mut().set);
-        stopped(&mut report);
-        results[piece] = PieceResult::Read { report, bytes: reading.bytes - begun_at };
+        results[piece] = PieceResult::Read { report: read.stop(), bytes: reading.bytes - begun_at };
     }
     if reading.wish.get() != Wish::Forget {
         let progress = reading.progress();
         worker.post(&FromWorker::Done(call, Done::Read(results, progress)), &[]);
     }
-}
-
-/// The reader took the end for that of a cut file; it was ours.
-fn stopped(report: &mut FileReport) {
-    report.ended = Ended::Stopped;
-    report.problems.retain(|problem| problem.kind != ProblemKind::Truncated);
 }
 
 impl Reading<'_> {
