@@ -1,5 +1,6 @@
 //! What the analyses of requests share: which traces a scope holds.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Comparing bands and sets: worked examples, exact sums, real faults.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Every analysis of requests gives the same report for any order of spans and any number of workers.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
 mod common;
 
@@ -29,6 +30,10 @@ fn requests() -> Vec<Request> {
         Request::Compare { a: roots.clone(), band_a: bulk, b: roots.clone(), band_b: tail },
         Request::Endpoints { scope: roots.clone(), band: tail },
         Request::Endpoints { scope: filtered.clone(), band: Band::ALL },
+        Request::BottomUp { scope: roots.clone(), band: Band::ALL },
+        Request::BottomUp { scope: endpoint("b"), band: bulk },
+        Request::Histograms { scope: roots.clone(), band: tail },
+        Request::Histograms { scope: filtered.clone(), band: Band::ALL },
         columns(3, ColumnOrder::Latency),
         columns(1000, ColumnOrder::Start),
         columns(4, of_row.clone()),

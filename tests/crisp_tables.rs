@@ -1,5 +1,6 @@
 //! Endpoint rows, textual summary and heat map: worked examples, and sums that agree whichever way they are taken.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
 mod common;
 

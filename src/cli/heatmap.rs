@@ -55,10 +55,8 @@ fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat) -> String {
     const SHADES: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '#', '@'];
     let columns = report.column_requests.len();
     let mut cells = vec![vec![0u32; columns]; report.rows.rows.len()];
-    for column in 0..columns {
-        for cell in report.cells(column) {
-            cells[report.cell_row[cell] as usize][column] = report.cell_share_ppm[cell];
-        }
+    for (column, cell) in (0..columns).flat_map(|c| report.cells(c).map(move |cell| (c, cell))) {
+        cells[report.cell_row[cell] as usize][column] = report.cell_share_ppm[cell];
     }
     let mut out = String::new();
     let total = report.rows.facts.latency_sum_us as f64;

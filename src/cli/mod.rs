@@ -9,11 +9,13 @@
 //! | 1 | the input holds no trace |
 //! | 2 | the command line is wrong, or something it names cannot be read, written or listened on |
 
+mod bottom_up;
 mod common;
 mod compare;
 mod critical_path;
 mod generate;
 mod heatmap;
+mod histograms;
 mod input;
 mod serve;
 mod summary;
@@ -38,6 +40,8 @@ struct CommandLine {
 /// One variant a command; the text is its line in the help.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Rank interior endpoints by what they cost all root endpoints together
+    BottomUp(bottom_up::Args),
     /// Compare two sets of traces, or two latency bands of one
     Compare(compare::Args),
     /// Aggregate the critical paths of many traces
@@ -46,6 +50,8 @@ enum Command {
     Generate(generate::Args),
     /// Endpoints on the critical path against requests
     Heatmap(heatmap::Args),
+    /// How large, deep and parallel the traces are
+    Histograms(histograms::Args),
     /// Serve a folder with the page, and a Jaeger query service beside it
     Serve(serve::Args),
     /// Top endpoints by percentiles of their time, with call chains
@@ -96,9 +102,11 @@ pub fn run() -> ExitCode {
     let line = CommandLine::parse();
     let result = match line.command {
         Command::Generate(args) => generate::run(&args),
+        Command::BottomUp(args) => bottom_up::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),
         Command::Heatmap(args) => heatmap::run(&args),
+        Command::Histograms(args) => histograms::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Summary(args) => summary::run(&args),
     };

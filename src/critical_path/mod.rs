@@ -4,6 +4,8 @@
 //! worker; [`Aggregate`] sums them over a band, merges with others of its kind and finishes into a report.
 
 mod aggregate;
+mod bottom_up;
+mod bottom_up_json;
 mod contexts;
 mod diff;
 mod diff_json;
@@ -12,6 +14,7 @@ mod endpoints;
 mod endpoints_json;
 mod exemplars;
 mod heatmap;
+mod histograms;
 mod json;
 mod path;
 mod report;
@@ -19,8 +22,10 @@ mod scope;
 mod select;
 mod services;
 mod table;
+mod walk;
 
 pub use aggregate::{Aggregate, pack_sorted, unpack_sorted};
+pub use bottom_up::{Affected, BottomUpPart, BottomUpReport, ImpactRow, RootRow};
 pub use contexts::{Context, Contexts};
 pub use diff::DiffPart;
 pub use diff_report::{
@@ -31,9 +36,11 @@ pub use endpoints::{
 };
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};
 pub use heatmap::{ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_places, tied_places};
+pub use histograms::{HistogramsObserver, HistogramsPart, HistogramsReport, Quantity};
 pub use path::{PathEntry, PathFinder, Segment};
 pub use report::*;
 pub use scope::{Band, Filter, Overlap, Scope, Subject};
 pub use select::{Cut, RequestKey, Selection};
-pub use services::{ServiceChange, ServicePart, ServiceSums};
+pub use services::{ServiceChange, ServiceObserver, ServiceSums};
 pub use table::{PathTable, TableBuilder};
+pub use walk::{Observer, Walk};

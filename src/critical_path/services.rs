@@ -1,6 +1,7 @@
 //! Which service's time changed: self time per request and service (tprof definitions, section 5).
 
-use super::table::{PathTable, RequestEntry};
+use super::table::PathTable;
+use super::walk::Observer;
 use crate::stats::{Interval, Moments, Side, welch};
 use crate::trace::{Role, SpanKind, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -77,15 +78,8 @@ pub(super) fn rank_services(
     rows
 }
 
-/// Spans handled between two looks at the clock.
-const CHUNK: usize = 8192;
-
-/// Sums the requests of one worker in resumable steps.
-pub struct ServicePart {
-    requests: Vec<u32>,
-    next: usize,
-    tree: Tree,
-    is_loading: bool,
+/// Sums the requests of one worker.
+pub struct ServiceObserver {
     /// Service number of every endpoint, and service names.
     service_of: Vec<u32>,
     names: Vec<String>,
@@ -95,11 +89,9 @@ pub struct ServicePart {
     touched: Vec<u32>,
 }
 
-impl ServicePart {
-    /// A part over some requests of a worker's table.
-    pub fn new(set: &TraceSet, mut requests: Vec<u32>) -> ServicePart {
-        // In the order of traces, so that a tree is loaded once.
-        requests.sort_unstable();
+impl ServiceObserver {
+    /// An observer of requests of this set.
+    pub fn new(set: &TraceSet) -> ServiceObserver {
         let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
         let mut names = Vec::new();
         let service_of = set.endpoints().map(|(service, _)| {
@@ -109,11 +101,7 @@ impl ServicePart {
             })
         });
         let service_of = service_of.collect();
-        ServicePart {
-            requests,
-            next: 0,
-            tree: Tree::default(),
-            is_loading: false,
+        ServiceObserver {
             service_of,
             sums: vec![Moments::default(); names.len()],
             current: vec![0; names.len()],
@@ -121,46 +109,16 @@ impl ServicePart {
             names,
         }
     }
+}
 
-    /// Requests done and requests in all.
-    pub fn progress(&self) -> (u64, u64) {
-        (self.next as u64, self.requests.len() as u64)
-    }
+impl Observer for ServiceObserver {
+    type Part = ServiceSums;
 
-    /// Works until done (true) or until `time_is_up`.
-    pub fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
-        let mut left = CHUNK;
-        while let Some(&request) = self.requests.get(self.next) {
-            if left == 0 {
-                if time_is_up() {
-                    return false;
-                }
-                left = CHUNK;
-            }
-            let request = &table.requests[request as usize];
-            if self.is_loading || self.tree.is_empty() || self.tree.trace != request.trace {
-                if !self.is_loading {
-                    self.tree.begin(set, request.trace);
-                }
-                let before = self.tree.len();
-                self.is_loading = !self.tree.step(set, left, &mut |_| {});
-                left = left.saturating_sub(self.tree.len() - before);
-                if self.is_loading {
-                    continue;
-                }
-            }
-            left = left.saturating_sub(self.observe(set, request).max(1));
-            self.next += 1;
-        }
-        true
-    }
-
-    /// Adds one request; returns the number of spans looked at.
-    fn observe(&mut self, set: &TraceSet, request: &RequestEntry) -> usize {
-        let tree = &self.tree;
-        let root = request.row - tree.first;
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        let root = table.requests[request as usize].row - tree.first;
         let end = tree.subtree_end[root as usize];
-        let service = |i: u32| self.service_of[set.endpoint(tree.row(i)).0 as usize];
+        let service_of = &self.service_of;
+        let service = |i: u32| service_of[set.endpoint(tree.row(i)).0 as usize];
         let mut at = root;
         while at < end {
             if at != root && tree.role[at as usize] != Role::Sync {
@@ -188,11 +146,9 @@ impl ServicePart {
             let time = std::mem::take(&mut self.current[service as usize]);
             self.sums[service as usize].add(time);
         }
-        (end - root) as usize
     }
 
-    /// The finished sums.
-    pub fn finish(self) -> ServiceSums {
+    fn finish(self, _: &TraceSet) -> ServiceSums {
         let sums = self.names.into_iter().zip(self.sums);
         ServiceSums { services: sums.filter(|(_, moments)| moments.sum > 0).collect() }
     }

@@ -169,7 +169,11 @@ impl Chain {
                 self.state = State::Cutting(cutter);
                 return Ok(next);
             }
-            Request::Compare { .. } | Request::Endpoints { .. } | Request::Heatmap { .. } => {
+            Request::BottomUp { .. }
+            | Request::Histograms { .. }
+            | Request::Compare { .. }
+            | Request::Endpoints { .. }
+            | Request::Heatmap { .. } => {
                 let (study, next) = study::begin(&self.request)?;
                 self.state = State::Study(study);
                 return Ok(next);

@@ -15,6 +15,7 @@ pub mod native;
 mod overview;
 mod protocol;
 mod session;
+mod single;
 mod study;
 pub mod summary;
 mod tables;

@@ -3,13 +3,13 @@
 use crate::trace::Quality;
 
 pub use crate::critical_path::{
-    Band, BandFacts, Basis, CallChain, Change, ColumnOrder, ContextNode, CriticalPathReport, DiffNode,
-    DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar, Exemplars, Filter, FrameSums,
-    HeatmapReport, Measure, Overlap, PathSegment, Presence, RankedChange, RequestNode, RequestPath,
-    RequestRef, RequestRow, RequestsReport, RowStat, RowTime, Scope, ServiceChange, Subject, TraceReport,
-    Weight,
+    Affected, Band, BandFacts, Basis, BottomUpReport, CallChain, Change, ColumnOrder, ContextNode,
+    CriticalPathReport, DiffNode, DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar, Exemplars,
+    Filter, FrameSums, HeatmapReport, HistogramsReport, ImpactRow, Measure, Overlap, PathSegment, Presence,
+    Quantity, RankedChange, RequestNode, RequestPath, RequestRef, RequestRow, RequestsReport, RootRow,
+    RowStat, RowTime, Scope, ServiceChange, Subject, TraceReport, Weight,
 };
-pub use crate::stats::{Interval, LogHistogram, Moments, Summary};
+pub use crate::stats::{Distribution, Interval, LogHistogram, Moments, Summary};
 use serde::{Deserialize, Serialize};
 
 /// A question to the engine.
@@ -69,6 +69,20 @@ pub enum Request {
         /// What columns are ordered by.
         order: ColumnOrder,
     },
+    /// Interior endpoints over all root endpoints; answered by [`Report::BottomUp`].
+    BottomUp {
+        /// Which requests.
+        scope: Scope,
+        /// Which of them, by latency.
+        band: Band,
+    },
+    /// Sizes of requests and endpoints; answered by [`Report::Histograms`].
+    Histograms {
+        /// Which requests.
+        scope: Scope,
+        /// Which of them, by latency.
+        band: Band,
+    },
     /// One trace with its critical path; answered by [`Report::Trace`].
     Trace {
         /// Canonical trace id.
@@ -117,6 +131,10 @@ pub enum Report {
     Endpoints(Box<EndpointsReport>),
     /// See [`Request::Heatmap`].
     Heatmap(Box<HeatmapReport>),
+    /// See [`Request::BottomUp`].
+    BottomUp(Box<BottomUpReport>),
+    /// See [`Request::Histograms`].
+    Histograms(Box<HistogramsReport>),
     /// See [`Request::Trace`]; `None` if no such trace is loaded.
     Trace(Option<TraceReport>),
     /// See [`Request::Span`]; `None` if no such span is loaded.

@@ -1,12 +1,14 @@
 //! Looks at the requests inside a cut: what a worker does for one, and the chains that ask for them.
 
-use super::chain::{Next, Pass, ask};
+use super::chain::{Next, Pass, ask, read};
 use super::compare::CompareChain;
+use super::single::Single;
 use super::tables::TableChain;
-use super::{EngineError, Request};
+use super::{EngineError, Report, Request};
 use crate::critical_path::{
-    ColumnEdge, ColumnOrder, Cut, DiffPart, EndpointPart, HeatPart, PathTable, Scope, ServicePart,
-    sorted_places, tied_places,
+    Band, BandFacts, BottomUpPart, ColumnEdge, ColumnOrder, Cut, DiffPart, EndpointPart, HeatPart,
+    HistogramsObserver, HistogramsPart, Observer, PathTable, Scope, ServiceObserver, Walk, sorted_places,
+    tied_places,
 };
 use crate::trace::TraceSet;
 use serde::{Deserialize, Serialize};
@@ -20,6 +22,10 @@ pub(super) enum Study {
     Services,
     /// Times by endpoint.
     Rows,
+    /// Times by root endpoint and endpoint.
+    BottomUp,
+    /// Sizes of requests.
+    Histograms,
     /// Sorted places of the requests in an order of columns.
     Places { order: ColumnOrder },
     /// Ids of the requests at these places.
@@ -38,6 +44,8 @@ pub(super) trait StudyChain: Send {
 pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), EngineError> {
     match request {
         Request::Compare { a, band_a, b, band_b } => CompareChain::start([(a, band_a), (b, band_b)]),
+        Request::BottomUp { scope, band } => Single::start(scope, *band, Study::BottomUp, bottom_up),
+        Request::Histograms { scope, band } => Single::start(scope, *band, Study::Histograms, histograms),
         Request::Endpoints { scope, band } => TableChain::start(scope, *band, None),
         Request::Heatmap { scope, band, columns, order } => {
             TableChain::start(scope, *band, Some((order.clone(), *columns)))
@@ -46,9 +54,38 @@ pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), En
     }
 }
 
+fn bottom_up(partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
+    Ok(Report::BottomUp(Box::new(BottomUpPart::finish(read(partials)?, band, facts))))
+}
+
+fn histograms(partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
+    Ok(Report::Histograms(Box::new(HistogramsPart::finish(read(partials)?, band, facts))))
+}
+
 /// The pass of a study.
 pub(super) fn ask_study(scope: &Scope, cut: &Cut, study: Study) -> Result<Next, EngineError> {
     ask(&Pass::Study { scope: scope.clone(), cut: cut.clone(), study })
+}
+
+/// A study of the trees of requests, whatever it observes.
+trait TreeStudy {
+    fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool;
+    fn progress(&self) -> (u64, u64);
+    fn finish(self: Box<Self>, set: &TraceSet) -> Result<Vec<u8>, EngineError>;
+}
+
+impl<O: Observer> TreeStudy for Walk<O> {
+    fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+        Walk::step(self, set, table, time_is_up)
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        Walk::progress(self)
+    }
+
+    fn finish(self: Box<Self>, set: &TraceSet) -> Result<Vec<u8>, EngineError> {
+        Ok(postcard::to_allocvec(&Walk::finish(*self, set))?)
+    }
 }
 
 /// A study being made over one session, in steps.
@@ -59,7 +96,7 @@ pub(super) struct Part {
 enum State {
     /// All at once, over the path table alone.
     Table(Vec<u32>),
-    Services(Box<ServicePart>),
+    Trees(Box<dyn TreeStudy>),
     Ended,
 }
 
@@ -67,7 +104,8 @@ impl Part {
     /// Starts a study of some requests of a table.
     pub fn new(set: &TraceSet, study: &Study, requests: Vec<u32>) -> Part {
         let state = match study {
-            Study::Services => State::Services(Box::new(ServicePart::new(set, requests))),
+            Study::Services => State::Trees(Box::new(Walk::new(ServiceObserver::new(set), requests))),
+            Study::Histograms => State::Trees(Box::new(Walk::new(HistogramsObserver::new(set), requests))),
             _ => State::Table(requests),
         };
         Part { state }
@@ -81,25 +119,22 @@ impl Part {
         study: &Study,
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<u8>>, EngineError> {
-        let is_done = match &mut self.state {
-            State::Services(part) => part.step(set, table, time_is_up),
-            State::Table(_) | State::Ended => true,
-        };
-        if !is_done {
+        if let State::Trees(trees) = &mut self.state
+            && !trees.step(set, table, time_is_up)
+        {
             return Ok(None);
         }
-        let partial = match std::mem::replace(&mut self.state, State::Ended) {
+        Ok(Some(match std::mem::replace(&mut self.state, State::Ended) {
             State::Table(requests) => of_table(set, table, study, &requests)?,
-            State::Services(part) => postcard::to_allocvec(&part.finish())?,
+            State::Trees(trees) => trees.finish(set)?,
             State::Ended => return Err(EngineError::Ended),
-        };
-        Ok(Some(partial))
+        }))
     }
 
     /// Requests done and requests in all.
     pub fn progress(&self) -> (u64, u64) {
         match &self.state {
-            State::Services(part) => part.progress(),
+            State::Trees(trees) => trees.progress(),
             State::Table(_) | State::Ended => (0, 0),
         }
     }
@@ -122,6 +157,7 @@ fn of_table(
         Study::Cells { order, edges } => {
             postcard::to_allocvec(&HeatPart::observe(set, table, requests, order, edges))?
         }
-        Study::Services => return Err(EngineError::Ended),
+        Study::BottomUp => postcard::to_allocvec(&BottomUpPart::observe(set, table, requests))?,
+        Study::Services | Study::Histograms => return Err(EngineError::Ended),
     })
 }

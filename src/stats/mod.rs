@@ -1,9 +1,11 @@
 //! Percentiles, intervals, histograms: small pure functions.
 
+mod distribution;
 mod math;
 mod summary;
 mod welch;
 
+pub use distribution::Distribution;
 pub use math::{exp, ln};
 pub use summary::{LogHistogram, Summary, percentile};
 pub use welch::{Interval, Moments, Side, t_975, welch};

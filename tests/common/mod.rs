@@ -1,5 +1,6 @@
 //! Traces written by hand and at random, for several test targets.
 #![allow(dead_code, reason = "each target uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
 pub mod random;
 
