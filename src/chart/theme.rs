@@ -46,7 +46,12 @@ pub struct Theme {
     pub error: Rgba,
     /// The critical path.
     pub path: Rgba,
+    /// Fill and ink of each shade, since mixing colours takes longer than painting with them.
     services: Vec<(Rgba, Rgba)>,
+    changes: Vec<(Rgba, Rgba)>,
+    heats: Vec<(Rgba, Rgba)>,
+    merged: (Rgba, Rgba),
+    grey: (Rgba, Rgba),
 }
 
 impl Theme {
@@ -74,13 +79,23 @@ impl Theme {
     /// A theme of the values of [`TOKENS`](Theme::TOKENS).
     pub fn with_tokens(dark: bool, tokens: [Rgba; 8]) -> Theme {
         let [background, surface, text, muted, line, accent, error, path] = tokens;
-        let services = (0..SERVICE_STEPS)
-            .map(|step| {
-                let fill = color::service_fill(step, dark);
-                (fill, color::ink_on(fill))
-            })
-            .collect();
-        Theme { dark, background, surface, text, muted, line, accent, error, path, services }
+        let with_ink = |fill: Rgba| (fill, color::ink_on(fill));
+        Theme {
+            dark,
+            background,
+            surface,
+            text,
+            muted,
+            line,
+            accent,
+            error,
+            path,
+            services: (0..SERVICE_STEPS).map(|step| with_ink(color::service_fill(step, dark))).collect(),
+            changes: (-100..=100).map(|i| with_ink(color::diverging(f64::from(i) / 100.0, dark))).collect(),
+            heats: (0..=1000).map(|i| with_ink(color::sequential(f64::from(i) / 1000.0))).collect(),
+            merged: with_ink(background.mix(muted, 0.45)),
+            grey: with_ink(background.mix(muted, 0.25)),
+        }
     }
 
     /// The values of [`TOKENS`](Theme::TOKENS).
@@ -91,26 +106,29 @@ impl Theme {
 
     /// The fill of a shade.
     pub fn fill(&self, shade: Shade) -> Rgba {
-        match shade {
-            Shade::Service(step) => self.services[usize::from(step % SERVICE_STEPS)].0,
-            Shade::Change(hundredths) => color::diverging(f64::from(hundredths) / 100.0, self.dark),
-            Shade::Heat(thousandths) => color::sequential(f64::from(thousandths) / 1000.0),
-            Shade::Merged => self.background.mix(self.muted, 0.45),
-            Shade::Grey => self.background.mix(self.muted, 0.25),
-        }
+        self.fill_and_ink(shade).0
     }
 
     /// The colour of text on the fill of a shade.
     pub fn ink(&self, shade: Shade) -> Rgba {
+        self.fill_and_ink(shade).1
+    }
+
+    fn fill_and_ink(&self, shade: Shade) -> (Rgba, Rgba) {
         match shade {
-            Shade::Service(step) => self.services[usize::from(step % SERVICE_STEPS)].1,
-            _ => color::ink_on(self.fill(shade)),
+            Shade::Service(step) => self.services[usize::from(step % SERVICE_STEPS)],
+            Shade::Change(hundredths) => {
+                self.changes[(i32::from(hundredths).clamp(-100, 100) + 100) as usize]
+            }
+            Shade::Heat(thousandths) => self.heats[usize::from(thousandths.min(1000))],
+            Shade::Merged => self.merged,
+            Shade::Grey => self.grey,
         }
     }
 
     /// A fill that stands back, for what a search does not match.
     pub fn dimmed(&self, fill: Rgba) -> Rgba {
-        self.background.mix(fill, 0.22)
+        fill.with_alpha(0.22).over(self.background)
     }
 }
 

@@ -18,7 +18,7 @@ pub fn scene(layout: &FlameLayout, theme: &Theme, metrics: Metrics) -> Scene {
         if item.dimmed {
             (fill, plain) = (theme.dimmed(fill), false);
         } else if item.beyond {
-            (fill, plain) = (theme.background.mix(fill, 0.55), false);
+            (fill, plain) = (fill.with_alpha(0.55).over(theme.background), false);
         }
         // Neighbours of one colour stay apart; what is very narrow keeps all its pixels.
         let (w, h) = (if item.w > 2 * gap { item.w - gap } else { item.w }, item.h - gap);
