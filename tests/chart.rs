@@ -1,5 +1,6 @@
 //! Pictures of analysed traces: what is drawn agrees with what was measured.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Painting on a real canvas: run in Chromium by `cargo xtask test wasm`.
 #![cfg(target_arch = "wasm32")]
+#![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
 use js_sys::{Array, Function, Uint8ClampedArray};
 use pathlight::chart::flame::{FlameSize, FlameTree, FlameView, Frame, NONE, layout, scene};
