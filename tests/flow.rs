@@ -171,18 +171,18 @@ fn what_if(learn: &[Span], ask: &[Span], changes: &Changes) -> f64 {
     let set = set_of(learn);
     let strict = Overlap::preset("strict").unwrap();
     let mut counter = CalleeCounter::new(&set, None, Within::default(), false);
-    Walk::default().run(&set, &mut counter);
+    Walk::new(0).run(&set, &mut counter);
     let found: Vec<(_, (Callees, _))> = counter.finish(&set).into_iter().collect();
     let tables: Vec<NodeTable> = found.iter().map(|(name, (c, _))| NodeTable::new(name.clone(), c)).collect();
     let counts: Vec<PairCounts> = tables.iter().map(|t| PairCounts::new(t.len)).collect();
     let index = NodeIndex::new(&set, &tables);
     let mut learner = Invocations::new(index, Within::default(), Some(strict), counts);
-    Walk::default().run(&set, &mut learner);
+    Walk::new(0).run(&set, &mut learner);
     let flows = learner.observer.iter().map(|pairs| pairs.flow(1_000_000)).collect();
     let model = Model { tables, flows };
     let set = set_of(ask);
-    let mut run = WhatIfRun::new(&set, &model, strict, Requests::All(None), changes);
-    Walk::default().run(&set, &mut run);
+    let mut run = WhatIfRun::new(&set, model.into(), strict, Requests::All(None), changes);
+    Walk::new(0).run(&set, &mut run);
     let report = WhatIf::merge(vec![run.finish(&set)]).finish();
     assert_eq!(report.requests, 1);
     report.after_us.p50

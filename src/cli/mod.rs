@@ -13,6 +13,7 @@ mod bottom_up;
 mod common;
 mod compare;
 mod critical_path;
+mod flow;
 mod generate;
 mod heatmap;
 mod histograms;
@@ -46,6 +47,8 @@ enum Command {
     Compare(compare::Args),
     /// Aggregate the critical paths of many traces
     CriticalPath(critical_path::Args),
+    /// Learn what waits for what, how well that predicts, and what-if
+    Flow(flow::Args),
     /// Write synthetic traces as Jaeger JSON
     Generate(generate::Args),
     /// Endpoints on the critical path against requests
@@ -105,6 +108,7 @@ pub fn run() -> ExitCode {
         Command::BottomUp(args) => bottom_up::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),
+        Command::Flow(args) => flow::run(&args),
         Command::Heatmap(args) => heatmap::run(&args),
         Command::Histograms(args) => histograms::run(&args),
         Command::Serve(args) => serve::run(&args),

@@ -170,9 +170,16 @@ pub struct TraceReport {
     pub segment_start_us: Vec<u64>,
     /// Their ends, relative.
     pub segment_end_us: Vec<u64>,
+    /// By span, how much earlier the request would end if the span and all below it took no time;
+    /// [`TraceReport::NOT_WAITED`] if the request does not wait for it.
+    pub drag_us: Vec<u64>,
+    /// By span, how much longer it may take before the request ends later; likewise.
+    pub slack_us: Vec<u64>,
 }
 
 impl TraceReport {
+    /// No drag and no slack: asynchronous, left out, or not below the request's root.
+    pub const NOT_WAITED: u64 = u64::MAX;
     /// The span is an error.
     pub const ERROR: u8 = 1;
     /// The span is on the critical path of the request.

@@ -1,6 +1,7 @@
 //! From a request to its report: which passes, and what is made of their partials.
 
 use super::cutting::{Cutter, Cutting};
+use super::flow::FlowPass;
 use super::overview::OverviewPartial;
 use super::study::{self, Study, StudyChain};
 use super::{EngineError, PerRequestReport, Report, Request, RequestsReport, SpanKey, SpanReport};
@@ -58,6 +59,11 @@ pub(super) enum Pass {
         scope: Scope,
         cut: Cut,
         study: Study,
+    },
+    /// One look at invocations.
+    Flow {
+        scope: Scope,
+        pass: Box<FlowPass>,
     },
 }
 
@@ -169,11 +175,8 @@ impl Chain {
                 self.state = State::Cutting(cutter);
                 return Ok(next);
             }
-            Request::BottomUp { .. }
-            | Request::Histograms { .. }
-            | Request::Compare { .. }
-            | Request::Endpoints { .. }
-            | Request::Heatmap { .. } => {
+            // Families of analyses with chains of their own.
+            _ => {
                 let (study, next) = study::begin(&self.request)?;
                 self.state = State::Study(study);
                 return Ok(next);

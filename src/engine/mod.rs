@@ -9,6 +9,7 @@ mod chain;
 mod compare;
 mod cutting;
 mod detail;
+mod flow;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;

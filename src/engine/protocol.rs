@@ -9,6 +9,10 @@ pub use crate::critical_path::{
     Quantity, RankedChange, RequestNode, RequestPath, RequestRef, RequestRow, RequestsReport, RootRow,
     RowStat, RowTime, Scope, ServiceChange, Subject, TraceReport, Weight,
 };
+pub use crate::flow::{
+    Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
+    SavingsReport, WhatIfReport,
+};
 pub use crate::stats::{Distribution, Interval, LogHistogram, Moments, Summary};
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +107,46 @@ pub enum Request {
         /// Which set of traces, see [`Scope::group`].
         group: u8,
     },
+    /// The execution flow of the scope's endpoint; answered by [`Report::Flow`].
+    Flow {
+        /// Whose invocations; its subject is the parent endpoint.
+        scope: Scope,
+        /// How it is learned.
+        settings: FlowSettings,
+    },
+    /// The endpoints that have a flow; answered by [`Report::FlowParents`].
+    FlowParents {
+        /// Whose invocations; all parents if its subject is trace roots.
+        scope: Scope,
+    },
+    /// The six predictors of a parent's latency compared on held-out invocations; answered by
+    /// [`Report::FlowEvaluation`].
+    FlowEvaluation {
+        /// Whose invocations; pooled over all parents if its subject is trace roots.
+        scope: Scope,
+        /// How flows are learned.
+        settings: FlowSettings,
+        /// Parents none of whose invocations has so many calls are left out when pooling.
+        min_children: u32,
+    },
+    /// The requests of a scope before and after a change; answered by [`Report::WhatIf`]. Flows are learned from all
+    /// traces of the scope's group, whatever its subject and filters.
+    WhatIf {
+        /// Which requests.
+        scope: Scope,
+        /// How flows are learned.
+        settings: FlowSettings,
+        /// What is changed.
+        changes: Changes,
+    },
+    /// What every endpoint below the requests of a scope would save if it were faster; answered by
+    /// [`Report::Savings`].
+    Savings {
+        /// Which requests.
+        scope: Scope,
+        /// How flows are learned.
+        settings: FlowSettings,
+    },
 }
 
 /// How a span of a trace is named.
@@ -139,6 +183,16 @@ pub enum Report {
     Trace(Option<TraceReport>),
     /// See [`Request::Span`]; `None` if no such span is loaded.
     Span(Option<SpanReport>),
+    /// See [`Request::Flow`]; without nodes if the parent waits for nothing.
+    Flow(FlowReport),
+    /// See [`Request::FlowParents`]; by (service, operation).
+    FlowParents(Vec<FlowParent>),
+    /// See [`Request::FlowEvaluation`].
+    FlowEvaluation(EvaluationReport),
+    /// See [`Request::WhatIf`].
+    WhatIf(WhatIfReport),
+    /// See [`Request::Savings`].
+    Savings(SavingsReport),
 }
 
 /// The critical paths of the requests of a band.

@@ -1,6 +1,7 @@
 //! One worker's data and the passes over it.
 
 use super::chain::Pass;
+use super::flow::{self, FlowCache, FlowTask};
 use super::overview::OverviewPart;
 use super::study::Part;
 use super::{EngineError, detail};
@@ -24,6 +25,7 @@ pub struct Session {
     /// Most recently used last.
     tables: Vec<((Subject, Overlap), Arc<PathTable>)>,
     selections: Vec<(Scope, Arc<Selection>)>,
+    pub(super) flows: FlowCache,
 }
 
 impl Session {
@@ -41,6 +43,7 @@ impl Session {
     pub fn invalidate(&mut self) {
         self.tables.clear();
         self.selections.clear();
+        self.flows.clear();
     }
 
     /// Starts a pass as [`Chain::next`](super::Chain::next) wrote it.
@@ -48,8 +51,10 @@ impl Session {
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not a pass.
     pub fn start(&mut self, pass: &[u8]) -> Result<Task, EngineError> {
-        let pass: Pass = postcard::from_bytes(pass)?;
-        Ok(Task { pass, builder: None, overview: None, part: None, progress: (0, 0) })
+        let bytes = pass;
+        let pass: Pass = postcard::from_bytes(bytes)?;
+        let flow = FlowTask::new(&pass, bytes);
+        Ok(Task { pass, builder: None, overview: None, part: None, flow, progress: (0, 0) })
     }
 
     fn table(&mut self, scope: &Scope) -> Option<Arc<PathTable>> {
@@ -82,6 +87,7 @@ pub struct Task {
     builder: Option<TableBuilder>,
     overview: Option<OverviewPart>,
     part: Option<Part>,
+    flow: Option<FlowTask>,
     progress: (u64, u64),
 }
 
@@ -113,13 +119,21 @@ impl Task {
                 let report = number.and_then(|n| detail::span(&session.set, n, span));
                 Ok(Some(postcard::to_allocvec(&report)?))
             }
+            // Without filters there is no need for the table of paths.
+            Pass::Flow { scope, pass } if scope.filters.is_empty() => {
+                let Some(task) = &mut self.flow else { return Err(EngineError::Ended) };
+                let partial = task.step(session, scope, pass, None, time_is_up)?;
+                self.progress = task.progress();
+                Ok(partial)
+            }
             Pass::Latencies { scope }
             | Pass::Ties { scope, .. }
             | Pass::Aggregate { scope, .. }
             | Pass::Exemplars { scope, .. }
             | Pass::Slowest { scope, .. }
             | Pass::PerRequest { scope, .. }
-            | Pass::Study { scope, .. } => {
+            | Pass::Study { scope, .. }
+            | Pass::Flow { scope, .. } => {
                 let table = match session.table(scope) {
                     Some(table) => table,
                     None => {
@@ -138,6 +152,12 @@ impl Task {
                     }
                 };
                 let selection = session.selection(scope, &table);
+                if let (Pass::Flow { scope, pass }, Some(task)) = (&self.pass, &mut self.flow) {
+                    let rows = flow::rows_of(&table, &selection);
+                    let partial = task.step(session, scope, pass, Some(rows), time_is_up)?;
+                    self.progress = task.progress();
+                    return Ok(partial);
+                }
                 if let Pass::Study { cut, study, .. } = &self.pass {
                     let part = self.part.get_or_insert_with(|| {
                         let requests = selection.inside(&session.set, &table, cut).collect();

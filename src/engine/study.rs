@@ -2,6 +2,7 @@
 
 use super::chain::{Next, Pass, ask, read};
 use super::compare::CompareChain;
+use super::flow::FlowChain;
 use super::single::Single;
 use super::tables::TableChain;
 use super::{EngineError, Report, Request};
@@ -50,7 +51,7 @@ pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), En
         Request::Heatmap { scope, band, columns, order } => {
             TableChain::start(scope, *band, Some((order.clone(), *columns)))
         }
-        _ => Err(EngineError::Ended),
+        _ => FlowChain::start(request),
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Callees {
     pub invocations: u64,
     /// Spans of the endpoint that wait for none.
     pub childless: u64,
+    /// Most calls in one invocation.
+    pub most: u32,
     /// By callee.
     pub callees: BTreeMap<EndpointName, Callee>,
 }
@@ -42,6 +44,7 @@ impl Callees {
     pub fn merge(&mut self, other: Callees) {
         self.invocations += other.invocations;
         self.childless += other.childless;
+        self.most = self.most.max(other.most);
         for (name, callee) in other.callees {
             let into = self.callees.entry(name).or_default();
             into.most = into.most.max(callee.most);
@@ -270,7 +273,7 @@ mod tests {
         let callee = |most: u32| Callee { most, invocations: u64::from(most), has_calls: false };
         let name = |text: &str| ("s".to_owned(), text.to_owned());
         let callees = counts.iter().map(|&(text, most)| (name(text), callee(most))).collect();
-        Callees { invocations: 10, childless: 0, callees }
+        Callees { invocations: 10, childless: 0, most: 1, callees }
     }
 
     fn table(counts: &[(&str, u32)]) -> NodeTable {

@@ -109,10 +109,17 @@ pub struct Tester {
     pub cuts: Vec<Option<InvocationKey>>,
     /// By table.
     pub predictors: Vec<Predictors>,
-    /// By table.
-    pub scratch: Vec<PredictScratch>,
+    scratch: Vec<PredictScratch>,
     /// Of all tables.
     pub estimates: Estimates,
+}
+
+impl Tester {
+    /// A tester that has seen nothing.
+    pub fn new(cuts: Vec<Option<InvocationKey>>, predictors: Vec<Predictors>) -> Tester {
+        let scratch = predictors.iter().map(|_| PredictScratch::default()).collect();
+        Tester { cuts, predictors, scratch, estimates: Estimates::default() }
+    }
 }
 
 impl Observe for Tester {

@@ -11,6 +11,7 @@ use super::whatif::Parallel;
 use crate::critical_path::Overlap;
 use crate::trace::{NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What is known of the parents of a set of traces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,8 +70,8 @@ pub(super) struct Prepared {
 }
 
 /// Prepares traces; keeps its scratch space.
-pub(super) struct Preparer<'m> {
-    model: &'m Model,
+pub(super) struct Preparer {
+    model: Arc<Model>,
     index: NodeIndex,
     overlap: Overlap,
     /// By table, edges taken out.
@@ -81,8 +82,8 @@ pub(super) struct Preparer<'m> {
     covered: Vec<u64>,
 }
 
-impl<'m> Preparer<'m> {
-    pub fn new(set: &TraceSet, model: &'m Model, overlap: Overlap, parallel: &[Parallel]) -> Preparer<'m> {
+impl Preparer {
+    pub fn new(set: &TraceSet, model: Arc<Model>, overlap: Overlap, parallel: &[Parallel]) -> Preparer {
         let mut removed = vec![Vec::new(); model.tables.len()];
         for change in parallel {
             let parent = (change.service.as_str(), change.operation.as_str());
@@ -94,8 +95,8 @@ impl<'m> Preparer<'m> {
             }
         }
         Preparer {
-            model,
             index: NodeIndex::new(set, &model.tables),
+            model,
             overlap,
             removed,
             order: Order::default(),

@@ -1,7 +1,7 @@
 //! Drag and slack of the spans of one request (critical-path definitions, section 8).
 
 use super::order::{Child, Order};
-use crate::critical_path::{Overlap, PathFinder};
+use crate::critical_path::{Overlap, PathFinder, TraceReport};
 use crate::trace::{NO_ROW, Role, Tree};
 
 /// Drag and slack by local index of the span.
@@ -15,7 +15,7 @@ pub struct RequestPressure {
 
 impl RequestPressure {
     /// Both columns of a span the request does not wait for: asynchronous, dropped, or not below the request's root.
-    pub const NONE: u64 = u64::MAX;
+    pub const NONE: u64 = TraceReport::NOT_WAITED;
 
     /// The drags and slacks of the request whose root is span `root`; `finder` holds its path, found with `overlap`.
     pub fn of(tree: &Tree, root: u32, overlap: Overlap, finder: &PathFinder) -> RequestPressure {

@@ -181,6 +181,8 @@ pub struct FlowParent {
     pub childless: u64,
     /// Nodes of its flow.
     pub nodes: u32,
+    /// Most calls in one invocation.
+    pub most_calls: u32,
 }
 
 /// Quantiles of the errors of one predictor. An error is max / min - 1 of estimate and actual latency, infinite if one
@@ -213,11 +215,11 @@ pub struct MethodErrors {
 /// The predictors compared on held-out invocations (Table 1).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EvaluationReport {
-    /// The parent; `None`: pooled over all that have enough nodes.
+    /// The parent; `None`: pooled over all that have enough calls.
     pub parent: Option<EndpointName>,
     /// Parents compared.
     pub parents: u64,
-    /// Fewest nodes of a parent that was taken.
+    /// Calls that some invocation of a parent had to have.
     pub min_children: u32,
     /// Invocations learned from.
     pub train: u64,

@@ -9,6 +9,7 @@ use crate::stats::Summary;
 use crate::trace::{NO_ROW, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 
 /// How much faster, in percent.
 pub const FASTER_PERCENT: [u32; 3] = [10, 50, 100];
@@ -174,8 +175,8 @@ struct Found {
 }
 
 /// Tries every endpoint at every level in every trace of a set.
-pub struct SavingsRun<'m> {
-    preparer: Preparer<'m>,
+pub struct SavingsRun {
+    preparer: Preparer,
     requests: Requests,
     prepared: Prepared,
     evaluator: Evaluator,
@@ -196,9 +197,9 @@ pub struct SavingsRun<'m> {
     found: Vec<Found>,
 }
 
-impl<'m> SavingsRun<'m> {
+impl SavingsRun {
     /// A run over the traces `set` holds now.
-    pub fn new(set: &TraceSet, model: &'m Model, overlap: Overlap, requests: Requests) -> SavingsRun<'m> {
+    pub fn new(set: &TraceSet, model: Arc<Model>, overlap: Overlap, requests: Requests) -> SavingsRun {
         SavingsRun {
             preparer: Preparer::new(set, model, overlap, &[]),
             requests,
@@ -318,7 +319,7 @@ fn place(target: u32, prepared: &Prepared, spans: u32) -> u32 {
     if target < spans { 2 * target } else { 2 * prepared.caller_of[target as usize] + 1 }
 }
 
-impl Visit for SavingsRun<'_> {
+impl Visit for SavingsRun {
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
         self.requests.wants(set, trace)
     }

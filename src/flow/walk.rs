@@ -31,18 +31,18 @@ enum Phase {
 
 /// A resumable walk over the traces of a set, which must not change meanwhile.
 pub struct Walk {
+    group: u8,
     trace: u32,
     tree: Tree,
     phase: Phase,
 }
 
-impl Default for Walk {
-    fn default() -> Self {
-        Walk { trace: 0, tree: Tree::default(), phase: Phase::NextTrace }
-    }
-}
-
 impl Walk {
+    /// A walk over the traces of one group (see [`Scope::group`](crate::critical_path::Scope::group)).
+    pub fn new(group: u8) -> Walk {
+        Walk { group, trace: 0, tree: Tree::default(), phase: Phase::NextTrace }
+    }
+
     /// Traces done and traces in all.
     pub fn progress(&self, set: &TraceSet) -> (u64, u64) {
         (u64::from(self.trace), set.traces().len() as u64)
@@ -60,7 +60,7 @@ impl Walk {
             let cost = match self.phase {
                 Phase::NextTrace => {
                     let Some(trace) = set.traces().get(self.trace as usize) else { return true };
-                    if visit.wants(set, trace) {
+                    if trace.id.group == self.group && visit.wants(set, trace) {
                         self.tree.begin(set, self.trace);
                         self.phase = Phase::Sanitise;
                     } else {
@@ -190,8 +190,8 @@ impl<O: Observe> Visit for Invocations<O> {
 
 /// Finds the callees of parents: the first pass.
 pub struct CalleeCounter {
-    /// By endpoint of the set: invocations and spans that wait for no call.
-    counts: Vec<(u64, u64)>,
+    /// By endpoint of the set, without their callees.
+    counts: Vec<Callees>,
     wanted: Option<u32>,
     is_empty: bool,
     callees: HashMap<(u32, u32), Callee, FxBuildHasher>,
@@ -216,7 +216,7 @@ impl CalleeCounter {
         let n = set.endpoints().len();
         let wanted = parent.map(|(service, operation)| set.find_endpoint(service, operation));
         CalleeCounter {
-            counts: vec![(0, 0); n],
+            counts: vec![Callees::default(); n],
             wanted: wanted.flatten().map(|e| e.0),
             is_empty: wanted == Some(None),
             callees: HashMap::default(),
@@ -229,17 +229,18 @@ impl CalleeCounter {
         }
     }
 
-    /// By parent with at least one invocation: its callees, and its starts in no order.
+    /// By endpoint: its callees, and the starts of its invocations in no order. One without invocations is no parent, but
+    /// may be one in another set.
     pub fn finish(mut self, set: &TraceSet) -> BTreeMap<EndpointName, (Callees, Vec<u64>)> {
         let names: Vec<EndpointName> =
             set.endpoints().map(|(service, operation)| (service.to_owned(), operation.to_owned())).collect();
         let mut out: BTreeMap<EndpointName, (Callees, Vec<u64>)> = BTreeMap::new();
-        for (endpoint, &(invocations, childless)) in self.counts.iter().enumerate() {
-            if invocations > 0 {
-                let starts = self.starts.as_mut().map(|s| std::mem::take(&mut s[endpoint]));
-                let callees = Callees { invocations, childless, ..Callees::default() };
-                out.insert(names[endpoint].clone(), (callees, starts.unwrap_or_default()));
+        for (endpoint, counts) in self.counts.into_iter().enumerate() {
+            if counts.invocations + counts.childless == 0 {
+                continue;
             }
+            let starts = self.starts.as_mut().map(|s| std::mem::take(&mut s[endpoint]));
+            out.insert(names[endpoint].clone(), (counts, starts.unwrap_or_default()));
         }
         for ((parent, callee), facts) in self.callees {
             if let Some((callees, _)) = out.get_mut(&names[parent as usize]) {
@@ -290,11 +291,13 @@ impl Visit for CalleeCounter {
                     self.callees.entry((endpoint, callee)).or_default().has_calls = true;
                 }
             }
+            let counts = &mut self.counts[endpoint as usize];
             if calls == 0 {
-                self.counts[endpoint as usize].1 += 1;
+                counts.childless += 1;
                 continue;
             }
-            self.counts[endpoint as usize].0 += 1;
+            counts.invocations += 1;
+            counts.most = counts.most.max(calls);
             for &callee in &self.called {
                 let facts = self.callees.entry((endpoint, callee)).or_default();
                 facts.most = facts.most.max(self.seen[callee as usize].1);
@@ -303,7 +306,7 @@ impl Visit for CalleeCounter {
             if let Some(starts) = &mut self.starts {
                 starts[endpoint as usize].push(tree.start_us[span as usize]);
             }
-            return Some((self.span - from) as usize + calls);
+            return Some((self.span - from) as usize + calls as usize);
         }
         None
     }

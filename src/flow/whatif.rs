@@ -8,6 +8,7 @@ use crate::stats::{Summary, percentile};
 use crate::trace::{EndpointId, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Another latency for all spans of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -20,6 +21,25 @@ pub struct LatencyChange {
     pub share_ppm: i64,
     /// Microseconds added after that.
     pub add_us: i64,
+}
+
+impl LatencyChange {
+    /// Share in millionths and microseconds of `-50%`, `+20%`, `+500us`, `-2ms` or `+1s`.
+    pub fn parse_amount(text: &str) -> Option<(i64, i64)> {
+        let text = text.trim();
+        let number = |digits: &str, unit: f64| {
+            let value: f64 = digits.trim().parse().ok()?;
+            let value = (value * unit).round();
+            (value.abs() < 1e15).then_some(value as i64)
+        };
+        if let Some(digits) = text.strip_suffix('%') {
+            return Some((number(digits, 10_000.0)?, 0));
+        }
+        let units = [("us", 1.0), ("ms", 1000.0), ("s", 1e6)];
+        let (digits, unit) =
+            units.into_iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
+        Some((0, number(digits, unit)?))
+    }
 }
 
 /// Two calls of a parent no longer wait for each other.
@@ -209,8 +229,8 @@ enum Stage {
 }
 
 /// Makes a change in every trace of a set.
-pub struct WhatIfRun<'m> {
-    preparer: Preparer<'m>,
+pub struct WhatIfRun {
+    preparer: Preparer,
     requests: Requests,
     /// By endpoint of the set: changes in order.
     changes: Vec<Vec<(i64, i64)>>,
@@ -229,15 +249,15 @@ pub struct WhatIfRun<'m> {
     stack: Vec<(u32, f64)>,
 }
 
-impl<'m> WhatIfRun<'m> {
+impl WhatIfRun {
     /// A run over the traces `set` holds now.
     pub fn new(
         set: &TraceSet,
-        model: &'m Model,
+        model: Arc<Model>,
         overlap: Overlap,
         requests: Requests,
         changes: &Changes,
-    ) -> WhatIfRun<'m> {
+    ) -> WhatIfRun {
         let n = set.endpoints().len();
         let mut by_endpoint = vec![Vec::new(); n];
         for change in &changes.latencies {
@@ -316,7 +336,7 @@ impl<'m> WhatIfRun<'m> {
     }
 }
 
-impl Visit for WhatIfRun<'_> {
+impl Visit for WhatIfRun {
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
         self.requests.wants(set, trace)
     }

@@ -108,3 +108,33 @@ pub fn load_into(set: &mut TraceSet, path: &std::path::Path, chunk: usize) {
     }
     reader.finish(set);
 }
+
+/// Generated traces as a sealed set, without tags and without the way through a file.
+pub fn generated(options: &pathlight::generate::Options) -> TraceSet {
+    let generator = pathlight::generate::Generator::new(options).unwrap();
+    let mut set = TraceSet::new();
+    for index in 0..options.traces {
+        let trace = generator.trace(index);
+        let mut spans: Vec<RawSpan> = (trace.spans.iter())
+            .map(|span| {
+                let service = span.process.map_or("", |p| trace.processes[p as usize].service);
+                let mut flags = Flags::of_kind(span.kind);
+                flags.set(Flags::FOLLOWS_FROM, span.parent.is_some_and(|p| p.follows_from));
+                flags.set(Flags::ERROR, span.error);
+                RawSpan {
+                    id: SpanId::hex(span.span_id),
+                    parent: span.parent.map_or(SpanId::NONE, |p| SpanId::hex(p.span_id)),
+                    start_us: span.start_us,
+                    duration_us: span.duration_us,
+                    operation: set.names.intern(span.operation),
+                    process: set.process(service, "", TagSetId::EMPTY),
+                    tags: TagSetId::EMPTY,
+                    flags,
+                }
+            })
+            .collect();
+        set.add_trace(TraceId::hex(u128::from(trace.trace_id)), &mut spans).unwrap();
+    }
+    set.seal().unwrap();
+    set
+}
