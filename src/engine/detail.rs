@@ -4,6 +4,7 @@ use super::{SpanKey, SpanReport};
 use crate::critical_path::{
     Overlap, PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow, TraceReport,
 };
+use crate::flow::RequestPressure;
 use crate::trace::{Flags, NO_ROW, Role, TagSetId, TraceId, TraceSet, Tree};
 use std::collections::BTreeMap;
 
@@ -146,6 +147,8 @@ pub(super) fn trace(
         report.segment_start_us.push(segment.start_us - origin);
         report.segment_end_us.push(segment.end_us - origin);
     }
+    let pressure = RequestPressure::of(&tree, root, overlap, &finder);
+    (report.drag_us, report.slack_us) = (pressure.drag_us, pressure.slack_us);
     report
 }
 
