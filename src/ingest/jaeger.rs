@@ -1,5 +1,6 @@
 //! Jaeger's JSON: spans and processes, the reference way.
 
+use super::fast;
 use super::node::{Bad, Node, Number, Text};
 use super::state::{Fail, Format, ParentChoice, State};
 use crate::trace::{HOST_KEYS, ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
@@ -161,15 +162,17 @@ fn add_tag(
     value: Option<Node<'_>>,
     on: &mut impl FnMut(&str, &str),
 ) -> Result<(), Bad> {
+    let number = set.tags.key(key);
+    state.tag_keys.push(number);
     let Some(value) = value else {
-        set.tags.add(key, "");
+        set.tags.add_value(number, "");
         return Ok(());
     };
     let text = value.plain()?;
     if text.is_lossy {
         state.lossy(value);
     }
-    set.tags.add(key, &text.text);
+    set.tags.add_value(number, &text.text);
     on(key, &text.text);
     Ok(())
 }
@@ -201,9 +204,11 @@ fn count_objects(text: &[u8]) -> u64 {
     count
 }
 
-/// Whether logs may hold an error event; only then are they read.
-pub(super) fn may_hold_errors(logs: &[u8]) -> bool {
-    memchr::memmem::find(logs, b"exception").is_some() || memchr::memmem::find(logs, b"\"error").is_some()
+/// Words without which logs hold no error event; only with them they are read.
+pub(super) const ERROR_WORDS: [&[u8]; 2] = [b"exception", b"\"error"];
+
+fn may_hold_errors(logs: &[u8]) -> bool {
+    ERROR_WORDS.iter().any(|word| memchr::memmem::find(logs, word).is_some())
 }
 
 /// What is kept of an error event, as tags of its span.
@@ -259,6 +264,7 @@ pub(super) fn process(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> 
     }
     let service = text(state, service, "serviceName")?;
     let mut host = HostChoice::default();
+    state.tag_keys.clear();
     set.tags.begin();
     tag_list(state, set, tags, &mut |key, value| host.observe(key, value))?;
     tag_map(state, set, tag, true, &mut |key, value| host.observe(key, value))?;
@@ -272,8 +278,9 @@ pub(super) fn process_of_trace(
     set: &mut TraceSet,
     key: &[u8],
     node: Node<'_>,
+    reference: bool,
 ) -> Result<(), Bad> {
-    let process = process(state, set, node)?;
+    let process = if reference { process(state, set, node)? } else { fast::process(state, set, node)? };
     state.building.define_process(key, process);
     Ok(())
 }
@@ -358,6 +365,7 @@ fn read<'a>(
     let duration = number(fields.duration, "duration")?;
     let process_id = text(state, fields.process_id, "processID")?;
     let mut facts = SpanFacts::default();
+    state.tag_keys.clear();
     set.tags.begin();
     tag_list(state, set, fields.tags, &mut |key, value| facts.observe(key, value))?;
     tag_map(state, set, fields.tag, true, &mut |key, value| facts.observe(key, value))?;

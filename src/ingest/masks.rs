@@ -52,7 +52,103 @@ pub(super) fn bits_plain(bytes: &[u8; BLOCK]) -> Bits {
     bits
 }
 
+/// [`Bits`] the fast way of the machine.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(super) fn bits(bytes: &[u8; BLOCK]) -> Bits {
+    use std::arch::x86_64::*;
+    // SAFETY: SSE2 is part of x86_64, and the four loads of 16 bytes stay within the 64 bytes.
+    unsafe {
+        let at = bytes.as_ptr().cast::<__m128i>();
+        let v = [
+            _mm_loadu_si128(at),
+            _mm_loadu_si128(at.add(1)),
+            _mm_loadu_si128(at.add(2)),
+            _mm_loadu_si128(at.add(3)),
+        ];
+        let join = |m: [__m128i; 4]| {
+            let bits = |v| u64::from(_mm_movemask_epi8(v) as u32);
+            bits(m[0]) | bits(m[1]) << 16 | bits(m[2]) << 32 | bits(m[3]) << 48
+        };
+        let any = |m: [__m128i; 4]| {
+            _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(m[0], m[1]), _mm_or_si128(m[2], m[3]))) != 0
+        };
+        let equal = |v: [__m128i; 4], byte: u8| v.map(|v| _mm_cmpeq_epi8(v, _mm_set1_epi8(byte as i8)));
+        // `[` and `{`, `]` and `}` differ in this bit only.
+        let folded = v.map(|v| _mm_or_si128(v, _mm_set1_epi8(0x20)));
+        let backslashes = equal(v, b'\\');
+        let controls = v.map(|v| _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v));
+        Bits {
+            quotes: join(equal(v, b'"')),
+            backslashes: if any(backslashes) { join(backslashes) } else { 0 },
+            opens: join(equal(folded, b'{')),
+            closes: join(equal(folded, b'}')),
+            controls: if any(controls) { join(controls) } else { 0 },
+        }
+    }
+}
+
+/// [`Bits`] the fast way of the machine.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[inline]
+pub(super) fn bits(bytes: &[u8; BLOCK]) -> Bits {
+    use std::arch::wasm32::*;
+    // SAFETY: the four loads of 16 bytes, of any alignment, stay within the 64 bytes.
+    let v = unsafe {
+        let at = bytes.as_ptr().cast::<v128>();
+        [v128_load(at), v128_load(at.add(1)), v128_load(at.add(2)), v128_load(at.add(3))]
+    };
+    let join = |m: [v128; 4]| {
+        let bits = |v| u64::from(i8x16_bitmask(v));
+        bits(m[0]) | bits(m[1]) << 16 | bits(m[2]) << 32 | bits(m[3]) << 48
+    };
+    let any = |m: [v128; 4]| v128_any_true(v128_or(v128_or(m[0], m[1]), v128_or(m[2], m[3])));
+    let equal = |v: [v128; 4], byte: u8| v.map(|v| i8x16_eq(v, u8x16_splat(byte)));
+    // `[` and `{`, `]` and `}` differ in this bit only.
+    let folded = v.map(|v| v128_or(v, u8x16_splat(0x20)));
+    let backslashes = equal(v, b'\\');
+    let controls = v.map(|v| u8x16_lt(v, u8x16_splat(0x20)));
+    Bits {
+        quotes: join(equal(v, b'"')),
+        backslashes: if any(backslashes) { join(backslashes) } else { 0 },
+        opens: join(equal(folded, b'{')),
+        closes: join(equal(folded, b'}')),
+        controls: if any(controls) { join(controls) } else { 0 },
+    }
+}
+
+/// [`Bits`] on machines without a way of their own: eight bytes at a time.
+#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
+#[inline]
+pub(super) fn bits(bytes: &[u8; BLOCK]) -> Bits {
+    bits_in_words(bytes)
+}
+
+/// [`Bits`] eight bytes at a time, in plain words.
+#[cfg(any(test, not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))))]
+fn bits_in_words(bytes: &[u8; BLOCK]) -> Bits {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    // The high bit of every byte that is zero; exact, since no carry leaves a byte.
+    let zeros = |word: u64| !(((word & !HIGH) + !HIGH) | word) & HIGH;
+    // One bit a byte, the lowest for the first.
+    let gather = |high: u64| (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    let mut bits = Bits::default();
+    for (i, bytes) in bytes.as_chunks::<8>().0.iter().enumerate() {
+        let word = u64::from_le_bytes(*bytes);
+        let folded = word | 0x20 * ONES;
+        let equal = |word: u64, byte: u8| gather(zeros(word ^ (u64::from(byte) * ONES))) << (8 * i);
+        bits.quotes |= equal(word, b'"');
+        bits.backslashes |= equal(word, b'\\');
+        bits.opens |= equal(folded, b'{');
+        bits.closes |= equal(folded, b'}');
+        bits.controls |= gather(zeros(word & (0xe0 * ONES))) << (8 * i);
+    }
+    bits
+}
+
 /// Tells strings from the rest and carries over to the next block.
+#[inline]
 pub(super) fn block(bits: Bits, carry: &mut Carry) -> Block {
     let escaped = escaped(bits.backslashes, &mut carry.escaped);
     let quotes = bits.quotes & !escaped;
@@ -126,6 +222,24 @@ mod tests {
             }
         }
         out
+    }
+
+    #[test]
+    fn the_fast_ways_agree_with_the_plain_one() {
+        let mut state = 1u64;
+        for _ in 0..2000 {
+            let bytes: [u8; BLOCK] = std::array::from_fn(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let byte = (state >> 40) as u8;
+                if byte & 1 == 0 { b"\"\\{}[]\x1f\x20"[(byte >> 5) as usize] } else { byte }
+            });
+            assert_eq!(bits(&bytes), bits_plain(&bytes));
+            assert_eq!(bits_in_words(&bytes), bits_plain(&bytes));
+        }
+        for byte in 0..=255 {
+            assert_eq!(bits(&[byte; BLOCK]), bits_plain(&[byte; BLOCK]));
+            assert_eq!(bits_in_words(&[byte; BLOCK]), bits_plain(&[byte; BLOCK]));
+        }
     }
 
     #[test]

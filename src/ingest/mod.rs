@@ -5,8 +5,10 @@
 //! spans to the format they are of. Memory holds the columns, one incomplete trace without its text, and a chunk.
 
 mod document;
+mod fast;
 mod jaeger;
 mod masks;
+mod memo;
 mod node;
 mod otlp;
 mod reader;

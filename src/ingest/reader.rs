@@ -56,6 +56,9 @@ impl Reader {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
+        if self.bytes == 0 {
+            self.state.remember(set);
+        }
         self.bytes += bytes.len() as u64;
         let want = 16usize.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..want]);
@@ -89,6 +92,9 @@ impl Reader {
                 }
             }
         };
+        if self.bytes > 0 {
+            self.state.leave(set);
+        }
         if self.state.spans == 0 && !matches!(ended, Ended::Failed(_)) {
             ended = Ended::Failed(self.nothing());
         }

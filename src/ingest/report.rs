@@ -89,6 +89,11 @@ pub(super) struct Problems {
 }
 
 impl Problems {
+    /// How many there are.
+    pub fn total(&self) -> u64 {
+        self.list.iter().map(|p| p.count).sum()
+    }
+
     pub fn note(&mut self, kind: ProblemKind, offset: u64, text: impl FnOnce() -> String) {
         match self.list.iter_mut().find(|p| p.kind == kind) {
             Some(problem) => problem.count += 1,

@@ -117,7 +117,8 @@ impl Source {
             Kind::Text(_) | Kind::Blank => {
                 // A byte order mark counts in offsets.
                 let skip = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-                let mut text = Text { window: Window::default(), walker: Walker::new(skip as u64) };
+                let window = cx.state.windows.pop().unwrap_or_default();
+                let mut text = Text { window, walker: Walker::new(skip as u64) };
                 text.window.reset(skip as u64);
                 text.window.plain = cx.reference;
                 text.walker.reference = cx.reference;
@@ -159,7 +160,11 @@ impl Source {
         }
         match &mut self.opened {
             Opened::No => Ok(WalkEnd::Whole),
-            Opened::Text(text) => Ok(text.walker.finish(&mut text.window, cx.state, cx.set)?),
+            Opened::Text(text) => {
+                let end = text.walker.finish(&mut text.window, cx.state, cx.set);
+                cx.state.windows.push(std::mem::take(&mut text.window));
+                Ok(end?)
+            }
             Opened::Gzip(gzip) => gzip.finish(cx),
         }
     }

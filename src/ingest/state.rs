@@ -1,7 +1,9 @@
 //! Where formats put what they read: counts, problems, the trace under construction.
 
+use super::fast::Fast;
 use super::node::{Bad, Node, Number};
 use super::report::{ProblemKind, Problems};
+use super::window::Window;
 use crate::trace::{Flags, ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet, hash_raw};
 use hashbrown::HashTable;
 
@@ -94,6 +96,11 @@ pub(super) struct State {
     /// What a server said instead of traces.
     pub server_error: Option<(u64, String)>,
     pub building: Building,
+    pub fast: Fast,
+    /// Windows not in use.
+    pub windows: Vec<Window>,
+    /// Numbers of the tag keys read since the last span or process began.
+    pub tag_keys: Vec<u32>,
     /// Process of the OTLP resource being read, and spans that wait for it.
     pub resource: Option<ProcessId>,
     pub waiting: Vec<(TraceId, RawSpan)>,
@@ -106,6 +113,9 @@ impl Building {
         self.at = at;
         self.first_own = None;
         self.spans.clear();
+        if self.spans.capacity() > 1 << 16 {
+            self.spans = Vec::new();
+        }
         self.strangers.clear();
         self.names.clear();
         self.ends.clear();
@@ -180,7 +190,43 @@ impl Building {
     }
 }
 
+/// What is kept between the inputs of one set: what was learned, and memory.
+#[derive(Default)]
+struct Memory {
+    building: Building,
+    fast: Fast,
+    windows: Vec<Window>,
+    trace_hashes: HashTable<u64>,
+}
+
 impl State {
+    /// Takes over what earlier inputs of the set have left.
+    pub fn remember(&mut self, set: &mut TraceSet) {
+        if let Some(memory) = set.memory.take()
+            && let Ok(memory) = memory.downcast::<Memory>()
+        {
+            let Memory { building, fast, windows, trace_hashes } = *memory;
+            (self.building, self.fast, self.windows, self.trace_hashes) =
+                (building, fast, windows, trace_hashes);
+        }
+    }
+
+    /// Leaves it to the next input.
+    pub fn leave(&mut self, set: &mut TraceSet) {
+        let mut memory = Memory {
+            building: std::mem::take(&mut self.building),
+            fast: std::mem::take(&mut self.fast),
+            windows: std::mem::take(&mut self.windows),
+            trace_hashes: std::mem::take(&mut self.trace_hashes),
+        };
+        memory.building.begin(0);
+        if memory.trace_hashes.capacity() > 1 << 16 {
+            memory.trace_hashes = HashTable::new();
+        }
+        memory.trace_hashes.clear();
+        set.memory = Some(Box::new(memory));
+    }
+
     pub fn saw(&mut self, format: Format) {
         self.is_known = true;
         self.formats |= 1 << format as u8;

@@ -9,7 +9,7 @@ use super::node::{Bad, Node};
 use super::report::ProblemKind;
 use super::state::{Fail, State};
 use super::window::{Framed, MAX_DEPTH, MAX_UNIT, Scan, Window};
-use super::{jaeger, otlp};
+use super::{fast, jaeger, otlp};
 use crate::trace::{SetFull, TraceSet};
 
 /// An open container.
@@ -519,18 +519,36 @@ impl Walker {
         state: &mut State,
         set: &mut TraceSet,
     ) -> Result<Step, SetFull> {
+        if let Use::Skip | Use::Member = what {
+            // Its text may be forgotten already.
+            return Ok(Step::On);
+        }
         let node = Node { text: window.text(scan.start, end), at: scan.start };
         let taken = match what {
-            Use::Skip | Use::Member => return Ok(Step::On),
+            Use::Skip | Use::Member => Ok(()),
             Use::Span => {
                 if state.building.is_bad {
                     return Ok(Step::On);
                 }
-                jaeger::span_of_trace(state, set, node).map_err(Fail::Bad)
+                let fast = match self.reference || !node.is_object() {
+                    true => Ok(false),
+                    false => {
+                        let (view, zero) = window.view();
+                        let range = ((scan.start - zero) as usize, (end - zero) as usize);
+                        fast::span_of_trace(state, set, view, range, scan.start)
+                    }
+                };
+                match fast {
+                    Ok(false) => jaeger::span_of_trace(state, set, node).map_err(Fail::Bad),
+                    Ok(true) => return Ok(Step::On),
+                    Err(bad) => Err(Fail::Bad(bad)),
+                }
             }
             Use::Process => match state.building.is_bad || node.is_null() {
                 true => Ok(()),
-                false => jaeger::process_of_trace(state, set, &self.key, node).map_err(Fail::Bad),
+                false => {
+                    jaeger::process_of_trace(state, set, &self.key, node, self.reference).map_err(Fail::Bad)
+                }
             },
             Use::TraceId => match jaeger::trace_id(state, set, Some(node).filter(|n| !n.is_null())) {
                 Ok(id) => {

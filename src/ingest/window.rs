@@ -1,6 +1,7 @@
 //! The part of a text that is held: what has come and is not read yet, with the masks of its bytes.
 
-use super::masks::{BLOCK, Block, Carry, bits_plain, block};
+use super::fast::View;
+use super::masks::{BLOCK, Block, Carry, bits, bits_plain, block};
 
 /// Longest string that is read; a longer one costs its trace.
 pub(super) const MAX_STRING: u64 = 64 << 20;
@@ -118,6 +119,12 @@ impl Window {
         self.buf.get(range).unwrap_or_default()
     }
 
+    /// The masked text, for values that have been framed; with the offset of its first byte.
+    pub fn view(&self) -> (View<'_>, u64) {
+        let text = &self.buf[self.origin..];
+        (View { text, blocks: &self.blocks }, self.base + self.origin as u64)
+    }
+
     /// All bytes from an offset on.
     pub fn rest(&self, start: u64) -> &[u8] {
         self.buf.get((start.max(self.base) - self.base) as usize..).unwrap_or_default()
@@ -166,7 +173,12 @@ impl Window {
         let to = have.min(self.masked + STRIDE);
         let text = &self.buf[self.origin + self.masked..self.origin + to];
         let (whole, tail) = text.as_chunks::<BLOCK>();
-        self.blocks.extend(whole.iter().map(|bytes| block(bits_plain(bytes), &mut self.carry)));
+        let carry = &mut self.carry;
+        if self.plain {
+            self.blocks.extend(whole.iter().map(|bytes| block(bits_plain(bytes), carry)));
+        } else {
+            self.blocks.extend(whole.iter().map(|bytes| block(bits(bytes), carry)));
+        }
         if !tail.is_empty() {
             let mut padded = [b' '; BLOCK];
             padded[..tail.len()].copy_from_slice(tail);

@@ -3,7 +3,7 @@
 use super::span::{Flags, SpanKind};
 
 /// Collects kind and error while the tags of one span pass by (critical-path definitions, section 7).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpanFacts {
     /// Kind, from `span.kind` or set by the format.
     pub kind: SpanKind,
@@ -54,6 +54,16 @@ impl SpanFacts {
             }
             _ => {}
         }
+    }
+
+    /// Takes over what other tags, seen after the ones so far, have said; a kind only if they named one.
+    pub fn merge(&mut self, later: &SpanFacts) {
+        if later.kind != SpanKind::Unspecified {
+            self.kind = later.kind;
+        }
+        self.error |= later.error;
+        self.http_status = self.http_status.max(later.http_status);
+        self.grpc_failed |= later.grpc_failed;
     }
 
     /// Kind and error as flags.

@@ -88,6 +88,9 @@ pub struct TraceSet {
     /// Log records (OTLP: events) seen.
     pub logs: u64,
     normaliser: Normaliser,
+    /// What whoever fills the set wants to remember between inputs; the set never looks at it. Its numbers are those of
+    /// this set's names and tags.
+    pub memory: Option<Box<dyn std::any::Any + Send>>,
     max_bytes: Option<usize>,
 }
 

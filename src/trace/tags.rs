@@ -93,12 +93,13 @@ impl TagTable {
         self.add_value(key, value);
     }
 
-    /// Like [`add`](Self::add), by the number of the key.
-    pub fn add_value(&mut self, key: u32, value: &str) {
+    /// Like [`add`](Self::add), by the number of the key. The number of the pair, for [`add_pair`](Self::add_pair);
+    /// `None` if the value is not stored.
+    pub fn add_value(&mut self, key: u32, value: &str) -> Option<u32> {
         let facts = &mut self.facts[key as usize];
         facts.occurrences += 1;
         if facts.high_cardinality {
-            return;
+            return None;
         }
         let cut;
         let value = if value.len() > MAX_VALUE_BYTES {
@@ -116,17 +117,39 @@ impl TagTable {
         let hash = hash_pair(key, symbol);
         if let Some(&pair) = pair_table.find(hash, |&i| pairs[i as usize] == (key, symbol)) {
             scratch.push(pair);
-            return;
+            return Some(pair);
         }
         if facts.values >= MAX_VALUES_PER_KEY {
             facts.high_cardinality = true;
-            return;
+            return None;
         }
         facts.values += 1;
         let pair = pairs.len() as u32;
         pairs.push((key, symbol));
         pair_table.insert_unique(hash, pair, |&i| hash_pair(pairs[i as usize].0, pairs[i as usize].1));
         scratch.push(pair);
+        Some(pair)
+    }
+
+    /// Like [`add`](Self::add) with the key and the value of a pair that [`add_value`](Self::add_value) has given: the same
+    /// in less time.
+    pub fn add_pair(&mut self, pair: u32) {
+        let key = self.pairs[pair as usize].0;
+        let facts = &mut self.facts[key as usize];
+        facts.occurrences += 1;
+        if !facts.high_cardinality {
+            self.scratch.push(pair);
+        }
+    }
+
+    /// Counts a key without a value of it.
+    pub fn count_key(&mut self, key: u32) {
+        self.facts[key as usize].occurrences += 1;
+    }
+
+    /// Whether values of a key, by its number, are no longer stored.
+    pub fn is_high_cardinality(&self, key: u32) -> bool {
+        self.facts[key as usize].high_cardinality
     }
 
     /// Ends the set begun and returns its id.
