@@ -491,7 +491,10 @@ impl Pool {
                 progress.mb_per_s = load.meter.mb_per_s();
                 let left = progress.total_bytes.saturating_sub(progress.bytes);
                 progress.seconds_left = load.meter.seconds_for(left);
-                is_preliminary = progress.traces > 0 && now - load.began_ms >= load.preliminary_ms;
+                // Not if the final ones are about to come.
+                is_preliminary = progress.traces > 0
+                    && now - load.began_ms >= load.preliminary_ms
+                    && progress.seconds_left.is_some_and(|seconds| seconds > 1.0);
                 if is_preliminary {
                     load.preliminary_ms = (now - load.began_ms) * 2.0;
                 }
