@@ -290,7 +290,8 @@ impl Page {
     /// Forgets all data.
     pub fn clear(&self) {
         self.0.pool.clear();
-        self.0.load.replace(Load { next_error: self.0.load.borrow().next_error, ..Load::default() });
+        let next_error = self.0.load.borrow().next_error;
+        self.0.load.replace(Load { next_error, ..Load::default() });
         self.forget_answers();
         self.0.has_data.set(false);
         self.change(|address| {
