@@ -19,6 +19,7 @@ mod heatmap;
 mod histograms;
 mod input;
 mod serve;
+mod split;
 mod summary;
 
 use std::io;
@@ -57,6 +58,8 @@ enum Command {
     Histograms(histograms::Args),
     /// Serve a folder with the page, and a Jaeger query service beside it
     Serve(serve::Args),
+    /// Split latency, or the time of one endpoint, by the values of a tag
+    Split(split::Args),
     /// Top endpoints by percentiles of their time, with call chains
     Summary(summary::Args),
 }
@@ -112,6 +115,7 @@ pub fn run() -> ExitCode {
         Command::Heatmap(args) => heatmap::run(&args),
         Command::Histograms(args) => histograms::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Split(args) => split::run(&args),
         Command::Summary(args) => summary::run(&args),
     };
     exit_code(result)

@@ -21,6 +21,7 @@ mod report;
 mod scope;
 mod select;
 mod services;
+mod split;
 mod table;
 mod walk;
 
@@ -42,5 +43,6 @@ pub use report::*;
 pub use scope::{Band, Filter, Overlap, Scope, Subject};
 pub use select::{Cut, RequestKey, Selection};
 pub use services::{ServiceChange, ServiceObserver, ServiceSums};
+pub use split::{Ratio, SplitObserver, SplitOf, SplitPart, SplitReport, SplitValue};
 pub use table::{PathTable, TableBuilder};
 pub use walk::{Observer, Walk};

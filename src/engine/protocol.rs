@@ -6,8 +6,8 @@ pub use crate::critical_path::{
     Affected, Band, BandFacts, Basis, BottomUpReport, CallChain, Change, ColumnOrder, ContextNode,
     CriticalPathReport, DiffNode, DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar, Exemplars,
     Filter, FrameSums, HeatmapReport, HistogramsReport, ImpactRow, Measure, Overlap, PathSegment, Presence,
-    Quantity, RankedChange, RequestNode, RequestPath, RequestRef, RequestRow, RequestsReport, RootRow,
-    RowStat, RowTime, Scope, ServiceChange, Subject, TraceReport, Weight,
+    Quantity, RankedChange, Ratio, RequestNode, RequestPath, RequestRef, RequestRow, RequestsReport, RootRow,
+    RowStat, RowTime, Scope, ServiceChange, SplitOf, SplitReport, SplitValue, Subject, TraceReport, Weight,
 };
 pub use crate::flow::{
     Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
@@ -86,6 +86,17 @@ pub enum Request {
         scope: Scope,
         /// Which of them, by latency.
         band: Band,
+    },
+    /// Latency, or the time of one endpoint, by the values of a tag; answered by [`Report::Split`].
+    Split {
+        /// Which requests.
+        scope: Scope,
+        /// Which of them, by latency.
+        band: Band,
+        /// What is split.
+        of: SplitOf,
+        /// The tag or process tag.
+        key: String,
     },
     /// One trace with its critical path; answered by [`Report::Trace`].
     Trace {
@@ -179,6 +190,8 @@ pub enum Report {
     BottomUp(Box<BottomUpReport>),
     /// See [`Request::Histograms`].
     Histograms(Box<HistogramsReport>),
+    /// See [`Request::Split`].
+    Split(Box<SplitReport>),
     /// See [`Request::Trace`]; `None` if no such trace is loaded.
     Trace(Option<TraceReport>),
     /// See [`Request::Span`]; `None` if no such span is loaded.

@@ -161,7 +161,7 @@ impl Task {
                 if let Pass::Study { cut, study, .. } = &self.pass {
                     let part = self.part.get_or_insert_with(|| {
                         let requests = selection.inside(&session.set, &table, cut).collect();
-                        Part::new(&session.set, study, requests)
+                        Part::new(&session.set, study, scope.overlap, requests)
                     });
                     let partial = part.step(&session.set, &table, study, time_is_up)?;
                     self.progress = part.progress();

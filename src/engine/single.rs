@@ -7,7 +7,7 @@ use super::{EngineError, Report};
 use crate::critical_path::{Band, BandFacts, Scope};
 
 /// Makes the report of the partials of all workers.
-pub(super) type Finish = fn(&[Vec<u8>], Band, BandFacts) -> Result<Report, EngineError>;
+pub(super) type Finish = fn(&Study, &[Vec<u8>], Band, BandFacts) -> Result<Report, EngineError>;
 
 enum State {
     Cutting(Cutter),
@@ -50,7 +50,9 @@ impl StudyChain for Single {
                     ask_study(&self.scope, &cut, self.study.clone())
                 }
             },
-            State::Looking(facts) => Ok(Next::Done(Box::new((self.finish)(partials, self.band, *facts)?))),
+            State::Looking(facts) => {
+                Ok(Next::Done(Box::new((self.finish)(&self.study, partials, self.band, *facts)?)))
+            }
             State::Ended => Err(EngineError::Ended),
         }
     }

@@ -8,8 +8,8 @@ use super::tables::TableChain;
 use super::{EngineError, Report, Request};
 use crate::critical_path::{
     Band, BandFacts, BottomUpPart, ColumnEdge, ColumnOrder, Cut, DiffPart, EndpointPart, HeatPart,
-    HistogramsObserver, HistogramsPart, Observer, PathTable, Scope, ServiceObserver, Walk, sorted_places,
-    tied_places,
+    HistogramsObserver, HistogramsPart, Observer, Overlap, PathTable, Scope, ServiceObserver, SplitObserver,
+    SplitOf, SplitPart, Walk, sorted_places, tied_places,
 };
 use crate::trace::TraceSet;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,8 @@ pub(super) enum Study {
     BottomUp,
     /// Sizes of requests.
     Histograms,
+    /// Times by value of a tag.
+    Split { of: SplitOf, key: String },
     /// Sorted places of the requests in an order of columns.
     Places { order: ColumnOrder },
     /// Ids of the requests at these places.
@@ -45,6 +47,10 @@ pub(super) trait StudyChain: Send {
 pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), EngineError> {
     match request {
         Request::Compare { a, band_a, b, band_b } => CompareChain::start([(a, band_a), (b, band_b)]),
+        Request::Split { scope, band, of, key } => {
+            let study = Study::Split { of: of.clone(), key: key.clone() };
+            Single::start(scope, *band, study, split)
+        }
         Request::BottomUp { scope, band } => Single::start(scope, *band, Study::BottomUp, bottom_up),
         Request::Histograms { scope, band } => Single::start(scope, *band, Study::Histograms, histograms),
         Request::Endpoints { scope, band } => TableChain::start(scope, *band, None),
@@ -55,11 +61,17 @@ pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), En
     }
 }
 
-fn bottom_up(partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
+fn split(study: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
+    let Study::Split { of, key } = study else { return Err(EngineError::Ended) };
+    let what = (of.clone(), key.clone());
+    Ok(Report::Split(Box::new(SplitPart::finish(read(partials)?, what, band, facts))))
+}
+
+fn bottom_up(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
     Ok(Report::BottomUp(Box::new(BottomUpPart::finish(read(partials)?, band, facts))))
 }
 
-fn histograms(partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
+fn histograms(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
     Ok(Report::Histograms(Box::new(HistogramsPart::finish(read(partials)?, band, facts))))
 }
 
@@ -103,9 +115,12 @@ enum State {
 
 impl Part {
     /// Starts a study of some requests of a table.
-    pub fn new(set: &TraceSet, study: &Study, requests: Vec<u32>) -> Part {
+    pub fn new(set: &TraceSet, study: &Study, overlap: Overlap, requests: Vec<u32>) -> Part {
         let state = match study {
             Study::Services => State::Trees(Box::new(Walk::new(ServiceObserver::new(set), requests))),
+            Study::Split { of, key } => {
+                State::Trees(Box::new(Walk::new(SplitObserver::new(set, of, key, overlap), requests)))
+            }
             Study::Histograms => State::Trees(Box::new(Walk::new(HistogramsObserver::new(set), requests))),
             _ => State::Table(requests),
         };
@@ -159,6 +174,6 @@ fn of_table(
             postcard::to_allocvec(&HeatPart::observe(set, table, requests, order, edges))?
         }
         Study::BottomUp => postcard::to_allocvec(&BottomUpPart::observe(set, table, requests))?,
-        Study::Services | Study::Histograms => return Err(EngineError::Ended),
+        Study::Services | Study::Histograms | Study::Split { .. } => return Err(EngineError::Ended),
     })
 }

@@ -1,10 +1,14 @@
 //! Percentiles, intervals, histograms: small pure functions.
 
+mod bootstrap;
+mod density;
 mod distribution;
 mod math;
 mod summary;
 mod welch;
 
+pub use bootstrap::{ratio, ratio_interval};
+pub use density::LogAxis;
 pub use distribution::Distribution;
 pub use math::{exp, ln};
 pub use summary::{LogHistogram, Summary, percentile};

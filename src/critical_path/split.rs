@@ -1,0 +1,323 @@
+//! Latency, or the exclusive time of one endpoint, split by the values of a tag (definitions section 5; paper 7.4).
+
+use super::aggregate::{pack_sorted, unpack_sorted};
+use super::json::percent;
+use super::path::PathFinder;
+use super::report::BandFacts;
+use super::scope::{Band, Overlap};
+use super::table::PathTable;
+use super::walk::Observer;
+use crate::stats::{Interval, LogAxis, Summary, ratio, ratio_interval};
+use crate::trace::{TagSetId, TraceSet, Tree};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Values that have a part of their own; those with fewer samples are left out and counted.
+const MOST_VALUES: usize = 20;
+
+/// What is split.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SplitOf {
+    /// The latency of requests, by the tag of their root span.
+    #[default]
+    Latency,
+    /// The exclusive time on the path of one endpoint, by the tag of its spans: in a request whose spans have several
+    /// values, one sample for each.
+    Endpoint {
+        /// Service name.
+        service: String,
+        /// Operation name.
+        operation: String,
+    },
+}
+
+/// The accumulator: samples by value.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SplitPart {
+    /// Sorted and packed.
+    values: BTreeMap<String, Vec<u64>>,
+    missing: u64,
+    high_cardinality: bool,
+}
+
+/// A percentile of one value against that of the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The ratio; `None` where the first has nothing to divide by.
+    pub ratio: Option<f64>,
+    /// Its seeded 95 % bootstrap interval; `None` with fewer than two samples on a side.
+    pub interval: Option<Interval>,
+}
+
+/// One value of the tag.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SplitValue {
+    /// The value.
+    pub value: String,
+    /// Samples.
+    pub n: u64,
+    /// Their mean and percentiles.
+    pub us: Summary,
+    /// Ratios of p50, p95 and p99 to those of the first value; for the first itself all 1.
+    pub ratios: [Ratio; 3],
+    /// Density at [`SplitReport::points_us`], the greatest being 1.
+    pub density: Vec<f64>,
+}
+
+/// Times split by the values of a tag.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SplitReport {
+    /// Which band.
+    pub band: Option<Band>,
+    /// What it holds.
+    pub facts: BandFacts,
+    /// What is split.
+    pub of: SplitOf,
+    /// The tag or process tag.
+    pub key: String,
+    /// Samples without the tag.
+    pub missing: u64,
+    /// The key has too many values to store; samples of some count as missing.
+    pub high_cardinality: bool,
+    /// Values left out, and their samples.
+    pub others: (u64, u64),
+    /// Where the densities stand, microseconds on a logarithmic axis.
+    pub points_us: Vec<f64>,
+    /// By number of samples, most first (ties by value): the first is what the others are compared with.
+    pub values: Vec<SplitValue>,
+}
+
+impl SplitPart {
+    /// Joins parts of disjoint requests and finishes.
+    pub fn finish(
+        parts: Vec<SplitPart>,
+        (of, key): (SplitOf, String),
+        band: Band,
+        facts: BandFacts,
+    ) -> SplitReport {
+        let mut report = SplitReport { band: Some(band), facts, of, key, ..SplitReport::default() };
+        let mut all: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        for part in parts {
+            report.missing += part.missing;
+            report.high_cardinality |= part.high_cardinality;
+            for (value, samples) in part.values {
+                all.entry(value).or_default().extend(unpack_sorted(samples));
+            }
+        }
+        let mut values: Vec<(String, Vec<u64>)> = all.into_iter().collect();
+        values.iter_mut().for_each(|(_, samples)| samples.sort_unstable());
+        // Stable: equally common values stay by name.
+        values.sort_by_key(|(_, samples)| std::cmp::Reverse(samples.len()));
+        let left_out = values.split_off(values.len().min(MOST_VALUES));
+        let samples = left_out.iter().map(|(_, samples)| samples.len() as u64).sum();
+        report.others = (left_out.len() as u64, samples);
+        let ends = |pick: fn(&Vec<u64>) -> Option<&u64>| values.iter().filter_map(move |(_, s)| pick(s));
+        let min = ends(|samples| samples.first()).min().copied().unwrap_or(0);
+        let max = ends(|samples| samples.last()).max().copied().unwrap_or(0);
+        let axis = LogAxis::new(min, max);
+        if let Some((_, first)) = values.first() {
+            report.points_us = axis.points();
+            for (number, (value, samples)) in values.iter().enumerate() {
+                let against = |(place, p): (u64, f64)| match number {
+                    0 => Ratio { ratio: Some(1.0), interval: Some(Interval { low: 1.0, high: 1.0 }) },
+                    _ => Ratio {
+                        ratio: ratio(first, samples, p),
+                        interval: ratio_interval(first, samples, p, number as u64 * 3 + place),
+                    },
+                };
+                report.values.push(SplitValue {
+                    value: value.clone(),
+                    n: samples.len() as u64,
+                    us: Summary::of_sorted(samples),
+                    ratios: [(0, 0.50), (1, 0.95), (2, 0.99)].map(against),
+                    density: axis.density(samples),
+                });
+            }
+        }
+        report
+    }
+}
+
+/// Samples the requests of one worker.
+pub struct SplitObserver {
+    of: Option<u32>,
+    is_latency: bool,
+    overlap: Overlap,
+    finder: PathFinder,
+    /// By tag set: the number of its value of the key.
+    value_of: Vec<Option<u32>>,
+    names: Vec<String>,
+    samples: Vec<Vec<u64>>,
+    missing: u64,
+    high_cardinality: bool,
+    /// Time by value in the current request; `None` is no value.
+    current: BTreeMap<Option<u32>, u64>,
+}
+
+impl SplitObserver {
+    /// An observer of requests of this set.
+    pub fn new(set: &TraceSet, of: &SplitOf, key: &str, overlap: Overlap) -> SplitObserver {
+        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut names = Vec::new();
+        let value_of = (0..set.tags.sets() as u32).map(|tags| {
+            let value = set.tags.value(TagSetId(tags), key)?;
+            Some(*numbers.entry(value).or_insert_with(|| {
+                names.push(value.to_owned());
+                names.len() as u32 - 1
+            }))
+        });
+        let value_of = value_of.collect();
+        let endpoint = match of {
+            SplitOf::Latency => None,
+            SplitOf::Endpoint { service, operation } => {
+                set.find_endpoint(service, operation).map(|endpoint| endpoint.0)
+            }
+        };
+        SplitObserver {
+            of: endpoint,
+            is_latency: *of == SplitOf::Latency,
+            overlap,
+            finder: PathFinder::default(),
+            value_of,
+            samples: vec![Vec::new(); names.len()],
+            names,
+            missing: 0,
+            high_cardinality: set.tags.keys().iter().any(|(k, facts)| *k == key && facts.high_cardinality),
+            current: BTreeMap::new(),
+        }
+    }
+
+    /// The value of the key on a span, else on its process.
+    fn value(&self, set: &TraceSet, row: u32) -> Option<u32> {
+        let of = |tags: TagSetId| self.value_of[tags.0 as usize];
+        of(set.tag_set(row)).or_else(|| of(set.process_of(row).tags))
+    }
+}
+
+impl Observer for SplitObserver {
+    type Part = SplitPart;
+
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        let facts = &table.requests[request as usize];
+        if self.is_latency {
+            self.current.insert(self.value(set, facts.row), facts.latency_us);
+        } else {
+            let is_it = |c: u32| Some(table.contexts()[c as usize].1.0) == self.of;
+            let entries = table.entries(request).iter().filter(|entry| is_it(entry.context));
+            if entries.clone().all(|entry| entry.spans == 1) {
+                for entry in entries {
+                    *self.current.entry(self.value(set, entry.row)).or_default() += entry.exclusive_us;
+                }
+            } else {
+                // Several spans of one context: their times stand in the path only.
+                self.finder.find(set, tree, facts.row - tree.first, self.overlap);
+                for entry in self.finder.entries() {
+                    let row = tree.row(entry.span);
+                    if Some(set.endpoint(row).0) == self.of {
+                        *self.current.entry(self.value(set, row)).or_default() += entry.exclusive_us;
+                    }
+                }
+            }
+        }
+        while let Some((value, us)) = self.current.pop_first() {
+            match value {
+                Some(value) => self.samples[value as usize].push(us),
+                None => self.missing += 1,
+            }
+        }
+    }
+
+    fn finish(self, _: &TraceSet) -> SplitPart {
+        let values = self.names.into_iter().zip(self.samples).filter(|(_, samples)| !samples.is_empty());
+        let values = values.map(|(name, mut samples)| {
+            samples.sort_unstable();
+            (name, pack_sorted(samples))
+        });
+        SplitPart { values: values.collect(), missing: self.missing, high_cardinality: self.high_cardinality }
+    }
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    requests: u64,
+    band: [f64; 2],
+    tag: &'a str,
+    of: JsonOf<'a>,
+    missing: u64,
+    high_cardinality: bool,
+    other_values: u64,
+    other_samples: u64,
+    points_us: &'a [f64],
+    values: Vec<JsonValue<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum JsonOf<'a> {
+    Latency(&'static str),
+    Endpoint { service: &'a str, operation: &'a str },
+}
+
+#[derive(Serialize)]
+struct JsonValue<'a> {
+    value: &'a str,
+    n: u64,
+    mean: f64,
+    p50: f64,
+    p95: f64,
+    p99: f64,
+    max: u64,
+    ratio: BTreeMap<&'static str, JsonRatio>,
+    density: &'a [f64],
+}
+
+#[derive(Serialize)]
+struct JsonRatio {
+    ratio: Option<f64>,
+    interval: Option<[f64; 2]>,
+}
+
+impl SplitReport {
+    /// The JSON of the command `split --json`: see `docs/report-schema.md`.
+    ///
+    /// # Errors
+    /// Only if serde_json refuses a number, which no report holds.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        let of = match &self.of {
+            SplitOf::Latency => JsonOf::Latency("latency"),
+            SplitOf::Endpoint { service, operation } => JsonOf::Endpoint { service, operation },
+        };
+        let values = self.values.iter().map(|value| {
+            let ratios = ["p50", "p95", "p99"].into_iter().zip(value.ratios);
+            let Summary { mean, p50, p95, p99, max } = value.us;
+            JsonValue {
+                value: &value.value,
+                n: value.n,
+                mean,
+                p50,
+                p95,
+                p99,
+                max,
+                ratio: ratios
+                    .map(|(name, of)| {
+                        let interval = of.interval.map(|i| [i.low, i.high]);
+                        (name, JsonRatio { ratio: of.ratio, interval })
+                    })
+                    .collect(),
+                density: &value.density,
+            }
+        });
+        serde_json::to_string_pretty(&Json {
+            requests: self.facts.requests,
+            band: percent(self.band.unwrap_or(Band::ALL)),
+            tag: &self.key,
+            of,
+            missing: self.missing,
+            high_cardinality: self.high_cardinality,
+            other_values: self.others.0,
+            other_samples: self.others.1,
+            points_us: &self.points_us,
+            values: values.collect(),
+        })
+    }
+}
