@@ -60,7 +60,7 @@ pub async fn summary(page: &Page) -> Outcome<[usize; 4]> {
 }
 
 /// Compares what the findings show of all requests with the binary's critical paths.
-async fn findings_agree(page: &Page, report: &Value) -> Outcome {
+pub async fn findings_agree(page: &Page, report: &Value) -> Outcome {
     for name in ["p50", "p95", "p99"] {
         let shown = page.number(&format!("[data-test='latency-{name}']"), "data-value").await?;
         same(&format!("latency {name}"), Some(shown), report["latency_us"][name].as_f64())?;

@@ -3,7 +3,9 @@
 mod bad_input;
 mod drop;
 mod hosting;
+mod real;
 mod start;
+mod views;
 
 use std::pin::Pin;
 
@@ -34,6 +36,17 @@ pub const ALL: &[Test] = tests![
     drop::the_demo_loads_with_a_click,
     bad_input::each_kind_has_its_sentence_on_an_empty_page,
     bad_input::what_is_loaded_stays,
+    views::the_flame_graph_has_the_nodes_of_the_binary_in_every_band,
+    views::from_a_frame_to_its_exemplars_to_a_timeline,
+    views::every_view_is_there_with_its_numbers,
+    views::back_and_forward_go_through_the_views_and_a_link_reproduces_one,
+    views::a_search_tells_the_share_that_matches,
+    views::the_keys_are_listed_and_every_control_has_a_name,
+    views::dark_and_narrow_pages_are_whole,
+    views::a_chain_and_a_fan_of_100_000_spans_are_shown,
+    real::hotel,
+    real::media,
+    real::social_network,
     hosting::any_path_will_do_and_nothing_else_is_asked_for,
     hosting::the_one_file_starts_from_disk_and_asks_for_nothing,
 ];

@@ -1,0 +1,235 @@
+//! The views of loaded traces.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use e2e::browser::{Look, Modifiers, Page};
+use e2e::failure::{Failure, Outcome, ensure, same};
+use serde_json::Value;
+
+use super::drop::{generated, native, shop};
+
+const PRODUCT: &str = "service=edge-gateway&operation=GET%20/product/%7Bid%7D";
+const OF_PRODUCT: [&str; 6] =
+    ["critical-path", "--json", "--service", "edge-gateway", "--operation", "GET /product/{id}"];
+
+/// The page with the shop's traces, at this place.
+async fn shop_at(page: &Page, fragment: &str) -> Outcome<PathBuf> {
+    let file = shop()?;
+    page.open(fragment).await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    Ok(file)
+}
+
+/// Compares the frames the table shows (only those in sight are in the page) with the nodes of the binary's report.
+async fn frames_agree(page: &Page, report: &Value) -> Outcome {
+    let nodes = report["nodes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let shown = page.number("[data-test='flame']", "data-nodes").await?;
+    same("nodes of the picture", shown as usize, nodes.len())?;
+    let script = "return [...document.querySelectorAll('[data-test=\"frame\"]')].map(({ dataset: d }) => \
+                  [d.node, d.service, d.operation, d.value])";
+    let rows: Vec<[String; 4]> = serde_json::from_value(page.run(script).await?)?;
+    ensure(rows.len() >= 5.min(nodes.len()), || format!("only {} frames in the table", rows.len()))?;
+    for [number, service, operation, own] in rows {
+        let node = number.parse().ok().and_then(|number: usize| nodes.get(number));
+        let Some(node) = node else { return Err(Failure(format!("node {number} is the page's alone"))) };
+        same("service", Some(service.as_str()), node["service"].as_str())?;
+        same("operation", Some(operation.as_str()), node["operation"].as_str())?;
+        same(&format!("own time of node {number}"), own.parse().ok(), node["exclusive_us"]["sum"].as_u64())?;
+    }
+    Ok(())
+}
+
+pub async fn the_flame_graph_has_the_nodes_of_the_binary_in_every_band(page: &Page) -> Outcome {
+    let file = shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
+    frames_agree(page, &native(&OF_PRODUCT, &[&file])?).await?;
+    page.picture("flame").await?;
+    for band in ["P50-95", "P95-100", "P95"] {
+        page.go(&format!("view=flame&{PRODUCT}&band={band}")).await?;
+        page.ready().await?;
+        let mut words = OF_PRODUCT.to_vec();
+        words.extend(["--band", band]);
+        frames_agree(page, &native(&words, &[&file])?).await?;
+    }
+    // The slow tail waits for what the others never call.
+    page.go(&format!("view=flame&{PRODUCT}&band=P95-100")).await?;
+    page.ready().await?;
+    let operations = page.attributes("[data-test='frame']", "data-operation").await?;
+    ensure(operations.iter().any(|name| name == "SELECT product_details"), || {
+        format!("the tail's call is not among {operations:?}")
+    })?;
+    page.picture("flame-tail").await?;
+    page.go(&format!("view=flame&{PRODUCT}&inverted=1")).await?;
+    page.ready().await?;
+    page.picture("flame-inverted").await
+}
+
+pub async fn from_a_frame_to_its_exemplars_to_a_timeline(page: &Page) -> Outcome {
+    let file = shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
+    // The first row below the root is as wide as the picture; the first frame in it is the largest.
+    let [x, y, width, _] = page.place("[data-test='flame']").await?;
+    page.click_at(x + width * 0.3, y + 30.0, 1).await?;
+    page.visible("[data-test='detail']").await?;
+    page.visible("[data-test='exemplar']").await?;
+    page.picture("exemplars").await?;
+    let trace = page.attributes("[data-test='exemplar']", "data-trace").await?.swap_remove(0);
+    page.click("[data-test='exemplar']").await?;
+    page.visible("[data-test='timeline-view']").await?;
+    page.ready().await?;
+
+    let mut words = OF_PRODUCT.to_vec();
+    words.push("--per-trace");
+    let report = native(&words, &[&file])?;
+    let request =
+        report["requests"].as_array().into_iter().flatten().find(|request| request["trace_id"] == trace);
+    let request = request.ok_or_else(|| Failure(format!("the binary knows no request in trace {trace}")))?;
+    let latency = page.number("[data-test='trace-latency']", "data-value").await?;
+    same("latency", Some(latency as u64), request["latency_us"].as_u64())?;
+    // Own times on the path: the table's rows in sight against the segments of each span.
+    let mut own: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for node in request["nodes"].as_array().into_iter().flatten() {
+        let text = |key: &str| node[key].as_str().unwrap_or_default().to_owned();
+        *own.entry((text("service"), text("operation"))).or_default() +=
+            node["exclusive_us"].as_u64().unwrap_or_default();
+    }
+    let services = page.attributes("[data-test='span']", "data-service").await?;
+    let operations = page.attributes("[data-test='span']", "data-operation").await?;
+    let values = page.attributes("[data-test='span']", "data-value").await?;
+    let on_path = values.iter().filter(|value| *value != "0").count();
+    ensure(on_path >= 3, || format!("{on_path} spans of the table are on the path"))?;
+    for ((service, operation), value) in services.into_iter().zip(operations).zip(&values) {
+        let value: u64 = value.parse().unwrap_or_default();
+        let most = own.get(&(service.clone(), operation.clone())).copied().unwrap_or_default();
+        ensure(value <= most, || {
+            format!("{operation} @ {service}: {value} us on the path, {most} by the binary")
+        })?;
+    }
+    page.picture("timeline").await
+}
+
+pub async fn every_view_is_there_with_its_numbers(page: &Page) -> Outcome {
+    let file = shop_at(page, "").await?;
+    for (key, view) in ["flame", "requests", "trace"].into_iter().enumerate().map(|(at, view)| (at + 2, view))
+    {
+        page.key(&key.to_string(), Modifiers::None).await?;
+        page.until(&format!("view {view}"), "return document.documentElement.dataset.view", |found| {
+            found == view
+        })
+        .await?;
+        page.ready().await?;
+    }
+    page.key("3", Modifiers::None).await?;
+    page.visible("[data-test='request']").await?;
+    page.ready().await?;
+    let report = native(&["critical-path", "--json", "--per-trace"], &[&file])?;
+    let mut latencies: Vec<u64> = report["requests"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|r| r["latency_us"].as_u64())
+        .collect();
+    latencies.sort_unstable_by(|a, b| b.cmp(a));
+    let shown = page.attributes("[data-test='request']", "data-value").await?;
+    let shown: Vec<u64> = shown.iter().filter_map(|value| value.parse().ok()).collect();
+    ensure(shown.len() >= 10, || format!("only {} requests are listed", shown.len()))?;
+    same("slowest requests", &shown[..], &latencies[..shown.len()])?;
+    page.picture("requests").await
+}
+
+pub async fn back_and_forward_go_through_the_views_and_a_link_reproduces_one(page: &Page) -> Outcome {
+    shop_at(page, "").await?;
+    let view = "return document.documentElement.dataset.view";
+    page.click("[data-test='view-flame']").await?;
+    page.until("the flame graph", view, |found| found == "flame").await?;
+    page.click("[data-test='band-P95-100']").await?;
+    page.ready().await?;
+    let hash = page.run("return location.hash").await?;
+    ensure(
+        hash.as_str().is_some_and(|hash| hash.contains("view=flame") && hash.contains("band=P95-100")),
+        || format!("the address is {hash}"),
+    )?;
+    page.run("history.go(-2)").await?;
+    page.until("the findings", view, |found| found == "findings").await?;
+    page.run("history.go(2)").await?;
+    page.until("the flame graph again", view, |found| found == "flame").await?;
+    page.ready().await?;
+    same(
+        "pressed",
+        page.attributes("[data-test='band-P95-100']", "aria-pressed").await?,
+        vec!["true".to_owned()],
+    )?;
+    // The link, opened afresh: the same view once the same file is dropped.
+    shop_at(page, hash.as_str().unwrap_or_default()).await?;
+    same("view", page.run(view).await?, Value::from("flame"))?;
+    same(
+        "pressed",
+        page.attributes("[data-test='band-P95-100']", "aria-pressed").await?,
+        vec!["true".to_owned()],
+    )
+}
+
+pub async fn a_search_tells_the_share_that_matches(page: &Page) -> Outcome {
+    shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
+    page.key("/", Modifiers::None).await?;
+    let focused =
+        page.run("return document.activeElement.dataset.test || document.activeElement.localName").await?;
+    ensure(focused == "search" || focused == "input", || format!("the focus is on {focused}"))?;
+    for letter in ["r", "e", "d", "i", "s"] {
+        page.key(letter, Modifiers::None).await?;
+    }
+    let script = "return document.querySelector('[data-test=\"search-matches\"]').textContent";
+    page.until("a share", script, |text| text.as_str().is_some_and(|text| text.contains('%'))).await?;
+    page.picture("search").await
+}
+
+pub async fn the_keys_are_listed_and_every_control_has_a_name(page: &Page) -> Outcome {
+    shop_at(page, "view=flame").await?;
+    page.key("?", Modifiers::None).await?;
+    page.visible("[data-test='keys']").await?;
+    page.picture("keys").await?;
+    page.key("Escape", Modifiers::None).await?;
+    page.hidden("[data-test='keys']").await?;
+    let script = "return [...document.querySelectorAll('button, a, input, select, canvas')] \
+                  .filter((e) => e.checkVisibility() && !(e.textContent.trim() || e.ariaLabel || e.title || \
+                  e.placeholder || e.labels?.length)).map((e) => e.outerHTML.slice(0, 120))";
+    same("controls without a name", page.run(script).await?, Value::Array(Vec::new()))
+}
+
+pub async fn dark_and_narrow_pages_are_whole(page: &Page) -> Outcome {
+    shop_at(page, "").await?;
+    for view in ["findings", "flame", "requests", "trace"] {
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+        for look in [Look::NARROW, Look::DARK, Look::DESK] {
+            page.look(look).await?;
+            let wide = page.run("return document.documentElement.scrollWidth - innerWidth").await?;
+            ensure(wide.as_i64().is_some_and(|over| over <= 0), || {
+                format!("{view} is {wide} px wider than its {} px window", look.width)
+            })?;
+        }
+        let dark = page.run("return document.documentElement.dataset.theme").await?;
+        same("theme of a light system", dark, Value::from("light"))?;
+    }
+    page.look(Look::DARK).await?;
+    page.until("the dark theme", "return document.documentElement.dataset.theme", |theme| theme == "dark")
+        .await
+        .map(drop)
+}
+
+pub async fn a_chain_and_a_fan_of_100_000_spans_are_shown(page: &Page) -> Outcome {
+    for shape in ["deep", "wide"] {
+        let file = generated("huge.json", &format!("--traces 1 --spans 100000 --shape {shape}"))?;
+        page.open("view=trace").await?;
+        page.drop_files(std::slice::from_ref(&file)).await?;
+        page.ready().await?;
+        page.visible("[data-test='timeline-view']").await?;
+        let spans = page.number("[data-test='timeline']", "data-spans").await?;
+        same(&format!("spans of the {shape} trace"), spans as usize, 100_000)?;
+        page.go("view=flame").await?;
+        page.ready().await?;
+        frames_agree(page, &native(&["critical-path", "--json"], &[&file])?).await?;
+        std::fs::remove_file(file)?;
+    }
+    Ok(())
+}
