@@ -6,6 +6,7 @@
 
 pub mod backend;
 pub mod color;
+pub mod dag;
 pub mod flame;
 pub mod format;
 pub mod histogram;
