@@ -112,12 +112,12 @@ type Line = (&'static [&'static str], &'static str);
 #[rustfmt::skip]
 const HELP: &[(&str, &[Line])] = &[
     ("Anywhere", &[
-        (&["Ctrl O"], "Open files"),
-        (&["Ctrl V"], "Load traces from the clipboard"),
+        (&["Ctrl+O"], "Open files"),
+        (&["Ctrl+V"], "Load traces from the clipboard"),
         (&["1", "2", "3", "4"], "Show findings, flame graph, requests, timeline"),
         (&["/"], "Search"),
-        (&["Enter", "Shift Enter"], "Next match, match before (in the search field)"),
-        (&["N", "Shift N"], "Next match, match before"),
+        (&["Enter", "Shift+Enter"], "Next match, match before (in the search field)"),
+        (&["N", "Shift+N"], "Next match, match before"),
         (&["Esc"], "Close, leave the search, unselect, zoom out"),
         (&["?"], "List the keys"),
     ]),
@@ -132,7 +132,7 @@ const HELP: &[(&str, &[Line])] = &[
     ]),
     ("Pointer", &[
         (&["Wheel"], "Scroll"),
-        (&["Ctrl Wheel", "Pinch"], "Zoom"),
+        (&["Ctrl+Wheel", "Pinch"], "Zoom"),
         (&["Drag"], "Move"),
         (&["Click"], "Select; click again to zoom to it"),
         (&["Double click"], "Show all"),
@@ -213,8 +213,12 @@ pub fn show_help() {
                 if at > 0 {
                     term.add(&span("or", ""));
                 }
-                for part in key.split(' ') {
+                // A plus alone is the key itself.
+                for part in key.split('+').filter(|_| key.len() > 1) {
                     term.add(&el("kbd").text(part));
+                }
+                if key.len() <= 1 {
+                    term.add(&el("kbd").text(key));
                 }
             }
             list.add(&term);
