@@ -72,11 +72,7 @@ impl Detail {
         self.body.add(&div("buttons").child(&button("Zoom to it").test("zoom-to").on_click(
             &self.keep,
             move || {
-                to.change(|address| {
-                    address.view = View::Flame;
-                    address.inverted = false;
-                    address.focus = zoom.clone();
-                });
+                to.zoom_to(zoom.clone());
             },
         )));
         self.exemplars(page, &node.exemplars, report.facts.requests);

@@ -16,6 +16,9 @@ use crate::chart::{Theme, format};
 use crate::engine::address::View;
 use std::rc::Rc;
 
+/// What stands where something will be.
+pub const WORKING: &str = "Working\u{2026}";
+
 /// How far a key moves or zooms.
 const STEP: f64 = 0.15;
 const ZOOM: f64 = 1.35;
@@ -116,7 +119,11 @@ impl Flame {
 
     fn take_report(&mut self, page: &Page) {
         let asks = page.asks();
-        let Some(report) = asks.path.get() else { return };
+        let Some(report) = asks.path.get() else {
+            self.empty.show(asks.path.is_waiting());
+            self.empty.say(WORKING);
+            return;
+        };
         let inverted = page.address().inverted;
         let now = Some((asks.path.revision(), inverted));
         if self.shown == now {

@@ -3,7 +3,7 @@
 use super::dom::{El, div, el, span};
 use super::keys::Command;
 use super::names;
-use super::page::{Endpoint, Page, Selection};
+use super::page::{Endpoint, LONGEST_FOCUS, Page, Selection};
 use super::stage::{Picture, Pointed, Tip, is_still};
 use super::tree;
 use crate::chart::flame::{
@@ -216,8 +216,10 @@ impl FlamePicture {
         self.show_row(self.tree.depth(node));
         if let (None, Some(report)) = (&self.inverted, self.report()) {
             let path = tree::path_of(report, node);
-            self.focus.clone_from(&path);
-            page.change(|address| address.focus = path);
+            if path.len() <= LONGEST_FOCUS {
+                self.focus.clone_from(&path);
+                page.change(|address| address.focus = path);
+            }
         }
     }
 

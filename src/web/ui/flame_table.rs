@@ -121,9 +121,7 @@ pub fn table(page: &Page) -> Table<FrameRow> {
             cell: Box::new(|row: &FrameRow| {
                 let (service, operation) = row.name();
                 let cell = names::endpoint(service, operation);
-                let path: Vec<String> =
-                    tree::path_of(&row.report, row.at).iter().map(|(s, o)| format::endpoint(s, o)).collect();
-                cell.set("title", &path.join("\n\u{2192} "));
+                cell.set("title", &tree::lines_of(&row.report, row.at));
                 What::Element(cell)
             }),
         },
@@ -222,10 +220,7 @@ pub fn table(page: &Page) -> Table<FrameRow> {
         .on_open(move |at| {
             if let Some(row) = again.rows().get(at) {
                 let path = tree::path_of(&row.report, row.at);
-                opening.change(|address| {
-                    address.inverted = false;
-                    address.focus = path;
-                });
+                opening.zoom_to(path);
             }
         })
 }

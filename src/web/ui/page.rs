@@ -17,6 +17,9 @@ use wasm_bindgen::JsValue;
 /// Requests listed at most; more are reached by narrowing the band.
 pub const REQUESTS_LISTED: u32 = 10_000;
 
+/// The longest call path that is written into an address.
+pub const LONGEST_FOCUS: usize = 64;
+
 /// An endpoint: service and operation.
 pub type Endpoint = (String, String);
 
@@ -242,6 +245,18 @@ impl Page {
         self.change(|address| {
             address.view = View::Trace;
             address.trace = Some(choice);
+        });
+    }
+
+    /// Zooms the flame graph to a call path.
+    pub fn zoom_to(&self, path: Vec<Endpoint>) {
+        self.select(Selection::Path(path.clone()));
+        self.change(|address| {
+            address.view = View::Flame;
+            address.inverted = false;
+            if path.len() <= LONGEST_FOCUS {
+                address.focus = path;
+            }
         });
     }
 

@@ -81,10 +81,11 @@ impl Part for Progress {
             );
         }
         if let Some(seconds) = progress.seconds_left {
-            let left = if seconds < 1.0 {
-                "less than 1 s".to_owned()
-            } else {
-                format::duration(seconds.ceil() * 1e6)
+            // Whole seconds: the last digit of an estimate would only flicker.
+            let left = match seconds.ceil() as u64 {
+                0 | 1 => "less than 1 s".to_owned(),
+                seconds @ 2..120 => format!("{seconds}{}s", format::THIN),
+                seconds => format::duration(seconds as f64 * 1e6),
             };
             words.push(format!("{left} left"));
         }

@@ -2,6 +2,7 @@
 
 use super::dom::{self, El, Keep, button, div, el, span};
 use super::export;
+use super::flame::WORKING;
 use super::keys::Command;
 use super::names;
 use super::page::{Page, Part, Selection};
@@ -197,9 +198,9 @@ impl TimelineView {
         if self.trace.borrow().is_some() {
             ""
         } else if page.shown_trace().is_none() {
-            if page.asks().requests.is_waiting() { "" } else { "No request to show: the band is empty." }
+            if page.asks().requests.is_waiting() { WORKING } else { "No request to show: the band is empty." }
         } else if page.asks().trace.is_waiting() {
-            ""
+            WORKING
         } else {
             "No trace with this id is loaded."
         }

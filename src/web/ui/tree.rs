@@ -1,6 +1,7 @@
 //! Finding one's way in the tree of calling contexts.
 
 use super::page::Endpoint;
+use crate::chart::format;
 use crate::engine::CriticalPathReport;
 
 /// The call path of a node, from the analysis root.
@@ -13,6 +14,25 @@ pub fn path_of(report: &CriticalPathReport, at: u32) -> Vec<Endpoint> {
     }
     path.reverse();
     path
+}
+
+/// The end of a call path in lines, root first, for a tip: of deep ones the last frames only.
+pub fn lines_of(report: &CriticalPathReport, at: u32) -> String {
+    const FRAMES: usize = 12;
+    let mut lines = Vec::new();
+    let mut next = Some(at);
+    while let Some(node) = next.and_then(|at| report.nodes.get(at as usize)) {
+        if lines.len() == FRAMES {
+            lines.push("\u{2026}".to_owned());
+            break;
+        }
+        if let Some((service, operation)) = report.endpoints.get(node.endpoint as usize) {
+            lines.push(format::endpoint(service, operation));
+        }
+        next = node.parent;
+    }
+    lines.reverse();
+    lines.join("\n\u{2192} ")
 }
 
 /// The node of a call path.
