@@ -1,5 +1,6 @@
 //! Execution flows: worked examples, properties, and brute force on small invocations.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Execution flows as requests: any number of workers, real traces, and what-if against what really happens.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 

@@ -67,13 +67,13 @@ impl FlowCache {
 }
 
 enum Running {
-    Callees(CalleeCounter),
-    Keys(Invocations<KeyFinder>),
-    Train(Invocations<Trainer>),
+    Callees(Box<CalleeCounter>),
+    Keys(Box<Invocations<KeyFinder>>),
+    Train(Box<Invocations<Trainer>>),
     Test(Box<Invocations<Tester>>),
-    Sample(Invocations<FlowSample>),
-    Bind(Invocations<Bindings>),
-    Pairs(Invocations<Vec<PairCounts>>),
+    Sample(Box<Invocations<FlowSample>>),
+    Bind(Box<Invocations<Bindings>>),
+    Pairs(Box<Invocations<Vec<PairCounts>>>),
     WhatIf(Box<WhatIfRun>),
     Savings(Box<SavingsRun>),
 }
@@ -104,16 +104,16 @@ impl Running {
         };
         match pass {
             FlowPass::Callees { parent, with_starts } => {
-                Running::Callees(CalleeCounter::new(set, parent.as_ref(), within, *with_starts))
+                Running::Callees(Box::new(CalleeCounter::new(set, parent.as_ref(), within, *with_starts)))
             }
             FlowPass::Keys { tables, starts_us } => {
                 let found = KeyFinder { starts_us: starts_us.clone(), keys: vec![Vec::new(); tables.len()] };
-                Running::Keys(Invocations::new(NodeIndex::new(set, tables), within, None, found))
+                Running::Keys(Box::new(Invocations::new(NodeIndex::new(set, tables), within, None, found)))
             }
             FlowPass::Train { tables, cuts } => {
                 let trainings = tables.iter().map(|table| Training::new(table.len)).collect();
                 let trainer = Trainer { cuts: cuts.clone(), trainings };
-                Running::Train(Invocations::new(NodeIndex::new(set, tables), within, None, trainer))
+                Running::Train(Box::new(Invocations::new(NodeIndex::new(set, tables), within, None, trainer)))
             }
             FlowPass::Test { tables, cuts, predictors } => {
                 let tester = Tester::new(cuts.clone(), predictors.clone());
@@ -121,15 +121,30 @@ impl Running {
             }
             FlowPass::Sample { table } => {
                 let sample = FlowSample::new(table.len);
-                Running::Sample(Invocations::new(NodeIndex::new(set, [table]), within, Some(overlap), sample))
+                Running::Sample(Box::new(Invocations::new(
+                    NodeIndex::new(set, [table]),
+                    within,
+                    Some(overlap),
+                    sample,
+                )))
             }
             FlowPass::Bind { table, flow } => {
                 let bindings = Bindings { flow: flow.clone(), counts: BTreeMap::new() };
-                Running::Bind(Invocations::new(NodeIndex::new(set, [table]), within, Some(overlap), bindings))
+                Running::Bind(Box::new(Invocations::new(
+                    NodeIndex::new(set, [table]),
+                    within,
+                    Some(overlap),
+                    bindings,
+                )))
             }
             FlowPass::Pairs { tables } => {
                 let counts: Vec<PairCounts> = tables.iter().map(|table| PairCounts::new(table.len)).collect();
-                Running::Pairs(Invocations::new(NodeIndex::new(set, tables), within, Some(overlap), counts))
+                Running::Pairs(Box::new(Invocations::new(
+                    NodeIndex::new(set, tables),
+                    within,
+                    Some(overlap),
+                    counts,
+                )))
             }
             FlowPass::WhatIf { model, changes } => {
                 let model = Arc::new(model.clone());
@@ -145,13 +160,13 @@ impl Running {
     /// Works until done (true) or until `time_is_up` says so.
     fn step(&mut self, walk: &mut Walk, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         match self {
-            Running::Callees(visit) => walk.step(set, visit, time_is_up),
-            Running::Keys(visit) => walk.step(set, visit, time_is_up),
-            Running::Train(visit) => walk.step(set, visit, time_is_up),
+            Running::Callees(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Keys(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Train(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Test(visit) => walk.step(set, visit.as_mut(), time_is_up),
-            Running::Sample(visit) => walk.step(set, visit, time_is_up),
-            Running::Bind(visit) => walk.step(set, visit, time_is_up),
-            Running::Pairs(visit) => walk.step(set, visit, time_is_up),
+            Running::Sample(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Bind(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Pairs(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::WhatIf(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Savings(visit) => walk.step(set, visit.as_mut(), time_is_up),
         }
