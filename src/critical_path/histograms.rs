@@ -117,12 +117,16 @@ struct EndpointSums {
     callers: Vec<u32>,
 }
 
+/// Service and operation.
+type Name = (String, String);
+/// Spans, spans on the path, and callers of an endpoint.
+type NameSums<'a> = (u64, u64, BTreeSet<&'a Name>);
+
 impl HistogramsPart {
     /// Joins parts of disjoint requests and finishes.
     pub fn finish(parts: Vec<HistogramsPart>, band: Band, facts: BandFacts) -> HistogramsReport {
-        type Name = (String, String);
         let mut of_requests: [Vec<u64>; OF_REQUESTS] = Default::default();
-        let mut endpoints: BTreeMap<&Name, (u64, u64, BTreeSet<&Name>)> = BTreeMap::new();
+        let mut endpoints: BTreeMap<&Name, NameSums<'_>> = BTreeMap::new();
         for part in &parts {
             for (all, own) in of_requests.iter_mut().zip(&part.of_requests) {
                 all.extend(unpack_sorted(own.clone()));
@@ -135,9 +139,8 @@ impl HistogramsPart {
             }
         }
         let [spans, unique, latency, depth, concurrency, path_spans, path_unique] = of_requests;
-        let of_endpoints = |value: &dyn Fn(&(u64, u64, BTreeSet<&Name>)) -> u64| -> Vec<u64> {
-            endpoints.values().map(value).collect()
-        };
+        let of_endpoints =
+            |value: &dyn Fn(&NameSums<'_>) -> u64| -> Vec<u64> { endpoints.values().map(value).collect() };
         let values = [
             spans,
             unique,

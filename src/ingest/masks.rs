@@ -136,7 +136,7 @@ fn bits_in_words(bytes: &[u8; BLOCK]) -> Bits {
     let mut bits = Bits::default();
     for (i, bytes) in bytes.as_chunks::<8>().0.iter().enumerate() {
         let word = u64::from_le_bytes(*bytes);
-        let folded = word | 0x20 * ONES;
+        let folded = word | (0x20 * ONES);
         let equal = |word: u64, byte: u8| gather(zeros(word ^ (u64::from(byte) * ONES))) << (8 * i);
         bits.quotes |= equal(word, b'"');
         bits.backslashes |= equal(word, b'\\');
