@@ -8,9 +8,9 @@ use crate::web::wire::{Call, Done};
 impl Pool {
     /// Joins what single spans and fragments make up, within workers and between them.
     pub(super) async fn join(&self) -> Result<(), CallError> {
-        self.on_all(&self.slots(), || Call::Seal).await?;
-        self.unload().await?;
         let slots = self.holders();
+        self.on_all(&slots, || Call::Seal).await?;
+        self.unload(&slots).await?;
         if slots.len() < 2 {
             return Ok(());
         }
@@ -44,10 +44,10 @@ impl Pool {
     }
 
     /// Takes away the groups that are to go. Files that came into them since then are read again.
-    async fn unload(&self) -> Result<(), CallError> {
+    async fn unload(&self, slots: &[usize]) -> Result<(), CallError> {
         let groups = self.with_load(|load| std::mem::take(&mut load.unload)).unwrap_or_default();
         for group in groups {
-            self.on_all(&self.slots(), || Call::Unload { group }).await?;
+            self.on_all(slots, || Call::Unload { group }).await?;
             for kept in self.0.kept.borrow_mut().iter_mut().filter(|kept| kept.group == group) {
                 kept.state = match kept.state {
                     _ if kept.is_unloaded => State::Dropped,
