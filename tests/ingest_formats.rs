@@ -1,6 +1,6 @@
 //! Every format of single spans, by small documents written by hand, and by real files where they exist.
 #![cfg(not(target_arch = "wasm32"))]
-#![allow(clippy::unwrap_used, reason = "a test that cannot unwrap has failed")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 
