@@ -1,5 +1,6 @@
 //! The critical path against worked examples and against its invariants on random traces.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 

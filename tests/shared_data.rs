@@ -1,5 +1,6 @@
 //! Golden facts and invariants on the real traces beside the project, where they exist.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! The style sheet says the same colours as the canvases.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use pathlight::chart::Theme;
 use pathlight::chart::color::{SERVICE_STEPS, service_fill};
