@@ -19,6 +19,7 @@ mod state;
 mod stdout;
 mod walk;
 mod window;
+mod zip;
 mod zipkin;
 
 pub use reader::{Options, Reader};

@@ -5,11 +5,12 @@ use super::sniff::{self, HEAD, Kind};
 use super::state::State;
 use super::walk::{WalkEnd, Walker};
 use super::window::Window;
+use super::zip::Zip;
 use crate::trace::{SetFull, TraceSet};
 use flate2::{Decompress, FlushDecompress, Status};
 
 /// Text is taken in pieces of this size, so that what is worked on stays in the processor's cache.
-const PIECE: usize = 64 << 10;
+pub(super) const PIECE: usize = 64 << 10;
 /// Archives within archives.
 const MAX_LAYERS: u32 = 4;
 
@@ -50,6 +51,7 @@ enum Opened {
     No,
     Text(Box<Text>),
     Gzip(Box<Gzip>),
+    Zip(Box<Zip>),
 }
 
 /// A text being read.
@@ -138,7 +140,10 @@ impl Source {
                 }));
                 cx.state.saw_packing("gzip");
             }
-            Kind::Zip => return refuse("a zip archive"),
+            Kind::Zip => {
+                self.opened = Opened::Zip(Box::new(Zip::new(self.layer)));
+                cx.state.saw_packing("zip");
+            }
             Kind::Other(what) => return refuse(what),
             Kind::Unknown => return refuse(""),
         }
@@ -150,6 +155,7 @@ impl Source {
             Opened::No => Ok(()),
             Opened::Text(text) => text.feed(bytes, cx).map_err(Stop::Full),
             Opened::Gzip(gzip) => gzip.feed(bytes, cx),
+            Opened::Zip(zip) => zip.feed(bytes, cx),
         }
     }
 
@@ -166,6 +172,7 @@ impl Source {
                 Ok(end?)
             }
             Opened::Gzip(gzip) => gzip.finish(cx),
+            Opened::Zip(zip) => zip.finish(cx),
         }
     }
 }
