@@ -13,6 +13,7 @@ pub mod flow;
 pub mod generate;
 pub mod ingest;
 pub mod stats;
+pub mod tprof;
 pub mod trace;
 #[cfg(target_arch = "wasm32")]
 pub mod web;

@@ -21,6 +21,7 @@ mod input;
 mod serve;
 mod split;
 mod summary;
+mod tprof;
 
 use std::io;
 use std::process::ExitCode;
@@ -62,6 +63,8 @@ enum Command {
     Split(split::Args),
     /// Top endpoints by percentiles of their time, with call chains
     Summary(summary::Args),
+    /// Diagnose what is slow, in all requests and in the tail; aggregate traces
+    Tprof(tprof::Args),
 }
 
 /// Why a command did not do what it was asked to.
@@ -117,6 +120,7 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(&args),
         Command::Split(args) => split::run(&args),
         Command::Summary(args) => summary::run(&args),
+        Command::Tprof(args) => tprof::run(&args),
     };
     exit_code(result)
 }

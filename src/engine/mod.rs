@@ -20,6 +20,7 @@ mod single;
 mod study;
 pub mod summary;
 mod tables;
+mod tprof;
 pub mod words;
 
 pub use chain::{Chain, Next};

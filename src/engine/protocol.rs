@@ -14,6 +14,7 @@ pub use crate::flow::{
     SavingsReport, WhatIfReport,
 };
 pub use crate::stats::{Distribution, Interval, LogHistogram, Moments, Summary};
+pub use crate::tprof::{AggregateTrace, PlacesReport, Settings as TprofSettings, TprofReport};
 use serde::{Deserialize, Serialize};
 
 /// A question to the engine.
@@ -43,6 +44,28 @@ pub enum Request {
         scope: Scope,
         /// Which of them, by latency.
         band: Band,
+    },
+    /// Layers, diagnosis and aggregate traces; answered by [`Report::Tprof`].
+    Tprof {
+        /// Which requests.
+        scope: Scope,
+        /// Which of them, by latency.
+        band: Band,
+        /// Request types, tail, lengths.
+        settings: TprofSettings,
+    },
+    /// Two bands, or two sets, place by place; answered by [`Report::TprofCompare`].
+    TprofCompare {
+        /// Side A: which requests.
+        a: Scope,
+        /// Which of them, by latency.
+        band_a: Band,
+        /// Side B.
+        b: Scope,
+        /// Which of them, by latency.
+        band_b: Band,
+        /// Request types.
+        settings: TprofSettings,
     },
     /// Two bands, or two sets, frame by frame and service by service; answered by [`Report::Compare`].
     Compare {
@@ -192,6 +215,10 @@ pub enum Report {
     Histograms(Box<HistogramsReport>),
     /// See [`Request::Split`].
     Split(Box<SplitReport>),
+    /// See [`Request::Tprof`].
+    Tprof(Box<TprofReport>),
+    /// See [`Request::TprofCompare`].
+    TprofCompare(PlacesReport),
     /// See [`Request::Trace`]; `None` if no such trace is loaded.
     Trace(Option<TraceReport>),
     /// See [`Request::Span`]; `None` if no such span is loaded.

@@ -5,6 +5,7 @@ use super::compare::CompareChain;
 use super::flow::FlowChain;
 use super::single::Single;
 use super::tables::TableChain;
+use super::tprof::{TprofChain, TracesStudy};
 use super::{EngineError, Report, Request};
 use crate::critical_path::{
     Band, BandFacts, BottomUpPart, ColumnEdge, ColumnOrder, Cut, DiffPart, EndpointPart, HeatPart,
@@ -21,6 +22,8 @@ pub(super) enum Study {
     Diff,
     /// Self time by service.
     Services,
+    /// Times of every trace, for tprof.
+    Traces { tag: Option<String> },
     /// Times by endpoint.
     Rows,
     /// Times by root endpoint and endpoint.
@@ -56,6 +59,10 @@ pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), En
         Request::Endpoints { scope, band } => TableChain::start(scope, *band, None),
         Request::Heatmap { scope, band, columns, order } => {
             TableChain::start(scope, *band, Some((order.clone(), *columns)))
+        }
+        Request::Tprof { scope, band, settings } => TprofChain::start(vec![(scope.clone(), *band)], settings),
+        Request::TprofCompare { a, band_a, b, band_b, settings } => {
+            TprofChain::start(vec![(a.clone(), *band_a), (b.clone(), *band_b)], settings)
         }
         _ => FlowChain::start(request),
     }
@@ -101,6 +108,20 @@ impl<O: Observer> TreeStudy for Walk<O> {
     }
 }
 
+impl TreeStudy for TracesStudy {
+    fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+        TracesStudy::step(self, set, table, time_is_up)
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        TracesStudy::progress(self)
+    }
+
+    fn finish(self: Box<Self>, _: &TraceSet) -> Result<Vec<u8>, EngineError> {
+        Ok(postcard::to_allocvec(&TracesStudy::finish(*self))?)
+    }
+}
+
 /// A study being made over one session, in steps.
 pub(super) struct Part {
     state: State,
@@ -117,6 +138,7 @@ impl Part {
     /// Starts a study of some requests of a table.
     pub fn new(set: &TraceSet, study: &Study, overlap: Overlap, requests: Vec<u32>) -> Part {
         let state = match study {
+            Study::Traces { tag } => State::Trees(Box::new(TracesStudy::new(set, tag.clone(), requests))),
             Study::Services => State::Trees(Box::new(Walk::new(ServiceObserver::new(set), requests))),
             Study::Split { of, key } => {
                 State::Trees(Box::new(Walk::new(SplitObserver::new(set, of, key, overlap), requests)))
@@ -174,6 +196,8 @@ fn of_table(
             postcard::to_allocvec(&HeatPart::observe(set, table, requests, order, edges))?
         }
         Study::BottomUp => postcard::to_allocvec(&BottomUpPart::observe(set, table, requests))?,
-        Study::Services | Study::Histograms | Study::Split { .. } => return Err(EngineError::Ended),
+        Study::Services | Study::Histograms | Study::Split { .. } | Study::Traces { .. } => {
+            return Err(EngineError::Ended);
+        }
     })
 }

@@ -1,0 +1,285 @@
+//! tprof against its worked examples, and against its invariants on random and generated traces.
+#![cfg(not(target_arch = "wasm32"))]
+
+mod common;
+
+use common::{Span, set_of, span, stage};
+use pathlight::engine::{Band, Report, Request, Scope, TprofReport, TprofSettings, native::Pool};
+use pathlight::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
+use pathlight::trace::{SpanKind, TraceSet, Tree};
+use proptest::prelude::*;
+
+fn part(set: &TraceSet) -> TracesPart {
+    let (mut collector, mut tree) = (TraceCollector::new(set, None), Tree::default());
+    for trace in 0..set.traces().len() as u32 {
+        tree.load(set, trace);
+        collector.observe(set, &tree, 0);
+    }
+    collector.finish()
+}
+
+fn traces(spans: &[Span]) -> Traces {
+    Traces::merge(vec![part(&set_of(spans))])
+}
+
+fn request() -> Request {
+    Request::Tprof { scope: Scope::default(), band: Band::ALL, settings: TprofSettings::default() }
+}
+
+fn report(sets: Vec<TraceSet>) -> TprofReport {
+    let Report::Tprof(report) = Pool::of(sets).unwrap().ask(request()).unwrap() else { unreachable!() };
+    *report
+}
+
+/// Trace `number`: A over `[0, end]` with these children, all moved away from time 0.
+fn a_trace(number: u64, end: u64, children: &[(&str, u64, u64)]) -> Vec<Span> {
+    let base = 1000;
+    let mut spans = vec![span(number * 100, 0, "A", base, base + end)];
+    for (i, &(name, start, end)) in children.iter().enumerate() {
+        spans.push(span(number * 100 + 1 + i as u64, number * 100, name, base + start, base + end));
+    }
+    spans.iter_mut().for_each(|s| s.trace = u128::from(number));
+    spans
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-3
+}
+
+#[test]
+fn the_six_orders_have_the_subspans_of_figure_4() {
+    let rows = [
+        ([("B", 1, 3), ("C", 5, 8)], [1.0, 2.0, 2.0], 5.0),
+        ([("B", 5, 8), ("C", 1, 3)], [1.0, 2.0, 2.0], 5.0),
+        ([("B", 1, 5), ("C", 3, 8)], [1.0, 2.0, 2.0], 3.0),
+        ([("B", 1, 8), ("C", 3, 5)], [1.0, 2.0, 2.0], 3.0),
+        ([("B", 3, 8), ("C", 1, 5)], [1.0, 2.0, 2.0], 3.0),
+        ([("B", 3, 5), ("C", 1, 8)], [1.0, 2.0, 2.0], 3.0),
+    ];
+    let mut all = Vec::new();
+    for (number, (children, subspans, own)) in rows.iter().enumerate() {
+        let spans = a_trace(number as u64 + 1, 10, children);
+        let report = report(vec![set_of(&spans)]);
+        let found: Vec<f64> =
+            report.layers[3].groups[0].positions[0].subspans_us.iter().map(|s| s.all.mean).collect();
+        assert_eq!(found, subspans, "order {number}");
+        assert_eq!(report.layers[0].groups[0].endpoints[0].self_us.all.mean, *own, "order {number}");
+        all.extend(spans);
+    }
+    let report = report(vec![set_of(&all)]);
+    assert_eq!((report.layers[2].groups_in_all, report.layers[3].groups_in_all), (1, 6));
+}
+
+#[test]
+fn t1_means_of_two_traces_make_one_aggregate_trace() {
+    let mut spans = a_trace(1, 10, &[("B", 1, 3), ("C", 5, 8)]);
+    spans.extend(a_trace(2, 20, &[("B", 3, 9), ("C", 11, 17)]));
+    let report = report(vec![set_of(&spans)]);
+    let group = &report.layers[3].groups[0];
+    let a = &group.positions[0];
+    assert_eq!(a.subspans_us.iter().map(|s| s.all.mean).collect::<Vec<_>>(), [2.0, 2.0, 2.5]);
+    let d = a.duration_us.all;
+    assert!(near(d.mean, 15.0) && near(d.sd, 7.0711) && near(d.p50, 15.0) && near(d.p99, 19.9), "{d:?}");
+    assert!(a.duration_us.normal.is_none());
+    let means: Vec<f64> = group.positions.iter().map(|p| p.duration_us.all.mean).collect();
+    assert_eq!(means, [15.0, 4.0, 4.5]);
+    let own = report.layers[0].groups[0].endpoints[0].self_us.all;
+    assert_eq!((own.count, own.mean), (2, 6.5));
+    let third = &report.layers[2].groups[0].positions[0];
+    assert_eq!(third.child_diff_us.iter().map(|s| s.all.mean).collect::<Vec<_>>(), [2.0, 6.0]);
+    assert_eq!(third.end_diff_us.unwrap().all.mean, 2.5);
+    let drawn: Vec<(f64, f64)> =
+        report.aggregate_traces[0].spans.iter().map(|s| (s.start_us, s.end_us)).collect();
+    assert_eq!(drawn, [(0.0, 15.0), (2.0, 6.0), (8.0, 12.5)]);
+    // Halves round up.
+    assert_eq!(report.aggregate_traces[0].spans[2].end_rounded_us, 13);
+}
+
+#[test]
+fn t2_shapes_and_orders_group_five_traces() {
+    let rows: [&[(&str, u64, u64)]; 5] = [
+        &[("B", 1, 5), ("C", 3, 8)],
+        &[("B", 1, 8), ("C", 3, 5)],
+        &[("C", 1, 5), ("B", 3, 8)],
+        &[("B", 1, 3), ("C", 5, 8)],
+        &[("B", 1, 3)],
+    ];
+    let spans: Vec<Span> =
+        rows.iter().enumerate().flat_map(|(i, row)| a_trace(i as u64 + 1, 10, row)).collect();
+    let report = report(vec![set_of(&spans)]);
+    assert_eq!((report.layers[2].groups_in_all, report.layers[3].groups_in_all), (2, 5));
+    let by_name: Vec<(u64, f64)> = report.layers[0].groups[0]
+        .endpoints
+        .iter()
+        .map(|e| (e.self_us.all.count, e.self_us.all.mean * e.self_us.all.count as f64))
+        .collect();
+    assert_eq!(by_name, [(5, 22.0), (5, 20.0), (4, 14.0)]);
+    let group = &report.layers[2].groups[0];
+    assert_eq!(group.traces, 4);
+    let a = &group.positions[0];
+    assert_eq!(a.child_diff_us.iter().map(|s| s.all.mean).collect::<Vec<_>>(), [1.0, 2.5]);
+    assert_eq!(a.end_diff_us.unwrap().all.mean, 2.0);
+    assert_eq!(
+        (group.positions[1].duration_us.all.mean, group.positions[2].duration_us.all.mean),
+        (4.5, 3.5)
+    );
+}
+
+#[test]
+fn t3_a_slow_start_in_one_trace_of_ten_is_a_tail_issue() {
+    let mut spans: Vec<Span> = (1..10).flat_map(|i| a_trace(i, 10, &[("B", 2, 5)])).collect();
+    spans.extend(a_trace(10, 100, &[("B", 92, 95)]));
+    let report = report(vec![set_of(&spans)]);
+    assert_eq!(report.layers[0].groups[0].normal, Some(9));
+    let a = &report.report[0];
+    assert_eq!((a.operation.as_str(), a.self_us, a.total_us), ("A", 16.0, 160));
+    assert_eq!((report.report[1].operation.as_str(), report.report[1].total_us), ("B", 30));
+    let kind = &a.types[0];
+    assert_eq!(kind.verdict, Verdict::Tail);
+    assert!(near(kind.tail_ratio.unwrap(), 97.0 / 7.0));
+    let found: Vec<(&str, f64, u32)> =
+        kind.spans.iter().map(|s| (s.metric.as_str(), s.mean_us, s.subspan)).collect();
+    assert_eq!(found, [("child_diff[0]", 92.0, 0), ("end_diff", 5.0, 1)]);
+    assert!(near(kind.spans[0].groups[0].score, 84.64));
+    let whole = &report.layers[3].groups[0].positions[0];
+    assert!(near(whole.subspans_us[0].all.mean, 11.0) && near(whole.duration_us.all.mean, 19.0));
+    let traces = traces(&spans);
+    let group: Vec<u32> = (0..10).collect();
+    let drawn: Vec<(f64, f64)> =
+        aggregate(&traces, &group, None).spans.iter().map(|s| (s.start_us, s.end_us)).collect();
+    assert_eq!(drawn, [(0.0, 19.0), (11.0, 14.0)]);
+    let place = &report.tail.types[0].places[0];
+    assert_eq!((place.operation.as_str(), place.subspan, place.change_us), ("A", Some(0), 90.0));
+    let text = report.to_markdown();
+    assert!(text.contains("mostly in the tail: 13.9 times the normal"), "{text}");
+    assert!(text.contains("A in A is slow before its first child"), "{text}");
+}
+
+#[test]
+fn traces_with_orphans_stay_out_and_several_roots_get_one_above() {
+    let mut spans = a_trace(1, 10, &[("B", 2, 5)]);
+    spans.extend(a_trace(2, 10, &[]));
+    spans.push(Span { trace: 2, ..span(290, 299, "lost", 1000, 1005) });
+    spans.extend(a_trace(3, 10, &[]));
+    spans.push(Span { trace: 3, ..span(390, 0, "Z", 1004, 1030) });
+    let report = report(vec![set_of(&spans)]);
+    assert_eq!((report.traces, report.has_orphans), (2, 1));
+    let group = report.layers[1].groups.iter().find(|g| g.root.as_ref().unwrap().0 == "(synthetic)").unwrap();
+    assert_eq!(group.root_us.all.mean, 30.0);
+}
+
+#[test]
+fn the_gap_between_client_and_server_is_a_place_of_its_own() {
+    let spans: Vec<Span> = (1..=20)
+        .flat_map(|i| {
+            let gap = if i == 20 { 500 } else { i };
+            let mut spans = a_trace(i, 2000, &[("B", 100, 1000 + gap)]);
+            spans[1].kind = SpanKind::Client;
+            let server = span(i * 100 + 50, i * 100 + 1, "S", 1100 + gap, 1900 + gap);
+            spans.push(Span { trace: u128::from(i), kind: SpanKind::Server, ..server });
+            spans[0].kind = SpanKind::Internal;
+            spans[0].duration_us += gap;
+            spans
+        })
+        .collect();
+    let report = report(vec![set_of(&spans)]);
+    let place = &report.tail.types[0].places[0];
+    assert_eq!((place.service.as_str(), place.gap_to.as_deref(), place.subspan), ("B", Some("S"), None));
+}
+
+/// Mean form = recursive form, containment and order, on every layer-4 group.
+fn check_aggregates(traces: &Traces) {
+    for group in traces.layer_4() {
+        let mean = aggregate(traces, &group, None);
+        for (span, (start, end)) in mean.spans.iter().zip(recursive(traces, &group)) {
+            assert!((span.start_us - start).abs() < 1e-6 * (1.0 + start), "{} {start}", span.start_us);
+            assert!((span.end_us - end).abs() < 1e-6 * (1.0 + end), "{} {end}", span.end_us);
+            assert!(span.start_rounded_us <= span.end_rounded_us);
+            if let Some(parent) = span.parent {
+                let parent = &mean.spans[parent as usize];
+                assert!(parent.start_us <= span.start_us && span.end_us <= parent.end_us);
+                assert!(parent.start_rounded_us <= span.start_rounded_us);
+                assert!(span.end_rounded_us <= parent.end_rounded_us);
+            }
+            assert!(span.subspans.is_sorted_by(|a, b| a.end_us <= b.end_us));
+        }
+    }
+}
+
+#[test]
+fn aggregates_of_shared_data_agree_with_the_recursive_construction() {
+    let Some(folder) = common::shared_data() else { return };
+    for name in ["traceweaver-hotel", "traceweaver-media", "dsb-media-latenseer", "crisp-test-cases"] {
+        for file in common::files_below(&folder.join(name)) {
+            let set = common::load(&file, 1 << 20);
+            check_aggregates(&Traces::merge(vec![part(&set)]));
+        }
+    }
+}
+
+#[test]
+fn aggregates_of_generated_data_agree_with_the_recursive_construction() {
+    use pathlight::generate::{Options, write_jaeger};
+    let mut bytes = Vec::new();
+    let options = Options { traces: 300, spans: 20, seed: 77, ..Options::default() };
+    write_jaeger(&options, &mut bytes).unwrap();
+    let mut set = TraceSet::new();
+    let mut reader = pathlight::ingest::Reader::new("x.json", pathlight::ingest::Options::default());
+    reader.feed(&bytes, &mut set).unwrap();
+    reader.finish(&mut set);
+    set.seal().unwrap();
+    let traces = Traces::merge(vec![part(&set)]);
+    check_aggregates(&traces);
+    // What is exported is a Jaeger file that reads back as it was written.
+    let report = report(vec![set]);
+    let json = report.to_jaeger().unwrap();
+    let mut back = TraceSet::new();
+    let mut reader = pathlight::ingest::Reader::new("y.json", pathlight::ingest::Options::default());
+    reader.feed(json.as_bytes(), &mut back).unwrap();
+    reader.finish(&mut back);
+    back.seal().unwrap();
+    let spans: usize = report.aggregate_traces.iter().map(|t| t.spans.len()).sum();
+    assert_eq!((back.traces().len(), back.spans()), (report.aggregate_traces.len(), spans));
+}
+
+prop_compose! {
+    fn any_spans(max: usize)(
+        raw in prop::collection::vec(
+            (0u64..6, 1u64..9, 0u64..9, 0u8..4, 0u64..30, 0u64..40, 0u8..4, 0u8..20), 1..max)
+    ) -> Vec<Span> {
+        raw.into_iter().map(|(trace, id, parent, name, start, duration, kind, odd)| {
+            let parent = if id == 1 { 0 } else { parent % id };
+            let mut out = span(id, parent, ["a", "b", "c", "d"][name as usize], 0, 0);
+            out.trace = u128::from(trace) + 1;
+            out.start_us = 50_000 + start * 97;
+            out.duration_us = duration * 197;
+            out.kind = [SpanKind::Unspecified, SpanKind::Client, SpanKind::Server, SpanKind::Internal]
+                [kind as usize];
+            out.follows_from = odd == 1;
+            out
+        }).collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn aggregate_traces_are_valid_and_equal_the_recursive_construction(spans in any_spans(60)) {
+        check_aggregates(&traces(&spans));
+    }
+
+    #[test]
+    fn neither_order_nor_workers_change_the_report(
+        spans in any_spans(60), seed in any::<u64>(), workers in 1usize..5
+    ) {
+        let expected = report(vec![set_of(&spans)]).to_json().unwrap();
+        let mut shuffled = spans.clone();
+        shuffled.sort_by_key(|s| (s.id ^ s.start_us).wrapping_mul(seed | 1));
+        let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
+        for (i, span) in shuffled.iter().enumerate() {
+            stage(&mut sets[i % workers], std::slice::from_ref(span));
+        }
+        prop_assert_eq!(expected, report(sets).to_json().unwrap());
+    }
+}
