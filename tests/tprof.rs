@@ -1,5 +1,6 @@
 //! tprof against its worked examples, and against its invariants on random and generated traces.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 
