@@ -71,7 +71,8 @@ pub(super) fn text<'a>(
     }
 }
 
-fn number(node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
+/// A number field of microseconds; `None` if it is missing.
+pub(super) fn number(node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
     let Some(node) = node else { return Ok(None) };
     match node.number()? {
         Some(number) => Ok(Some(number)),

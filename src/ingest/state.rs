@@ -4,7 +4,7 @@ use super::fast::Fast;
 use super::node::{Bad, Node, Number};
 use super::report::{ProblemKind, Problems};
 use super::window::Window;
-use crate::trace::{Flags, ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet, hash_raw};
+use crate::trace::{Flags, ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet, hash_bytes};
 use hashbrown::HashTable;
 
 /// Why a value was not taken.
@@ -139,7 +139,7 @@ impl Building {
         if (self.last as usize) < ends.len() && names[Self::name(names, ends, self.last)] == *name {
             return self.last;
         }
-        let hash = hash_raw(name);
+        let hash = hash_bytes(name);
         let found = table.find(hash, |&i| names[Self::name(names, ends, i)] == *name).copied();
         let number = found.unwrap_or_else(|| {
             let number = ends.len() as u32;
@@ -147,7 +147,7 @@ impl Building {
             ends.push(names.len() as u32);
             self.found.push(None);
             self.used.push((0, 0));
-            table.insert_unique(hash, number, |&i| hash_raw(&names[Self::name(names, ends, i)]));
+            table.insert_unique(hash, number, |&i| hash_bytes(&names[Self::name(names, ends, i)]));
             number
         });
         self.last = number;

@@ -1,6 +1,6 @@
 //! Zipkin spans, version 2 and version 1.
 
-use super::jaeger::text;
+use super::jaeger::{number, text};
 use super::node::{Bad, Node, Number};
 use super::state::{Fail, Format, State};
 use crate::trace::{RawSpan, SpanFacts, SpanId, SpanKind, TagSetId, TraceId, TraceSet};
@@ -43,14 +43,6 @@ impl<'a> Fields<'a> {
             *slot = Some(value).filter(|v| !v.is_null());
         }
         Ok(fields)
-    }
-}
-
-fn number(node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
-    let Some(node) = node else { return Ok(None) };
-    match node.number()? {
-        Some(number) => Ok(Some(number)),
-        None => Err(node.wrong(name, "a number of microseconds")),
     }
 }
 

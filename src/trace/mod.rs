@@ -21,5 +21,5 @@ pub use portable::Portable;
 pub use quality::Quality;
 pub use set::{EndpointId, NO_ROW, Process, SetFull, TraceRow, TraceSet, UNKNOWN_SERVICE};
 pub use span::{Flags, ProcessId, RawSpan, SpanKind};
-pub use tags::{KeyFacts, MAX_VALUES_PER_KEY, TagSetId, TagTable, hash_raw};
+pub use tags::{KeyFacts, MAX_VALUES_PER_KEY, TagSetId, TagTable};
 pub use tree::{Role, Tree};

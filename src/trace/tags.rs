@@ -1,6 +1,6 @@
 //! Interned tags: a tag is a (key, value) pair, a span points at one interned set of pairs.
 
-use super::names::{Interner, Symbol, hash_bytes};
+use super::names::{Interner, Symbol};
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
 
@@ -244,11 +244,6 @@ impl TagTable {
             + (self.pair_table.capacity() + self.set_table.capacity()) * 5
             + (self.set_pairs.capacity() + self.set_ends.capacity()) * 4
     }
-}
-
-/// The hash of a raw text of tags, for callers that remember the set of a text they have seen.
-pub fn hash_raw(bytes: &[u8]) -> u64 {
-    hash_bytes(bytes)
 }
 
 fn set_slice<'a>(pairs: &'a [u32], ends: &[u32], set: u32) -> &'a [u32] {
