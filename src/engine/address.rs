@@ -17,6 +17,20 @@ pub enum View {
     Findings,
     /// Flame graph of the critical path.
     Flame,
+    /// Two bands or two sets side by side.
+    Compare,
+    /// Endpoints against requests.
+    Heat,
+    /// Interior endpoints over all root endpoints.
+    Endpoints,
+    /// What waits for what, and what-if.
+    Flow,
+    /// Layers, diagnosis and aggregate traces.
+    Diagnosis,
+    /// Requests unlike those of a training set.
+    Anomalies,
+    /// Where errors start, stop, and what they cost.
+    Errors,
     /// The slowest requests.
     Requests,
     /// Timeline of one trace.
@@ -25,13 +39,32 @@ pub enum View {
 
 impl View {
     /// Every view, in the order of the rail.
-    pub const ALL: [View; 4] = [View::Findings, View::Flame, View::Requests, View::Trace];
+    pub const ALL: [View; 11] = [
+        View::Findings,
+        View::Flame,
+        View::Compare,
+        View::Heat,
+        View::Endpoints,
+        View::Flow,
+        View::Diagnosis,
+        View::Anomalies,
+        View::Errors,
+        View::Requests,
+        View::Trace,
+    ];
 
     /// Its value of `view=`.
     pub fn key(self) -> &'static str {
         match self {
             View::Findings => "findings",
             View::Flame => "flame",
+            View::Compare => "diff",
+            View::Heat => "heat",
+            View::Endpoints => "bottom",
+            View::Flow => "flow",
+            View::Diagnosis => "tprof",
+            View::Anomalies => "anomaly",
+            View::Errors => "errors",
             View::Requests => "requests",
             View::Trace => "trace",
         }

@@ -373,12 +373,10 @@ impl Part for Detail {
         let is_empty = !self.body.html().has_child_nodes();
         if is_empty {
             let words = match view {
-                View::Findings => {
-                    "Select an endpoint to see where it is called and in which requests it costs most."
-                }
                 View::Flame => "Select a frame to see its numbers and example requests.",
                 View::Requests => "Select a request; open it to see its timeline.",
                 View::Trace => "Select a span to see its times and tags.",
+                _ => "Select an endpoint to see where it is called and in which requests it costs most.",
             };
             self.body.add(&el("p").class("muted hint").text(words));
         }

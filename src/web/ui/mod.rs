@@ -175,7 +175,7 @@ impl Part for Frame {
         let address = page.address();
         let kind = match address.view {
             View::Findings | View::Requests => "view plain",
-            View::Flame | View::Trace => "view split-view",
+            _ => "view split-view",
         };
         self.view.html().set_class_name(kind);
         let dark = match address.theme {

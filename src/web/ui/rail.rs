@@ -7,7 +7,7 @@ use crate::engine::address::View;
 use web_sys::HtmlSelectElement;
 
 /// Every view with its name, what it answers, and its picture.
-const VIEWS: [(View, &str, &str, &str); 4] = [
+const VIEWS: &[(View, &str, &str, &str)] = &[
     (
         View::Findings,
         "Findings",
