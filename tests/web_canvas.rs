@@ -4,7 +4,8 @@
 
 use js_sys::{Array, Function, Uint8ClampedArray};
 use pathlight::chart::flame::{FlameSize, FlameTree, FlameView, Frame, NONE, layout, scene};
-use pathlight::chart::histogram::{HistogramAxis, HistogramSize, HistogramView, draw};
+use pathlight::chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
+use pathlight::chart::plot::ChartSize;
 use pathlight::chart::{Measure, Rgba, Shade, Theme};
 use pathlight::stats::LogHistogram;
 use pathlight::web::canvas::{PlotBackend, Surface, png, png_of, theme_of};
@@ -124,9 +125,9 @@ fn plotters_draws_without_touching_the_document() {
     let values: Vec<u64> = (0..1000).map(|i| 1_000 + i * i).collect();
     let histogram = LogHistogram::of_sorted(&values, 40);
     let surface = surface(600.0, 150.0, 1.0);
-    let size = HistogramSize { width: 600, height: 150, metrics: surface.metrics() };
+    let size = ChartSize { width: 600, height: 150, metrics: surface.metrics() };
     let lines = [("p50", 250_000.0)];
-    let view = HistogramView { histogram: &histogram, band_us: None, lines: &lines };
+    let view = HistogramView { bars: Bars::from(&histogram), band: None, lines: &lines };
     let theme = Theme::dark();
     let watch = Function::new_no_args(
         "const watch = new MutationObserver(() => {}); \
@@ -136,10 +137,11 @@ fn plotters_draws_without_touching_the_document() {
     draw(PlotBackend::new(&surface).unwrap(), &view, size, &theme).unwrap();
     let seen = Function::new_with_args("watch", "return watch.takeRecords().length");
     assert_eq!(seen.call1(&JsValue::NULL, &watch).unwrap(), JsValue::from(0));
-    let axis = HistogramAxis::new(&histogram, size).unwrap();
-    assert_eq!(pixel(&surface, axis.right - 4, axis.bottom - 3), theme.accent);
+    let axis = HistogramAxis::new(&Bars::from(&histogram), size).unwrap();
+    assert_eq!(pixel(&surface, axis.values.right - 4, axis.bottom - 3), theme.accent);
     assert_eq!(pixel(&surface, 2, 2), theme.background);
-    let label = (0..axis.left).any(|x| pixel(&surface, x, axis.bottom).contrast(theme.background) > 2.0);
+    let label =
+        (0..axis.values.left).any(|x| pixel(&surface, x, axis.bottom).contrast(theme.background) > 2.0);
     assert!(label, "the axis of counts has text");
     // A scene after plotters is painted with its own colours and font.
     let tree = tree();

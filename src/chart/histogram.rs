@@ -1,162 +1,94 @@
-//! Histograms of latency on a logarithmic axis: large ones through plotters, small ones as bars.
+//! Histograms on a logarithmic or linear axis: large ones through plotters, small ones as bars.
 
-use super::backend::SvgBackend;
+use super::axis::{Scale, Unit, ValueAxis};
 use super::color::Rgba;
-use super::scene::{Layer, Metrics, Scene};
+use super::plot::{self, Area, ChartError, ChartSize, rgba, words};
+use super::scene::{Layer, Scene};
 use super::timeline::nice_step;
-use super::{Theme, format, svg};
-use crate::stats::LogHistogram;
-use plotters::chart::{ChartBuilder, LabelAreaPosition};
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
-use plotters::drawing::IntoDrawingArea as _;
+use super::{Theme, format};
+use crate::stats::{Distribution, LogHistogram};
 use plotters::element::{PathElement, Rectangle, Text};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color as _, FontDesc, FontFamily, FontStyle, RGBAColor, TextStyle};
+use plotters::style::Color as _;
+use plotters::style::text_anchor::{HPos, VPos};
 use plotters_backend::DrawingBackend;
 
-/// A chart could not be drawn; the words are the backend's.
-#[derive(Debug, thiserror::Error)]
-#[error("the chart could not be drawn: {0}")]
-pub struct ChartError(String);
+/// Counts of values in bins.
+#[derive(Clone, Copy, Debug)]
+pub struct Bars<'a> {
+    /// Lower edges of the bins and the upper edge of the last one; empty without values.
+    pub edges: &'a [u64],
+    /// Count per bin; one less than edges.
+    pub counts: &'a [u64],
+    /// The axis on which bins are equally wide.
+    pub scale: Scale,
+    /// What the values are.
+    pub unit: Unit,
+}
+
+impl<'a> Bars<'a> {
+    /// The bars of a distribution.
+    pub fn of(distribution: &'a Distribution, unit: Unit) -> Bars<'a> {
+        let scale = if distribution.is_log { Scale::Log } else { Scale::Linear };
+        Bars { edges: &distribution.edges, counts: &distribution.counts, scale, unit }
+    }
+
+    /// Half a bin where every bin is one whole number on a linear axis: the number stands at the middle of its bar.
+    fn shift(&self) -> f64 {
+        let whole = self.edges.windows(2).all(|pair| pair[1] - pair[0] == 1);
+        if self.scale == Scale::Linear && self.unit == Unit::Count && whole { 0.5 } else { 0.0 }
+    }
+}
+
+impl<'a> From<&'a LogHistogram> for Bars<'a> {
+    fn from(histogram: &'a LogHistogram) -> Bars<'a> {
+        let LogHistogram { edges_us, counts } = histogram;
+        Bars { edges: edges_us, counts, scale: Scale::Log, unit: Unit::Time }
+    }
+}
 
 /// What a histogram shows.
 #[derive(Clone, Copy, Debug)]
 pub struct HistogramView<'a> {
     /// The counts.
-    pub histogram: &'a LogHistogram,
-    /// The band, as smallest and greatest latency in microseconds; the rest stands back.
-    pub band_us: Option<(u64, u64)>,
-    /// Lines to draw, as name and microseconds, for instance percentiles.
+    pub bars: Bars<'a>,
+    /// The band, as smallest and greatest value; the rest stands back.
+    pub band: Option<(u64, u64)>,
+    /// Lines to draw, as name and value, for instance percentiles.
     pub lines: &'a [(&'a str, f64)],
 }
 
-/// The room for a histogram in device pixels.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct HistogramSize {
-    /// Width.
-    pub width: i32,
-    /// Height. Below 90 CSS pixels there is no axis of counts.
-    pub height: i32,
-    /// Device pixels per CSS pixel.
-    pub metrics: Metrics,
-}
-
-/// Where a histogram's bars stand: pixels to latencies and back, for the brush.
+/// Where a histogram's bars stand.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HistogramAxis {
-    /// Left edge of the bars' part.
-    pub left: i32,
-    /// Right edge, exclusive.
-    pub right: i32,
+    /// From values to pixels and back.
+    pub values: ValueAxis,
     /// Upper edge.
     pub top: i32,
     /// Lower edge, exclusive.
     pub bottom: i32,
-    low: f64,
-    high: f64,
-}
-
-/// The place of a latency on the axis: the logarithm, shifted by one so that 0 has a place.
-fn place(us: f64) -> f64 {
-    us.max(0.0).ln_1p()
 }
 
 impl HistogramAxis {
-    /// The axis of a histogram in a room; `None` without values.
-    pub fn new(histogram: &LogHistogram, size: HistogramSize) -> Option<HistogramAxis> {
-        let (&low, &high) = (histogram.edges_us.first()?, histogram.edges_us.last()?);
-        let px = |css: f64| size.metrics.px(css);
-        let counts = size.height >= px(90.0);
-        let axis = HistogramAxis {
-            left: if counts { px(48.0) } else { px(8.0) },
-            right: size.width - px(24.0),
-            top: px(16.0),
-            bottom: size.height - px(22.0),
-            low: place(low as f64),
-            high: place(high as f64),
-        };
-        (high > low && axis.right > axis.left && axis.bottom > axis.top).then_some(axis)
-    }
-
-    /// The pixel of a latency, within the axis.
-    pub fn pixel(&self, us: f64) -> i32 {
-        let share = (place(us) - self.low) / (self.high - self.low);
-        self.left + (share.clamp(0.0, 1.0) * f64::from(self.right - self.left)).round() as i32
-    }
-
-    /// The latency at a pixel, within the axis.
-    pub fn us_at(&self, x: i32) -> f64 {
-        let share = f64::from(x - self.left) / f64::from(self.right - self.left);
-        (self.low + share.clamp(0.0, 1.0) * (self.high - self.low)).exp_m1()
-    }
-
-    /// Round latencies to mark, at least `apart_px` from each other, and left enough of the right edge.
-    pub fn ticks(&self, apart_px: i32) -> Vec<u64> {
-        let (low, high) = (self.low.exp_m1().round() as u64, self.high.exp_m1().round() as u64);
-        let powers = || std::iter::successors(Some(1u64), |p| p.checked_mul(10)).take_while(|&p| p <= high);
-        let patterns: [(&[u64], usize); 5] = [(&[1, 2, 5], 1), (&[1, 3], 1), (&[1], 1), (&[1], 2), (&[1], 3)];
-        let far_enough = |ticks: &[u64]| {
-            ticks.windows(2).all(|pair| self.pixel(pair[1] as f64) - self.pixel(pair[0] as f64) >= apart_px)
-        };
-        for (factors, every) in patterns {
-            let ticks: Vec<u64> = powers()
-                .step_by(every)
-                .flat_map(|power| factors.iter().filter_map(move |f| power.checked_mul(*f)))
-                .filter(|at| (low..=high).contains(at))
-                .collect();
-            if ticks.len() >= 2 && far_enough(&ticks) {
-                return ticks;
-            }
+    /// The axis of bars in a room; `None` without values. Below 90 CSS pixels of height there is no axis of counts.
+    pub fn new(bars: &Bars, size: ChartSize) -> Option<HistogramAxis> {
+        let (&low, &high) = (bars.edges.first()?, bars.edges.last()?);
+        let (mut from, mut to) = (low as f64, high as f64);
+        if bars.counts.len() == 1 {
+            // One bar alone does not fill the picture: its neighbours are shown too.
+            (from, to) = match bars.scale {
+                Scale::Log => (from / 2.0, to * 2.0),
+                Scale::Linear => ((2.0 * from - to).max(0.0), 2.0 * to - from),
+            };
         }
-        // Less than a decade: equal steps.
-        let width = f64::from((self.right - self.left).max(1));
-        let step = nice_step((high - low) as f64 * f64::from(apart_px) * 1.5 / width, high);
-        let ticks: Vec<u64> = (low.div_ceil(step)..=high / step).map(|i| i * step).collect();
-        if far_enough(&ticks) { ticks } else { ticks.into_iter().take(1).collect() }
+        let left = if has_counts(size) { size.px(48.0) } else { size.px(8.0) };
+        let values = ValueAxis::new((left, size.width - size.px(24.0)), (from, to), bars.scale, bars.unit)?;
+        let axis = HistogramAxis { values, top: size.px(16.0), bottom: size.height - size.px(22.0) };
+        (axis.bottom > axis.top).then_some(axis)
     }
 }
 
-/// A round latency in few characters: `200 µs`, `1 ms`, `2 s`, `10 min`.
-fn short(us: f64) -> String {
-    let (unit, name) = match us {
-        us if us < 1e3 => (1.0, "µs"),
-        us if us < 1e6 => (1e3, "ms"),
-        us if us < 120e6 => (1e6, "s"),
-        _ => (60e6, "min"),
-    };
-    format!("{}{}{name}", format::number(us / unit), format::THIN)
-}
-
-/// An axis for plotters with ticks of our choice.
-struct Ticked {
-    from: f64,
-    to: f64,
-    ticks: Vec<f64>,
-    words: fn(f64) -> String,
-}
-
-impl Ranged for Ticked {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let share = (value - self.from) / (self.to - self.from);
-        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        if hint.weight().allow_light_points() { Vec::new() } else { self.ticks.clone() }
-    }
-
-    fn range(&self) -> std::ops::Range<f64> {
-        self.from..self.to
-    }
-}
-
-impl ValueFormatter<f64> for Ticked {
-    fn format_ext(&self, value: &f64) -> String {
-        (self.words)(*value)
-    }
+fn has_counts(size: ChartSize) -> bool {
+    size.height >= size.px(90.0)
 }
 
 /// Draws a histogram with axes on any plotters backend, whose size is `size`.
@@ -166,87 +98,71 @@ impl ValueFormatter<f64> for Ticked {
 pub fn draw<DB: DrawingBackend>(
     backend: DB,
     view: &HistogramView,
-    size: HistogramSize,
+    size: ChartSize,
     theme: &Theme,
 ) -> Result<(), ChartError> {
-    let px = |css: f64| size.metrics.px(css);
-    let root = backend.into_drawing_area();
-    root.fill(&rgba(theme.background)).map_err(words)?;
-    let Some(axis) = HistogramAxis::new(view.histogram, size) else { return root.present().map_err(words) };
-    let most = view.histogram.counts.iter().copied().max().unwrap_or(0).max(1);
-    let counts = size.height >= px(90.0);
-    let font_px = f64::from(px(11.0));
-    let text = |color: Rgba, pos: Pos| -> TextStyle<'static> {
-        let font = FontDesc::new(FontFamily::SansSerif, font_px, FontStyle::Normal);
-        TextStyle { font, color: rgba(color).to_backend_color(), pos }
-    };
-    // The grid: plotters places labels and lines, at ticks of our choice.
-    let x_ticks = axis.ticks(px(64.0)).into_iter().map(|us| place(us as f64)).collect();
-    let y_step = nice_step(most as f64 / 3.0, 0);
-    let count = if counts { |at: f64| format::count(at.round() as u64) } else { |_: f64| String::new() };
-    let y_ticks = (0..=most / y_step).map(|i| (i * y_step) as f64).collect();
-    let mut chart = ChartBuilder::on(&root)
-        .margin_top(axis.top)
-        .margin_right(size.width - axis.right)
-        .set_label_area_size(LabelAreaPosition::Left, axis.left)
-        .set_label_area_size(LabelAreaPosition::Bottom, size.height - axis.bottom)
-        .build_cartesian_2d(
-            Ticked { from: axis.low, to: axis.high, ticks: x_ticks, words: |at| short(at.exp_m1().round()) },
-            Ticked { from: 0.0, to: most as f64, ticks: y_ticks, words: count },
-        )
-        .map_err(words)?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .bold_line_style(rgba(theme.line))
-        .light_line_style(RGBAColor(0, 0, 0, 0.0))
-        .axis_style(rgba(theme.line))
-        .set_all_tick_mark_size(px(3.0))
-        .x_label_style(text(theme.muted, Pos::new(HPos::Center, VPos::Top)))
-        .y_label_style(text(theme.muted, Pos::new(HPos::Right, VPos::Center)))
-        .draw()
-        .map_err(words)?;
+    plot::on_backend(backend, theme, |area| draw_in(area, view, size, theme))
+}
+
+/// Draws a histogram into an area of this size.
+pub(super) fn draw_in<DB: DrawingBackend>(
+    area: &Area<DB>,
+    view: &HistogramView,
+    size: ChartSize,
+    theme: &Theme,
+) -> Result<(), ChartError> {
+    let px = |css: f64| size.px(css);
+    let bars = &view.bars;
+    let Some(HistogramAxis { values, top, bottom }) = HistogramAxis::new(bars, size) else { return Ok(()) };
+    let most = bars.counts.iter().copied().max().unwrap_or(0).max(1);
+    let room = f64::from(bottom - top);
+    if has_counts(size) {
+        let step = nice_step(most as f64 / 3.0, 0);
+        let style = size.text(theme.muted, HPos::Right, VPos::Center);
+        for count in (0..=most / step).map(|i| i * step) {
+            let y = bottom - (count as f64 / most as f64 * room).round() as i32;
+            let line = vec![(values.left, y), (values.right - 1, y)];
+            area.draw(&PathElement::new(line, rgba(theme.line))).map_err(words)?;
+            let at = (values.left - px(6.0), y);
+            area.draw(&Text::new(format::count(count), at, style.clone())).map_err(words)?;
+        }
+    }
+    // Ticks stand where values do: at the middle of a bar that is one whole number.
+    let shift = values.pixel(bars.edges[0] as f64 + bars.shift()) - values.pixel(bars.edges[0] as f64);
+    let marked = values.moved(shift);
     let rectangle = |[x, y, right, bottom]: [i32; 4], color: Rgba| {
-        root.draw(&Rectangle::new([(x, y), (right, bottom)], rgba(color).filled())).map_err(words)
+        area.draw(&Rectangle::new([(x, y), (right, bottom)], rgba(color).filled())).map_err(words)
     };
-    let brush = view.band_us.map(|(from, to)| (axis.pixel(from as f64), axis.pixel(to as f64 + 1.0)));
+    let brush = view.band.map(|(from, to)| (values.pixel(from as f64), values.pixel(to as f64 + 1.0)));
     if let Some((from, to)) = brush {
-        rectangle([from, axis.top, to.max(from + 1), axis.bottom], theme.accent.with_alpha(0.12))?;
+        rectangle([from, top, to.max(from + 1), bottom], theme.accent.with_alpha(0.12))?;
     }
     let quiet = theme.background.mix(theme.muted, 0.45);
-    for (edges, &count) in view.histogram.edges_us.windows(2).zip(&view.histogram.counts) {
+    // A bar alone may be one value of thousands on the axis: it is still a bar, not a hair.
+    let least = if bars.counts.len() == 1 { px(6.0) } else { 1 };
+    for (edges, &count) in bars.edges.windows(2).zip(bars.counts) {
         if count == 0 {
             continue;
         }
-        let inside = view.band_us.is_none_or(|(from, to)| edges[1] > from && edges[0] <= to);
-        let (x, right) = (axis.pixel(edges[0] as f64), axis.pixel(edges[1] as f64));
+        let inside = view.band.is_none_or(|(from, to)| edges[1] > from && edges[0] <= to);
+        let (x, right) = (values.pixel(edges[0] as f64), values.pixel(edges[1] as f64));
         let gap = if right - x > 3 * px(1.0) { px(1.0) } else { 0 };
-        let room = f64::from(axis.bottom - axis.top);
+        let x = x - (least - (right - x)).max(0) / 2;
         // What is there is seen, however little beside the rest.
         let height = ((count as f64 / most as f64 * room).round() as i32).max(px(1.0));
         let color = if inside { theme.accent } else { quiet };
-        rectangle([x, axis.bottom - height, (right - gap).max(x + 1), axis.bottom], color)?;
+        rectangle([x, bottom - height, (right - gap).max(x + least), bottom], color)?;
     }
     if let Some((from, to)) = brush {
         for x in [from, to - px(1.0)] {
-            rectangle([x, axis.top, x + px(1.0), axis.bottom], theme.accent)?;
+            rectangle([x, top, x + px(1.0), bottom], theme.accent)?;
         }
     }
-    let mut taken = i32::MIN;
-    for (name, us) in view.lines {
-        let x = axis.pixel(*us);
-        let points = vec![(x, axis.top), (x, axis.bottom)];
-        root.draw(&PathElement::new(points, rgba(theme.text).stroke_width(px(1.0) as u32))).map_err(words)?;
-        let style = text(theme.text, Pos::new(HPos::Center, VPos::Bottom));
-        let (width, _) = root.estimate_text_size(name, &style).map_err(words)?;
-        let half = width as i32 / 2 + 1;
-        let middle = x.clamp(half, (size.width - half).max(half));
-        if middle - half > taken {
-            root.draw(&Text::new(*name, (middle, axis.top - px(2.0)), style)).map_err(words)?;
-            taken = middle + half + px(2.0);
-        }
+    plot::draw_axis(area, (values.left, values.right), &marked, bottom, size, theme)?;
+    for (_, value) in view.lines {
+        plot::draw_mark(area, &marked, (top, bottom), *value, size, theme)?;
     }
-    root.present().map_err(words)
+    plot::name_marks(area, &marked, top, view.lines, size, theme)
 }
 
 /// The same as an SVG document; deterministic.
@@ -255,33 +171,20 @@ pub fn draw<DB: DrawingBackend>(
 /// As [`draw`].
 pub fn export_svg(
     view: &HistogramView,
-    size: HistogramSize,
+    size: ChartSize,
     theme: &Theme,
     title: &str,
 ) -> Result<String, ChartError> {
-    let mut out = String::new();
-    let (width, height) = (size.width.max(1) as u32, size.height.max(1) as u32);
-    draw(SvgBackend::new(&mut out, width, height), view, size, theme)?;
-    let mut element = String::from("\n<title>");
-    svg::escape(&mut element, title);
-    element.push_str("</title>");
-    // plotters writes no title: it goes behind the first tag.
-    if let Some(end) = out.find('>') {
-        out.insert_str(end + 1, &element);
-        out.insert_str(end, " role=\"img\"");
-    }
-    Ok(out)
+    plot::document(size, title, |backend| draw(backend, view, size, theme))
 }
 
 /// A tiny histogram without axes, for lists: `range_us` is the range of all rows, so that they can be compared.
 pub fn spark(histogram: &LogHistogram, range_us: (u64, u64), width: i32, height: i32, color: Rgba) -> Scene {
     let mut layer = Layer::default();
-    let (low, high) = (place(range_us.0 as f64), place(range_us.1 as f64 + 1.0));
+    let range = (range_us.0 as f64, range_us.1 as f64 + 1.0);
+    let axis = ValueAxis::new((0, width), range, Scale::Log, Unit::Time);
     let most = histogram.counts.iter().copied().max().unwrap_or(0).max(1);
-    let pixel = |us: u64| {
-        let share = (place(us as f64) - low) / (high - low);
-        (share.clamp(0.0, 1.0) * f64::from(width)).round() as i32
-    };
+    let pixel = |us: u64| axis.map_or(0, |axis| axis.pixel(us as f64));
     // The highest bar of each column of pixels.
     let mut bars = vec![0; width.max(0) as usize];
     for (edges, &count) in histogram.edges_us.windows(2).zip(&histogram.counts) {
@@ -301,18 +204,10 @@ pub fn spark(histogram: &LogHistogram, range_us: (u64, u64), width: i32, height:
     scene
 }
 
-fn rgba(color: Rgba) -> RGBAColor {
-    let [r, g, b, a] = color.0;
-    RGBAColor(r, g, b, f64::from(a) / 255.0)
-}
-
-fn words(error: impl std::fmt::Display) -> ChartError {
-    ChartError(error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Metrics;
 
     fn sample() -> LogHistogram {
         let mut values: Vec<u64> = (0..2_000u64).map(|i| 20_000 + i * i % 60_000).collect();
@@ -321,51 +216,59 @@ mod tests {
         LogHistogram::of_sorted(&values, 60)
     }
 
-    fn size(width: i32, height: i32) -> HistogramSize {
-        HistogramSize { width, height, metrics: Metrics::default() }
+    fn size(width: i32, height: i32) -> ChartSize {
+        ChartSize { width, height, metrics: Metrics::default() }
     }
 
     #[test]
-    fn pixels_and_latencies_go_both_ways() {
-        let axis = HistogramAxis::new(&sample(), size(800, 160)).unwrap();
-        assert_eq!((axis.left, axis.right, axis.top, axis.bottom), (48, 776, 16, 138));
-        assert_eq!(axis.pixel(20_000.0), 48);
-        assert_eq!(axis.pixel(0.0), 48);
-        assert_eq!(axis.pixel(1e12), 776);
-        for x in 48..776 {
-            assert_eq!(axis.pixel(axis.us_at(x)), x);
+    fn bars_have_room_for_counts_where_the_picture_is_high() {
+        let histogram = sample();
+        let edges = |height| {
+            let axis = HistogramAxis::new(&Bars::from(&histogram), size(800, height)).unwrap();
+            (axis.values.left, axis.values.right, axis.top, axis.bottom)
+        };
+        assert_eq!(edges(160), (48, 776, 16, 138));
+        assert_eq!(edges(80), (8, 776, 16, 58));
+    }
+
+    #[test]
+    fn one_value_alone_stands_in_the_middle() {
+        for (value, scale, unit) in [(5_000, Scale::Log, Unit::Time), (7, Scale::Linear, Unit::Count)] {
+            let (edges, counts) = ([value, value + 1], [40]);
+            let bars = Bars { edges: &edges, counts: &counts, scale, unit };
+            let view = HistogramView { bars, band: None, lines: &[] };
+            let svg = export_svg(&view, size(400, 160), &Theme::light(), "").unwrap();
+            let accent = Theme::light().accent.css().to_uppercase();
+            let bar = svg.lines().find(|line| line.starts_with("<rect") && line.contains(&accent)).unwrap();
+            let number = |name: &str| -> i32 {
+                let from = bar.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
+                bar[from..].split('"').next().unwrap().parse().unwrap()
+            };
+            let (x, width) = (number("x"), number("width"));
+            assert!(x > 48 + 60 && x + width < 376 - 60 && width >= 6, "{x} {width}");
         }
     }
 
     #[test]
-    fn ticks_are_round_within_the_axis_and_apart() {
-        for values in
-            [vec![0, 7], vec![10, 20], vec![1, 100_000_000], vec![100, 103], vec![84_000, 95_000], vec![3]]
-        {
-            let histogram = LogHistogram::of_sorted(&values, 30);
-            for width in [120, 400, 1600] {
-                let axis = HistogramAxis::new(&histogram, size(width, 160)).unwrap();
-                let ticks = axis.ticks(64);
-                assert!(!ticks.is_empty() || width < 400, "{values:?} {width}");
-                let far = |p: &[u64]| axis.pixel(p[1] as f64) - axis.pixel(p[0] as f64) >= 64;
-                assert!(ticks.windows(2).all(far), "{values:?} {width} {ticks:?}");
-            }
-        }
-        let wide = LogHistogram::of_sorted(&[1_000, 1_000_000], 30);
-        let axis = HistogramAxis::new(&wide, size(900, 160)).unwrap();
-        let labels: Vec<_> =
-            axis.ticks(64).iter().map(|&us| short(us as f64).replace(format::THIN, " ")).collect();
-        assert_eq!(
-            labels,
-            ["1 ms", "2 ms", "5 ms", "10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1 s"]
-        );
+    fn the_first_tick_of_an_axis_that_begins_there_is_whole() {
+        let histogram = LogHistogram::of_sorted(&[100, 5_000, 10_000], 30);
+        let view = HistogramView { bars: (&histogram).into(), band: None, lines: &[] };
+        let svg = export_svg(&view, size(300, 60), &Theme::light(), "").unwrap();
+        let at = svg.find("100\u{202f}µs").unwrap();
+        let tag = svg[..at].rfind("<text").unwrap();
+        let from = tag + svg[tag..].find(" x=\"").unwrap() + 4;
+        let middle: f64 = svg[from..].split('"').next().unwrap().parse().unwrap();
+        let width = crate::chart::text::Advances { font_px: 11.0 };
+        let half = crate::chart::Measure::text_px(&mut { width }, "100\u{202f}µs") / 2.0;
+        assert!(middle >= half, "{middle} {half}");
     }
 
     #[test]
     fn a_picture_shows_bars_band_lines_and_is_the_same_every_time() {
         let histogram = sample();
         let lines = [("p50", 50_000.0), ("p95", 78_000.0), ("p99", 950_000.0)];
-        let view = HistogramView { histogram: &histogram, band_us: Some((70_000, 1_300_000)), lines: &lines };
+        let view =
+            HistogramView { bars: (&histogram).into(), band: Some((70_000, 1_300_000)), lines: &lines };
         let theme = Theme::light();
         let svg = export_svg(&view, size(800, 160), &theme, "Latency of <POST>").unwrap();
         assert_eq!(svg, export_svg(&view, size(800, 160), &theme, "Latency of <POST>").unwrap());
@@ -383,25 +286,31 @@ mod tests {
     }
 
     #[test]
-    fn plotters_puts_its_grid_where_the_axis_says() {
+    fn the_axis_is_drawn_below_the_bars() {
         let histogram = sample();
-        let view = HistogramView { histogram: &histogram, band_us: None, lines: &[] };
+        let view = HistogramView { bars: (&histogram).into(), band: None, lines: &[] };
         let svg = export_svg(&view, size(800, 160), &Theme::light(), "").unwrap();
-        let axis = HistogramAxis::new(&histogram, size(800, 160)).unwrap();
+        let axis = HistogramAxis::new(&Bars::from(&histogram), size(800, 160)).unwrap();
         // The horizontal axis is a line from the first to the last pixel below the bars.
-        let line = format!("points=\"{},{} {},{} \"", axis.left, axis.bottom, axis.right - 1, axis.bottom);
+        let line = format!(
+            "points=\"{},{} {},{} \"",
+            axis.values.left,
+            axis.bottom,
+            axis.values.right - 1,
+            axis.bottom
+        );
         assert!(svg.contains(&line), "{line} in {svg}");
     }
 
     #[test]
     fn without_values_or_room_there_is_an_empty_picture() {
         let none = LogHistogram::default();
-        let view = HistogramView { histogram: &none, band_us: None, lines: &[("p50", 0.0)] };
+        let view = HistogramView { bars: (&none).into(), band: None, lines: &[("p50", 0.0)] };
         for room in [size(800, 160), size(10, 10), size(1, 1)] {
             assert!(export_svg(&view, room, &Theme::dark(), "").unwrap().contains("</svg>"));
         }
         let histogram = sample();
-        let view = HistogramView { histogram: &histogram, ..view };
+        let view = HistogramView { bars: (&histogram).into(), ..view };
         for room in [size(60, 30), size(100, 40), size(200, 60)] {
             assert!(export_svg(&view, room, &Theme::dark(), "").unwrap().contains("</svg>"));
         }

@@ -4,19 +4,23 @@
 //! with colours and text, as a list of filled rectangles and strings that a canvas and an SVG file paint alike. Charts
 //! with axes go through plotters ([`histogram`]). Nothing here knows a browser.
 
+pub mod axis;
 pub mod backend;
 pub mod color;
 pub mod dag;
 pub mod flame;
-pub mod format;
 pub mod histogram;
+pub mod multiples;
+pub mod plot;
 pub mod scene;
 pub mod svg;
 pub mod text;
 pub mod theme;
 pub mod timeline;
+pub mod violin;
 pub mod window;
 
+pub use crate::engine::words as format;
 pub use color::Rgba;
 pub use scene::{Fill, Layer, Metrics, Scene, Text};
 pub use text::Measure;

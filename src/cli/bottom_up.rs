@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::common::{self, Common};
-use crate::engine::words::{count, duration, share};
+use crate::engine::words::{count, duration, duration_us, share_of};
 use crate::engine::{BottomUpReport, Report, Request};
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn to_text(report: &BottomUpReport, args: &Args) -> String {
-    let total = report.facts.latency_sum_us as f64;
+    let total = report.facts.latency_sum_us;
     // Writing to a String cannot fail.
     let mut out = String::new();
     let _ = writeln!(
@@ -44,7 +44,7 @@ fn to_text(report: &BottomUpReport, args: &Args) -> String {
         "{} requests of {} root endpoints, {} in all\n\n{:>10} {:>8} {:>8} {:>6} {:>12}  endpoint",
         count(report.facts.requests),
         report.roots.len(),
-        duration(total),
+        duration_us(total),
         "impact",
         "share",
         "requests",
@@ -56,8 +56,8 @@ fn to_text(report: &BottomUpReport, args: &Args) -> String {
         let _ = writeln!(
             out,
             "{:>10} {:>8} {:>8} {:>6} {:>12}  [{service}] {operation}",
-            duration(row.exclusive_us as f64),
-            share(row.exclusive_us as f64, total),
+            duration_us(row.exclusive_us),
+            share_of(row.exclusive_us, total),
             count(row.requests),
             row.affected.len(),
             duration(report.saving_at_most_us(row, args.faster)),
@@ -69,7 +69,7 @@ fn to_text(report: &BottomUpReport, args: &Args) -> String {
                 out,
                 "{:>50}{:>8} of [{service}] {operation}",
                 "",
-                share(affected.exclusive_us as f64, root.latency_us as f64)
+                share_of(affected.exclusive_us, root.latency_us)
             );
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::common::{self, Common, endpoint};
-use crate::engine::words::{duration, share};
+use crate::engine::words::{duration, share_of};
 use crate::engine::{ColumnOrder, HeatmapReport, Report, Request, RowStat, RowTime};
 use std::fmt::Write as _;
 
@@ -59,7 +59,7 @@ fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat) -> String {
         cells[report.cell_row[cell] as usize][column] = report.cell_share_ppm[cell];
     }
     let mut out = String::new();
-    let total = report.rows.facts.latency_sum_us as f64;
+    let total = report.rows.facts.latency_sum_us;
     for row in report.rows.order(time, stat) {
         let shades: String = cells[row as usize]
             .iter()
@@ -73,7 +73,7 @@ fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat) -> String {
             out,
             "|{shades}| {:>10} {:>8}  [{service}] {operation}",
             duration(stat.of(weight)),
-            share(row.exclusive_us.sum as f64, total),
+            share_of(row.exclusive_us.sum, total),
         );
     }
     out

@@ -3,8 +3,8 @@
 //! A fragment never reaches a server, so it works on any static host. Keys nobody here knows are kept as they are: a
 //! link of a later version loses nothing by passing through this one.
 
-use super::{Band, Filter, Overlap, Scope, Subject};
-use std::fmt::Write as _;
+use super::fragment::{Writer, pairs};
+use super::{Band, Filter, Overlap, Scope, SplitOf, Subject};
 
 /// Version of the fragment; [`upgrade`] brings older ones up to it.
 const VERSION: u32 = 1;
@@ -23,6 +23,8 @@ pub enum View {
     Heat,
     /// Interior endpoints over all root endpoints.
     Endpoints,
+    /// Times by the values of a tag.
+    Split,
     /// What waits for what, and what-if.
     Flow,
     /// Layers, diagnosis and aggregate traces.
@@ -39,12 +41,13 @@ pub enum View {
 
 impl View {
     /// Every view, in the order of the rail.
-    pub const ALL: [View; 11] = [
+    pub const ALL: [View; 12] = [
         View::Findings,
         View::Flame,
         View::Compare,
         View::Heat,
         View::Endpoints,
+        View::Split,
         View::Flow,
         View::Diagnosis,
         View::Anomalies,
@@ -61,6 +64,7 @@ impl View {
             View::Compare => "diff",
             View::Heat => "heat",
             View::Endpoints => "bottom",
+            View::Split => "split",
             View::Flow => "flow",
             View::Diagnosis => "tprof",
             View::Anomalies => "anomaly",
@@ -119,6 +123,17 @@ pub struct TraceChoice {
     pub span_id: Option<String>,
 }
 
+/// What is split by the values of a tag, and how it is drawn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SplitChoice {
+    /// The tag; `None`: one the page proposes.
+    pub key: Option<String>,
+    /// The latency, or the time of an endpoint.
+    pub of: SplitOf,
+    /// Whether the axis of times is linear.
+    pub linear: bool,
+}
+
 /// What the page shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
@@ -142,6 +157,8 @@ pub struct Address {
     pub search: String,
     /// Order of the view's table; `None`: its own.
     pub sort: Option<Sort>,
+    /// What is split by which tag.
+    pub split: SplitChoice,
     /// Colours.
     pub theme: Theme,
     /// Shown inside another page, without a header.
@@ -163,6 +180,7 @@ impl Default for Address {
             inverted: false,
             search: String::new(),
             sort: None,
+            split: SplitChoice::default(),
             theme: Theme::default(),
             embed: false,
             unknown: Vec::new(),
@@ -197,6 +215,14 @@ impl Address {
                 "inverted" => address.inverted = value == "1",
                 "search" => address.search = value,
                 "sort" => address.sort = parse_sort(&value),
+                "split" => address.split.key = Some(value),
+                "of" => {
+                    let endpoint = parse_focus(&value).unwrap_or_default().into_iter().next();
+                    address.split.of = endpoint.map_or(SplitOf::Latency, |(service, operation)| {
+                        SplitOf::Endpoint { service, operation }
+                    });
+                }
+                "axis" => address.split.linear = value == "linear",
                 "theme" => {
                     let known = [Theme::System, Theme::Light, Theme::Dark];
                     address.theme = known.into_iter().find(|t| t.key() == value).unwrap_or_default();
@@ -224,7 +250,7 @@ impl Address {
 
     /// The fragment, without its `#`; reading it gives this address again (filters of time go last).
     pub fn to_fragment(&self) -> String {
-        let mut out = Writer(format!("v={VERSION}"));
+        let mut out = Writer::new(format!("v={VERSION}"));
         if self.view != View::default() {
             out.put("view", self.view.key());
         }
@@ -265,8 +291,7 @@ impl Address {
             }
         }
         if !self.focus.is_empty() {
-            let flat: Vec<&str> = self.focus.iter().flat_map(|(s, o)| [s.as_str(), o.as_str()]).collect();
-            out.put("focus", &serde_json::to_string(&flat).unwrap_or_default());
+            out.put("focus", &focus_name(self.focus.iter().map(|(s, o)| (s, o))));
         }
         if self.inverted {
             out.put("inverted", "1");
@@ -278,6 +303,15 @@ impl Address {
             let sign = if sort.descending { "-" } else { "" };
             out.put("sort", &format!("{sign}{}", sort.column));
         }
+        if let Some(key) = &self.split.key {
+            out.put("split", key);
+        }
+        if let SplitOf::Endpoint { service, operation } = &self.split.of {
+            out.put("of", &focus_name([(service, operation)]));
+        }
+        if self.split.linear {
+            out.put("axis", "linear");
+        }
         if self.theme != Theme::default() {
             out.put("theme", self.theme.key());
         }
@@ -287,7 +321,7 @@ impl Address {
         for (key, value) in &self.unknown {
             out.put(key, value);
         }
-        out.0
+        out.finish()
     }
 
     /// Whether going from `before` to here is a step a reader may want to take back.
@@ -300,6 +334,7 @@ impl Address {
             || self.overlap != before.overlap
             || self.focus != before.focus
             || self.inverted != before.inverted
+            || self.split != before.split
             || place(self) != place(before)
     }
 
@@ -364,6 +399,11 @@ fn parse_overlap(text: &str) -> Option<Overlap> {
     })
 }
 
+fn focus_name<'a>(path: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
+    let flat: Vec<&str> = path.into_iter().flat_map(|(s, o)| [s.as_str(), o.as_str()]).collect();
+    serde_json::to_string(&flat).unwrap_or_default()
+}
+
 fn parse_focus(text: &str) -> Option<Vec<(String, String)>> {
     let flat: Vec<String> = serde_json::from_str(text).ok()?;
     Some(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
@@ -384,64 +424,6 @@ fn upgrade(pairs: &mut Vec<(String, String)>) {
         // There was nothing before 1.
         pairs.retain(|(key, _)| key == "theme" || key == "embed");
     }
-}
-
-/// Keys and values, decoded; later ones of a key that may stand once are the reader's business.
-fn pairs(fragment: &str) -> Vec<(String, String)> {
-    let parts = fragment.split('&').filter(|part| !part.is_empty());
-    parts
-        .map(|part| {
-            let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            (decode(key), decode(value))
-        })
-        .collect()
-}
-
-struct Writer(String);
-
-impl Writer {
-    fn put(&mut self, key: &str, value: &str) {
-        self.0.push('&');
-        encode(key, &mut self.0);
-        self.0.push('=');
-        encode(value, &mut self.0);
-    }
-}
-
-/// Percent-encodes all that may not stand in a fragment or that separates pairs.
-fn encode(text: &str, out: &mut String) {
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => out.push(char::from(byte)),
-            b'-' | b'.' | b'_' | b'~' | b'/' | b':' | b'@' | b',' | b';' | b'!' | b'$' | b'*' => {
-                out.push(char::from(byte));
-            }
-            _ => {
-                let _ = write!(out, "%{byte:02X}");
-            }
-        }
-    }
-}
-
-/// Undoes [`encode`]; `+` is a space, as forms write it. A `%` that begins no code stands for itself.
-fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = |n: usize| bytes.get(at + n).and_then(|b| char::from(*b).to_digit(16));
-        match (bytes[at], hex(1), hex(2)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                at += 3;
-                continue;
-            }
-            (b'+', ..) => out.push(b' '),
-            (byte, ..) => out.push(byte),
-        }
-        at += 1;
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]
@@ -563,6 +545,12 @@ mod tests {
             }
             address.focus = vec![(names[5].clone(), names[6].clone()); view];
             address.search = names[7].clone();
+            address.split.key = some(0, flags[1]);
+            address.split.linear = flags[2];
+            if flags[3] {
+                address.split.of =
+                    SplitOf::Endpoint { service: names[1].clone(), operation: names[2].clone() };
+            }
             address.sort = flags[5].then(|| Sort { column: "p99".to_owned(), descending: flags[0] });
             prop_assert_eq!(Address::parse(&address.to_fragment()), address);
         }

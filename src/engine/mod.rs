@@ -10,6 +10,7 @@ mod compare;
 mod cutting;
 mod detail;
 mod flow;
+mod fragment;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;

@@ -1,6 +1,6 @@
 //! The textual summary of a band: top endpoints by percentiles of their exclusive time, to be copied into a ticket.
 
-use super::words::{DASH, count, counted, duration, share};
+use super::words::{DASH, count, counted, duration, share_of};
 use super::{CallChain, EndpointsReport, RowStat, RowTime};
 use std::fmt::Write as _;
 
@@ -32,8 +32,8 @@ fn heading(report: &EndpointsReport) -> String {
 /// One line of the summary: endpoint number, its time, its share of all latency, requests that have it.
 fn cells(report: &EndpointsReport, number: u32, stat: RowStat) -> (String, String, String) {
     let row = &report.rows[number as usize];
-    let total = report.facts.latency_sum_us as f64;
-    (duration(stat.of(&row.exclusive_us)), share(row.exclusive_us.sum as f64, total), count(row.requests))
+    let share = share_of(row.exclusive_us.sum, report.facts.latency_sum_us);
+    (duration(stat.of(&row.exclusive_us)), share, count(row.requests))
 }
 
 /// The summary as plain text: for each percentile the `top` endpoints with their call chains.
@@ -53,10 +53,7 @@ pub fn to_text(report: &EndpointsReport, top: usize) -> String {
             let (time, share, requests) = cells(report, number, stat);
             let _ = writeln!(out, "{time:>12} {share:>9} {requests:>9}  {}", endpoint(report, number));
             for chain in &report.rows[number as usize].chains {
-                let part = self::share(
-                    chain.exclusive_us as f64,
-                    report.rows[number as usize].exclusive_us.sum as f64,
-                );
+                let part = share_of(chain.exclusive_us, report.rows[number as usize].exclusive_us.sum);
                 let _ = writeln!(out, "{:>34}{part:>8}  {}", "", chain_text(report, chain, " > "));
             }
         }

@@ -5,6 +5,7 @@ mod drop;
 mod hosting;
 mod real;
 mod start;
+mod tables;
 mod views;
 
 use std::pin::Pin;
@@ -44,6 +45,12 @@ pub const ALL: &[Test] = tests![
     views::the_keys_are_listed_and_every_control_has_a_name,
     views::dark_and_narrow_pages_are_whole,
     views::a_chain_and_a_fan_of_100_000_spans_are_shown,
+    tables::the_summary_is_copied_as_the_binary_writes_it,
+    tables::endpoints_are_ranked_as_by_the_binary,
+    tables::from_an_endpoint_to_its_place_in_a_flame_graph,
+    tables::histograms_are_enlarged_and_saved,
+    tables::a_split_has_the_percentiles_of_the_binary,
+    tables::tables_are_whole_on_any_page,
     real::hotel,
     real::media,
     real::social_network,

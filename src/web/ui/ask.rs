@@ -1,8 +1,9 @@
 //! Questions to the pool. One slot a question: a newer one cancels the older, and the last answer stays to be shown
 //! until the new one is there.
 
+use super::page::Page;
 use crate::engine::{Report, Request};
-use crate::web::pool::{AskError, Pool};
+use crate::web::pool::AskError;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
@@ -54,17 +55,35 @@ pub fn run(work: impl Future<Output = ()> + 'static) -> Running {
 }
 
 /// What was asked, of which state of the data.
-type Question = (u64, Request);
+type Asked = (u64, Request);
 
 struct State<T> {
-    wanted: Option<Question>,
+    wanted: Option<Asked>,
     running: Option<Running>,
     /// The last answer, to which question.
-    answer: Option<(Question, Rc<T>)>,
+    answer: Option<(Asked, Rc<T>)>,
     failure: Option<String>,
     is_told: bool,
     /// Counts answers, failures and clearings.
     revision: u64,
+}
+
+/// What a slot holds: the kind of report that answers its question.
+pub trait Answer: Sized + 'static {
+    /// What the report says, if it is of this kind.
+    fn of(report: Report) -> Option<Self>;
+}
+
+/// A slot, whatever it holds.
+pub trait Question {
+    /// Whether an answer is being waited for, so that the last one is an older one.
+    fn is_waiting(&self) -> bool;
+
+    /// Why the last question has no answer; told once.
+    fn take_failure(&self) -> Option<String>;
+
+    /// Forgets question and answer.
+    fn clear(&self);
 }
 
 /// A place for the answer to one question at a time.
@@ -89,28 +108,21 @@ impl<T: 'static> Default for Slot<T> {
     }
 }
 
-impl<T: 'static> Slot<T> {
-    /// Makes sure that `request` is answered or being asked, of the data of `generation`; `then` runs once the answer is
-    /// there. Asking the same again does nothing.
-    pub fn want(
-        &self,
-        pool: &Pool,
-        generation: u64,
-        request: Request,
-        pick: fn(Report) -> Option<T>,
-        then: impl FnOnce() + 'static,
-    ) {
-        let question = (generation, request);
+impl<T: Answer> Slot<T> {
+    /// Makes sure that `request` is answered or being asked, of what is loaded now; the page is brought up to date once
+    /// the answer is there. Asking the same again does nothing.
+    pub fn want(&self, page: &Page, request: Request) {
+        let question = (page.generation(), request);
         if self.0.borrow().wanted.as_ref() == Some(&question) {
             return;
         }
-        let (slot, pool) = (self.0.clone(), pool.clone());
+        let (slot, pool, page) = (self.0.clone(), page.pool().clone(), page.clone());
         let asked = question.clone();
         let work = async move {
             let result = pool.ask(asked.1.clone()).await;
             let mut state = slot.borrow_mut();
             state.revision += 1;
-            match result.map(pick) {
+            match result.map(T::of) {
                 Ok(Some(report)) => {
                     state.answer = Some((asked, Rc::new(report)));
                     state.failure = None;
@@ -127,7 +139,7 @@ impl<T: 'static> Slot<T> {
                 Err(AskError::Stale | AskError::WorkerLost) => {}
             }
             drop(state);
-            then();
+            page.refresh();
         };
         let before = {
             let mut state = self.0.borrow_mut();
@@ -168,14 +180,29 @@ impl<T: 'static> Slot<T> {
         self.0.borrow().revision
     }
 
-    /// Why the last question has no answer; told once.
-    pub fn take_failure(&self) -> Option<String> {
+    /// Stops asking: whoever wanted the answer has left.
+    pub fn stop(&self) {
+        if self.is_waiting() {
+            let mut state = self.0.borrow_mut();
+            state.wanted = None;
+            let running = state.running.take();
+            drop(state);
+            drop(running);
+        }
+    }
+}
+
+impl<T: Answer> Question for Slot<T> {
+    fn is_waiting(&self) -> bool {
+        Slot::is_waiting(self)
+    }
+
+    fn take_failure(&self) -> Option<String> {
         let mut state = self.0.borrow_mut();
         if std::mem::replace(&mut state.is_told, true) { None } else { state.failure.clone() }
     }
 
-    /// Forgets question and answer.
-    pub fn clear(&self) {
+    fn clear(&self) {
         let revision = self.0.borrow().revision + 1;
         let before = self.0.replace(State {
             wanted: None,

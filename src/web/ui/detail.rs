@@ -1,6 +1,8 @@
 //! What is selected, in numbers and examples.
 
+use super::affected;
 use super::dom::{El, Keep, button, div, el, icon, span};
+use super::jump::Jump;
 use super::keys::Command;
 use super::names;
 use super::page::{Endpoint, Page, Part, Selection};
@@ -17,12 +19,13 @@ pub struct Detail {
     keep: Keep,
     close: El,
     shown: String,
+    jump: Jump,
     _own: Keep,
 }
 
 impl Detail {
     /// Builds it.
-    pub fn new(page: &Page) -> Detail {
+    pub fn new(page: &Page, jump: &Jump) -> Detail {
         let own = Keep::default();
         let to = page.clone();
         let close = button("")
@@ -33,7 +36,15 @@ impl Detail {
             .on_click(&own, move || to.select(Selection::Nothing));
         let body = div("detail-body").test("detail");
         let element = el("aside").class("detail").attr("aria-label", "Selection").child(&close).child(&body);
-        Detail { element, body, keep: Keep::default(), close, shown: String::new(), _own: own }
+        Detail {
+            element,
+            body,
+            keep: Keep::default(),
+            close,
+            shown: String::new(),
+            jump: jump.clone(),
+            _own: own,
+        }
     }
 
     /// Its element.
@@ -338,8 +349,10 @@ impl Part for Detail {
         // What is shown depends on these and on nothing else.
         let asks = page.asks();
         let key = format!(
-            "{view:?} {selection:?} {} {} {} {} {:?}",
+            "{view:?} {selection:?} {} {} {} {} {} {} {:?}",
             asks.path.revision(),
+            asks.bottom_up.revision(),
+            asks.savings.revision(),
             asks.trace.revision(),
             asks.requests.revision(),
             asks.span.revision(),
@@ -360,6 +373,10 @@ impl Part for Detail {
                     );
                 }
             },
+            (Selection::Endpoint(endpoint), _) if view == View::Endpoints => {
+                self.head(page, &endpoint.0, &endpoint.1);
+                affected::fill(page, &self.keep, &self.body, &self.jump, endpoint);
+            }
             (Selection::Endpoint(endpoint), Some(report)) => self.endpoint(page, report, endpoint),
             (Selection::Request(choice), _) => self.request(page, choice),
             (Selection::Span(index), _) if view == View::Trace => {
@@ -374,6 +391,10 @@ impl Part for Detail {
         if is_empty {
             let words = match view {
                 View::Flame => "Select a frame to see its numbers and example requests.",
+                View::Endpoints => "Select an endpoint to see which root endpoints it takes time of.",
+                View::Split => {
+                    "Select a value to see it against the first; a click on its violin filters by it."
+                }
                 View::Requests => "Select a request; open it to see its timeline.",
                 View::Trace => "Select a span to see its times and tags.",
                 _ => "Select an endpoint to see where it is called and in which requests it costs most.",

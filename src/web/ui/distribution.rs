@@ -3,7 +3,8 @@
 use super::dom::{self, El, Keep, div, el};
 use super::page::Page;
 use super::stage::Tip;
-use crate::chart::histogram::{HistogramAxis, HistogramSize, HistogramView, draw};
+use crate::chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
+use crate::chart::plot::ChartSize;
 use crate::chart::{Metrics, Theme, format};
 use crate::engine::{Band, BandFacts, LogHistogram};
 use crate::web::canvas::{PlotBackend, Surface, theme_of};
@@ -108,15 +109,15 @@ impl Inner {
         let theme: Theme = theme_of(self.canvas.html());
         let facts = self.facts.borrow();
         let size = size_of(surface);
-        self.axis.set(HistogramAxis::new(&facts.histogram, size));
+        self.axis.set(HistogramAxis::new(&Bars::from(&facts.histogram), size));
         let lines = [
             ("p50", facts.scope_latency_us.p50),
             ("p95", facts.scope_latency_us.p95),
             ("p99", facts.scope_latency_us.p99),
         ];
         let view = HistogramView {
-            histogram: &facts.histogram,
-            band_us: self.band.get().filter(|_| facts.requests > 0).map(|_| facts.band_us),
+            bars: Bars::from(&facts.histogram),
+            band: self.band.get().filter(|_| facts.requests > 0).map(|_| facts.band_us),
             lines: if facts.scope_requests > 0 { &lines } else { &[] },
         };
         // A chart that cannot be drawn leaves the numbers beside it, which say the same.
@@ -139,7 +140,7 @@ impl Inner {
         let axis = self.axis.get()?;
         let facts = self.facts.borrow();
         let edges = &facts.histogram.edges_us;
-        let us = |x: f64| axis.us_at((x * self.scale()) as i32);
+        let us = |x: f64| axis.values.value_at((x * self.scale()) as i32);
         let (low, high) = (us(a.min(b)), us(a.max(b)));
         let first = edges.partition_point(|edge| *edge as f64 <= low).saturating_sub(1);
         let end = edges.partition_point(|edge| (*edge as f64) < high).max(first + 1);
@@ -151,8 +152,10 @@ impl Inner {
         let facts = self.facts.borrow();
         let edges = &facts.histogram.edges_us;
         let scale = self.scale();
-        let (left, right) =
-            (f64::from(axis.pixel(edges[first] as f64)), f64::from(axis.pixel(edges[end] as f64)));
+        let (left, right) = (
+            f64::from(axis.values.pixel(edges[first] as f64)),
+            f64::from(axis.values.pixel(edges[end] as f64)),
+        );
         self.brush.style("left", &format!("{:.1}px", left / scale));
         self.brush.style("width", &format!("{:.1}px", (right - left) / scale));
         self.brush.show(true);
@@ -174,10 +177,10 @@ impl Inner {
     }
 }
 
-fn size_of(surface: &Surface) -> HistogramSize {
+fn size_of(surface: &Surface) -> ChartSize {
     let (width, height) = surface.size();
     let metrics: Metrics = surface.metrics();
-    HistogramSize { width, height, metrics }
+    ChartSize { width, height, metrics }
 }
 
 /// The band of the requests in some bins. Edges of bins lie between requests, so their ranks are percentiles.

@@ -1,18 +1,25 @@
 //! The page: a handful of parts, each following what the page knows ([`page`]), built without a framework ([`dom`]).
 
+mod affected;
 mod ask;
+mod asks;
 mod band;
+mod chart_picture;
 mod detail;
 mod distribution;
 pub mod dom;
+mod endpoints;
+mod endpoints_table;
 mod errors;
 mod export;
 mod findings;
+mod findings_tables;
 mod flame;
 mod flame_picture;
 mod flame_table;
 mod gather;
 mod header;
+mod jump;
 mod keys;
 mod names;
 mod notes;
@@ -21,6 +28,8 @@ mod progress;
 mod rail;
 mod requests;
 mod search;
+mod split;
+mod split_table;
 mod stage;
 mod start;
 mod status;
@@ -83,7 +92,10 @@ fn build(page: &Page, keep: &Keep) {
     let flame = flame::Flame::new(page, &found);
     let requests = requests::Requests::new(page, &found);
     let timeline = timeline::TimelineView::new(page, &found);
-    let detail = detail::Detail::new(page);
+    let endpoints = endpoints::Endpoints::new(page, &found);
+    let by_tag = split::Split::new(page, &found);
+    let jump = jump::Jump::default();
+    let detail = detail::Detail::new(page, &jump);
     let status = status::Status::new(page);
     let overlay = gather::overlay(page, keep);
 
@@ -97,10 +109,14 @@ fn build(page: &Page, keep: &Keep) {
         .test("split");
     let view = el("main").class("view").children([
         flame.stage(),
+        endpoints.stage(),
+        by_tag.stage(),
         timeline.stage(),
         &split,
         findings.element(),
         flame.twin(),
+        endpoints.twin(),
+        by_tag.twin(),
         requests.element(),
         timeline.twin(),
         detail.element(),
@@ -137,6 +153,9 @@ fn build(page: &Page, keep: &Keep) {
         Box::new(rail),
         Box::new(findings),
         Box::new(flame),
+        Box::new(endpoints),
+        Box::new(by_tag),
+        Box::new(jump),
         Box::new(requests),
         Box::new(timeline),
         Box::new(header),

@@ -3,8 +3,8 @@
 use super::dom::{El, Keep, button, div, el, span};
 use super::keys::open_dialog;
 use super::page::Page;
-use super::progress::counted;
 use crate::chart::format;
+use crate::engine::words::counted;
 use crate::ingest::{Ended, FileReport};
 use crate::trace::Quality;
 

@@ -1,21 +1,15 @@
 //! What the page knows, and the one way it changes: an event changes it, then every part brings itself up to date.
 
-use super::ask::Slot;
+use super::asks::{self, Asks};
 use super::dom;
-use super::progress::counted;
+use crate::engine::Subject;
 use crate::engine::address::{Address, TraceChoice, View};
-use crate::engine::{
-    CriticalPathReport, OverviewReport, Report, Request, RequestsReport, SpanKey, SpanReport, Subject,
-    TraceReport,
-};
+use crate::engine::words::counted;
 use crate::ingest::{Ended, FileReport};
 use crate::web::pool::{Input, LoadProgress, Pool, PoolEvent, UserError};
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsValue;
-
-/// Requests listed at most; more are reached by narrowing the band.
-pub const REQUESTS_LISTED: u32 = 10_000;
 
 /// The longest call path that is written into an address.
 pub const LONGEST_FOCUS: usize = 64;
@@ -51,21 +45,6 @@ pub struct Load {
     /// What the reader should know, oldest first; the number tells them apart.
     pub errors: Vec<(u32, UserError)>,
     next_error: u32,
-}
-
-/// The questions of the page.
-#[derive(Default)]
-pub struct Asks {
-    /// What is loaded.
-    pub overview: Slot<OverviewReport>,
-    /// The critical path of the band.
-    pub path: Slot<CriticalPathReport>,
-    /// The slowest requests of the band.
-    pub requests: Slot<RequestsReport>,
-    /// The trace of the timeline.
-    pub trace: Slot<Option<TraceReport>>,
-    /// The selected span.
-    pub span: Slot<Option<SpanReport>>,
 }
 
 /// A part of the page that follows what the page knows.
@@ -149,6 +128,11 @@ impl Page {
         self.0.generation.get()
     }
 
+    /// Who answers.
+    pub fn pool(&self) -> &Pool {
+        &self.0.pool
+    }
+
     /// Workers in the pool.
     pub fn workers(&self) -> usize {
         self.0.pool.workers()
@@ -187,15 +171,7 @@ impl Page {
     }
 
     fn tell_failures(&self) {
-        let asks = &self.0.asks;
-        let failures = [
-            asks.overview.take_failure(),
-            asks.path.take_failure(),
-            asks.requests.take_failure(),
-            asks.trace.take_failure(),
-            asks.span.take_failure(),
-        ];
-        for reason in failures.into_iter().flatten() {
+        for reason in self.0.asks.take_failures() {
             self.fail(UserError {
                 message: "This question could not be answered.".to_owned(),
                 detail: reason,
@@ -269,7 +245,7 @@ impl Page {
         wasm_bindgen_futures::spawn_local(async move {
             page.0.update_due.set(false);
             page.follow_span();
-            page.ask();
+            asks::ask(&page);
             page.tell_failures();
             for part in page.0.parts.borrow_mut().iter_mut() {
                 part.update(&page);
@@ -382,81 +358,8 @@ impl Page {
 
     fn forget_answers(&self) {
         self.0.generation.set(self.0.generation.get() + 1);
-        self.0.asks.overview.clear();
-        self.0.asks.path.clear();
-        self.0.asks.requests.clear();
-        self.0.asks.trace.clear();
-        self.0.asks.span.clear();
+        self.0.asks.clear();
         self.0.selection.replace(Selection::Nothing);
-    }
-
-    /// Asks what the view in sight needs to know.
-    fn ask(&self) {
-        if !self.has_data() {
-            return;
-        }
-        let address = self.0.address.borrow().clone();
-        let (asks, generation) = (&self.0.asks, self.generation());
-        let then = || {
-            let page = self.clone();
-            move || page.refresh()
-        };
-        asks.overview.want(
-            &self.0.pool,
-            generation,
-            Request::Overview,
-            |report| if let Report::Overview(report) = report { Some(report) } else { None },
-            then(),
-        );
-        if asks.overview.get().is_some_and(|overview| overview.traces == 0) {
-            return;
-        }
-        let (scope, band) = (address.scope(), address.band);
-        asks.path.want(
-            &self.0.pool,
-            generation,
-            Request::CriticalPath { scope: scope.clone(), band },
-            |report| if let Report::CriticalPath(report) = report { Some(report) } else { None },
-            then(),
-        );
-        if address.view == View::Requests || address.view == View::Trace && address.trace.is_none() {
-            asks.requests.want(
-                &self.0.pool,
-                generation,
-                Request::Requests { scope, band, limit: REQUESTS_LISTED },
-                |report| if let Report::Requests(report) = report { Some(report) } else { None },
-                then(),
-            );
-        }
-        let trace = (address.view == View::Trace).then(|| self.shown_trace()).flatten();
-        let Some(trace) = trace else { return };
-        asks.trace.want(
-            &self.0.pool,
-            generation,
-            Request::Trace {
-                trace_id: trace.trace_id.clone(),
-                root_span_id: trace.root_span_id,
-                overlap: address.overlap,
-                group: 0,
-            },
-            |report| if let Report::Trace(report) = report { Some(report) } else { None },
-            then(),
-        );
-        let selected = match *self.0.selection.borrow() {
-            Selection::Span(index) => Some(SpanKey::Index(index)),
-            // A link to a span: its index is in the answer.
-            Selection::Nothing => trace.span_id.map(SpanKey::Id),
-            _ => None,
-        };
-        if let Some(span) = selected {
-            asks.span.want(
-                &self.0.pool,
-                generation,
-                Request::Span { trace_id: trace.trace_id, span, group: 0 },
-                |report| if let Report::Span(report) = report { Some(report) } else { None },
-                then(),
-            );
-        }
     }
 
     /// The trace the timeline shows: that of the address, else the slowest of the band.
@@ -495,11 +398,7 @@ impl Page {
         } else {
             "ready"
         };
-        let busy = asks.overview.is_waiting()
-            || asks.path.is_waiting()
-            || asks.requests.is_waiting()
-            || asks.trace.is_waiting()
-            || asks.span.is_waiting();
+        let busy = asks.is_waiting();
         let _ = root.set_attribute("data-state", state);
         let _ = root.set_attribute("data-busy", if busy { "true" } else { "false" });
     }

@@ -3,6 +3,7 @@
 use super::dom::{El, Keep, button, div, span};
 use super::page::{Page, Part};
 use crate::chart::format;
+use crate::engine::words::counted;
 
 /// The progress row.
 pub struct Progress {
@@ -91,9 +92,4 @@ impl Part for Progress {
         }
         self.words.say(&words.join(" \u{b7} "));
     }
-}
-
-/// A count with its noun: `1 trace`, `2 traces`.
-pub fn counted(value: u64, noun: &str) -> String {
-    format!("{} {noun}{}", format::count(value), if value == 1 { "" } else { "s" })
 }

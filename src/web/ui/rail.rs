@@ -20,6 +20,18 @@ const VIEWS: &[(View, &str, &str, &str)] = &[
         "The critical path of all requests, by call path",
         "M2 3h12M2 6.5h9M2 10h5.5M2 13.5h3",
     ),
+    (
+        View::Endpoints,
+        "Endpoints",
+        "Which endpoints cost all root endpoints together most",
+        "M2 13.5h12M2 10h8M2 6.5h5M2 3h2.5",
+    ),
+    (
+        View::Split,
+        "Split by tag",
+        "Times by the values of a tag: host, region, version",
+        "M4 2.5c3 3 3 8 0 11c-3-3-3-8 0-11zM12 4.5c2 2 2 5 0 7c-2-2-2-5 0-7z",
+    ),
     (View::Requests, "Requests", "The slowest requests", "M2 3.5h12M2 8h12M2 12.5h12"),
     (View::Trace, "Timeline", "One trace with its critical path", "M2 3.5h12M4 8h6M8 12.5h6"),
 ];

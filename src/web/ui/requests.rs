@@ -1,9 +1,10 @@
 //! The requests of the band, slowest first; each opens its timeline.
 
+use super::asks::REQUESTS_LISTED;
 use super::dom::{El, div};
 use super::findings::why_empty;
 use super::names;
-use super::page::{Page, Part, REQUESTS_LISTED, Selection};
+use super::page::{Page, Part, Selection};
 use super::search::{Search, fits};
 use super::table::{Column, Table, What};
 use crate::chart::format;

@@ -3,8 +3,8 @@
 use super::dom::{El, Keep, button, el, span};
 use super::notes;
 use super::page::{Page, Part};
-use super::progress::counted;
 use crate::chart::format;
+use crate::engine::words::counted;
 
 /// The status bar.
 pub struct Status {

@@ -5,9 +5,10 @@ use super::keys::Command;
 use super::names;
 use super::notes;
 use super::page::{Page, Part};
-use super::progress::counted;
 use super::search::fits;
 use crate::chart::format;
+use crate::engine::address::Address;
+use crate::engine::words::counted;
 use crate::engine::{Band, OverviewReport, Subject};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -288,13 +289,16 @@ fn heading(title: &str, count: usize) -> El {
 
 /// Makes this the subject; what was zoomed into and which band are left behind only if they mean nothing any more.
 pub fn look_at(page: &Page, subject: Subject) {
-    page.change(|address| {
-        if address.subject != subject {
-            address.focus.clear();
-            address.band = Band::ALL;
-        }
-        address.subject = subject;
-    });
+    page.change(|address| set_subject(address, subject));
+}
+
+/// Makes a subject the one of an address; the place in the flame graph and the band of another one mean nothing to it.
+pub fn set_subject(address: &mut Address, subject: Subject) {
+    if address.subject != subject {
+        address.focus.clear();
+        address.band = Band::ALL;
+    }
+    address.subject = subject;
 }
 
 impl Part for SubjectBar {

@@ -58,6 +58,7 @@ impl<R> Column<R> {
             "spark-cell" => 84.0,
             "num tiny" => 64.0,
             "num moment" => 188.0,
+            "num ratio" => 148.0,
             "caller muted" | "what muted" => 136.0,
             "text mono" => 156.0,
             _ => 84.0,

@@ -6,7 +6,6 @@ use super::flame::WORKING;
 use super::keys::Command;
 use super::names;
 use super::page::{Page, Part, Selection};
-use super::progress::counted;
 use super::search::Search;
 use super::stage::{Picture, Stage};
 use super::table::Table;
@@ -14,6 +13,7 @@ use super::timeline_picture::{Overview, OverviewPicture, TimelinePicture};
 use super::timeline_table::{self, SpanRow, TraceRows};
 use crate::chart::{Theme, format};
 use crate::engine::address::View;
+use crate::engine::words::counted;
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -1,0 +1,158 @@
+//! The questions of the page, and which of them the view in sight needs answered.
+
+use super::ask::{Answer, Question, Slot};
+use super::page::{Page, Selection};
+use crate::engine::address::View;
+use crate::engine::{
+    BottomUpReport, CriticalPathReport, EndpointsReport, FlowSettings, HistogramsReport, OverviewReport,
+    Report, Request, RequestsReport, SavingsReport, Scope, SpanKey, SpanReport, SplitReport, Subject,
+    TraceReport,
+};
+
+/// Requests listed at most; more are reached by narrowing the band.
+pub const REQUESTS_LISTED: u32 = 10_000;
+
+/// Says which reports answer: the kind of [`Report`], what it holds, and how that is taken out.
+macro_rules! answers {
+    ($($kind:ident($held:ident) => $taken:expr, $report:ty;)*) => {
+        $(impl Answer for $report {
+            fn of(report: Report) -> Option<Self> {
+                if let Report::$kind($held) = report { Some($taken) } else { None }
+            }
+        })*
+    };
+}
+
+/// Declares the slots, and a list of them whatever they hold.
+macro_rules! asks {
+    ($($(#[$about:meta])* $name:ident: $report:ty,)*) => {
+        /// The questions of the page.
+        #[derive(Default)]
+        pub struct Asks {
+            $($(#[$about])* pub $name: Slot<$report>,)*
+        }
+
+        impl Asks {
+            fn all(&self) -> Vec<&dyn Question> {
+                vec![$(&self.$name),*]
+            }
+        }
+    };
+}
+
+answers! {
+    Overview(report) => report, OverviewReport;
+    CriticalPath(report) => report, CriticalPathReport;
+    Endpoints(report) => *report, EndpointsReport;
+    BottomUp(report) => *report, BottomUpReport;
+    Histograms(report) => *report, HistogramsReport;
+    Savings(report) => report, SavingsReport;
+    Split(report) => *report, SplitReport;
+    Requests(report) => report, RequestsReport;
+    Trace(report) => report, Option<TraceReport>;
+    Span(report) => report, Option<SpanReport>;
+}
+
+asks! {
+    /// What is loaded.
+    overview: OverviewReport,
+    /// The critical path of the band.
+    path: CriticalPathReport,
+    /// Times by endpoint.
+    endpoints: EndpointsReport,
+    /// Endpoints over all root endpoints.
+    bottom_up: BottomUpReport,
+    /// Sizes of requests.
+    histograms: HistogramsReport,
+    /// What faster endpoints would save.
+    savings: SavingsReport,
+    /// Times by the values of a tag.
+    split: SplitReport,
+    /// The slowest requests of the band.
+    requests: RequestsReport,
+    /// The trace of the timeline.
+    trace: Option<TraceReport>,
+    /// The selected span.
+    span: Option<SpanReport>,
+}
+
+impl Asks {
+    /// Why questions have no answer; each told once.
+    pub fn take_failures(&self) -> Vec<String> {
+        self.all().into_iter().filter_map(Question::take_failure).collect()
+    }
+
+    /// Whether anything is being asked.
+    pub fn is_waiting(&self) -> bool {
+        self.all().into_iter().any(Question::is_waiting)
+    }
+
+    /// Forgets questions and answers.
+    pub fn clear(&self) {
+        self.all().into_iter().for_each(Question::clear);
+    }
+}
+
+/// Asks what the view in sight needs to know.
+pub fn ask(page: &Page) {
+    if !page.has_data() {
+        return;
+    }
+    let address = page.address().clone();
+    let asks = page.asks();
+    asks.overview.want(page, Request::Overview);
+    if asks.overview.get().is_some_and(|overview| overview.traces == 0) {
+        return;
+    }
+    let (scope, band) = (address.scope(), address.band);
+    asks.path.want(page, Request::CriticalPath { scope: scope.clone(), band });
+    if address.view != View::Endpoints {
+        // It reads every trace several times: nothing that should go on when nobody looks.
+        asks.savings.stop();
+    }
+    match address.view {
+        View::Findings => asks.endpoints.want(page, Request::Endpoints { scope, band }),
+        View::Endpoints => {
+            let scope = Scope { subject: Subject::TraceRoots, ..scope };
+            asks.bottom_up.want(page, Request::BottomUp { scope: scope.clone(), band });
+            asks.histograms.want(page, Request::Histograms { scope: scope.clone(), band });
+            // What-if speaks of all requests, so of a band there is none; and what takes long comes last.
+            if band.is_all() && asks.bottom_up.fresh().is_some() && asks.histograms.fresh().is_some() {
+                asks.savings.want(page, Request::Savings { scope, settings: FlowSettings::default() });
+            }
+        }
+        View::Split => {
+            if let Some(key) = super::split::key(page) {
+                asks.split.want(page, Request::Split { scope, band, of: address.split.of, key });
+            }
+        }
+        View::Trace => {
+            if address.trace.is_none() {
+                asks.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });
+            }
+            ask_trace(page);
+        }
+        View::Requests => {
+            asks.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });
+        }
+        _ => {}
+    }
+}
+
+fn ask_trace(page: &Page) {
+    let Some(trace) = page.shown_trace() else { return };
+    let asks = page.asks();
+    let overlap = page.address().overlap;
+    let trace_id = trace.trace_id;
+    let root_span_id = trace.root_span_id;
+    asks.trace.want(page, Request::Trace { trace_id: trace_id.clone(), root_span_id, overlap, group: 0 });
+    let selected = match *page.selection() {
+        Selection::Span(index) => Some(SpanKey::Index(index)),
+        // A link to a span: its index is in the answer.
+        Selection::Nothing => trace.span_id.map(SpanKey::Id),
+        _ => None,
+    };
+    if let Some(span) = selected {
+        asks.span.want(page, Request::Span { trace_id, span, group: 0 });
+    }
+}

@@ -1,0 +1,197 @@
+//! The ranking of endpoints over all root endpoints, as a table and as comma-separated values.
+
+use super::export::csv_line;
+use super::names;
+use super::page::{Endpoint, Page, Selection};
+use super::table::{Column, Table, What, by_number};
+use crate::chart::format;
+use crate::engine::{BottomUpReport, ImpactRow, SavingsReport};
+use crate::flow::FASTER_PERCENT;
+use std::collections::BTreeMap;
+
+/// An endpoint with what it costs all root endpoints together.
+pub struct ImpactLine {
+    /// Service and operation.
+    pub endpoint: Endpoint,
+    /// Its row of the report.
+    pub row: ImpactRow,
+    /// Part of all latency, 0 to 1.
+    pub share: f64,
+    /// What its own time would be less if it were faster, in microseconds a request: an upper bound.
+    pub at_most_us: f64,
+    /// What-if: by how much the mean latency would fall, in microseconds; `None` where that is not known.
+    pub saved_us: Option<f64>,
+}
+
+/// The lines of a ranking, with what is saved at one of [`FASTER_PERCENT`]; interior endpoints only.
+pub fn lines(report: &BottomUpReport, savings: Option<&SavingsReport>, level: usize) -> Vec<ImpactLine> {
+    let saved: BTreeMap<(&str, &str), f64> = savings
+        .iter()
+        .flat_map(|savings| &savings.endpoints)
+        .map(|saving| ((saving.service.as_str(), saving.operation.as_str()), saving.levels[level].mean))
+        .collect();
+    let requests = report.facts.requests.max(1) as f64;
+    let percent = f64::from(FASTER_PERCENT[level]);
+    let rows = report.rows.iter().filter(|row| row.is_interior);
+    rows.map(|row| {
+        let (service, operation) = report.name(row.endpoint);
+        ImpactLine {
+            endpoint: (service.to_owned(), operation.to_owned()),
+            row: row.clone(),
+            share: report.share(row),
+            at_most_us: report.saving_at_most_us(row, percent) / requests,
+            saved_us: saved.get(&(service, operation)).copied(),
+        }
+    })
+    .collect()
+}
+
+/// The table.
+pub fn table(page: &Page) -> Table<ImpactLine> {
+    let columns = vec![
+        Column {
+            key: "endpoint",
+            title: "Endpoint",
+            hint: "Operation and service, below the root of some request",
+            class: "wide",
+            priority: 1,
+            order: Some(|a: &ImpactLine, b: &ImpactLine| {
+                (&a.endpoint.1, &a.endpoint.0).cmp(&(&b.endpoint.1, &b.endpoint.0))
+            }),
+            cell: Box::new(|line: &ImpactLine| {
+                What::Element(names::endpoint(&line.endpoint.0, &line.endpoint.1))
+            }),
+        },
+        Column {
+            key: "impact",
+            title: "Impact",
+            hint: "Its own time on the critical paths of all requests",
+            class: "num",
+            priority: 1,
+            order: Some(|a, b| a.row.exclusive_us.cmp(&b.row.exclusive_us)),
+            cell: Box::new(|line| {
+                let us = line.row.exclusive_us;
+                What::Number(format::duration_us(us), us.to_string())
+            }),
+        },
+        Column {
+            key: "share",
+            title: "Share",
+            hint: "Part of the latency of all requests",
+            class: "bar",
+            priority: 2,
+            order: Some(|a, b| a.row.exclusive_us.cmp(&b.row.exclusive_us)),
+            cell: Box::new(|line| What::Bar(line.share, format::share(line.share))),
+        },
+        Column {
+            key: "roots",
+            title: "Roots",
+            hint: "Root endpoints whose requests it takes time of",
+            class: "num tiny",
+            priority: 1,
+            order: Some(|a, b| a.row.affected.len().cmp(&b.row.affected.len())),
+            cell: Box::new(|line| {
+                let roots = line.row.affected.len() as u64;
+                What::Number(format::count(roots), roots.to_string())
+            }),
+        },
+        Column {
+            key: "requests",
+            title: "Requests",
+            hint: "Requests that have it on their critical path",
+            class: "num",
+            priority: 3,
+            order: Some(|a, b| a.row.requests.cmp(&b.row.requests)),
+            cell: Box::new(|line| {
+                What::Number(format::count(line.row.requests), line.row.requests.to_string())
+            }),
+        },
+        Column {
+            key: "most",
+            title: "At most",
+            hint: "Upper bound: what a request saves in the mean if its own time were that much less and nothing else then became the last to finish",
+            class: "num",
+            priority: 3,
+            order: Some(|a, b| by_number(a.at_most_us, b.at_most_us)),
+            cell: Box::new(|line| {
+                What::Number(format::duration(line.at_most_us), line.at_most_us.to_string())
+            }),
+        },
+        Column {
+            key: "saved",
+            title: "What-if",
+            hint: "By how much the mean latency falls if its spans, with all they wait for, took that much less: from the flows of all traces",
+            class: "num",
+            priority: 2,
+            order: Some(|a, b| by_number(a.saved_us.unwrap_or(-1.0), b.saved_us.unwrap_or(-1.0))),
+            cell: Box::new(|line| match line.saved_us {
+                Some(us) => What::Number(format::duration(us), us.to_string()),
+                None => What::Text(format::DASH.to_owned()),
+            }),
+        },
+    ];
+    let (sorting, choosing) = (page.clone(), page.clone());
+    let table = Table::new(
+        "impact-table",
+        "Endpoints by impact over all root endpoints",
+        ("impact", true),
+        columns,
+        |line: &ImpactLine| {
+            vec![
+                ("data-test", "impact".to_owned()),
+                ("data-service", line.endpoint.0.clone()),
+                ("data-operation", line.endpoint.1.clone()),
+                ("data-value", line.row.exclusive_us.to_string()),
+            ]
+        },
+        move |sort| sorting.change(|address| address.sort = Some(sort)),
+    );
+    let rows = table.clone();
+    table.on_select(move |at| {
+        if let Some(line) = rows.rows().get(at) {
+            choosing.select(Selection::Endpoint(line.endpoint.clone()));
+        }
+    })
+}
+
+/// The ranking as comma-separated values: a line for each root endpoint that an endpoint affects.
+pub fn csv(report: &BottomUpReport, savings: Option<&SavingsReport>, level: usize) -> String {
+    let heads = [
+        "service",
+        "operation",
+        "impact_us",
+        "share",
+        "requests",
+        "faster_percent",
+        "saving_at_most_us",
+        "what_if_saving_us",
+        "root_service",
+        "root_operation",
+        "root_exclusive_us",
+        "root_share",
+        "root_requests",
+    ];
+    let mut out = csv_line(&heads.map(str::to_owned));
+    for line in lines(report, savings, level) {
+        for affected in &line.row.affected {
+            let root = report.roots[affected.root as usize];
+            let (root_service, root_operation) = report.name(root.endpoint);
+            out.push_str(&csv_line(&[
+                line.endpoint.0.clone(),
+                line.endpoint.1.clone(),
+                line.row.exclusive_us.to_string(),
+                line.share.to_string(),
+                line.row.requests.to_string(),
+                FASTER_PERCENT[level].to_string(),
+                line.at_most_us.to_string(),
+                line.saved_us.map_or_else(String::new, |us| us.to_string()),
+                root_service.to_owned(),
+                root_operation.to_owned(),
+                affected.exclusive_us.to_string(),
+                report.share_in(affected).to_string(),
+                affected.requests.to_string(),
+            ]));
+        }
+    }
+    out
+}
