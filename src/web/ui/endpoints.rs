@@ -2,7 +2,7 @@
 
 use super::band;
 use super::chart_picture::{self, Chart, ChartPicture};
-use super::dom::{self, El, Keep, button, div, span};
+use super::dom::{El, Keep, button, div, span};
 use super::endpoints_table::{self, ImpactLine};
 use super::export;
 use super::flame::WORKING;
@@ -87,7 +87,6 @@ pub struct Endpoints {
     /// Histograms, ranking, savings, level.
     shown: (u64, u64, u64, usize),
     searched: Option<(String, u64, u64, usize)>,
-    theme: String,
     _keep: Keep,
 }
 
@@ -152,7 +151,6 @@ impl Endpoints {
             search: search.clone(),
             shown: (0, 0, 0, 0),
             searched: None,
-            theme: String::new(),
             _keep: keep,
         }
     }
@@ -276,14 +274,15 @@ fn size_formats(stage: &Stage<ChartPicture<Sizes>>) -> Vec<export::Format> {
             "SVG picture",
             "svg",
             Box::new(move || {
-                let theme = if svg.theme().dark { Theme::dark() } else { Theme::light() };
+                let theme = svg.plain_theme();
                 let (width, height) = EXPORT_PX;
                 let size = ChartSize { width, height, metrics: Metrics::default() };
                 let enlarged = svg.look(|picture| picture.chart.enlarged);
-                multiples::export_svg(&report(&svg)?, enlarged, size, &theme, "Sizes of requests").ok()
+                let report = report(&svg)?;
+                multiples::export_svg(&report, enlarged, size, &theme, "Sizes of requests").ok()
             }),
         ),
-        ("CSV table", "csv", Box::new(move || Some(sizes_csv(&report(&csv)?)))),
+        ("CSV table", "csv", Box::new(move || report(&csv).map(|report| sizes_csv(&report)))),
         ("JSON report", "json", Box::new(move || report(&json)?.to_json().ok())),
     ]
 }
@@ -336,11 +335,7 @@ impl Part for Endpoints {
             self.stage.look(ChartPicture::leave);
             return;
         }
-        let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
-        if self.theme != theme {
-            self.theme = theme;
-            self.stage.new_theme();
-        }
+        self.stage.follow_theme();
         self.take_sizes(page);
         let enlarged = self.stage.look(|picture| picture.chart.enlarged);
         self.all.show(enlarged.is_some());

@@ -1,9 +1,8 @@
 //! The ranking of endpoints over all root endpoints, as a table and as comma-separated values.
 
 use super::export::csv_line;
-use super::names;
 use super::page::{Endpoint, Page, Selection};
-use super::table::{Column, Table, What, by_number};
+use super::table::{Column, Table, What, by_number, endpoint, number};
 use crate::chart::format;
 use crate::engine::{BottomUpReport, ImpactRow, SavingsReport};
 use crate::flow::FASTER_PERCENT;
@@ -49,74 +48,52 @@ pub fn lines(report: &BottomUpReport, savings: Option<&SavingsReport>, level: us
 /// The table.
 pub fn table(page: &Page) -> Table<ImpactLine> {
     let columns = vec![
-        Column {
-            key: "endpoint",
-            title: "Endpoint",
-            hint: "Operation and service, below the root of some request",
-            class: "wide",
-            priority: 1,
-            order: Some(|a: &ImpactLine, b: &ImpactLine| {
-                (&a.endpoint.1, &a.endpoint.0).cmp(&(&b.endpoint.1, &b.endpoint.0))
-            }),
-            cell: Box::new(|line: &ImpactLine| {
-                What::Element(names::endpoint(&line.endpoint.0, &line.endpoint.1))
-            }),
-        },
-        Column {
-            key: "impact",
-            title: "Impact",
-            hint: "Its own time on the critical paths of all requests",
-            class: "num",
-            priority: 1,
-            order: Some(|a, b| a.row.exclusive_us.cmp(&b.row.exclusive_us)),
-            cell: Box::new(|line| {
-                let us = line.row.exclusive_us;
-                What::Number(format::duration_us(us), us.to_string())
-            }),
-        },
+        endpoint!(
+            "Endpoint",
+            "Operation and service, below the root of some request",
+            |line: &ImpactLine| (&line.endpoint.0, &line.endpoint.1)
+        ),
+        number!(
+            "impact",
+            "Impact",
+            "Its own time on the critical paths of all requests",
+            "num" 1,
+            |line: &ImpactLine| line.row.exclusive_us,
+            format::duration_us
+        ),
         Column {
             key: "share",
             title: "Share",
             hint: "Part of the latency of all requests",
             class: "bar",
             priority: 2,
-            order: Some(|a, b| a.row.exclusive_us.cmp(&b.row.exclusive_us)),
-            cell: Box::new(|line| What::Bar(line.share, format::share(line.share))),
+            order: Some(|a: &ImpactLine, b: &ImpactLine| a.row.exclusive_us.cmp(&b.row.exclusive_us)),
+            cell: Box::new(|line: &ImpactLine| What::Bar(line.share, format::share(line.share))),
         },
-        Column {
-            key: "roots",
-            title: "Roots",
-            hint: "Root endpoints whose requests it takes time of",
-            class: "num tiny",
-            priority: 1,
-            order: Some(|a, b| a.row.affected.len().cmp(&b.row.affected.len())),
-            cell: Box::new(|line| {
-                let roots = line.row.affected.len() as u64;
-                What::Number(format::count(roots), roots.to_string())
-            }),
-        },
-        Column {
-            key: "requests",
-            title: "Requests",
-            hint: "Requests that have it on their critical path",
-            class: "num",
-            priority: 3,
-            order: Some(|a, b| a.row.requests.cmp(&b.row.requests)),
-            cell: Box::new(|line| {
-                What::Number(format::count(line.row.requests), line.row.requests.to_string())
-            }),
-        },
-        Column {
-            key: "most",
-            title: "At most",
-            hint: "Upper bound: what a request saves in the mean if its own time were that much less and nothing else then became the last to finish",
-            class: "num",
-            priority: 3,
-            order: Some(|a, b| by_number(a.at_most_us, b.at_most_us)),
-            cell: Box::new(|line| {
-                What::Number(format::duration(line.at_most_us), line.at_most_us.to_string())
-            }),
-        },
+        number!(
+            "roots",
+            "Roots",
+            "Root endpoints whose requests it takes time of",
+            "num tiny" 1,
+            |line: &ImpactLine| line.row.affected.len() as u64,
+            format::count
+        ),
+        number!(
+            "requests",
+            "Requests",
+            "Requests that have it on their critical path",
+            "num" 3,
+            |line: &ImpactLine| line.row.requests,
+            format::count
+        ),
+        number!(
+            "most",
+            "At most",
+            "Upper bound by its own time: what a request saves in the mean if nothing else then becomes the last to finish",
+            "num" 3,
+            |line: &ImpactLine| line.at_most_us,
+            format::duration
+        ),
         Column {
             key: "saved",
             title: "What-if",

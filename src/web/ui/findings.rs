@@ -183,7 +183,11 @@ fn copies(page: &Page, keep: &Keep) -> El {
     }
     let (csv, json) = (page.clone(), page.clone());
     let formats: Vec<export::Format> = vec![
-        ("CSV table", "csv", Box::new(move || Some(summary::to_csv(&csv.asks().endpoints.get()?)))),
+        (
+            "CSV table",
+            "csv",
+            Box::new(move || csv.asks().endpoints.get().map(|report| summary::to_csv(&report))),
+        ),
         (
             "JSON report",
             "json",

@@ -3,10 +3,9 @@
 use super::asks::REQUESTS_LISTED;
 use super::dom::{El, div};
 use super::findings::why_empty;
-use super::names;
 use super::page::{Page, Part, Selection};
 use super::search::{Search, fits};
-use super::table::{Column, Table, What};
+use super::table::{Column, Table, What, endpoint, number};
 use crate::chart::format;
 use crate::engine::RequestRow;
 use crate::engine::address::{TraceChoice, View};
@@ -34,79 +33,47 @@ impl Requests {
     /// Builds it.
     pub fn new(page: &Page, search: &Search) -> Requests {
         let (sorting, choosing, opening) = (page.clone(), page.clone(), page.clone());
-        let count = |key, title, hint, priority, order, of: fn(&RequestRow) -> u64| Column {
-            key,
-            title,
-            hint,
-            class: "num",
-            priority,
-            order: Some(order),
-            cell: Box::new(move |row: &RequestRow| What::Number(format::count(of(row)), of(row).to_string())),
-        };
         let columns = vec![
-            Column {
-                key: "latency",
-                title: "Latency",
-                hint: "Duration of the request",
-                class: "num",
-                priority: 1,
-                order: Some(|a: &RequestRow, b: &RequestRow| a.latency_us.cmp(&b.latency_us)),
-                cell: Box::new(|row: &RequestRow| {
-                    What::Number(format::duration_us(row.latency_us), row.latency_us.to_string())
-                }),
-            },
-            Column {
-                key: "endpoint",
-                title: "Request",
-                hint: "Endpoint of the request's root span",
-                class: "wide",
-                priority: 1,
-                order: Some(|a, b| (&a.operation, &a.service).cmp(&(&b.operation, &b.service))),
-                cell: Box::new(|row| What::Element(names::endpoint(&row.service, &row.operation))),
-            },
-            Column {
-                key: "start",
-                title: "Start (UTC)",
-                hint: "When it began",
-                class: "num moment",
-                priority: 2,
-                order: Some(|a, b| a.start_us.cmp(&b.start_us)),
-                cell: Box::new(|row| {
-                    What::Number(format::moment(row.start_us / 1000 * 1000), row.start_us.to_string())
-                }),
-            },
-            count(
-                "spans",
-                "Spans",
-                "Spans of the request",
-                2,
-                |a, b| a.spans.cmp(&b.spans),
-                |row| row.spans.into(),
+            number!(
+                "latency",
+                "Latency",
+                "Duration of the request",
+                "num" 1,
+                |row: &RequestRow| row.latency_us,
+                format::duration_us
             ),
-            count(
+            endpoint!("Request", "Endpoint of the request's root span", |row: &RequestRow| (
+                &row.service,
+                &row.operation
+            )),
+            number!(
+                "start",
+                "Start (UTC)",
+                "When it began",
+                "num moment" 2,
+                |row: &RequestRow| row.start_us,
+                |us: u64| format::moment(us / 1000 * 1000)
+            ),
+            number!("spans", "Spans", "Spans of the request", "num" 2, |row: &RequestRow| u64::from(row.spans), format::count),
+            number!(
                 "path",
                 "On path",
                 "Spans on the critical path",
-                3,
-                |a, b| a.path_spans.cmp(&b.path_spans),
-                |row| row.path_spans.into(),
+                "num" 3,
+                |row: &RequestRow| u64::from(row.path_spans),
+                format::count
             ),
-            count(
-                "errors",
-                "Errors",
-                "Error spans",
-                2,
-                |a, b| a.errors.cmp(&b.errors),
-                |row| row.errors.into(),
-            ),
+            number!("errors", "Errors", "Error spans", "num" 2, |row: &RequestRow| u64::from(row.errors), format::count),
             Column {
                 key: "trace",
                 title: "Trace",
                 hint: "Trace id",
                 class: "text mono",
                 priority: 3,
-                order: Some(|a, b| a.trace_id.cmp(&b.trace_id)),
-                cell: Box::new(|row| What::Text(row.trace_id.trim_start_matches('0').to_owned())),
+                order: Some(|a: &RequestRow, b: &RequestRow| a.trace_id.cmp(&b.trace_id)),
+                cell: Box::new(|row: &RequestRow| {
+                    What::Text(row.trace_id.trim_start_matches('0').to_owned())
+                }),
             },
         ];
         let table = Table::new(

@@ -2,7 +2,7 @@
 
 use super::band;
 use super::chart_picture::{self, Chart, ChartPicture};
-use super::dom::{self, El, Keep, button, div, el, span};
+use super::dom::{El, Keep, button, div, el, span};
 use super::export;
 use super::flame::WORKING;
 use super::page::{Page, Part, Selection};
@@ -110,7 +110,6 @@ pub struct Split {
     shown: u64,
     offered: Option<(u64, Option<String>)>,
     searched: Option<(String, u64)>,
-    theme: String,
     _keep: Keep,
 }
 
@@ -178,7 +177,6 @@ impl Split {
             shown: 0,
             offered: None,
             searched: None,
-            theme: String::new(),
             _keep: keep,
         }
     }
@@ -351,7 +349,7 @@ fn formats(stage: &Stage<ChartPicture<Violins>>) -> Vec<export::Format> {
             "SVG picture",
             "svg",
             Box::new(move || {
-                let theme = if svg.theme().dark { Theme::dark() } else { Theme::light() };
+                let theme = svg.plain_theme();
                 let (width, height) = EXPORT_PX;
                 let size = ChartSize { width, height, metrics: Metrics::default() };
                 let scale = svg.look(|picture| picture.chart.scale);
@@ -360,7 +358,7 @@ fn formats(stage: &Stage<ChartPicture<Violins>>) -> Vec<export::Format> {
                 violin::export_svg(&report, scale, size, &theme, &title).ok()
             }),
         ),
-        ("CSV table", "csv", Box::new(move || Some(split_table::csv(&report(&csv)?)))),
+        ("CSV table", "csv", Box::new(move || report(&csv).map(|report| split_table::csv(&report)))),
         ("JSON report", "json", Box::new(move || report(&json)?.to_json().ok())),
     ]
 }
@@ -375,11 +373,7 @@ impl Part for Split {
             self.stage.look(ChartPicture::leave);
             return;
         }
-        let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
-        if self.theme != theme {
-            self.theme = theme;
-            self.stage.new_theme();
-        }
+        self.stage.follow_theme();
         self.offer(page);
         self.take_report(page);
         chart_picture::fit(&self.stage);

@@ -2,31 +2,10 @@
 
 use super::export::csv_line;
 use super::page::Page;
-use super::table::{Column, Table, What, by_number};
+use super::table::{Column, Table, What, by_number, number};
 use crate::chart::format;
 use crate::engine::{Ratio, SplitReport, SplitValue};
 use std::cmp::Ordering;
-
-fn time(
-    key: &'static str,
-    hint: &'static str,
-    priority: u8,
-    of: fn(&SplitValue) -> f64,
-    order: fn(&SplitValue, &SplitValue) -> Ordering,
-) -> Column<SplitValue> {
-    Column {
-        key,
-        title: key,
-        hint,
-        class: "num",
-        priority,
-        order: Some(order),
-        cell: Box::new(move |row: &SplitValue| {
-            let us = of(row);
-            What::Number(format::duration(us), us.to_string())
-        }),
-    }
-}
 
 fn ratio(
     key: &'static str,
@@ -80,19 +59,11 @@ pub fn table(page: &Page, open: impl Fn(&Page, &str) + 'static) -> Table<SplitVa
             order: Some(|a: &SplitValue, b: &SplitValue| a.value.cmp(&b.value)),
             cell: Box::new(|row: &SplitValue| What::Text(name(&row.value))),
         },
-        Column {
-            key: "n",
-            title: "n",
-            hint: "Samples",
-            class: "num tiny",
-            priority: 1,
-            order: Some(|a, b| a.n.cmp(&b.n)),
-            cell: Box::new(|row| What::Number(format::count(row.n), row.n.to_string())),
-        },
-        time("p50", "Median", 1, |row| row.us.p50, by!(row => row.us.p50)),
-        time("p95", "95th percentile", 2, |row| row.us.p95, by!(row => row.us.p95)),
-        time("p99", "99th percentile", 2, |row| row.us.p99, by!(row => row.us.p99)),
-        time("mean", "Mean", 3, |row| row.us.mean, by!(row => row.us.mean)),
+        number!("n", "n", "Samples", "num tiny" 1, |row: &SplitValue| row.n, format::count),
+        number!("p50", "p50", "Median", "num" 1, |row: &SplitValue| row.us.p50, format::duration),
+        number!("p95", "p95", "95th percentile", "num" 2, |row: &SplitValue| row.us.p95, format::duration),
+        number!("p99", "p99", "99th percentile", "num" 2, |row: &SplitValue| row.us.p99, format::duration),
+        number!("mean", "mean", "Mean", "num" 3, |row: &SplitValue| row.us.mean, format::duration),
         ratio(
             "ratio50",
             "p50 ratio",

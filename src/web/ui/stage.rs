@@ -54,6 +54,8 @@ struct Inner<P> {
     picture: RefCell<P>,
     surface: RefCell<Option<Surface>>,
     theme: RefCell<Theme>,
+    /// What the page said of its colours when they were last looked up.
+    themed: RefCell<String>,
     frame_due: Cell<bool>,
     canvas: El,
     area: El,
@@ -82,6 +84,7 @@ impl<P: Picture + 'static> Stage<P> {
             picture: RefCell::new(picture),
             surface: RefCell::default(),
             theme: RefCell::new(Theme::light()),
+            themed: RefCell::default(),
             frame_due: Cell::new(false),
             canvas,
             area,
@@ -128,6 +131,14 @@ impl<P: Picture + 'static> Stage<P> {
         self.0.surface.borrow().as_ref().map_or((0, 0), Surface::size)
     }
 
+    /// Paints in other colours if those of the page have changed.
+    pub fn follow_theme(&self) {
+        let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
+        if self.0.themed.replace(theme.clone()) != theme {
+            self.new_theme();
+        }
+    }
+
     /// The colours may have changed.
     pub fn new_theme(&self) {
         self.0.theme.replace(theme_of(self.0.canvas.html()));
@@ -137,6 +148,11 @@ impl<P: Picture + 'static> Stage<P> {
     /// The colours it is painted in.
     pub fn theme(&self) -> Theme {
         self.0.theme.borrow().clone()
+    }
+
+    /// The plain light or dark colours, for files.
+    pub fn plain_theme(&self) -> Theme {
+        if self.theme().dark { Theme::dark() } else { Theme::light() }
     }
 
     /// Paints with the next frame.

@@ -66,6 +66,55 @@ impl<R> Column<R> {
     }
 }
 
+/// A column of numbers and sorted by them: its key, title and hint, its class and priority, the number of a row, and how
+/// that is said.
+macro_rules! number {
+    ($key:expr, $title:expr, $hint:expr, $class:literal $priority:literal, |$row:ident: &$kind:ty| $value:expr, $words:expr) => {
+        $crate::web::ui::table::Column {
+            key: $key,
+            title: $title,
+            hint: $hint,
+            class: $class,
+            priority: $priority,
+            order: Some(|a: &$kind, b: &$kind| {
+                let of = |$row: &$kind| $value;
+                of(a).partial_cmp(&of(b)).unwrap_or(std::cmp::Ordering::Equal)
+            }),
+            cell: Box::new(|$row: &$kind| {
+                let value = $value;
+                $crate::web::ui::table::What::Number($words(value), value.to_string())
+            }),
+        }
+    };
+}
+
+/// The column of a row's endpoint, given as service and operation.
+macro_rules! endpoint {
+    ($title:expr, $hint:expr, |$row:ident: &$kind:ty| $name:expr) => {
+        $crate::web::ui::table::Column {
+            key: "endpoint",
+            title: $title,
+            hint: $hint,
+            class: "wide",
+            priority: 1,
+            order: Some(|a: &$kind, b: &$kind| {
+                fn of($row: &$kind) -> (&str, &str) {
+                    let (service, operation) = $name;
+                    (operation, service)
+                }
+                of(a).cmp(&of(b))
+            }),
+            cell: Box::new(|$row: &$kind| {
+                let (service, operation) = $name;
+                let name = $crate::web::ui::names::endpoint(service, operation);
+                $crate::web::ui::table::What::Element(name)
+            }),
+        }
+    };
+}
+
+pub(super) use {endpoint, number};
+
 type RowEvent = Box<dyn Fn(usize)>;
 type Attributes<R> = Box<dyn Fn(&R) -> Vec<(&'static str, String)>>;
 

@@ -1,6 +1,6 @@
 //! The timeline of one trace: its spans from start to end, the critical path marked.
 
-use super::dom::{self, El, Keep, button, div, el, span};
+use super::dom::{El, Keep, button, div, el, span};
 use super::export;
 use super::flame::WORKING;
 use super::keys::Command;
@@ -11,7 +11,7 @@ use super::stage::{Picture, Stage};
 use super::table::Table;
 use super::timeline_picture::{Overview, OverviewPicture, TimelinePicture};
 use super::timeline_table::{self, SpanRow, TraceRows};
-use crate::chart::{Theme, format};
+use crate::chart::format;
 use crate::engine::address::View;
 use crate::engine::words::counted;
 use std::cell::RefCell;
@@ -42,7 +42,6 @@ pub struct TimelineView {
     trace: Shown,
     shown: u64,
     searched: Option<(String, u64)>,
-    theme: String,
     _keep: Keep,
 }
 
@@ -136,7 +135,6 @@ impl TimelineView {
             trace,
             shown: 0,
             searched: None,
-            theme: String::new(),
             _keep: keep,
         }
     }
@@ -214,7 +212,7 @@ fn formats(stage: &Stage<TimelinePicture>, trace: &Shown) -> Vec<export::Format>
             "SVG picture",
             "svg",
             Box::new(move || {
-                let theme = if svg.theme().dark { Theme::dark() } else { Theme::light() };
+                let theme = svg.plain_theme();
                 svg.look(|picture| Some(picture.svg(EXPORT_PX, &theme)))
             }),
         ),
@@ -237,12 +235,8 @@ impl Part for TimelineView {
             self.stage.look(TimelinePicture::leave);
             return;
         }
-        let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
-        if self.theme != theme {
-            self.theme = theme;
-            self.stage.new_theme();
-            self.overview.new_theme();
-        }
+        self.stage.follow_theme();
+        self.overview.follow_theme();
         self.take(page);
         let why = self.why_empty(page);
         self.empty.say(why);

@@ -4,7 +4,7 @@ use super::dom::{div, span};
 use super::export::csv_line;
 use super::names;
 use super::page::{Page, Selection};
-use super::table::{Column, Table, What};
+use super::table::{Column, Table, What, number};
 use crate::chart::format;
 use crate::engine::TraceReport;
 use std::rc::Rc;
@@ -120,26 +120,8 @@ pub fn table(page: &Page) -> Table<SpanRow> {
                 )
             }),
         },
-        Column {
-            key: "start",
-            title: "Start",
-            hint: "From the start of the trace",
-            class: "num",
-            priority: 2,
-            order: Some(|a, b| a.start().cmp(&b.start())),
-            cell: Box::new(|row| What::Number(format::duration_us(row.start()), row.start().to_string())),
-        },
-        Column {
-            key: "duration",
-            title: "Duration",
-            hint: "As reported",
-            class: "num",
-            priority: 1,
-            order: Some(|a, b| a.duration().cmp(&b.duration())),
-            cell: Box::new(|row| {
-                What::Number(format::duration_us(row.duration()), row.duration().to_string())
-            }),
-        },
+        number!("start", "Start", "From the start of the trace", "num" 2, |row: &SpanRow| row.start(), format::duration_us),
+        number!("duration", "Duration", "As reported", "num" 1, |row: &SpanRow| row.duration(), format::duration_us),
         Column {
             key: "own",
             title: "Own on path",
