@@ -31,7 +31,7 @@ struct JsonNode<'a> {
 }
 
 /// A band as `[lo, hi]` in percent.
-pub(super) fn percent(band: Band) -> [f64; 2] {
+pub fn percent(band: Band) -> [f64; 2] {
     [f64::from(band.lo) / 1000.0, f64::from(band.hi) / 1000.0]
 }
 
@@ -73,28 +73,31 @@ impl CriticalPathReport {
         self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
     }
 
-    /// Folded stacks, one line a context with exclusive time: `[service] operation;[service] operation us`. A semicolon
-    /// or a line break within a name becomes a colon or a space, since the format cannot say it.
+    /// The contexts with exclusive time as folded stacks.
     pub fn to_folded(&self) -> String {
-        let mut out = String::new();
-        let mut stack: Vec<u32> = Vec::new();
-        for (number, node) in self.nodes.iter().enumerate() {
-            while stack.last().copied() != node.parent {
-                stack.pop();
-            }
-            stack.push(number as u32);
-            if node.exclusive_us.sum == 0 {
-                continue;
-            }
-            for (place, &at) in stack.iter().enumerate() {
-                let (service, operation) = self.name(self.nodes[at as usize].endpoint);
-                let clean = |name: &str| name.replace(';', ":").replace(['\n', '\r'], " ");
-                let separator = if place == 0 { "" } else { ";" };
-                // Writing to a String cannot fail.
-                let _ = write!(out, "{separator}[{}] {}", clean(service), clean(operation));
-            }
-            let _ = writeln!(out, " {}", node.exclusive_us.sum);
-        }
-        out
+        fold((self.nodes.iter()).map(|node| (node.parent, self.name(node.endpoint), node.exclusive_us.sum)))
     }
+}
+
+/// Folded stacks of nodes in pre-order, each with its parent, (service, operation) and own microseconds: one line a node
+/// with time, `[service] operation;[service] operation us`. A semicolon or a line break within a name becomes a colon or
+/// a space, since the format cannot say it.
+pub fn fold<'a>(nodes: impl Iterator<Item = (Option<u32>, (&'a str, &'a str), u64)>) -> String {
+    let mut out = String::new();
+    // The way from the root to the node: numbers, and where the text of each ends.
+    let mut way: Vec<(u32, usize)> = Vec::new();
+    let mut text = String::new();
+    for (number, (parent, (service, operation), own_us)) in nodes.enumerate() {
+        while way.last().map(|&(number, _)| number) != parent && way.pop().is_some() {}
+        text.truncate(way.last().map_or(0, |&(_, end)| end));
+        let clean = |name: &str| name.replace(';', ":").replace(['\n', '\r'], " ");
+        let separator = if text.is_empty() { "" } else { ";" };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{separator}[{}] {}", clean(service), clean(operation));
+        way.push((number as u32, text.len()));
+        if own_us > 0 {
+            let _ = writeln!(out, "{text} {own_us}");
+        }
+    }
+    out
 }

@@ -9,6 +9,7 @@ mod chain;
 mod compare;
 mod cutting;
 mod detail;
+pub mod error_words;
 mod flow;
 mod fragment;
 mod moves;

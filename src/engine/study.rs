@@ -9,9 +9,10 @@ use super::tprof::{TprofChain, TracesStudy};
 use super::{EngineError, Report, Request};
 use crate::critical_path::{
     Band, BandFacts, BottomUpPart, ColumnEdge, ColumnOrder, Cut, DiffPart, EndpointPart, HeatPart,
-    HistogramsObserver, HistogramsPart, Observer, Overlap, PathTable, Scope, ServiceObserver, SplitObserver,
-    SplitOf, SplitPart, Walk, sorted_places, tied_places,
+    HistogramsObserver, HistogramsPart, Observer, Overlap, PathTable, ProposalsObserver, ProposalsPart,
+    Scope, ServiceObserver, SplitObserver, SplitOf, SplitPart, Walk, sorted_places, tied_places,
 };
+use crate::errors::{ErrorsObserver, ErrorsPart};
 use crate::trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,10 @@ pub(super) enum Study {
     Histograms,
     /// Times by value of a tag.
     Split { of: SplitOf, key: String },
+    /// Times by value of every tag.
+    Proposals { of: SplitOf },
+    /// Errors, and requests without them.
+    Errors,
     /// Sorted places of the requests in an order of columns.
     Places { order: ColumnOrder },
     /// Ids of the requests at these places.
@@ -54,6 +59,10 @@ pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), En
             let study = Study::Split { of: of.clone(), key: key.clone() };
             Single::start(scope, *band, study, split)
         }
+        Request::Proposals { scope, band, of } => {
+            Single::start(scope, *band, Study::Proposals { of: of.clone() }, proposals)
+        }
+        Request::Errors { scope, band } => Single::start(scope, *band, Study::Errors, errors),
         Request::BottomUp { scope, band } => Single::start(scope, *band, Study::BottomUp, bottom_up),
         Request::Histograms { scope, band } => Single::start(scope, *band, Study::Histograms, histograms),
         Request::Endpoints { scope, band } => TableChain::start(scope, *band, None),
@@ -72,6 +81,20 @@ fn split(study: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> R
     let Study::Split { of, key } = study else { return Err(EngineError::Ended) };
     let what = (of.clone(), key.clone());
     Ok(Report::Split(Box::new(SplitPart::finish(read(partials)?, what, band, facts))))
+}
+
+fn proposals(
+    study: &Study,
+    partials: &[Vec<u8>],
+    band: Band,
+    facts: BandFacts,
+) -> Result<Report, EngineError> {
+    let Study::Proposals { of } = study else { return Err(EngineError::Ended) };
+    Ok(Report::Proposals(Box::new(ProposalsPart::finish(read(partials)?, of.clone(), band, facts))))
+}
+
+fn errors(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
+    Ok(Report::Errors(Box::new(ErrorsPart::finish(read(partials)?, band, facts))))
 }
 
 fn bottom_up(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
@@ -143,6 +166,10 @@ impl Part {
             Study::Split { of, key } => {
                 State::Trees(Box::new(Walk::new(SplitObserver::new(set, of, key, overlap), requests)))
             }
+            Study::Proposals { of } => {
+                State::Trees(Box::new(Walk::new(ProposalsObserver::new(set, of, overlap), requests)))
+            }
+            Study::Errors => State::Trees(Box::new(Walk::new(ErrorsObserver::new(set, overlap), requests))),
             Study::Histograms => State::Trees(Box::new(Walk::new(HistogramsObserver::new(set), requests))),
             _ => State::Table(requests),
         };
@@ -196,8 +223,7 @@ fn of_table(
             postcard::to_allocvec(&HeatPart::observe(set, table, requests, order, edges))?
         }
         Study::BottomUp => postcard::to_allocvec(&BottomUpPart::observe(set, table, requests))?,
-        Study::Services | Study::Histograms | Study::Split { .. } | Study::Traces { .. } => {
-            return Err(EngineError::Ended);
-        }
+        // Those of trees.
+        _ => return Err(EngineError::Ended),
     })
 }
