@@ -3,7 +3,7 @@
 use super::Failure;
 use super::common::{self, Common};
 use crate::engine::error_words;
-use crate::engine::words::{DASH, count, duration, share};
+use crate::engine::words::{DASH, count, duration_us, share};
 use crate::engine::{ErrorsReport, Report, Request};
 use std::fmt::Write as _;
 
@@ -54,18 +54,15 @@ fn to_text(report: &ErrorsReport, top: usize) -> String {
     );
     for row in report.rows.iter().filter(|row| row.has_errors()).take(top) {
         let (service, operation) = report.name(row.endpoint);
-        let on_path = match row.path_spans {
-            0 => DASH.to_owned(),
-            spans => share(row.path_errors as f64, spans as f64),
-        };
+        let on_path = row.path_share().map_or(DASH.to_owned(), share);
         let _ = writeln!(
             out,
             "{:>8} {:>10} {:>8} {on_path:>9} {:>10} {:>10}  [{service}] {operation}",
             count(row.own),
             count(row.propagated),
             count(row.stopped),
-            duration(row.path_error_us as f64),
-            duration(row.saved_us as f64),
+            duration_us(row.path_error_us),
+            duration_us(row.saved_us),
         );
     }
     out

@@ -1,6 +1,6 @@
 //! The error analysis in words, for the page and the command line.
 
-use super::words::{count, counted, duration, share};
+use super::words::{count, counted, duration, duration_us, share_of};
 use super::{ErrorRow, ErrorsReport};
 
 /// What happened, where errors start and stop, what they cost: a sentence each; one alone if there are none.
@@ -9,12 +9,11 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
     if totals.requests == 0 {
         return vec![format!("No errors among {}.", counted(facts.requests, "request"))];
     }
-    let part = |part: u64, whole: u64| share(part as f64, whole as f64);
     let mut out = vec![format!(
         "Requests with errors: {} of {} ({}); {} as a whole.",
         count(totals.requests),
         count(facts.requests),
-        part(totals.requests, facts.requests),
+        share_of(totals.requests, facts.requests),
         match totals.failed_requests {
             0 => "none fails".to_owned(),
             1 => "1 fails".to_owned(),
@@ -39,12 +38,12 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
     } else {
         let failed = match totals.failed_us {
             0 => String::new(),
-            us => format!(", {} of it all the time of requests that fail", duration(us as f64)),
+            us => format!(", {} of it all the time of requests that fail", duration_us(us)),
         };
         out.push(format!(
             "Without the erroring spans requests would take {} less ({} of all latency{failed}): p50 {} instead of {}, p95 {} instead of {}.",
-            duration(totals.saved_us as f64),
-            part(totals.saved_us, facts.latency_sum_us),
+            duration_us(totals.saved_us),
+            share_of(totals.saved_us, facts.latency_sum_us),
             duration(report.without_us.p50),
             duration(facts.latency_us.p50),
             duration(report.without_us.p95),
@@ -53,8 +52,8 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
     }
     out.push(format!(
         "Erroring spans are {} of all work, {} on their own.",
-        part(totals.work_saved_us, totals.work_us),
-        duration(totals.work_saved_us as f64),
+        share_of(totals.work_saved_us, totals.work_us),
+        duration_us(totals.work_saved_us),
     ));
     out
 }

@@ -179,8 +179,9 @@ mod tests {
         // The one beside it still ends at 35.
         assert_eq!(latency(&six(), &[3]), 105);
         assert_eq!(latency(&six(), &[3, 4, 6]), 85);
-        // Not waited for by anything that matters.
-        assert_eq!(latency(&six(), &[1]), 110);
+        // The first is waited for by the one that ends at 40; the second ends before it, and nobody else waits longer.
+        assert_eq!(latency(&six(), &[1]), 105);
+        assert_eq!(latency(&six(), &[2]), 110);
         assert_eq!(latency(&six(), &[0]), 0);
         assert_eq!(latency(&six(), &[5, 6]), 80);
     }

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod drop;
+mod errors;
 mod hosting;
 mod real;
 mod start;
@@ -51,6 +52,8 @@ pub const ALL: &[Test] = tests![
     tables::histograms_are_enlarged_and_saved,
     tables::a_split_has_the_percentiles_of_the_binary,
     tables::tables_are_whole_on_any_page,
+    errors::errors_are_said_drawn_and_listed_as_the_binary_has_them,
+    errors::without_errors_the_view_says_so,
     real::hotel,
     real::media,
     real::social_network,

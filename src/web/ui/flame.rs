@@ -1,29 +1,24 @@
 //! The flame graph of the critical path: what is asked, searched and selected, on its canvas and in its table.
 
 use super::band;
-use super::dom::{self, El, Keep, button, div, span};
+use super::dom::{El, Keep, button, div, span};
 use super::export;
 use super::findings::why_empty;
-use super::flame_picture::FlamePicture;
+use super::flame_picture::{FlamePicture, Words, context_tip};
 use super::flame_table::{self, FrameRow};
 use super::keys::Command;
 use super::page::{Page, Part, Selection};
 use super::search::Search;
-use super::stage::{Picture, Stage};
+use super::stage::Stage;
 use super::table::Table;
 use super::tree;
-use crate::chart::{Theme, format};
+use super::zoomed::{ZoomTools, Zoomed, svg_format};
+use crate::chart::format;
 use crate::engine::address::View;
 use std::rc::Rc;
 
 /// What stands where something will be.
 pub const WORKING: &str = "Working\u{2026}";
-
-/// How far a key moves or zooms.
-const STEP: f64 = 0.15;
-const ZOOM: f64 = 1.35;
-/// Width of an exported picture.
-const EXPORT_PX: i32 = 1600;
 
 /// The view.
 pub struct Flame {
@@ -33,13 +28,11 @@ pub struct Flame {
     empty: El,
     title: El,
     ways: [El; 2],
-    zoom: El,
-    all: El,
+    zooms: ZoomTools,
     table: Table<FrameRow>,
     search: Search,
     shown: Option<(u64, bool)>,
     searched: Option<(String, u64, bool, usize)>,
-    theme: String,
     _keep: Keep,
 }
 
@@ -48,7 +41,7 @@ impl Flame {
     pub fn new(page: &Page, search: &Search) -> Flame {
         let keep = Keep::default();
         let stage = Stage::new(
-            FlamePicture::new(page),
+            FlamePicture::new(page, Words { what: "critical path", tip: Box::new(context_tip) }),
             "flame",
             "Flame graph of the critical path; the table below says the same",
         );
@@ -64,24 +57,15 @@ impl Flame {
             way("Callers", "From each endpoint's own time up to who called it (I)", "inverted", true),
         ];
         let segments = div("segments").attr("role", "group").attr("aria-label", "Direction").children(&ways);
-        let (to, picture) = (page.clone(), stage.clone());
-        let zoom = button("Zoom to selection")
-            .attr("title", "Enter, or click the frame again")
-            .test("zoom-selection")
-            .on_click(&keep, move || picture.with(|picture| picture.zoom_to_selected(&to)));
-        let picture = stage.clone();
-        let all = button("Show all")
-            .attr("title", "F, or double-click")
-            .test("fit")
-            .on_click(&keep, move || picture.with(Picture::fit));
+        let zooms = ZoomTools::new(page, &keep, &stage, "");
         let title = span("title muted", "").test("flame-title");
         let exports = export::menu(page, &keep, "flame-graph", Some(stage.canvas().clone()), formats(&stage));
         let tools = div("tools")
             .child(&segments)
             .child(&title)
             .child(&div("grow"))
-            .child(&zoom)
-            .child(&all)
+            .child(&zooms.zoom)
+            .child(&zooms.all)
             .child(&exports);
         let empty = div("canvas-empty").test("flame-empty");
         empty.show(false);
@@ -96,13 +80,11 @@ impl Flame {
             empty,
             title,
             ways,
-            zoom,
-            all,
+            zooms,
             table,
             search: search.clone(),
             shown: None,
             searched: None,
-            theme: String::new(),
             _keep: keep,
         }
     }
@@ -186,16 +168,9 @@ impl Flame {
 }
 
 fn formats(stage: &Stage<FlamePicture>) -> Vec<export::Format> {
-    let (svg, csv, json, folded) = (stage.clone(), stage.clone(), stage.clone(), stage.clone());
+    let (csv, json, folded) = (stage.clone(), stage.clone(), stage.clone());
     vec![
-        (
-            "SVG picture",
-            "svg",
-            Box::new(move || {
-                let theme = if svg.theme().dark { Theme::dark() } else { Theme::light() };
-                svg.look(|picture| Some(picture.svg(EXPORT_PX, &theme)))
-            }),
-        ),
+        svg_format(stage),
         ("CSV table", "csv", Box::new(move || csv.look(|picture| picture.report().map(flame_table::csv)))),
         ("JSON report", "json", Box::new(move || json.look(|picture| picture.report()?.to_json().ok()))),
         (
@@ -216,11 +191,7 @@ impl Part for Flame {
             self.stage.look(FlamePicture::leave);
             return;
         }
-        let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
-        if self.theme != theme {
-            self.theme = theme;
-            self.stage.new_theme();
-        }
+        self.stage.follow_theme();
         self.take_report(page);
         let stale = page.asks().path.is_waiting();
         self.stage.element().class_if("stale", stale);
@@ -237,10 +208,7 @@ impl Part for Flame {
             _ => None,
         };
         self.table.select(row.map(|row| row as usize));
-        let (selected, zoomed) = self.stage.look(|picture| (picture.has_selection(), picture.is_zoomed()));
-        for (button, on) in [(&self.zoom, selected), (&self.all, zoomed)] {
-            if on { button.unset("disabled") } else { button.set("disabled", "") }
-        }
+        self.zooms.update(&self.stage);
         self.stage.canvas().set("data-nodes", &self.stage.look(FlamePicture::len).to_string());
     }
 
@@ -248,26 +216,11 @@ impl Part for Flame {
         if page.address().view != View::Flame || self.shown.is_none() {
             return false;
         }
-        let (width, height) = self.stage.size();
-        let (width, height) = (f64::from(width), f64::from(height));
-        self.stage.with(|picture| {
-            match command {
-                Command::ZoomIn => picture.zoom(picture.middle(width), ZOOM),
-                Command::ZoomOut => picture.zoom(picture.middle(width), 1.0 / ZOOM),
-                Command::PanLeft => picture.pan(width * STEP, 0.0),
-                Command::PanRight => picture.pan(-width * STEP, 0.0),
-                Command::PageUp => picture.pan(0.0, height * 0.8),
-                Command::PageDown => picture.pan(0.0, -height * 0.8),
-                Command::Fit => picture.fit(),
-                Command::Up | Command::Down | Command::Left | Command::Right => picture.walk(page, command),
-                Command::Enter => picture.zoom_to_selected(page),
-                Command::NextMatch => picture.step(page, true),
-                Command::PreviousMatch => picture.step(page, false),
-                Command::Invert => page.change(|address| address.inverted = !address.inverted),
-                Command::Leave if !picture.has_selection() && picture.is_zoomed() => picture.fit(),
-                _ => return false,
-            }
-            true
-        })
+        if command == Command::Invert {
+            page.change(|address| address.inverted = !address.inverted);
+            return true;
+        }
+        let size = self.stage.size();
+        self.stage.with(|picture| picture.command(page, command, size))
     }
 }

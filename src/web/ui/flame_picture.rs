@@ -6,6 +6,7 @@ use super::names;
 use super::page::{Endpoint, LONGEST_FOCUS, Page, Selection};
 use super::stage::{Picture, Pointed, Tip, is_still};
 use super::tree;
+use super::zoomed::Zoomed;
 use crate::chart::flame::{
     FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, Inverted, Matches, export_svg, layout, scene,
 };
@@ -27,9 +28,18 @@ struct Move {
     began_ms: Option<f64>,
 }
 
+/// What a flame graph says of its frames.
+pub struct Words {
+    /// What it is of, after the name of the subject.
+    pub what: &'static str,
+    /// What it says of a node, below its name.
+    pub tip: Box<dyn Fn(&CriticalPathReport, u32) -> Vec<El>>,
+}
+
 /// The picture.
 pub struct FlamePicture {
     page: Page,
+    words: Words,
     tip: Tip,
     report: Option<Rc<CriticalPathReport>>,
     question: Option<Request>,
@@ -49,9 +59,10 @@ pub struct FlamePicture {
 
 impl FlamePicture {
     /// An empty picture.
-    pub fn new(page: &Page) -> FlamePicture {
+    pub fn new(page: &Page, words: Words) -> FlamePicture {
         FlamePicture {
             page: page.clone(),
+            words,
             tip: Tip::new(),
             report: None,
             question: None,
@@ -78,16 +89,6 @@ impl FlamePicture {
     /// Number of nodes so far.
     pub fn len(&self) -> usize {
         self.tree.len()
-    }
-
-    /// Whether a frame is selected.
-    pub fn has_selection(&self) -> bool {
-        self.selected.is_some()
-    }
-
-    /// Whether not everything is in sight.
-    pub fn is_zoomed(&self) -> bool {
-        !self.aim().is_full(self.tree.total_us())
     }
 
     /// It is out of sight.
@@ -176,26 +177,8 @@ impl FlamePicture {
         (matches.found().len() as u64, Some(share))
     }
 
-    /// Selects the next match, or the one before.
-    pub fn step(&mut self, page: &Page, forward: bool) {
-        let Some(matches) = &self.matches else { return };
-        let found = matches.found();
-        let place = self.selected.and_then(|node| found.iter().position(|at| *at == node));
-        let count = found.len();
-        let to = match (place, forward) {
-            _ if count == 0 => return,
-            (None, true) => 0,
-            (None, false) => count - 1,
-            (Some(place), true) => (place + 1) % count,
-            (Some(place), false) => (place + count - 1) % count,
-        };
-        let node = found[to];
-        self.choose(page, node);
-        self.reveal(node);
-    }
-
     /// Selects the frame beside the selected one.
-    pub fn walk(&mut self, page: &Page, command: Command) {
+    fn walk(&mut self, page: &Page, command: Command) {
         let to = match (self.selected, command) {
             (None, _) => self.tree.row(0).first().copied(),
             (Some(node), Command::Up) => self.tree.parent(node),
@@ -209,33 +192,15 @@ impl FlamePicture {
         }
     }
 
-    /// Zooms to the selected frame; in the picture of callees this is a place of its own, in the address too.
-    pub fn zoom_to_selected(&mut self, page: &Page) {
-        let Some(node) = self.selected else { return };
-        self.go(self.tree.window_of(node));
-        self.show_row(self.tree.depth(node));
-        if let (None, Some(report)) = (&self.inverted, self.report()) {
-            let path = tree::path_of(report, node);
-            if path.len() <= LONGEST_FOCUS {
-                self.focus.clone_from(&path);
-                page.change(|address| address.focus = path);
-            }
+    /// A command of the keyboard, on a canvas of this size; tells whether it was one for flame graphs.
+    pub fn command(&mut self, page: &Page, command: Command, (width, height): (i32, i32)) -> bool {
+        match command {
+            Command::PageUp => self.pan(0.0, f64::from(height) * 0.8),
+            Command::PageDown => self.pan(0.0, -f64::from(height) * 0.8),
+            Command::Up | Command::Down | Command::Left | Command::Right => self.walk(page, command),
+            _ => return self.common(page, command, width),
         }
-    }
-
-    /// The middle of the selected frame, else of the canvas: where keys zoom.
-    pub fn middle(&self, width: f64) -> f64 {
-        let Some(node) = self.selected else { return width / 2.0 };
-        let (left, wide) = self.tree.interval_us(node);
-        let aim = self.aim();
-        let at = (left as f64 + wide as f64 / 2.0 - aim.from) / aim.width() * width;
-        if (0.0..=width).contains(&at) { at } else { width / 2.0 }
-    }
-
-    /// All of it as SVG.
-    pub fn svg(&self, width: i32, theme: &Theme) -> String {
-        let title = format!("{}: critical path", self.page.subject_name());
-        export_svg(&self.tree, &self.view(), width, theme, &title)
+        true
     }
 
     fn view(&self) -> FlameView<'_> {
@@ -335,37 +300,45 @@ impl FlamePicture {
             };
             return vec![name, div("muted").text(&words)];
         }
-        let Some(found) = report.nodes.get(node as usize) else { return Vec::new() };
-        let requests = report.facts.requests;
-        let lines = div("").text(&format!(
-            "{share} of the latency of these requests with what it calls, {} its own",
-            format::share_of(found.exclusive_us.sum, report.facts.latency_sum_us)
-        ));
-        let row = |name: &str, weight: &Weight| {
-            [weight.mean, weight.p50, weight.p95, weight.p99]
-                .iter()
-                .fold(el("tr").child(&el("th").attr("scope", "row").text(name)), |row, us| {
-                    row.child(&el("td").text(&format::duration(*us)))
-                })
-        };
-        let head = ["", "mean", "p50", "p95", "p99"]
-            .iter()
-            .fold(el("tr"), |row, title| row.child(&el("th").attr("scope", "col").text(title)));
-        let table = el("table")
-            .child(&head)
-            .child(&row("own", &found.exclusive_us))
-            .child(&row("whole", &found.inclusive_us));
-        let mut words = format!(
-            "in {} of {} requests ({})",
-            format::count(found.requests),
-            format::count(requests),
-            format::share_of(found.requests, requests)
-        );
-        if found.requests < 30 {
-            words.push_str(&format!("; {}", format::sample(found.requests)));
-        }
-        vec![name, lines, table, span("muted", &words)]
+        let mut lines = vec![name];
+        lines.extend((self.words.tip)(report, node));
+        lines
     }
+}
+
+/// What the flame graph of the critical path says of a node.
+pub fn context_tip(report: &CriticalPathReport, node: u32) -> Vec<El> {
+    let Some(found) = report.nodes.get(node as usize) else { return Vec::new() };
+    let requests = report.facts.requests;
+    let lines = div("").text(&format!(
+        "{} of the latency of these requests with what it calls, {} its own",
+        format::share_of(found.subtree_us, report.facts.latency_sum_us),
+        format::share_of(found.exclusive_us.sum, report.facts.latency_sum_us)
+    ));
+    let row = |name: &str, weight: &Weight| {
+        [weight.mean, weight.p50, weight.p95, weight.p99]
+            .iter()
+            .fold(el("tr").child(&el("th").attr("scope", "row").text(name)), |row, us| {
+                row.child(&el("td").text(&format::duration(*us)))
+            })
+    };
+    let head = ["", "mean", "p50", "p95", "p99"]
+        .iter()
+        .fold(el("tr"), |row, title| row.child(&el("th").attr("scope", "col").text(title)));
+    let table = el("table")
+        .child(&head)
+        .child(&row("own", &found.exclusive_us))
+        .child(&row("whole", &found.inclusive_us));
+    let mut words = format!(
+        "in {} of {} requests ({})",
+        format::count(found.requests),
+        format::count(requests),
+        format::share_of(found.requests, requests)
+    );
+    if found.requests < 30 {
+        words.push_str(&format!("; {}", format::sample(found.requests)));
+    }
+    vec![lines, table, span("muted", &words)]
 }
 
 impl Picture for FlamePicture {
@@ -454,5 +427,59 @@ impl Picture for FlamePicture {
         self.focus.clear();
         self.page.change(|address| address.focus.clear());
         self.page.refresh();
+    }
+}
+
+impl Zoomed for FlamePicture {
+    fn has_selection(&self) -> bool {
+        self.selected.is_some()
+    }
+
+    fn is_zoomed(&self) -> bool {
+        !self.aim().is_full(self.tree.total_us())
+    }
+
+    fn middle(&self) -> f64 {
+        let width = f64::from(self.size.width);
+        let Some(node) = self.selected else { return width / 2.0 };
+        let (left, wide) = self.tree.interval_us(node);
+        let aim = self.aim();
+        let at = (left as f64 + wide as f64 / 2.0 - aim.from) / aim.width() * width;
+        if (0.0..=width).contains(&at) { at } else { width / 2.0 }
+    }
+
+    fn zoom_to_selected(&mut self, page: &Page) {
+        let Some(node) = self.selected else { return };
+        self.go(self.tree.window_of(node));
+        self.show_row(self.tree.depth(node));
+        if let (None, Some(report)) = (&self.inverted, self.report()) {
+            let path = tree::path_of(report, node);
+            if path.len() <= LONGEST_FOCUS {
+                self.focus.clone_from(&path);
+                page.change(|address| address.focus = path);
+            }
+        }
+    }
+
+    fn step(&mut self, page: &Page, forward: bool) {
+        let Some(matches) = &self.matches else { return };
+        let found = matches.found();
+        let place = self.selected.and_then(|node| found.iter().position(|at| *at == node));
+        let count = found.len();
+        let to = match (place, forward) {
+            _ if count == 0 => return,
+            (None, true) => 0,
+            (None, false) => count - 1,
+            (Some(place), true) => (place + 1) % count,
+            (Some(place), false) => (place + count - 1) % count,
+        };
+        let node = found[to];
+        self.choose(page, node);
+        self.reveal(node);
+    }
+
+    fn svg(&self, width: i32, theme: &Theme) -> String {
+        let title = format!("{}: {}", self.page.subject_name(), self.words.what);
+        export_svg(&self.tree, &self.view(), width, theme, &title)
     }
 }

@@ -10,6 +10,8 @@ mod distribution;
 pub mod dom;
 mod endpoints;
 mod endpoints_table;
+mod error_paths;
+mod error_table;
 mod errors;
 mod export;
 mod findings;
@@ -39,6 +41,7 @@ mod timeline;
 mod timeline_picture;
 mod timeline_table;
 mod tree;
+mod zoomed;
 
 use super::boot::Boot;
 use super::pool::Pool;
@@ -90,6 +93,7 @@ fn build(page: &Page, keep: &Keep) {
     let rail = rail::Rail::new(page);
     let findings = findings::Findings::new(page, &found);
     let flame = flame::Flame::new(page, &found);
+    let error_paths = error_paths::ErrorPaths::new(page, &found);
     let requests = requests::Requests::new(page, &found);
     let timeline = timeline::TimelineView::new(page, &found);
     let endpoints = endpoints::Endpoints::new(page, &found);
@@ -111,12 +115,14 @@ fn build(page: &Page, keep: &Keep) {
         flame.stage(),
         endpoints.stage(),
         by_tag.stage(),
+        error_paths.stage(),
         timeline.stage(),
         &split,
         findings.element(),
         flame.twin(),
         endpoints.twin(),
         by_tag.twin(),
+        error_paths.twin(),
         requests.element(),
         timeline.twin(),
         detail.element(),
@@ -156,6 +162,7 @@ fn build(page: &Page, keep: &Keep) {
         Box::new(endpoints),
         Box::new(by_tag),
         Box::new(jump),
+        Box::new(error_paths),
         Box::new(requests),
         Box::new(timeline),
         Box::new(header),
