@@ -90,7 +90,8 @@ fn check_flame(report: &CriticalPathReport) {
             assert_eq!(matches.matched_us(), row.subtree_us, "{label}");
         }
     }
-    check_xml(&flame::export_svg(&tree, &all_of(&tree), 1200, &Theme::light(), "Flame <graph>"));
+    let words = flame::FlameWords::of_times(&tree, "Flame <graph>");
+    check_xml(&flame::export_svg(&tree, &all_of(&tree), 1200, &Theme::light(), &words));
 }
 
 fn check_timeline(report: TraceReport) {

@@ -9,6 +9,7 @@ pub mod backend;
 pub mod color;
 pub mod dag;
 pub mod flame;
+pub mod heatmap;
 pub mod histogram;
 pub mod multiples;
 pub mod plot;

@@ -32,6 +32,9 @@ pub struct Args {
     /// Compare the own time of frames instead of that of the frame and all below it
     #[arg(long)]
     exclusive: bool,
+    /// Print folded stacks with the microseconds of both sides (the format of difffolded.pl)
+    #[arg(long, conflicts_with = "json")]
+    folded: bool,
     #[command(flatten)]
     settings: Settings,
 }
@@ -64,8 +67,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let Report::Compare(report) = report else { return Err(Failure::wrong_report()) };
     let basis = if args.by == "share" { Basis::Share } else { Basis::Mean };
     let measure = if args.exclusive { Measure::Exclusive } else { Measure::Subtree };
-    let text =
-        if settings.json { report.to_json(basis, measure)? + "\n" } else { to_text(&report, basis, measure) };
+    let text = match (settings.json, args.folded) {
+        (true, _) => report.to_json(basis, measure)? + "\n",
+        (false, true) => report.to_folded(),
+        (false, false) => to_text(&report, basis, measure),
+    };
     settings.print(&text)
 }
 

@@ -31,7 +31,7 @@ struct JsonNode<'a> {
 }
 
 /// A band as `[lo, hi]` in percent.
-pub fn percent(band: Band) -> [f64; 2] {
+pub(super) fn percent(band: Band) -> [f64; 2] {
     [f64::from(band.lo) / 1000.0, f64::from(band.hi) / 1000.0]
 }
 
@@ -73,31 +73,35 @@ impl CriticalPathReport {
         self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
     }
 
-    /// The contexts with exclusive time as folded stacks.
+    /// Folded stacks, one line a context with exclusive time: `[service] operation;[service] operation us`. A semicolon
+    /// or a line break within a name becomes a colon or a space, since the format cannot say it.
     pub fn to_folded(&self) -> String {
-        fold((self.nodes.iter()).map(|node| (node.parent, self.name(node.endpoint), node.exclusive_us.sum)))
+        folded(self.nodes.iter().map(|node| {
+            let own_us = node.exclusive_us.sum;
+            (node.parent, self.name(node.endpoint), (own_us > 0).then(|| own_us.to_string()))
+        }))
     }
 }
 
-/// Folded stacks of nodes in pre-order, each with its parent, (service, operation) and own microseconds: one line a node
-/// with time, `[service] operation;[service] operation us`. A semicolon or a line break within a name becomes a colon or
-/// a space, since the format cannot say it.
-pub fn fold<'a>(nodes: impl Iterator<Item = (Option<u32>, (&'a str, &'a str), u64)>) -> String {
+/// Nodes in pre-order, each with its parent, its (service, operation) and what stands behind its stack; `None`: no line.
+pub(super) fn folded<'a>(
+    nodes: impl Iterator<Item = (Option<u32>, (&'a str, &'a str), Option<String>)>,
+) -> String {
+    let clean = |name: &str| name.replace(';', ":").replace(['\n', '\r'], " ");
     let mut out = String::new();
-    // The way from the root to the node: numbers, and where the text of each ends.
-    let mut way: Vec<(u32, usize)> = Vec::new();
-    let mut text = String::new();
-    for (number, (parent, (service, operation), own_us)) in nodes.enumerate() {
-        while way.last().map(|&(number, _)| number) != parent && way.pop().is_some() {}
-        text.truncate(way.last().map_or(0, |&(_, end)| end));
-        let clean = |name: &str| name.replace(';', ":").replace(['\n', '\r'], " ");
-        let separator = if text.is_empty() { "" } else { ";" };
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{separator}[{}] {}", clean(service), clean(operation));
-        way.push((number as u32, text.len()));
-        if own_us > 0 {
-            let _ = writeln!(out, "{text} {own_us}");
+    let mut stack: Vec<(u32, String)> = Vec::new();
+    for (number, (parent, (service, operation), values)) in (0..).zip(nodes) {
+        while stack.last().is_some_and(|(above, _)| Some(*above) != parent) {
+            stack.pop();
         }
+        stack.push((number, format!("[{}] {}", clean(service), clean(operation))));
+        let Some(values) = values else { continue };
+        for (place, (_, frame)) in stack.iter().enumerate() {
+            out.push_str(if place == 0 { "" } else { ";" });
+            out.push_str(frame);
+        }
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, " {values}");
     }
     out
 }

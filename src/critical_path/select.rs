@@ -40,6 +40,19 @@ pub struct Cut {
 }
 
 impl Band {
+    /// The band of the requests with these ranks of `n`: exact up to 100,000 requests, beyond as near as thousandths of a
+    /// percent allow, and never empty.
+    pub fn of_ranks(ranks: std::ops::Range<u64>, n: u64) -> Band {
+        let n = u128::from(n.max(1));
+        let percent = |rank: u64| ((u128::from(rank) * 100_000 + n / 2) / n).min(100_000) as u32;
+        let (lo, hi) = (percent(ranks.start), percent(ranks.end));
+        if lo == 0 && hi >= 100_000 {
+            return Band::ALL;
+        }
+        let lo = lo.min(99_999);
+        Band { lo, hi: hi.max(lo + 1), closed: false }
+    }
+
     /// The ranks of a band: request i of n belongs to percentile 100 (i + 0.5) / n, compared in integers.
     pub fn ranks(&self, n: u64) -> std::ops::Range<u64> {
         if self.is_all() {
@@ -164,6 +177,18 @@ impl Matcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_band_of_ranks_holds_these_ranks() {
+        for n in [1, 2, 3, 7, 100, 997, 50_000] {
+            for (from, to) in [(0, 1), (0, n), (n / 3, n / 2 + 1), (n - 1, n), (n / 2, n)] {
+                assert_eq!(Band::of_ranks(from..to, n).ranks(n), from..to, "{n}");
+            }
+        }
+        assert_eq!(Band::of_ranks(0..9, 9), Band::ALL);
+        assert_eq!(Band::of_ranks(5..5, 1_000_000), Band { lo: 1, hi: 2, closed: false });
+        assert_eq!(Band::of_ranks(0..0, 0), Band { lo: 0, hi: 1, closed: false });
+    }
 
     #[test]
     fn bands_partition_and_cumulative_ones_include_the_median() {

@@ -3,6 +3,8 @@
 //! A fragment never reaches a server, so it works on any static host. Keys nobody here knows are kept as they are: a
 //! link of a later version loses nothing by passing through this one.
 
+use super::choices::Choices;
+use super::comparing::{Against, Comparison, Side};
 use super::fragment::{Writer, pairs};
 use super::{Band, Filter, Overlap, Scope, SplitOf, Subject};
 
@@ -141,8 +143,10 @@ pub struct Address {
     pub view: View,
     /// Whose latency.
     pub subject: Subject,
-    /// Which requests of it, by latency.
+    /// Which requests of it, by latency; while two sides are compared, of the one that views speak of.
     pub band: Band,
+    /// The comparison under way.
+    pub comparison: Option<Comparison>,
     /// Conditions on requests.
     pub filters: Vec<Filter>,
     /// Settings of the path.
@@ -155,6 +159,8 @@ pub struct Address {
     pub inverted: bool,
     /// What is searched for.
     pub search: String,
+    /// Switches of views.
+    pub choices: Choices,
     /// Order of the view's table; `None`: its own.
     pub sort: Option<Sort>,
     /// What is split by which tag.
@@ -173,12 +179,14 @@ impl Default for Address {
             view: View::default(),
             subject: Subject::default(),
             band: Band::ALL,
+            comparison: None,
             filters: Vec::new(),
             overlap: Overlap::default(),
             trace: None,
             focus: Vec::new(),
             inverted: false,
             search: String::new(),
+            choices: Choices::default(),
             sort: None,
             split: SplitChoice::default(),
             theme: Theme::default(),
@@ -196,6 +204,7 @@ impl Address {
         let mut address = Address::default();
         let (mut service, mut operation) = (None, None);
         let (mut from, mut to) = (None, None);
+        let (mut against, mut band_b, mut side, mut swapped) = (None, Band::ALL, Side::A, false);
         let (mut trace_id, mut root, mut span) = (None, None, None);
         for (key, value) in pairs {
             match key.as_str() {
@@ -204,6 +213,10 @@ impl Address {
                 "service" if service.is_none() => service = Some(value),
                 "operation" if operation.is_none() => operation = Some(value),
                 "band" => address.band = parse_band(&value).unwrap_or(Band::ALL),
+                "against" => against = Against::from_key(&value),
+                "bandB" => band_b = parse_band(&value).unwrap_or(Band::ALL),
+                "side" if value == "B" => side = Side::B,
+                "swapped" => swapped = value == "1",
                 "overlap" => address.overlap = parse_overlap(&value).unwrap_or_default(),
                 "from" => from = value.parse().ok(),
                 "to" => to = value.parse().ok(),
@@ -228,6 +241,7 @@ impl Address {
                     address.theme = known.into_iter().find(|t| t.key() == value).unwrap_or_default();
                 }
                 "embed" => address.embed = value == "1",
+                _ if address.choices.read(&key, &value) => {}
                 _ => match key.split_once('.') {
                     Some(("tag", tag)) => address.filters.push(Filter::Tag { key: tag.to_owned(), value }),
                     Some(("contains", service)) => address
@@ -239,6 +253,13 @@ impl Address {
         }
         if let (Some(service), Some(operation)) = (service, operation) {
             address.subject = Subject::Endpoint { service, operation };
+        }
+        if let Some(against) = against {
+            let is_b = side == Side::B;
+            let (band, other) = if is_b { (band_b, address.band) } else { (address.band, band_b) };
+            let swapped = swapped && against == Against::Set;
+            address.band = band;
+            address.comparison = Some(Comparison { against, side, other, swapped });
         }
         if from.is_some() || to.is_some() {
             let (from_us, to_us) = (from.unwrap_or(0), to.unwrap_or(u64::MAX));
@@ -258,8 +279,20 @@ impl Address {
             out.put("service", service);
             out.put("operation", operation);
         }
-        if !self.band.is_all() {
-            out.put("band", &band_name(self.band));
+        let mut bands = [("band", self.band), ("bandB", Band::ALL)];
+        if let Some(Comparison { against, side, other, swapped }) = self.comparison {
+            out.put("against", against.key());
+            bands[1].1 = other;
+            if side == Side::B {
+                out.put("side", "B");
+                (bands[0].1, bands[1].1) = (other, self.band);
+            }
+            if swapped {
+                out.put("swapped", "1");
+            }
+        }
+        for (key, band) in bands.into_iter().filter(|(_, band)| !band.is_all()) {
+            out.put(key, &band_name(band));
         }
         for filter in &self.filters {
             match filter {
@@ -299,6 +332,9 @@ impl Address {
         if !self.search.is_empty() {
             out.put("search", &self.search);
         }
+        for (key, value) in self.choices.pairs() {
+            out.put(key, &value);
+        }
         if let Some(sort) = &self.sort {
             let sign = if sort.descending { "-" } else { "" };
             out.put("sort", &format!("{sign}{}", sort.column));
@@ -330,6 +366,7 @@ impl Address {
         self.view != before.view
             || self.subject != before.subject
             || self.band != before.band
+            || self.comparison != before.comparison
             || self.filters != before.filters
             || self.overlap != before.overlap
             || self.focus != before.focus
@@ -344,7 +381,7 @@ impl Address {
             subject: self.subject.clone(),
             filters: self.filters.clone(),
             overlap: self.overlap,
-            group: 0,
+            group: self.group(),
         }
     }
 }

@@ -6,10 +6,11 @@
 
 pub mod address;
 mod chain;
+pub mod choices;
 mod compare;
+pub mod comparing;
 mod cutting;
 mod detail;
-pub mod error_words;
 mod flow;
 mod fragment;
 mod moves;

@@ -185,6 +185,33 @@ pub fn moment(us: u64) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{ms:03}")
 }
 
+/// Reads a time as [`moment`] writes it, with a space or a `T`; seconds and their fractions may be left out.
+pub fn parse_utc(text: &str) -> Option<u64> {
+    let (date, clock) = text.trim().trim_end_matches('Z').split_once([' ', 'T'])?;
+    let numbers = |text: &str, separator: char| -> Option<Vec<u64>> {
+        text.split(separator).map(|part| part.parse().ok()).collect()
+    };
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let ([year, month, day], clock) = (numbers(date, '-')?.try_into().ok()?, numbers(clock, ':')?);
+    let (hour, minute, second) = match clock.as_slice() {
+        [hour, minute] => (*hour, *minute, 0),
+        [hour, minute, second] => (*hour, *minute, *second),
+        _ => return None,
+    };
+    let is_time = hour < 24 && minute < 60 && second < 60 && fraction.len() <= 6;
+    let is_date = (1970..10_000).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    if !is_time || !is_date {
+        return None;
+    }
+    let fraction_us: u64 = format!("{fraction:0<6}").parse().ok()?;
+    // Years start in March, as in `moment`.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
+    let us = ((days - 719_468) * 86_400 + hour * 3600 + minute * 60 + second) * 1_000_000 + fraction_us;
+    // No 31st of April.
+    moment(us).starts_with(date).then_some(us)
+}
+
 /// Three significant digits of a number from 0 to below 1000.
 fn three_digits(value: f64) -> String {
     if value < 9.995 {
@@ -325,5 +352,19 @@ mod tests {
         assert_eq!(moment(951_782_400_000_000), "2000-02-29 00:00:00.000");
         assert_eq!(moment(1_661_212_799_123_456), "2022-08-22 23:59:59.123");
         assert_eq!(moment(1_709_251_200_000_000), "2024-03-01 00:00:00.000");
+    }
+
+    #[test]
+    fn times_are_read_as_they_are_written() {
+        for us in [0, 951_782_400_000_000, 1_661_212_799_123_000, 1_709_251_200_000_000] {
+            assert_eq!(parse_utc(&moment(us)), Some(us));
+            assert_eq!(parse_utc(&moment(us).replace(' ', "T")), Some(us));
+        }
+        assert_eq!(parse_utc("1970-01-01T00:01"), Some(60_000_000));
+        assert_eq!(parse_utc("1970-01-01 00:00:01.000001Z"), Some(1_000_001));
+        for bad in ["", "1970-01-01", "2023-02-29 00:00", "2023-04-31T00:00", "1970-01-01 24:00", "x-y-z a:b"]
+        {
+            assert_eq!(parse_utc(bad), None, "{bad}");
+        }
     }
 }

@@ -14,7 +14,7 @@ const OF_PRODUCT: [&str; 6] =
     ["critical-path", "--json", "--service", "edge-gateway", "--operation", "GET /product/{id}"];
 
 /// The page with the shop's traces, at this place.
-pub(super) async fn shop_at(page: &Page, fragment: &str) -> Outcome<PathBuf> {
+async fn shop_at(page: &Page, fragment: &str) -> Outcome<PathBuf> {
     let file = shop()?;
     page.open(fragment).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
@@ -204,7 +204,7 @@ pub async fn the_keys_are_listed_and_every_control_has_a_name(page: &Page) -> Ou
 
 pub async fn dark_and_narrow_pages_are_whole(page: &Page) -> Outcome {
     shop_at(page, "").await?;
-    for view in ["findings", "flame", "requests", "trace"] {
+    for view in ["findings", "flame", "diff", "heat", "requests", "trace"] {
         page.go(&format!("view={view}")).await?;
         page.ready().await?;
         for look in [Look::NARROW, Look::DARK, Look::DESK] {

@@ -45,8 +45,42 @@ pub fn scene(layout: &FlameLayout, theme: &Theme, metrics: Metrics) -> Scene {
     scene.finish()
 }
 
+/// What an exported picture says besides its labels.
+pub struct FlameWords<'a> {
+    /// Its title.
+    pub title: String,
+    /// What it shows, in a sentence.
+    pub description: String,
+    /// The tip of a node.
+    pub tip: Box<dyn Fn(u32) -> String + 'a>,
+}
+
+impl FlameWords<'_> {
+    /// The words of a tree whose widths are microseconds.
+    pub fn of_times<'a>(tree: &'a FlameTree, title: &str) -> FlameWords<'a> {
+        let tip = |node| {
+            let label = tree.frame(node).map_or("", |frame| frame.label.as_str());
+            let (_, width_us) = tree.interval_us(node);
+            let share = format::share_of(width_us, tree.total_us());
+            format!("{label}: {}, {share}", format::duration_us(width_us))
+        };
+        let description = format!(
+            "Flame graph of {} in {} calling contexts, widest first.",
+            format::duration_us(tree.total_us()),
+            format::count(tree.len() as u64)
+        );
+        FlameWords { title: title.to_owned(), description, tip: Box::new(tip) }
+    }
+}
+
 /// All rows of a flame graph as an SVG document `width` pixels wide, in the view's window; deterministic.
-pub fn export_svg(tree: &FlameTree, view: &FlameView, width: i32, theme: &Theme, title: &str) -> String {
+pub fn export_svg(
+    tree: &FlameTree,
+    view: &FlameView,
+    width: i32,
+    theme: &Theme,
+    words: &FlameWords,
+) -> String {
     let metrics = Metrics::default();
     let unbounded = FlameSize { width, height: 0, metrics };
     let height = i64::from(tree.rows()) * i64::from(unbounded.row_px());
@@ -59,17 +93,10 @@ pub fn export_svg(tree: &FlameTree, view: &FlameView, width: i32, theme: &Theme,
         if item.shade == Shade::Merged {
             return Some(format!("{} narrow boxes", format::count(u64::from(item.nodes))));
         }
-        let label = tree.frame(item.node).map_or("", |frame| frame.label.as_str());
-        let (_, width_us) = tree.interval_us(item.node);
-        let share = format::share_of(width_us, tree.total_us());
-        Some(format!("{label}: {}, {share}", format::duration_us(width_us)))
+        Some((words.tip)(item.node))
     };
-    let description = format!(
-        "Flame graph of {} in {} calling contexts, widest first.",
-        format::duration_us(tree.total_us()),
-        format::count(tree.len() as u64)
-    );
-    svg::write(&scene(&layout, theme, metrics), &Words { title, description: &description, tip: &tip })
+    let words = Words { title: &words.title, description: &words.description, tip: &tip };
+    svg::write(&scene(&layout, theme, metrics), &words)
 }
 
 #[cfg(test)]
@@ -131,8 +158,9 @@ mod tests {
         let tree = FlameTree::of_report(&report);
         let view =
             FlameView { window: tree.full(), scroll_px: 500, selected: None, hovered: None, matches: None };
-        let svg = export_svg(&tree, &view, 1000, &Theme::light(), "P95 of <checkout>");
-        assert_eq!(svg, export_svg(&tree, &view, 1000, &Theme::light(), "P95 of <checkout>"));
+        let words = FlameWords::of_times(&tree, "P95 of <checkout>");
+        let svg = export_svg(&tree, &view, 1000, &Theme::light(), &words);
+        assert_eq!(svg, export_svg(&tree, &view, 1000, &Theme::light(), &words));
         assert!(svg.contains("<title>P95 of &lt;checkout&gt;</title>"));
         assert!(svg.contains("<title>GET &lt;/svg&gt; @ a&amp;b: 250\u{202f}ms, 20.0\u{202f}%</title>"));
         assert_eq!(svg.matches("</svg>").count(), 1);

@@ -4,8 +4,8 @@ use super::measure::{CanvasMeasure, Widths};
 use crate::chart::scene::{Align, Scene};
 use crate::chart::{Metrics, Rgba};
 use std::cell::RefCell;
-use wasm_bindgen::JsCast as _;
-use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
+use wasm_bindgen::{Clamped, JsCast as _};
+use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
 
 /// A font of the surface's family: size in device pixels, bold.
 pub(super) type Font = (i32, bool);
@@ -104,6 +104,12 @@ impl Surface {
             }
             None => context.clear_rect(0.0, 0.0, width, height),
         }
+        self.paint_over(scene);
+    }
+
+    /// Paints the layers of a scene over what is there, its background left out.
+    pub fn paint_over(&self, scene: &Scene) {
+        let context = &self.context;
         self.set_baseline("alphabetic");
         for layer in &scene.layers {
             for fill in &layer.fills {
@@ -117,6 +123,14 @@ impl Surface {
                 // The only error is a canvas without a document; there is nothing to be done about it here.
                 let _ = context.fill_text(&text.text, f64::from(text.x), f64::from(text.y));
             }
+        }
+    }
+
+    /// Puts pixels (red, green, blue, alpha) in place of what is there; how many rows there are, their number says.
+    pub fn put_pixels(&self, x: i32, y: i32, width: i32, rgba: &[u8]) {
+        // Either fails only for an empty picture, or one with half a row.
+        if let Ok(data) = ImageData::new_with_u8_clamped_array(Clamped(rgba), width.max(0) as u32) {
+            let _ = self.context.put_image_data(&data, f64::from(x), f64::from(y));
         }
     }
 

@@ -3,14 +3,18 @@
 use super::ask::{Answer, Question, Slot};
 use super::page::{Page, Selection};
 use crate::engine::address::View;
+use crate::engine::comparing::Side;
 use crate::engine::{
-    BottomUpReport, CriticalPathReport, EndpointsReport, ErrorsReport, FlowSettings, HistogramsReport,
-    OverviewReport, Report, Request, RequestsReport, SavingsReport, Scope, SpanKey, SpanReport, SplitReport,
-    Subject, TraceReport,
+    BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, FlowSettings, HeatmapReport,
+    HistogramsReport, OverviewReport, Report, Request, RequestsReport, SavingsReport, Scope, SpanKey,
+    SpanReport, SplitReport, Subject, TagValuesReport, TraceReport,
 };
 
 /// Requests listed at most; more are reached by narrowing the band.
 pub const REQUESTS_LISTED: u32 = 10_000;
+
+/// Columns of the heat map at most; more requests are put together.
+pub const COLUMNS: u32 = 10_000;
 
 /// Says which reports answer: the kind of [`Report`], what it holds, and how that is taken out.
 macro_rules! answers {
@@ -43,12 +47,14 @@ macro_rules! asks {
 answers! {
     Overview(report) => report, OverviewReport;
     CriticalPath(report) => report, CriticalPathReport;
+    Compare(report) => *report, DiffReport;
+    Heatmap(report) => *report, HeatmapReport;
+    TagValues(report) => report, TagValuesReport;
     Endpoints(report) => *report, EndpointsReport;
     BottomUp(report) => *report, BottomUpReport;
     Histograms(report) => *report, HistogramsReport;
     Savings(report) => report, SavingsReport;
     Split(report) => *report, SplitReport;
-    Errors(report) => *report, ErrorsReport;
     Requests(report) => report, RequestsReport;
     Trace(report) => report, Option<TraceReport>;
     Span(report) => report, Option<SpanReport>;
@@ -59,6 +65,12 @@ asks! {
     overview: OverviewReport,
     /// The critical path of the band.
     path: CriticalPathReport,
+    /// The values of the tag that a filter is being made of.
+    tag_values: TagValuesReport,
+    /// Two sides against each other.
+    compare: DiffReport,
+    /// Endpoints against requests.
+    heatmap: HeatmapReport,
     /// Times by endpoint.
     endpoints: EndpointsReport,
     /// Endpoints over all root endpoints.
@@ -69,8 +81,6 @@ asks! {
     savings: SavingsReport,
     /// Times by the values of a tag.
     split: SplitReport,
-    /// Errors of the band.
-    errors: ErrorsReport,
     /// The slowest requests of the band.
     requests: RequestsReport,
     /// The trace of the timeline.
@@ -113,7 +123,20 @@ pub fn ask(page: &Page) {
         // It reads every trace several times: nothing that should go on when nobody looks.
         asks.savings.stop();
     }
+    let key = page.suggested_key();
+    let known = asks.overview.get().map(|overview| overview.tag_keys.iter().any(|known| known.key == key));
+    if known == Some(true) {
+        asks.tag_values.want(page, Request::TagValues { scope: scope.clone(), band, key });
+    }
     match address.view {
+        View::Compare => {
+            let [(a, band_a), (b, band_b)] = Side::BOTH.map(|side| address.side(side));
+            asks.compare.want(page, Request::Compare { a, band_a, b, band_b });
+        }
+        View::Heat => {
+            let order = address.choices.columns;
+            asks.heatmap.want(page, Request::Heatmap { scope, band, columns: COLUMNS, order });
+        }
         View::Findings => asks.endpoints.want(page, Request::Endpoints { scope, band }),
         View::Endpoints => {
             let scope = Scope { subject: Subject::TraceRoots, ..scope };
@@ -129,7 +152,6 @@ pub fn ask(page: &Page) {
                 asks.split.want(page, Request::Split { scope, band, of: address.split.of, key });
             }
         }
-        View::Errors => asks.errors.want(page, Request::Errors { scope, band }),
         View::Trace => {
             if address.trace.is_none() {
                 asks.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });
@@ -146,10 +168,10 @@ pub fn ask(page: &Page) {
 fn ask_trace(page: &Page) {
     let Some(trace) = page.shown_trace() else { return };
     let asks = page.asks();
-    let overlap = page.address().overlap;
+    let (overlap, group) = (page.address().overlap, page.address().group());
     let trace_id = trace.trace_id;
     let root_span_id = trace.root_span_id;
-    asks.trace.want(page, Request::Trace { trace_id: trace_id.clone(), root_span_id, overlap, group: 0 });
+    asks.trace.want(page, Request::Trace { trace_id: trace_id.clone(), root_span_id, overlap, group });
     let selected = match *page.selection() {
         Selection::Span(index) => Some(SpanKey::Index(index)),
         // A link to a span: its index is in the answer.
@@ -157,6 +179,6 @@ fn ask_trace(page: &Page) {
         _ => None,
     };
     if let Some(span) = selected {
-        asks.span.want(page, Request::Span { trace_id, span, group: 0 });
+        asks.span.want(page, Request::Span { trace_id, span, group });
     }
 }

@@ -1,9 +1,9 @@
 //! Which of the subject's requests: bands of the latency distribution, and filters, each removable.
 
 use super::distribution::Distribution;
-use super::dom::{El, Keep, button, div, icon, span};
+use super::dom::{El, Keep, button, div};
+use super::filters::{self, FilterForm};
 use super::page::{Page, Part};
-use crate::chart::format;
 use crate::engine::address::band_name;
 use crate::engine::{Band, Filter};
 
@@ -16,7 +16,7 @@ const fn up_to(hi: u32) -> Band {
 }
 
 /// The bands one click away: a part of the distribution, or all of it up to a percentile.
-const BANDS: [(Band, &str, &str); 8] = [
+pub const BANDS: [(Band, &str, &str); 8] = [
     (Band::ALL, "All", "Every request"),
     (band(0, 50_000), "P0\u{2013}50", "The faster half"),
     (band(50_000, 95_000), "P50\u{2013}95", "Slower than half, not yet the tail"),
@@ -33,6 +33,7 @@ pub struct BandBar {
     distribution: Distribution,
     buttons: Vec<El>,
     chips: El,
+    form: FilterForm,
     chips_keep: Keep,
     shown: Option<(Band, Vec<Filter>)>,
     _keep: Keep,
@@ -63,14 +64,17 @@ impl BandBar {
             .children(&buttons[5..]);
         let chips = div("chips").test("chips");
         let distribution = Distribution::new(page);
-        let element = div("band")
-            .child(distribution.element())
-            .child(&div("band-side").child(&div("band-buttons").child(&parts).child(&sums)).child(&chips));
+        let form = FilterForm::new(page);
+        let conditions = div("conditions").child(form.element()).child(&chips);
+        let element = div("band").child(distribution.element()).child(
+            &div("band-side").child(&div("band-buttons").child(&parts).child(&sums)).child(&conditions),
+        );
         BandBar {
             element,
             distribution,
             buttons,
             chips,
+            form,
             chips_keep: Keep::default(),
             shown: None,
             _keep: keep,
@@ -81,35 +85,12 @@ impl BandBar {
     pub fn element(&self) -> &El {
         &self.element
     }
-
-    fn chip(&self, page: &Page, text: &str, test: &str, remove: impl Fn(&Page) + 'static) -> El {
-        let to = page.clone();
-        let off = button("")
-            .class("quiet dismiss")
-            .label(&format!("Remove {text}"))
-            .node(&icon("M4 4l8 8M12 4l-8 8"))
-            .on_click(&self.chips_keep, move || remove(&to));
-        span("chip", text).test(test).child(&off)
-    }
 }
 
 /// A band in words: `P50–95`, or `≤ P95`.
 pub fn words(band: Band) -> String {
     let name = band_name(band);
     if band.closed && band.lo == 0 { format!("\u{2264} {name}") } else { name.replace('-', "\u{2013}") }
-}
-
-fn filter_words(filter: &Filter) -> String {
-    match filter {
-        Filter::Tag { key, value } => format!("{key} = {value}"),
-        Filter::Contains { service, operation } => format!("calls {}", format::endpoint(service, operation)),
-        Filter::HasError => "has an error".to_owned(),
-        Filter::Time { from_us, to_us } => match (*from_us, *to_us) {
-            (0, to) => format!("before {}", format::moment(to)),
-            (from, u64::MAX) => format!("from {}", format::moment(from)),
-            (from, to) => format!("from {} to {}", format::moment(from), format::moment(to)),
-        },
-    }
 }
 
 impl Part for BandBar {
@@ -120,6 +101,7 @@ impl Part for BandBar {
             return;
         }
         self.distribution.update(page);
+        self.form.update(page);
         let (band, filters) = (page.address().band, page.address().filters.clone());
         if self.shown.as_ref() == Some(&(band, filters.clone())) {
             return;
@@ -133,18 +115,13 @@ impl Part for BandBar {
         self.chips_keep.clear();
         self.chips.clear();
         if !band.is_all() {
-            let chip = self.chip(page, &words(band), "band-chip", |page| {
+            let chip = filters::chip(page, &self.chips_keep, &words(band), "band-chip", |page| {
                 page.change(|address| address.band = Band::ALL);
             });
             chip.class_if("brushed", !is_preset);
             self.chips.add(&chip);
         }
-        for filter in &filters {
-            let gone = filter.clone();
-            self.chips.add(&self.chip(page, &filter_words(filter), "filter-chip", move |page| {
-                page.change(|address| address.filters.retain(|filter| *filter != gone));
-            }));
-        }
+        filters::chips(page, &self.chips_keep).iter().for_each(|chip| self.chips.add(chip));
         self.shown = Some((band, filters));
     }
 }

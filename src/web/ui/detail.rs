@@ -1,6 +1,7 @@
 //! What is selected, in numbers and examples.
 
 use super::affected;
+use super::compare_detail;
 use super::dom::{El, Keep, button, div, el, icon, span};
 use super::jump::Jump;
 use super::keys::Command;
@@ -349,14 +350,16 @@ impl Part for Detail {
         // What is shown depends on these and on nothing else.
         let asks = page.asks();
         let key = format!(
-            "{view:?} {selection:?} {} {} {} {} {} {} {:?}",
+            "{view:?} {selection:?} {} {} {} {} {} {} {} {:?} {:?}",
             asks.path.revision(),
+            asks.compare.revision(),
             asks.bottom_up.revision(),
             asks.savings.revision(),
             asks.trace.revision(),
             asks.requests.revision(),
             asks.span.revision(),
             page.address().subject,
+            page.address().choices,
         );
         if key == self.shown {
             return;
@@ -365,6 +368,8 @@ impl Part for Detail {
         self.keep.clear();
         self.body.clear();
         match (&selection, &path) {
+            (Selection::Path(path), _)
+                if view == View::Compare && compare_detail::show(page, &self.body, &self.keep, path) => {}
             (Selection::Path(endpoints), Some(report)) => match tree::find(report, endpoints) {
                 Some(at) => self.path(page, report, at),
                 None => {
@@ -391,6 +396,7 @@ impl Part for Detail {
         if is_empty {
             let words = match view {
                 View::Flame => "Select a frame to see its numbers and example requests.",
+                View::Compare => "Select a frame to see both sides and a request of each.",
                 View::Endpoints => "Select an endpoint to see which root endpoints it takes time of.",
                 View::Split => {
                     "Select a value to see it against the first; a click on its violin filters by it."

@@ -186,16 +186,7 @@ fn size_of(surface: &Surface) -> ChartSize {
 /// The band of the requests in some bins. Edges of bins lie between requests, so their ranks are percentiles.
 fn band_of(histogram: &LogHistogram, first: usize, end: usize) -> Band {
     let below = |bin: usize| histogram.counts.iter().take(bin).sum::<u64>();
-    let whole = below(histogram.counts.len()).max(1);
-    let percent =
-        |count: u64| ((u128::from(count) * 100_000 + u128::from(whole) / 2) / u128::from(whole)) as u32;
-    let (lo, hi) = (percent(below(first)), percent(below(end)));
-    if lo == 0 && hi >= 100_000 {
-        return Band::ALL;
-    }
-    // Bins without requests, or with too few to be told apart in thousandths of a percent.
-    let lo = lo.min(99_999);
-    Band { lo, hi: hi.max(lo + 1), closed: false }
+    Band::of_ranks(below(first)..below(end), below(histogram.counts.len()))
 }
 
 fn listen(inner: &Rc<Inner>) {

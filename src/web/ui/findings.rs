@@ -4,6 +4,7 @@ use super::band;
 use super::dom::{El, Keep, button, div, el, span};
 use super::errors::copy_text;
 use super::export;
+use super::filters;
 use super::findings_tables::{Cost, Kind, costs, top_table, type_table};
 use super::names;
 use super::page::{Page, Part, Selection};
@@ -136,10 +137,13 @@ impl Findings {
             Subject::TraceRoots => "all requests".to_owned(),
             Subject::Endpoint { service, operation } => format::endpoint(service, operation),
         };
-        let of = match report.band.filter(|band| !band.is_all()) {
+        let mut of = match report.band.filter(|band| !band.is_all()) {
             Some(band) => format!("{subject}, {}", band::words(band)),
             None => subject,
         };
+        for filter in &page.address().filters {
+            of.push_str(&format!(", {}", filters::words(filter)));
+        }
         match costs.first().filter(|_| report.facts.latency_sum_us > 0) {
             Some(most) => {
                 let (service, operation) = most.endpoint.clone();

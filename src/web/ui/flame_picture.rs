@@ -1,17 +1,18 @@
 //! The flame graph on its canvas: window, selection, search, tips.
 
-use super::dom::{El, div, el, span};
+use super::dom::{El, div};
+use super::flame_source::FlameSource;
 use super::keys::Command;
 use super::names;
 use super::page::{Endpoint, LONGEST_FOCUS, Page, Selection};
 use super::stage::{Picture, Pointed, Tip, is_still};
 use super::tree;
-use super::zoomed::Zoomed;
 use crate::chart::flame::{
-    FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, Inverted, Matches, export_svg, layout, scene,
+    FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, FlameWords, Inverted, Matches, export_svg,
+    layout, scene,
 };
 use crate::chart::{Metrics, Theme, Window, format};
-use crate::engine::{CriticalPathReport, Request, Weight};
+use crate::engine::Request;
 use crate::web::canvas::Surface;
 use std::rc::Rc;
 
@@ -28,20 +29,11 @@ struct Move {
     began_ms: Option<f64>,
 }
 
-/// What a flame graph says of its frames.
-pub struct Words {
-    /// What it is of, after the name of the subject.
-    pub what: &'static str,
-    /// What it says of a node, below its name.
-    pub tip: Box<dyn Fn(&CriticalPathReport, u32) -> Vec<El>>,
-}
-
-/// The picture.
-pub struct FlamePicture {
+/// The picture of a source.
+pub struct FlamePicture<S> {
     page: Page,
-    words: Words,
     tip: Tip,
-    report: Option<Rc<CriticalPathReport>>,
+    report: Option<Rc<S>>,
     question: Option<Request>,
     tree: FlameTree,
     inverted: Option<Inverted>,
@@ -57,12 +49,11 @@ pub struct FlamePicture {
     size: FlameSize,
 }
 
-impl FlamePicture {
+impl<S: FlameSource> FlamePicture<S> {
     /// An empty picture.
-    pub fn new(page: &Page, words: Words) -> FlamePicture {
+    pub fn new(page: &Page) -> FlamePicture<S> {
         FlamePicture {
             page: page.clone(),
-            words,
             tip: Tip::new(),
             report: None,
             question: None,
@@ -82,7 +73,7 @@ impl FlamePicture {
     }
 
     /// What is drawn.
-    pub fn report(&self) -> Option<&CriticalPathReport> {
+    pub fn report(&self) -> Option<&S> {
         self.report.as_deref()
     }
 
@@ -91,29 +82,27 @@ impl FlamePicture {
         self.tree.len()
     }
 
+    /// Whether a frame is selected.
+    pub fn has_selection(&self) -> bool {
+        self.selected.is_some()
+    }
+
+    /// Whether not everything is in sight.
+    pub fn is_zoomed(&self) -> bool {
+        !self.aim().is_full(self.tree.total_us())
+    }
+
     /// It is out of sight.
     pub fn leave(&self) {
         self.tip.hide();
     }
 
     /// Takes a report. An answer to the same question, as while loading, keeps what is looked at.
-    pub fn take(
-        &mut self,
-        report: Rc<CriticalPathReport>,
-        question: Option<Request>,
-        inverted: bool,
-        focus: &[Endpoint],
-    ) {
+    pub fn take(&mut self, report: Rc<S>, question: Option<Request>, inverted: bool, focus: &[Endpoint]) {
         let same = question.is_some() && self.question == question && self.inverted.is_some() == inverted;
         let (total, aim) = (self.tree.total_us().max(1) as f64, self.aim());
-        if inverted {
-            let callers = Inverted::new(&report);
-            self.tree = callers.tree();
-            self.inverted = Some(callers);
-        } else {
-            self.tree = FlameTree::of_report(&report);
-            self.inverted = None;
-        }
+        self.inverted = report.callers().filter(|_| inverted).map(Inverted::new);
+        self.tree = self.inverted.as_ref().map_or_else(|| report.tree(), Inverted::tree);
         let now = self.tree.total_us();
         self.moving = None;
         self.window = if same {
@@ -177,8 +166,26 @@ impl FlamePicture {
         (matches.found().len() as u64, Some(share))
     }
 
+    /// Selects the next match, or the one before.
+    pub fn step(&mut self, page: &Page, forward: bool) {
+        let Some(matches) = &self.matches else { return };
+        let found = matches.found();
+        let place = self.selected.and_then(|node| found.iter().position(|at| *at == node));
+        let count = found.len();
+        let to = match (place, forward) {
+            _ if count == 0 => return,
+            (None, true) => 0,
+            (None, false) => count - 1,
+            (Some(place), true) => (place + 1) % count,
+            (Some(place), false) => (place + count - 1) % count,
+        };
+        let node = found[to];
+        self.choose(page, node);
+        self.reveal(node);
+    }
+
     /// Selects the frame beside the selected one.
-    fn walk(&mut self, page: &Page, command: Command) {
+    pub fn walk(&mut self, page: &Page, command: Command) {
         let to = match (self.selected, command) {
             (None, _) => self.tree.row(0).first().copied(),
             (Some(node), Command::Up) => self.tree.parent(node),
@@ -192,15 +199,37 @@ impl FlamePicture {
         }
     }
 
-    /// A command of the keyboard, on a canvas of this size; tells whether it was one for flame graphs.
-    pub fn command(&mut self, page: &Page, command: Command, (width, height): (i32, i32)) -> bool {
-        match command {
-            Command::PageUp => self.pan(0.0, f64::from(height) * 0.8),
-            Command::PageDown => self.pan(0.0, -f64::from(height) * 0.8),
-            Command::Up | Command::Down | Command::Left | Command::Right => self.walk(page, command),
-            _ => return self.common(page, command, width),
+    /// Zooms to the selected frame; in the picture of callees this is a place of its own, in the address too.
+    pub fn zoom_to_selected(&mut self, page: &Page) {
+        let Some(node) = self.selected else { return };
+        self.go(self.tree.window_of(node));
+        self.show_row(self.tree.depth(node));
+        if let (None, Some(report)) = (&self.inverted, self.report()) {
+            let path = tree::path_of(report, node);
+            if path.len() <= LONGEST_FOCUS {
+                self.focus.clone_from(&path);
+                page.change(|address| address.focus = path);
+            }
         }
-        true
+    }
+
+    /// The middle of the selected frame, else of the canvas: where keys zoom.
+    pub fn middle(&self, width: f64) -> f64 {
+        let Some(node) = self.selected else { return width / 2.0 };
+        let (left, wide) = self.tree.interval_us(node);
+        let aim = self.aim();
+        let at = (left as f64 + wide as f64 / 2.0 - aim.from) / aim.width() * width;
+        if (0.0..=width).contains(&at) { at } else { width / 2.0 }
+    }
+
+    /// All of it as SVG.
+    pub fn svg(&self, width: i32, theme: &Theme) -> String {
+        let whose = self.page.whose();
+        let words = match self.report() {
+            Some(report) if self.inverted.is_none() => report.words(&self.tree, &whose),
+            _ => FlameWords::of_times(&self.tree, &format!("{whose}: callers of own time")),
+        };
+        export_svg(&self.tree, &self.view(), width, theme, &words)
     }
 
     fn view(&self) -> FlameView<'_> {
@@ -232,7 +261,7 @@ impl FlamePicture {
         let Some(report) = self.report() else { return };
         if self.inverted.is_none() {
             page.select(Selection::Path(tree::path_of(report, node)));
-        } else if let Some(endpoint) = report.endpoints.get(self.tree.frame_index(node) as usize) {
+        } else if let Some(endpoint) = report.names().get(self.tree.frame_index(node) as usize) {
             page.select(Selection::Endpoint(endpoint.clone()));
         }
     }
@@ -282,66 +311,27 @@ impl FlamePicture {
 
     fn tip_of(&self, node: u32) -> Vec<El> {
         let Some(report) = self.report() else { return Vec::new() };
-        let Some((service, operation)) = report.endpoints.get(self.tree.frame_index(node) as usize) else {
+        if self.inverted.is_none() {
+            return report.tip(&self.tree, node);
+        }
+        let Some((service, operation)) = report.names().get(self.tree.frame_index(node) as usize) else {
             return Vec::new();
         };
-        let name = names::endpoint(service, operation);
-        let (_, wide) = self.tree.interval_us(node);
         let share = format::share(self.tree.share(node));
-        if self.inverted.is_some() {
-            let depth = self.tree.depth(node);
-            let words = if depth == 0 {
-                format!("{share} of all latency is its own time: {}", format::duration_us(wide))
-            } else {
-                let root = self.tree.ancestry(node).last().unwrap_or(node);
-                let callee = report.endpoints.get(self.tree.frame_index(root) as usize);
-                let callee = callee.map_or("", |(_, operation)| operation.as_str());
-                format!("{share} of all latency: own time of {} called through it", format::printable(callee))
-            };
-            return vec![name, div("muted").text(&words)];
-        }
-        let mut lines = vec![name];
-        lines.extend((self.words.tip)(report, node));
-        lines
+        let words = if self.tree.depth(node) == 0 {
+            let (_, wide) = self.tree.interval_us(node);
+            format!("{share} of all latency is its own time: {}", format::duration_us(wide))
+        } else {
+            let root = self.tree.ancestry(node).last().unwrap_or(node);
+            let callee = report.names().get(self.tree.frame_index(root) as usize);
+            let callee = callee.map_or("", |(_, operation)| operation.as_str());
+            format!("{share} of all latency: own time of {} called through it", format::printable(callee))
+        };
+        vec![names::endpoint(service, operation), div("muted").text(&words)]
     }
 }
 
-/// What the flame graph of the critical path says of a node.
-pub fn context_tip(report: &CriticalPathReport, node: u32) -> Vec<El> {
-    let Some(found) = report.nodes.get(node as usize) else { return Vec::new() };
-    let requests = report.facts.requests;
-    let lines = div("").text(&format!(
-        "{} of the latency of these requests with what it calls, {} its own",
-        format::share_of(found.subtree_us, report.facts.latency_sum_us),
-        format::share_of(found.exclusive_us.sum, report.facts.latency_sum_us)
-    ));
-    let row = |name: &str, weight: &Weight| {
-        [weight.mean, weight.p50, weight.p95, weight.p99]
-            .iter()
-            .fold(el("tr").child(&el("th").attr("scope", "row").text(name)), |row, us| {
-                row.child(&el("td").text(&format::duration(*us)))
-            })
-    };
-    let head = ["", "mean", "p50", "p95", "p99"]
-        .iter()
-        .fold(el("tr"), |row, title| row.child(&el("th").attr("scope", "col").text(title)));
-    let table = el("table")
-        .child(&head)
-        .child(&row("own", &found.exclusive_us))
-        .child(&row("whole", &found.inclusive_us));
-    let mut words = format!(
-        "in {} of {} requests ({})",
-        format::count(found.requests),
-        format::count(requests),
-        format::share_of(found.requests, requests)
-    );
-    if found.requests < 30 {
-        words.push_str(&format!("; {}", format::sample(found.requests)));
-    }
-    vec![lines, table, span("muted", &words)]
-}
-
-impl Picture for FlamePicture {
+impl<S: FlameSource> Picture for FlamePicture<S> {
     fn paint(&mut self, surface: &Surface, theme: &Theme, now_ms: f64) -> bool {
         let (width, height) = surface.size();
         let metrics = surface.metrics();
@@ -356,7 +346,9 @@ impl Picture for FlamePicture {
                 self.moving = None;
             }
         }
-        if let (Some(inverted), Some(report)) = (&mut self.inverted, &self.report) {
+        if let (Some(inverted), Some(report)) =
+            (&mut self.inverted, self.report.as_ref().and_then(|report| report.callers()))
+        {
             let rows = ((self.scroll_px + f64::from(height)) / f64::from(self.size.row_px())) as u32 + 2;
             if inverted.expand_visible(report, self.window, width, NARROW_PX, rows) {
                 self.tree = inverted.tree();
@@ -427,59 +419,5 @@ impl Picture for FlamePicture {
         self.focus.clear();
         self.page.change(|address| address.focus.clear());
         self.page.refresh();
-    }
-}
-
-impl Zoomed for FlamePicture {
-    fn has_selection(&self) -> bool {
-        self.selected.is_some()
-    }
-
-    fn is_zoomed(&self) -> bool {
-        !self.aim().is_full(self.tree.total_us())
-    }
-
-    fn middle(&self) -> f64 {
-        let width = f64::from(self.size.width);
-        let Some(node) = self.selected else { return width / 2.0 };
-        let (left, wide) = self.tree.interval_us(node);
-        let aim = self.aim();
-        let at = (left as f64 + wide as f64 / 2.0 - aim.from) / aim.width() * width;
-        if (0.0..=width).contains(&at) { at } else { width / 2.0 }
-    }
-
-    fn zoom_to_selected(&mut self, page: &Page) {
-        let Some(node) = self.selected else { return };
-        self.go(self.tree.window_of(node));
-        self.show_row(self.tree.depth(node));
-        if let (None, Some(report)) = (&self.inverted, self.report()) {
-            let path = tree::path_of(report, node);
-            if path.len() <= LONGEST_FOCUS {
-                self.focus.clone_from(&path);
-                page.change(|address| address.focus = path);
-            }
-        }
-    }
-
-    fn step(&mut self, page: &Page, forward: bool) {
-        let Some(matches) = &self.matches else { return };
-        let found = matches.found();
-        let place = self.selected.and_then(|node| found.iter().position(|at| *at == node));
-        let count = found.len();
-        let to = match (place, forward) {
-            _ if count == 0 => return,
-            (None, true) => 0,
-            (None, false) => count - 1,
-            (Some(place), true) => (place + 1) % count,
-            (Some(place), false) => (place + count - 1) % count,
-        };
-        let node = found[to];
-        self.choose(page, node);
-        self.reveal(node);
-    }
-
-    fn svg(&self, width: i32, theme: &Theme) -> String {
-        let title = format!("{}: {}", self.page.subject_name(), self.words.what);
-        export_svg(&self.tree, &self.view(), width, theme, &title)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::dom::{self, El, Keep, div, el, span};
 use super::page::Page;
+use crate::engine::comparing::Side;
 use crate::web::pool::{Input, UserError};
 use js_sys::{Array, Promise, Reflect};
 use std::cell::Cell;
@@ -24,29 +25,44 @@ pub fn text_input(name: &str, text: &str) -> Option<Input> {
 
 /// Listens for drops and pastes anywhere; returns the overlay that shows while something is dragged over the window.
 pub fn overlay(page: &Page, keep: &Keep) -> El {
-    let card = div("drop-card")
-        .node(&dom::icon("M8 2v8M4.5 6.5 8 10l3.5-3.5M2.5 13.5h11"))
-        .child(&span("drop-title", "Drop to load"))
-        .child(&span("muted", "Trace files, archives, whole folders. They are read here and sent nowhere."));
-    let overlay = div("drop-overlay").test("drop-overlay").child(&card);
+    let card = |class: &str, title: &str| {
+        div(class)
+            .node(&dom::icon("M8 2v8M4.5 6.5 8 10l3.5-3.5M2.5 13.5h11"))
+            .child(&span("drop-title", title))
+            .child(&span(
+                "muted",
+                "Trace files, archives, whole folders. They are read here and sent nowhere.",
+            ))
+    };
+    let one = card("drop-card", "Drop to load");
+    let [a, b] = Side::BOTH.map(|side| {
+        let name = side.name();
+        card(&format!("drop-card side-{}", name.to_lowercase()), &format!("Drop to add to {name}"))
+    });
+    let overlay = div("drop-overlay").test("drop-overlay").children([&one, &a, &b]);
     overlay.show(false);
 
     let how = dom::How { active: true, ..dom::How::default() };
     let window = dom::window();
     // Every element under the pointer sends its own enter and leave.
     let inside = Rc::new(Cell::new(0_u32));
-    let (shown, depth) = (overlay.clone(), inside.clone());
+    let (shown, depth, to) = (overlay.clone(), inside.clone(), page.clone());
+    let cards = [one, a, b];
     keep.add(dom::listen(&window, "dragenter", how, move |event| {
         if brings_something(&event) {
             event.prevent_default();
             depth.set(depth.get() + 1);
+            let two = to.takes_sides();
+            cards.iter().zip([!two, two, two]).for_each(|(card, on)| card.show(on));
             shown.show(true);
         }
     }));
+    let over = overlay.clone();
     keep.add(dom::listen(&window, "dragover", how, move |event| {
         if let Some(data) = transfer(&event).filter(|_| brings_something(&event)) {
             event.prevent_default();
             data.set_drop_effect("copy");
+            over.set("data-side", side_under(&event).name());
         }
     }));
     let (shown, depth) = (overlay.clone(), inside.clone());
@@ -60,7 +76,7 @@ pub fn overlay(page: &Page, keep: &Keep) -> El {
         shown.show(false);
         let Some(data) = transfer(&event).filter(|_| brings_something(&event)) else { return };
         event.prevent_default();
-        take(&to, &data);
+        take(&to, &data, to.takes_sides().then(|| side_under(&event)));
     }));
     let to = page.clone();
     keep.add(dom::listen(&dom::document(), "paste", how, move |event| {
@@ -69,7 +85,7 @@ pub fn overlay(page: &Page, keep: &Keep) -> El {
         };
         if !dom::is_typing(&event) {
             event.prevent_default();
-            take(&to, &data);
+            take(&to, &data, None);
         }
     }));
     overlay
@@ -88,8 +104,19 @@ fn brings_something(event: &web_sys::Event) -> bool {
     })
 }
 
-/// Loads what is dropped or pasted.
-fn take(page: &Page, data: &DataTransfer) {
+/// The half of the window that something is dragged over: the left one is side A.
+fn side_under(event: &web_sys::Event) -> Side {
+    let x = event.dyn_ref::<DragEvent>().map_or(0, |event| event.client_x());
+    let width = dom::window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or(0.0);
+    if f64::from(x) * 2.0 < width { Side::A } else { Side::B }
+}
+
+/// Loads what is dropped or pasted, to a side if two sets are compared.
+fn take(page: &Page, data: &DataTransfer, side: Option<Side>) {
+    let load = move |page: &Page, inputs: Vec<Input>| match side {
+        Some(side) => page.load_side(inputs, side),
+        None => page.load(inputs),
+    };
     // Entries and files must be asked for before the event is over.
     let items = data.items();
     let mut entries: Vec<FileSystemEntry> = Vec::new();
@@ -104,7 +131,7 @@ fn take(page: &Page, data: &DataTransfer) {
     if entries.is_empty() && files.is_empty() {
         match data.get_data("text/plain") {
             Ok(text) if !text.trim().is_empty() => {
-                page.load(text_input("pasted text", &text).into_iter().collect())
+                load(page, text_input("pasted text", &text).into_iter().collect());
             }
             _ => page.fail(UserError {
                 message: "There were neither files nor text in it.".to_owned(),
@@ -132,7 +159,7 @@ fn take(page: &Page, data: &DataTransfer) {
                 next_step: "Check that the files still exist and may be read.".to_owned(),
             });
         }
-        page.load(inputs);
+        load(&page, inputs);
     });
 }
 
@@ -187,11 +214,12 @@ pub struct Picker {
 }
 
 impl Picker {
-    /// Both inputs.
-    pub fn new(page: &Page, keep: &Keep) -> Picker {
+    /// Both inputs; what is chosen goes to `side`, which begins a comparison of sets, or to what is looked at.
+    pub fn new(page: &Page, keep: &Keep, side: Option<Side>) -> Picker {
         let input = |name: &str| {
             let page = page.clone();
-            let input = el("input").attr("type", "file").attr("multiple", "").attr("hidden", "").test(name);
+            let name = side.map_or(name.to_owned(), |side| format!("{name}-{}", side.name().to_lowercase()));
+            let input = el("input").attr("type", "file").attr("multiple", "").attr("hidden", "").test(&name);
             let field = input.clone();
             input.on(keep, "change", move |_| {
                 let Some(field) = field.as_kind::<HtmlInputElement>() else { return };
@@ -211,7 +239,10 @@ impl Picker {
                 // The same file may be chosen again.
                 field.set_value("");
                 inputs.sort_by(|a, b| a.name.cmp(&b.name));
-                page.load(inputs);
+                match side {
+                    Some(side) => page.load_side(inputs, side),
+                    None => page.load(inputs),
+                }
             })
         };
         Picker { files: input("file-input"), folder: input("folder-input").attr("webkitdirectory", "") }

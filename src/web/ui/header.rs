@@ -4,8 +4,9 @@ use super::dom::{self, El, Keep, button, div, el, icon, span};
 use super::gather::Picker;
 use super::keys;
 use super::page::{Page, Part};
+use super::popover::Popover;
 use super::search::Search;
-use crate::engine::address::Theme;
+use crate::engine::address::{Address, Theme};
 use web_sys::HtmlInputElement;
 
 /// The header.
@@ -15,6 +16,7 @@ pub struct Header {
     field: El,
     matches: El,
     steps: El,
+    compare: El,
     clear: El,
     theme: El,
     theme_shown: Option<Theme>,
@@ -24,7 +26,7 @@ pub struct Header {
 
 impl Header {
     /// Builds it.
-    pub fn new(page: &Page, picker: &Picker, found: &Search) -> Header {
+    pub fn new(page: &Page, picker: &Picker, against: &Picker, found: &Search) -> Header {
         let keep = Keep::default();
         let files = picker.clone();
         let open = button("Open\u{2026}")
@@ -36,6 +38,7 @@ impl Header {
             .test("clear")
             .attr("title", "Forget everything that is loaded")
             .on_click(&keep, move || to.clear());
+        let compare = compare_menu(page, against, &keep);
 
         let field = el("input")
             .attr("type", "search")
@@ -97,6 +100,7 @@ impl Header {
             .class("top")
             .child(&brand)
             .child(&open)
+            .child(&compare)
             .child(&clear)
             .child(&div("grow"))
             .child(&search)
@@ -108,6 +112,7 @@ impl Header {
             field,
             matches,
             steps,
+            compare,
             clear,
             theme,
             theme_shown: None,
@@ -122,12 +127,33 @@ impl Header {
     }
 }
 
+/// What the traces can be compared with.
+fn compare_menu(page: &Page, against: &Picker, keep: &Keep) -> El {
+    let (files, folder, to) = (against.clone(), against.clone(), page.clone());
+    let items = [
+        button("Files\u{2026}")
+            .attr("title", "Traces of another time, version or place, as side B")
+            .test("compare-files")
+            .on_click(keep, move || files.open_files()),
+        button("Folder\u{2026}").test("compare-folder").on_click(keep, move || folder.open_folder()),
+        button("Another band of these traces")
+            .attr("title", "The bulk of the requests against the tail")
+            .test("compare-bands")
+            .on_click(keep, move || to.change(Address::compare_bands)),
+    ];
+    let open = button("Compare with\u{2026}")
+        .attr("title", "Set these traces against others, or the tail against the bulk")
+        .test("compare");
+    Popover::menu(keep, open, div("popover menu left"), &items).element().clone()
+}
+
 impl Part for Header {
     fn update(&mut self, page: &Page) {
         let address = page.address();
         self.element.show(!address.embed);
         let has_data = page.has_data();
         self.clear.show(has_data);
+        self.compare.show(has_data);
         self.search.show(has_data);
         if let Some(field) = self.field.as_kind::<HtmlInputElement>()
             && field.value() != address.search

@@ -5,31 +5,41 @@ mod ask;
 mod asks;
 mod band;
 mod chart_picture;
+mod compare;
+mod compare_detail;
+mod compare_source;
+mod compare_tables;
 mod detail;
 mod distribution;
 pub mod dom;
 mod endpoints;
 mod endpoints_table;
-mod error_paths;
-mod error_table;
 mod errors;
 mod export;
+mod filters;
 mod findings;
 mod findings_tables;
 mod flame;
 mod flame_picture;
+mod flame_source;
+mod flame_stage;
 mod flame_table;
 mod gather;
 mod header;
+mod heat;
+mod heat_picture;
+mod heat_table;
 mod jump;
 mod keys;
 mod names;
 mod notes;
 mod page;
+mod popover;
 mod progress;
 mod rail;
 mod requests;
 mod search;
+mod sides;
 mod split;
 mod split_table;
 mod stage;
@@ -41,11 +51,11 @@ mod timeline;
 mod timeline_picture;
 mod timeline_table;
 mod tree;
-mod zoomed;
 
 use super::boot::Boot;
 use super::pool::Pool;
 use crate::engine::address::{Theme, View};
+use crate::engine::comparing::Side;
 use dom::{El, Keep, div, el};
 use page::{Page, Part};
 use std::cell::OnceCell;
@@ -82,18 +92,21 @@ fn broken(what: &str) {
 }
 
 fn build(page: &Page, keep: &Keep) {
-    let picker = gather::Picker::new(page, keep);
+    let picker = gather::Picker::new(page, keep, None);
+    let against = gather::Picker::new(page, keep, Some(Side::B));
     let found = search::Search::default();
-    let header = header::Header::new(page, &picker, &found);
+    let header = header::Header::new(page, &picker, &against, &found);
     let errors = errors::Errors::new();
     let progress = progress::Progress::new(page);
     let subject = subject::SubjectBar::new(page);
     let band = band::BandBar::new(page);
+    let sides = sides::Sides::new(page);
     let start = start::Start::new(page, &picker);
     let rail = rail::Rail::new(page);
     let findings = findings::Findings::new(page, &found);
     let flame = flame::Flame::new(page, &found);
-    let error_paths = error_paths::ErrorPaths::new(page, &found);
+    let compare = compare::Compare::new(page, &found);
+    let heat = heat::Heat::new(page, &found);
     let requests = requests::Requests::new(page, &found);
     let timeline = timeline::TimelineView::new(page, &found);
     let endpoints = endpoints::Endpoints::new(page, &found);
@@ -113,16 +126,18 @@ fn build(page: &Page, keep: &Keep) {
         .test("split");
     let view = el("main").class("view").children([
         flame.stage(),
+        compare.stage(),
+        heat.stage(),
         endpoints.stage(),
         by_tag.stage(),
-        error_paths.stage(),
         timeline.stage(),
         &split,
         findings.element(),
         flame.twin(),
+        compare.twin(),
+        heat.twin(),
         endpoints.twin(),
         by_tag.twin(),
-        error_paths.twin(),
         requests.element(),
         timeline.twin(),
         detail.element(),
@@ -137,13 +152,14 @@ fn build(page: &Page, keep: &Keep) {
             errors.element(),
             subject.element(),
             band.element(),
+            sides.element(),
             start.element(),
             &wait,
             &body,
             status.element(),
             &overlay,
         ]);
-        for input in picker.elements() {
+        for input in picker.elements().into_iter().chain(against.elements()) {
             app.add(input);
         }
     }
@@ -153,16 +169,18 @@ fn build(page: &Page, keep: &Keep) {
         Box::new(frame),
         Box::new(subject),
         Box::new(band),
+        Box::new(sides),
         Box::new(progress),
         Box::new(errors),
         Box::new(start),
         Box::new(rail),
         Box::new(findings),
         Box::new(flame),
+        Box::new(compare),
+        Box::new(heat),
         Box::new(endpoints),
         Box::new(by_tag),
         Box::new(jump),
-        Box::new(error_paths),
         Box::new(requests),
         Box::new(timeline),
         Box::new(header),

@@ -19,6 +19,11 @@ pub fn endpoint(service: &str, operation: &str) -> El {
         .child(&span("service", &format::printable(service)))
 }
 
+/// A service in one line, with its colour.
+pub fn service(service: &str) -> El {
+    div("endpoint").child(&dot(service)).child(&span("operation", &format::printable(service)))
+}
+
 /// The beginning of an id, enough to tell it from others.
 pub fn short_id(id: &str) -> String {
     let id = id.trim_start_matches('0');

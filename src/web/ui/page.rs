@@ -2,8 +2,10 @@
 
 use super::asks::{self, Asks};
 use super::dom;
+use crate::chart::format;
 use crate::engine::Subject;
 use crate::engine::address::{Address, TraceChoice, View};
+use crate::engine::comparing::{Against, Side};
 use crate::engine::words::counted;
 use crate::ingest::{Ended, FileReport};
 use crate::web::pool::{Input, LoadProgress, Pool, PoolEvent, UserError};
@@ -64,6 +66,8 @@ struct Inner {
     load: RefCell<Load>,
     asks: Asks,
     selection: RefCell<Selection>,
+    /// The tag whose values are suggested.
+    suggested_key: RefCell<String>,
     /// Counts states of the data, so that a question asked of an older one is asked again.
     generation: Cell<u64>,
     has_data: Cell<bool>,
@@ -85,6 +89,7 @@ impl Page {
             load: RefCell::default(),
             asks: Asks::default(),
             selection: RefCell::default(),
+            suggested_key: RefCell::default(),
             generation: Cell::new(0),
             has_data: Cell::new(false),
             update_due: Cell::new(false),
@@ -236,6 +241,14 @@ impl Page {
         });
     }
 
+    /// Zooms the flame graph in sight to a call path.
+    pub fn zoom_here(&self, path: Vec<Endpoint>) {
+        self.select(Selection::Path(path.clone()));
+        if path.len() <= LONGEST_FOCUS {
+            self.change(|address| address.focus = path);
+        }
+    }
+
     /// Brings every part up to date, once, after the running event.
     pub fn refresh(&self) {
         if self.0.update_due.replace(true) {
@@ -259,8 +272,41 @@ impl Page {
         self.0.parts.borrow_mut().iter_mut().any(|part| part.command(self, command))
     }
 
-    /// Reads more data in addition to what is there.
+    /// Reads more data in addition to what is there, into the set that views speak of unless two are compared.
     pub fn load(&self, inputs: Vec<Input>) {
+        self.load_group(inputs, 0);
+    }
+
+    /// Reads more data into a side; a comparison with a set of its own begins if there is none.
+    pub fn load_side(&self, inputs: Vec<Input>, side: Side) {
+        if !inputs.is_empty() {
+            self.change(Address::compare_sets);
+            let group = self.0.address.borrow().side(side).0.group;
+            self.load_group(inputs, group);
+        }
+    }
+
+    /// Ends comparing; the set that was loaded for it goes.
+    pub fn stop_comparing(&self) {
+        let is_set = self.compares_sets();
+        self.change(Address::stop_comparing);
+        if is_set {
+            self.0.load.borrow_mut().running = true;
+            self.0.pool.unload_group(1);
+        }
+    }
+
+    /// Whether sets are compared that were loaded apart.
+    pub fn compares_sets(&self) -> bool {
+        self.0.address.borrow().comparison.is_some_and(|comparison| comparison.against == Against::Set)
+    }
+
+    /// Whether what is dropped goes to the side it is dropped on: the first files of a comparison are side A anywhere.
+    pub fn takes_sides(&self) -> bool {
+        self.has_data() && self.compares_sets()
+    }
+
+    fn load_group(&self, inputs: Vec<Input>, group: u8) {
         if inputs.is_empty() {
             return;
         }
@@ -269,7 +315,7 @@ impl Page {
             load.running = true;
             load.progress = None;
         }
-        self.0.pool.load(inputs);
+        self.0.pool.load_group(inputs, group);
         self.refresh();
     }
 
@@ -374,6 +420,31 @@ impl Page {
             root_span_id: Some(slowest.root_span_id.clone()).filter(|id| !id.is_empty()),
             span_id: None,
         })
+    }
+
+    /// The values of this tag are suggested for a filter; empty: of none.
+    pub fn suggest_values_of(&self, key: &str) {
+        self.0.suggested_key.replace(key.to_owned());
+    }
+
+    /// The tag whose values are suggested.
+    pub fn suggested_key(&self) -> String {
+        self.0.suggested_key.borrow().clone()
+    }
+
+    /// Which requests a view speaks of: subject, band, filters.
+    pub fn whose(&self) -> String {
+        let address = self.0.address.borrow();
+        let mut words = vec![format::printable(&self.subject_name())];
+        if !address.band.is_all() {
+            words.push(super::band::words(address.band));
+        }
+        match address.filters.as_slice() {
+            [] => {}
+            [filter] => words.push(super::filters::words(filter)),
+            filters => words.push(counted(filters.len() as u64, "filter")),
+        }
+        words.join(", ")
     }
 
     /// What the subject is called.

@@ -21,6 +21,18 @@ const VIEWS: &[(View, &str, &str, &str)] = &[
         "M2 3h12M2 6.5h9M2 10h5.5M2 13.5h3",
     ),
     (
+        View::Compare,
+        "Compare",
+        "Two bands or two sets of traces, frame by frame",
+        "M3 13.5v-8M6 13.5v-11M10 13.5v-5M13 13.5v-9",
+    ),
+    (
+        View::Heat,
+        "Heat map",
+        "Where each request spends its time: endpoints against requests",
+        "M2.5 2.5h11v11h-11zM2.5 6.2h11M2.5 9.8h11M6.2 2.5v11M9.8 2.5v11",
+    ),
+    (
         View::Endpoints,
         "Endpoints",
         "Which endpoints cost all root endpoints together most",

@@ -135,7 +135,7 @@ impl Part for Requests {
                     format::count(report.facts.requests)
                 )
             } else {
-                "Slowest first. A click opens the timeline.".to_owned()
+                format!("{}, slowest first. A click opens the timeline.", page.whose())
             };
             self.note.say(&words);
             if let Some(path) = asks.path.get() {

@@ -42,6 +42,15 @@ pub trait Picture {
 
     /// A double click: shows all.
     fn fit(&mut self);
+
+    /// Something is dragged from one place to another with one pointer, a finger if `touch`. True if that marks what lies
+    /// between; otherwise it moves what is shown.
+    fn brush(&mut self, _from: (i32, i32), _to: (i32, i32), _touch: bool) -> bool {
+        false
+    }
+
+    /// What was marked is let go.
+    fn brushed(&mut self) {}
 }
 
 /// A pointer that is down: its id, where it is, where it went down.
@@ -131,12 +140,14 @@ impl<P: Picture + 'static> Stage<P> {
         self.0.surface.borrow().as_ref().map_or((0, 0), Surface::size)
     }
 
-    /// Paints in other colours if those of the page have changed.
-    pub fn follow_theme(&self) {
+    /// Paints in other colours if those of the page have changed; tells whether they have.
+    pub fn follow_theme(&self) -> bool {
         let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
-        if self.0.themed.replace(theme.clone()) != theme {
+        let is_new = self.0.themed.replace(theme.clone()) != theme;
+        if is_new {
             self.new_theme();
         }
+        is_new
     }
 
     /// The colours may have changed.
@@ -187,15 +198,19 @@ impl<P: Picture + 'static> Stage<P> {
         }
     }
 
-    fn pointed(&self, event: &MouseEvent) -> Pointed {
+    /// A place of the window on the canvas, in device pixels.
+    fn device(&self, (x, y): (f64, f64)) -> (i32, i32) {
         let place = self.0.canvas.html().get_bounding_client_rect();
-        let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
         let (left, top) = (x - place.left(), y - place.top());
-        let at = match &*self.0.surface.borrow() {
+        match &*self.0.surface.borrow() {
             Some(surface) => surface.device_point(left, top),
             None => (left as i32, top as i32),
-        };
-        Pointed { at, client: (x, y), count: event.detail() }
+        }
+    }
+
+    fn pointed(&self, event: &MouseEvent) -> Pointed {
+        let client = (f64::from(event.client_x()), f64::from(event.client_y()));
+        Pointed { at: self.device(client), client, count: event.detail() }
     }
 
     fn scale(&self) -> f64 {
@@ -227,6 +242,10 @@ impl<P: Picture + 'static> Stage<P> {
             add(event, false, |stage, event| {
                 if let Some(pointer) = event.dyn_ref::<PointerEvent>() {
                     stage.0.down.borrow_mut().retain(|(id, ..)| *id != pointer.pointer_id());
+                    if stage.0.dragged.get() {
+                        stage.0.picture.borrow_mut().brushed();
+                        stage.paint();
+                    }
                 }
             });
         }
@@ -297,6 +316,11 @@ impl<P: Picture + 'static> Stage<P> {
                 picture.zoom(((now.0 + other.0) / 2.0 - left) * scale, is / was);
                 picture.pan((now.0 - before.0) / 2.0 * scale, (now.1 - before.1) / 2.0 * scale);
             }
+            None if picture.brush(
+                self.device(first),
+                self.device(now),
+                pointer.pointer_type() == "touch",
+            ) => {}
             None => picture.pan((now.0 - before.0) * scale, (now.1 - before.1) * scale),
         }
         drop(picture);

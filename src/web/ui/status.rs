@@ -50,12 +50,17 @@ impl Part for Status {
         let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
         self.element.show(overview.is_some());
         let Some(overview) = overview else { return };
-        self.loaded.say(&format!(
+        let mut loaded = format!(
             "{} in {}, {}",
             counted(overview.spans, "span"),
             counted(overview.traces, "trace"),
             counted(overview.services, "service")
-        ));
+        );
+        if overview.other_traces > 0 {
+            let (spans, traces) = (overview.other_spans, overview.other_traces);
+            loaded.push_str(&format!("; against {} in {}", counted(spans, "span"), counted(traces, "trace")));
+        }
+        self.loaded.say(&loaded);
         let busy =
             page.loading().running || page.asks().path.is_waiting() || page.asks().overview.is_waiting();
         let workers = page.workers() as u64;

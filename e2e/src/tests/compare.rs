@@ -1,0 +1,112 @@
+//! Two sides against each other: the page's numbers against those of `pathlight compare`.
+
+use e2e::browser::Page;
+use e2e::failure::{Failure, Outcome, ensure, same};
+use serde_json::Value;
+
+use super::drop::{generated, native, shop};
+
+const PRODUCT: &str = "service=edge-gateway&operation=GET%20/product/%7Bid%7D";
+const OF_PRODUCT: [&str; 4] = ["--service", "edge-gateway", "--operation", "GET /product/{id}"];
+
+/// Compares the rows the table shows with the changes of the binary's report; the picture with its nodes.
+async fn changes_agree(page: &Page, report: &Value) -> Outcome {
+    let nodes = report["nodes"].as_array().map_or(0, Vec::len);
+    same("nodes of the picture", page.number("[data-test='diff']", "data-nodes").await? as usize, nodes)?;
+    let script = "return [...document.querySelectorAll('[data-test=\"change\"]')].map(({ dataset: d }) => \
+                  [d.node, d.operation, d.value])";
+    let rows: Vec<[String; 3]> = serde_json::from_value(page.run(script).await?)?;
+    let changes = report["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    ensure(rows.len() >= 5.min(changes.len()), || format!("only {} changes in the table", rows.len()))?;
+    for (row, change) in rows.iter().zip(changes) {
+        same("node", row[0].parse().ok(), change["node"].as_u64())?;
+        same("operation", Some(row[1].as_str()), change["operation"].as_str())?;
+        same("change", row[2].parse().ok(), change["change"].as_f64())?;
+    }
+    Ok(())
+}
+
+pub async fn the_tail_against_the_bulk_is_what_the_binary_says(page: &Page) -> Outcome {
+    let file = shop()?;
+    page.open(&format!("view=diff&{PRODUCT}&against=band&band=P0-50&bandB=P95-100")).await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    let mut words = vec!["compare", "--json", "--band-a", "P0-50", "--band-b", "P95-100"];
+    words.extend(OF_PRODUCT);
+    let report = native(&words, &[&file])?;
+    changes_agree(page, &report).await?;
+    // The call that only slow requests make is the first of all changes.
+    let first = page.attributes("[data-test='change']", "data-operation").await?.swap_remove(0);
+    same("largest change", first.as_str(), "SELECT product_details")?;
+    let verdict = page.attributes("[data-test='change']", "data-verdict").await?.swap_remove(0);
+    same("verdict", verdict.as_str(), "new")?;
+    for side in ["A", "B"] {
+        let shown = page.number(&format!("[data-test='facts-{side}']"), "data-value").await?;
+        let side = &report[side.to_lowercase().as_str()];
+        same("requests", Some(shown as u64), side["requests"].as_u64())?;
+    }
+    page.picture("compare").await?;
+    page.click("[data-test='change']").await?;
+    page.visible("[data-test='certainty']").await?;
+    page.picture("compare-detail").await?;
+    page.click("[data-test='diff-share']").await?;
+    page.ready().await?;
+    words.extend(["--by", "share"]);
+    changes_agree(page, &native(&words, &[&file])?).await?;
+    page.click("[data-test='tab-services']").await?;
+    let services = page.attributes("[data-test='service-change']", "data-service").await?;
+    let expected =
+        report["services"].as_array().into_iter().flatten().filter_map(|row| row["service"].as_str());
+    same("services", services, expected.map(str::to_owned).collect())?;
+    // Sides change places: what was new is gone.
+    page.click("[data-test='tab-changes']").await?;
+    page.click("[data-test='swap-sides']").await?;
+    page.ready().await?;
+    let verdict = page.attributes("[data-test='change']", "data-verdict").await?.swap_remove(0);
+    same("verdict", verdict.as_str(), "gone")?;
+    // An example of a side opens in the timeline.
+    page.click("[data-test='example-A']").await?;
+    page.visible("[data-test='timeline-view']").await?;
+    page.ready().await
+}
+
+pub async fn a_second_set_is_compared_and_let_go(page: &Page) -> Outcome {
+    let before = shop()?;
+    let after = generated("shop-after.json", "--traces 300 --spans 30 --shape mixed --seed 22")?;
+    page.open("view=diff&against=set").await?;
+    page.drop_files(std::slice::from_ref(&before)).await?;
+    page.ready().await?;
+    page.visible("[data-test='diff-empty']").await?;
+    page.picture("compare-empty").await?;
+    page.drop_files(std::slice::from_ref(&after)).await?;
+    page.ready().await?;
+    page.hidden("[data-test='diff-empty']").await?;
+    let (a, b) = (before.to_string_lossy().into_owned(), after.to_string_lossy().into_owned());
+    let report = native(&["compare", "--json", "-a", &a, "-b", &b], &[])?;
+    changes_agree(page, &report).await?;
+    page.picture("compare-sets").await?;
+    // Views that do not compare speak of the side they are told to.
+    page.click("[data-test='view-flame']").await?;
+    page.ready().await?;
+    same("requests of A", page.number("[data-test='band-requests']", "data-value").await?, 400.0)?;
+    page.click("[data-test='side-B']").await?;
+    page.ready().await?;
+    same("requests of B", page.number("[data-test='band-requests']", "data-value").await?, 300.0)?;
+    let link = page.run("return location.hash").await?;
+    let link = link.as_str().unwrap_or_default();
+    ensure(link.contains("against=set") && link.contains("side=B"), || format!("the address is {link}"))?;
+    page.picture("side-b").await?;
+    page.click("[data-test='view-trace']").await?;
+    page.ready().await?;
+    let latency = page.number("[data-test='trace-latency']", "data-value").await? as u64;
+    let slowest = native(&["critical-path", "--json"], &[&after])?;
+    same("the slowest of B", Some(latency), slowest["latency_us"]["max"].as_u64())?;
+    page.click("[data-test='stop-comparing']").await?;
+    page.ready().await?;
+    page.hidden("[data-test='sides']").await?;
+    page.click("[data-test='view-findings']").await?;
+    page.ready().await?;
+    same("requests", page.number("[data-test='band-requests']", "data-value").await?, 400.0)?;
+    let complaints = page.complaints().await?;
+    if complaints.is_empty() { Ok(()) } else { Err(Failure(format!("{complaints:?}"))) }
+}

@@ -1,0 +1,83 @@
+//! The heat map: its rows and columns against the binary's, its clicks and its brush.
+
+use e2e::browser::Page;
+use e2e::failure::{Outcome, ensure, same};
+
+use super::drop::{native, shop};
+
+async fn heat_at(page: &Page, fragment: &str) -> Outcome<std::path::PathBuf> {
+    let file = shop()?;
+    page.open(fragment).await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    page.visible("[data-test='heat-view']").await?;
+    Ok(file)
+}
+
+pub async fn the_heat_map_has_the_rows_and_columns_of_the_binary(page: &Page) -> Outcome {
+    let file = heat_at(page, "view=heat").await?;
+    let report = native(&["heatmap", "--json"], &[&file])?;
+    let rows = report["rows"].as_array().map_or(0, Vec::len);
+    same("rows", page.number("[data-test='heat']", "data-rows").await? as usize, rows)?;
+    same("columns", page.number("[data-test='heat']", "data-columns").await? as usize, 400)?;
+    page.picture("heat-map").await?;
+    // The sum of all cells is the sum of all latencies.
+    let total: u64 = report["rows"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .fold(0, |sum, row| sum + row["exclusive_us"]["sum"].as_u64().unwrap_or_default());
+    let path = native(&["critical-path", "--json"], &[&file])?;
+    same("sum of cells", Some(total), path["latency_sum_us"].as_u64())?;
+    let values = page.attributes("[data-test='heat-row']", "data-value").await?;
+    ensure(values.len() >= 5, || format!("only {} rows in the table", values.len()))?;
+    let most = report["rows"].as_array().into_iter().flatten();
+    let most = most.filter_map(|row| row["exclusive_us"]["sum"].as_u64()).max();
+    same("largest row", values[0].parse().ok(), most)?;
+    page.click("[data-test='rows-inclusive']").await?;
+    page.click("[data-test='columns-start']").await?;
+    page.ready().await?;
+    let link = page.run("return location.hash").await?;
+    let link = link.as_str().unwrap_or_default();
+    ensure(link.contains("rows=inclusive-total") && link.contains("columns=start"), || {
+        format!("the address is {link}")
+    })?;
+    // By a row: chosen in the table.
+    page.click("[data-test='heat-row']").await?;
+    page.click("[data-test='columns-row']").await?;
+    page.ready().await?;
+    page.picture("heat-map-by-row").await
+}
+
+pub async fn a_cell_opens_its_trace_and_a_brush_cuts_the_band(page: &Page) -> Outcome {
+    let file = heat_at(page, "view=heat").await?;
+    let [x, y, width, height] = page.place("[data-test='heat']").await?;
+    let (left, right, middle) = (x + width * 0.7, x + width - 1.0, y + height / 2.0);
+    page.move_to(left, middle).await?;
+    page.visible("[data-test='tip']").await?;
+    page.drag((left, middle), (right + 20.0, middle)).await?;
+    page.ready().await?;
+    let shown = page.number("[data-test='band-requests']", "data-value").await? as u64;
+    let link = page.run("return location.hash").await?;
+    let band = link.as_str().unwrap_or_default().split("band=").nth(1).unwrap_or_default();
+    let band = band.split('&').next().unwrap_or_default().to_owned();
+    ensure(band.ends_with("-100"), || format!("the band is {band:?}"))?;
+    let report = native(&["critical-path", "--json", "--band", &band], &[&file])?;
+    same("requests of the brushed band", Some(shown), report["requests"].as_u64())?;
+    same("columns", page.number("[data-test='heat']", "data-columns").await? as u64, shown)?;
+    // Ordered by time, a brush is a filter of time.
+    page.click("[data-test='columns-start']").await?;
+    page.ready().await?;
+    page.drag((left, middle), (right, middle)).await?;
+    page.ready().await?;
+    page.visible("[data-test='filter-chip']").await?;
+    // The first row of the slowest request: a click leads to its timeline.
+    page.go("view=heat").await?;
+    page.ready().await?;
+    page.click_at(right - 1.0, y + 44.0, 1).await?;
+    page.visible("[data-test='timeline-view']").await?;
+    page.ready().await?;
+    let latency = page.number("[data-test='trace-latency']", "data-value").await? as u64;
+    let report = native(&["critical-path", "--json"], &[&file])?;
+    same("the slowest request", Some(latency), report["latency_us"]["max"].as_u64())
+}

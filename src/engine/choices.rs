@@ -1,0 +1,119 @@
+//! How views show what they show: their switches, as keys of the address.
+
+use super::{Basis, ColumnOrder, Measure, RowStat, RowTime};
+
+/// What the width of a frame on two sides is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DiffWidth {
+    /// The own time of the larger side, and all below it: what vanished shows, and what appeared.
+    #[default]
+    Larger,
+    /// Side B alone.
+    B,
+}
+
+/// The switches of views.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// Compare: mean time or share (`by=share`).
+    pub basis: Basis,
+    /// Compare: the time of a frame with all below it, or its own (`own=1`).
+    pub measure: Measure,
+    /// Compare: width of frames (`width=b`).
+    pub width: DiffWidth,
+    /// Compare: changes smaller than this part of side A's mean latency, in millionths, are grey (`least=10000`).
+    pub least_ppm: u32,
+    /// Heat map: rows are ordered by this time (`rows=inclusive-p95`).
+    pub row_time: RowTime,
+    /// Heat map: and by this statistic of it.
+    pub row_stat: RowStat,
+    /// Heat map: order of columns (`columns=start`, `columns=["service","operation"]`).
+    pub columns: ColumnOrder,
+}
+
+impl Choices {
+    /// Takes a key of the address; false if it is none of these. What makes no sense is as if it were not there.
+    pub(super) fn read(&mut self, key: &str, value: &str) -> bool {
+        match key {
+            "by" => self.basis = if value == "share" { Basis::Share } else { Basis::Mean },
+            "own" => self.measure = if value == "1" { Measure::Exclusive } else { Measure::Subtree },
+            "width" => self.width = if value == "b" { DiffWidth::B } else { DiffWidth::Larger },
+            "least" => self.least_ppm = value.parse().unwrap_or(0),
+            "rows" => {
+                let (time, stat) = value.split_once('-').unwrap_or(("", value));
+                self.row_time = if time == "inclusive" { RowTime::Inclusive } else { RowTime::Exclusive };
+                self.row_stat =
+                    RowStat::ALL.into_iter().find(|known| known.name() == stat).unwrap_or_default();
+            }
+            "columns" if value == "start" => self.columns = ColumnOrder::Start,
+            "columns" => {
+                let pair: Option<(String, String)> = serde_json::from_str(value).ok();
+                self.columns = pair.map_or(ColumnOrder::Latency, |(service, operation)| ColumnOrder::Row {
+                    service,
+                    operation,
+                });
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Every switch that is not as it comes, with its value.
+    pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
+        let usual = Choices::default();
+        let mut out = Vec::new();
+        let mut put = |key, is_usual: bool, value: String| {
+            if !is_usual {
+                out.push((key, value));
+            }
+        };
+        put("by", self.basis == usual.basis, "share".to_owned());
+        put("own", self.measure == usual.measure, "1".to_owned());
+        put("width", self.width == usual.width, "b".to_owned());
+        put("least", self.least_ppm == usual.least_ppm, self.least_ppm.to_string());
+        let time = if self.row_time == RowTime::Inclusive { "inclusive-" } else { "" };
+        let is_usual = (self.row_time, self.row_stat) == (usual.row_time, usual.row_stat);
+        put("rows", is_usual, format!("{time}{}", self.row_stat.name()));
+        let columns = match &self.columns {
+            ColumnOrder::Latency => String::new(),
+            ColumnOrder::Start => "start".to_owned(),
+            ColumnOrder::Row { service, operation } => {
+                serde_json::to_string(&(service, operation)).unwrap_or_default()
+            }
+        };
+        put("columns", self.columns == usual.columns, columns);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_switch_is_read_as_it_is_written() {
+        let row = ColumnOrder::Row { service: "a&b".to_owned(), operation: "GET /\"x\"".to_owned() };
+        let all = Choices {
+            basis: Basis::Share,
+            measure: Measure::Exclusive,
+            width: DiffWidth::B,
+            least_ppm: 10_000,
+            row_time: RowTime::Inclusive,
+            row_stat: RowStat::P95,
+            columns: row,
+        };
+        for choices in
+            [Choices::default(), all, Choices { columns: ColumnOrder::Start, ..Choices::default() }]
+        {
+            let mut read = Choices::default();
+            for (key, value) in choices.pairs() {
+                assert!(read.read(key, &value), "{key}");
+            }
+            assert_eq!(read, choices);
+        }
+        assert!(Choices::default().pairs().is_empty());
+        let mut read = Choices::default();
+        assert!(!read.read("view", "flame") && read.read("columns", "{") && read.read("rows", "x"));
+        assert_eq!(read, Choices::default());
+    }
+}

@@ -1,0 +1,351 @@
+//! Two sides against each other: the differential flame graph, the largest changes, and the services that changed.
+
+use super::compare_source::DiffSource;
+use super::compare_tables::{self, ChangeRow};
+use super::dom::{self, El, Keep, button, div, el, span};
+use super::export;
+use super::flame::WORKING;
+use super::flame_stage::FlameStage;
+use super::keys::Command;
+use super::page::{Page, Part, Selection};
+use super::search::{Search, fits};
+use super::table::Table;
+use super::tree;
+use crate::chart::{Shade, format};
+use crate::engine::address::{Address, View};
+use crate::engine::choices::{Choices, DiffWidth};
+use crate::engine::{Basis, DiffReport, Measure, ServiceChange};
+use std::cell::Cell;
+use std::rc::Rc;
+use web_sys::HtmlSelectElement;
+
+/// Smallest changes that are coloured, in millionths of side A's mean latency.
+const LEAST: [(u32, &str); 5] =
+    [(0, "none"), (1_000, "0.1 %"), (5_000, "0.5 %"), (10_000, "1 %"), (50_000, "5 %")];
+
+/// A switch between two ways, and which of them an address means.
+struct Switch {
+    group: El,
+    buttons: [El; 2],
+    second: fn(&Choices) -> bool,
+}
+
+/// The view.
+pub struct Compare {
+    element: El,
+    twin: El,
+    flame: FlameStage<DiffSource>,
+    source: Option<Rc<DiffSource>>,
+    switches: [Switch; 3],
+    least: El,
+    legend: Legend,
+    changes: Table<ChangeRow>,
+    services: Table<ServiceChange>,
+    tabs: [El; 2],
+    shows_services: Rc<Cell<bool>>,
+    search: Search,
+    shown: Option<(u64, Choices)>,
+    _keep: Keep,
+}
+
+struct Legend {
+    element: El,
+    bar: El,
+    ends: [El; 2],
+    words: El,
+}
+
+impl Compare {
+    /// Builds it.
+    pub fn new(page: &Page, search: &Search) -> Compare {
+        let keep = Keep::default();
+        let label = "Differential flame graph; the table below says the same";
+        let flame: FlameStage<DiffSource> = FlameStage::new(page, "diff", label);
+        let switches = [
+            switch(
+                page,
+                &keep,
+                "Unit",
+                ["Mean", "Share"],
+                ["Mean time per request", "Part of each side's whole latency"],
+                |choices| choices.basis == Basis::Share,
+                |choices, second| choices.basis = if second { Basis::Share } else { Basis::Mean },
+            ),
+            switch(
+                page,
+                &keep,
+                "Time",
+                ["Whole", "Own"],
+                ["Colour by the time of a frame and all it calls", "Colour by the frame's own time"],
+                |choices| choices.measure == Measure::Exclusive,
+                |choices, second| {
+                    choices.measure = if second { Measure::Exclusive } else { Measure::Subtree };
+                },
+            ),
+            switch(
+                page,
+                &keep,
+                "Width",
+                ["Larger side", "Side B"],
+                [
+                    "Frames are as wide as on the side where they take longer",
+                    "Frames are as wide as on side B",
+                ],
+                |choices| choices.width == DiffWidth::B,
+                |choices, second| {
+                    choices.width = if second { DiffWidth::B } else { DiffWidth::Larger };
+                },
+            ),
+        ];
+        let least = least_select(page, &keep);
+        let least_label = el("label").class("labelled").child(&span("muted", "Grey below")).child(&least);
+        let canvas = flame.stage.canvas().clone();
+        let exports = export::menu(page, &keep, "compare", Some(canvas), formats(&flame));
+        let tools = div("tools")
+            .children(switches.iter().map(|switch| &switch.group))
+            .child(&least_label)
+            .child(&div("grow"))
+            .children(flame.buttons())
+            .child(&exports);
+        let legend = Legend::new();
+        let element = div("stage")
+            .test("compare-view")
+            .child(&tools)
+            .child(&legend.element)
+            .child(flame.stage.element());
+        let (changes, services) = (compare_tables::changes(page), compare_tables::services(page));
+        let shows_services = Rc::new(Cell::new(false));
+        let tabs = [("Largest changes", "tab-changes"), ("Services", "tab-services")];
+        let tabs = [false, true].map(|second| {
+            let (name, test) = tabs[usize::from(second)];
+            let (to, shows) = (page.clone(), shows_services.clone());
+            button(name).test(test).on_click(&keep, move || {
+                shows.set(second);
+                to.refresh();
+            })
+        });
+        let group = div("segments").attr("role", "group").attr("aria-label", "Table").children(&tabs);
+        let twin =
+            div("twin").child(&div("tools").child(&group)).child(changes.element()).child(services.element());
+        Compare {
+            element,
+            twin,
+            flame,
+            source: None,
+            switches,
+            least,
+            legend,
+            changes,
+            services,
+            tabs,
+            shows_services,
+            search: search.clone(),
+            shown: None,
+            _keep: keep,
+        }
+    }
+
+    /// The picture with its tools.
+    pub fn stage(&self) -> &El {
+        &self.element
+    }
+
+    /// The tables.
+    pub fn twin(&self) -> &El {
+        &self.twin
+    }
+
+    fn take_report(&mut self, page: &Page) {
+        let asks = page.asks();
+        let Some(report) = asks.compare.get() else {
+            self.flame.say_empty(asks.compare.is_waiting().then_some(WORKING));
+            return;
+        };
+        let now = Some((asks.compare.revision(), page.address().choices.clone()));
+        if self.shown == now {
+            return;
+        }
+        let is_new = self.shown.as_ref().map(|shown| shown.0) != now.as_ref().map(|now| now.0);
+        self.shown = now;
+        let source = Rc::new(DiffSource::new(report.clone(), &page.address().choices));
+        let empty = why_empty(page, &report);
+        self.flame.say_empty(empty.as_deref());
+        let (question, focus) = (asks.compare.answered(), page.address().focus.clone());
+        self.flame.stage.with(|picture| picture.take(source.clone(), question, false, &focus));
+        self.changes.set_rows(Rc::new(ChangeRow::of(&source)));
+        self.changes.set_empty(empty.as_deref().unwrap_or("No frame on either side."));
+        if is_new {
+            self.services.set_rows(Rc::new(report.services.clone()));
+            self.services.set_empty(empty.as_deref().unwrap_or("No service spent any time."));
+        }
+        self.legend.show(&source, &self.flame);
+        self.source = Some(source);
+    }
+
+    fn take_search(&mut self, page: &Page) {
+        let revision = self.shown.as_ref().map_or(0, |shown| shown.0);
+        self.flame.take_search(page, &self.search, revision);
+        // Sorting and searching are cheap beside laying out: the tables are searched whenever rows may be new.
+        let text = page.address().search.clone();
+        let wanted = !text.trim().is_empty();
+        let rows = self.changes.rows();
+        self.changes.set_hits(wanted.then(|| Rc::new(rows.iter().map(|row| row.fits(&text)).collect())));
+        let rows = self.services.rows();
+        let hits = || Rc::new(rows.iter().map(|row| fits(&text, &[&row.service])).collect());
+        self.services.set_hits(wanted.then(hits));
+    }
+}
+
+fn switch(
+    page: &Page,
+    keep: &Keep,
+    label: &str,
+    names: [&str; 2],
+    hints: [&str; 2],
+    second: fn(&Choices) -> bool,
+    set: fn(&mut Choices, bool),
+) -> Switch {
+    let buttons = [false, true].map(|is_second| {
+        let (to, at) = (page.clone(), usize::from(is_second));
+        let test = names[at].to_lowercase().replace(' ', "-");
+        button(names[at])
+            .attr("title", hints[at])
+            .test(&format!("diff-{test}"))
+            .on_click(keep, move || to.change(|address| set(&mut address.choices, is_second)))
+    });
+    let group = div("segments").attr("role", "group").attr("aria-label", label).children(&buttons);
+    Switch { group, buttons, second }
+}
+
+fn least_select(page: &Page, keep: &Keep) -> El {
+    let select =
+        el("select").attr("title", "Changes below this part of side A's latency are grey").test("least");
+    for (ppm, name) in LEAST {
+        select.add(&el("option").attr("value", &ppm.to_string()).text(name));
+    }
+    let (to, chosen) = (page.clone(), select.clone());
+    keep.add(dom::listen(select.html(), "change", dom::How::default(), move |_| {
+        let value = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
+        to.change(|address| address.choices.least_ppm = value.parse().unwrap_or(0));
+    }));
+    select
+}
+
+impl Legend {
+    fn new() -> Legend {
+        let bar = div("legend-bar");
+        let ends = [span("num", ""), span("num", "")];
+        let words = span("muted", "").test("diff-legend");
+        let element = div("legend").child(&ends[0]).child(&bar).child(&ends[1]).child(&words);
+        Legend { element, bar, ends, words }
+    }
+
+    fn show(&self, source: &DiffSource, flame: &FlameStage<DiffSource>) {
+        let scale = source.flame.scale;
+        self.ends[0].say(&format!("faster {}", source.change(-scale)));
+        self.ends[1].say(&format!("{} slower", source.change(scale)));
+        let theme = flame.stage.theme();
+        let stops: Vec<String> = (-4..=4).map(|at| theme.fill(Shade::Change(at * 25)).css()).collect();
+        self.bar.style("background", &format!("linear-gradient(to right, {})", stops.join(", ")));
+        self.words.say(&format!(
+            "{} of {} frames changed; grey: noise{}. New and gone frames say so.",
+            format::count(source.flame.changed.into()),
+            format::count(u64::from(source.flame.changed + source.flame.grey)),
+            if source.choices.least_ppm > 0 { " or small" } else { "" },
+        ));
+    }
+}
+
+/// Why there is nothing to compare.
+fn why_empty(page: &Page, report: &DiffReport) -> Option<String> {
+    let sides = [("A", &report.a.facts), ("B", &report.b.facts)];
+    let (name, facts) = sides.into_iter().find(|(_, facts)| facts.requests == 0)?;
+    if page.loading().running {
+        return Some(format!("Reading\u{2026} side {name} comes with it."));
+    }
+    let is_other_set = report.a.scope.group != report.b.scope.group;
+    Some(if facts.scope_requests > 0 {
+        format!(
+            "No request lies in the band of side {name}: there are {} in all.",
+            format::count(facts.scope_requests)
+        )
+    } else if is_other_set && page.asks().overview.get().is_some_and(|overview| overview.other_traces == 0) {
+        "The second set is not loaded. Drop its files on the right half of the page, or choose Compare with\u{2026}, \
+         Files\u{2026}"
+            .to_owned()
+    } else {
+        format!("Side {name} has no such request: choose another subject, or remove filters.")
+    })
+}
+
+fn formats(flame: &FlameStage<DiffSource>) -> Vec<export::Format> {
+    let stage = &flame.stage;
+    let (svg, csv, json, folded) = (stage.clone(), stage.clone(), stage.clone(), stage.clone());
+    vec![
+        ("SVG picture", "svg", Box::new(move || FlameStage::svg(&svg))),
+        ("CSV table", "csv", Box::new(move || csv.look(|picture| picture.report().map(compare_tables::csv)))),
+        (
+            "JSON report",
+            "json",
+            Box::new(move || {
+                json.look(|picture| {
+                    let DiffSource { report, choices, .. } = picture.report()?;
+                    report.to_json(choices.basis, choices.measure).ok()
+                })
+            }),
+        ),
+        (
+            "Folded stacks of both sides",
+            "folded",
+            Box::new(move || folded.look(|picture| Some(picture.report()?.report.to_folded()))),
+        ),
+    ]
+}
+
+impl Part for Compare {
+    fn update(&mut self, page: &Page) {
+        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
+        let shown = has_data && page.address().view == View::Compare;
+        self.element.show(shown);
+        self.twin.show(shown);
+        if !shown {
+            self.flame.leave();
+            return;
+        }
+        let stale = page.asks().compare.is_waiting();
+        // The colours first: the legend shows them.
+        self.flame.update(page, stale);
+        self.take_report(page);
+        let Address { choices, sort, .. } = page.address().clone();
+        for switch in &self.switches {
+            let second = (switch.second)(&choices);
+            switch.buttons[0].set_flag("aria-pressed", !second);
+            switch.buttons[1].set_flag("aria-pressed", second);
+        }
+        if let Some(select) = self.least.as_kind::<HtmlSelectElement>() {
+            select.set_value(&choices.least_ppm.to_string());
+        }
+        let services = self.shows_services.get();
+        for (tab, on) in self.tabs.iter().zip([!services, services]) {
+            tab.set_flag("aria-pressed", on);
+        }
+        self.changes.element().show(!services);
+        self.services.element().show(services);
+        self.changes.set_stale(stale);
+        self.services.set_stale(stale);
+        self.changes.set_sort(sort.as_ref());
+        self.services.set_sort(sort.as_ref());
+        self.flame.update(page, stale);
+        self.take_search(page);
+        let row = match (&*page.selection(), &self.source) {
+            (Selection::Path(path), Some(source)) => tree::find(source, path)
+                .and_then(|node| self.changes.rows().iter().position(|row| row.row.node == node)),
+            _ => None,
+        };
+        self.changes.select(row);
+    }
+
+    fn command(&mut self, page: &Page, command: Command) -> bool {
+        page.address().view == View::Compare && self.source.is_some() && self.flame.command(page, command)
+    }
+}
