@@ -9,6 +9,7 @@ pub mod chart;
 pub mod cli;
 pub mod critical_path;
 pub mod engine;
+pub mod errors;
 pub mod flow;
 pub mod generate;
 pub mod ingest;

@@ -5,7 +5,7 @@
 mod common;
 
 use common::random::{any_traces, sets_of, shuffled};
-use pathlight::critical_path::{Band, ColumnOrder, Filter, Scope, Subject};
+use pathlight::critical_path::{Band, ColumnOrder, Filter, Scope, SplitOf, Subject};
 use pathlight::engine::{Request, native::Pool};
 use proptest::prelude::*;
 
@@ -20,6 +20,8 @@ fn requests() -> Vec<Request> {
     let filtered = Scope { filters: vec![Filter::HasError], ..endpoint("b") };
     let of_row = ColumnOrder::Row { service: "c".to_owned(), operation: "c".to_owned() };
     let columns = |columns, order| Request::Heatmap { scope: roots.clone(), band: Band::ALL, columns, order };
+    let split =
+        |of, key: &str| Request::Split { scope: roots.clone(), band: Band::ALL, of, key: key.to_owned() };
     vec![
         Request::Compare {
             a: roots.clone(),
@@ -33,7 +35,12 @@ fn requests() -> Vec<Request> {
         Request::BottomUp { scope: roots.clone(), band: Band::ALL },
         Request::BottomUp { scope: endpoint("b"), band: bulk },
         Request::Histograms { scope: roots.clone(), band: tail },
+        Request::Errors { scope: roots.clone(), band: Band::ALL },
+        Request::Errors { scope: endpoint("b"), band: tail },
         Request::Histograms { scope: filtered.clone(), band: Band::ALL },
+        split(SplitOf::Latency, "zone"),
+        split(SplitOf::Endpoint { service: "c".to_owned(), operation: "c".to_owned() }, "zone"),
+        Request::Proposals { scope: roots.clone(), band: tail, of: SplitOf::Latency },
         columns(3, ColumnOrder::Latency),
         columns(1000, ColumnOrder::Start),
         columns(4, of_row.clone()),

@@ -2,7 +2,7 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
-use pathlight::critical_path::{Band, Scope, SplitOf, SplitReport};
+use pathlight::critical_path::{Band, NotProposed, ProposalsReport, Scope, SplitOf, SplitReport};
 use pathlight::engine::{Report, Request, native::Pool};
 use pathlight::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
@@ -111,4 +111,91 @@ fn rare_values_are_counted_and_left_out() {
     let report = split(&mut Pool::of(vec![set]).unwrap(), SplitOf::Latency, "zone");
     assert_eq!((report.values.len(), report.others), (20, (5, 5)));
     assert_eq!((report.values[0].value.as_str(), report.values[5].value.as_str()), ("z00", "z05"));
+}
+
+/// 90 requests that last 1 to 90 us: slow in one half of the regions, whatever the host; `id` names each.
+fn regions(workers: usize) -> Pool {
+    let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
+    for i in 0..90u64 {
+        let set = &mut sets[i as usize % workers];
+        let tags = [
+            ("region", if i < 45 { "eu" } else { "us" }.to_owned()),
+            ("host", format!("h{}", i % 3)),
+            ("rare", if i < 75 { "no" } else { "yes" }.to_owned()),
+            ("version", "7".to_owned()),
+            ("id", format!("{i:03}")),
+        ];
+        set.tags.begin();
+        for (key, value) in &tags {
+            set.tags.add(key, value);
+        }
+        // Of several values the smallest counts.
+        set.tags.add("region", "zz");
+        let own = set.tags.finish();
+        set.tags.begin();
+        set.tags.add("region", "of the process");
+        let of_process = set.tags.finish();
+        let raw = RawSpan {
+            id: SpanId::hex(1),
+            parent: SpanId::hex(0),
+            start_us: 1000,
+            duration_us: i + 1,
+            operation: set.names.intern("R"),
+            process: set.process("R", "", of_process),
+            tags: own,
+            flags: Default::default(),
+        };
+        set.stage(TraceId::hex(u128::from(i) + 1), raw).unwrap();
+    }
+    Pool::of(sets).unwrap()
+}
+
+fn proposals(pool: &mut Pool, of: SplitOf) -> ProposalsReport {
+    let request = Request::Proposals { scope: Scope::default(), band: Band::ALL, of };
+    let Report::Proposals(report) = pool.ask(request).unwrap() else { panic!() };
+    *report
+}
+
+#[test]
+fn tags_whose_values_differ_are_proposed_and_others_left_out_for_a_reason() {
+    let report = proposals(&mut regions(1), SplitOf::Latency);
+    assert_eq!(report.samples, 90);
+    let [proposal] = report.proposals.as_slice() else { panic!("{:?}", report.proposals) };
+    assert_eq!(proposal.key, "region");
+    let said: Vec<(&str, u64, f64)> =
+        proposal.values.iter().map(|v| (v.value.as_str(), v.n, v.p50_us)).collect();
+    assert_eq!(said, [("us", 45, 68.0), ("eu", 45, 23.0)]);
+    // Halves of the ranks 1 to 90: 22.5 squared of (90 squared - 1) / 12, corrected by 89/88.
+    let explained: f64 = 22.5 * 22.5 * 12.0 / 8099.0;
+    assert!((proposal.effect.share - (1.0 - (1.0 - explained) * 89.0 / 88.0)).abs() < 1e-12);
+    let left_out: Vec<(&str, NotProposed)> =
+        report.left_out.iter().map(|(key, why)| (key.as_str(), *why)).collect();
+    assert_eq!(
+        left_out,
+        [
+            ("host", NotProposed::NoDifference),
+            ("id", NotProposed::TooManyValues),
+            ("rare", NotProposed::TooFewSamples),
+            ("version", NotProposed::TooFewSamples),
+        ]
+    );
+    assert!(report.to_json().is_ok());
+}
+
+#[test]
+fn proposals_for_an_endpoint_go_by_the_samples_of_a_split() {
+    let report = proposals(&mut zones(1), of_e());
+    assert_eq!(report.samples, 19);
+    let named: Vec<&str> = report.left_out.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!((report.proposals.len(), named), (0, vec!["host", "zone"]));
+}
+
+#[test]
+fn workers_do_not_change_proposals() {
+    let one = proposals(&mut regions(1), SplitOf::Latency);
+    for workers in 2..5 {
+        assert_eq!(one, proposals(&mut regions(workers), SplitOf::Latency));
+    }
+    let of_spans = proposals(&mut zones(1), of_e());
+    assert_eq!(of_spans, proposals(&mut zones(3), of_e()));
 }

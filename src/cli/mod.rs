@@ -13,6 +13,7 @@ mod bottom_up;
 mod common;
 mod compare;
 mod critical_path;
+mod errors;
 mod flow;
 mod generate;
 mod heatmap;
@@ -49,6 +50,8 @@ enum Command {
     Compare(compare::Args),
     /// Aggregate the critical paths of many traces
     CriticalPath(critical_path::Args),
+    /// Where errors start and stop, and what requests would be without them
+    Errors(errors::Args),
     /// Learn what waits for what, how well that predicts, and what-if
     Flow(flow::Args),
     /// Write synthetic traces as Jaeger JSON
@@ -114,6 +117,7 @@ pub fn run() -> ExitCode {
         Command::BottomUp(args) => bottom_up::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),
+        Command::Errors(args) => errors::run(&args),
         Command::Flow(args) => flow::run(&args),
         Command::Heatmap(args) => heatmap::run(&args),
         Command::Histograms(args) => histograms::run(&args),

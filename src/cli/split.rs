@@ -3,7 +3,7 @@
 use super::Failure;
 use super::common::{self, Common, endpoint};
 use crate::engine::words::{DASH, count, duration};
-use crate::engine::{Report, Request, SplitOf, SplitReport};
+use crate::engine::{ProposalsReport, ProposedValue, Report, Request, SplitOf, SplitReport, TagProposal};
 use std::fmt::Write as _;
 
 /// What `split` may be told.
@@ -11,9 +11,9 @@ use std::fmt::Write as _;
 pub struct Args {
     #[command(flatten)]
     common: Common,
-    /// The tag or process tag
+    /// The tag or process tag; without it, the tags whose values differ most are listed
     #[arg(long, value_name = "KEY")]
-    tag: String,
+    tag: Option<String>,
     /// Split the exclusive time of this endpoint on the critical path instead of the latency
     #[arg(long, value_name = "SERVICE:OPERATION")]
     endpoint: Option<String>,
@@ -33,10 +33,49 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let mut pool = args.common.load()?;
     let (scope, band) = (args.common.scope()?, args.common.band()?);
-    let report = common::ask(&mut pool, Request::Split { scope, band, of, key: args.tag.clone() })?;
-    let Report::Split(report) = report else { return Err(Failure::wrong_report()) };
-    let text = if args.common.json { report.to_json()? + "\n" } else { to_text(&report) };
+    let request = match args.tag.clone() {
+        Some(key) => Request::Split { scope, band, of, key },
+        None => Request::Proposals { scope, band, of },
+    };
+    let text = match common::ask(&mut pool, request)? {
+        Report::Split(report) if args.common.json => report.to_json()? + "\n",
+        Report::Split(report) => to_text(&report),
+        Report::Proposals(report) if args.common.json => report.to_json()? + "\n",
+        Report::Proposals(report) => list(&report),
+        _ => return Err(Failure::wrong_report()),
+    };
     args.common.print(&text)
+}
+
+fn list(report: &ProposalsReport) -> String {
+    // Writing to a String cannot fail.
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{:>8} {:>16} {:>7}  tag: slowest and fastest median",
+        "effect", "95 % interval", "values"
+    );
+    for TagProposal { key, effect, values } in &report.proposals {
+        let interval = format!("{:.3} .. {:.3}", effect.interval.low, effect.interval.high);
+        let said = |value: Option<&ProposedValue>| {
+            value
+                .map_or(String::new(), |v| format!("{} {} (n = {})", v.value, duration(v.p50_us), count(v.n)))
+        };
+        let (slowest, fastest) = (said(values.first()), said(values.last()));
+        let _ = writeln!(
+            out,
+            "{:>8.3} {interval:>16} {:>7}  {key}: {slowest}, {fastest}",
+            effect.share,
+            values.len()
+        );
+    }
+    let _ = writeln!(
+        out,
+        "{} of {} tags differ by more than chance.",
+        report.proposals.len(),
+        report.proposals.len() + report.left_out.len()
+    );
+    out
 }
 
 fn to_text(report: &SplitReport) -> String {

@@ -1,7 +1,7 @@
 //! A forest of calling contexts that carries anything, merges by names and has one canonical order.
 
 use super::table::PathTable;
-use crate::trace::{NO_ROW, TraceSet};
+use crate::trace::{EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,12 +28,17 @@ pub struct Context<T> {
 impl<T> Contexts<T> {
     /// The contexts of a table that have a value. Where a context has one, its parent must have one too.
     pub fn of_table(set: &TraceSet, table: &PathTable, values: Vec<Option<T>>) -> Contexts<T> {
+        Contexts::of_forest(set, table.contexts(), values)
+    }
+
+    /// The same of a table's contexts alone.
+    pub fn of_forest(set: &TraceSet, forest: &[(u32, EndpointId)], values: Vec<Option<T>>) -> Contexts<T> {
         let mut out = Contexts { endpoints: Vec::new(), nodes: Vec::new() };
         let mut name_of = vec![NO_ROW; set.endpoints().len()];
         let mut node_of = vec![NO_ROW; values.len()];
         for (c, value) in values.into_iter().enumerate() {
             let Some(value) = value else { continue };
-            let (parent, endpoint) = table.contexts()[c];
+            let (parent, endpoint) = forest[c];
             let name = &mut name_of[endpoint.0 as usize];
             if *name == NO_ROW {
                 let (service, operation) = set.endpoint_name(endpoint);

@@ -1,7 +1,7 @@
 //! The comparison as the JSON that the binary prints and the page exports.
 
 use super::diff_report::{Basis, DiffReport, DiffSide, FrameSums, Measure, Presence};
-use super::json::{folded, percent};
+use super::json::{fold, percent};
 use super::scope::Band;
 use super::services::ServiceChange;
 use crate::stats::{Interval, Summary};
@@ -119,7 +119,7 @@ impl DiffReport {
     /// Folded stacks of both sides, one line a context with own time in either, `[service] operation;... A B` in
     /// microseconds: what `difffolded.pl` writes and `flamegraph.pl` reads.
     pub fn to_folded(&self) -> String {
-        folded(self.nodes.iter().map(|node| {
+        fold(self.nodes.iter().map(|node| {
             let (a, b) = (node.a.exclusive.sum, node.b.exclusive.sum);
             (node.parent, self.name(node.endpoint), (a > 0 || b > 0).then(|| format!("{a} {b}")))
         }))

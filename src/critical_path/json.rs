@@ -4,7 +4,7 @@ use super::report::{BandFacts, CriticalPathReport, Exemplar, Weight};
 use super::scope::Band;
 use crate::stats::Summary;
 use serde::Serialize;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 #[derive(Serialize)]
 struct Json<'a> {
@@ -31,7 +31,7 @@ struct JsonNode<'a> {
 }
 
 /// A band as `[lo, hi]` in percent.
-pub(super) fn percent(band: Band) -> [f64; 2] {
+pub fn percent(band: Band) -> [f64; 2] {
     [f64::from(band.lo) / 1000.0, f64::from(band.hi) / 1000.0]
 }
 
@@ -73,35 +73,36 @@ impl CriticalPathReport {
         self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
     }
 
-    /// Folded stacks, one line a context with exclusive time: `[service] operation;[service] operation us`. A semicolon
-    /// or a line break within a name becomes a colon or a space, since the format cannot say it.
+    /// The contexts with exclusive time as folded stacks.
     pub fn to_folded(&self) -> String {
-        folded(self.nodes.iter().map(|node| {
+        fold(self.nodes.iter().map(|node| {
             let own_us = node.exclusive_us.sum;
-            (node.parent, self.name(node.endpoint), (own_us > 0).then(|| own_us.to_string()))
+            (node.parent, self.name(node.endpoint), (own_us > 0).then_some(own_us))
         }))
     }
 }
 
-/// Nodes in pre-order, each with its parent, its (service, operation) and what stands behind its stack; `None`: no line.
-pub(super) fn folded<'a>(
-    nodes: impl Iterator<Item = (Option<u32>, (&'a str, &'a str), Option<String>)>,
+/// Folded stacks of nodes in pre-order, each with its parent, (service, operation) and what stands behind its stack: one
+/// line a node with something there, `[service] operation;[service] operation us`. A semicolon or a line break within a
+/// name becomes a colon or a space, since the format cannot say it.
+pub fn fold<'a, T: Display>(
+    nodes: impl Iterator<Item = (Option<u32>, (&'a str, &'a str), Option<T>)>,
 ) -> String {
-    let clean = |name: &str| name.replace(';', ":").replace(['\n', '\r'], " ");
     let mut out = String::new();
-    let mut stack: Vec<(u32, String)> = Vec::new();
-    for (number, (parent, (service, operation), values)) in (0..).zip(nodes) {
-        while stack.last().is_some_and(|(above, _)| Some(*above) != parent) {
-            stack.pop();
-        }
-        stack.push((number, format!("[{}] {}", clean(service), clean(operation))));
-        let Some(values) = values else { continue };
-        for (place, (_, frame)) in stack.iter().enumerate() {
-            out.push_str(if place == 0 { "" } else { ";" });
-            out.push_str(frame);
-        }
+    // The way from the root to the node: numbers, and where the text of each ends.
+    let mut way: Vec<(u32, usize)> = Vec::new();
+    let mut text = String::new();
+    for (number, (parent, (service, operation), own)) in nodes.enumerate() {
+        while way.last().map(|&(number, _)| number) != parent && way.pop().is_some() {}
+        text.truncate(way.last().map_or(0, |&(_, end)| end));
+        let clean = |name: &str| name.replace(';', ":").replace(['\n', '\r'], " ");
+        let separator = if text.is_empty() { "" } else { ";" };
         // Writing to a String cannot fail.
-        let _ = writeln!(out, " {values}");
+        let _ = write!(text, "{separator}[{}] {}", clean(service), clean(operation));
+        way.push((number as u32, text.len()));
+        if let Some(own) = own {
+            let _ = writeln!(out, "{text} {own}");
+        }
     }
     out
 }

@@ -17,6 +17,7 @@ mod heatmap;
 mod histograms;
 mod json;
 mod path;
+mod proposals;
 mod report;
 mod scope;
 mod select;
@@ -39,12 +40,16 @@ pub use endpoints::{
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};
 pub use heatmap::{ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_places, tied_places};
 pub use histograms::{HistogramsObserver, HistogramsPart, HistogramsReport, Quantity};
+pub use json::{fold, percent};
 pub use path::{PathEntry, PathFinder, Segment};
+pub use proposals::{
+    NotProposed, ProposalsObserver, ProposalsPart, ProposalsReport, ProposedValue, TagProposal,
+};
 pub use report::*;
 pub use scope::{Band, Filter, Overlap, Scope, Subject};
 pub use select::{Cut, RequestKey, Selection};
 pub use services::{ServiceChange, ServiceObserver, ServiceSums};
 pub use split::{Ratio, SplitObserver, SplitOf, SplitPart, SplitReport, SplitValue};
-pub use table::{PathTable, TableBuilder};
+pub use table::{PathTable, RequestEntry, TableBuilder};
 pub use tag_values::{TagValueCount, TagValuesObserver, TagValuesPart, TagValuesReport};
 pub use walk::{Observer, Walk};

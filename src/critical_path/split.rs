@@ -8,7 +8,7 @@ use super::scope::{Band, Overlap};
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::stats::{Interval, LogAxis, Summary, ratio, ratio_interval};
-use crate::trace::{TagSetId, TraceSet, Tree};
+use crate::trace::{EndpointId, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -138,12 +138,55 @@ impl SplitPart {
     }
 }
 
-/// Samples the requests of one worker.
-pub struct SplitObserver {
-    of: Option<u32>,
+/// Finds what is split in one request after the other: times with the spans whose tags they go by.
+pub(super) struct Sampler {
+    /// `None`: latency.
+    endpoint: Option<EndpointId>,
     is_latency: bool,
     overlap: Overlap,
     finder: PathFinder,
+}
+
+impl Sampler {
+    pub fn new(set: &TraceSet, of: &SplitOf, overlap: Overlap) -> Sampler {
+        let endpoint = match of {
+            SplitOf::Latency => None,
+            SplitOf::Endpoint { service, operation } => set.find_endpoint(service, operation),
+        };
+        Sampler { endpoint, is_latency: *of == SplitOf::Latency, overlap, finder: PathFinder::default() }
+    }
+
+    /// Appends (row, microseconds) of the spans of a request that what is split lies in.
+    pub fn sample(
+        &mut self,
+        set: &TraceSet,
+        table: &PathTable,
+        tree: &Tree,
+        request: u32,
+        out: &mut Vec<(u32, u64)>,
+    ) {
+        let facts = &table.requests[request as usize];
+        if self.is_latency {
+            out.push((facts.row, facts.latency_us));
+            return;
+        }
+        let is_it = |c: u32| Some(table.contexts()[c as usize].1) == self.endpoint;
+        let entries = table.entries(request).iter().filter(|entry| is_it(entry.context));
+        if entries.clone().all(|entry| entry.spans == 1) {
+            out.extend(entries.map(|entry| (entry.row, entry.exclusive_us)));
+        } else {
+            // Several spans of one context: their times stand in the path only.
+            self.finder.find(set, tree, facts.row - tree.first, self.overlap);
+            let rows = self.finder.entries().iter().map(|entry| (tree.row(entry.span), entry.exclusive_us));
+            out.extend(rows.filter(|&(row, _)| Some(set.endpoint(row)) == self.endpoint));
+        }
+    }
+}
+
+/// Samples the requests of one worker.
+pub struct SplitObserver {
+    sampler: Sampler,
+    sampled: Vec<(u32, u64)>,
     /// By tag set: the number of its value of the key.
     value_of: Vec<Option<u32>>,
     names: Vec<String>,
@@ -167,17 +210,9 @@ impl SplitObserver {
             }))
         });
         let value_of = value_of.collect();
-        let endpoint = match of {
-            SplitOf::Latency => None,
-            SplitOf::Endpoint { service, operation } => {
-                set.find_endpoint(service, operation).map(|endpoint| endpoint.0)
-            }
-        };
         SplitObserver {
-            of: endpoint,
-            is_latency: *of == SplitOf::Latency,
-            overlap,
-            finder: PathFinder::default(),
+            sampler: Sampler::new(set, of, overlap),
+            sampled: Vec::new(),
             value_of,
             samples: vec![Vec::new(); names.len()],
             names,
@@ -198,26 +233,9 @@ impl Observer for SplitObserver {
     type Part = SplitPart;
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
-        let facts = &table.requests[request as usize];
-        if self.is_latency {
-            self.current.insert(self.value(set, facts.row), facts.latency_us);
-        } else {
-            let is_it = |c: u32| Some(table.contexts()[c as usize].1.0) == self.of;
-            let entries = table.entries(request).iter().filter(|entry| is_it(entry.context));
-            if entries.clone().all(|entry| entry.spans == 1) {
-                for entry in entries {
-                    *self.current.entry(self.value(set, entry.row)).or_default() += entry.exclusive_us;
-                }
-            } else {
-                // Several spans of one context: their times stand in the path only.
-                self.finder.find(set, tree, facts.row - tree.first, self.overlap);
-                for entry in self.finder.entries() {
-                    let row = tree.row(entry.span);
-                    if Some(set.endpoint(row).0) == self.of {
-                        *self.current.entry(self.value(set, row)).or_default() += entry.exclusive_us;
-                    }
-                }
-            }
+        self.sampler.sample(set, table, tree, request, &mut self.sampled);
+        while let Some((row, us)) = self.sampled.pop() {
+            *self.current.entry(self.value(set, row)).or_default() += us;
         }
         while let Some((value, us)) = self.current.pop_first() {
             match value {
@@ -251,11 +269,21 @@ struct Json<'a> {
     values: Vec<JsonValue<'a>>,
 }
 
+/// What is split, as JSON: `"latency"` or the endpoint.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum JsonOf<'a> {
+pub(super) enum JsonOf<'a> {
     Latency(&'static str),
     Endpoint { service: &'a str, operation: &'a str },
+}
+
+impl JsonOf<'_> {
+    pub fn new(of: &SplitOf) -> JsonOf<'_> {
+        match of {
+            SplitOf::Latency => JsonOf::Latency("latency"),
+            SplitOf::Endpoint { service, operation } => JsonOf::Endpoint { service, operation },
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -283,10 +311,6 @@ impl SplitReport {
     /// # Errors
     /// Only if serde_json refuses a number, which no report holds.
     pub fn to_json(&self) -> serde_json::Result<String> {
-        let of = match &self.of {
-            SplitOf::Latency => JsonOf::Latency("latency"),
-            SplitOf::Endpoint { service, operation } => JsonOf::Endpoint { service, operation },
-        };
         let values = self.values.iter().map(|value| {
             let ratios = ["p50", "p95", "p99"].into_iter().zip(value.ratios);
             let Summary { mean, p50, p95, p99, max } = value.us;
@@ -311,7 +335,7 @@ impl SplitReport {
             requests: self.facts.requests,
             band: percent(self.band.unwrap_or(Band::ALL)),
             tag: &self.key,
-            of,
+            of: JsonOf::new(&self.of),
             missing: self.missing,
             high_cardinality: self.high_cardinality,
             other_values: self.others.0,

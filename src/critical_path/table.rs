@@ -90,6 +90,12 @@ impl PathTable {
         &self.contexts
     }
 
+    /// The context of an endpoint below a context or [`NO_ROW`]; [`NO_ROW`] if no path has it.
+    pub fn find_context(&self, parent: u32, endpoint: EndpointId) -> u32 {
+        let is_it = |c: &u32| self.contexts[*c as usize] == (parent, endpoint);
+        self.index.find(hash_context(parent, endpoint), is_it).copied().unwrap_or(NO_ROW)
+    }
+
     fn context(&mut self, parent: u32, endpoint: EndpointId) -> u32 {
         let contexts = &mut self.contexts;
         let hash = hash_context(parent, endpoint);

@@ -11,6 +11,7 @@ mod compare;
 pub mod comparing;
 mod cutting;
 mod detail;
+pub mod error_words;
 mod flow;
 mod fragment;
 mod moves;

@@ -5,16 +5,18 @@ use crate::trace::Quality;
 pub use crate::critical_path::{
     Affected, Band, BandFacts, Basis, BottomUpReport, CallChain, Change, ColumnOrder, ContextNode,
     CriticalPathReport, DiffNode, DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar, Exemplars,
-    Filter, FrameSums, HeatmapReport, HistogramsReport, ImpactRow, Measure, Overlap, PathSegment, Presence,
-    Quantity, RankedChange, Ratio, RequestNode, RequestPath, RequestRef, RequestRow, RequestsReport, RootRow,
-    RowStat, RowTime, Scope, ServiceChange, SplitOf, SplitReport, SplitValue, Subject, TagValueCount,
-    TagValuesReport, TraceReport, Weight,
+    Filter, FrameSums, HeatmapReport, HistogramsReport, ImpactRow, Measure, NotProposed, Overlap,
+    PathSegment, Presence, ProposalsReport, ProposedValue, Quantity, RankedChange, Ratio, RequestNode,
+    RequestPath, RequestRef, RequestRow, RequestsReport, RootRow, RowStat, RowTime, Scope, ServiceChange,
+    SplitOf, SplitReport, SplitValue, Subject, TagProposal, TagValueCount, TagValuesReport, TraceReport,
+    Weight,
 };
+pub use crate::errors::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
 pub use crate::flow::{
     Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
     SavingsReport, WhatIfReport,
 };
-pub use crate::stats::{Distribution, Interval, LogHistogram, Moments, Summary};
+pub use crate::stats::{Distribution, Effect, Interval, LogHistogram, Moments, Summary};
 pub use crate::tprof::{AggregateTrace, PlacesReport, Settings as TprofSettings, TprofReport};
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +124,22 @@ pub enum Request {
         /// The tag or process tag.
         key: String,
     },
+    /// Where errors start and stop, and the requests without them; answered by [`Report::Errors`].
+    Errors {
+        /// Which requests.
+        scope: Scope,
+        /// Which of them, by latency.
+        band: Band,
+    },
+    /// The tags whose values differ most, to split by; answered by [`Report::Proposals`].
+    Proposals {
+        /// Which requests.
+        scope: Scope,
+        /// Which of them, by latency.
+        band: Band,
+        /// What would be split.
+        of: SplitOf,
+    },
     /// The values of a tag with the requests that have them; answered by [`Report::TagValues`].
     TagValues {
         /// Which requests.
@@ -225,6 +243,10 @@ pub enum Report {
     Histograms(Box<HistogramsReport>),
     /// See [`Request::Split`].
     Split(Box<SplitReport>),
+    /// See [`Request::Errors`].
+    Errors(Box<ErrorsReport>),
+    /// See [`Request::Proposals`].
+    Proposals(Box<ProposalsReport>),
     /// See [`Request::TagValues`].
     TagValues(TagValuesReport),
     /// See [`Request::Tprof`].

@@ -9,9 +9,11 @@ use super::tprof::{TprofChain, TracesStudy};
 use super::{EngineError, Report, Request};
 use crate::critical_path::{
     Band, BandFacts, BottomUpPart, ColumnEdge, ColumnOrder, Cut, DiffPart, EndpointPart, HeatPart,
-    HistogramsObserver, HistogramsPart, Observer, Overlap, PathTable, Scope, ServiceObserver, SplitObserver,
-    SplitOf, SplitPart, TagValuesObserver, TagValuesPart, Walk, sorted_places, tied_places,
+    HistogramsObserver, HistogramsPart, Observer, Overlap, PathTable, ProposalsObserver, ProposalsPart,
+    Scope, ServiceObserver, SplitObserver, SplitOf, SplitPart, TagValuesObserver, TagValuesPart, Walk,
+    sorted_places, tied_places,
 };
+use crate::errors::{ErrorsObserver, ErrorsPart};
 use crate::trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,10 @@ pub(super) enum Study {
     Histograms,
     /// Times by value of a tag.
     Split { of: SplitOf, key: String },
+    /// Times by value of every tag.
+    Proposals { of: SplitOf },
+    /// Errors, and requests without them.
+    Errors,
     /// Requests by value of a tag.
     TagValues { key: String },
     /// Sorted places of the requests in an order of columns.
@@ -56,9 +62,13 @@ pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), En
             let study = Study::Split { of: of.clone(), key: key.clone() };
             Single::start(scope, *band, study, split)
         }
+        Request::Proposals { scope, band, of } => {
+            Single::start(scope, *band, Study::Proposals { of: of.clone() }, proposals)
+        }
         Request::TagValues { scope, band, key } => {
             Single::start(scope, *band, Study::TagValues { key: key.clone() }, tag_values)
         }
+        Request::Errors { scope, band } => Single::start(scope, *band, Study::Errors, errors),
         Request::BottomUp { scope, band } => Single::start(scope, *band, Study::BottomUp, bottom_up),
         Request::Histograms { scope, band } => Single::start(scope, *band, Study::Histograms, histograms),
         Request::Endpoints { scope, band } => TableChain::start(scope, *band, None),
@@ -79,9 +89,23 @@ fn split(study: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> R
     Ok(Report::Split(Box::new(SplitPart::finish(read(partials)?, what, band, facts))))
 }
 
+fn proposals(
+    study: &Study,
+    partials: &[Vec<u8>],
+    band: Band,
+    facts: BandFacts,
+) -> Result<Report, EngineError> {
+    let Study::Proposals { of } = study else { return Err(EngineError::Ended) };
+    Ok(Report::Proposals(Box::new(ProposalsPart::finish(read(partials)?, of.clone(), band, facts))))
+}
+
 fn tag_values(study: &Study, partials: &[Vec<u8>], _: Band, facts: BandFacts) -> Result<Report, EngineError> {
     let Study::TagValues { key } = study else { return Err(EngineError::Ended) };
     Ok(Report::TagValues(TagValuesPart::finish(read(partials)?, key.clone(), facts)))
+}
+
+fn errors(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
+    Ok(Report::Errors(Box::new(ErrorsPart::finish(read(partials)?, band, facts))))
 }
 
 fn bottom_up(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
@@ -153,9 +177,13 @@ impl Part {
             Study::Split { of, key } => {
                 State::Trees(Box::new(Walk::new(SplitObserver::new(set, of, key, overlap), requests)))
             }
+            Study::Proposals { of } => {
+                State::Trees(Box::new(Walk::new(ProposalsObserver::new(set, of, overlap), requests)))
+            }
             Study::TagValues { key } => {
                 State::Trees(Box::new(Walk::new(TagValuesObserver::new(set, key), requests)))
             }
+            Study::Errors => State::Trees(Box::new(Walk::new(ErrorsObserver::new(set, overlap), requests))),
             Study::Histograms => State::Trees(Box::new(Walk::new(HistogramsObserver::new(set), requests))),
             _ => State::Table(requests),
         };
@@ -209,12 +237,7 @@ fn of_table(
             postcard::to_allocvec(&HeatPart::observe(set, table, requests, order, edges))?
         }
         Study::BottomUp => postcard::to_allocvec(&BottomUpPart::observe(set, table, requests))?,
-        Study::Services
-        | Study::Histograms
-        | Study::Split { .. }
-        | Study::TagValues { .. }
-        | Study::Traces { .. } => {
-            return Err(EngineError::Ended);
-        }
+        // Those of trees.
+        _ => return Err(EngineError::Ended),
     })
 }

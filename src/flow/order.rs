@@ -4,6 +4,7 @@
 //! in order of their ends, so a number per child says all edges and nothing is ever quadratic in children.
 
 use crate::critical_path::Overlap;
+use crate::trace::Tree;
 use std::collections::BinaryHeap;
 
 /// A child of an invocation, or several folded into one node.
@@ -20,6 +21,12 @@ pub struct Child {
 }
 
 impl Child {
+    /// A span of a tree as a node of its own.
+    pub fn of(tree: &Tree, span: u32) -> Child {
+        let (start_us, end_us) = (tree.start_us[span as usize], tree.end_us[span as usize]);
+        Child { node: span, span, start_us, end_us }
+    }
+
     /// L: its latency in microseconds.
     pub fn latency_us(&self) -> u64 {
         self.end_us - self.start_us

@@ -34,12 +34,7 @@ impl RequestPressure {
                 continue;
             }
             children.clear();
-            children.extend(tree.sync_children(parent).map(|span| Child {
-                node: span,
-                span,
-                start_us: tree.start_us[span as usize],
-                end_us: tree.end_us[span as usize],
-            }));
+            children.extend(tree.sync_children(parent).map(|span| Child::of(tree, span)));
             let (start_us, end_us) = (tree.start_us[parent as usize], tree.end_us[parent as usize]);
             order.set(start_us, end_us, &children, Some(overlap));
             order.pressures(&mut pressures);

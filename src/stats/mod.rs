@@ -3,6 +3,7 @@
 mod bootstrap;
 mod density;
 mod distribution;
+mod effect;
 mod math;
 mod summary;
 mod welch;
@@ -10,6 +11,7 @@ mod welch;
 pub use bootstrap::{ratio, ratio_interval};
 pub use density::LogAxis;
 pub use distribution::Distribution;
+pub use effect::{Effect, LogCounts, rank_effect};
 pub use math::{exp, ln};
 pub use summary::{LogHistogram, Summary, percentile};
 pub use welch::{Interval, Moments, Side, t_975, welch};

@@ -10,7 +10,7 @@ pub const MAX_VALUES_PER_KEY: u32 = 4096;
 pub const MAX_VALUE_BYTES: usize = 256;
 
 /// An interned set of tags, valid for the [`TagTable`] that made it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct TagSetId(pub u32);
 
 impl TagSetId {
@@ -186,6 +186,32 @@ impl TagTable {
             let (key, value) = self.pairs[pair as usize];
             (self.keys.get(Symbol(key)), self.values.get(Symbol(value)))
         })
+    }
+
+    /// Numbers of the (key, value) pairs of a set, for [`pair`](Self::pair).
+    pub fn pairs_of(&self, set: TagSetId) -> &[u32] {
+        set_slice(&self.set_pairs, &self.set_ends, set.0)
+    }
+
+    /// Number of the key, and the value, of a pair by its number.
+    pub fn pair(&self, pair: u32) -> (u32, &str) {
+        let (key, value) = self.pairs[pair as usize];
+        (key, self.values.get(Symbol(value)))
+    }
+
+    /// How many distinct pairs there are.
+    pub fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// A key by its number.
+    pub fn key_name(&self, key: u32) -> &str {
+        self.keys.get(Symbol(key))
+    }
+
+    /// How many keys there are.
+    pub fn key_count(&self) -> usize {
+        self.facts.len()
     }
 
     /// The value of `key` in a set; of several, the smallest.

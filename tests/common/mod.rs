@@ -19,6 +19,8 @@ pub struct Span {
     pub kind: SpanKind,
     pub follows_from: bool,
     pub error: bool,
+    /// The value of its tag `zone`; empty is none.
+    pub zone: &'static str,
 }
 
 /// A span of trace 1 whose service and operation are both `name`, over `[start, end]`; parent 0 is none.
@@ -34,6 +36,7 @@ pub fn span(id: u64, parent: u64, name: &str, start: u64, end: u64) -> Span {
         kind: SpanKind::Unspecified,
         follows_from: false,
         error: false,
+        zone: "",
     }
 }
 
@@ -43,6 +46,11 @@ pub fn stage(set: &mut TraceSet, spans: &[Span]) {
         let mut flags = Flags::of_kind(span.kind);
         flags.set(Flags::FOLLOWS_FROM, span.follows_from);
         flags.set(Flags::ERROR, span.error);
+        set.tags.begin();
+        if !span.zone.is_empty() {
+            set.tags.add("zone", span.zone);
+        }
+        let tags = set.tags.finish();
         let raw = RawSpan {
             id: SpanId::hex(span.id),
             parent: SpanId::hex(span.parent),
@@ -50,7 +58,7 @@ pub fn stage(set: &mut TraceSet, spans: &[Span]) {
             duration_us: span.duration_us,
             operation: set.names.intern(&span.operation),
             process: set.process(&span.service, "", TagSetId::EMPTY),
-            tags: TagSetId::EMPTY,
+            tags,
             flags,
         };
         set.stage(TraceId::hex(span.trace), raw).unwrap();
@@ -100,8 +108,13 @@ pub fn load(path: &std::path::Path, chunk: usize) -> TraceSet {
 /// Adds a file to a set, unsealed, in chunks of `chunk` bytes.
 pub fn load_into(set: &mut TraceSet, path: &std::path::Path, chunk: usize) {
     let name = path.file_name().unwrap().to_string_lossy();
-    let mut reader = pathlight::ingest::Reader::new(&name, pathlight::ingest::Options::default());
-    for chunk in std::fs::read(path).unwrap().chunks(chunk) {
+    read_into(set, &name, &std::fs::read(path).unwrap(), chunk);
+}
+
+/// Adds the bytes of a file to a set, unsealed, in chunks of `chunk` bytes.
+pub fn read_into(set: &mut TraceSet, name: &str, bytes: &[u8], chunk: usize) {
+    let mut reader = pathlight::ingest::Reader::new(name, pathlight::ingest::Options::default());
+    for chunk in bytes.chunks(chunk) {
         if reader.feed(chunk, set).is_err() {
             break;
         }

@@ -17,6 +17,7 @@ prop_compose! {
             out.kind = [SpanKind::Unspecified, SpanKind::Client, SpanKind::Server][usize::from(odd % 3)];
             out.error = odd > 8;
             out.follows_from = odd == 1;
+            out.zone = ["", "eu", "us"][usize::from(odd / 4)];
             (is_b, out)
         }).collect()
     }

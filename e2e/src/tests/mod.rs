@@ -3,6 +3,7 @@
 mod bad_input;
 mod compare;
 mod drop;
+mod errors;
 mod filters;
 mod heat;
 mod hosting;
@@ -54,6 +55,8 @@ pub const ALL: &[Test] = tests![
     tables::histograms_are_enlarged_and_saved,
     tables::a_split_has_the_percentiles_of_the_binary,
     tables::tables_are_whole_on_any_page,
+    errors::errors_are_said_drawn_and_listed_as_the_binary_has_them,
+    errors::without_errors_the_view_says_so,
     filters::a_tag_filter_is_suggested_and_holds_in_every_view,
     filters::errors_calls_and_times_are_filters_too,
     compare::the_tail_against_the_bulk_is_what_the_binary_says,

@@ -14,7 +14,7 @@ const OF_PRODUCT: [&str; 6] =
     ["critical-path", "--json", "--service", "edge-gateway", "--operation", "GET /product/{id}"];
 
 /// The page with the shop's traces, at this place.
-async fn shop_at(page: &Page, fragment: &str) -> Outcome<PathBuf> {
+pub(super) async fn shop_at(page: &Page, fragment: &str) -> Outcome<PathBuf> {
     let file = shop()?;
     page.open(fragment).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;

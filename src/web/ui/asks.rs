@@ -5,9 +5,9 @@ use super::page::{Page, Selection};
 use crate::engine::address::View;
 use crate::engine::comparing::Side;
 use crate::engine::{
-    BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, FlowSettings, HeatmapReport,
-    HistogramsReport, OverviewReport, Report, Request, RequestsReport, SavingsReport, Scope, SpanKey,
-    SpanReport, SplitReport, Subject, TagValuesReport, TraceReport,
+    BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport, FlowSettings,
+    HeatmapReport, HistogramsReport, OverviewReport, Report, Request, RequestsReport, SavingsReport, Scope,
+    SpanKey, SpanReport, SplitReport, Subject, TagValuesReport, TraceReport,
 };
 
 /// Requests listed at most; more are reached by narrowing the band.
@@ -55,6 +55,7 @@ answers! {
     Histograms(report) => *report, HistogramsReport;
     Savings(report) => report, SavingsReport;
     Split(report) => *report, SplitReport;
+    Errors(report) => *report, ErrorsReport;
     Requests(report) => report, RequestsReport;
     Trace(report) => report, Option<TraceReport>;
     Span(report) => report, Option<SpanReport>;
@@ -81,6 +82,8 @@ asks! {
     savings: SavingsReport,
     /// Times by the values of a tag.
     split: SplitReport,
+    /// Errors of the band.
+    errors: ErrorsReport,
     /// The slowest requests of the band.
     requests: RequestsReport,
     /// The trace of the timeline.
@@ -152,6 +155,7 @@ pub fn ask(page: &Page) {
                 asks.split.want(page, Request::Split { scope, band, of: address.split.of, key });
             }
         }
+        View::Errors => asks.errors.want(page, Request::Errors { scope, band }),
         View::Trace => {
             if address.trace.is_none() {
                 asks.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });

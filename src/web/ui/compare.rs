@@ -5,13 +5,15 @@ use super::compare_tables::{self, ChangeRow};
 use super::dom::{self, El, Keep, button, div, el, span};
 use super::export;
 use super::flame::WORKING;
-use super::flame_stage::FlameStage;
+use super::flame_picture::{FlamePicture, Words};
 use super::keys::Command;
 use super::page::{Page, Part, Selection};
 use super::search::{Search, fits};
+use super::stage::Stage;
 use super::table::Table;
 use super::tree;
-use crate::chart::{Shade, format};
+use super::zoomed::{ZoomTools, Zoomed as _, svg_format};
+use crate::chart::{Shade, Theme, format};
 use crate::engine::address::{Address, View};
 use crate::engine::choices::{Choices, DiffWidth};
 use crate::engine::{Basis, DiffReport, Measure, ServiceChange};
@@ -34,7 +36,9 @@ struct Switch {
 pub struct Compare {
     element: El,
     twin: El,
-    flame: FlameStage<DiffSource>,
+    stage: Stage<FlamePicture<DiffSource>>,
+    empty: El,
+    zooms: ZoomTools,
     source: Option<Rc<DiffSource>>,
     switches: [Switch; 3],
     least: El,
@@ -45,6 +49,7 @@ pub struct Compare {
     shows_services: Rc<Cell<bool>>,
     search: Search,
     shown: Option<(u64, Choices)>,
+    searched: Option<(String, u64, Choices)>,
     _keep: Keep,
 }
 
@@ -59,8 +64,13 @@ impl Compare {
     /// Builds it.
     pub fn new(page: &Page, search: &Search) -> Compare {
         let keep = Keep::default();
+        let words = Words { what: "A against B", tip: Box::new(DiffSource::tip) };
         let label = "Differential flame graph; the table below says the same";
-        let flame: FlameStage<DiffSource> = FlameStage::new(page, "diff", label);
+        let stage = Stage::new(FlamePicture::new(page, words), "diff", label);
+        let zooms = ZoomTools::new(page, &keep, &stage, "-diff");
+        let empty = div("canvas-empty").test("diff-empty");
+        empty.show(false);
+        stage.element().add(&empty);
         let switches = [
             switch(
                 page,
@@ -99,20 +109,16 @@ impl Compare {
         ];
         let least = least_select(page, &keep);
         let least_label = el("label").class("labelled").child(&span("muted", "Grey below")).child(&least);
-        let canvas = flame.stage.canvas().clone();
-        let exports = export::menu(page, &keep, "compare", Some(canvas), formats(&flame));
+        let exports = export::menu(page, &keep, "compare", Some(stage.canvas().clone()), formats(&stage));
         let tools = div("tools")
             .children(switches.iter().map(|switch| &switch.group))
             .child(&least_label)
             .child(&div("grow"))
-            .children(flame.buttons())
+            .children([&zooms.zoom, &zooms.all])
             .child(&exports);
         let legend = Legend::new();
-        let element = div("stage")
-            .test("compare-view")
-            .child(&tools)
-            .child(&legend.element)
-            .child(flame.stage.element());
+        let element =
+            div("stage").test("compare-view").child(&tools).child(&legend.element).child(stage.element());
         let (changes, services) = (compare_tables::changes(page), compare_tables::services(page));
         let shows_services = Rc::new(Cell::new(false));
         let tabs = [("Largest changes", "tab-changes"), ("Services", "tab-services")];
@@ -130,7 +136,9 @@ impl Compare {
         Compare {
             element,
             twin,
-            flame,
+            stage,
+            empty,
+            zooms,
             source: None,
             switches,
             least,
@@ -141,6 +149,7 @@ impl Compare {
             shows_services,
             search: search.clone(),
             shown: None,
+            searched: None,
             _keep: keep,
         }
     }
@@ -158,7 +167,8 @@ impl Compare {
     fn take_report(&mut self, page: &Page) {
         let asks = page.asks();
         let Some(report) = asks.compare.get() else {
-            self.flame.say_empty(asks.compare.is_waiting().then_some(WORKING));
+            self.empty.show(asks.compare.is_waiting());
+            self.empty.say(WORKING);
             return;
         };
         let now = Some((asks.compare.revision(), page.address().choices.clone()));
@@ -169,30 +179,38 @@ impl Compare {
         self.shown = now;
         let source = Rc::new(DiffSource::new(report.clone(), &page.address().choices));
         let empty = why_empty(page, &report);
-        self.flame.say_empty(empty.as_deref());
+        self.empty.show(empty.is_some());
+        self.empty.say(empty.as_deref().unwrap_or_default());
         let (question, focus) = (asks.compare.answered(), page.address().focus.clone());
-        self.flame.stage.with(|picture| picture.take(source.clone(), question, false, &focus));
+        self.stage.with(|picture| picture.take(source.clone(), question, false, &focus));
         self.changes.set_rows(Rc::new(ChangeRow::of(&source)));
         self.changes.set_empty(empty.as_deref().unwrap_or("No frame on either side."));
         if is_new {
             self.services.set_rows(Rc::new(report.services.clone()));
             self.services.set_empty(empty.as_deref().unwrap_or("No service spent any time."));
         }
-        self.legend.show(&source, &self.flame);
+        self.legend.show(&source);
         self.source = Some(source);
     }
 
     fn take_search(&mut self, page: &Page) {
-        let revision = self.shown.as_ref().map_or(0, |shown| shown.0);
-        self.flame.take_search(page, &self.search, revision);
-        // Sorting and searching are cheap beside laying out: the tables are searched whenever rows may be new.
         let text = page.address().search.clone();
+        let Some((revision, choices)) = self.shown.clone() else { return };
+        let searched = Some((text.clone(), revision, choices));
+        if self.searched == searched {
+            return;
+        }
+        self.searched = searched;
+        let (found, share) = self.stage.with(|picture| picture.search(&text));
         let wanted = !text.trim().is_empty();
         let rows = self.changes.rows();
         self.changes.set_hits(wanted.then(|| Rc::new(rows.iter().map(|row| row.fits(&text)).collect())));
         let rows = self.services.rows();
         let hits = || Rc::new(rows.iter().map(|row| fits(&text, &[&row.service])).collect());
         self.services.set_hits(wanted.then(hits));
+        let stage = self.stage.clone();
+        self.search
+            .tell(found, share, move |page, forward| stage.with(|picture| picture.step(page, forward)));
     }
 }
 
@@ -240,13 +258,15 @@ impl Legend {
         Legend { element, bar, ends, words }
     }
 
-    fn show(&self, source: &DiffSource, flame: &FlameStage<DiffSource>) {
+    fn colour(&self, theme: &Theme) {
+        let stops: Vec<String> = (-4..=4).map(|at| theme.fill(Shade::Change(at * 25)).css()).collect();
+        self.bar.style("background", &format!("linear-gradient(to right, {})", stops.join(", ")));
+    }
+
+    fn show(&self, source: &DiffSource) {
         let scale = source.flame.scale;
         self.ends[0].say(&format!("faster {}", source.change(-scale)));
         self.ends[1].say(&format!("{} slower", source.change(scale)));
-        let theme = flame.stage.theme();
-        let stops: Vec<String> = (-4..=4).map(|at| theme.fill(Shade::Change(at * 25)).css()).collect();
-        self.bar.style("background", &format!("linear-gradient(to right, {})", stops.join(", ")));
         self.words.say(&format!(
             "{} of {} frames changed; grey: noise{}. New and gone frames say so.",
             format::count(source.flame.changed.into()),
@@ -278,11 +298,10 @@ fn why_empty(page: &Page, report: &DiffReport) -> Option<String> {
     })
 }
 
-fn formats(flame: &FlameStage<DiffSource>) -> Vec<export::Format> {
-    let stage = &flame.stage;
-    let (svg, csv, json, folded) = (stage.clone(), stage.clone(), stage.clone(), stage.clone());
+fn formats(stage: &Stage<FlamePicture<DiffSource>>) -> Vec<export::Format> {
+    let (csv, json, folded) = (stage.clone(), stage.clone(), stage.clone());
     vec![
-        ("SVG picture", "svg", Box::new(move || FlameStage::svg(&svg))),
+        svg_format(stage),
         ("CSV table", "csv", Box::new(move || csv.look(|picture| picture.report().map(compare_tables::csv)))),
         (
             "JSON report",
@@ -309,12 +328,10 @@ impl Part for Compare {
         self.element.show(shown);
         self.twin.show(shown);
         if !shown {
-            self.flame.leave();
+            self.stage.look(FlamePicture::leave);
             return;
         }
         let stale = page.asks().compare.is_waiting();
-        // The colours first: the legend shows them.
-        self.flame.update(page, stale);
         self.take_report(page);
         let Address { choices, sort, .. } = page.address().clone();
         for switch in &self.switches {
@@ -335,7 +352,13 @@ impl Part for Compare {
         self.services.set_stale(stale);
         self.changes.set_sort(sort.as_ref());
         self.services.set_sort(sort.as_ref());
-        self.flame.update(page, stale);
+        if self.stage.follow_theme() {
+            self.legend.colour(&self.stage.theme());
+        }
+        self.stage.element().class_if("stale", stale);
+        self.stage.with(|picture| picture.follow(page));
+        self.zooms.update(&self.stage);
+        self.stage.canvas().set("data-nodes", &self.stage.look(FlamePicture::len).to_string());
         self.take_search(page);
         let row = match (&*page.selection(), &self.source) {
             (Selection::Path(path), Some(source)) => tree::find(source, path)
@@ -346,6 +369,10 @@ impl Part for Compare {
     }
 
     fn command(&mut self, page: &Page, command: Command) -> bool {
-        page.address().view == View::Compare && self.source.is_some() && self.flame.command(page, command)
+        if page.address().view != View::Compare || self.source.is_none() {
+            return false;
+        }
+        let size = self.stage.size();
+        self.stage.with(|picture| picture.command(page, command, size))
     }
 }

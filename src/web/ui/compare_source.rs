@@ -2,7 +2,6 @@
 
 use super::dom::{El, div, el, span};
 use super::flame_source::FlameSource;
-use super::names;
 use super::page::Endpoint;
 use super::tree::Calls;
 use crate::chart::flame::{DiffFlame, FlameTree, FlameWords, is_told};
@@ -102,6 +101,18 @@ impl DiffSource {
         }
     }
 
+    /// What a tip says of a node, below its name.
+    pub fn tip(&self, at: u32) -> Vec<El> {
+        let Some(node) = self.report.nodes.get(at as usize) else { return Vec::new() };
+        let one_sided = match node.presence() {
+            Presence::New => Some(div("strong").text("New: on side B only")),
+            Presence::Gone => Some(div("strong").text("Gone: on side A only")),
+            Presence::Both => None,
+        };
+        let sure = [div("").text(&self.certainty(at)), span("muted", &self.presence(node))];
+        one_sided.into_iter().chain([self.numbers(at)]).chain(sure).collect()
+    }
+
     /// In how many requests of each side a node is.
     pub fn presence(&self, node: &DiffNode) -> String {
         let of = |part: u64, whole: u64| format!("{} of {}", format::count(part), format::count(whole));
@@ -129,22 +140,7 @@ impl FlameSource for DiffSource {
         self.flame.tree.clone()
     }
 
-    fn tip(&self, _: &FlameTree, at: u32) -> Vec<El> {
-        let Some(node) = self.report.nodes.get(at as usize) else { return Vec::new() };
-        let (service, operation) = self.report.name(node.endpoint);
-        let mut lines = vec![names::endpoint(service, operation)];
-        match node.presence() {
-            Presence::New => lines.push(div("strong").text("New: on side B only")),
-            Presence::Gone => lines.push(div("strong").text("Gone: on side A only")),
-            Presence::Both => {}
-        }
-        lines.push(self.numbers(at));
-        lines.push(div("").text(&self.certainty(at)));
-        lines.push(span("muted", &self.presence(node)));
-        lines
-    }
-
-    fn words<'a>(&'a self, tree: &'a FlameTree, whose: &str) -> FlameWords<'a> {
+    fn words<'a>(&'a self, tree: &'a FlameTree, title: &str) -> FlameWords<'a> {
         let tip = |at: u32| {
             let label = tree.frame(at).map_or("", |frame| frame.label.as_str());
             let change = self.report.change(at, self.choices.basis, self.choices.measure);
@@ -163,6 +159,6 @@ impl FlameSource for DiffSource {
             format::count(self.report.b.facts.requests),
             self.amount(self.flame.scale)
         );
-        FlameWords { title: format!("{whose}: A against B"), description, tip: Box::new(tip) }
+        FlameWords { title: title.to_owned(), description, tip: Box::new(tip) }
     }
 }

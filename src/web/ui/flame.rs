@@ -3,15 +3,16 @@
 use super::dom::{El, Keep, button, div, span};
 use super::export;
 use super::findings::why_empty;
-use super::flame_stage::FlameStage;
+use super::flame_picture::{FlamePicture, Words, context_tip};
 use super::flame_table::{self, FrameRow};
 use super::keys::Command;
 use super::page::{Page, Part, Selection};
 use super::search::Search;
+use super::stage::Stage;
 use super::table::Table;
 use super::tree;
+use super::zoomed::{ZoomTools, Zoomed, svg_format};
 use crate::chart::format;
-use crate::engine::CriticalPathReport;
 use crate::engine::address::View;
 use std::rc::Rc;
 
@@ -22,12 +23,15 @@ pub const WORKING: &str = "Working\u{2026}";
 pub struct Flame {
     element: El,
     twin: El,
-    flame: FlameStage<CriticalPathReport>,
+    stage: Stage<FlamePicture>,
+    empty: El,
     title: El,
     ways: [El; 2],
+    zooms: ZoomTools,
     table: Table<FrameRow>,
     search: Search,
     shown: Option<(u64, bool)>,
+    searched: Option<(String, u64, bool, usize)>,
     _keep: Keep,
 }
 
@@ -35,8 +39,11 @@ impl Flame {
     /// Builds it.
     pub fn new(page: &Page, search: &Search) -> Flame {
         let keep = Keep::default();
-        let flame =
-            FlameStage::new(page, "flame", "Flame graph of the critical path; the table below says the same");
+        let stage = Stage::new(
+            FlamePicture::new(page, Words { what: "critical path", tip: Box::new(context_tip) }),
+            "flame",
+            "Flame graph of the critical path; the table below says the same",
+        );
         let way = |text: &str, what: &str, test: &str, inverted: bool| {
             let to = page.clone();
             button(text)
@@ -49,19 +56,36 @@ impl Flame {
             way("Callers", "From each endpoint's own time up to who called it (I)", "inverted", true),
         ];
         let segments = div("segments").attr("role", "group").attr("aria-label", "Direction").children(&ways);
+        let zooms = ZoomTools::new(page, &keep, &stage, "");
         let title = span("title muted", "").test("flame-title");
-        let canvas = flame.stage.canvas().clone();
-        let exports = export::menu(page, &keep, "flame-graph", Some(canvas), formats(&flame));
+        let exports = export::menu(page, &keep, "flame-graph", Some(stage.canvas().clone()), formats(&stage));
         let tools = div("tools")
             .child(&segments)
             .child(&title)
             .child(&div("grow"))
-            .children(flame.buttons())
+            .child(&zooms.zoom)
+            .child(&zooms.all)
             .child(&exports);
-        let element = div("stage").test("flame-view").child(&tools).child(flame.stage.element());
+        let empty = div("canvas-empty").test("flame-empty");
+        empty.show(false);
+        stage.element().add(&empty);
+        let element = div("stage").test("flame-view").child(&tools).child(stage.element());
         let table = flame_table::table(page);
         let twin = div("twin").child(table.element());
-        Flame { element, twin, flame, title, ways, table, search: search.clone(), shown: None, _keep: keep }
+        Flame {
+            element,
+            twin,
+            stage,
+            empty,
+            title,
+            ways,
+            zooms,
+            table,
+            search: search.clone(),
+            shown: None,
+            searched: None,
+            _keep: keep,
+        }
     }
 
     /// The picture with its tools.
@@ -77,7 +101,8 @@ impl Flame {
     fn take_report(&mut self, page: &Page) {
         let asks = page.asks();
         let Some(report) = asks.path.get() else {
-            self.flame.say_empty(asks.path.is_waiting().then_some(WORKING));
+            self.empty.show(asks.path.is_waiting());
+            self.empty.say(WORKING);
             return;
         };
         let inverted = page.address().inverted;
@@ -88,11 +113,12 @@ impl Flame {
         let is_new = self.shown.map(|(revision, _)| revision) != Some(asks.path.revision());
         self.shown = now;
         let is_empty = report.facts.latency_sum_us == 0;
-        self.flame.say_empty(is_empty.then(|| why_empty(page, &report)).as_deref());
+        self.empty.show(is_empty);
+        if is_empty {
+            self.empty.say(&why_empty(page, &report));
+        }
         let question = asks.path.answered();
-        self.flame
-            .stage
-            .with(|picture| picture.take(report.clone(), question, inverted, &page.address().focus));
+        self.stage.with(|picture| picture.take(report.clone(), question, inverted, &page.address().focus));
         if is_new {
             let rows = (0..report.nodes.len() as u32).map(|at| FrameRow { at, report: report.clone() });
             self.table.set_rows(Rc::new(rows.collect()));
@@ -112,23 +138,34 @@ impl Flame {
     }
 
     fn take_search(&mut self, page: &Page) {
-        let (revision, _) = self.shown.unwrap_or_default();
-        if self.flame.take_search(page, &self.search, revision) {
-            let text = page.address().search.clone();
+        let text = page.address().search.clone();
+        let nodes = self.stage.look(FlamePicture::len);
+        let (revision, inverted) = self.shown.unwrap_or_default();
+        let searched = Some((text.clone(), revision, inverted, if inverted { nodes } else { 0 }));
+        if self.searched == searched {
+            return;
+        }
+        let is_other_text =
+            self.searched.as_ref().is_none_or(|searched| searched.0 != text || searched.1 != revision);
+        self.searched = searched;
+        let (found, share) = self.stage.with(|picture| picture.search(&text));
+        if is_other_text {
             let hits = (!text.trim().is_empty()).then(|| {
                 let rows = self.table.rows();
                 Rc::new(rows.iter().map(|row| row.fits(&text)).collect::<Vec<bool>>())
             });
             self.table.set_hits(hits);
         }
+        let stage = self.stage.clone();
+        self.search
+            .tell(found, share, move |page, forward| stage.with(|picture| picture.step(page, forward)));
     }
 }
 
-fn formats(flame: &FlameStage<CriticalPathReport>) -> Vec<export::Format> {
-    let stage = &flame.stage;
-    let (svg, csv, json, folded) = (stage.clone(), stage.clone(), stage.clone(), stage.clone());
+fn formats(stage: &Stage<FlamePicture>) -> Vec<export::Format> {
+    let (csv, json, folded) = (stage.clone(), stage.clone(), stage.clone());
     vec![
-        ("SVG picture", "svg", Box::new(move || FlameStage::svg(&svg))),
+        svg_format(stage),
         ("CSV table", "csv", Box::new(move || csv.look(|picture| picture.report().map(flame_table::csv)))),
         ("JSON report", "json", Box::new(move || json.look(|picture| picture.report()?.to_json().ok()))),
         (
@@ -146,24 +183,28 @@ impl Part for Flame {
         self.element.show(shown);
         self.twin.show(shown);
         if !shown {
-            self.flame.leave();
+            self.stage.look(FlamePicture::leave);
             return;
         }
+        self.stage.follow_theme();
         self.take_report(page);
         let stale = page.asks().path.is_waiting();
+        self.stage.element().class_if("stale", stale);
         self.table.set_stale(stale);
         self.table.set_sort(page.address().sort.as_ref());
         let inverted = page.address().inverted;
         for (way, on) in self.ways.iter().zip([!inverted, inverted]) {
             way.set_flag("aria-pressed", on);
         }
-        self.flame.update(page, stale);
+        self.stage.with(|picture| picture.follow(page));
         self.take_search(page);
         let row = match &*page.selection() {
-            Selection::Path(path) => self.flame.stage.look(|picture| tree::find(picture.report()?, path)),
+            Selection::Path(path) => self.stage.look(|picture| tree::find(picture.report()?, path)),
             _ => None,
         };
         self.table.select(row.map(|row| row as usize));
+        self.zooms.update(&self.stage);
+        self.stage.canvas().set("data-nodes", &self.stage.look(FlamePicture::len).to_string());
     }
 
     fn command(&mut self, page: &Page, command: Command) -> bool {
@@ -174,6 +215,7 @@ impl Part for Flame {
             page.change(|address| address.inverted = !address.inverted);
             return true;
         }
-        self.flame.command(page, command)
+        let size = self.stage.size();
+        self.stage.with(|picture| picture.command(page, command, size))
     }
 }

@@ -1,18 +1,19 @@
 //! The flame graph on its canvas: window, selection, search, tips.
 
-use super::dom::{El, div};
+use super::dom::{El, div, el, span};
 use super::flame_source::FlameSource;
 use super::keys::Command;
 use super::names;
 use super::page::{Endpoint, LONGEST_FOCUS, Page, Selection};
 use super::stage::{Picture, Pointed, Tip, is_still};
 use super::tree;
+use super::zoomed::Zoomed;
 use crate::chart::flame::{
     FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, FlameWords, Inverted, Matches, export_svg,
     layout, scene,
 };
 use crate::chart::{Metrics, Theme, Window, format};
-use crate::engine::Request;
+use crate::engine::{CriticalPathReport, Request, Weight};
 use crate::web::canvas::Surface;
 use std::rc::Rc;
 
@@ -29,9 +30,18 @@ struct Move {
     began_ms: Option<f64>,
 }
 
+/// What a flame graph says of its frames.
+pub struct Words<S> {
+    /// What it is of, after the name of the subject.
+    pub what: &'static str,
+    /// What it says of a node, below its name.
+    pub tip: Box<dyn Fn(&S, u32) -> Vec<El>>,
+}
+
 /// The picture of a source.
-pub struct FlamePicture<S> {
+pub struct FlamePicture<S = CriticalPathReport> {
     page: Page,
+    words: Words<S>,
     tip: Tip,
     report: Option<Rc<S>>,
     question: Option<Request>,
@@ -51,9 +61,10 @@ pub struct FlamePicture<S> {
 
 impl<S: FlameSource> FlamePicture<S> {
     /// An empty picture.
-    pub fn new(page: &Page) -> FlamePicture<S> {
+    pub fn new(page: &Page, words: Words<S>) -> FlamePicture<S> {
         FlamePicture {
             page: page.clone(),
+            words,
             tip: Tip::new(),
             report: None,
             question: None,
@@ -80,16 +91,6 @@ impl<S: FlameSource> FlamePicture<S> {
     /// Number of nodes so far.
     pub fn len(&self) -> usize {
         self.tree.len()
-    }
-
-    /// Whether a frame is selected.
-    pub fn has_selection(&self) -> bool {
-        self.selected.is_some()
-    }
-
-    /// Whether not everything is in sight.
-    pub fn is_zoomed(&self) -> bool {
-        !self.aim().is_full(self.tree.total_us())
     }
 
     /// It is out of sight.
@@ -166,26 +167,8 @@ impl<S: FlameSource> FlamePicture<S> {
         (matches.found().len() as u64, Some(share))
     }
 
-    /// Selects the next match, or the one before.
-    pub fn step(&mut self, page: &Page, forward: bool) {
-        let Some(matches) = &self.matches else { return };
-        let found = matches.found();
-        let place = self.selected.and_then(|node| found.iter().position(|at| *at == node));
-        let count = found.len();
-        let to = match (place, forward) {
-            _ if count == 0 => return,
-            (None, true) => 0,
-            (None, false) => count - 1,
-            (Some(place), true) => (place + 1) % count,
-            (Some(place), false) => (place + count - 1) % count,
-        };
-        let node = found[to];
-        self.choose(page, node);
-        self.reveal(node);
-    }
-
     /// Selects the frame beside the selected one.
-    pub fn walk(&mut self, page: &Page, command: Command) {
+    fn walk(&mut self, page: &Page, command: Command) {
         let to = match (self.selected, command) {
             (None, _) => self.tree.row(0).first().copied(),
             (Some(node), Command::Up) => self.tree.parent(node),
@@ -199,37 +182,15 @@ impl<S: FlameSource> FlamePicture<S> {
         }
     }
 
-    /// Zooms to the selected frame; in the picture of callees this is a place of its own, in the address too.
-    pub fn zoom_to_selected(&mut self, page: &Page) {
-        let Some(node) = self.selected else { return };
-        self.go(self.tree.window_of(node));
-        self.show_row(self.tree.depth(node));
-        if let (None, Some(report)) = (&self.inverted, self.report()) {
-            let path = tree::path_of(report, node);
-            if path.len() <= LONGEST_FOCUS {
-                self.focus.clone_from(&path);
-                page.change(|address| address.focus = path);
-            }
+    /// A command of the keyboard, on a canvas of this size; tells whether it was one for flame graphs.
+    pub fn command(&mut self, page: &Page, command: Command, (width, height): (i32, i32)) -> bool {
+        match command {
+            Command::PageUp => self.pan(0.0, f64::from(height) * 0.8),
+            Command::PageDown => self.pan(0.0, -f64::from(height) * 0.8),
+            Command::Up | Command::Down | Command::Left | Command::Right => self.walk(page, command),
+            _ => return self.common(page, command, width),
         }
-    }
-
-    /// The middle of the selected frame, else of the canvas: where keys zoom.
-    pub fn middle(&self, width: f64) -> f64 {
-        let Some(node) = self.selected else { return width / 2.0 };
-        let (left, wide) = self.tree.interval_us(node);
-        let aim = self.aim();
-        let at = (left as f64 + wide as f64 / 2.0 - aim.from) / aim.width() * width;
-        if (0.0..=width).contains(&at) { at } else { width / 2.0 }
-    }
-
-    /// All of it as SVG.
-    pub fn svg(&self, width: i32, theme: &Theme) -> String {
-        let whose = self.page.whose();
-        let words = match self.report() {
-            Some(report) if self.inverted.is_none() => report.words(&self.tree, &whose),
-            _ => FlameWords::of_times(&self.tree, &format!("{whose}: callers of own time")),
-        };
-        export_svg(&self.tree, &self.view(), width, theme, &words)
+        true
     }
 
     fn view(&self) -> FlameView<'_> {
@@ -311,24 +272,65 @@ impl<S: FlameSource> FlamePicture<S> {
 
     fn tip_of(&self, node: u32) -> Vec<El> {
         let Some(report) = self.report() else { return Vec::new() };
-        if self.inverted.is_none() {
-            return report.tip(&self.tree, node);
-        }
-        let Some((service, operation)) = report.names().get(self.tree.frame_index(node) as usize) else {
-            return Vec::new();
-        };
+        let is_inverted = self.inverted.is_some();
+        let endpoint =
+            if is_inverted { Some(self.tree.frame_index(node)) } else { report.call(node).map(|c| c.1) };
+        let endpoint = endpoint.and_then(|at| report.names().get(at as usize));
+        let Some((service, operation)) = endpoint else { return Vec::new() };
+        let name = names::endpoint(service, operation);
+        let (_, wide) = self.tree.interval_us(node);
         let share = format::share(self.tree.share(node));
-        let words = if self.tree.depth(node) == 0 {
-            let (_, wide) = self.tree.interval_us(node);
-            format!("{share} of all latency is its own time: {}", format::duration_us(wide))
-        } else {
-            let root = self.tree.ancestry(node).last().unwrap_or(node);
-            let callee = report.names().get(self.tree.frame_index(root) as usize);
-            let callee = callee.map_or("", |(_, operation)| operation.as_str());
-            format!("{share} of all latency: own time of {} called through it", format::printable(callee))
-        };
-        vec![names::endpoint(service, operation), div("muted").text(&words)]
+        if is_inverted {
+            let depth = self.tree.depth(node);
+            let words = if depth == 0 {
+                format!("{share} of all latency is its own time: {}", format::duration_us(wide))
+            } else {
+                let root = self.tree.ancestry(node).last().unwrap_or(node);
+                let callee = report.names().get(self.tree.frame_index(root) as usize);
+                let callee = callee.map_or("", |(_, operation)| operation.as_str());
+                format!("{share} of all latency: own time of {} called through it", format::printable(callee))
+            };
+            return vec![name, div("muted").text(&words)];
+        }
+        let mut lines = vec![name];
+        lines.extend((self.words.tip)(report, node));
+        lines
     }
+}
+
+/// What the flame graph of the critical path says of a node.
+pub fn context_tip(report: &CriticalPathReport, node: u32) -> Vec<El> {
+    let Some(found) = report.nodes.get(node as usize) else { return Vec::new() };
+    let requests = report.facts.requests;
+    let lines = div("").text(&format!(
+        "{} of the latency of these requests with what it calls, {} its own",
+        format::share_of(found.subtree_us, report.facts.latency_sum_us),
+        format::share_of(found.exclusive_us.sum, report.facts.latency_sum_us)
+    ));
+    let row = |name: &str, weight: &Weight| {
+        [weight.mean, weight.p50, weight.p95, weight.p99]
+            .iter()
+            .fold(el("tr").child(&el("th").attr("scope", "row").text(name)), |row, us| {
+                row.child(&el("td").text(&format::duration(*us)))
+            })
+    };
+    let head = ["", "mean", "p50", "p95", "p99"]
+        .iter()
+        .fold(el("tr"), |row, title| row.child(&el("th").attr("scope", "col").text(title)));
+    let table = el("table")
+        .child(&head)
+        .child(&row("own", &found.exclusive_us))
+        .child(&row("whole", &found.inclusive_us));
+    let mut words = format!(
+        "in {} of {} requests ({})",
+        format::count(found.requests),
+        format::count(requests),
+        format::share_of(found.requests, requests)
+    );
+    if found.requests < 30 {
+        words.push_str(&format!("; {}", format::sample(found.requests)));
+    }
+    vec![lines, table, span("muted", &words)]
 }
 
 impl<S: FlameSource> Picture for FlamePicture<S> {
@@ -419,5 +421,63 @@ impl<S: FlameSource> Picture for FlamePicture<S> {
         self.focus.clear();
         self.page.change(|address| address.focus.clear());
         self.page.refresh();
+    }
+}
+
+impl<S: FlameSource> Zoomed for FlamePicture<S> {
+    fn has_selection(&self) -> bool {
+        self.selected.is_some()
+    }
+
+    fn is_zoomed(&self) -> bool {
+        !self.aim().is_full(self.tree.total_us())
+    }
+
+    fn middle(&self) -> f64 {
+        let width = f64::from(self.size.width);
+        let Some(node) = self.selected else { return width / 2.0 };
+        let (left, wide) = self.tree.interval_us(node);
+        let aim = self.aim();
+        let at = (left as f64 + wide as f64 / 2.0 - aim.from) / aim.width() * width;
+        if (0.0..=width).contains(&at) { at } else { width / 2.0 }
+    }
+
+    fn zoom_to_selected(&mut self, page: &Page) {
+        let Some(node) = self.selected else { return };
+        self.go(self.tree.window_of(node));
+        self.show_row(self.tree.depth(node));
+        if let (None, Some(report)) = (&self.inverted, self.report()) {
+            let path = tree::path_of(report, node);
+            if path.len() <= LONGEST_FOCUS {
+                self.focus.clone_from(&path);
+                page.change(|address| address.focus = path);
+            }
+        }
+    }
+
+    fn step(&mut self, page: &Page, forward: bool) {
+        let Some(matches) = &self.matches else { return };
+        let found = matches.found();
+        let place = self.selected.and_then(|node| found.iter().position(|at| *at == node));
+        let count = found.len();
+        let to = match (place, forward) {
+            _ if count == 0 => return,
+            (None, true) => 0,
+            (None, false) => count - 1,
+            (Some(place), true) => (place + 1) % count,
+            (Some(place), false) => (place + count - 1) % count,
+        };
+        let node = found[to];
+        self.choose(page, node);
+        self.reveal(node);
+    }
+
+    fn svg(&self, width: i32, theme: &Theme) -> String {
+        let title = format!("{}: {}", self.page.whose(), self.words.what);
+        let words = match self.report() {
+            Some(report) if self.inverted.is_none() => report.words(&self.tree, &title),
+            _ => FlameWords::of_times(&self.tree, &title),
+        };
+        export_svg(&self.tree, &self.view(), width, theme, &words)
     }
 }

@@ -141,7 +141,8 @@ fn compare_menu(page: &Page, against: &Picker, keep: &Keep) -> El {
             .test("compare-bands")
             .on_click(keep, move || to.change(Address::compare_bands)),
     ];
-    let open = button("Compare with\u{2026}")
+    let open = button("Compare")
+        .child(&span("wide-only", "with\u{2026}"))
         .attr("title", "Set these traces against others, or the tail against the bulk")
         .test("compare");
     Popover::menu(keep, open, div("popover menu left"), &items).element().clone()

@@ -9,8 +9,9 @@ use super::heat_table::{self, HeatTableRow};
 use super::keys::Command;
 use super::page::{Page, Part, Selection};
 use super::search::Search;
-use super::stage::{Picture, Stage};
+use super::stage::Stage;
 use super::table::Table;
+use super::zoomed::{ZoomTools, Zoomed as _, svg_format};
 use crate::chart::heatmap::heat_of_share;
 use crate::chart::{Shade, format};
 use crate::engine::address::View;
@@ -19,11 +20,6 @@ use crate::engine::{ColumnOrder, HeatmapReport, RowStat, RowTime, summary};
 use std::rc::Rc;
 use web_sys::HtmlSelectElement;
 
-/// How far a key moves or zooms.
-const STEP: f64 = 0.15;
-const ZOOM: f64 = 1.35;
-/// Width of an exported picture.
-const EXPORT_PX: i32 = 1600;
 /// Shares named in the legend, in millionths.
 const NAMED: [u32; 5] = [0, 10_000, 100_000, 500_000, 1_000_000];
 
@@ -37,7 +33,7 @@ pub struct Heat {
     times: [El; 2],
     stat: El,
     columns: [El; 3],
-    all: El,
+    zooms: ZoomTools,
     bar: El,
     table: Table<HeatTableRow>,
     search: Search,
@@ -89,11 +85,7 @@ impl Heat {
         let group = |label: &str, buttons: &[El]| {
             div("segments").attr("role", "group").attr("aria-label", label).children(buttons)
         };
-        let picture = stage.clone();
-        let all = button("Show all")
-            .attr("title", "F")
-            .test("fit")
-            .on_click(&keep, move || picture.with(Picture::fit));
+        let zooms = ZoomTools::new(page, &keep, &stage, "-heat");
         let title = span("title muted", "").test("heat-title");
         let exports =
             export::menu(page, &keep, "heat-map", Some(stage.canvas().clone()), formats(page, &stage));
@@ -108,7 +100,7 @@ impl Heat {
             .child(&columns_by)
             .child(&title)
             .child(&div("grow"))
-            .child(&all)
+            .child(&zooms.all)
             .child(&exports);
         let bar = div("legend-bar");
         let empty = div("canvas-empty").test("heat-empty");
@@ -128,7 +120,7 @@ impl Heat {
             times,
             stat,
             columns,
-            all,
+            zooms,
             bar,
             table,
             search: search.clone(),
@@ -182,8 +174,8 @@ impl Heat {
         let own: u64 = rows.iter().map(|&row| report.rows.rows[row as usize].exclusive_us.sum).sum();
         let share = own as f64 / report.rows.facts.latency_sum_us.max(1) as f64;
         let stage = self.stage.clone();
-        self.search.tell(rows.len() as u64, Some(share), move |_, forward| {
-            stage.with(|picture| picture.walk(forward));
+        self.search.tell(rows.len() as u64, Some(share), move |page, forward| {
+            stage.with(|picture| picture.step(page, forward));
         });
         self.table.set_hits(found.map(Rc::new));
         self.stage.with(|picture| picture.set_order(rows));
@@ -211,8 +203,7 @@ impl Heat {
         } else {
             self.columns[2].set("disabled", "")
         }
-        let zoomed = self.stage.look(HeatPicture::is_zoomed);
-        if zoomed { self.all.unset("disabled") } else { self.all.set("disabled", "") }
+        self.zooms.update(&self.stage);
     }
 }
 
@@ -256,14 +247,10 @@ fn title_of(page: &Page, report: &HeatmapReport) -> String {
 }
 
 fn formats(page: &Page, stage: &Stage<HeatPicture>) -> Vec<export::Format> {
-    let (svg, csv, cells, json) = (stage.clone(), stage.clone(), stage.clone(), stage.clone());
+    let (csv, cells, json) = (stage.clone(), stage.clone(), stage.clone());
     let page = page.clone();
     vec![
-        (
-            "SVG picture",
-            "svg",
-            Box::new(move || svg.look(|picture| Some(picture.svg(EXPORT_PX, &svg.plain_theme())))),
-        ),
+        svg_format(stage),
         (
             "CSV table of endpoints",
             "csv",
@@ -324,26 +311,7 @@ impl Part for Heat {
         if page.address().view != View::Heat || self.shown.is_none() {
             return false;
         }
-        let (width, height) = self.stage.size();
-        let (width, height) = (f64::from(width), f64::from(height));
-        let taken = self.stage.with(|picture| {
-            match command {
-                Command::ZoomIn => picture.zoom(width / 2.0, ZOOM),
-                Command::ZoomOut => picture.zoom(width / 2.0, 1.0 / ZOOM),
-                Command::PanLeft | Command::Left => picture.pan(width * STEP, 0.0),
-                Command::PanRight | Command::Right => picture.pan(-width * STEP, 0.0),
-                Command::PageUp => picture.pan(0.0, height * 0.8),
-                Command::PageDown => picture.pan(0.0, -height * 0.8),
-                Command::Fit => picture.fit(),
-                Command::Up | Command::PreviousMatch => picture.walk(false),
-                Command::Down | Command::NextMatch => picture.walk(true),
-                _ => return false,
-            }
-            true
-        });
-        if taken {
-            page.refresh();
-        }
-        taken
+        let size = self.stage.size();
+        self.stage.with(|picture| picture.command(page, command, size))
     }
 }

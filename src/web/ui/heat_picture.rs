@@ -2,9 +2,11 @@
 
 use super::dom::{El, div, el};
 use super::filters;
+use super::keys::Command;
 use super::names;
 use super::page::{Page, Selection};
 use super::stage::{Picture, Pointed, Tip};
+use super::zoomed::Zoomed;
 use crate::chart::heatmap::{
     HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, export_svg, layout, marks, raster, scene,
 };
@@ -65,11 +67,6 @@ impl HeatPicture {
         (self.order.len(), self.model.columns())
     }
 
-    /// Whether not every column is in sight.
-    pub fn is_zoomed(&self) -> bool {
-        !self.window.is_full(u64::from(self.model.columns()))
-    }
-
     /// It is out of sight.
     pub fn leave(&self) {
         self.tip.hide();
@@ -112,8 +109,20 @@ impl HeatPicture {
         }
     }
 
+    /// A command of the keyboard, on a canvas of this size; tells whether it was one for heat maps.
+    pub fn command(&mut self, page: &Page, command: Command, (width, height): (i32, i32)) -> bool {
+        match command {
+            Command::PageUp => self.pan(0.0, f64::from(height) * 0.8),
+            Command::PageDown => self.pan(0.0, -f64::from(height) * 0.8),
+            Command::Up => self.walk(false),
+            Command::Down => self.walk(true),
+            _ => return self.common(page, command, width),
+        }
+        true
+    }
+
     /// Selects the row above or below.
-    pub fn walk(&mut self, down: bool) {
+    fn walk(&mut self, down: bool) {
         let place = self.selected.and_then(|row| self.order.iter().position(|&known| known == row));
         let to = match place {
             None => 0,
@@ -123,12 +132,6 @@ impl HeatPicture {
         if let Some(&row) = self.order.get(to.min(self.order.len().saturating_sub(1))) {
             self.choose(row);
         }
-    }
-
-    /// All rows in order as SVG.
-    pub fn svg(&self, width: i32, theme: &Theme) -> String {
-        let title = format!("{}: heat map of the critical path", self.page.whose());
-        export_svg(&self.model, &self.order, self.window, width, theme, &title)
     }
 
     fn choose(&mut self, row: u32) {
@@ -329,5 +332,33 @@ impl Picture for HeatPicture {
         if let Some(columns) = self.brush.take() {
             self.cut(&columns);
         }
+    }
+}
+
+impl Zoomed for HeatPicture {
+    fn has_selection(&self) -> bool {
+        self.selected.is_some()
+    }
+
+    fn is_zoomed(&self) -> bool {
+        !self.window.is_full(u64::from(self.model.columns()))
+    }
+
+    fn middle(&self) -> f64 {
+        f64::from(self.size.gutter_px() + self.size.plot_px() / 2)
+    }
+
+    /// Rows are all of one height: the selected one is brought into sight.
+    fn zoom_to_selected(&mut self, _: &Page) {
+        self.reveal();
+    }
+
+    fn step(&mut self, _: &Page, forward: bool) {
+        self.walk(forward);
+    }
+
+    fn svg(&self, width: i32, theme: &Theme) -> String {
+        let title = format!("{}: heat map of the critical path", self.page.whose());
+        export_svg(&self.model, &self.order, self.window, width, theme, &title)
     }
 }

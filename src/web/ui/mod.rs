@@ -14,6 +14,8 @@ mod distribution;
 pub mod dom;
 mod endpoints;
 mod endpoints_table;
+mod error_paths;
+mod error_table;
 mod errors;
 mod export;
 mod filters;
@@ -22,7 +24,6 @@ mod findings_tables;
 mod flame;
 mod flame_picture;
 mod flame_source;
-mod flame_stage;
 mod flame_table;
 mod gather;
 mod header;
@@ -51,6 +52,7 @@ mod timeline;
 mod timeline_picture;
 mod timeline_table;
 mod tree;
+mod zoomed;
 
 use super::boot::Boot;
 use super::pool::Pool;
@@ -107,6 +109,7 @@ fn build(page: &Page, keep: &Keep) {
     let flame = flame::Flame::new(page, &found);
     let compare = compare::Compare::new(page, &found);
     let heat = heat::Heat::new(page, &found);
+    let error_paths = error_paths::ErrorPaths::new(page, &found);
     let requests = requests::Requests::new(page, &found);
     let timeline = timeline::TimelineView::new(page, &found);
     let endpoints = endpoints::Endpoints::new(page, &found);
@@ -130,6 +133,7 @@ fn build(page: &Page, keep: &Keep) {
         heat.stage(),
         endpoints.stage(),
         by_tag.stage(),
+        error_paths.stage(),
         timeline.stage(),
         &split,
         findings.element(),
@@ -138,6 +142,7 @@ fn build(page: &Page, keep: &Keep) {
         heat.twin(),
         endpoints.twin(),
         by_tag.twin(),
+        error_paths.twin(),
         requests.element(),
         timeline.twin(),
         detail.element(),
@@ -181,6 +186,7 @@ fn build(page: &Page, keep: &Keep) {
         Box::new(endpoints),
         Box::new(by_tag),
         Box::new(jump),
+        Box::new(error_paths),
         Box::new(requests),
         Box::new(timeline),
         Box::new(header),

@@ -7,20 +7,17 @@ use super::keys::Command;
 use super::names;
 use super::page::{Page, Part, Selection};
 use super::search::Search;
-use super::stage::{Picture, Stage};
+use super::stage::Stage;
 use super::table::Table;
 use super::timeline_picture::{Overview, OverviewPicture, TimelinePicture};
 use super::timeline_table::{self, SpanRow, TraceRows};
+use super::zoomed::{ZoomTools, Zoomed, svg_format};
 use crate::chart::format;
 use crate::engine::address::View;
 use crate::engine::words::counted;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-const STEP: f64 = 0.15;
-const ZOOM: f64 = 1.35;
-/// Width of an exported picture.
-const EXPORT_PX: i32 = 1600;
 /// Rows below this depth are folded away by "Fold".
 const FOLD_DEPTH: u32 = 1;
 
@@ -35,8 +32,7 @@ pub struct TimelineView {
     empty: El,
     title: El,
     path_only: El,
-    zoom: El,
-    all: El,
+    zooms: ZoomTools,
     table: Table<SpanRow>,
     search: Search,
     trace: Shown,
@@ -88,19 +84,7 @@ impl TimelineView {
             .on_click(&keep, move || picture.with(|picture| picture.open_to(None)));
         let folds =
             div("segments").attr("role", "group").attr("aria-label", "Rows").children([&fold, &unfold]);
-        let (picture, to) = (stage.clone(), page.clone());
-        let zoom = button("Zoom to selection")
-            .attr("title", "Enter, or click the span again")
-            .test("zoom-selection-trace")
-            .on_click(&keep, move || {
-                picture.with(TimelinePicture::zoom_to_selected);
-                to.refresh();
-            });
-        let picture = stage.clone();
-        let all = button("Show all")
-            .attr("title", "F, or double-click")
-            .test("fit-trace")
-            .on_click(&keep, move || picture.with(Picture::fit));
+        let zooms = ZoomTools::new(page, &keep, &stage, "-trace");
         let title = div("title trace-title").test("trace-title");
         let trace: Shown = Rc::default();
         let exports =
@@ -110,8 +94,8 @@ impl TimelineView {
             .child(&div("grow"))
             .child(&path_only)
             .child(&folds)
-            .child(&zoom)
-            .child(&all)
+            .child(&zooms.zoom)
+            .child(&zooms.all)
             .child(&exports);
         let empty = div("canvas-empty").test("timeline-empty");
         empty.show(false);
@@ -128,8 +112,7 @@ impl TimelineView {
             empty,
             title,
             path_only,
-            zoom,
-            all,
+            zooms,
             table,
             search: search.clone(),
             trace,
@@ -206,16 +189,9 @@ impl TimelineView {
 }
 
 fn formats(stage: &Stage<TimelinePicture>, trace: &Shown) -> Vec<export::Format> {
-    let (svg, csv, json) = (stage.clone(), trace.clone(), trace.clone());
+    let (csv, json) = (trace.clone(), trace.clone());
     vec![
-        (
-            "SVG picture",
-            "svg",
-            Box::new(move || {
-                let theme = svg.plain_theme();
-                svg.look(|picture| Some(picture.svg(EXPORT_PX, &theme)))
-            }),
-        ),
+        svg_format(stage),
         ("CSV table", "csv", Box::new(move || csv.borrow().as_ref().map(timeline_table::csv))),
         (
             "JSON report",
@@ -262,11 +238,7 @@ impl Part for TimelineView {
             _ => None,
         };
         self.table.select(selected);
-        let (has_selection, zoomed) =
-            self.stage.look(|picture| (picture.has_selection(), picture.is_zoomed()));
-        for (button, on) in [(&self.zoom, has_selection), (&self.all, zoomed)] {
-            if on { button.unset("disabled") } else { button.set("disabled", "") }
-        }
+        self.zooms.update(&self.stage);
         self.stage
             .canvas()
             .set("data-spans", &self.stage.look(|picture| picture.timeline().len()).to_string());
@@ -276,14 +248,9 @@ impl Part for TimelineView {
         if page.address().view != View::Trace || self.trace.borrow().is_none() {
             return false;
         }
-        let width = f64::from(self.stage.size().0);
+        let width = self.stage.size().0;
         self.stage.with(|picture| {
             match command {
-                Command::ZoomIn => picture.zoom(picture.middle(), ZOOM),
-                Command::ZoomOut => picture.zoom(picture.middle(), 1.0 / ZOOM),
-                Command::PanLeft => picture.pan(width * STEP, 0.0),
-                Command::PanRight => picture.pan(-width * STEP, 0.0),
-                Command::Fit => picture.fit(),
                 Command::Up
                 | Command::Down
                 | Command::Left
@@ -292,11 +259,7 @@ impl Part for TimelineView {
                 | Command::PageDown
                 | Command::First
                 | Command::Last => picture.walk(page, command),
-                Command::Enter => picture.zoom_to_selected(),
-                Command::NextMatch => picture.step(page, true),
-                Command::PreviousMatch => picture.step(page, false),
-                Command::Leave if !picture.has_selection() && picture.is_zoomed() => picture.fit(),
-                _ => return false,
+                _ => return picture.common(page, command, width),
             }
             page.refresh();
             true

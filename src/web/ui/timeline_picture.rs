@@ -5,6 +5,7 @@ use super::keys::Command;
 use super::names;
 use super::page::{Page, Selection};
 use super::stage::{Picture, Pointed, Tip, is_still};
+use super::zoomed::Zoomed;
 use crate::chart::timeline::{
     Minimap, Part, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView, export_svg, layout,
     scene,
@@ -83,16 +84,6 @@ impl TimelinePicture {
         self.tip.hide();
     }
 
-    /// Whether a span is selected.
-    pub fn has_selection(&self) -> bool {
-        self.selected.is_some()
-    }
-
-    /// Whether part of the time axis is out of sight.
-    pub fn is_zoomed(&self) -> bool {
-        !self.aim().is_full(self.timeline.report().end_us)
-    }
-
     /// Follows the selection of the page.
     pub fn follow(&mut self, page: &Page) {
         let selected = match *page.selection() {
@@ -119,13 +110,6 @@ impl TimelinePicture {
         Some((0..self.timeline.len() as u32).map(|at| self.timeline.found(matches, at)).collect())
     }
 
-    /// Selects the next match, or the one before.
-    pub fn step(&mut self, page: &Page, forward: bool) {
-        if let Some(at) = self.matches.as_ref().and_then(|matches| matches.step(self.selected, forward)) {
-            self.choose(page, at);
-        }
-    }
-
     /// Opens all rows, or closes those of this depth.
     pub fn open_to(&mut self, depth: Option<u32>) {
         self.timeline.open_to(depth);
@@ -137,13 +121,6 @@ impl TimelinePicture {
         self.timeline.set_path_only(only);
         if let Some(row) = self.selected.and_then(|at| self.timeline.row_of(at)) {
             self.show_row(row);
-        }
-    }
-
-    /// Zooms to the selected span.
-    pub fn zoom_to_selected(&mut self) {
-        if let Some(at) = self.selected {
-            self.go(self.timeline.window_of(at));
         }
     }
 
@@ -183,23 +160,6 @@ impl TimelinePicture {
         if let Some(&at) = self.timeline.rows().get(to.min(last)) {
             self.choose(page, at);
         }
-    }
-
-    /// The middle of the selected bar, else of the bars' part: where keys zoom.
-    pub fn middle(&self) -> f64 {
-        let (plot, column) = (f64::from(self.size.plot_px()), f64::from(self.size.column_px));
-        let at = self.selected.map(|at| {
-            let (start, end) = self.timeline.interval_us(at);
-            let aim = self.aim();
-            ((start as f64 + end as f64) / 2.0 - aim.from) / aim.width() * plot
-        });
-        column + at.filter(|at| (0.0..=plot).contains(at)).unwrap_or(plot / 2.0)
-    }
-
-    /// All of it as SVG.
-    pub fn svg(&self, width: i32, theme: &Theme) -> String {
-        let title = format!("Trace {}", self.timeline.report().trace_id);
-        export_svg(&self.timeline, &self.view(), width, theme, &title)
     }
 
     fn view(&self) -> TimelineView<'_> {
@@ -312,6 +272,43 @@ impl TimelinePicture {
     }
 }
 
+impl Zoomed for TimelinePicture {
+    fn has_selection(&self) -> bool {
+        self.selected.is_some()
+    }
+
+    fn is_zoomed(&self) -> bool {
+        !self.aim().is_full(self.timeline.report().end_us)
+    }
+
+    fn middle(&self) -> f64 {
+        let (plot, column) = (f64::from(self.size.plot_px()), f64::from(self.size.column_px));
+        let at = self.selected.map(|at| {
+            let (start, end) = self.timeline.interval_us(at);
+            let aim = self.aim();
+            ((start as f64 + end as f64) / 2.0 - aim.from) / aim.width() * plot
+        });
+        column + at.filter(|at| (0.0..=plot).contains(at)).unwrap_or(plot / 2.0)
+    }
+
+    fn zoom_to_selected(&mut self, _: &Page) {
+        if let Some(at) = self.selected {
+            self.go(self.timeline.window_of(at));
+        }
+    }
+
+    fn step(&mut self, page: &Page, forward: bool) {
+        if let Some(at) = self.matches.as_ref().and_then(|matches| matches.step(self.selected, forward)) {
+            self.choose(page, at);
+        }
+    }
+
+    fn svg(&self, width: i32, theme: &Theme) -> String {
+        let title = format!("Trace {}", self.timeline.report().trace_id);
+        export_svg(&self.timeline, &self.view(), width, theme, &title)
+    }
+}
+
 impl Picture for TimelinePicture {
     fn paint(&mut self, surface: &Surface, theme: &Theme, now_ms: f64) -> bool {
         let (width, height) = surface.size();
@@ -375,7 +372,9 @@ impl Picture for TimelinePicture {
         match hit.and_then(|hit| hit.span.map(|span| (span, hit.part))) {
             Some((at, Part::Toggle)) => self.timeline.toggle(at),
             // The second of a double click is not "again".
-            Some((at, _)) if self.selected == Some(at) && pointed.count < 2 => self.zoom_to_selected(),
+            Some((at, _)) if self.selected == Some(at) && pointed.count < 2 => {
+                self.zoom_to_selected(&page);
+            }
             Some((at, _)) => self.choose(&page, at),
             None => page.select(Selection::Nothing),
         }

@@ -1,0 +1,15 @@
+//! What errors cost: where they start and end, and the requests without them (critical-path definitions, section 7).
+//!
+//! [`Without`] takes spans out of one request; [`ErrorsObserver`] looks at the requests of a worker, [`ErrorsPart`]
+//! merges and finishes into an [`ErrorsReport`].
+
+mod json;
+mod observe;
+mod part;
+mod report;
+mod without;
+
+pub use observe::ErrorsObserver;
+pub use part::ErrorsPart;
+pub use report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
+pub use without::Without;

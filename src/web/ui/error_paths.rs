@@ -1,0 +1,244 @@
+//! Errors: in words, as the flame graph of the paths that lead to them, and by endpoint.
+
+use super::dom::{El, Keep, div, el, span};
+use super::error_table::{self, ErrorLine};
+use super::export;
+use super::findings::why_empty;
+use super::flame::WORKING;
+use super::flame_picture::{FlamePicture, Words};
+use super::keys::Command;
+use super::page::{Page, Part, Selection};
+use super::search::Search;
+use super::stage::Stage;
+use super::table::Table;
+use super::zoomed::{ZoomTools, Zoomed, svg_format};
+use crate::chart::format;
+use crate::engine::address::View;
+use crate::engine::{CriticalPathReport, ErrorsReport, error_words};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+type Shown = Rc<RefCell<Option<Rc<ErrorsReport>>>>;
+
+/// The view.
+pub struct ErrorPaths {
+    element: El,
+    twin: El,
+    stage: Stage<FlamePicture>,
+    empty: El,
+    title: El,
+    words: El,
+    zooms: ZoomTools,
+    table: Table<ErrorLine>,
+    search: Search,
+    report: Shown,
+    shown: u64,
+    searched: Option<(String, u64)>,
+    _keep: Keep,
+}
+
+impl ErrorPaths {
+    /// Builds it.
+    pub fn new(page: &Page, search: &Search) -> ErrorPaths {
+        let keep = Keep::default();
+        let report = Shown::default();
+        let told = report.clone();
+        let tip = move |_: &CriticalPathReport, node: u32| {
+            told.borrow().as_ref().map_or_else(Vec::new, |report| tip(report, node))
+        };
+        let picture = FlamePicture::new(page, Words { what: "error paths", tip: Box::new(tip) });
+        let stage = Stage::new(
+            picture,
+            "error-flame",
+            "Flame graph of the call paths that lead to errors; the table below says where they start and stop",
+        );
+        let zooms = ZoomTools::new(page, &keep, &stage, "-errors");
+        let title = span("title muted", "").test("errors-title");
+        let exports =
+            export::menu(page, &keep, "errors", Some(stage.canvas().clone()), formats(&stage, &report));
+        let tools = div("tools")
+            .child(&title)
+            .child(&div("grow"))
+            .child(&zooms.zoom)
+            .child(&zooms.all)
+            .child(&exports);
+        let words = el("p").class("errors-words").test("errors-words");
+        let empty = div("canvas-empty").test("errors-empty");
+        empty.show(false);
+        stage.element().add(&empty);
+        let element = div("stage").test("errors-view").child(&tools).child(&words).child(stage.element());
+        let table = error_table::table(page);
+        let twin = div("twin").child(table.element());
+        ErrorPaths {
+            element,
+            twin,
+            stage,
+            empty,
+            title,
+            words,
+            zooms,
+            table,
+            search: search.clone(),
+            report,
+            shown: 0,
+            searched: None,
+            _keep: keep,
+        }
+    }
+
+    /// The words and the picture with its tools.
+    pub fn stage(&self) -> &El {
+        &self.element
+    }
+
+    /// The table.
+    pub fn twin(&self) -> &El {
+        &self.twin
+    }
+
+    fn take(&mut self, page: &Page) {
+        let asks = page.asks();
+        let Some(report) = asks.errors.get() else {
+            self.empty.show(asks.errors.is_waiting());
+            self.empty.say(WORKING);
+            return;
+        };
+        if self.shown == asks.errors.revision() {
+            return;
+        }
+        self.shown = asks.errors.revision();
+        let paths = Rc::new(report.paths());
+        let why = why_nothing(page, &report, &paths);
+        self.empty.say(&why);
+        self.empty.show(!why.is_empty());
+        let sentences =
+            if report.totals.requests == 0 { Vec::new() } else { error_words::sentences(&report) };
+        self.words.say(&sentences.join(" "));
+        self.words.show(!sentences.is_empty());
+        self.title.say(&format!(
+            "{}: {} on critical paths in erroring spans",
+            page.whose(),
+            format::duration_us(report.nodes.iter().map(|node| node.error_us).sum())
+        ));
+        self.table.set_rows(Rc::new(ErrorLine::of(&report)));
+        self.table.set_empty(&no_errors(&report));
+        self.report.replace(Some(report));
+        let question = asks.errors.answered();
+        self.stage.with(|picture| picture.take(paths, question, false, &page.address().focus));
+    }
+
+    fn take_search(&mut self, page: &Page) {
+        let text = page.address().search.clone();
+        let searched = Some((text.clone(), self.shown));
+        if self.searched == searched {
+            return;
+        }
+        self.searched = searched;
+        let (found, share) = self.stage.with(|picture| picture.search(&text));
+        let hits = (!text.trim().is_empty()).then(|| {
+            let rows = self.table.rows();
+            Rc::new(rows.iter().map(|line| line.fits(&text)).collect::<Vec<bool>>())
+        });
+        self.table.set_hits(hits);
+        let stage = self.stage.clone();
+        self.search
+            .tell(found, share, move |page, forward| stage.with(|picture| picture.step(page, forward)));
+    }
+
+    /// The line of what is selected: the endpoint itself, or that at the end of the path.
+    fn selected_line(&self, page: &Page) -> Option<usize> {
+        let selection = page.selection();
+        let (service, operation) = match &*selection {
+            Selection::Endpoint(endpoint) => endpoint,
+            Selection::Path(path) => path.last()?,
+            _ => return None,
+        };
+        self.table.rows().iter().position(|line| line.name() == (service.as_str(), operation.as_str()))
+    }
+}
+
+fn no_errors(report: &ErrorsReport) -> String {
+    format!("No errors among {} requests", format::count(report.facts.requests))
+}
+
+/// Why there is no picture; empty if there is one.
+fn why_nothing(page: &Page, report: &ErrorsReport, paths: &CriticalPathReport) -> String {
+    if report.facts.requests == 0 {
+        why_empty(page, paths)
+    } else if report.totals.requests == 0 {
+        no_errors(report)
+    } else if report.nodes.is_empty() {
+        "No error lies on a critical path: requests wait for something else.".to_owned()
+    } else if report.nodes.iter().all(|node| node.error_us == 0) {
+        "Erroring spans on critical paths take no time of their own.".to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// What is said of a node of the error paths.
+fn tip(report: &ErrorsReport, node: u32) -> Vec<El> {
+    let Some(node) = report.nodes.get(node as usize) else { return Vec::new() };
+    let lines = [
+        format!(
+            "{} on critical paths in erroring spans here and below, {} of all latency; {} here",
+            format::duration_us(node.subtree_us),
+            format::share_of(node.subtree_us, report.facts.latency_sum_us),
+            format::duration_us(node.error_us)
+        ),
+        format!(
+            "errors that start here: {}; passed on: {}; stopped: {}",
+            format::count(node.own),
+            format::count(node.propagated),
+            format::count(node.stopped)
+        ),
+        format!(
+            "{} of {} requests lead through it to an error",
+            format::count(node.requests),
+            format::count(report.facts.requests)
+        ),
+    ];
+    lines.iter().map(|line| div("").text(line)).collect()
+}
+
+fn formats(stage: &Stage<FlamePicture>, report: &Shown) -> Vec<export::Format> {
+    let (csv, json, folded) = (report.clone(), report.clone(), report.clone());
+    vec![
+        svg_format(stage),
+        ("CSV table", "csv", Box::new(move || csv.borrow().as_deref().map(error_table::csv))),
+        ("JSON report", "json", Box::new(move || json.borrow().as_ref()?.to_json().ok())),
+        ("Folded stacks", "folded", Box::new(move || Some(folded.borrow().as_ref()?.to_folded()))),
+    ]
+}
+
+impl Part for ErrorPaths {
+    fn update(&mut self, page: &Page) {
+        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
+        let shown = has_data && page.address().view == View::Errors;
+        self.element.show(shown);
+        self.twin.show(shown);
+        if !shown {
+            self.stage.look(FlamePicture::leave);
+            return;
+        }
+        self.stage.follow_theme();
+        self.take(page);
+        let stale = page.asks().errors.is_waiting();
+        self.stage.element().class_if("stale", stale);
+        self.table.set_stale(stale);
+        self.table.set_sort(page.address().sort.as_ref());
+        self.stage.with(|picture| picture.follow(page));
+        self.take_search(page);
+        self.table.select(self.selected_line(page));
+        self.zooms.update(&self.stage);
+        self.stage.canvas().set("data-nodes", &self.stage.look(FlamePicture::len).to_string());
+    }
+
+    fn command(&mut self, page: &Page, command: Command) -> bool {
+        if page.address().view != View::Errors || self.report.borrow().is_none() {
+            return false;
+        }
+        let size = self.stage.size();
+        self.stage.with(|picture| picture.command(page, command, size))
+    }
+}
