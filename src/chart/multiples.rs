@@ -3,7 +3,6 @@
 use super::axis::Unit;
 use super::histogram::{self, Bars, HistogramView};
 use super::plot::{self, Area, ChartError, ChartSize, words};
-use super::text::{Advances, elide};
 use super::{Theme, format};
 use crate::critical_path::{HistogramsReport, Quantity};
 use crate::stats::Distribution;
@@ -63,20 +62,21 @@ pub fn unit_of(quantity: Quantity) -> Unit {
     if quantity == Quantity::Latency { Unit::Time } else { Unit::Count }
 }
 
-/// The figures of a distribution in a line: `n = 400, mean 34.1, median 31, max 63`.
+/// The figures of a distribution in a line: `n = 400, mean 34.1, median 31, max 63, log axis`.
 pub fn figures(quantity: Quantity, of: &Distribution) -> String {
-    let unit = unit_of(quantity);
+    let axis = if of.is_log { ", log axis" } else { "" };
+    let averages = averages(quantity, of);
+    let comma = if averages.is_empty() { "" } else { ", " };
+    format!("{}{comma}{averages}{axis}", format::sample(of.n))
+}
+
+fn averages(quantity: Quantity, of: &Distribution) -> String {
     if of.n == 0 {
-        return format::sample(0);
+        return String::new();
     }
-    format!(
-        "{}, mean {}, median {}, max {}{}",
-        format::sample(of.n),
-        unit.words(of.mean),
-        unit.words(of.median),
-        unit.words(of.max as f64),
-        if of.is_log { ", log axis" } else { "" }
-    )
+    let unit = unit_of(quantity);
+    let [mean, median, max] = [of.mean, of.median, of.max as f64].map(|value| unit.words(value));
+    format!("mean {mean}, median {median}, max {max}")
 }
 
 /// Draws all histograms in their grid, or one of them over the whole room.
@@ -112,15 +112,18 @@ fn panel<DB: DrawingBackend>(
     theme: &Theme,
 ) -> Result<(), ChartError> {
     let px = |css: f64| size.px(css);
-    let mut advances = Advances { font_px: f64::from(px(11.0)) };
-    let figures = figures(quantity, of);
-    for (text, y, color) in
-        [(quantity.title(), px(4.0), theme.text), (figures.as_str(), px(19.0), theme.muted)]
-    {
-        if let Some(text) = elide(text, f64::from(size.width - px(16.0)), &mut advances) {
-            let style = size.text(color, HPos::Left, VPos::Top);
-            area.draw(&Text::new(text, (px(8.0), y), style)).map_err(words)?;
-        }
+    let (plain, quiet) =
+        (size.text(theme.text, HPos::Left, VPos::Top), size.text(theme.muted, HPos::Left, VPos::Top));
+    let room = size.width - px(16.0);
+    let sample = format::sample(of.n);
+    let (taken, _) = area.estimate_text_size(&sample, &quiet).map_err(words)?;
+    if let Some(title) = plot::fitting(area, quantity.title(), room - taken as i32 - px(12.0), &plain) {
+        area.draw(&Text::new(title, (px(8.0), px(4.0)), plain)).map_err(words)?;
+    }
+    let at = (size.width - px(8.0) - taken as i32, px(4.0));
+    area.draw(&Text::new(sample, at, quiet.clone())).map_err(words)?;
+    if let Some(figures) = plot::fitting(area, &averages(quantity, of), room, &quiet) {
+        area.draw(&Text::new(figures, (px(8.0), px(19.0)), quiet)).map_err(words)?;
     }
     let head = px(HEAD_PX);
     let below = ChartSize { height: size.height - head, ..size };

@@ -3,7 +3,8 @@
 use super::axis::ValueAxis;
 use super::backend::SvgBackend;
 use super::color::Rgba;
-use super::{Metrics, Theme, svg};
+use super::text::elide;
+use super::{Measure, Metrics, Theme, svg};
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, IntoDrawingArea as _};
 use plotters::element::{PathElement, Text};
@@ -90,6 +91,29 @@ pub(super) fn draw_axis<DB: DrawingBackend>(
         area.draw(&Text::new(label, (middle, y + px(6.0)), style.clone())).map_err(words)?;
     }
     Ok(())
+}
+
+/// A text as far as it fits into so many pixels; `None` if nothing of it does.
+pub(super) fn fitting<DB: DrawingBackend>(
+    area: &Area<DB>,
+    text: &str,
+    room_px: i32,
+    style: &TextStyle,
+) -> Option<String> {
+    let width = |text: &str| area.estimate_text_size(text, style).map_or(0.0, |(width, _)| f64::from(width));
+    if width(text) <= f64::from(room_px) {
+        return Some(text.to_owned());
+    }
+    elide(text, f64::from(room_px), &mut Widths(|c: char| width(c.encode_utf8(&mut [0; 4]))))
+}
+
+/// Measures by a function of characters.
+struct Widths<F>(F);
+
+impl<F: Fn(char) -> f64> Measure for Widths<F> {
+    fn char_px(&mut self, c: char) -> f64 {
+        (self.0)(c)
+    }
 }
 
 /// An upright line at a value.

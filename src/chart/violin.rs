@@ -2,7 +2,6 @@
 
 use super::axis::{Scale, Unit, ValueAxis};
 use super::plot::{self, ChartError, ChartSize, rgba, words};
-use super::text::{Advances, elide};
 use super::{Theme, format};
 use crate::critical_path::{SplitReport, SplitValue};
 use plotters::element::{PathElement, Polygon, Text};
@@ -62,14 +61,20 @@ impl ViolinLayout {
     }
 }
 
-/// The outline of a violin: (time, half width from 0 to 1) at each point. Densities are those of the logarithms; on a
-/// linear axis the same samples are thinner where the axis is stretched.
+/// Narrower than this part of the widest place, a violin has ended.
+const LEAST_WIDTH: f64 = 0.002;
+
+/// The outline of a violin: (time, half width from 0 to 1) at each point, from where it begins to where it ends.
+/// Densities are those of the logarithms; on a linear axis the same samples are thinner where the axis is stretched.
 fn outline(points_us: &[f64], value: &SplitValue, scale: Scale) -> Vec<(f64, f64)> {
     let stretched = |us: f64| if scale == Scale::Linear { us + 1.0 } else { 1.0 };
     let points = points_us.iter().zip(&value.density);
     let widths: Vec<(f64, f64)> = points.map(|(&us, &density)| (us, density / stretched(us))).collect();
     let most = widths.iter().fold(f64::MIN_POSITIVE, |most, &(_, width)| most.max(width));
-    widths.into_iter().map(|(us, width)| (us, width / most)).collect()
+    let seen = |&(_, width): &(f64, f64)| width / most >= LEAST_WIDTH;
+    let from = widths.iter().position(seen).unwrap_or(0);
+    let to = widths.iter().rposition(seen).map_or(0, |last| last + 1);
+    widths[from..to].iter().map(|&(us, width)| (us, width / most)).collect()
 }
 
 /// Draws the violins on a backend as large as the layout.
@@ -87,7 +92,6 @@ pub fn draw<DB: DrawingBackend>(
     let px = |css: f64| size.px(css);
     plot::on_backend(backend, theme, |area| {
         let Some(axis) = layout.axis else { return Ok(()) };
-        let mut advances = Advances { font_px: f64::from(px(11.0)) };
         for (at, value) in report.values.iter().enumerate() {
             let (top, bottom) = layout.row(at);
             let middle = (top + bottom) / 2;
@@ -109,9 +113,9 @@ pub fn draw<DB: DrawingBackend>(
                 plot::draw_mark(area, &axis, ends, us, size, theme)?;
             }
             let label = if value.value.is_empty() { "(empty)" } else { &value.value };
-            let room = f64::from(axis.left - px(20.0));
             let style = size.text(theme.text, HPos::Right, VPos::Center);
-            if let Some(label) = elide(&format::printable(label), room, &mut advances) {
+            if let Some(label) = plot::fitting(area, &format::printable(label), axis.left - px(20.0), &style)
+            {
                 area.draw(&Text::new(label, (axis.left - px(12.0), middle), style)).map_err(words)?;
             }
             let style = size.text(theme.muted, HPos::Left, VPos::Center);

@@ -35,6 +35,12 @@ async fn caught(page: &Page, selectors: &[&str]) -> Outcome<String> {
     Ok(text.as_str().unwrap_or_default().to_owned())
 }
 
+/// Waits for what comes after the ranking.
+async fn what_if(page: &Page) -> Outcome {
+    let script = "return document.querySelector(\"[data-test='ranking-view']\").dataset.whatIf";
+    page.until("what-if", script, |known| known == "true").await.map(drop)
+}
+
 pub async fn the_summary_is_copied_as_the_binary_writes_it(page: &Page) -> Outcome {
     let file = shop()?;
     at(page, &file, "band=P95-100").await?;
@@ -76,12 +82,7 @@ pub async fn endpoints_are_ranked_as_by_the_binary(page: &Page) -> Outcome {
         same("an endpoint", row, &wanted)?;
     }
     // What-if comes after the table.
-    page.until(
-        "what-if",
-        "return document.querySelector(\"[data-test='ranking-view']\").dataset.whatIf",
-        |known| known == "true",
-    )
-    .await?;
+    what_if(page).await?;
     catch_files(page).await?;
     let saved = caught(
         page,
@@ -98,6 +99,7 @@ pub async fn endpoints_are_ranked_as_by_the_binary(page: &Page) -> Outcome {
 pub async fn from_an_endpoint_to_its_place_in_a_flame_graph(page: &Page) -> Outcome {
     let file = shop()?;
     at(page, &file, "view=bottom").await?;
+    what_if(page).await?;
     page.click("[data-test='impact']").await?;
     page.visible("[data-test='affected-root']").await?;
     let first =

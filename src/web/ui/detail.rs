@@ -399,7 +399,7 @@ impl Part for Detail {
                 View::Compare => "Select a frame to see both sides and a request of each.",
                 View::Endpoints => "Select an endpoint to see which root endpoints it takes time of.",
                 View::Split => {
-                    "Select a value to see it against the first; a click on its violin filters by it."
+                    "Click a violin, or open a row, to keep only requests with that value. Select an endpoint in another view to split its own time."
                 }
                 View::Requests => "Select a request; open it to see its timeline.",
                 View::Trace => "Select a span to see its times and tags.",

@@ -132,7 +132,7 @@ impl Endpoints {
         let tools = div("tools")
             .child(&ranking)
             .child(&div("grow"))
-            .child(&span("muted", "Faster by"))
+            .child(&span("muted fixed", "Faster by"))
             .child(&segments)
             .child(&exports);
         let table = endpoints_table::table(page);
@@ -178,11 +178,7 @@ impl Endpoints {
         self.stage.element().class_if("stale", asks.histograms.is_waiting());
         let Some(report) = report.filter(|_| self.shown.0 != asks.histograms.revision()) else { return };
         self.shown.0 = asks.histograms.revision();
-        self.title.say(&format!(
-            "How large {} are: {}",
-            whose(page),
-            counted(report.facts.requests, "request")
-        ));
+        self.title.say(&format!("Sizes of {}: {}", whose(page), counted(report.facts.requests, "request")));
         self.stage.with(|picture| picture.chart.report = Some(report));
     }
 
