@@ -83,6 +83,10 @@ pub(super) fn draw_axis<DB: DrawingBackend>(
     let style = size.text(theme.muted, HPos::Center, VPos::Top);
     for value in axis.ticks(px(64.0)) {
         let x = axis.pixel(value as f64);
+        if x > right {
+            // The end of the last bar, where values stand at the middle of theirs.
+            continue;
+        }
         line((x, y), (x, y + px(3.0)))?;
         let label = axis.tick_words(value);
         let (width, _) = area.estimate_text_size(&label, &style).map_err(words)?;
