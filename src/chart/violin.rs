@@ -4,6 +4,7 @@ use super::axis::{Scale, Unit, ValueAxis};
 use super::plot::{self, ChartError, ChartSize, rgba, words};
 use super::{Theme, format};
 use crate::critical_path::{SplitReport, SplitValue};
+use crate::stats::{exp, ln};
 use plotters::element::{PathElement, Polygon, Text};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -61,20 +62,42 @@ impl ViolinLayout {
     }
 }
 
+/// Points of an outline on a linear axis.
+const LINEAR_POINTS: usize = 128;
 /// Narrower than this part of the widest place, a violin has ended.
 const LEAST_WIDTH: f64 = 0.002;
 
 /// The outline of a violin: (time, half width from 0 to 1) at each point, from where it begins to where it ends.
-/// Densities are those of the logarithms; on a linear axis the same samples are thinner where the axis is stretched.
 fn outline(points_us: &[f64], value: &SplitValue, scale: Scale) -> Vec<(f64, f64)> {
-    let stretched = |us: f64| if scale == Scale::Linear { us + 1.0 } else { 1.0 };
-    let points = points_us.iter().zip(&value.density);
-    let widths: Vec<(f64, f64)> = points.map(|(&us, &density)| (us, density / stretched(us))).collect();
+    let of_logarithms: Vec<(f64, f64)> =
+        points_us.iter().copied().zip(value.density.iter().copied()).collect();
+    let widths = match scale {
+        Scale::Log => of_logarithms,
+        Scale::Linear => smooth_again(&of_logarithms, value.n),
+    };
     let most = widths.iter().fold(f64::MIN_POSITIVE, |most, &(_, width)| most.max(width));
     let seen = |&(_, width): &(f64, f64)| width / most >= LEAST_WIDTH;
     let from = widths.iter().position(seen).unwrap_or(0);
     let to = widths.iter().rposition(seen).map_or(0, |last| last + 1);
     widths[from..to].iter().map(|&(us, width)| (us, width / most)).collect()
+}
+
+/// The density on a linear axis. Points stand at equal distances of logarithms, so a density there is what they weigh;
+/// it is smoothed once more, with a Gaussian kernel as wide as Silverman's rule says for the times themselves: else the
+/// fastest times, close together on this axis, would be all there is to see.
+fn smooth_again(weights: &[(f64, f64)], n: u64) -> Vec<(f64, f64)> {
+    let (Some(&(low, _)), Some(&(high, _))) = (weights.first(), weights.last()) else { return Vec::new() };
+    let whole = weights.iter().map(|(_, weight)| weight).sum::<f64>().max(f64::MIN_POSITIVE);
+    let mean = weights.iter().map(|(us, weight)| us * weight).sum::<f64>() / whole;
+    let variance = weights.iter().map(|(us, weight)| (us - mean) * (us - mean) * weight).sum::<f64>() / whole;
+    let step = (high - low) / (LINEAR_POINTS - 1) as f64;
+    let kernel = (0.9 * variance.sqrt() * exp(-0.2 * ln(n.max(1) as f64))).max(step).max(f64::MIN_POSITIVE);
+    let density = |us: f64| {
+        let near =
+            |&(at, weight): &(f64, f64)| weight * exp(-0.5 * ((us - at) / kernel) * ((us - at) / kernel));
+        weights.iter().map(near).sum()
+    };
+    (0..LINEAR_POINTS).map(|i| low + step * i as f64).map(|us| (us, density(us))).collect()
 }
 
 /// Draws the violins on a backend as large as the layout.
