@@ -93,8 +93,10 @@ fn smooth_again(weights: &[(f64, f64)], n: u64) -> Vec<(f64, f64)> {
     let step = (high - low) / (LINEAR_POINTS - 1) as f64;
     let kernel = (0.9 * variance.sqrt() * exp(-0.2 * ln(n.max(1) as f64))).max(step).max(f64::MIN_POSITIVE);
     let density = |us: f64| {
-        let near =
-            |&(at, weight): &(f64, f64)| weight * exp(-0.5 * ((us - at) / kernel) * ((us - at) / kernel));
+        let near = |&(at, weight): &(f64, f64)| {
+            let z = (us - at) / kernel;
+            weight * exp((-0.5 * z * z).max(-500.0))
+        };
         weights.iter().map(near).sum()
     };
     (0..LINEAR_POINTS).map(|i| low + step * i as f64).map(|us| (us, density(us))).collect()
