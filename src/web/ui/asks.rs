@@ -6,8 +6,8 @@ use crate::engine::address::View;
 use crate::engine::comparing::Side;
 use crate::engine::{
     BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport, FlowSettings,
-    HeatmapReport, HistogramsReport, OverviewReport, Report, Request, RequestsReport, SavingsReport, Scope,
-    SpanKey, SpanReport, SplitReport, Subject, TagValuesReport, TraceReport,
+    HeatmapReport, HistogramsReport, OverviewReport, ProposalsReport, Report, Request, RequestsReport,
+    SavingsReport, Scope, SpanKey, SpanReport, SplitReport, Subject, TagValuesReport, TraceReport,
 };
 
 /// Requests listed at most; more are reached by narrowing the band.
@@ -55,6 +55,7 @@ answers! {
     Histograms(report) => *report, HistogramsReport;
     Savings(report) => report, SavingsReport;
     Split(report) => *report, SplitReport;
+    Proposals(report) => *report, ProposalsReport;
     Errors(report) => *report, ErrorsReport;
     Requests(report) => report, RequestsReport;
     Trace(report) => report, Option<TraceReport>;
@@ -82,6 +83,8 @@ asks! {
     savings: SavingsReport,
     /// Times by the values of a tag.
     split: SplitReport,
+    /// The tags whose values differ most.
+    proposals: ProposalsReport,
     /// Errors of the band.
     errors: ErrorsReport,
     /// The slowest requests of the band.
@@ -151,6 +154,8 @@ pub fn ask(page: &Page) {
             }
         }
         View::Split => {
+            let of = address.split.of.clone();
+            asks.proposals.want(page, Request::Proposals { scope: scope.clone(), band, of });
             if let Some(key) = super::split::key(page) {
                 asks.split.want(page, Request::Split { scope, band, of: address.split.of, key });
             }

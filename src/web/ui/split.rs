@@ -15,7 +15,7 @@ use crate::chart::plot::{ChartError, ChartSize};
 use crate::chart::violin::{self, ViolinLayout};
 use crate::chart::{Metrics, Theme, format};
 use crate::engine::address::View;
-use crate::engine::{Filter, OverviewReport, SplitOf, SplitReport, SplitValue};
+use crate::engine::{Filter, NotProposed, OverviewReport, SplitOf, SplitReport, SplitValue, TagProposal};
 use crate::web::canvas::PlotBackend;
 use std::rc::Rc;
 use web_sys::HtmlSelectElement;
@@ -23,12 +23,23 @@ use web_sys::HtmlSelectElement;
 /// Size of an exported picture.
 const EXPORT_PX: (i32, i32) = (1200, 480);
 
-/// The tag that is split by: the one chosen, else the first that has something to compare.
+/// The tag that is split by: the one chosen, else the one whose values differ most, once that is known; where none
+/// differ, the first that has something to compare.
 pub fn key(page: &Page) -> Option<String> {
     if let Some(key) = &page.address().split.key {
         return Some(key.clone());
     }
-    page.asks().overview.get().and_then(|overview| keys(&overview).into_iter().next())
+    let asks = page.asks();
+    if asks.proposals.is_waiting() {
+        return None;
+    }
+    let proposed = asks.proposals.get().and_then(|report| {
+        let first = report.proposals.first().map(|proposal| proposal.key.clone());
+        // Keys without a difference still have samples to show.
+        let same = report.left_out.iter().find(|(_, why)| *why == NotProposed::NoDifference);
+        first.or_else(|| same.map(|(key, _)| key.clone()))
+    });
+    proposed.or_else(|| asks.overview.get().and_then(|overview| keys(&overview).into_iter().next()))
 }
 
 /// Tags with at least two values that are few enough to list.
@@ -108,7 +119,7 @@ pub struct Split {
     table: Table<SplitValue>,
     search: Search,
     shown: u64,
-    offered: Option<(u64, Option<String>)>,
+    offered: Option<(u64, u64, Option<String>)>,
     searched: Option<(String, u64)>,
     _keep: Keep,
 }
@@ -195,19 +206,35 @@ impl Split {
     fn offer(&mut self, page: &Page) {
         let asks = page.asks();
         let key = key(page);
-        let now = Some((asks.overview.revision(), key.clone()));
+        let now = Some((asks.overview.revision(), asks.proposals.revision(), key.clone()));
         if let Some(overview) = asks.overview.get().filter(|_| self.offered != now) {
+            let proposed = asks.proposals.get().map(|report| report.proposals.clone()).unwrap_or_default();
             let mut keys = keys(&overview);
+            keys.retain(|key| proposed.iter().all(|proposal| proposal.key != *key));
             // A key of a link that these traces do not have.
-            keys.extend(key.iter().filter(|key| !keys.contains(key)).cloned().collect::<Vec<_>>());
+            let is_known =
+                |key: &&String| keys.contains(key) || proposed.iter().any(|proposal| proposal.key == **key);
+            let other = key.as_ref().filter(|key| !is_known(key)).cloned();
+            keys.extend(other);
             self.select.clear();
-            for name in &keys {
-                self.select.add(&el("option").attr("value", name).text(&format::printable(name)));
+            if !proposed.is_empty() {
+                let group = el("optgroup").attr("label", "Values differ most").test("split-proposed");
+                for TagProposal { key, effect, .. } in &proposed {
+                    let much = format::share(effect.share);
+                    group.add(&option(key, &format!("{} \u{2013} explains {much}", format::printable(key))));
+                }
+                self.select.add(&group);
             }
+            let group = el("optgroup").attr("label", "All other tags");
+            for name in &keys {
+                group.add(&option(name, &format::printable(name)));
+            }
+            self.select.add(&group);
+            let keys = keys.len() + proposed.len();
             if let (Some(select), Some(key)) = (self.select.as_kind::<HtmlSelectElement>(), &key) {
                 select.set_value(key);
             }
-            self.select.show(!keys.is_empty());
+            self.select.show(keys > 0);
             self.offered = now;
         }
         let choice = page.address().split.clone();
@@ -241,6 +268,7 @@ impl Split {
         let key = key(page);
         let report = asks.split.get().filter(|_| key.is_some());
         let words = match (&key, &report) {
+            (None, _) if asks.proposals.is_waiting() => WORKING.to_owned(),
             (None, _) => "No tag of these traces has two values or more.".to_owned(),
             (_, None) => WORKING.to_owned(),
             (_, Some(report)) => why_empty(page, report),
@@ -274,6 +302,10 @@ impl Split {
         let table = self.table.clone();
         self.search.tell(matches, None, move |_, forward| table.select(table.neighbour(forward)));
     }
+}
+
+fn option(value: &str, words: &str) -> El {
+    el("option").attr("value", value).text(words)
 }
 
 /// The endpoint whose time may be split: the one chosen, else the selected one.
