@@ -117,7 +117,7 @@ fn panel<DB: DrawingBackend>(
     let room = size.width - px(16.0);
     let sample = format::sample(of.n);
     let (taken, _) = area.estimate_text_size(&sample, &quiet).map_err(words)?;
-    if let Some(title) = plot::fitting(area, quantity.title(), room - taken as i32 - px(12.0), &plain) {
+    if let Some(title) = plot::fitting(area, quantity.title(), room - taken as i32 - px(8.0), &plain) {
         area.draw(&Text::new(title, (px(8.0), px(4.0)), plain)).map_err(words)?;
     }
     let at = (size.width - px(8.0) - taken as i32, px(4.0));
