@@ -13,6 +13,7 @@ pub mod errors;
 pub mod flow;
 pub mod generate;
 pub mod ingest;
+pub mod jaeger;
 pub mod stats;
 pub mod tprof;
 pub mod trace;

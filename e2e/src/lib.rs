@@ -2,4 +2,5 @@
 
 pub mod browser;
 pub mod failure;
+pub mod jaeger;
 pub mod process;

@@ -95,8 +95,13 @@ pub struct Server {
 impl Server {
     /// Serves a folder.
     pub fn start(dir: &Path) -> Outcome<Self> {
+        Self::start_with(dir, &[])
+    }
+
+    /// Serves a folder, with further options.
+    pub fn start_with(dir: &Path, options: &[&str]) -> Outcome<Self> {
         let mut command = Command::new(binary()?);
-        command.arg("serve").arg(dir).args(["--port", "0"]);
+        command.arg("serve").arg(dir).args(["--port", "0"]).args(options);
         let (running, url) =
             start(&mut command, |line| line.starts_with("http://").then(|| line.to_owned()))?;
         Ok(Self { url, _running: running })

@@ -30,7 +30,7 @@ pub struct Args {
     /// The port to listen on, on this machine only; 0 takes a free one
     #[arg(long, default_value_t = 8080)]
     port: u16,
-    /// A Jaeger query service, as http://host:16686 or https://host/jaeger: /api/ and /jaeger/api/ are passed on to it
+    /// A Jaeger query service, as http://host:16686 or https://host/jaeger: /api/ and /jaeger/api/ are passed on to it, links to traces lead there
     #[arg(long, value_name = "URL")]
     jaeger: Option<String>,
 }
@@ -102,6 +102,11 @@ impl Site {
         if api.starts_with("/api/") {
             return self.pass_on(request);
         }
+        if let Some(jaeger) = self.jaeger.as_ref().filter(|_| api.starts_with("/trace/")) {
+            // The page's links back to Jaeger UI lead to Jaeger itself, which knows its own address.
+            let rest = request.url().strip_prefix("/jaeger").unwrap_or(request.url());
+            return plain(302, "", &[("Location", &format!("{jaeger}{rest}"))]);
+        }
         let answer = match locate(&self.dir, path) {
             Place::File(file) => self.file(request, &file),
             Place::Folder => {
@@ -145,7 +150,7 @@ impl Site {
     /// Jaeger's answer to this request, as it comes.
     fn pass_on(&self, request: &Request) -> ResponseBox {
         let Some(jaeger) = &self.jaeger else {
-            return api_error(404, "No Jaeger is connected here: start the server with --jaeger URL.");
+            return api_error(501, "No Jaeger is connected here: start the server with --jaeger URL.");
         };
         // A foreign page whose host name was made to point at this machine must not get at Jaeger through us.
         if !field(request, "Host").is_some_and(|host| is_local(&host)) {
@@ -447,6 +452,11 @@ mod tests {
                     assert!(head.contains("Retry-After: 7"), "{head}");
                     assert!(body.contains("/base/api/traces?service=a%20b&limit=2 Bearer t"), "{body}");
                 }
+                let (head, _) = ask(server, "GET /jaeger/trace/a1?uiFind=b2", "");
+                assert!(
+                    head.starts_with("HTTP/1.1 302") && head.contains("/base/trace/a1?uiFind=b2\r\n"),
+                    "{head}"
+                );
                 let mut stream = TcpStream::connect(server).unwrap();
                 write!(
                     stream,
@@ -466,7 +476,7 @@ mod tests {
         serving(&folder.0, None, |server| {
             let (head, body) = ask(server, "GET /api/services", "");
             assert!(
-                head.starts_with("HTTP/1.1 404") && body.contains("\"errors\":[{\"code\":404"),
+                head.starts_with("HTTP/1.1 501") && body.contains("\"errors\":[{\"code\":501"),
                 "{head} {body}"
             );
         });

@@ -1,11 +1,19 @@
 //! What the page shows, as the fragment of its address: `#v=1&view=flame&service=..&operation=..&band=P95-99`.
 //!
+//! With `api`, `service` and `operation` are what is searched for at Jaeger and, both given, the subject too; another
+//! subject stands in `subject`. See [`source`](super::source).
+//!
 //! A fragment never reaches a server, so it works on any static host. Keys nobody here knows are kept as they are: a
 //! link of a later version loses nothing by passing through this one.
 
 use super::choices::Choices;
 use super::comparing::{Against, Comparison, Side};
+mod bands;
+
+pub use bands::{band_name, parse_band};
+
 use super::fragment::{Writer, pairs};
+use super::source::{Source, subject_name, subject_of_name};
 use super::{Band, Filter, Overlap, Scope, SplitOf, Subject};
 
 /// Version of the fragment; [`upgrade`] brings older ones up to it.
@@ -141,6 +149,8 @@ pub struct SplitChoice {
 pub struct Address {
     /// Which view.
     pub view: View,
+    /// Where the traces come from, if they are fetched.
+    pub source: Source,
     /// Whose latency.
     pub subject: Subject,
     /// Which requests of it, by latency; while two sides are compared, of the one that views speak of.
@@ -177,6 +187,7 @@ impl Default for Address {
     fn default() -> Self {
         Address {
             view: View::default(),
+            source: Source::default(),
             subject: Subject::default(),
             band: Band::ALL,
             comparison: None,
@@ -201,7 +212,8 @@ impl Address {
     pub fn parse(fragment: &str) -> Address {
         let mut pairs = pairs(fragment.strip_prefix('#').unwrap_or(fragment));
         upgrade(&mut pairs);
-        let mut address = Address::default();
+        let source = Source::take(&mut pairs);
+        let mut address = Address { subject: source.subject(), source, ..Address::default() };
         let (mut service, mut operation) = (None, None);
         let (mut from, mut to) = (None, None);
         let (mut against, mut band_b, mut side, mut swapped) = (None, Band::ALL, Side::A, false);
@@ -212,6 +224,7 @@ impl Address {
                 "view" => address.view = View::from_key(&value).unwrap_or_default(),
                 "service" if service.is_none() => service = Some(value),
                 "operation" if operation.is_none() => operation = Some(value),
+                "subject" => address.subject = subject_of_name(&value).unwrap_or(address.subject),
                 "band" => address.band = parse_band(&value).unwrap_or(Band::ALL),
                 "against" => against = Against::from_key(&value),
                 "bandB" => band_b = parse_band(&value).unwrap_or(Band::ALL),
@@ -275,9 +288,16 @@ impl Address {
         if self.view != View::default() {
             out.put("view", self.view.key());
         }
-        if let Subject::Endpoint { service, operation } = &self.subject {
-            out.put("service", service);
-            out.put("operation", operation);
+        self.source.put(&mut out);
+        match &self.subject {
+            subject if *subject == self.source.subject() => {}
+            // The plain keys are those of the search.
+            subject if self.source.is_search() => out.put("subject", &subject_name(subject)),
+            Subject::TraceRoots => {}
+            Subject::Endpoint { service, operation } => {
+                out.put("service", service);
+                out.put("operation", operation);
+            }
         }
         let mut bands = [("band", self.band), ("bandB", Band::ALL)];
         if let Some(Comparison { against, side, other, swapped }) = self.comparison {
@@ -323,6 +343,7 @@ impl Address {
                 out.put("span", span);
             }
         }
+        self.source.put_traces(self.trace.as_ref().map(|trace| trace.trace_id.as_str()), &mut out);
         if !self.focus.is_empty() {
             out.put("focus", &focus_name(self.focus.iter().map(|(s, o)| (s, o))));
         }
@@ -364,6 +385,7 @@ impl Address {
     pub fn is_step_from(&self, before: &Address) -> bool {
         let place = |a: &Address| a.trace.as_ref().map(|t| (t.trace_id.clone(), t.root_span_id.clone()));
         self.view != before.view
+            || self.source != before.source
             || self.subject != before.subject
             || self.band != before.band
             || self.comparison != before.comparison
@@ -384,42 +406,6 @@ impl Address {
             group: self.group(),
         }
     }
-}
-
-/// `P50-95` for a band, `P95` for the cumulative reading.
-pub fn band_name(band: Band) -> String {
-    let percent = |value: u32| {
-        let text = format!("{}.{:03}", value / 1000, value % 1000);
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    };
-    if band.closed && band.lo == 0 {
-        format!("P{}", percent(band.hi))
-    } else {
-        format!("P{}-{}", percent(band.lo), percent(band.hi))
-    }
-}
-
-/// Reads `P50-95`, `50-95` or the cumulative `P95`.
-pub fn parse_band(text: &str) -> Option<Band> {
-    let percent = |text: &str| {
-        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-        let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-        if whole.is_empty() || part.len() > 3 || !digits(whole) || !digits(part) {
-            return None;
-        }
-        let thousandths = format!("{part:0<3}").parse::<u32>().ok()?;
-        whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(thousandths).filter(|v| *v <= 100_000)
-    };
-    let (cumulative, text) = match text.strip_prefix(['P', 'p']) {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    let band = match text.split_once('-') {
-        Some((lo, hi)) => Band { lo: percent(lo)?, hi: percent(hi)?, closed: false },
-        None if cumulative => Band { lo: 0, hi: percent(text)?, closed: true },
-        None => return None,
-    };
-    (band.lo < band.hi).then_some(band)
 }
 
 const PRESETS: [&str; 4] = ["default", "paper", "upstream", "strict"];
@@ -465,6 +451,7 @@ fn upgrade(pairs: &mut Vec<(String, String)>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::source::{Search, Wanted};
     use super::*;
     use proptest::prelude::*;
 
@@ -506,19 +493,6 @@ mod tests {
     fn unknown_keys_pass_through_in_order() {
         let text = "v=1&api=/jaeger&later=1&api=/other";
         assert_eq!(Address::parse(text).to_fragment(), text);
-    }
-
-    #[test]
-    fn bands_have_two_readings() {
-        assert_eq!(parse_band("P95"), Some(Band { lo: 0, hi: 95_000, closed: true }));
-        assert_eq!(parse_band("P0-50"), Some(Band { lo: 0, hi: 50_000, closed: false }));
-        assert_eq!(parse_band("99-99.9"), Some(Band { lo: 99_000, hi: 99_900, closed: false }));
-        for text in ["P0-50", "P50-95", "P99-100", "P95", "P99.5", "P12.345-13"] {
-            assert_eq!(parse_band(text).map(band_name).as_deref(), Some(text));
-        }
-        for text in ["", "P", "95", "P-", "P50-", "P50-50", "P0", "P101", "P1.2345", "P+5", "P1e1-2"] {
-            assert_eq!(parse_band(text), None, "{text}");
-        }
     }
 
     #[test]
@@ -579,6 +553,17 @@ mod tests {
                     root_span_id: some(3, flags[3]),
                     span_id: some(4, flags[4]),
                 });
+            }
+            if flags[2] && flags[5] {
+                address.source = Source::jaeger(&names[5]);
+                address.source.wanted = Wanted::Search(Box::new(Search {
+                    service: names[6].clone(),
+                    operation: some(7, flags[1]).unwrap_or_default(),
+                    start_us: time.map(|(from, _)| from),
+                    tags: names[3].clone(),
+                    limit: Some(band.0),
+                    ..Search::default()
+                }));
             }
             address.focus = vec![(names[5].clone(), names[6].clone()); view];
             address.search = names[7].clone();

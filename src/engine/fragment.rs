@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Keys and values, decoded; later ones of a key that may stand once are the reader's business.
-pub(super) fn pairs(fragment: &str) -> Vec<(String, String)> {
+pub fn pairs(fragment: &str) -> Vec<(String, String)> {
     let parts = fragment.split('&').filter(|part| !part.is_empty());
     parts
         .map(|part| {
@@ -14,7 +14,7 @@ pub(super) fn pairs(fragment: &str) -> Vec<(String, String)> {
 }
 
 /// Writes keys and values.
-pub(super) struct Writer(String);
+pub struct Writer(String);
 
 impl Writer {
     /// Begins with a text that is written as it is.
@@ -36,12 +36,12 @@ impl Writer {
     }
 }
 
-/// Percent-encodes all that may not stand in a fragment or that separates pairs.
-fn encode(text: &str, out: &mut String) {
+/// Percent-encodes all that may not stand in a fragment or query, or that separates pairs.
+pub fn encode(text: &str, out: &mut String) {
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => out.push(char::from(byte)),
-            b'-' | b'.' | b'_' | b'~' | b'/' | b':' | b'@' | b',' | b';' | b'!' | b'$' | b'*' => {
+            b'-' | b'.' | b'_' | b'~' | b'/' | b':' | b'@' | b',' | b'!' | b'$' | b'*' => {
                 out.push(char::from(byte));
             }
             _ => {

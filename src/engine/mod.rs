@@ -13,7 +13,7 @@ mod cutting;
 mod detail;
 pub mod error_words;
 mod flow;
-mod fragment;
+pub mod fragment;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
@@ -21,6 +21,7 @@ mod overview;
 mod protocol;
 mod session;
 mod single;
+pub mod source;
 mod study;
 pub mod summary;
 mod tables;

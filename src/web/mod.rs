@@ -3,6 +3,7 @@
 pub mod boot;
 pub mod canvas;
 mod deal;
+pub mod fetch;
 mod oneshot;
 pub mod pool;
 pub mod ui;

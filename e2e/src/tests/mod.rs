@@ -7,6 +7,7 @@ mod errors;
 mod filters;
 mod heat;
 mod hosting;
+mod jaeger;
 mod real;
 mod start;
 mod tables;
@@ -66,6 +67,16 @@ pub const ALL: &[Test] = tests![
     real::hotel,
     real::media,
     real::social_network,
+    jaeger::both_dialects_give_the_same_traces_and_a_link_reproduces_them,
+    jaeger::many_traces_come_in_slices,
+    jaeger::traces_are_fetched_by_id_and_link_back,
+    jaeger::a_slow_fetch_can_be_stopped_and_what_came_stays,
+    jaeger::a_busy_and_failing_jaeger_is_asked_again,
+    jaeger::another_origin_is_asked_only_with_consent_and_cors_is_explained,
+    jaeger::the_policy_of_the_host_and_a_dead_address_are_told_apart,
+    jaeger::a_closed_jaeger_wants_a_token_and_a_page_is_no_answer,
+    jaeger::the_dialog_lists_and_fetches_and_its_address_reproduces,
+    jaeger::files_beside_the_page_are_fetched,
     hosting::any_path_will_do_and_nothing_else_is_asked_for,
     hosting::the_one_file_starts_from_disk_and_asks_for_nothing,
 ];

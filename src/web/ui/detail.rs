@@ -5,6 +5,7 @@ use super::compare_detail;
 use super::dom::{El, Keep, button, div, el, icon, span};
 use super::jump::Jump;
 use super::keys::Command;
+use super::links;
 use super::names;
 use super::page::{Endpoint, Page, Part, Selection};
 use super::subject::look_at;
@@ -171,9 +172,19 @@ impl Detail {
                 .child(&span("", &words))
                 .child(&span("muted", &format!("of {}", format::duration_us(exemplar.latency_us))))
                 .on_click(&self.keep, move || to.open_trace(choice.clone()));
-            list.add(&el("li").child(&link));
+            let item = el("li").child(&link);
+            let span_id = Some(exemplar.span_id.as_str());
+            if let Some(mark) = links::mark(page, &exemplar.trace_id, span_id) {
+                item.add(&mark);
+            }
+            list.add(&item);
         }
         self.body.add(&list);
+        if let [first, second, ..] = exemplars
+            && let Some(link) = links::traces(page, &first.trace_id, &second.trace_id)
+        {
+            self.body.add(&link);
+        }
     }
 
     fn endpoint(&self, page: &Page, report: &CriticalPathReport, (service, operation): &Endpoint) {
@@ -240,6 +251,10 @@ impl Detail {
             return;
         };
         self.head(page, service, operation);
+        let span_id = full.map(|full| full.span_id.as_str());
+        if let Some(link) = links::trace(page, &trace.trace_id, span_id) {
+            self.body.add(&link);
+        }
         let bits = trace.bits.get(at).copied().unwrap_or(0);
         let flags = [
             (TraceReport::ERROR, "error", "The span is an error"),
@@ -313,14 +328,16 @@ impl Detail {
         pair(&facts, "Trace", &row.trace_id, "request-trace");
         self.body.add(&facts);
         let (to, choice) = (page.clone(), choice.clone());
-        self.body.add(
-            &div("buttons").child(
-                &button("Open timeline")
-                    .class("primary")
-                    .test("open-timeline")
-                    .on_click(&self.keep, move || to.open_trace(choice.clone())),
-            ),
+        let buttons = div("buttons").child(
+            &button("Open timeline")
+                .class("primary")
+                .test("open-timeline")
+                .on_click(&self.keep, move || to.open_trace(choice.clone())),
         );
+        if let Some(link) = links::trace(page, &row.trace_id, None) {
+            buttons.add(&link);
+        }
+        self.body.add(&buttons);
     }
 }
 
@@ -350,7 +367,7 @@ impl Part for Detail {
         // What is shown depends on these and on nothing else.
         let asks = page.asks();
         let key = format!(
-            "{view:?} {selection:?} {} {} {} {} {} {} {} {:?} {:?}",
+            "{view:?} {selection:?} {} {} {} {} {} {} {} {} {:?} {:?}",
             asks.path.revision(),
             asks.compare.revision(),
             asks.bottom_up.revision(),
@@ -358,6 +375,7 @@ impl Part for Detail {
             asks.trace.revision(),
             asks.requests.revision(),
             asks.span.revision(),
+            page.fetching().revision(),
             page.address().subject,
             page.address().choices,
         );

@@ -1,5 +1,6 @@
 //! The header: name, files in and out, search, help, colours. Absent inside another page.
 
+use super::connect;
 use super::dom::{self, El, Keep, button, div, el, icon, span};
 use super::gather::Picker;
 use super::keys;
@@ -33,6 +34,11 @@ impl Header {
             .test("open")
             .attr("title", "Add trace files (Ctrl+O)")
             .on_click(&keep, move || files.open_files());
+        let to = page.clone();
+        let jaeger = button("Jaeger\u{2026}")
+            .test("jaeger")
+            .attr("title", "Fetch traces from a Jaeger query service")
+            .on_click(&keep, move || connect::open(&to));
         let to = page.clone();
         let clear = button("Clear")
             .test("clear")
@@ -100,6 +106,7 @@ impl Header {
             .class("top")
             .child(&brand)
             .child(&open)
+            .child(&jaeger)
             .child(&compare)
             .child(&clear)
             .child(&div("grow"))

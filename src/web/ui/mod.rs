@@ -9,6 +9,7 @@ mod compare;
 mod compare_detail;
 mod compare_source;
 mod compare_tables;
+mod connect;
 mod detail;
 mod distribution;
 pub mod dom;
@@ -18,6 +19,8 @@ mod error_paths;
 mod error_table;
 mod errors;
 mod export;
+mod fetch_row;
+mod fetching;
 mod filters;
 mod findings;
 mod findings_tables;
@@ -32,6 +35,7 @@ mod heat_picture;
 mod heat_table;
 mod jump;
 mod keys;
+mod links;
 mod names;
 mod notes;
 mod page;
@@ -100,6 +104,7 @@ fn build(page: &Page, keep: &Keep) {
     let header = header::Header::new(page, &picker, &against, &found);
     let errors = errors::Errors::new();
     let progress = progress::Progress::new(page);
+    let fetch = fetch_row::FetchRow::new(page);
     let subject = subject::SubjectBar::new(page);
     let band = band::BandBar::new(page);
     let sides = sides::Sides::new(page);
@@ -153,6 +158,7 @@ fn build(page: &Page, keep: &Keep) {
     if let Some(app) = app.and_then(|app| wasm_bindgen::JsCast::dyn_into(app).ok()).map(El::from_html) {
         app.fill([
             header.element(),
+            fetch.element(),
             progress.element(),
             errors.element(),
             subject.element(),
@@ -175,6 +181,7 @@ fn build(page: &Page, keep: &Keep) {
         Box::new(subject),
         Box::new(band),
         Box::new(sides),
+        Box::new(fetch),
         Box::new(progress),
         Box::new(errors),
         Box::new(start),
@@ -199,6 +206,7 @@ fn build(page: &Page, keep: &Keep) {
         let to = page.clone();
         keep.add(dom::listen(&dom::window(), event, dom::How::default(), move |_| to.follow_address()));
     }
+    page.fetching().follow(page);
     let to = page.clone();
     keep.add(dom::listen(&dom::window(), "resize", dom::How::default(), move |_| to.refresh()));
     if let Ok(Some(dark)) = dom::window().match_media(DARK) {
@@ -221,7 +229,12 @@ impl Part for Frame {
     fn update(&mut self, page: &Page) {
         let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
         self.body.show(overview.is_some());
-        self.wait.show(overview.is_none() && (page.loading().running || page.asks().overview.is_waiting()));
+        self.wait.show(
+            overview.is_none()
+                && (page.loading().running
+                    || page.fetching().is_running()
+                    || page.asks().overview.is_waiting()),
+        );
         let address = page.address();
         let kind = match address.view {
             View::Findings | View::Requests => "view plain",

@@ -2,6 +2,7 @@
 
 use super::asks::{self, Asks};
 use super::dom;
+use super::fetching::Fetching;
 use crate::chart::format;
 use crate::engine::Subject;
 use crate::engine::address::{Address, TraceChoice, View};
@@ -66,6 +67,7 @@ struct Inner {
     load: RefCell<Load>,
     asks: Asks,
     selection: RefCell<Selection>,
+    fetching: Fetching,
     /// The tag whose values are suggested.
     suggested_key: RefCell<String>,
     /// Counts states of the data, so that a question asked of an older one is asked again.
@@ -89,6 +91,7 @@ impl Page {
             load: RefCell::default(),
             asks: Asks::default(),
             selection: RefCell::default(),
+            fetching: Fetching::default(),
             suggested_key: RefCell::default(),
             generation: Cell::new(0),
             has_data: Cell::new(false),
@@ -121,6 +124,11 @@ impl Page {
     /// What is selected.
     pub fn selection(&self) -> Ref<'_, Selection> {
         self.0.selection.borrow()
+    }
+
+    /// What is fetched for the page.
+    pub fn fetching(&self) -> &Fetching {
+        &self.0.fetching
     }
 
     /// Whether any trace is loaded.
@@ -187,13 +195,22 @@ impl Page {
 
     /// Changes what is shown, in the address too; a change of place becomes a step of the history.
     pub fn change(&self, change: impl FnOnce(&mut Address)) {
+        self.put(change, true);
+    }
+
+    /// Completes what the address says: never a step of the history.
+    pub fn amend(&self, change: impl FnOnce(&mut Address)) {
+        self.put(change, false);
+    }
+
+    fn put(&self, change: impl FnOnce(&mut Address), may_step: bool) {
         let before = self.0.address.borrow().clone();
         let mut after = before.clone();
         change(&mut after);
         if after == before {
             return;
         }
-        let is_step = after.is_step_from(&before);
+        let is_step = may_step && after.is_step_from(&before);
         if after.subject != before.subject
             || after.view == View::Trace && before.trace != after.trace && is_step
         {
@@ -219,6 +236,7 @@ impl Page {
             self.0.address.replace(address);
             self.refresh();
         }
+        self.0.fetching.follow(self);
     }
 
     /// Opens a trace in the timeline.
@@ -324,13 +342,20 @@ impl Page {
         self.0.pool.cancel_load(keep);
     }
 
-    /// Forgets all data.
-    pub fn clear(&self) {
+    /// Forgets all data, but not what the address says.
+    pub fn forget_data(&self) {
         self.0.pool.clear();
         let next_error = self.0.load.borrow().next_error;
         self.0.load.replace(Load { next_error, ..Load::default() });
         self.forget_answers();
         self.0.has_data.set(false);
+        self.refresh();
+    }
+
+    /// Forgets all data and goes back to the start.
+    pub fn clear(&self) {
+        self.0.fetching.forget(self);
+        self.forget_data();
         self.change(|address| {
             *address = Address {
                 theme: address.theme,
@@ -460,7 +485,7 @@ impl Page {
         let Some(root) = dom::root() else { return };
         let asks = &self.0.asks;
         let overview = asks.overview.get();
-        let state = if self.0.load.borrow().running {
+        let state = if self.0.load.borrow().running || self.0.fetching.is_running() {
             "loading"
         } else if !self.has_data() || overview.as_ref().is_some_and(|report| report.traces == 0) {
             "empty"

@@ -1,5 +1,6 @@
 //! The start screen: what the page does, and every way to give it data.
 
+use super::connect;
 use super::dom::{El, Keep, button, div, el, icon, span};
 use super::gather::{self, Picker};
 use super::page::{Page, Part};
@@ -15,7 +16,7 @@ impl Start {
     pub fn new(page: &Page, picker: &Picker) -> Start {
         let keep = Keep::default();
         let (files, folder) = (picker.clone(), picker.clone());
-        let to = page.clone();
+        let (to, asking) = (page.clone(), page.clone());
         let mut buttons = vec![
             button("Open files\u{2026}")
                 .class("primary")
@@ -23,6 +24,10 @@ impl Start {
                 .attr("title", "Ctrl+O")
                 .on_click(&keep, move || files.open_files()),
             button("Open folder\u{2026}").test("open-folder").on_click(&keep, move || folder.open_folder()),
+            button("Jaeger\u{2026}")
+                .test("jaeger-start")
+                .attr("title", "Fetch traces from a Jaeger query service")
+                .on_click(&keep, move || connect::open(&asking)),
             button("Paste").test("paste").attr("title", "Ctrl+V").on_click(&keep, move || gather::paste(&to)),
         ];
         if gather::has_demo() {
@@ -59,6 +64,8 @@ fn step(title: &str, words: &str) -> El {
 impl Part for Start {
     fn update(&mut self, page: &Page) {
         let none = page.asks().overview.get().is_none_or(|overview| overview.traces == 0);
-        self.element.show(!page.loading().running && none && !page.asks().overview.is_waiting());
+        let is_fetching = page.fetching().is_running();
+        self.element
+            .show(!page.loading().running && !is_fetching && none && !page.asks().overview.is_waiting());
     }
 }

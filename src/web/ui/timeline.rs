@@ -4,6 +4,7 @@ use super::dom::{El, Keep, button, div, el, span};
 use super::export;
 use super::flame::WORKING;
 use super::keys::Command;
+use super::links;
 use super::names;
 use super::page::{Page, Part, Selection};
 use super::search::Search;
@@ -172,6 +173,9 @@ impl TimelineView {
             .attr("title", &format!("Trace {}, {} UTC", report.trace_id, format::moment(report.start_us)))
             .text(report.trace_id.trim_start_matches('0'));
         self.title.add(&id);
+        if let Some(link) = links::trace(page, &report.trace_id, None) {
+            self.title.add(&link);
+        }
     }
 
     /// Why there is nothing to be seen.

@@ -1,0 +1,286 @@
+//! Plans against a Jaeger of a few lines.
+
+use super::super::answer::{Answer, Lost, Scan};
+use super::*;
+
+/// A Jaeger with traces at these microseconds, each with its number as id.
+struct Jaeger {
+    starts_us: Vec<u64>,
+    dialect: Dialect,
+    /// Answers these instead, one a request.
+    first: VecDeque<Reply>,
+    /// Every address asked.
+    log: Vec<String>,
+}
+
+fn reply(status: u16, body: &str) -> Reply {
+    let mut scan = Scan::default();
+    scan.feed(body.as_bytes());
+    Reply::Answer(Answer { status, retry_after_s: None, body: scan })
+}
+
+fn number(url: &str, key: &str) -> Option<u64> {
+    url.split(['?', '&']).find_map(|pair| pair.strip_prefix(key)?.strip_prefix('=')?.parse().ok())
+}
+
+impl Jaeger {
+    fn new(starts_us: impl IntoIterator<Item = u64>) -> Jaeger {
+        let starts_us = starts_us.into_iter().collect();
+        Jaeger { starts_us, dialect: Dialect::V1, first: VecDeque::new(), log: Vec::new() }
+    }
+
+    fn answer(&mut self, url: &str) -> Reply {
+        self.log.push(url.to_owned());
+        if let Some(reply) = self.first.pop_front() {
+            return reply;
+        }
+        let known = match self.dialect {
+            Dialect::V1 => url.starts_with("/j/api/traces"),
+            Dialect::V3 => url.starts_with("/j/api/v3/traces?query.service_name="),
+            Dialect::V3Camel => url.starts_with("/j/api/v3/traces?query.serviceName="),
+        };
+        if !known {
+            let old = "<html><title>Jaeger UI</title></html>";
+            return if url.contains("/v3/") && self.dialect == Dialect::V3Camel {
+                reply(400, r#"{"error":{"httpCode":400,"message":"query.startTimeMin is required"}}"#)
+            } else {
+                reply(200, old)
+            };
+        }
+        if let Some(id) = url.strip_prefix("/j/api/traces/") {
+            let at: usize = id.parse().unwrap_or(usize::MAX);
+            return match self.starts_us.get(at) {
+                Some(_) => reply(200, &format!(r#"{{"data":[{{"traceID":"{at}"}}]}}"#)),
+                None => reply(404, r#"{"errors":[{"code":404,"msg":"trace not found"}]}"#),
+            };
+        }
+        if self.dialect != Dialect::V1 {
+            let body = r#"{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"1"}]}]}]}}"#;
+            return reply(200, body);
+        }
+        let (from, to) = (number(url, "start").unwrap_or(0), number(url, "end").unwrap_or(u64::MAX));
+        let limit = number(url, "limit").unwrap_or(100) as usize;
+        let mut found: Vec<(u64, usize)> = (0..self.starts_us.len())
+            .map(|at| (self.starts_us[at], at))
+            .filter(|(us, _)| (from..=to).contains(us))
+            .collect();
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        let traces: Vec<String> =
+            found.iter().take(limit).map(|(_, at)| format!(r#"{{"traceID":"{at}"}}"#)).collect();
+        reply(200, &format!(r#"{{"data":[{}]}}"#, traces.join(",")))
+    }
+
+    /// Drives a plan to its end; `newest_last` answers the requests under way in the opposite order. Gives the tickets
+    /// delivered and the time it took.
+    fn drive(&mut self, plan: &mut Plan, newest_last: bool) -> (Vec<u32>, u64) {
+        let (mut now_ms, mut open) = (0, VecDeque::new());
+        let mut delivered = Vec::new();
+        for _ in 0..100_000 {
+            match plan.next(now_ms) {
+                Next::Ask { ticket, url } => {
+                    open.push_back((ticket, url));
+                    assert!(open.len() <= AT_ONCE, "{} requests at once", open.len());
+                    continue;
+                }
+                Next::End => return (delivered, now_ms),
+                Next::Wait { until_ms } if open.is_empty() => now_ms = until_ms.unwrap_or(now_ms),
+                Next::Wait { .. } => {}
+            }
+            let next = if newest_last { open.pop_back() } else { open.pop_front() };
+            if let Some((ticket, url)) = next {
+                let reply = self.answer(&url);
+                plan.replied(ticket, &reply, now_ms);
+                delivered.extend(std::iter::from_fn(|| plan.delivery()).map(|(ticket, _)| ticket));
+            }
+        }
+        panic!("no end after {:?}", self.log.last());
+    }
+}
+
+const HOUR_US: u64 = 3_600_000_000;
+
+fn search(limit: u32) -> Search {
+    Search {
+        service: "shop".to_owned(),
+        start_us: Some(HOUR_US),
+        end_us: Some(2 * HOUR_US),
+        limit: Some(limit),
+        ..Search::default()
+    }
+}
+
+fn plan(search: Search, page: u32) -> Plan {
+    Plan::with_page("/j", &Wanted::Search(Box::new(search)), 0, page).expect("a search")
+}
+
+fn by_number(ids: &BTreeSet<String>) -> BTreeSet<u64> {
+    ids.iter().filter_map(|id| u64::from_str_radix(id, 16).ok()).collect()
+}
+
+/// Digits as the ids are read back: they are taken for hexadecimal.
+fn as_id(at: u64) -> u64 {
+    u64::from_str_radix(&at.to_string(), 16).unwrap_or_default()
+}
+
+#[test]
+fn a_small_limit_is_one_request_for_the_whole_range() {
+    let mut jaeger = Jaeger::new((0..100).map(|at| HOUR_US + at));
+    let mut plan = plan(search(20), 50);
+    jaeger.drive(&mut plan, false);
+    assert_eq!(jaeger.log.len(), 1);
+    assert!(jaeger.log[0].contains("start=3600000000&end=7200000000&limit=20"), "{}", jaeger.log[0]);
+    assert_eq!(by_number(&plan.known), (80..100).map(as_id).collect());
+}
+
+#[test]
+fn a_crowded_slice_is_halved_until_every_trace_has_come_once() {
+    // Everything lies in the last minute of the hour.
+    let mut jaeger = Jaeger::new((0..1000).map(|at| 2 * HOUR_US - 60_000_000 + at * 50_000));
+    let mut plan = plan(search(5000), 50);
+    jaeger.drive(&mut plan, false);
+    assert_eq!(plan.known.len(), 1000);
+    let outcome = plan.outcome();
+    assert_eq!((outcome.traces, outcome.repeated, outcome.crowded), (1000, 0, 0));
+    // A binary tree over some 32 full slices, and the empty rest.
+    assert!(jaeger.log.len() < 200, "{} requests", jaeger.log.len());
+    assert!((plan.progress(0).share - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_limit_gives_the_newest_whatever_answers_first() {
+    let mut answers = Vec::new();
+    for newest_last in [false, true] {
+        let mut jaeger = Jaeger::new((0..3000).map(|at| HOUR_US + at * 1_000_000));
+        let mut plan = plan(search(333), 100);
+        jaeger.drive(&mut plan, newest_last);
+        assert_eq!(by_number(&plan.known), (2667..3000).map(as_id).collect(), "{newest_last}");
+        answers.push(plan.known.clone());
+    }
+    assert_eq!(answers[0], answers[1]);
+}
+
+#[test]
+fn a_slice_that_cannot_be_cut_is_taken_and_counted() {
+    let mut jaeger = Jaeger::new((0..200).map(|_| HOUR_US + 5));
+    let mut plan = plan(search(1000), 50);
+    jaeger.drive(&mut plan, false);
+    assert_eq!((plan.outcome().traces, plan.outcome().crowded), (50, 1));
+}
+
+#[test]
+fn every_answer_is_delivered_once_and_newest_first() {
+    let mut jaeger = Jaeger::new((0..1000).map(|at| HOUR_US + at * 3_600_000));
+    let mut plan = plan(search(1000), 100);
+    let (delivered, _) = jaeger.drive(&mut plan, true);
+    assert_eq!(delivered.iter().collect::<BTreeSet<_>>().len(), delivered.len());
+    assert_eq!(plan.outcome().traces, 1000);
+}
+
+#[test]
+fn the_dialect_is_found_out_with_one_request_at_a_time() {
+    for (dialect, asked) in [(Dialect::V3, 2), (Dialect::V3Camel, 3)] {
+        let mut jaeger = Jaeger { dialect, ..Jaeger::new([]) };
+        let mut plan = plan(search(20), 50);
+        jaeger.drive(&mut plan, false);
+        assert_eq!((plan.outcome().traces, jaeger.log.len()), (1, asked), "{dialect:?} {:?}", jaeger.log);
+        assert_eq!(plan.outcome().trouble, None);
+    }
+    let mut jaeger = Jaeger::new([]);
+    jaeger.first = (0..3).map(|_| reply(200, "<html>")).collect();
+    let mut plan = plan(search(5000), 50);
+    jaeger.drive(&mut plan, false);
+    assert_eq!((plan.outcome().trouble.clone(), jaeger.log.len()), (Some(Trouble::Html), 3));
+}
+
+#[test]
+fn traces_are_fetched_one_by_one_and_missing_ones_named() {
+    let ids: BTreeSet<String> = ["0", "1", "9"].map(str::to_owned).into();
+    let mut plan = Plan::new("/j", &Wanted::Traces(ids), 0).expect("ids");
+    let mut jaeger = Jaeger::new([1, 2]);
+    let (delivered, _) = jaeger.drive(&mut plan, false);
+    assert_eq!((delivered.len(), plan.outcome().traces), (2, 2));
+    assert_eq!(plan.outcome().missing, ["9"]);
+}
+
+#[test]
+fn a_failure_is_repeated_twice_and_then_named_and_may_be_retried() {
+    let mut jaeger = Jaeger::new((0..100).map(|at| HOUR_US + at * 36_000_000));
+    let broken = || reply(500, r#"{"errors":[{"code":500,"msg":"storage"}]}"#);
+    // The first slice works, so that the dialect is known; the next six fail, once each, then all go well.
+    jaeger.first = [Jaeger::new([]).answer("/j/api/traces?start=0&end=0")].into();
+    jaeger.first.extend((0..6).map(|_| broken()));
+    let mut fine = plan(search(600), 100);
+    let (_, took_ms) = jaeger.drive(&mut fine, false);
+    assert!(fine.outcome().failed.is_empty() && took_ms >= BACK_OFF_MS, "{:?}", fine.outcome());
+
+    let mut jaeger = Jaeger::new((0..100).map(|at| HOUR_US + at * 36_000_000));
+    jaeger.first = [Jaeger::new([]).answer("/j/api/traces?start=0&end=0")].into();
+    jaeger.first.extend((0..15).map(|_| broken()));
+    let mut part = plan(search(600), 100);
+    jaeger.drive(&mut part, false);
+    let says = Trouble::Says { status: 500, message: "storage".to_owned() };
+    assert_eq!(part.outcome().failed.len(), 5, "{:?}", part.outcome());
+    assert!(part.outcome().failed.iter().all(|(_, trouble)| *trouble == says));
+    assert_eq!(part.outcome().trouble, None);
+    assert!(part.retry() && part.progress(0).share < 1.0);
+    jaeger.drive(&mut part, false);
+    assert!(part.outcome().failed.is_empty() && !part.retry());
+    assert_eq!(part.outcome().traces, 84);
+}
+
+#[test]
+fn a_server_that_never_worked_ends_the_whole_fetch() {
+    let mut jaeger = Jaeger::new([]);
+    jaeger.first = (0..9).map(|_| Reply::Lost(Lost::Down)).collect();
+    let mut down = plan(search(5000), 50);
+    let (_, took_ms) = jaeger.drive(&mut down, false);
+    assert_eq!((jaeger.log.len(), took_ms), (3, 3 * BACK_OFF_MS));
+    assert_eq!(down.outcome().trouble, Some(Trouble::Lost(Lost::Down)));
+
+    let mut jaeger = Jaeger::new([]);
+    jaeger.first = [reply(401, "no")].into();
+    let mut closed = plan(search(5000), 50);
+    jaeger.drive(&mut closed, false);
+    assert_eq!((jaeger.log.len(), closed.outcome().trouble.clone()), (1, Some(Trouble::Unauthorized)));
+}
+
+#[test]
+fn all_wait_when_jaeger_asks_for_it() {
+    let Reply::Answer(busy) = reply(429, "slow down") else { panic!("an answer") };
+    let mut jaeger = Jaeger::new((0..10).map(|at| HOUR_US + at));
+    jaeger.first = [Reply::Answer(Answer { retry_after_s: Some(7), ..busy.clone() })].into();
+    let mut plan = plan(search(600), 100);
+    let Next::Ask { ticket, url } = plan.next(0) else { panic!("a request") };
+    let answer = jaeger.answer(&url);
+    plan.replied(ticket, &answer, 0);
+    assert_eq!(plan.next(6_999), Next::Wait { until_ms: Some(7_000) });
+    assert_eq!(plan.progress(0).held_until_ms, Some(7_000));
+    jaeger.drive(&mut plan, false);
+    assert_eq!(plan.outcome().traces, 10);
+    // For ever is too long.
+    jaeger.first = (0..100).map(|_| Reply::Answer(busy.clone())).collect();
+    let mut plan = Plan::new("/j", &Wanted::Search(Box::new(search(20))), 0).expect("a search");
+    jaeger.drive(&mut plan, false);
+    assert_eq!(plan.outcome().trouble, Some(Trouble::Busy));
+}
+
+#[test]
+fn a_search_that_makes_no_sense_is_refused_before_it_is_asked() {
+    let refused = |search: Search| Plan::new("/j", &Wanted::Search(Box::new(search)), 0).err();
+    assert_eq!(refused(Search::default()), Some(Trouble::NoService));
+    assert_eq!(refused(Search { start_us: Some(3 * HOUR_US), ..search(1) }), Some(Trouble::Range));
+    let wrong = Search { max_duration: "5".to_owned(), ..search(1) };
+    assert_eq!(refused(wrong), Some(Trouble::Duration("5".to_owned())));
+    assert_eq!(
+        refused(Search { tags: "a=b".to_owned(), ..search(1) }),
+        Some(Trouble::Tags("a=b".to_owned()))
+    );
+}
+
+#[test]
+fn without_times_the_last_hour_is_meant() {
+    let wanted = Wanted::Search(Box::new(Search { service: "shop".to_owned(), ..Search::default() }));
+    let mut plan = Plan::with_page("/j", &wanted, 2 * HOUR_US, 1000).expect("a search");
+    let Next::Ask { url, .. } = plan.next(0) else { panic!("a request") };
+    assert_eq!(url, "/j/api/traces?service=shop&start=3600000000&end=7200000000&limit=1000");
+}

@@ -1,0 +1,288 @@
+//! What can go wrong with a Jaeger query service, and what helps.
+
+use super::answer::Lost;
+
+/// Why Jaeger gave no traces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The request did not come to an answer.
+    Lost(Lost),
+    /// 401.
+    Unauthorized,
+    /// 403, with Jaeger's own words.
+    Forbidden(String),
+    /// Something answers, but it is a page for people.
+    Html,
+    /// Something answers, but there is no Jaeger API at this address.
+    NoApi {
+        /// Status of the answer.
+        status: u16,
+    },
+    /// Jaeger refuses or fails, in its own words.
+    Says {
+        /// Status of the answer.
+        status: u16,
+        /// What it says; may be empty.
+        message: String,
+    },
+    /// Jaeger wanted us to wait again and again.
+    Busy,
+    /// A duration that Go would not read.
+    Duration(String),
+    /// Tags that are no JSON object.
+    Tags(String),
+    /// The time range ends before it starts.
+    Range,
+    /// A search without a service.
+    NoService,
+    /// A file that is not there.
+    NoFile {
+        /// Status of the answer.
+        status: u16,
+    },
+    /// A base address that is none.
+    Base(String),
+}
+
+/// Who asks whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The whole base address of the query service.
+    pub base: String,
+    /// Origin of the page, as a browser sends it; `null` for a file on disk.
+    pub page_origin: String,
+    /// Whether a bearer token goes with the requests.
+    pub has_token: bool,
+}
+
+/// Trouble as it is shown; text between backticks is to be typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// What happened, in one sentence.
+    pub message: String,
+    /// Ways out, the best first, each a sentence.
+    pub cures: Vec<String>,
+}
+
+impl Trouble {
+    /// What happened and what helps.
+    pub fn explain(&self, place: &Place) -> Explanation {
+        let Place { base, page_origin, has_token } = place;
+        let origin = origin_of(base);
+        let proxy = format!(
+            "Or serve this page beside it: `pathlight serve dist --jaeger {base}`, base URL `/jaeger`."
+        );
+        let ui =
+            "Or open Pathlight from a link of Jaeger UI on the same host, where no permission is needed.";
+        let drop = "Or save the traces in Jaeger UI (Download Results, Trace JSON) and drop the files here.";
+        let (message, cures) = match self {
+            Trouble::Lost(Lost::Cors) => {
+                let (token, header) = if *has_token {
+                    (
+                        ", allowed_headers: [\"Authorization\"]",
+                        " A bearer token needs Jaeger 2 or a proxy: Jaeger 1 does not answer the browser's question before it.",
+                    )
+                } else {
+                    ("", "")
+                };
+                (
+                    format!("{origin} answers, but does not allow pages of {page_origin} to read it (CORS)."),
+                    vec![
+                        format!(
+                            "In Jaeger 2, set `cors: {{ allowed_origins: [\"{page_origin}\"]{token} }}` under `extensions.jaeger_query.http`."
+                        ),
+                        format!(
+                            "In Jaeger 1, start the query service with `--query.additional-headers=\"Access-Control-Allow-Origin: {page_origin}\"`.{header}"
+                        ),
+                        proxy,
+                        ui.to_owned(),
+                        drop.to_owned(),
+                    ],
+                )
+            }
+            Trouble::Lost(Lost::Policy) => (
+                format!("The host of this page does not let it connect to {origin}."),
+                vec![
+                    format!("Add `{origin}` to `connect-src` of the page's Content-Security-Policy."),
+                    proxy,
+                    ui.to_owned(),
+                    drop.to_owned(),
+                ],
+            ),
+            Trouble::Lost(Lost::Mixed) => (
+                format!("This page came over https, so browsers do not let it read {origin} over plain http."),
+                vec![
+                    "Use the https address of Jaeger, or of a proxy in front of it.".to_owned(),
+                    proxy,
+                    drop.to_owned(),
+                ],
+            ),
+            Trouble::Lost(Lost::Down) => (
+                format!("{} cannot be reached.", if origin.is_empty() { base } else { origin }),
+                vec![
+                    "Check the address and that Jaeger runs and can be reached from this machine, then retry."
+                        .to_owned(),
+                    drop.to_owned(),
+                ],
+            ),
+            Trouble::Lost(Lost::Broken) => (
+                format!("The connection to {origin} broke off in the middle of an answer."),
+                vec!["Retry, or ask for fewer traces at a time.".to_owned()],
+            ),
+            Trouble::Unauthorized => (
+                format!("{base} wants to know who asks (401)."),
+                vec![
+                    if *has_token {
+                        "The bearer token is not accepted: paste a fresh one, then retry.".to_owned()
+                    } else {
+                        "Enter a bearer token; it is kept in memory only.".to_owned()
+                    },
+                    "If Jaeger has a login page, open this page on the same host and log in there first."
+                        .to_owned(),
+                    drop.to_owned(),
+                ],
+            ),
+            Trouble::Forbidden(words) => (
+                format!("{base} does not let you read traces (403){}.", said(words)),
+                vec!["Ask whoever runs it for access, or use another token.".to_owned()],
+            ),
+            Trouble::Html => (
+                format!("{base} answers with a page for people instead of data."),
+                vec![
+                    "Check the base URL: it is what stands before /search or /trace in Jaeger UI, with its path (such as https://host/jaeger)."
+                        .to_owned(),
+                    "If it is a login page, log in there first or enter a bearer token.".to_owned(),
+                ],
+            ),
+            Trouble::NoApi { status } => (
+                format!("There is no Jaeger API at {base} (status {status})."),
+                vec![
+                    "Check the base URL: it is what stands before /search or /trace in Jaeger UI, with its path (such as https://host/jaeger)."
+                        .to_owned(),
+                ],
+            ),
+            Trouble::Says { status, message } if *status >= 500 => (
+                format!("Jaeger failed (status {status}){}.", said(message)),
+                vec![
+                    "Retry; if it repeats, ask for a shorter time range or fewer traces, or look into the log of Jaeger and its storage."
+                        .to_owned(),
+                ],
+            ),
+            Trouble::Says { status, message } => (
+                format!("Jaeger does not accept the search (status {status}){}.", said(message)),
+                vec!["Change the search, then fetch again.".to_owned()],
+            ),
+            Trouble::Busy => (
+                "Jaeger is too busy and asks to wait, again and again.".to_owned(),
+                vec!["Retry later, or ask for a shorter time range or fewer traces.".to_owned()],
+            ),
+            Trouble::Duration(text) => (
+                format!("\u{201c}{text}\u{201d} is no duration."),
+                vec!["Write a number with its unit: `1.2s`, `100ms`, `500us`, `2h45m`.".to_owned()],
+            ),
+            Trouble::Tags(text) => (
+                format!("The tags cannot be read at \u{201c}{text}\u{201d}."),
+                vec!["Write `key=value` with spaces between, values with spaces in quotes: `db=\"my shop\"`.".to_owned()],
+            ),
+            Trouble::Range => (
+                "The time range ends before it starts.".to_owned(),
+                vec!["Change one of the two times.".to_owned()],
+            ),
+            Trouble::NoService => (
+                "A search needs a service.".to_owned(),
+                vec!["Choose one of the list, or enter trace ids instead.".to_owned()],
+            ),
+            Trouble::NoFile { status } => (
+                format!("{base} could not be fetched (status {status})."),
+                vec!["Check the address after `src=` in the link.".to_owned(), "Or drop the file here.".to_owned()],
+            ),
+            Trouble::Base(text) => (
+                format!("\u{201c}{text}\u{201d} is no address of a Jaeger."),
+                vec!["Write it as `https://host/jaeger`, or `/jaeger` if it is on the host of this page.".to_owned()],
+            ),
+        };
+        Explanation { message, cures }
+    }
+}
+
+/// Jaeger's own words, after a colon and without their full stop.
+fn said(words: &str) -> String {
+    let words = words.trim().trim_end_matches('.');
+    if words.is_empty() { String::new() } else { format!(": {words}") }
+}
+
+/// Scheme, host and port of a whole address; empty if it is none.
+fn origin_of(url: &str) -> &str {
+    let Some(at) = url.find("://") else { return "" };
+    let end = url[at + 3..].find('/').map_or(url.len(), |slash| at + 3 + slash);
+    &url[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(has_token: bool) -> Place {
+        Place {
+            base: "https://jaeger.example:16686/base".to_owned(),
+            page_origin: "https://tools.example".to_owned(),
+            has_token,
+        }
+    }
+
+    #[test]
+    fn a_forbidden_origin_is_told_the_settings_of_both_versions() {
+        let told = Trouble::Lost(Lost::Cors).explain(&place(false));
+        assert!(told.message.starts_with("https://jaeger.example:16686 answers"), "{}", told.message);
+        let cures = told.cures.join("\n");
+        for words in [
+            r#"`cors: { allowed_origins: ["https://tools.example"] }` under `extensions.jaeger_query.http`"#,
+            r#"`--query.additional-headers="Access-Control-Allow-Origin: https://tools.example"`"#,
+            "`pathlight serve dist --jaeger https://jaeger.example:16686/base`",
+            "drop the files",
+        ] {
+            assert!(cures.contains(words), "{words} is not in {cures}");
+        }
+        let with_token = Trouble::Lost(Lost::Cors).explain(&place(true)).cures;
+        assert!(with_token[0].contains("allowed_headers: [\"Authorization\"]"), "{with_token:?}");
+    }
+
+    #[test]
+    fn every_trouble_has_a_sentence_and_a_way_out() {
+        let text = || "x".to_owned();
+        for trouble in [
+            Trouble::Lost(Lost::Policy),
+            Trouble::Lost(Lost::Mixed),
+            Trouble::Lost(Lost::Down),
+            Trouble::Lost(Lost::Broken),
+            Trouble::Unauthorized,
+            Trouble::Forbidden(String::new()),
+            Trouble::Html,
+            Trouble::NoApi { status: 404 },
+            Trouble::Says { status: 500, message: text() },
+            Trouble::Says { status: 400, message: text() },
+            Trouble::Busy,
+            Trouble::Duration(text()),
+            Trouble::Tags(text()),
+            Trouble::Range,
+            Trouble::NoService,
+            Trouble::NoFile { status: 404 },
+            Trouble::Base(text()),
+        ] {
+            let told = trouble.explain(&place(false));
+            assert!(told.message.ends_with('.') && !told.message.contains(".."), "{}", told.message);
+            assert!(!told.cures.is_empty(), "{trouble:?}");
+            for line in told.cures.iter().chain([&told.message]) {
+                assert!(line.ends_with('.'), "{line}");
+                assert_eq!(line.matches('`').count() % 2, 0, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_origin_ends_before_the_path() {
+        assert_eq!(origin_of("http://a:1/b/c"), "http://a:1");
+        assert_eq!(origin_of("http://a"), "http://a");
+        assert_eq!(origin_of("/jaeger"), "");
+    }
+}
