@@ -16,8 +16,11 @@ mod bench {
     use pathlight::chart::heatmap::{self, HeatModel, HeatSize, HeatView};
     use pathlight::chart::text::Advances;
     use pathlight::chart::{Metrics, Theme, Window};
-    use pathlight::critical_path::{Band, EndpointRow, EndpointsReport, Filter, HeatmapReport, Scope};
-    use pathlight::engine::{Request, native::Pool};
+    use pathlight::critical_path::{
+        Band, EndpointRow, EndpointsReport, Filter, HeatmapReport, Scope, Subject,
+    };
+    use pathlight::engine::native::Pool;
+    use pathlight::engine::{Changes, FlowSettings, LatencyChange, Report, Request};
     use pathlight::ingest::{Options, Reader};
     use pathlight::trace::TraceSet;
     use std::hint::black_box;
@@ -155,6 +158,29 @@ mod bench {
             let seconds = measure(|| pool.ask(request.clone()).ok())
                 .max(measure(|| (pool.ask(other.clone()).ok(), pool.ask(request.clone()).ok())) / 2.0);
             print(path, what, seconds, nothing());
+        }
+        let settings = FlowSettings::default();
+        let Ok(Report::FlowParents(parents)) = pool.ask(Request::FlowParents { scope: scope.clone() }) else {
+            return;
+        };
+        let Some(most) = parents.iter().max_by_key(|parent| parent.invocations) else { return };
+        let (service, operation) = (most.service.clone(), most.operation.clone());
+        let faster = LatencyChange {
+            service: service.clone(),
+            operation: operation.clone(),
+            share_ppm: -500_000,
+            add_us: 0,
+        };
+        let parent = Scope { subject: Subject::Endpoint { service, operation }, ..scope.clone() };
+        let changes = Changes { latencies: vec![faster], parallel: Vec::new() };
+        let flows = [
+            ("flow of the most frequent parent", Request::Flow { scope: parent.clone(), settings }),
+            ("its evaluation", Request::FlowEvaluation { scope: parent, settings, min_children: 2 }),
+            ("what-if", Request::WhatIf { scope: scope.clone(), settings, changes }),
+            ("savings", Request::Savings { scope: scope.clone(), settings }),
+        ];
+        for (what, request) in flows {
+            print(path, what, measure(|| pool.ask(request.clone()).ok()), nothing());
         }
         print(path, "overview", measure(|| pool.ask(Request::Overview).ok()), nothing());
     }

@@ -97,8 +97,14 @@ fn check_flame(report: &CriticalPathReport) {
 fn check_timeline(report: TraceReport) {
     let mut timeline = Timeline::new(report);
     let size = TimelineSize { width: 1300, height: 2_000_000, column_px: 300, metrics: Metrics::default() };
-    let view =
-        TimelineView { window: timeline.full(), scroll_px: 0, selected: None, hovered: None, matches: None };
+    let view = TimelineView {
+        window: timeline.full(),
+        scroll_px: 0,
+        selected: None,
+        hovered: None,
+        matches: None,
+        slack: false,
+    };
     let (mut label, mut small) = (Advances { font_px: 12.0 }, Advances { font_px: 11.0 });
     let layout = timeline::layout(&timeline, &view, size, &mut label, &mut small);
     assert_eq!(layout.rows.len(), timeline.len());
@@ -170,6 +176,7 @@ fn one_trace_of_many_spans_is_laid_out_a_window_at_a_time() {
                 selected: None,
                 hovered: None,
                 matches: None,
+                slack: false,
             };
             let layout = timeline::layout(&timeline, &view, size, &mut label, &mut small);
             assert!((26..=28).contains(&layout.rows.len()));

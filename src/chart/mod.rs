@@ -1,12 +1,13 @@
 //! Data to boxes to pixels: layouts are plain values.
 //!
 //! A layout ([`flame`], [`timeline`]) says which boxes are visible, in integer device pixels. A [`Scene`] is the same
-//! with colours and text, as a list of filled rectangles and strings that a canvas and an SVG file paint alike. Charts
-//! with axes go through plotters ([`histogram`]). Nothing here knows a browser.
+//! with colours and text, as a list of filled rectangles, curves and strings that a canvas and an SVG file paint alike.
+//! Charts with axes go through plotters ([`histogram`], [`curves`]). Nothing here knows a browser.
 
 pub mod axis;
 pub mod backend;
 pub mod color;
+pub mod curves;
 pub mod dag;
 pub mod flame;
 pub mod heatmap;

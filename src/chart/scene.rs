@@ -1,4 +1,4 @@
-//! What is painted: filled rectangles and text in layers, the same for a canvas and for an SVG file.
+//! What is painted: filled rectangles, curves and text in layers, the same for a canvas and for an SVG file.
 
 use super::color::Rgba;
 
@@ -53,13 +53,33 @@ pub enum Align {
     Right,
 }
 
-/// Fills, then texts over them. Where fills of one layer overlap, the order is not defined; put them into different
-/// layers.
+/// A line through points from left to right, level at each of them, so that lines which share points run together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Curve {
+    /// The points in device pixels, at least two.
+    pub points: Vec<[i32; 2]>,
+    /// Width of the line in device pixels.
+    pub width: i32,
+    /// Its colour.
+    pub color: Rgba,
+}
+
+impl Curve {
+    /// The horizontal place of both control points of the cubic between two neighbouring points: their middle.
+    pub fn bend(from: [i32; 2], to: [i32; 2]) -> f64 {
+        f64::from(from[0] + to[0]) / 2.0
+    }
+}
+
+/// Fills, then curves over them, then texts. Where fills of one layer overlap, the order is not defined; put them into
+/// different layers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Layer {
     /// The rectangles, by colour once [`Scene::finish`] has run.
     pub fills: Vec<Fill>,
-    /// The text over them.
+    /// The lines over them, in the order they came.
+    pub curves: Vec<Curve>,
+    /// The text over all.
     pub texts: Vec<Text>,
 }
 

@@ -1,7 +1,7 @@
 //! Scenes as SVG files: deterministic, with a title for those who do not see them.
 
 use super::color::Rgba;
-use super::scene::{Align, NO_ITEM, Scene};
+use super::scene::{Align, Curve, NO_ITEM, Scene};
 use std::fmt::Write as _;
 
 /// The fonts of all SVG text: what [`Advances`](super::text::Advances) is the table of.
@@ -50,6 +50,26 @@ pub fn write(scene: &Scene, words: &Words) -> String {
                 }
             }
             out.push_str("</g>\n");
+        }
+        for curve in &layer.curves {
+            let _ = write!(
+                out,
+                "<path fill=\"none\" shape-rendering=\"auto\" stroke-width=\"{}\"{} d=\"",
+                curve.width,
+                paint(curve.color).replace("fill", "stroke")
+            );
+            for (at, &[x, y]) in curve.points.iter().enumerate() {
+                match at.checked_sub(1).map(|before| curve.points[before]) {
+                    None => {
+                        let _ = write!(out, "M{x} {y}");
+                    }
+                    Some(before) => {
+                        let bend = Curve::bend(before, [x, y]);
+                        let _ = write!(out, "C{bend} {} {bend} {y} {x} {y}", before[1]);
+                    }
+                }
+            }
+            out.push_str("\"/>\n");
         }
         let same =
             |a: &super::Text, b: &super::Text| (a.color, a.font_px, a.bold) == (b.color, b.font_px, b.bold);
@@ -116,6 +136,17 @@ pub fn escape(out: &mut String, text: &str) {
 mod tests {
     use super::*;
     use crate::chart::scene::{Layer, Text};
+
+    #[test]
+    fn a_curve_is_level_at_its_points() {
+        let curve = Curve { points: vec![[0, 5], [10, 5], [21, 9]], width: 2, color: Rgba([1, 2, 3, 51]) };
+        let mut scene = Scene::new(30, 10, None);
+        scene.layers.push(Layer { curves: vec![curve], ..Layer::default() });
+        let svg = write(&scene, &Words { title: "", description: "", tip: &|_| None });
+        let want = "stroke-width=\"2\" stroke=\"#010203\" stroke-opacity=\"0.200\" \
+                    d=\"M0 5C5 5 5 5 10 5C15.5 5 15.5 9 21 9\"/>";
+        assert!(svg.contains(want), "{svg}");
+    }
 
     #[test]
     fn a_small_scene_is_written_exactly() {

@@ -394,6 +394,7 @@ impl Address {
             || self.focus != before.focus
             || self.inverted != before.inverted
             || self.split != before.split
+            || self.choices.flow.parents != before.choices.flow.parents
             || place(self) != place(before)
     }
 
@@ -422,12 +423,12 @@ fn parse_overlap(text: &str) -> Option<Overlap> {
     })
 }
 
-fn focus_name<'a>(path: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
+pub(super) fn focus_name<'a>(path: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
     let flat: Vec<&str> = path.into_iter().flat_map(|(s, o)| [s.as_str(), o.as_str()]).collect();
     serde_json::to_string(&flat).unwrap_or_default()
 }
 
-fn parse_focus(text: &str) -> Option<Vec<(String, String)>> {
+pub(super) fn parse_focus(text: &str) -> Option<Vec<(String, String)>> {
     let flat: Vec<String> = serde_json::from_str(text).ok()?;
     Some(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
 }

@@ -1,5 +1,6 @@
 //! How views show what they show: their switches, as keys of the address.
 
+use super::flow_choice::FlowChoice;
 use super::{Basis, ColumnOrder, Measure, RowStat, RowTime};
 
 /// What the width of a frame on two sides is.
@@ -29,6 +30,8 @@ pub struct Choices {
     pub row_stat: RowStat,
     /// Heat map: order of columns (`columns=start`, `columns=["service","operation"]`).
     pub columns: ColumnOrder,
+    /// Flow: whose, how learned, and what below it.
+    pub flow: FlowChoice,
 }
 
 impl Choices {
@@ -53,7 +56,7 @@ impl Choices {
                     operation,
                 });
             }
-            _ => return false,
+            _ => return self.flow.read(key, value),
         }
         true
     }
@@ -82,6 +85,7 @@ impl Choices {
             }
         };
         put("columns", self.columns == usual.columns, columns);
+        out.extend(self.flow.pairs());
         out
     }
 }
@@ -101,6 +105,7 @@ mod tests {
             row_time: RowTime::Inclusive,
             row_stat: RowStat::P95,
             columns: row,
+            flow: FlowChoice { paper: true, ..FlowChoice::default() },
         };
         for choices in
             [Choices::default(), all, Choices { columns: ColumnOrder::Start, ..Choices::default() }]

@@ -13,6 +13,7 @@ mod cutting;
 mod detail;
 pub mod error_words;
 mod flow;
+pub mod flow_choice;
 pub mod fragment;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]

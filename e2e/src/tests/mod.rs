@@ -5,6 +5,7 @@ mod compare;
 mod drop;
 mod errors;
 mod filters;
+mod flow;
 mod heat;
 mod hosting;
 mod jaeger;
@@ -64,6 +65,12 @@ pub const ALL: &[Test] = tests![
     compare::a_second_set_is_compared_and_let_go,
     heat::the_heat_map_has_the_rows_and_columns_of_the_binary,
     heat::a_cell_opens_its_trace_and_a_brush_cuts_the_band,
+    flow::the_picture_has_the_calls_of_the_binary,
+    flow::a_call_leads_to_its_own_flow_and_back,
+    flow::a_what_if_moves_the_whole_request_as_the_binary_says,
+    flow::predictions_and_savings_are_those_of_the_binary,
+    flow::a_hundred_calls_are_shown,
+    flow::drag_and_slack_stand_in_the_timeline,
     real::hotel,
     real::media,
     real::social_network,

@@ -1,6 +1,7 @@
 //! What of a timeline a window shows.
 
 use super::model::{Marks, SpanMatches, Timeline};
+use super::tail::tail;
 use super::ticks::{Tick, ticks};
 use crate::chart::scene::Metrics;
 use crate::chart::text::{Measure, elide};
@@ -69,6 +70,8 @@ pub struct TimelineView<'a> {
     pub hovered: Option<u32>,
     /// What was searched for; the rest is dimmed.
     pub matches: Option<&'a SpanMatches>,
+    /// Whether bars have tails as long as their slack.
+    pub slack: bool,
 }
 
 /// How a bar is drawn.
@@ -128,6 +131,8 @@ pub struct TimelineRow {
     pub label: Option<String>,
     /// Its bar, if any of it is in the window.
     pub bar: Option<Bar>,
+    /// How much longer it may take, as a tail of its bar.
+    pub tail: Option<Bar>,
     /// Text at the bar.
     pub text: Option<BarText>,
     /// Stretches of the critical path on the bar: a range of [`TimelineLayout::marks`].
@@ -237,6 +242,7 @@ pub fn layout(
             },
             label: None,
             bar,
+            tail: if view.slack { tail(timeline, view.window, size, span) } else { None },
             text: None,
             marks,
             kind: if bits & TraceReport::DROPPED != 0 {
@@ -412,7 +418,7 @@ mod tests {
     }
 
     fn view(window: Window) -> TimelineView<'static> {
-        TimelineView { window, scroll_px: 0, selected: None, hovered: None, matches: None }
+        TimelineView { window, scroll_px: 0, selected: None, hovered: None, matches: None, slack: false }
     }
 
     fn lay(timeline: &Timeline, view: &TimelineView, size: TimelineSize) -> TimelineLayout {

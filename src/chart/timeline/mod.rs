@@ -7,6 +7,7 @@ mod layout;
 mod minimap;
 mod model;
 mod paint;
+mod tail;
 mod ticks;
 
 pub use layout::{

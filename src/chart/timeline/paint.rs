@@ -66,6 +66,11 @@ fn paint_row(
     let own = quiet(theme.fill(if row.kind == BarKind::Dropped { Shade::Grey } else { row.shade }));
     let (bar_y, bar_h) = (row.y + px(3.0), row_px - 2 * px(3.0));
     let mut behind = own;
+    if let Some(tail) = row.tail {
+        let (thin, cap) = (px(4.0), px(1.0));
+        bars.fill(tail.x, bar_y + (bar_h - thin) / 2, tail.w, thin, theme.background.mix(own, 0.45));
+        over.fill(tail.x + tail.w - cap, bar_y + px(3.0), cap, bar_h - 2 * px(3.0), own);
+    }
     if let Some(bar) = row.bar {
         if row.kind == BarKind::Async {
             behind = theme.background.mix(own, 0.3);
@@ -205,6 +210,7 @@ mod tests {
             selected: Some(1),
             hovered: None,
             matches: None,
+            slack: false,
         };
         let layout =
             layout(timeline, &view, size, &mut Advances { font_px: 12.0 }, &mut Advances { font_px: 11.0 });
@@ -260,6 +266,7 @@ mod tests {
             selected: None,
             hovered: None,
             matches: None,
+            slack: false,
         };
         let svg = export_svg(&timeline, &view, 900, &Theme::light(), "Trace 1");
         assert_eq!(svg, export_svg(&timeline, &view, 900, &Theme::light(), "Trace 1"));

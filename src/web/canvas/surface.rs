@@ -1,7 +1,7 @@
 //! A canvas with its 2D context, and what is known of the context's state.
 
 use super::measure::{CanvasMeasure, Widths};
-use crate::chart::scene::{Align, Scene};
+use crate::chart::scene::{Align, Curve, Scene};
 use crate::chart::{Metrics, Rgba};
 use std::cell::RefCell;
 use wasm_bindgen::{Clamped, JsCast as _};
@@ -116,6 +116,9 @@ impl Surface {
                 self.set_fill(fill.color);
                 context.fill_rect(f64::from(fill.x), f64::from(fill.y), f64::from(fill.w), f64::from(fill.h));
             }
+            for curve in &layer.curves {
+                self.stroke(curve);
+            }
             for text in &layer.texts {
                 self.set_font((text.font_px, text.bold));
                 self.set_fill(text.color);
@@ -132,6 +135,21 @@ impl Surface {
         if let Ok(data) = ImageData::new_with_u8_clamped_array(Clamped(rgba), width.max(0) as u32) {
             let _ = self.context.put_image_data(&data, f64::from(x), f64::from(y));
         }
+    }
+
+    fn stroke(&self, curve: &Curve) {
+        let Some(&[x, y]) = curve.points.first() else { return };
+        let context = &self.context;
+        context.set_stroke_style_str(&curve.color.css());
+        context.set_line_width(f64::from(curve.width));
+        context.begin_path();
+        context.move_to(f64::from(x), f64::from(y));
+        for pair in curve.points.windows(2) {
+            let bend = Curve::bend(pair[0], pair[1]);
+            let [x, y] = pair[1].map(f64::from);
+            context.bezier_curve_to(bend, f64::from(pair[0][1]), bend, y, x, y);
+        }
+        context.stroke();
     }
 
     /// Forgets what is known of the context's state: after a resize, or after somebody else drew.

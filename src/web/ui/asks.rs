@@ -5,9 +5,10 @@ use super::page::{Page, Selection};
 use crate::engine::address::View;
 use crate::engine::comparing::Side;
 use crate::engine::{
-    BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport, FlowSettings,
-    HeatmapReport, HistogramsReport, OverviewReport, ProposalsReport, Report, Request, RequestsReport,
-    SavingsReport, Scope, SpanKey, SpanReport, SplitReport, Subject, TagValuesReport, TraceReport,
+    BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport, EvaluationReport,
+    FlowParent, FlowReport, FlowSettings, HeatmapReport, HistogramsReport, OverviewReport, ProposalsReport,
+    Report, Request, RequestsReport, SavingsReport, Scope, SpanKey, SpanReport, SplitReport, Subject,
+    TagValuesReport, TraceReport, WhatIfReport,
 };
 
 /// Requests listed at most; more are reached by narrowing the band.
@@ -58,6 +59,10 @@ answers! {
     Proposals(report) => *report, ProposalsReport;
     Errors(report) => *report, ErrorsReport;
     Requests(report) => report, RequestsReport;
+    FlowParents(report) => report, Vec<FlowParent>;
+    Flow(report) => report, FlowReport;
+    WhatIf(report) => report, WhatIfReport;
+    FlowEvaluation(report) => report, EvaluationReport;
     Trace(report) => report, Option<TraceReport>;
     Span(report) => report, Option<SpanReport>;
 }
@@ -89,6 +94,16 @@ asks! {
     errors: ErrorsReport,
     /// The slowest requests of the band.
     requests: RequestsReport,
+    /// Which endpoints have a flow.
+    flow_parents: Vec<FlowParent>,
+    /// The flow of the parent shown.
+    flow: FlowReport,
+    /// Latencies before and after the changes.
+    what_if: WhatIfReport,
+    /// How well the model of what-ifs does on held-out invocations.
+    back_test: EvaluationReport,
+    /// The predictors compared.
+    evaluation: EvaluationReport,
     /// The trace of the timeline.
     trace: Option<TraceReport>,
     /// The selected span.
@@ -125,7 +140,7 @@ pub fn ask(page: &Page) {
     }
     let (scope, band) = (address.scope(), address.band);
     asks.path.want(page, Request::CriticalPath { scope: scope.clone(), band });
-    if address.view != View::Endpoints {
+    if address.view != View::Endpoints && address.view != View::Flow {
         // It reads every trace several times: nothing that should go on when nobody looks.
         asks.savings.stop();
     }
@@ -161,6 +176,7 @@ pub fn ask(page: &Page) {
             }
         }
         View::Errors => asks.errors.want(page, Request::Errors { scope, band }),
+        View::Flow => super::flow::ask(page, &address),
         View::Trace => {
             if address.trace.is_none() {
                 asks.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });

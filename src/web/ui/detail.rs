@@ -3,6 +3,7 @@
 use super::affected;
 use super::compare_detail;
 use super::dom::{El, Keep, button, div, el, icon, span};
+use super::flow;
 use super::jump::Jump;
 use super::keys::Command;
 use super::links;
@@ -187,8 +188,13 @@ impl Detail {
         }
     }
 
-    fn endpoint(&self, page: &Page, report: &CriticalPathReport, (service, operation): &Endpoint) {
+    fn endpoint(&self, page: &Page, report: &CriticalPathReport, endpoint: &Endpoint) {
+        let (service, operation) = endpoint;
         self.head(page, service, operation);
+        if let Some(facts) = flow::facts(page, endpoint, &self.keep) {
+            self.body.add(&facts);
+            self.body.add(&el("h3").text("On the critical path of the subject"));
+        }
         let mut contexts: Vec<(u32, &ContextNode)> = Vec::new();
         for (at, node) in report.nodes.iter().enumerate() {
             if report
@@ -288,6 +294,13 @@ impl Detail {
             format::DASH.to_owned()
         };
         pair(&facts, "Own time on the path", &own, "span-own");
+        for (name, column, test) in
+            [("Drag", &trace.drag_us, "span-drag"), ("Slack", &trace.slack_us, "span-slack")]
+        {
+            if let Some(us) = column.get(at).filter(|us| **us != TraceReport::NOT_WAITED) {
+                pair(&facts, name, &format::duration_us(*us), test);
+            }
+        }
         self.body.add(&facts);
         let Some(full) = full else { return };
         let more = el("dl").class("pairs");
@@ -367,7 +380,7 @@ impl Part for Detail {
         // What is shown depends on these and on nothing else.
         let asks = page.asks();
         let key = format!(
-            "{view:?} {selection:?} {} {} {} {} {} {} {} {} {:?} {:?}",
+            "{view:?} {selection:?} {} {} {} {} {} {} {} {} {} {:?} {:?}",
             asks.path.revision(),
             asks.compare.revision(),
             asks.bottom_up.revision(),
@@ -375,6 +388,7 @@ impl Part for Detail {
             asks.trace.revision(),
             asks.requests.revision(),
             asks.span.revision(),
+            asks.flow.revision(),
             page.fetching().revision(),
             page.address().subject,
             page.address().choices,
@@ -413,6 +427,7 @@ impl Part for Detail {
         let is_empty = !self.body.html().has_child_nodes();
         if is_empty {
             let words = match view {
+                View::Flow => "Select a call to see its numbers, to change it, or to go to its own flow.",
                 View::Flame => "Select a frame to see its numbers and example requests.",
                 View::Compare => "Select a frame to see both sides and a request of each.",
                 View::Endpoints => "Select an endpoint to see which root endpoints it takes time of.",

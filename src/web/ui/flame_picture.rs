@@ -30,12 +30,15 @@ struct Move {
     began_ms: Option<f64>,
 }
 
+/// Says something of a node, in lines.
+type TipOf<S> = Box<dyn Fn(&S, u32) -> Vec<El>>;
+
 /// What a flame graph says of its frames.
 pub struct Words<S> {
     /// What it is of, after the name of the subject.
     pub what: &'static str,
     /// What it says of a node, below its name.
-    pub tip: Box<dyn Fn(&S, u32) -> Vec<El>>,
+    pub tip: TipOf<S>,
 }
 
 /// The picture of a source.

@@ -126,13 +126,13 @@ const HELP: &[(&str, &[Line])] = &[
         (&["Esc"], "Close, leave the search, unselect, zoom out"),
         (&["?"], "List the keys"),
     ]),
-    ("Flame graph and timeline", &[
+    ("Flame graph, flow and timeline", &[
         (&["W", "+"], "Zoom in"),
         (&["S", "\u{2212}"], "Zoom out"),
         (&["A", "D"], "Move left, right"),
         (&["F", "0"], "Show all"),
         (&["\u{2190}", "\u{2191}", "\u{2192}", "\u{2193}"], "Select the frame or span next to it; in the timeline \u{2190} folds and \u{2192} unfolds"),
-        (&["Enter"], "Zoom to the selected frame or span"),
+        (&["Enter"], "Zoom to the selected frame or span; go to the selected call's own flow"),
         (&["I"], "Invert the flame graph"),
     ]),
     ("Pointer", &[

@@ -28,6 +28,7 @@ mod flame;
 mod flame_picture;
 mod flame_source;
 mod flame_table;
+mod flow;
 mod gather;
 mod header;
 mod heat;
@@ -50,6 +51,7 @@ mod split_table;
 mod stage;
 mod start;
 mod status;
+mod still_chart;
 mod subject;
 mod table;
 mod timeline;
@@ -115,6 +117,7 @@ fn build(page: &Page, keep: &Keep) {
     let compare = compare::Compare::new(page, &found);
     let heat = heat::Heat::new(page, &found);
     let error_paths = error_paths::ErrorPaths::new(page, &found);
+    let flow = flow::FlowView::new(page, &found);
     let requests = requests::Requests::new(page, &found);
     let timeline = timeline::TimelineView::new(page, &found);
     let endpoints = endpoints::Endpoints::new(page, &found);
@@ -139,6 +142,7 @@ fn build(page: &Page, keep: &Keep) {
         endpoints.stage(),
         by_tag.stage(),
         error_paths.stage(),
+        flow.stage(),
         timeline.stage(),
         &split,
         findings.element(),
@@ -148,6 +152,7 @@ fn build(page: &Page, keep: &Keep) {
         endpoints.twin(),
         by_tag.twin(),
         error_paths.twin(),
+        flow.twin(),
         requests.element(),
         timeline.twin(),
         detail.element(),
@@ -194,6 +199,7 @@ fn build(page: &Page, keep: &Keep) {
         Box::new(by_tag),
         Box::new(jump),
         Box::new(error_paths),
+        Box::new(flow),
         Box::new(requests),
         Box::new(timeline),
         Box::new(header),
@@ -238,6 +244,8 @@ impl Part for Frame {
         let address = page.address();
         let kind = match address.view {
             View::Findings | View::Requests => "view plain",
+            // What stands below the picture needs all of the width.
+            View::Flow if address.choices.flow.panel.is_wide() => "view split-view whole",
             _ => "view split-view",
         };
         self.view.html().set_class_name(kind);

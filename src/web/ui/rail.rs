@@ -44,6 +44,12 @@ const VIEWS: &[(View, &str, &str, &str)] = &[
         "Times by the values of a tag: host, region, version",
         "M4 2.5c3 3 3 8 0 11c-3-3-3-8 0-11zM12 4.5c2 2 2 5 0 7c-2-2-2-5 0-7z",
     ),
+    (
+        View::Flow,
+        "Flow",
+        "What waits for what, and what if it were otherwise",
+        "M2 6.5h3.5v3H2zM10.5 2H14v3h-3.5zM10.5 11H14v3h-3.5zM5.5 8c3 0 2-4.5 5-4.5M5.5 8c3 0 2 4.5 5 4.5",
+    ),
     (View::Requests, "Requests", "The slowest requests", "M2 3.5h12M2 8h12M2 12.5h12"),
     (View::Trace, "Timeline", "One trace with its critical path", "M2 3.5h12M4 8h6M8 12.5h6"),
 ];

@@ -31,6 +31,11 @@ pub trait Picture {
     /// Zooms about a place of the horizontal axis by a factor, above 1 to see less.
     fn zoom(&mut self, x: f64, factor: f64);
 
+    /// Zooms about a point; a picture whose height has no scale of its own zooms about the horizontal place only.
+    fn zoom_at(&mut self, (x, _): (f64, f64), factor: f64) {
+        self.zoom(x, factor);
+    }
+
     /// Moves what is shown: to the right and down if positive, as a sheet under the hand.
     fn pan(&mut self, x: f64, y: f64);
 
@@ -312,8 +317,9 @@ impl<P: Picture + 'static> Stage<P> {
             // Two fingers: the distance zooms, the middle moves.
             Some(other) => {
                 let (was, is) = ((before.0 - other.0).abs().max(20.0), (now.0 - other.0).abs().max(20.0));
-                let left = self.0.canvas.html().get_bounding_client_rect().left();
-                picture.zoom(((now.0 + other.0) / 2.0 - left) * scale, is / was);
+                let place = self.0.canvas.html().get_bounding_client_rect();
+                let middle = ((now.0 + other.0) / 2.0 - place.left(), (now.1 + other.1) / 2.0 - place.top());
+                picture.zoom_at((middle.0 * scale, middle.1 * scale), is / was);
                 picture.pan((now.0 - before.0) / 2.0 * scale, (now.1 - before.1) / 2.0 * scale);
             }
             None if picture.brush(
@@ -339,7 +345,8 @@ impl<P: Picture + 'static> Stage<P> {
         let mut picture = self.0.picture.borrow_mut();
         if wheel.ctrl_key() || wheel.meta_key() {
             // A pinch on a touch pad comes as small steps of this, a wheel as one of about 100.
-            picture.zoom(f64::from(pointed.at.0), (-y * 0.004).clamp(-0.6, 0.6).exp());
+            let at = (f64::from(pointed.at.0), f64::from(pointed.at.1));
+            picture.zoom_at(at, (-y * 0.004).clamp(-0.6, 0.6).exp());
         } else {
             if wheel.shift_key() && x == 0.0 {
                 (x, y) = (y, 0.0);

@@ -74,6 +74,17 @@ impl TimelineView {
             to.refresh();
         });
         let picture = stage.clone();
+        let slack = button("Slack")
+            .attr("aria-pressed", "false")
+            .attr("title", "Draw how much longer each span may take before the request ends later")
+            .test("slack");
+        let pressed = slack.clone();
+        let slack = slack.on_click(&keep, move || {
+            let shown = pressed.html().get_attribute("aria-pressed").as_deref() != Some("true");
+            pressed.set_flag("aria-pressed", shown);
+            picture.with(|picture| picture.set_slack(shown));
+        });
+        let picture = stage.clone();
         let fold = button("Fold")
             .attr("title", "Fold everything below the root's children")
             .test("fold")
@@ -94,6 +105,7 @@ impl TimelineView {
             .child(&title)
             .child(&div("grow"))
             .child(&path_only)
+            .child(&slack)
             .child(&folds)
             .child(&zooms.zoom)
             .child(&zooms.all)

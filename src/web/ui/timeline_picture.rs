@@ -31,6 +31,7 @@ pub struct TimelinePicture {
     selected: Option<u32>,
     hovered: Option<u32>,
     matches: Option<SpanMatches>,
+    slack: bool,
     layout: Option<TimelineLayout>,
     size: TimelineSize,
 }
@@ -49,6 +50,7 @@ impl TimelinePicture {
             selected: None,
             hovered: None,
             matches: None,
+            slack: false,
             layout: None,
             size: TimelineSize { width: 1, height: 1, column_px: 0, metrics: Metrics::default() },
         }
@@ -124,6 +126,11 @@ impl TimelinePicture {
         }
     }
 
+    /// Draws how much longer every span may take, or not.
+    pub fn set_slack(&mut self, shown: bool) {
+        self.slack = shown;
+    }
+
     /// Moves the selection, folds and unfolds.
     pub fn walk(&mut self, page: &Page, command: Command) {
         let rows = self.timeline.rows();
@@ -169,6 +176,7 @@ impl TimelinePicture {
             selected: self.selected,
             hovered: self.hovered,
             matches: self.matches.as_ref(),
+            slack: self.slack,
         }
     }
 
@@ -262,6 +270,9 @@ impl TimelinePicture {
         if !words.is_empty() {
             lines.push(span("muted", &words.join(", ")));
         }
+        if let Some((drag, slack)) = self.timeline.pressure_us(at) {
+            lines.push(div("").text(&pressure_words(drag, slack)));
+        }
         if self.timeline.is_closed(at) {
             lines.push(div("muted").text(&format!(
                 "{} spans folded below it",
@@ -307,6 +318,14 @@ impl Zoomed for TimelinePicture {
         let title = format!("Trace {}", self.timeline.report().trace_id);
         export_svg(&self.timeline, &self.view(), width, theme, &title)
     }
+}
+
+/// Drag and slack of a span in a line.
+fn pressure_words(drag_us: u64, slack_us: u64) -> String {
+    if drag_us > 0 {
+        return format!("Drag {}: without it the request ends so much earlier", format::duration_us(drag_us));
+    }
+    format!("Slack {}: so much longer it may take", format::duration_us(slack_us))
 }
 
 impl Picture for TimelinePicture {

@@ -77,6 +77,20 @@ impl SpanRow {
         self.of(&self.trace.report.duration_us)
     }
 
+    /// Drag or slack in microseconds; `None` if the request does not wait for the span.
+    fn pressure(&self, of: fn(&TraceReport) -> &Vec<u64>) -> Option<u64> {
+        let us = of(&self.trace.report).get(self.at as usize).copied();
+        us.filter(|us| *us != TraceReport::NOT_WAITED)
+    }
+
+    fn drag(&self) -> Option<u64> {
+        self.pressure(|report| &report.drag_us)
+    }
+
+    fn slack(&self) -> Option<u64> {
+        self.pressure(|report| &report.slack_us)
+    }
+
     fn words(&self) -> String {
         let words: Vec<&str> = [
             (TraceReport::ERROR, "error"),
@@ -91,6 +105,13 @@ impl SpanRow {
         .map(|(_, words)| words)
         .collect();
         words.join(", ")
+    }
+}
+
+fn pressure_cell(us: Option<u64>) -> What {
+    match us {
+        Some(us) => What::Number(format::duration_us(us), us.to_string()),
+        None => What::Text(format::DASH.to_owned()),
     }
 }
 
@@ -137,6 +158,24 @@ pub fn table(page: &Page) -> Table<SpanRow> {
             }),
         },
         Column {
+            key: "drag",
+            title: "Drag",
+            hint: "How much earlier the request would end without the span and all below it",
+            class: "num",
+            priority: 2,
+            order: Some(|a, b| a.drag().cmp(&b.drag())),
+            cell: Box::new(|row| pressure_cell(row.drag())),
+        },
+        Column {
+            key: "slack",
+            title: "Slack",
+            hint: "How much longer the span may take before the request ends later",
+            class: "num",
+            priority: 3,
+            order: Some(|a, b| a.slack().cmp(&b.slack())),
+            cell: Box::new(|row| pressure_cell(row.slack())),
+        },
+        Column {
             key: "what",
             title: "What",
             hint: "On the critical path, error, asynchronous, clipped, dropped, orphan",
@@ -174,10 +213,20 @@ pub fn table(page: &Page) -> Table<SpanRow> {
 
 /// The trace as comma-separated values, one line a span.
 pub fn csv(trace: &Rc<TraceRows>) -> String {
-    let mut out = csv_line(
-        &["span", "parent", "service", "operation", "start_us", "duration_us", "own_path_us", "what"]
-            .map(str::to_owned),
-    );
+    let head = [
+        "span",
+        "parent",
+        "service",
+        "operation",
+        "start_us",
+        "duration_us",
+        "own_path_us",
+        "drag_us",
+        "slack_us",
+        "what",
+    ];
+    let mut out = csv_line(&head.map(str::to_owned));
+    let cell = |us: Option<u64>| us.map_or_else(String::new, |us| us.to_string());
     for at in 0..trace.report.endpoint.len() as u32 {
         let row = SpanRow { at, trace: trace.clone() };
         let (service, operation) = row.name().clone();
@@ -190,6 +239,8 @@ pub fn csv(trace: &Rc<TraceRows>) -> String {
             row.start().to_string(),
             row.duration().to_string(),
             row.own().to_string(),
+            cell(row.drag()),
+            cell(row.slack()),
             row.words(),
         ]));
     }

@@ -1,0 +1,207 @@
+//! Execution flows: the page's numbers are the binary's, and what-ifs move the whole request.
+
+use e2e::browser::Page;
+use e2e::failure::{Failure, Outcome, ensure, same};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+use super::drop::{generated, native, shop};
+
+const PRODUCT: &str = "service=edge-gateway&operation=GET%20/product/%7Bid%7D";
+const OF_PRODUCT: [&str; 6] =
+    ["flow", "--json", "--service", "edge-gateway", "--operation", "GET /product/{id}"];
+
+/// The flow view of the shop's product page.
+async fn flow_at(page: &Page, more: &str) -> Outcome<PathBuf> {
+    let file = shop()?;
+    page.open(&format!("view=flow&{PRODUCT}{more}")).await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    Ok(file)
+}
+
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    OF_PRODUCT.iter().copied().chain(more.iter().copied()).collect()
+}
+
+/// Numbers of the two that differ by rounding only.
+fn near(what: &str, shown: f64, said: Option<f64>) -> Outcome {
+    let said = said.ok_or_else(|| Failure(format!("the binary does not say {what}")))?;
+    ensure((shown - said).abs() <= 1e-9 * said.abs().max(1.0), || {
+        format!("{what}: {shown} on the page, {said} by the binary")
+    })
+}
+
+/// What an export writes, by its name in the menu of `place`.
+async fn exported(page: &Page, place: &str, format: &str) -> Outcome<String> {
+    page.run(
+        "delete window.savedText; const make = URL.createObjectURL; \
+         URL.createObjectURL = (blob) => { URL.createObjectURL = make; \
+         blob.text().then((text) => { window.savedText = text }); return make.call(URL, blob) }",
+    )
+    .await?;
+    page.click(&format!("{place} [data-test='export']")).await?;
+    page.click(&format!("{place} [data-test='export-{format}']")).await?;
+    let text = page.until("the export", "return window.savedText ?? null", |text| text.is_string()).await?;
+    Ok(text.as_str().unwrap_or_default().to_owned())
+}
+
+pub async fn the_picture_has_the_calls_of_the_binary(page: &Page) -> Outcome {
+    let file = flow_at(page, "").await?;
+    let report = native(&OF_PRODUCT, &[&file])?;
+    let nodes = report["nodes"].as_array().cloned().unwrap_or_default();
+    let shown = page.number("[data-test='flow']", "data-nodes").await?;
+    same("calls of the picture", shown as usize, nodes.len())?;
+    let labels = page.attributes("[data-test='call']", "data-label").await?;
+    let means = page.attributes("[data-test='call']", "data-value").await?;
+    ensure(labels.len() >= 3, || format!("only {labels:?} in the table"))?;
+    for (label, mean) in labels.iter().zip(&means) {
+        let node = nodes.iter().find(|node| node["name"] == label.as_str());
+        let node = node.ok_or_else(|| Failure(format!("{label} is the page's alone")))?;
+        near(label, mean.parse().unwrap_or(f64::NAN), node["latency_us"]["mean"].as_f64())?;
+    }
+    let json = exported(page, "[data-test='flow-view']", "json").await?;
+    same("the export", serde_json::from_str::<Value>(&json)?, report)?;
+    let svg = exported(page, "[data-test='flow-view']", "svg").await?;
+    ensure(svg.starts_with("<svg") && svg.contains("return"), || "the SVG is no flow".to_owned())?;
+    page.picture("flow").await
+}
+
+pub async fn a_call_leads_to_its_own_flow_and_back(page: &Page) -> Outcome {
+    flow_at(page, "").await?;
+    let operations =
+        "return [...document.querySelectorAll('[data-test=\"call\"]')].map((row) => row.dataset.label)";
+    let before = page.run(operations).await?;
+    // The first call of the table that has calls of its own.
+    let calls = before.as_array().map_or(0, Vec::len);
+    let mut opened = false;
+    for at in 0..calls {
+        page.click(&format!("[data-test='call'][data-row='{at}']")).await?;
+        page.ready().await?;
+        let script = "return !document.querySelector('[data-test=\"own-flow\"]').disabled";
+        if page.run(script).await? == true {
+            page.click("[data-test='own-flow']").await?;
+            opened = true;
+            break;
+        }
+    }
+    ensure(opened, || "no call has a flow of its own".to_owned())?;
+    page.visible("[data-test='flow-crumb']").await?;
+    page.ready().await?;
+    let inner = page.run(operations).await?;
+    ensure(inner != before, || format!("both flows have the calls {before}"))?;
+    page.run("history.back()").await?;
+    page.hidden("[data-test='flow-crumb']").await?;
+    page.ready().await?;
+    same("calls after going back", page.run(operations).await?, before)
+}
+
+/// Moves the slider and waits for the answer.
+async fn slide(page: &Page, percent: i32) -> Outcome {
+    page.run(&format!(
+        "const e = document.querySelector('[data-test=\"whatif-slider\"]'); \
+         for (const v of [{percent} / 2, {percent}]) {{ e.value = v; e.dispatchEvent(new Event('input')) }}"
+    ))
+    .await?;
+    let script = "return decodeURIComponent(location.hash)";
+    let want = format!("{}", percent * 10_000);
+    page.until("the change in the address", script, |hash| hash.as_str().is_some_and(|h| h.contains(&want)))
+        .await?;
+    page.ready().await
+}
+
+pub async fn a_what_if_moves_the_whole_request_as_the_binary_says(page: &Page) -> Outcome {
+    let file = flow_at(page, "&panel=whatif").await?;
+    let report = native(&OF_PRODUCT, &[&file])?;
+    // The call that decides most often.
+    let most = report["nodes"].as_array().into_iter().flatten().max_by(|a, b| {
+        let share = |node: &Value| node["critical_share"].as_f64().unwrap_or(0.0);
+        share(a).total_cmp(&share(b))
+    });
+    let most = most.cloned().unwrap_or_default();
+    let name = |key: &str| most[key].as_str().unwrap_or_default().to_owned();
+    let endpoint = format!("{}:{}", name("service"), name("operation"));
+    page.click("[data-test='panel-calls']").await?;
+    page.click(&format!("[data-test='call'][data-label={}]", json!(most["name"]))).await?;
+    page.click("[data-test='panel-whatif']").await?;
+    page.visible("[data-test='whatif-slider']").await?;
+    slide(page, -50).await?;
+    let check = async |change: &str| -> Outcome {
+        let said = native(&with(&["--what-if", change]), &[&file])?;
+        for name in ["p50", "p95", "p99"] {
+            for (side, key) in [("before", "before"), ("after", "after")] {
+                let shown = page.number(&format!("[data-test='{side}-{name}']"), "data-value").await?;
+                near(&format!("{side} {name}"), shown, said[key][name].as_f64())?;
+            }
+        }
+        Ok(())
+    };
+    check(&format!("{endpoint}=-50%")).await?;
+    let json = exported(page, "[data-test='whatif-tools']", "json").await?;
+    let said = native(&with(&["--what-if", &format!("{endpoint}=-50%")]), &[&file])?;
+    same("the export", serde_json::from_str::<Value>(&json)?, said)?;
+    page.picture("flow-whatif").await?;
+    page.click("[data-test='whatif-gone']").await?;
+    let hash = "return decodeURIComponent(location.hash)";
+    page.until("gone", hash, |hash| hash.as_str().is_some_and(|h| h.contains("-1000000"))).await?;
+    page.ready().await?;
+    check(&format!("{endpoint}=-100%")).await?;
+    page.click("[data-test='whatif-reset']").await?;
+    page.hidden("[data-test='whatif-change']").await?;
+    page.ready().await?;
+    let before = page.number("[data-test='before-p95']", "data-value").await?;
+    same("p95 without changes", page.number("[data-test='after-p95']", "data-value").await?, before)
+}
+
+pub async fn predictions_and_savings_are_those_of_the_binary(page: &Page) -> Outcome {
+    let file = flow_at(page, "&panel=prediction&pooled=1").await?;
+    let said = native(&["flow", "--json", "--evaluate"], &[&file])?;
+    let rows = page.attributes("[data-test='method']", "data-method").await?;
+    same("methods", rows.len(), 6)?;
+    let cells = "return [...document.querySelectorAll('[data-test=\"method\"]')].map((row) => \
+                 [...row.querySelectorAll('td')].map((cell) => Number(cell.dataset.value)))";
+    let shown: Vec<[f64; 4]> = serde_json::from_value(page.run(cells).await?)?;
+    for (method, shown) in said["methods"].as_array().into_iter().flatten().zip(shown) {
+        for (name, value) in ["p50", "p90", "p95", "p99"].into_iter().zip(shown) {
+            near(&format!("{} {name}", method["name"]), value, method["error"][name].as_f64())?;
+        }
+    }
+    page.picture("flow-prediction").await?;
+    page.click("[data-test='panel-savings']").await?;
+    page.ready().await?;
+    let said = native(&with(&["--savings"]), &[&file])?;
+    let services = page.attributes("[data-test='saving']", "data-service").await?;
+    let operations = page.attributes("[data-test='saving']", "data-operation").await?;
+    let values = page.attributes("[data-test='saving']", "data-value").await?;
+    ensure(services.len() >= 3, || format!("only {} endpoints would save anything", services.len()))?;
+    for ((service, operation), value) in services.iter().zip(&operations).zip(&values) {
+        let is_it = |e: &&Value| e["service"] == service.as_str() && e["operation"] == operation.as_str();
+        let found = said["endpoints"].as_array().into_iter().flatten().find(is_it);
+        let saved = found.and_then(|e| e["saved_us"]["faster_50"]["mean"].as_f64());
+        near(&format!("{operation} @ {service}"), value.parse().unwrap_or(f64::NAN), saved)?;
+    }
+    page.picture("flow-savings").await
+}
+
+pub async fn a_hundred_calls_are_shown(page: &Page) -> Outcome {
+    let file = generated("wide.json", "--traces 20 --spans 100 --shape wide --seed 4")?;
+    page.open("view=flow").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    let shown = page.number("[data-test='flow']", "data-nodes").await?;
+    ensure(shown >= 90.0, || format!("only {shown} calls"))?;
+    page.picture("flow-wide").await
+}
+
+pub async fn drag_and_slack_stand_in_the_timeline(page: &Page) -> Outcome {
+    let file = shop()?;
+    page.open(&format!("view=trace&{PRODUCT}")).await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    page.visible("[data-test='sort-drag']").await?;
+    page.click("[data-test='span'][data-span='1']").await?;
+    page.ready().await?;
+    page.visible("[data-test='span-drag']").await?;
+    page.click("[data-test='slack']").await?;
+    page.picture("timeline-slack").await
+}
