@@ -4,6 +4,7 @@ use super::endpoints::Collapser;
 use super::report::BandFacts;
 use super::scope::Band;
 use super::table::PathTable;
+use crate::arrange::Arrange;
 use crate::trace::{NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -144,7 +145,7 @@ impl BottomUpPart {
             out.roots.push((name(root, &mut out.names), requests, latency_us));
         }
         let mut pairs: Vec<_> = pairs.into_iter().collect();
-        pairs.sort_unstable_by_key(|&(key, _)| key);
+        pairs.arrange_by_key(|&(key, _)| key);
         for ((root, endpoint), sums) in pairs {
             let pair = (name(root, &mut out.names), name(endpoint, &mut out.names), sums);
             out.pairs.push(pair);
@@ -182,7 +183,7 @@ impl BottomUpPart {
             .map(|(endpoint, (requests, latency_us))| RootRow { endpoint, requests, latency_us })
             .collect();
         // Stable sorts here and below: what is equal stays by name.
-        report.roots.sort_by_key(|root| std::cmp::Reverse(root.latency_us));
+        report.roots.arrange_by_key(|root| std::cmp::Reverse(root.latency_us));
         let mut place = vec![0; numbers.len()];
         for (number, root) in report.roots.iter().enumerate() {
             place[root.endpoint as usize] = number as u32;
@@ -202,9 +203,9 @@ impl BottomUpPart {
             }
         }
         for row in &mut report.rows {
-            row.affected.sort_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
+            row.affected.arrange_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
         }
-        report.rows.sort_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
+        report.rows.arrange_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
         report.endpoints = numbers.into_keys().collect();
         report
     }

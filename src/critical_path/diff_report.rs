@@ -4,6 +4,7 @@ use super::report::BandFacts;
 use super::scope::{Band, Scope};
 use super::services::ServiceChange;
 use super::table::RequestEntry;
+use crate::arrange::Arrange;
 use crate::stats::{Interval, Moments, Side, welch};
 use crate::trace::TraceSet;
 use serde::{Deserialize, Serialize};
@@ -226,7 +227,7 @@ impl DiffReport {
             scaled.abs().round()
         };
         let is_both = |row: &RankedChange| self.nodes[row.node as usize].presence() == Presence::Both;
-        rows.sort_by(|x, y| {
+        rows.arrange_by(|x, y| {
             (x.change.is_noise.cmp(&y.change.is_noise))
                 .then_with(|| size(y).total_cmp(&size(x)))
                 .then_with(|| is_both(x).cmp(&is_both(y)))

@@ -5,6 +5,7 @@ use super::contexts::Contexts;
 use super::report::{BandFacts, Weight};
 use super::scope::Band;
 use super::table::PathTable;
+use crate::arrange::Arrange;
 use crate::trace::{EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -135,7 +136,7 @@ impl EndpointPart {
             rows.extend(part.rows);
             forests.push(part.chains);
         }
-        rows.sort_by(|a, b| a.name.cmp(&b.name));
+        rows.arrange_by(|a, b| a.name.cmp(&b.name));
         let contexts = Contexts::merge(forests, |into, from| {
             into.0 += from.0;
             into.1 += from.1;
@@ -176,7 +177,7 @@ fn top_chains(contexts: &Contexts<(u64, u64)>) -> Vec<Vec<CallChain>> {
         .into_iter()
         .map(|mut nodes| {
             // Stable: what is equal stays in pre-order, which is by names.
-            nodes.sort_by_key(|&node| std::cmp::Reverse(value(node)));
+            nodes.arrange_by_key(|&node| std::cmp::Reverse(value(node)));
             nodes.truncate(CHAINS);
             nodes
                 .into_iter()
@@ -292,7 +293,7 @@ impl EndpointsReport {
             stat.of(if time == RowTime::Exclusive { &row.exclusive_us } else { &row.inclusive_us })
         };
         let mut order: Vec<u32> = (0..self.rows.len() as u32).collect();
-        order.sort_by(|&a, &b| match value(b).total_cmp(&value(a)) {
+        order.arrange_by(|&a, &b| match value(b).total_cmp(&value(a)) {
             Ordering::Equal => a.cmp(&b),
             order => order,
         });

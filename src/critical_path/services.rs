@@ -2,6 +2,7 @@
 
 use super::table::PathTable;
 use super::walk::Observer;
+use crate::arrange::Arrange;
 use crate::stats::{Interval, Moments, Side, welch};
 use crate::trace::{Role, SpanKind, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -71,7 +72,7 @@ pub(super) fn rank_services(
         })
         .collect();
     // Stable: equal changes stay by name.
-    rows.sort_by(|x, y| y.change_us.total_cmp(&x.change_us));
+    rows.arrange_by(|x, y| y.change_us.total_cmp(&x.change_us));
     for (place, row) in rows.iter_mut().enumerate() {
         row.rank = place as u32 + 1;
     }

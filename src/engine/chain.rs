@@ -5,6 +5,7 @@ use super::flow::FlowPass;
 use super::overview::OverviewPartial;
 use super::study::{self, Study, StudyChain};
 use super::{EngineError, PerRequestReport, Report, Request, RequestsReport, SpanKey, SpanReport};
+use crate::arrange::Arrange;
 use crate::critical_path::{
     Aggregate, Band, BandFacts, Cut, ExemplarCandidates, ExemplarTargets, Overlap, RequestRow, Scope,
     TraceReport,
@@ -221,7 +222,7 @@ impl Chain {
         let report = if let Request::Requests { limit, .. } = &self.request {
             let mut rows: Vec<RequestRow> =
                 read::<Vec<RequestRow>>(partials)?.into_iter().flatten().collect();
-            rows.sort_by(|a, b| {
+            rows.arrange_by(|a, b| {
                 (b.latency_us.cmp(&a.latency_us))
                     .then_with(|| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)))
             });
@@ -230,7 +231,7 @@ impl Chain {
         } else {
             let mut requests: Vec<_> =
                 read::<Vec<crate::critical_path::RequestPath>>(partials)?.into_iter().flatten().collect();
-            requests.sort_by(|a, b| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)));
+            requests.arrange_by(|a, b| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)));
             Report::PerRequest(PerRequestReport { facts, requests })
         };
         Ok(Next::Done(Box::new(report)))

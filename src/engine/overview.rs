@@ -1,6 +1,7 @@
 //! What is loaded: counts, request types, data quality.
 
 use super::{EndpointCount, OverviewReport, RequestType, TagKey};
+use crate::arrange::Arrange;
 use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::stats::{LogHistogram, Summary};
 use crate::trace::{Flags, MAX_VALUES_PER_KEY, Quality, TraceSet, Tree};
@@ -87,7 +88,7 @@ impl OverviewPartial {
             all.extend(sorted);
         }
         // Stable: equal totals stay by name.
-        request_types.sort_by_key(|&(total, _)| std::cmp::Reverse(total));
+        request_types.arrange_by_key(|&(total, _)| std::cmp::Reverse(total));
         all.sort_unstable();
         let services: BTreeSet<&str> = self.endpoints.keys().map(|(service, _)| service.as_str()).collect();
         let services = services.len() as u64;

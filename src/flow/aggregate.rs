@@ -2,6 +2,7 @@
 
 use super::graph::{Flow, LearnedEdge};
 use super::order::Order;
+use crate::arrange::Arrange;
 use serde::{Deserialize, Serialize};
 
 /// Counts pairs of nodes over invocations: the accumulator.
@@ -91,7 +92,7 @@ impl PairCounts {
                 }
             }
         }
-        edges.sort_unstable_by(|a, b| {
+        edges.arrange_by(|a, b| {
             let share = u64::from(b.before) * u64::from(a.both);
             share
                 .cmp(&(u64::from(a.before) * u64::from(b.both)))

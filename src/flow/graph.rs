@@ -1,5 +1,6 @@
 //! A flow: which node waits for which, transitively closed.
 
+use crate::arrange::Arrange;
 use serde::{Deserialize, Serialize};
 
 /// A relation on the numbers below `n`, one row of bits a number.
@@ -204,7 +205,7 @@ impl Flow {
         for to in 0..self.len() {
             before.clear();
             before.extend(self.waits.items(to));
-            before.sort_unstable_by_key(|&node| std::cmp::Reverse(place[node]));
+            before.arrange_by_key(|&node| std::cmp::Reverse(place[node]));
             implied.clear();
             implied.resize(self.waits.words as usize, 0u64);
             for &from in &before {
@@ -229,7 +230,7 @@ impl Flow {
             .filter(|(_, from)| from.len() > 1)
             .map(|(to, from)| SyncNode { from, to })
             .collect();
-        out.sort_by(|a, b| a.from.cmp(&b.from));
+        out.arrange_by(|a, b| a.from.cmp(&b.from));
         out
     }
 

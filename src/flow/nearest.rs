@@ -2,6 +2,7 @@
 //! invocation (execution-flow definitions, section 2).
 
 use super::order::Order;
+use crate::arrange::Arrange;
 use crate::stats::ln;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -129,7 +130,7 @@ impl Clusters {
             clusters.push((&members.first, cluster));
         }
         // Of equally near ones the larger wins, then the one first seen: that is the order to try them in.
-        clusters.sort_by(|a, b| b.1.count.cmp(&a.1.count).then_with(|| a.0.cmp(b.0)));
+        clusters.arrange_by(|a, b| b.1.count.cmp(&a.1.count).then_with(|| a.0.cmp(b.0)));
         Neighbours { metric, clusters: clusters.into_iter().map(|(_, cluster)| cluster).collect() }
     }
 }

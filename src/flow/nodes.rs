@@ -1,6 +1,7 @@
 //! The nodes of a parent's flows: its callees, repeats numbered by start, folded where there are too many.
 
 use super::order::Child;
+use crate::arrange::Arrange;
 use crate::trace::{EndpointId, NO_ROW, TraceSet, Tree};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -109,7 +110,7 @@ impl NodeTable {
         let mut own: Vec<(u64, &EndpointName)> =
             known.callees.iter().map(|(name, c)| (c.invocations, name)).collect();
         if own.len() > MAX_NODES {
-            own.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+            own.arrange_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
             own.truncate(MAX_NODES - 1);
             own.sort_unstable_by_key(|&(_, name)| name);
         }

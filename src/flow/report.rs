@@ -4,6 +4,7 @@ use super::graph::{Flow, SyncNode};
 use super::nodes::{Callees, EndpointName, NodeTable};
 use super::observe::{Bindings, Estimates, FlowSample};
 use super::predict::{METHOD_NAMES, METHODS};
+use crate::arrange::Arrange;
 use crate::stats::{LogHistogram, Summary};
 use serde::{Deserialize, Serialize};
 
@@ -164,7 +165,7 @@ fn edges(flow: &Flow, reduction: &[(u32, u32)], sample: &FlowSample, bindings: &
             end(node, FlowReport::RETURN);
         }
     }
-    out.sort_unstable_by_key(|edge| (edge.from.wrapping_add(1), edge.to));
+    out.arrange_by_key(|edge| (edge.from.wrapping_add(1), edge.to));
     out
 }
 

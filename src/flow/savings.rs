@@ -4,6 +4,7 @@ use super::nodes::EndpointName;
 use super::prepare::{Evaluator, Model, Prepared, Preparer};
 use super::walk::Visit;
 use super::whatif::{Requests, scaled_us};
+use crate::arrange::Arrange;
 use crate::critical_path::{Overlap, pack_sorted, unpack_sorted};
 use crate::stats::Summary;
 use crate::trace::{NO_ROW, TraceRow, TraceSet, Tree};
@@ -118,7 +119,7 @@ impl Savings {
             endpoints.push(EndpointSaving { service, operation, spans, requests, affected, levels });
         }
         // Stable: equal ones stay by name.
-        endpoints.sort_by(|a, b| {
+        endpoints.arrange_by(|a, b| {
             let key = |e: &EndpointSaving, level: usize| e.levels[level].mean;
             key(b, 1).total_cmp(&key(a, 1)).then_with(|| key(b, 2).total_cmp(&key(a, 2)))
         });

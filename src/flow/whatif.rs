@@ -3,6 +3,7 @@
 use super::nodes::{EndpointName, NodeName};
 use super::prepare::{Evaluator, Model, Prepared, Preparer};
 use super::walk::Visit;
+use crate::arrange::Arrange;
 use crate::critical_path::{Overlap, pack_sorted, unpack_sorted};
 use crate::stats::{Summary, percentile};
 use crate::trace::{EndpointId, TraceRow, TraceSet, Tree};
@@ -166,7 +167,7 @@ impl WhatIf {
         let mut endpoints: Vec<ShareChange> = endpoints.collect();
         let change = |e: &ShareChange| (e.after_share - e.before_share).abs();
         // Stable: equal changes stay by name.
-        endpoints.sort_by(|a, b| change(b).total_cmp(&change(a)));
+        endpoints.arrange_by(|a, b| change(b).total_cmp(&change(a)));
         WhatIfReport {
             requests: before.len() as u64,
             changed: self.changed,

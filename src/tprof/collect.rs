@@ -1,5 +1,6 @@
 //! What a worker makes of its traces: canonical shapes and the times of their positions.
 
+use crate::arrange::Arrange;
 use crate::trace::{NO_ROW, Role, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -73,7 +74,7 @@ impl TraceCollector {
             set.endpoints().map(|(s, o)| (s.to_owned(), o.to_owned())).collect();
         names.push((SYNTHETIC.to_owned(), SYNTHETIC.to_owned()));
         let mut order: Vec<u32> = (0..names.len() as u32).collect();
-        order.sort_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
+        order.arrange_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
         let mut rank = vec![0; names.len()];
         for (place, &endpoint) in order.iter().enumerate() {
             rank[endpoint as usize] = place as u32;

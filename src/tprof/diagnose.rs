@@ -2,6 +2,7 @@
 
 use super::aggregate::{AggregateTrace, Problem, aggregate};
 use super::traces::{Settings, Trace, Traces, normal_of};
+use crate::arrange::Arrange;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -126,7 +127,7 @@ impl Total {
 /// The first `n` by sum, greatest first; equal ones by key.
 fn top<K: Ord>(totals: BTreeMap<K, Total>, n: u32) -> Vec<(K, Total)> {
     let mut rows: Vec<(K, Total)> = totals.into_iter().collect();
-    rows.sort_by_key(|row| Reverse(row.1.sum));
+    rows.arrange_by_key(|row| Reverse(row.1.sum));
     rows.truncate(n as usize);
     rows
 }
@@ -288,7 +289,7 @@ fn of_groups(
             (score, subspan, span, list.as_slice())
         })
         .collect();
-    rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+    rows.arrange_by(|a, b| b.0.total_cmp(&a.0));
     rows.truncate(settings.top[3] as usize);
     let rows = rows.into_iter().map(|(score, subspan, span, list)| {
         let number = aggregates.len() as u32;

@@ -2,6 +2,7 @@
 
 use super::statistic::SplitStatistic;
 use super::traces::{Settings, Traces, normal_of};
+use crate::arrange::Arrange;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -80,7 +81,7 @@ pub(super) fn layers(traces: &Traces, settings: &Settings) -> Vec<Layer> {
         let time = |g: &Vec<u32>| -> u128 {
             g.iter().map(|&t| u128::from(traces.traces[t as usize].duration_us(0))).sum()
         };
-        groups.sort_by_cached_key(|g| std::cmp::Reverse(time(g)));
+        groups.arrange_by_key(|g| std::cmp::Reverse(time(g)));
         groups.truncate(settings.groups as usize);
         let groups = groups.iter().map(|g| by_position(traces, g, layer, settings)).collect();
         Layer { layer, groups_in_all, groups }

@@ -1,6 +1,7 @@
 //! What makes the tail slow, and what changed between two sets: places by difference of mean time per trace.
 
 use super::traces::{Settings, Traces, normal_of};
+use crate::arrange::Arrange;
 use crate::stats::{Interval, Moments, Side, welch};
 use crate::trace::NO_ROW;
 use serde::{Deserialize, Serialize};
@@ -122,14 +123,14 @@ fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange
         })
         .collect();
     // Stable: equal changes stay by name.
-    out.sort_by(|x, y| y.change_us.total_cmp(&x.change_us));
+    out.arrange_by(|x, y| y.change_us.total_cmp(&x.change_us));
     out.truncate(LISTED);
     out
 }
 
 fn sorted(mut types: Vec<TypePlaces>) -> PlacesReport {
     let weight = |t: &TypePlaces| t.places.first().map_or(0.0, |p| p.change_us * t.b_traces as f64);
-    types.sort_by(|x, y| weight(y).total_cmp(&weight(x)));
+    types.arrange_by(|x, y| weight(y).total_cmp(&weight(x)));
     PlacesReport { types }
 }
 

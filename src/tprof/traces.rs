@@ -5,6 +5,7 @@ use super::collect::{TraceTimes, TracesPart};
 use super::diagnose::{self, DiagnosedEndpoint};
 use super::layers::{self, Layer};
 use super::places::{PlacesReport, tail_places};
+use crate::arrange::Arrange;
 use crate::trace::NO_ROW;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -215,7 +216,7 @@ impl Traces {
                 traces.push(Trace::new(times, form));
             }
         }
-        traces.sort_by(|a, b| {
+        traces.arrange_by(|a, b| {
             let key = |t: &Trace| t.duration_us(0);
             (key(a), &a.times.id, &a.times.root_span_id).cmp(&(key(b), &b.times.id, &b.times.root_span_id))
         });
@@ -255,7 +256,7 @@ impl Traces {
             groups.entry(key(&self.traces[t as usize])).or_default().push(t);
         }
         let mut groups: Vec<_> = groups.into_iter().collect();
-        groups.sort_by(|a, b| a.0.cmp(&b.0));
+        groups.arrange_by(|a, b| a.0.cmp(&b.0));
         groups
     }
 

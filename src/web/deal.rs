@@ -1,5 +1,7 @@
 //! Which worker reads what, and how fast it goes: plain arithmetic, tested natively.
 
+use crate::arrange::Arrange;
+
 /// Files up to this many bytes are dealt in batches.
 const SMALL: u64 = 256 << 10;
 /// Bytes of a batch, at least and at most.
@@ -11,7 +13,7 @@ const BATCH_FILES: usize = 256;
 /// alone, so that none is begun late; then the small ones in batches. Returns units of indices.
 pub fn deal(sizes: &[u64], workers: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|&index| (std::cmp::Reverse(sizes[index]), index));
+    order.arrange_by_key(|&index| (std::cmp::Reverse(sizes[index]), index));
     let first_small = order.partition_point(|&index| sizes[index] > SMALL);
     let (large, small) = order.split_at(first_small);
     let small_bytes: u64 = small.iter().map(|&index| sizes[index]).sum();

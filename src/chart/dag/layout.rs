@@ -4,6 +4,7 @@
 //! towards their neighbours. A general crate would bring a graph type and floating-point coordinates for what is a few
 //! hundred lines here, and would know neither synchronisation nodes nor that all edges of one end share their way.
 
+use crate::arrange::Arrange;
 use crate::flow::FlowReport;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -254,7 +255,7 @@ impl Graph {
                 };
                 let mut keyed: Vec<(usize, u32)> =
                     self.layers[layer].iter().enumerate().map(|(at, &s)| (middle(s, at), s)).collect();
-                keyed.sort_by_key(|&(key, _)| key);
+                keyed.arrange_by_key(|&(key, _)| key);
                 self.layers[layer] = keyed.into_iter().map(|(_, spot)| spot).collect();
             }
             let crossings = self.crossings(&mut place);

@@ -1,6 +1,7 @@
 //! The flame graph of callers: roots are endpoints by their own time, below them who called them.
 
 use super::tree::{FlameTree, Frame, NONE, frames_of};
+use crate::arrange::Arrange;
 use crate::chart::Window;
 use crate::engine::CriticalPathReport;
 use std::cmp::Reverse;
@@ -134,7 +135,7 @@ impl Inverted {
         let sum = |list: &Members| list.iter().map(|(_, us)| us).sum::<u64>();
         let mut groups: Vec<_> =
             groups.into_iter().map(|(endpoint, list)| (sum(&list), endpoint, list)).collect();
-        groups.sort_by_key(|&(us, endpoint, _)| (Reverse(us), endpoint));
+        groups.arrange_by_key(|&(us, endpoint, _)| (Reverse(us), endpoint));
         let first = self.parent.len() as u32;
         let depth = if parent == NONE { 0 } else { self.depth[parent as usize] + 1 };
         let mut at = left_us;

@@ -1,6 +1,7 @@
 //! Search in a flame graph.
 
 use super::tree::FlameTree;
+use crate::arrange::Arrange;
 
 /// The nodes that a search found.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +49,7 @@ impl Matches {
             before.push(count);
         }
         let mut found: Vec<u32> = tree.rows.iter().copied().filter(|&node| hit[node as usize]).collect();
-        found.sort_by_key(|&node| (std::cmp::Reverse(tree.interval_us(node).1), node));
+        found.arrange_by_key(|&node| (std::cmp::Reverse(tree.interval_us(node).1), node));
         Some(Matches { hit, before, found, matched_us })
     }
 

@@ -1,6 +1,7 @@
 //! The numbers of a flame graph per endpoint: its table twin.
 
 use super::tree::NONE;
+use crate::arrange::Arrange;
 use crate::engine::CriticalPathReport;
 
 /// One endpoint over all its calling contexts. Sums and means only: percentiles of several contexts together do not
@@ -74,7 +75,7 @@ pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<EndpointRow> {
         row.exclusive_share = share(row.exclusive_us);
         row.subtree_share = share(row.subtree_us);
     }
-    rows.sort_by_key(|row| (std::cmp::Reverse(row.exclusive_us), row.endpoint));
+    rows.arrange_by_key(|row| (std::cmp::Reverse(row.exclusive_us), row.endpoint));
     rows
 }
 

@@ -11,6 +11,7 @@ use super::names;
 use super::page::{Endpoint, Page, Part, Selection};
 use super::subject::look_at;
 use super::tree;
+use crate::arrange::Arrange;
 use crate::chart::format;
 use crate::engine::address::{TraceChoice, View};
 use crate::engine::{ContextNode, CriticalPathReport, Exemplar, SpanReport, Subject, TraceReport, Weight};
@@ -205,7 +206,7 @@ impl Detail {
                 contexts.push((at as u32, node));
             }
         }
-        contexts.sort_by_key(|(at, node)| (std::cmp::Reverse(node.exclusive_us.sum), *at));
+        contexts.arrange_by_key(|(at, node)| (std::cmp::Reverse(node.exclusive_us.sum), *at));
         let whole = report.facts.latency_sum_us;
         let sum: u64 = contexts.iter().map(|(_, node)| node.exclusive_us.sum).sum();
         let facts = el("dl").class("pairs");

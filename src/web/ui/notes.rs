@@ -3,6 +3,7 @@
 use super::dom::{El, Keep, button, div, el, span};
 use super::keys::open_dialog;
 use super::page::Page;
+use crate::arrange::Arrange;
 use crate::chart::format;
 use crate::engine::words::counted;
 use crate::ingest::{Ended, FileReport};
@@ -124,7 +125,7 @@ pub fn show(page: &Page) {
 
 fn files(files: &[FileReport]) -> El {
     let mut order: Vec<&FileReport> = files.iter().collect();
-    order.sort_by_key(|file| !is_bad(file));
+    order.arrange_by_key(|file| !is_bad(file));
     let rows = el("tbody");
     for file in order.iter().take(FILES_LISTED) {
         let name = el("td").class("file-name").child(&span("", &file.name));

@@ -6,6 +6,7 @@ use super::names;
 use super::notes;
 use super::page::{Page, Part};
 use super::search::fits;
+use crate::arrange::Arrange;
 use crate::chart::format;
 use crate::engine::address::Address;
 use crate::engine::words::counted;
@@ -236,7 +237,7 @@ impl List {
             .iter()
             .filter(|endpoint| fits(&text, &[&endpoint.service, &endpoint.operation]))
             .collect();
-        endpoints.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.spans));
+        endpoints.arrange_by_key(|endpoint| std::cmp::Reverse(endpoint.spans));
         if !endpoints.is_empty() {
             self.rows.add(&heading("Any endpoint", endpoints.len()));
         }

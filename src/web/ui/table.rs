@@ -1,6 +1,7 @@
 //! Tables: sortable, with only the rows in sight in the page, one row selected, walked with the keyboard.
 
 use super::dom::{self, El, Keep, button, div, el, span};
+use crate::arrange::Arrange;
 use crate::engine::address::Sort;
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -444,7 +445,7 @@ impl<R: 'static> Table<R> {
             .collect();
         let column = self.0.columns.iter().find(|column| column.key == sort.column);
         if let Some(compare) = column.and_then(|column| column.order) {
-            order.sort_by(|a, b| {
+            order.arrange_by(|a, b| {
                 let ordering = compare(&rows[*a as usize], &rows[*b as usize]);
                 if sort.descending { ordering.reverse() } else { ordering }
             });
