@@ -39,7 +39,7 @@ pub struct Settings {
     #[arg(long)]
     pub json: bool,
     /// Write to this file instead of standard output
-    #[arg(long)]
+    #[arg(long, short = 'o')]
     pub out: Option<PathBuf>,
     /// Percentiles of latency: `95-99` for a band, `P95` for everything up to it
     #[arg(long)]

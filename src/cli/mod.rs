@@ -19,6 +19,7 @@ mod generate;
 mod heatmap;
 mod histograms;
 mod input;
+mod report;
 mod serve;
 mod split;
 mod summary;
@@ -60,6 +61,8 @@ enum Command {
     Heatmap(heatmap::Args),
     /// How large, deep and parallel the traces are
     Histograms(histograms::Args),
+    /// Write the page with the traces inside, one file that opens anywhere
+    Report(report::Args),
     /// Serve a folder with the page, and a Jaeger query service beside it
     Serve(serve::Args),
     /// Split latency, or the time of one endpoint, by the values of a tag
@@ -121,6 +124,7 @@ pub fn run() -> ExitCode {
         Command::Flow(args) => flow::run(&args),
         Command::Heatmap(args) => heatmap::run(&args),
         Command::Histograms(args) => histograms::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Split(args) => split::run(&args),
         Command::Summary(args) => summary::run(&args),

@@ -179,6 +179,8 @@ pub struct Address {
     pub theme: Theme,
     /// Shown inside another page, without a header.
     pub embed: bool,
+    /// Origins whose messages are followed without asking; see [`contract`](super::contract).
+    pub allow: Vec<String>,
     /// Other keys with their values, decoded.
     pub unknown: Vec<(String, String)>,
 }
@@ -202,6 +204,7 @@ impl Default for Address {
             split: SplitChoice::default(),
             theme: Theme::default(),
             embed: false,
+            allow: Vec::new(),
             unknown: Vec::new(),
         }
     }
@@ -254,6 +257,7 @@ impl Address {
                     address.theme = known.into_iter().find(|t| t.key() == value).unwrap_or_default();
                 }
                 "embed" => address.embed = value == "1",
+                "allow" => address.allow.push(value),
                 _ if address.choices.read(&key, &value) => {}
                 _ => match key.split_once('.') {
                     Some(("tag", tag)) => address.filters.push(Filter::Tag { key: tag.to_owned(), value }),
@@ -374,6 +378,9 @@ impl Address {
         }
         if self.embed {
             out.put("embed", "1");
+        }
+        for origin in &self.allow {
+            out.put("allow", origin);
         }
         for (key, value) in &self.unknown {
             out.put(key, value);

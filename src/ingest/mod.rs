@@ -4,6 +4,7 @@
 //! (`source`), walks the shape of the document (`walk`) over the part of the text that is held (`window`), and hands single
 //! spans to the format they are of. Memory holds the columns, one incomplete trace without its text, and a chunk.
 
+pub mod columns;
 mod document;
 mod fast;
 mod jaeger;

@@ -10,6 +10,8 @@ pub(super) enum Kind {
     Text(usize),
     Gzip,
     Zip,
+    /// Columns of a saved report.
+    Columns,
     /// Something with a name.
     Other(&'static str),
     /// Nothing known.
@@ -47,6 +49,7 @@ const MAGIC: [(&[u8], &str); 22] = [
 pub(super) fn sniff(head: &[u8]) -> Kind {
     match head {
         [0x1f, 0x8b, ..] => return Kind::Gzip,
+        _ if head.starts_with(super::columns::MAGIC) => return Kind::Columns,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Kind::Zip,
         _ => {}
     }

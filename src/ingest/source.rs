@@ -1,5 +1,6 @@
 //! One layer of an input: text, or an archive with more inputs inside.
 
+use super::columns::{self, Columns};
 use super::report::ProblemKind;
 use super::sniff::{self, HEAD, Kind};
 use super::state::State;
@@ -52,6 +53,7 @@ enum Opened {
     Text(Box<Text>),
     Gzip(Box<Gzip>),
     Zip(Box<Zip>),
+    Columns(Columns),
 }
 
 /// A text being read.
@@ -144,6 +146,10 @@ impl Source {
                 self.opened = Opened::Zip(Box::new(Zip::new(self.layer)));
                 cx.state.saw_packing("zip");
             }
+            Kind::Columns => {
+                self.opened = Opened::Columns(Columns::default());
+                return Ok(columns::MAGIC.len());
+            }
             Kind::Other(what) => return refuse(what),
             Kind::Unknown => return refuse(""),
         }
@@ -156,6 +162,7 @@ impl Source {
             Opened::Text(text) => text.feed(bytes, cx).map_err(Stop::Full),
             Opened::Gzip(gzip) => gzip.feed(bytes, cx),
             Opened::Zip(zip) => zip.feed(bytes, cx),
+            Opened::Columns(columns) => columns.feed(bytes, cx),
         }
     }
 
@@ -173,6 +180,7 @@ impl Source {
             }
             Opened::Gzip(gzip) => gzip.finish(cx),
             Opened::Zip(zip) => zip.finish(cx),
+            Opened::Columns(columns) => Ok(columns.finish()),
         }
     }
 }

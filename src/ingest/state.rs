@@ -27,8 +27,17 @@ impl From<SetFull> for Fail {
 }
 
 /// Formats, by the bit of [`State::formats`].
-pub(super) const FORMATS: [&str; 8] =
-    ["jaeger", "jaeger-ui", "jaeger-spans", "elasticsearch", "otlp", "zipkin-v2", "zipkin-v1", "otel-stdout"];
+pub(super) const FORMATS: [&str; 9] = [
+    "jaeger",
+    "jaeger-ui",
+    "jaeger-spans",
+    "elasticsearch",
+    "otlp",
+    "zipkin-v2",
+    "zipkin-v1",
+    "otel-stdout",
+    "pathlight",
+];
 
 /// A format that was recognised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +60,8 @@ pub(super) enum Format {
     Zipkin1 = 6,
     /// What OpenTelemetry SDKs print.
     OtelStdout = 7,
+    /// Columns of a saved report.
+    Columns = 8,
 }
 
 /// Marks a [`ProcessId`] that is a number of the trace's own list still.
@@ -251,7 +262,8 @@ impl State {
         names.join("+")
     }
 
-    fn count(&mut self, id: TraceId, spans: u64) {
+    /// Counts spans of a trace that may have been counted before.
+    pub fn count(&mut self, id: TraceId, spans: u64) {
         self.spans += spans;
         let mut hash = (id.bits as u64 ^ ((id.bits >> 64) as u64).rotate_left(23) ^ u64::from(id.text))
             .wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -21,6 +21,9 @@ pub struct Portable {
     /// (trace, number of spans).
     traces: Vec<(TraceId, u32)>,
     spans: Vec<PortableSpan>,
+    /// Log records and removed copies of spans to be counted with it.
+    logs: u64,
+    copies: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,11 +65,38 @@ impl Portable {
         copier.out
     }
 
+    /// Takes along what the set has counted over all it ever read. Once: whoever adds it counts it again.
+    pub fn count(&mut self, set: &TraceSet) {
+        (self.logs, self.copies) = (set.logs, set.copies);
+    }
+
+    /// Ids and numbers of spans. Ids that are no hexadecimal are known inside only: they tell traces apart, no more.
+    pub fn traces(&self) -> impl Iterator<Item = (TraceId, u64)> {
+        self.traces.iter().map(|&(id, spans)| (id, u64::from(spans)))
+    }
+
+    /// Puts all traces into a group.
+    pub fn regroup(&mut self, group: u8) {
+        for (id, _) in &mut self.traces {
+            *id = id.in_group(group);
+        }
+    }
+
+    /// Whether all times lie in the calendar (below 2^63 us), as they do unless somebody made it by hand.
+    pub fn is_sound(&self) -> bool {
+        let fits = |span: &PortableSpan| {
+            span.start_us.checked_add(span.duration_us).is_some_and(|end| end < 1 << 63)
+        };
+        self.spans.iter().all(fits)
+    }
+
     /// Adds all traces to a set; call [`TraceSet::seal`] after the last of such calls.
     ///
     /// # Errors
     /// [`SetFull`] when memory ends.
     pub fn add_to(&self, set: &mut TraceSet) -> Result<(), SetFull> {
+        set.logs += self.logs;
+        set.copies += self.copies;
         let name = |symbol: &Symbol| self.names.get(*symbol);
         let tag_sets: Vec<TagSetId> = self
             .tag_sets

@@ -1,0 +1,248 @@
+//! What the page and a page around it say to each other through `window.postMessage`: the contract of
+//! `docs/embedding.md`, with its types in `www/pathlight.d.ts`. Here is what can be said without a browser.
+
+use super::address::{Address, Theme, View};
+use serde::{Deserialize, Serialize};
+
+/// Version of the contract, in every message as `pathlight`.
+pub const VERSION: u32 = 1;
+
+/// Messages of one origin that wait at most while the user is asked; older ones are dropped.
+pub const MOST_WAITING: usize = 16;
+
+/// A message as it comes: `{pathlight: 1, type: "...", ...}`. Bytes or text of traces (`data`) stay with the browser.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Envelope {
+    /// Version; without it the message is somebody else's.
+    pub pathlight: u32,
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    replace: Option<bool>,
+    #[serde(default)]
+    query: Option<String>,
+    #[serde(default)]
+    theme: Option<String>,
+    #[serde(default)]
+    view: Option<String>,
+}
+
+/// What the host wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incoming {
+    /// Are you there?
+    Ping,
+    /// Load the attached bytes or text.
+    Traces {
+        /// Name of the input.
+        title: String,
+        /// Forget what is loaded first.
+        replace: bool,
+    },
+    /// Show what this fragment says.
+    Query(String),
+    /// Take these colours.
+    Theme(Theme),
+    /// Show this view.
+    View(View),
+}
+
+/// What the page tells its host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Outgoing {
+    /// The page listens.
+    Ready,
+    /// Answer to a ping.
+    Pong,
+    /// A load has ended; the numbers are those of everything loaded.
+    Loaded {
+        /// Traces.
+        traces: u64,
+        /// Spans.
+        spans: u64,
+        /// Sentences about what was wrong with the input.
+        warnings: Vec<String>,
+    },
+    /// The user selected a request or span.
+    Select {
+        /// Canonical trace id.
+        #[serde(rename = "traceID")]
+        trace_id: String,
+        /// Canonical span id; `None` for the trace as a whole.
+        #[serde(rename = "spanID")]
+        span_id: Option<String>,
+    },
+    /// Something the host asked for cannot be.
+    Error {
+        /// What kind of error, for programs.
+        code: Code,
+        /// A sentence, for people.
+        message: String,
+    },
+}
+
+/// Kinds of [`Outgoing::Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Code {
+    /// The message has another version of the contract.
+    Version,
+    /// The message is not understood.
+    BadMessage,
+    /// The user does not want messages from this origin.
+    Refused,
+    /// What was sent holds no trace.
+    NoTraces,
+}
+
+impl Envelope {
+    /// What it asks for.
+    ///
+    /// # Errors
+    /// The answer to one that is not understood.
+    pub fn read(self) -> Result<Incoming, Outgoing> {
+        let bad = |message: String| Outgoing::Error { code: Code::BadMessage, message };
+        if self.pathlight != VERSION {
+            let message =
+                format!("This page speaks version {VERSION} of the contract, not {}.", self.pathlight);
+            return Err(Outgoing::Error { code: Code::Version, message });
+        }
+        let lacks = |field: &str| bad(format!("A {} message needs the field {field}.", self.kind));
+        match self.kind.as_str() {
+            "ping" => Ok(Incoming::Ping),
+            "traces" => Ok(Incoming::Traces {
+                title: self.title.unwrap_or_else(|| "traces of the host page".to_owned()),
+                replace: self.replace.unwrap_or(false),
+            }),
+            "query" => self.query.clone().map(Incoming::Query).ok_or_else(|| lacks("query")),
+            "theme" => {
+                let key = self.theme.as_deref().ok_or_else(|| lacks("theme"))?;
+                let theme = [Theme::System, Theme::Light, Theme::Dark].into_iter().find(|t| t.key() == key);
+                theme.map(Incoming::Theme).ok_or_else(|| bad(format!("There is no theme {key}.")))
+            }
+            "view" => {
+                let key = self.view.as_deref().ok_or_else(|| lacks("view"))?;
+                View::from_key(key).map(Incoming::View).ok_or_else(|| bad(format!("There is no view {key}.")))
+            }
+            other => Err(bad(format!("There is no message of type {other}."))),
+        }
+    }
+}
+
+impl Outgoing {
+    /// The message as JSON.
+    pub fn to_json(&self) -> String {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            pathlight: u32,
+            #[serde(flatten)]
+            message: &'a Outgoing,
+        }
+        serde_json::to_string(&Whole { pathlight: VERSION, message: self }).unwrap_or_default()
+    }
+}
+
+/// Whether messages of this origin are followed without asking: that of the page itself, and those of `allow=`. A page
+/// without an origin (`"null"`: a file, a sandboxed frame) is always a stranger.
+pub fn is_trusted(origin: &str, own: &str, address: &Address) -> bool {
+    let same = |known: &str| known.trim_end_matches('/').eq_ignore_ascii_case(origin);
+    origin != "null" && (same(own) || address.allow.iter().any(|known| same(known)))
+}
+
+/// Shows what a fragment says, but for what the host has set when it made the frame.
+pub fn follow(query: &str, address: &mut Address) {
+    let mut next = Address::parse(query);
+    next.embed = address.embed;
+    next.allow = std::mem::take(&mut address.allow);
+    if next.theme == Theme::System {
+        next.theme = address.theme;
+    }
+    *address = next;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(message: serde_json::Value) -> Result<Incoming, Outgoing> {
+        serde_json::from_value::<Envelope>(message).unwrap().read()
+    }
+
+    fn code(message: serde_json::Value) -> Code {
+        match read(message) {
+            Err(Outgoing::Error { code, .. }) => code,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_message_of_the_contract_is_understood() {
+        assert_eq!(read(json!({"pathlight": 1, "type": "ping"})), Ok(Incoming::Ping));
+        let traces = Incoming::Traces { title: "a.json".to_owned(), replace: true };
+        let message =
+            json!({"pathlight": 1, "type": "traces", "title": "a.json", "data": [1], "replace": true});
+        assert_eq!(read(message), Ok(traces));
+        let query = Incoming::Query("view=flame".to_owned());
+        assert_eq!(read(json!({"pathlight": 1, "type": "query", "query": "view=flame"})), Ok(query));
+        let theme = json!({"pathlight": 1, "type": "theme", "theme": "dark"});
+        assert_eq!(read(theme), Ok(Incoming::Theme(Theme::Dark)));
+        let view = json!({"pathlight": 1, "type": "view", "view": "trace"});
+        assert_eq!(read(view), Ok(Incoming::View(View::Trace)));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_answered_and_what_is_not_ours_is_not() {
+        assert_eq!(code(json!({"pathlight": 2, "type": "ping"})), Code::Version);
+        assert_eq!(code(json!({"pathlight": 1, "type": "dance"})), Code::BadMessage);
+        assert_eq!(code(json!({"pathlight": 1, "type": "view"})), Code::BadMessage);
+        assert_eq!(code(json!({"pathlight": 1, "type": "theme", "theme": "pink"})), Code::BadMessage);
+        for foreign in [json!({"type": "ping"}), json!("hello"), json!(null), json!({"pathlight": "x"})] {
+            assert!(serde_json::from_value::<Envelope>(foreign).is_err());
+        }
+    }
+
+    #[test]
+    fn answers_are_spelled_as_documented() {
+        let loaded = Outgoing::Loaded { traces: 2, spans: 9, warnings: vec!["w".to_owned()] };
+        assert_eq!(
+            loaded.to_json(),
+            r#"{"pathlight":1,"type":"loaded","traces":2,"spans":9,"warnings":["w"]}"#
+        );
+        let select = Outgoing::Select { trace_id: "ab".to_owned(), span_id: None };
+        assert_eq!(select.to_json(), r#"{"pathlight":1,"type":"select","traceID":"ab","spanID":null}"#);
+        assert_eq!(Outgoing::Ready.to_json(), r#"{"pathlight":1,"type":"ready"}"#);
+        let error = Outgoing::Error { code: Code::NoTraces, message: "m".to_owned() };
+        assert_eq!(error.to_json(), r#"{"pathlight":1,"type":"error","code":"no-traces","message":"m"}"#);
+    }
+
+    #[test]
+    fn only_its_own_origin_and_those_of_the_address_are_trusted() {
+        let address = Address::parse("allow=https://Jaeger.example/&allow=http://other:8080");
+        let trusted = |origin: &str| is_trusted(origin, "https://own.example", &address);
+        assert!(
+            trusted("https://own.example")
+                && trusted("https://jaeger.example")
+                && trusted("http://other:8080")
+        );
+        for stranger in
+            ["null", "", "https://evil.example", "http://other", "https://jaeger.example.evil.example"]
+        {
+            assert!(!trusted(stranger), "{stranger}");
+        }
+        assert!(!is_trusted("null", "null", &address));
+    }
+
+    #[test]
+    fn a_query_leaves_what_the_host_has_set() {
+        let mut address = Address::parse("embed=1&theme=dark&allow=https://a.example&band=P95-99");
+        follow("view=trace&traceID=ab", &mut address);
+        let expected = Address::parse("view=trace&traceID=ab&embed=1&theme=dark&allow=https://a.example");
+        assert_eq!(address, expected);
+        follow("theme=light&allow=https://evil.example", &mut address);
+        assert_eq!(address, Address::parse("embed=1&theme=light&allow=https://a.example"));
+    }
+}

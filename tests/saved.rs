@@ -1,0 +1,79 @@
+//! Saved reports: the columns come back as they were, and what is no such file is told apart.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use pathlight::engine::saved;
+use pathlight::generate::{Options as Generate, write_jaeger};
+use pathlight::ingest::{Ended, Options, Reader};
+use pathlight::trace::{TraceSet, dump};
+
+fn read(name: &str, bytes: &[u8], chunk: usize, group: u8) -> (TraceSet, pathlight::ingest::FileReport) {
+    let mut set = TraceSet::new();
+    set.loading_group = group;
+    let mut reader = Reader::new(name, Options::default());
+    for chunk in bytes.chunks(chunk) {
+        reader.feed(chunk, &mut set).unwrap();
+    }
+    let report = reader.finish(&mut set);
+    set.seal().unwrap();
+    (set, report)
+}
+
+fn columns(set: &TraceSet) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut from = Some(0);
+    while let Some(first) = from {
+        let (bytes, next) = saved::columns(set, first).unwrap();
+        out.extend_from_slice(&bytes);
+        from = next;
+    }
+    out
+}
+
+/// Traces with every defect the generator knows, more than one record of them.
+fn traces() -> TraceSet {
+    let mut json = Vec::new();
+    let options = Generate {
+        traces: 600,
+        spans: 30,
+        defects: pathlight::generate::Defects::ALL,
+        ..Generate::default()
+    };
+    write_jaeger(&options, &mut json).unwrap();
+    read("traces.json", &json, 1 << 20, 0).0
+}
+
+#[test]
+fn columns_come_back_as_they_were_however_they_are_cut() {
+    let set = traces();
+    assert!(set.spans() > 2 * 8192, "{} spans are one record", set.spans());
+    let bytes = columns(&set);
+    for chunk in [bytes.len(), 7919, 61] {
+        let (again, report) = read("saved", &bytes, chunk, 0);
+        assert_eq!(dump(&again), dump(&set));
+        assert_eq!((report.ended, report.format.as_str()), (Ended::Whole, "pathlight"));
+        assert_eq!((report.traces, report.spans), (set.traces().len() as u64, set.spans() as u64));
+        assert_eq!(columns(&again), bytes);
+    }
+}
+
+#[test]
+fn columns_loaded_to_be_compared_are_of_the_other_group() {
+    let (set, _) = read("saved", &columns(&traces()), 1 << 16, 1);
+    assert!(set.traces().iter().all(|trace| trace.id.group == 1));
+}
+
+#[test]
+fn cut_or_damaged_columns_keep_what_is_whole() {
+    let set = traces();
+    let bytes = columns(&set);
+    let (some, report) = read("cut", &bytes[..bytes.len() - 1], 4096, 0);
+    assert!(some.spans() >= 8192 && some.spans() < set.spans());
+    assert!(matches!(report.ended, Ended::Cut { .. }), "{:?}", report.ended);
+    let mut damaged = bytes;
+    let at = damaged.len() - 2000;
+    damaged[at..].fill(0xff);
+    let (some, report) = read("damaged", &damaged, 4096, 0);
+    assert!(some.spans() >= 8192 && some.spans() <= set.spans());
+    assert!(report.ended != Ended::Whole || !report.problems.is_empty());
+}
