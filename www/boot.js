@@ -15,9 +15,15 @@
     document.head.append(script);
   });
 
+  const decode = (base64) => {
+    const letters = atob(base64.trim());
+    const bytes = new Uint8Array(letters.length);
+    for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
+    return new Blob([bytes]);
+  };
+
   const unpack = (base64) => {
-    const packed = Uint8Array.from(atob(base64.trim()), (letter) => letter.charCodeAt(0));
-    const bytes = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const bytes = decode(base64).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(bytes, { headers: { "content-type": "application/wasm" } });
   };
 
@@ -62,6 +68,31 @@
     return worker;
   };
 
+  // What the page came with. A saved report (src/engine/saved.rs) has its traces in data blocks, which are taken out; the
+  // page in one file keeps its own text, to write a report from.
+  const given = () => {
+    const facts = document.getElementById("report");
+    const parts = [...document.querySelectorAll(".report-part")];
+    const found = facts ? { ...JSON.parse(facts.textContent), parts: parts.map((part) => decode(part.textContent)) } : {};
+    for (const element of facts ? [facts, ...parts] : []) {
+      element.nextSibling?.remove();
+      element.remove();
+    }
+    if (!asset("wasm").href) found.source = `<!doctype html>\n${document.documentElement.outerHTML}`;
+    // gzip, then base64.
+    found.pack = async (blob) => {
+      const packed = await new Response(blob.stream().pipeThrough(new CompressionStream("gzip"))).blob();
+      const reader = new FileReader();
+      await new Promise((resolve, reject) => {
+        reader.onload = resolve;
+        reader.onerror = () => reject(reader.error);
+        reader.readAsDataURL(packed);
+      });
+      return reader.result.slice(reader.result.indexOf(",") + 1);
+    };
+    return found;
+  };
+
   const fail = (sentence) => {
     const note = document.querySelector(".boot") ?? document.body.appendChild(document.createElement("p"));
     note.setAttribute("role", "alert");
@@ -74,9 +105,10 @@
       fail("Pathlight needs a newer browser: Chrome or Edge 91, Firefox 89, Safari 16.4, or later.");
       return;
     }
+    const came = given();
     const module = await compile();
     await wasm_bindgen({ module_or_path: module });
-    wasm_bindgen.start_page(() => startWorker(module));
+    wasm_bindgen.start_page(() => startWorker(module), came);
   };
 
   start().catch((error) => {

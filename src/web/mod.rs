@@ -24,8 +24,8 @@ pub fn start_worker() -> Result<(), JsValue> {
     worker::start()
 }
 
-/// Called by `www/boot.js` in the page, with a function that starts a worker.
+/// Called by `www/boot.js` in the page, with a function that starts a worker and with what the page came with: see there.
 #[wasm_bindgen]
-pub fn start_page(start_worker: Function) {
-    ui::start(Boot::new(start_worker));
+pub fn start_page(start_worker: Function, given: JsValue) {
+    ui::start(Boot::new(start_worker), given);
 }

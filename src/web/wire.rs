@@ -43,6 +43,11 @@ pub enum Call {
     TakeTraces,
     /// Take in the attached traces; [`Call::Seal`] joins them. Answered by [`Done::Nothing`].
     PutTraces,
+    /// Copy columns for a saved report, from this trace on. Answered by [`Done::Columns`] with them attached.
+    CopyColumns {
+        /// Number of the first trace.
+        from: u32,
+    },
     /// A question begins; its request is attached. Answered by [`Done::Ask`] or [`Done::Report`], with the pass or the
     /// report attached.
     Begin {
@@ -94,6 +99,8 @@ pub enum Done {
     Read(Vec<PieceResult>, Progress),
     /// From worker, to worker; keys are attached in the same order.
     Moves(Vec<(u32, u32)>),
+    /// Columns are attached; there are more from this trace on.
+    Columns(Option<u32>),
     /// Run the attached pass everywhere.
     Ask,
     /// The report is attached.

@@ -61,7 +61,7 @@ impl Pool {
     }
 
     /// Slots whose workers hold spans.
-    fn holders(&self) -> Vec<usize> {
+    pub(super) fn holders(&self) -> Vec<usize> {
         let members = self.0.members.borrow();
         let spans = |slot: usize| members[slot].as_ref().map_or(0, |member| member.progress.spans);
         (0..members.len()).filter(|&slot| spans(slot) > 0).collect()

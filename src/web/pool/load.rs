@@ -10,6 +10,7 @@ use wasm_bindgen_futures::spawn_local;
 use super::ask::COORDINATOR;
 use super::call::{Answer, CallError, Reply, no_worker};
 use super::{Input, Kept, LoadOutcome, LoadProgress, Pool, PoolEvent, State, UserError, now_ms};
+use crate::arrange::Arrange;
 use crate::web::deal::{Meter, deal};
 use crate::web::oneshot::oneshot;
 use crate::web::wire::{Call, Done, Piece, PieceResult, Progress, ToWorker};
@@ -301,7 +302,7 @@ impl Pool {
             members.get(slot).and_then(Option::as_ref).map_or(0, |member| member.progress.spans)
         };
         let mut slots: Vec<usize> = (0..self.0.limit).filter(|slot| !full.contains(slot)).collect();
-        slots.sort_by_key(|&slot| (spans(slot), slot));
+        slots.arrange_by_key(|&slot| (spans(slot), slot));
         slots.truncate(units);
         slots
     }

@@ -1,13 +1,14 @@
 //! The page's side of the workers: what is loaded where, and who answers.
 //!
 //! Workers hold the data, the page holds the handles of everything they have read: a worker that dies is replaced and
-//! reads again. The flows are plain async functions: [`load`] reads, [`join`] brings together, [`ask`] runs a question's chain of passes
+//! reads again. The flows are plain async functions: [`load`] reads, [`join`] brings together, [`save`] copies everything out, [`ask`] runs a question's chain of passes
 //! with the first worker as its coordinator.
 
 mod ask;
 mod call;
 mod join;
 mod load;
+mod save;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};

@@ -2,6 +2,7 @@
 
 use super::dom::{self, El, Keep, div, el, span};
 use super::page::Page;
+use crate::arrange::Arrange;
 use crate::engine::comparing::Side;
 use crate::web::pool::{Input, UserError};
 use js_sys::{Array, Promise, Reflect};
@@ -124,7 +125,8 @@ fn take(page: &Page, data: &DataTransfer, side: Option<Side>) {
     for at in 0..items.length() {
         let Some(item) = items.get(at).filter(|item| item.kind() == "file") else { continue };
         match item.webkit_get_as_entry() {
-            Ok(Some(entry)) => entries.push(entry),
+            // Only folders by their entries: a page from a disk may read the files, but not what entries lead to.
+            Ok(Some(entry)) if entry.is_directory() => entries.push(entry),
             _ => files.extend(item.get_as_file().ok().flatten()),
         }
     }
@@ -146,7 +148,7 @@ fn take(page: &Page, data: &DataTransfer, side: Option<Side>) {
         let mut inputs: Vec<Input> =
             files.into_iter().map(|file| Input { name: file.name(), blob: file.into() }).collect();
         let unreadable = walk(entries, &mut inputs).await;
-        inputs.sort_by(|a, b| a.name.cmp(&b.name));
+        inputs.arrange_by(|a, b| a.name.cmp(&b.name));
         if !unreadable.is_empty() || inputs.is_empty() {
             page.fail(UserError {
                 message: if unreadable.is_empty() {
@@ -156,7 +158,12 @@ fn take(page: &Page, data: &DataTransfer, side: Option<Side>) {
                 }
                 .to_owned(),
                 detail: unreadable.join("\n"),
-                next_step: "Check that the files still exist and may be read.".to_owned(),
+                next_step: if dom::window().location().protocol().is_ok_and(|protocol| protocol == "file:") {
+                    "A page opened from a disk may not look into dropped folders: use \u{201c}Open folder\u{201d}."
+                } else {
+                    "Check that the files still exist and may be read."
+                }
+                .to_owned(),
             });
         }
         load(&page, inputs);
@@ -238,7 +245,7 @@ impl Picker {
                 }
                 // The same file may be chosen again.
                 field.set_value("");
-                inputs.sort_by(|a, b| a.name.cmp(&b.name));
+                inputs.arrange_by(|a, b| a.name.cmp(&b.name));
                 match side {
                     Some(side) => page.load_side(inputs, side),
                     None => page.load(inputs),

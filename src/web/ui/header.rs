@@ -4,8 +4,10 @@ use super::connect;
 use super::dom::{self, El, Keep, button, div, el, icon, span};
 use super::gather::Picker;
 use super::keys;
+use super::offline;
 use super::page::{Page, Part};
 use super::popover::Popover;
+use super::report::Origin;
 use super::search::Search;
 use crate::engine::address::{Address, Theme};
 use web_sys::HtmlInputElement;
@@ -19,6 +21,7 @@ pub struct Header {
     steps: El,
     compare: El,
     clear: El,
+    save: El,
     theme: El,
     theme_shown: Option<Theme>,
     found: Search,
@@ -27,7 +30,13 @@ pub struct Header {
 
 impl Header {
     /// Builds it.
-    pub fn new(page: &Page, picker: &Picker, against: &Picker, found: &Search) -> Header {
+    pub fn new(
+        page: &Page,
+        picker: &Picker,
+        against: &Picker,
+        found: &Search,
+        origin: &Origin,
+    ) -> Header {
         let keep = Keep::default();
         let files = picker.clone();
         let open = button("Open\u{2026}")
@@ -100,6 +109,19 @@ impl Header {
                 };
             });
         });
+        let (to, from) = (page.clone(), origin.clone());
+        let save = button("Save report")
+            .test("save-report")
+            .attr(
+                "title",
+                "One file with these traces and this view, to be opened by anybody, without Pathlight",
+            )
+            .on_click(&keep, move || from.save(&to));
+        let mut more = vec![save.clone()];
+        more.extend(offline::toggle(page, &keep));
+        let opener =
+            button("").class("quiet square").label("More").test("more").node(&icon("M3 8h.1M8 8h.1M13 8h.1"));
+        let more = Popover::menu(&keep, opener, div("popover menu").test("more-menu"), &more).element().clone();
         let brand =
             el("span").class("brand").node(&icon("M2 3.5h3.5V8H9v4.5h5M5.5 3.5H14M9 8h5")).text("Pathlight");
         let element = el("header")
@@ -112,7 +134,8 @@ impl Header {
             .child(&div("grow"))
             .child(&search)
             .child(&help)
-            .child(&theme);
+            .child(&theme)
+            .child(&more);
         Header {
             element,
             search,
@@ -121,6 +144,7 @@ impl Header {
             steps,
             compare,
             clear,
+            save,
             theme,
             theme_shown: None,
             found: found.clone(),
@@ -162,6 +186,11 @@ impl Part for Header {
         let has_data = page.has_data();
         self.clear.show(has_data);
         self.compare.show(has_data);
+        if has_data && !page.loading().running {
+            self.save.unset("disabled");
+        } else {
+            self.save.set("disabled", "");
+        }
         self.search.show(has_data);
         if let Some(field) = self.field.as_kind::<HtmlInputElement>()
             && field.value() != address.search

@@ -34,15 +34,18 @@ mod header;
 mod heat;
 mod heat_picture;
 mod heat_table;
+mod host;
 mod jump;
 mod keys;
 mod links;
 mod names;
 mod notes;
+mod offline;
 mod page;
 mod popover;
 mod progress;
 mod rail;
+mod report;
 mod requests;
 mod search;
 mod sides;
@@ -66,12 +69,14 @@ use crate::engine::address::{Theme, View};
 use crate::engine::comparing::Side;
 use dom::{El, Keep, div, el};
 use page::{Page, Part};
+use report::Origin;
 use std::cell::OnceCell;
 use std::rc::Rc;
+use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 
 /// Starts the page: the pool, the parts, and the listeners of the whole window.
-pub fn start(boot: Boot) {
+pub fn start(boot: Boot, given: JsValue) {
     std::panic::set_hook(Box::new(|info| broken(&info.to_string())));
     let known: Rc<OnceCell<Page>> = Rc::default();
     let to = known.clone();
@@ -80,10 +85,12 @@ pub fn start(boot: Boot) {
             page.pool_event(event);
         }
     });
-    let page = Page::new(pool);
+    let origin = Origin::new(given);
+    let page = Page::new(pool, &origin.fragment());
     let keep = Keep::default();
-    build(&page, &keep);
-    let _ = known.set(page);
+    build(&page, &keep, &origin);
+    let _ = known.set(page.clone());
+    page.load(origin.inputs());
     // The page and its listeners live as long as the window.
     std::mem::forget(keep);
 }
@@ -99,11 +106,12 @@ fn broken(what: &str) {
     }
 }
 
-fn build(page: &Page, keep: &Keep) {
+fn build(page: &Page, keep: &Keep, origin: &Origin) {
     let picker = gather::Picker::new(page, keep, None);
     let against = gather::Picker::new(page, keep, Some(Side::B));
     let found = search::Search::default();
-    let header = header::Header::new(page, &picker, &against, &found);
+    let header = header::Header::new(page, &picker, &against, &found, origin);
+    let host = host::Host::new(page, keep);
     let errors = errors::Errors::new();
     let progress = progress::Progress::new(page);
     let fetch = fetch_row::FetchRow::new(page);
@@ -163,6 +171,7 @@ fn build(page: &Page, keep: &Keep) {
     if let Some(app) = app.and_then(|app| wasm_bindgen::JsCast::dyn_into(app).ok()).map(El::from_html) {
         app.fill([
             header.element(),
+            host.element(),
             fetch.element(),
             progress.element(),
             errors.element(),
@@ -205,6 +214,7 @@ fn build(page: &Page, keep: &Keep) {
         Box::new(header),
         Box::new(detail),
         Box::new(status),
+        Box::new(host),
     ]);
 
     keys::listen(page, keep, move || picker.open_files());

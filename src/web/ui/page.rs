@@ -82,12 +82,13 @@ struct Inner {
 pub struct Page(Rc<Inner>);
 
 impl Page {
-    /// A page without data that shows what the address says.
-    pub fn new(pool: Pool) -> Page {
-        let fragment = dom::window().location().hash().unwrap_or_default();
+    /// A page without data that shows what the address says; if it says nothing, this fragment.
+    pub fn new(pool: Pool, otherwise: &str) -> Page {
+        let hash = dom::window().location().hash().unwrap_or_default();
+        let fragment = if hash.len() > 1 { hash.as_str() } else { otherwise };
         Page(Rc::new(Inner {
             pool,
-            address: RefCell::new(Address::parse(&fragment)),
+            address: RefCell::new(Address::parse(fragment)),
             load: RefCell::default(),
             asks: Asks::default(),
             selection: RefCell::default(),
@@ -337,6 +338,14 @@ impl Page {
         self.refresh();
     }
 
+    /// Everything that is loaded, for a saved report; see [`Pool::columns`].
+    ///
+    /// # Errors
+    /// In words.
+    pub async fn columns(&self) -> Result<Vec<web_sys::Blob>, String> {
+        self.0.pool.columns().await
+    }
+
     /// Ends loading, keeping or dropping what it brought so far.
     pub fn cancel_load(&self, keep: bool) {
         self.0.pool.cancel_load(keep);
@@ -360,6 +369,7 @@ impl Page {
             *address = Address {
                 theme: address.theme,
                 embed: address.embed,
+                allow: std::mem::take(&mut address.allow),
                 unknown: std::mem::take(&mut address.unknown),
                 ..Address::default()
             };

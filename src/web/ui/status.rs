@@ -61,6 +61,7 @@ impl Part for Status {
             loaded.push_str(&format!("; against {} in {}", counted(spans, "span"), counted(traces, "trace")));
         }
         self.loaded.say(&loaded);
+        self.loaded.set("data-value", &overview.traces.to_string());
         let busy =
             page.loading().running || page.asks().path.is_waiting() || page.asks().overview.is_waiting();
         let workers = page.workers() as u64;

@@ -19,6 +19,7 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, MessageEvent};
 
 use super::wire::{self, Call, Done, FromWorker, ToWorker};
+use crate::engine::saved;
 use crate::engine::{Chain, EngineError, Next, Session, plan_moves};
 use crate::trace::TraceSet;
 
@@ -254,6 +255,10 @@ impl Worker {
             }
             Call::TakeTraces => return one(session.take_traces(&first())?),
             Call::PutTraces => session.put_traces(&first())?,
+            Call::CopyColumns { from } => {
+                let (bytes, next) = saved::columns(&session.set, from)?;
+                return Ok((Done::Columns(next), vec![wire::buffer(&bytes)]));
+            }
             Call::Begin { chain } => {
                 let mut begun = Chain::new(postcard::from_bytes(&first())?);
                 let next = begun.next(Vec::new())?;
