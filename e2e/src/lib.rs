@@ -2,5 +2,7 @@
 
 pub mod browser;
 pub mod failure;
+pub mod firefox;
 pub mod jaeger;
 pub mod process;
+pub mod site;

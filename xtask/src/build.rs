@@ -19,8 +19,7 @@ use sha2::{Digest, Sha256};
 use crate::args::Arguments;
 use crate::{Outcome, html, sh, single, tools};
 
-pub const USAGE: &str =
-    "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt and the one file";
+pub const USAGE: &str = "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt";
 
 /// Traces shipped with the page. With this seed four of the 41 requests for a product miss a cache, and wait five times
 /// as long; 320 traces are enough to see it and small enough to load at once.
@@ -62,17 +61,15 @@ pub fn build(fast: bool) -> Outcome {
         write(&dist().join(&name), &bytes)?;
         sizes.push((name, bytes));
     }
-    if !fast {
-        let mut page = single::page(&index, &files)?.into_bytes();
-        if page.len() > ONE_FILE && files.remove("demo.json.gz").is_some() {
-            page = single::page(&index, &files)?.into_bytes();
-            eprintln!(
-                "pathlight.html goes without the demo traces: with them it is larger than {ONE_FILE} bytes."
-            );
-        }
-        write(&dist().join("pathlight.html"), &page)?;
-        sizes.push(("pathlight.html".to_owned(), page));
+    let mut page = single::page(&index, &files)?.into_bytes();
+    if page.len() > ONE_FILE && files.remove("demo.json.gz").is_some() {
+        page = single::page(&index, &files)?.into_bytes();
+        eprintln!(
+            "pathlight.html goes without the demo traces: with them it is larger than {ONE_FILE} bytes."
+        );
     }
+    write(&dist().join("pathlight.html"), &page)?;
+    sizes.push(("pathlight.html".to_owned(), page));
     println!("{:<34} {:>11} {:>11}", "dist/", "bytes", "gz");
     for (name, bytes) in &sizes {
         println!("{name:<34} {:>11} {:>11}", bytes.len(), gzip(bytes)?.len());

@@ -151,10 +151,10 @@ fn wasm(results: &mut Results) -> Outcome {
 }
 
 fn end_to_end(results: &mut Results) -> Outcome {
-    let driver = tools::chromedriver()?;
+    let (driver, firefox) = (tools::chromedriver()?, tools::firefox()?);
     build::build(false)?;
     let mut tests = sh::cargo();
-    tests.args(["run", "--quiet", "-p", "e2e"]).env("CHROMEDRIVER", driver);
+    tests.args(["run", "--quiet", "-p", "e2e"]).env("CHROMEDRIVER", driver).env("FIREFOX", firefox);
     results.step("end-to-end tests", Count::Output, &mut tests);
     Ok(())
 }

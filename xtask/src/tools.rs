@@ -1,5 +1,5 @@
 //! The tools a build needs and how they come onto a fresh machine. None of them is installed outside `target/tools`
-//! but the compiler's wasm target and, for tests, Chromium.
+//! but the compiler's wasm target and, for tests, Chromium and Firefox.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -83,14 +83,23 @@ pub fn wasm_opt() -> Option<Command> {
 
 /// A chromedriver beside a Chromium. Installs both from Debian's packages where that is possible.
 pub fn chromedriver() -> Outcome<PathBuf> {
-    if let Some(given) = std::env::var_os("CHROMEDRIVER") {
+    let needed = "install Chromium and its chromedriver, or name the latter in CHROMEDRIVER";
+    installed("CHROMEDRIVER", "chromedriver", "chromium chromium-driver", needed)
+}
+
+/// A Firefox. Installs Debian's where that is possible. The tests speak its own protocol, so it needs no geckodriver.
+pub fn firefox() -> Outcome<PathBuf> {
+    installed("FIREFOX", "firefox-esr", "firefox-esr", "install Firefox and name it in FIREFOX")
+}
+
+/// The program that a variable names, or the one on the path; comes with these packages if there is none.
+fn installed(variable: &str, program: &str, packages: &str, needed: &str) -> Outcome<PathBuf> {
+    if let Some(given) = std::env::var_os(variable) {
         return Ok(given.into());
     }
-    if sh::find("chromedriver").is_none() {
+    if sh::find(program).is_none() {
         if sh::find("apt-get").is_none() {
-            return Err(
-                "install Chromium and its chromedriver, or name the latter in CHROMEDRIVER".to_owned()
-            );
+            return Err(needed.to_owned());
         }
         let root = sh::output(sh::command("id").arg("-u")).is_some_and(|user| user.trim() == "0");
         let apt = |line: &str| {
@@ -101,9 +110,9 @@ pub fn chromedriver() -> Outcome<PathBuf> {
             sh::run(sh::command(words[0]).args(&words[1..]).env("DEBIAN_FRONTEND", "noninteractive"))
         };
         apt("apt-get update -qq")?;
-        apt("apt-get install -y -qq --no-install-recommends chromium chromium-driver")?;
+        apt(&format!("apt-get install -y -qq --no-install-recommends {packages}"))?;
     }
-    sh::find("chromedriver").ok_or("there is no chromedriver on the path".to_owned())
+    sh::find(program).ok_or(format!("there is no {program} on the path"))
 }
 
 #[cfg(test)]

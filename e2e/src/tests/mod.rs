@@ -3,13 +3,17 @@
 mod bad_input;
 mod compare;
 mod drop;
+mod embed;
 mod errors;
 mod filters;
 mod flow;
 mod heat;
 mod hosting;
 mod jaeger;
+mod jaeger_ui;
+mod offline;
 mod real;
+mod report;
 mod start;
 mod tables;
 mod views;
@@ -86,4 +90,14 @@ pub const ALL: &[Test] = tests![
     jaeger::files_beside_the_page_are_fetched,
     hosting::any_path_will_do_and_nothing_else_is_asked_for,
     hosting::the_one_file_starts_from_disk_and_asks_for_nothing,
+    embed::a_host_on_another_origin_hands_traces_over_and_hears_the_selection,
+    embed::what_the_user_refuses_is_not_followed,
+    embed::a_sandboxed_frame_needs_scripts_only,
+    embed::an_origin_in_the_address_is_not_asked_about_and_a_narrow_frame_is_whole,
+    jaeger_ui::the_panel_follows_search_and_trace_pages,
+    jaeger_ui::two_frames_side_by_side_follow_each_other,
+    offline::a_kept_page_opens_without_its_server,
+    offline::the_one_file_shows_the_same_numbers_in_firefox,
+    report::a_saved_report_opens_from_disk_with_every_view,
+    report::the_binary_writes_the_same_report,
 ];

@@ -1,0 +1,69 @@
+//! Without a network.
+
+use e2e::browser::Page;
+use e2e::failure::{Outcome, ensure, same};
+use e2e::firefox::Firefox;
+use e2e::process::{Server, dist};
+use serde_json::{Value, json};
+
+use super::drop::{generated, summary};
+
+pub async fn a_kept_page_opens_without_its_server(page: &Page) -> Outcome {
+    let server = Server::start(&dist())?;
+    let address = server.url.clone();
+    page.open(&address).await?;
+    let kept = "return (await navigator.serviceWorker.getRegistrations()).length";
+    same("registrations nobody asked for", page.run(kept).await?, Value::from(0))?;
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='offline']").await?;
+    let pressed = "return document.querySelector(\"[data-test='offline']\").ariaPressed";
+    page.until("the page to be kept", pressed, |pressed| pressed == "true").await?;
+    drop(server);
+    page.open(&address).await?;
+    page.state("empty").await?;
+    page.click("[data-test='demo']").await?;
+    page.ready().await?;
+    same("traces", summary(page).await?[0], 320)?;
+    // Only the page itself is kept: the API of the same origin is not answered from a cache.
+    let api = "return fetch('api/services').then(() => 'answered', () => 'nobody there')";
+    same("API", page.run(api).await?, Value::from("nobody there"))?;
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='offline']").await?;
+    page.until("the page to be forgotten", pressed, |pressed| pressed == "false").await?;
+    same("caches", page.run("return caches.keys().then((names) => names.length)").await?, Value::from(0))?;
+    // The server that is not there was asked, as it should be.
+    page.complaints().await.map(drop)
+}
+
+/// Everything on the findings that has a number.
+const NUMBERS: &str = "return [...document.querySelectorAll('[data-value]')].filter((e) => e.checkVisibility() \
+                       && !['memory', 'workers'].includes(e.dataset.test)).map((e) => [e.dataset.test ?? '', e.dataset.value])";
+
+pub async fn the_one_file_shows_the_same_numbers_in_firefox(page: &Page) -> Outcome {
+    let file = generated("shop.json", "--traces 400 --spans 30 --shape mixed --seed 21")?;
+    let address = format!("file://{}", dist().join("pathlight.html").canonicalize()?.display());
+    page.open(&address).await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    let expected = page.run(NUMBERS).await?;
+    ensure(expected.as_array().is_some_and(|numbers| numbers.len() > 20), || format!("only {expected}"))?;
+    let mut firefox = Firefox::start()?;
+    firefox.open(&address)?;
+    firefox.until("the start", "return document.documentElement.dataset.state", &json!("empty"))?;
+    firefox.type_into("[data-test='file-input']", &file.to_string_lossy())?;
+    firefox.ready()?;
+    same("numbers in Firefox", firefox.run(NUMBERS)?, expected)?;
+    // Every view comes up there.
+    for view in ["flame", "requests", "trace"] {
+        firefox.run(&format!("location.hash = 'view={view}'"))?;
+        firefox.until("the view", "return document.documentElement.dataset.view", &json!(view))?;
+        firefox.ready()?;
+    }
+    let path = "[data-test='trace-latency']";
+    ensure(
+        firefox
+            .run(&format!("return document.querySelector(\"{path}\")?.dataset.value ?? null"))?
+            .is_string(),
+        || "Firefox shows no trace".to_owned(),
+    )
+}
