@@ -30,13 +30,7 @@ pub struct Header {
 
 impl Header {
     /// Builds it.
-    pub fn new(
-        page: &Page,
-        picker: &Picker,
-        against: &Picker,
-        found: &Search,
-        origin: &Origin,
-    ) -> Header {
+    pub fn new(page: &Page, picker: &Picker, against: &Picker, found: &Search, origin: &Origin) -> Header {
         let keep = Keep::default();
         let files = picker.clone();
         let open = button("Open\u{2026}")
@@ -121,7 +115,8 @@ impl Header {
         more.extend(offline::toggle(page, &keep));
         let opener =
             button("").class("quiet square").label("More").test("more").node(&icon("M3 8h.1M8 8h.1M13 8h.1"));
-        let more = Popover::menu(&keep, opener, div("popover menu").test("more-menu"), &more).element().clone();
+        let more =
+            Popover::menu(&keep, opener, div("popover menu").test("more-menu"), &more).element().clone();
         let brand =
             el("span").class("brand").node(&icon("M2 3.5h3.5V8H9v4.5h5M5.5 3.5H14M9 8h5")).text("Pathlight");
         let element = el("header")
