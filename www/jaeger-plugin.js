@@ -157,8 +157,10 @@
     }
   };
 
+  const counted = (number, word) => number + " " + word + (number === 1 ? "" : "s");
+
   const say = {
-    loaded: ({ traces, spans }) => traces + " traces, " + spans + " spans",
+    loaded: ({ traces, spans }) => counted(traces, "trace") + ", " + counted(spans, "span"),
     error: ({ message }) => message,
   };
 
