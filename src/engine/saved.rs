@@ -50,8 +50,11 @@ pub fn split(page: &str) -> Option<(&str, &str)> {
     page.find(PLACE).map(|place| page.split_at(place))
 }
 
-/// The element that says what the page shows.
+/// The element that says what the page shows, by its fragment.
 pub fn facts(fragment: &str) -> String {
+    // Not where the traces came from: they are here, and a page from a disk is not to ask for them again.
+    let pairs = fragment.split('&').filter(|pair| !pair.starts_with("api=") && !pair.starts_with("src="));
+    let fragment = pairs.collect::<Vec<_>>().join("&");
     // Within a script only `<` could mean something else.
     let json = serde_json::json!({ "fragment": fragment }).to_string().replace('<', "\\u003c");
     format!("<script type=\"application/json\" id=\"report\">{json}</script>\n")
@@ -69,6 +72,12 @@ mod tests {
             facts.split_once("id=\"report\">").unwrap().1.trim_end().strip_suffix("</script>").unwrap();
         let json: serde_json::Value = serde_json::from_str(json).unwrap();
         assert_eq!(json["fragment"], "v=1&search=</script><script>alert(1)");
+    }
+
+    #[test]
+    fn a_report_does_not_say_where_to_fetch_from() {
+        let facts = facts("v=1&view=flame&api=/jaeger&traceID=ab&src=a.json");
+        assert!(facts.contains("\"v=1&view=flame&traceID=ab\""), "{facts}");
     }
 
     #[test]
