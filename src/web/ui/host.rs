@@ -263,7 +263,10 @@ impl Hosts {
                 }
                 page.load(vec![input]);
             }
-            Incoming::Query(query) => page.change(|address| contract::follow(&query, address)),
+            Incoming::Query(query) => {
+                page.change(|address| contract::follow(&query, address));
+                page.fetching().follow(page);
+            }
             Incoming::Theme(theme) => page.change(|address| address.theme = theme),
             Incoming::View(view) => page.change(|address| address.view = view),
         }
