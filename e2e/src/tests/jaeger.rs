@@ -116,7 +116,8 @@ pub async fn both_dialects_give_the_same_traces_and_a_link_reproduces_them(page:
 }
 
 pub async fn many_traces_come_in_slices(page: &Page) -> Outcome {
-    let stage = Stage::new(1300, old())?;
+    // Slow enough that requests overlap.
+    let stage = Stage::new(1300, Ways { delay: Duration::from_millis(100), ..old() })?;
     let server = stage.proxy()?;
     page.open(&format!("{}#{}", server.url, stage.search("/jaeger", 5000))).await?;
     phase(page, "ended").await?;

@@ -208,7 +208,7 @@ impl Form {
     fn listen(&self, keep: &Keep) {
         let form = self.clone();
         keep.add(dom::listen(self.connect.html(), "click", dom::How::default(), move |_| {
-            form.list_services()
+            form.list_services(false)
         }));
         let form = self.clone();
         keep.add(dom::listen(self.range.html(), "change", dom::How::default(), move |_| form.show_times()));
@@ -243,7 +243,8 @@ impl Form {
     /// Asks for the services at once where the user need not be asked before.
     fn list_if_agreed(&self) {
         if self.base().is_ok_and(|base| self.page.fetching().has_agreed(&base)) {
-            self.list_services();
+            // Nobody has said yet that there is a Jaeger at the usual place.
+            self.list_services(self.page.address().source.api.is_none());
         } else {
             self.say_where();
         }
@@ -260,11 +261,11 @@ impl Form {
     }
 
     /// Lists the services; pressing the button is the user's consent to the address above it.
-    fn list_services(&self) {
+    fn list_services(&self, is_guess: bool) {
         let Some((base, place)) = self.agree() else { return };
         self.state.say("Asking for the services\u{2026}");
         let form = self.clone();
-        self.list(Listing::services(&base), place, move |names| {
+        self.list(Listing::services(&base), place, is_guess, move |names| {
             form.state.say(&format!("Connected: {}.", words::counted(names.len() as u64, "service")));
             options(&form.services, names);
             form.list_operations();
@@ -282,10 +283,11 @@ impl Form {
         self.listed.replace(service.clone());
         self.operations.clear();
         let form = self.clone();
-        self.list(Listing::operations(&base, &service), place, move |names| options(&form.operations, names));
+        let listing = Listing::operations(&base, &service);
+        self.list(listing, place, false, move |names| options(&form.operations, names));
     }
 
-    fn list(&self, listing: Listing, place: Place, then: impl FnOnce(&[String]) + 'static) {
+    fn list(&self, listing: Listing, place: Place, is_guess: bool, then: impl FnOnce(&[String]) + 'static) {
         let number = self.asked.get() + 1;
         self.asked.set(number);
         let (form, token) = (self.clone(), self.token());
@@ -299,6 +301,7 @@ impl Form {
                     form.trouble.clear();
                     then(&names);
                 }
+                Err(_) if is_guess => form.state.say("Enter the base URL of Jaeger, then connect."),
                 Err(trouble) => {
                     form.state.say("");
                     form.explain(&trouble, &place);
