@@ -91,6 +91,7 @@ impl ChangeControls {
         let add = el("input")
             .attr("type", "number")
             .attr("step", "100")
+            .attr("placeholder", "0")
             .attr("aria-label", "Microseconds added to its latency")
             .test("whatif-add");
         for input in [&slider, &add] {
@@ -264,7 +265,8 @@ impl ChangeControls {
                 .on_click(&self.chip_keep, move || {
                     to.change(|address| remove(&mut address.choices.flow.changes))
                 });
-            self.chips.add(&span("chip", &words).test("whatif-change").child(&away));
+            let chip = div("chip").test("whatif-change").attr("title", &words);
+            self.chips.add(&chip.child(&span("chip-words", &words)).child(&away));
         };
         for (at, change) in changes.latencies.iter().enumerate() {
             let words = format!("{}: {}", format::printable(&change.operation), amount(change));
