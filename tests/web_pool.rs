@@ -8,7 +8,7 @@ use js_sys::{Array, Function, Promise, Uint8Array};
 use pathlight::engine::{Band, OverviewReport, Report, Request, Scope};
 use pathlight::generate::{Options, write_jaeger};
 use pathlight::web::boot::Boot;
-use pathlight::web::pool::{AskError, Input, LoadOutcome, Pool, PoolEvent};
+use pathlight::web::pool::{AskError, Input, Limits, LoadOutcome, Pool, PoolEvent};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
@@ -165,6 +165,46 @@ async fn many_workers_give_the_same_bytes_as_one() {
         assert!(many.workers.length() as usize == workers, "not all workers were used");
         assert_eq!(many.reports().await, expected, "{workers} workers");
     }
+}
+
+/// Limits under which files of this many bytes are read by several workers.
+fn large_file(bytes: u64) -> Limits {
+    Limits { large_file: bytes, ..Limits::default() }
+}
+
+#[wasm_bindgen_test]
+async fn a_large_file_in_slices_gives_what_one_reader_gives() {
+    let one = Bench::new(1);
+    let expected = one.load(vec![input("large", &text(300, 5))]).await;
+    let reports = one.reports().await;
+    for workers in [2, 4] {
+        let many = Bench::new(workers);
+        many.pool.set_limits(large_file(64 << 10));
+        let outcome = many.load(vec![input("large", &text(300, 5))]).await;
+        assert!(many.workers.length() as usize == workers, "the file was not cut");
+        assert_eq!(outcome.reports, expected.reports);
+        assert_eq!(many.reports().await, reports, "{workers} workers");
+        // A slice of a worker that died is read again like any file.
+        many.kill(1);
+        many.loaded().await;
+        assert_eq!(many.reports().await, reports, "{workers} workers, one of them new");
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_file_that_looks_like_one_to_be_cut_and_is_none_is_read_again_in_one_piece() {
+    // In every trace there stand, as a value nobody asked for, other traces.
+    let whole = String::from_utf8(text(200, 6)).unwrap();
+    let inner = &whole[whole.find("[{").unwrap()..=whole.rfind(']').unwrap()];
+    let text = format!(r#"{{"data":[{},"x":{inner}}}]}}"#, &inner[1..inner.len() - 2]);
+    let one = Bench::new(1);
+    let expected = one.load(vec![input("tricky", text.as_bytes())]).await;
+    assert_eq!(one.overview().await.traces, 200);
+    let many = Bench::new(3);
+    many.pool.set_limits(large_file(64 << 10));
+    let outcome = many.load(vec![input("tricky", text.as_bytes())]).await;
+    assert_eq!((outcome.reports, outcome.errors), (expected.reports, expected.errors));
+    assert_eq!(many.reports().await, one.reports().await);
 }
 
 #[wasm_bindgen_test]

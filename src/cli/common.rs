@@ -5,6 +5,7 @@ use super::input;
 use crate::engine::address::parse_band;
 use crate::engine::native::Pool;
 use crate::engine::{Band, Filter, Overlap, Report, Request, Scope, Subject};
+use crate::ingest::Keep;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -56,6 +57,12 @@ pub struct Settings {
     /// Threads (default: one a core)
     #[arg(long)]
     pub threads: Option<usize>,
+    /// Read only one of N traces, chosen by id: the same ones every time
+    #[arg(long, value_name = "N")]
+    pub sample: Option<u32>,
+    /// Read only traces with a span of this service
+    #[arg(long, value_name = "SERVICE")]
+    pub keep_service: Option<String>,
     /// Only requests of which some span or its process has this tag; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub with_tag: Vec<String>,
@@ -79,7 +86,7 @@ impl Common {
     /// # Errors
     /// [`Failure::NoTrace`] if there is none.
     pub fn load(&self) -> Result<Pool, Failure> {
-        load_groups(&[&self.files], self.threads)
+        self.settings.load_groups(&[&self.files])
     }
 }
 
@@ -95,6 +102,26 @@ pub fn endpoint(text: &str) -> Result<(String, String), Failure> {
 }
 
 impl Settings {
+    /// Loads sets of files into a pool, the first as group 0 (A), the second as group 1 (B); of their traces those that are
+    /// to be kept.
+    ///
+    /// # Errors
+    /// [`Failure::NoTrace`] if there is no trace in one of them.
+    pub fn load_groups(&self, groups: &[&[PathBuf]]) -> Result<Pool, Failure> {
+        let keep = self.sample.map_or(Keep::All, Keep::Sample);
+        let mut pool = Pool::of(input::load(groups, self.threads, &keep)?).map_err(Failure::from)?;
+        if let Some(service) = &self.keep_service {
+            pool.keep_service(service);
+        }
+        for group in 0..groups.len() as u8 {
+            let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());
+            if !traces.any(|trace| trace.id.group == group) {
+                return Err(Failure::NoTrace);
+            }
+        }
+        Ok(pool)
+    }
+
     fn filters(&self) -> Result<Vec<Filter>, Failure> {
         let mut filters = Vec::new();
         for text in &self.with_tag {
@@ -165,21 +192,6 @@ impl Settings {
             None => Ok(std::io::stdout().lock().write_all(text.as_bytes())?),
         }
     }
-}
-
-/// Loads sets of files into a pool, the first as group 0 (A), the second as group 1 (B).
-///
-/// # Errors
-/// [`Failure::NoTrace`] if there is no trace in one of them.
-pub fn load_groups(groups: &[&[PathBuf]], threads: Option<usize>) -> Result<Pool, Failure> {
-    let pool = Pool::of(input::load(groups, threads)?).map_err(Failure::from)?;
-    for group in 0..groups.len() as u8 {
-        let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());
-        if !traces.any(|trace| trace.id.group == group) {
-            return Err(Failure::NoTrace);
-        }
-    }
-    Ok(pool)
 }
 
 /// Asks a pool.

@@ -59,9 +59,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let a = settings.scope()?;
     let b = Scope { group: u8::from(two_sets), ..a.clone() };
     let mut pool = if two_sets {
-        common::load_groups(&[&args.a, &args.b], settings.threads)?
+        settings.load_groups(&[&args.a, &args.b])?
     } else {
-        common::load_groups(&[&args.files], settings.threads)?
+        settings.load_groups(&[&args.files])?
     };
     let report = common::ask(&mut pool, Request::Compare { a, band_a, b, band_b })?;
     let Report::Compare(report) = report else { return Err(Failure::wrong_report()) };

@@ -1,7 +1,8 @@
 //! A pool of native threads that runs the same passes as the browser's workers.
 
 use super::{Chain, EngineError, Next, Report, Request, Session, plan_moves};
-use crate::trace::TraceSet;
+use crate::trace::{TraceId, TraceSet};
+use std::collections::HashSet;
 
 /// Sessions, one a thread.
 pub struct Pool {
@@ -32,6 +33,20 @@ impl Pool {
             session.set.seal()?;
         }
         Ok(Pool { sessions })
+    }
+
+    /// Drops every trace without a span of this service.
+    pub fn keep_service(&mut self, service: &str) {
+        for session in &mut self.sessions {
+            let set = &session.set;
+            let is_of = |&row: &u32| set.endpoint_name(set.endpoint(row)).0 == service;
+            let kept: HashSet<TraceId> = (set.traces().iter())
+                .filter(|trace| (trace.first..trace.end).any(|row| is_of(&row)))
+                .map(|trace| trace.id)
+                .collect();
+            session.set.retain(|trace| kept.contains(&trace.id));
+            session.invalidate();
+        }
     }
 
     /// Answers a request with all threads.

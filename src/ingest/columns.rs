@@ -70,7 +70,7 @@ impl Columns {
                     portable.regroup(cx.set.loading_group);
                 }
                 for (id, spans) in portable.traces() {
-                    cx.state.count(id, spans);
+                    cx.state.count_hash(portable.content_hash(id), spans);
                 }
                 portable.add_to(cx.set)?;
             }

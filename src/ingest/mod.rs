@@ -8,6 +8,7 @@ pub mod columns;
 mod document;
 mod fast;
 mod jaeger;
+mod keep;
 mod masks;
 mod memo;
 mod node;
@@ -23,5 +24,9 @@ mod window;
 mod zip;
 mod zipkin;
 
+pub use keep::Keep;
 pub use reader::{Options, Reader};
-pub use report::{Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress};
+pub use report::{
+    Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress, SliceEnd,
+};
+pub use walk::seam::{OUTLINE_BYTES, Outline, SEARCH_BYTES, Seam, places_to_cut};

@@ -1,10 +1,12 @@
 //! The incremental reader of one input.
 
-use super::report::{Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress};
+use super::keep::Keep;
+use super::report::{Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress, SliceEnd};
 use super::sniff::quote;
 use super::source::{Context, Source, Stop};
 use super::state::State;
 use super::walk::WalkEnd;
+use super::walk::seam::Seam;
 use crate::trace::TraceSet;
 
 /// What can be read, for messages.
@@ -17,6 +19,8 @@ const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger, Elasticsearch jaege
 pub struct Options {
     /// Reads by the slow reference way only. Both ways give the same; tests compare them.
     pub reference: bool,
+    /// Which traces are kept.
+    pub keep: Keep,
 }
 
 /// Reads one input (a file, an archive, pasted text) into a [`TraceSet`].
@@ -28,6 +32,10 @@ pub struct Reader {
     options: Options,
     source: Source,
     state: State,
+    /// Offset of the first byte.
+    start: u64,
+    /// Whether it reads a slice, and where that ends; `None` is the end of the input.
+    slice: Option<Option<Seam>>,
     bytes: u64,
     head: Vec<u8>,
     failed: Option<IngestError>,
@@ -38,13 +46,27 @@ impl Reader {
     pub fn new(name: &str, options: Options) -> Reader {
         Reader {
             name: name.to_owned(),
-            options,
             source: Source::default(),
-            state: State::default(),
+            state: State::keeping(options.keep.clone()),
+            options,
+            start: 0,
+            slice: None,
             bytes: 0,
             head: Vec::new(),
             failed: None,
         }
+    }
+
+    /// A reader of a slice of an input: of the bytes from one seam (or the start) to another (or the end). Offsets in its
+    /// report are those of the whole input, and [`FileReport::slice`] says whether it was right to cut there.
+    pub fn of_slice(name: &str, options: Options, from: Option<&Seam>, until: Option<Seam>) -> Reader {
+        let mut reader = Reader::new(name, options);
+        if let Some(seam) = from {
+            reader.source = Source::from_seam(seam, reader.options.reference);
+            reader.start = seam.at;
+        }
+        reader.slice = Some(until);
+        reader
     }
 
     /// Feeds the next chunk. Any chunking of the same bytes gives the same result; the work is proportional to the chunk.
@@ -81,8 +103,13 @@ impl Reader {
     /// Ends the input and gives the account of it. Whole traces are in the set now; spans of formats that scatter traces
     /// wait for [`TraceSet::seal`].
     pub fn finish(mut self, set: &mut TraceSet) -> FileReport {
+        let mut agrees = true;
         let mut ended = match self.failed.take() {
             Some(error) => Ended::Failed(error),
+            None if matches!(self.slice, Some(Some(_))) => {
+                agrees = self.slice.iter().flatten().any(|seam| self.source.meets(seam));
+                Ended::Whole
+            }
             None => {
                 let mut cx = Context { state: &mut self.state, set, reference: self.options.reference };
                 match self.source.finish(&mut cx) {
@@ -92,22 +119,30 @@ impl Reader {
                 }
             }
         };
+        let traces = self.trace_hashes();
         if self.bytes > 0 {
             self.state.leave(set);
         }
-        if self.state.spans == 0 && !matches!(ended, Ended::Failed(_)) {
+        // A slice without a trace, or a file without one of those to be kept, is nothing to complain about.
+        let is_complete = self.slice.is_none() && self.state.left_out == 0;
+        if self.state.spans == 0 && !matches!(ended, Ended::Failed(_)) && is_complete {
             ended = Ended::Failed(self.nothing());
         }
-        self.report(ended)
+        self.report(ended, SliceEnd { agrees, traces })
     }
 
     /// Gives up the rest of the input, keeping what is in the set, and gives the account of it.
     pub fn stop(mut self) -> FileReport {
         let ended = self.failed.take().map_or(Ended::Stopped, Ended::Failed);
-        self.report(ended)
+        let traces = self.trace_hashes();
+        self.report(ended, SliceEnd { agrees: true, traces })
     }
 
-    fn report(self, ended: Ended) -> FileReport {
+    fn trace_hashes(&self) -> Vec<u64> {
+        if self.slice.is_some() { self.state.trace_hashes() } else { Vec::new() }
+    }
+
+    fn report(self, ended: Ended, slice: SliceEnd) -> FileReport {
         FileReport {
             name: self.name,
             format: self.state.format_names(),
@@ -116,7 +151,8 @@ impl Reader {
             spans: self.state.spans,
             problems: self.state.problems.list,
             ended,
-            slice: None,
+            keep: self.options.keep,
+            slice: self.slice.is_some().then_some(slice),
         }
     }
 
@@ -128,7 +164,7 @@ impl Reader {
         match stop {
             Stop::Full(full) => self.error(
                 ErrorKind::Memory,
-                self.bytes,
+                self.start + self.bytes,
                 full.to_string(),
                 "Load fewer files, or keep a sample of the traces.",
             ),

@@ -1,5 +1,7 @@
 //! What is said about an input: its format, what was odd in it, how it ended.
 
+use super::keep::Keep;
+use super::state::FORMATS;
 use serde::{Deserialize, Serialize};
 
 /// What was odd in an input. Nothing of this stops a load.
@@ -180,9 +182,66 @@ pub struct FileReport {
     pub problems: Vec<Problem>,
     /// How it ended.
     pub ended: Ended,
-    /// Of a slice: the bytes really read, from the start of its first trace to where the next slice must start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slice: Option<(u64, u64)>,
+    /// Which traces were kept; counts are of those.
+    #[serde(default, skip_serializing_if = "Keep::is_all")]
+    pub keep: Keep,
+    /// What only the report of a slice says.
+    #[serde(skip)]
+    pub slice: Option<SliceEnd>,
+}
+
+/// What the report of a slice says beside the rest, for [`FileReport::of_slices`].
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SliceEnd {
+    /// Whether the reader stood at the next slice's start in the state in which that one began. If not, the input was cut
+    /// at a wrong place: whatever its slices gave is void, and it must be read in one piece.
+    pub agrees: bool,
+    /// Hashes of its trace ids, in no particular order: a trace may lie in several slices.
+    pub traces: Vec<u64>,
+}
+
+impl FileReport {
+    /// The account of an input from those of its slices, in order: what one reader would have said. `None` if a slice does
+    /// not agree with the next, or nothing was found (then only one reader can say why).
+    pub fn of_slices(slices: impl IntoIterator<Item = FileReport>) -> Option<FileReport> {
+        let mut whole: Option<FileReport> = None;
+        let mut traces: Vec<u64> = Vec::new();
+        for slice in slices {
+            let end = slice.slice.as_ref().filter(|end| end.agrees)?;
+            traces.extend_from_slice(&end.traces);
+            match &mut whole {
+                None => whole = Some(slice),
+                Some(whole) => whole.append(slice),
+            }
+        }
+        let mut whole = whole.filter(|whole| whole.spans > 0 || !whole.keep.is_all())?;
+        traces.sort_unstable();
+        traces.dedup();
+        whole.traces = traces.len() as u64;
+        whole.slice = None;
+        Some(whole)
+    }
+
+    fn append(&mut self, next: FileReport) {
+        self.format = joined_names(&self.format, &next.format);
+        self.bytes += next.bytes;
+        self.spans += next.spans;
+        for problem in next.problems {
+            match self.problems.iter_mut().find(|known| known.kind == problem.kind) {
+                Some(known) => known.count += problem.count,
+                None => self.problems.push(problem),
+            }
+        }
+        if self.ended == Ended::Whole {
+            self.ended = next.ended;
+        }
+    }
+}
+
+/// Format names of two parts of an input, in the order of [`FORMATS`].
+fn joined_names(a: &str, b: &str) -> String {
+    let names = FORMATS.iter().filter(|name| a.split('+').chain(b.split('+')).any(|other| other == **name));
+    names.copied().collect::<Vec<_>>().join("+")
 }
 
 /// How far a reader is.

@@ -4,6 +4,7 @@ use super::columns::{self, Columns};
 use super::report::ProblemKind;
 use super::sniff::{self, HEAD, Kind};
 use super::state::State;
+use super::walk::seam::Seam;
 use super::walk::{WalkEnd, Walker};
 use super::window::Window;
 use super::zip::Zip;
@@ -87,6 +88,17 @@ impl Source {
         Source { layer, ..Source::default() }
     }
 
+    /// A text from a seam on.
+    pub fn from_seam(seam: &Seam, reference: bool) -> Source {
+        let text = Text::new(Window::default(), seam.at, Walker::from_seam(seam), reference);
+        Source { opened: Opened::Text(Box::new(text)), ..Source::default() }
+    }
+
+    /// Whether everything before the seam was read, and a reader from there on goes on as this one would.
+    pub fn meets(&self, seam: &Seam) -> bool {
+        matches!(&self.opened, Opened::Text(text) if text.walker.meets(seam))
+    }
+
     /// Takes bytes.
     pub fn feed(&mut self, mut bytes: &[u8], cx: &mut Context<'_>) -> Result<(), Stop> {
         if matches!(self.opened, Opened::No) {
@@ -122,10 +134,7 @@ impl Source {
                 // A byte order mark counts in offsets.
                 let skip = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
                 let window = cx.state.windows.pop().unwrap_or_default();
-                let mut text = Text { window, walker: Walker::new(skip as u64) };
-                text.window.reset(skip as u64);
-                text.window.plain = cx.reference;
-                text.walker.reference = cx.reference;
+                let text = Text::new(window, skip as u64, Walker::new(skip as u64), cx.reference);
                 self.opened = Opened::Text(Box::new(text));
                 return Ok(skip);
             }
@@ -186,6 +195,13 @@ impl Source {
 }
 
 impl Text {
+    fn new(mut window: Window, at: u64, mut walker: Walker, reference: bool) -> Text {
+        window.reset(at);
+        window.plain = reference;
+        walker.reference = reference;
+        Text { window, walker }
+    }
+
     fn feed(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), SetFull> {
         for piece in bytes.chunks(PIECE) {
             if !self.window.push(piece) {

@@ -1,6 +1,7 @@
 //! Where formats put what they read: counts, problems, the trace under construction.
 
 use super::fast::Fast;
+use super::keep::Keep;
 use super::node::{Bad, Node, Number};
 use super::report::{ProblemKind, Problems};
 use super::window::Window;
@@ -115,6 +116,9 @@ pub(super) struct State {
     /// Process of the OTLP resource being read, and spans that wait for it.
     pub resource: Option<ProcessId>,
     pub waiting: Vec<(TraceId, RawSpan)>,
+    /// Which traces are kept, and how many times one was left out for that.
+    pub keep: Keep,
+    pub left_out: u64,
 }
 
 impl Building {
@@ -211,6 +215,11 @@ struct Memory {
 }
 
 impl State {
+    /// For an input of which these traces are kept.
+    pub fn keeping(keep: Keep) -> State {
+        State { keep, ..State::default() }
+    }
+
     /// Takes over what earlier inputs of the set have left.
     pub fn remember(&mut self, set: &mut TraceSet) {
         if let Some(memory) = set.memory.take()
@@ -262,12 +271,18 @@ impl State {
         names.join("+")
     }
 
-    /// Counts spans of a trace that may have been counted before.
-    pub fn count(&mut self, id: TraceId, spans: u64) {
+    /// Hashes of the ids of all traces, in no particular order.
+    pub fn trace_hashes(&self) -> Vec<u64> {
+        self.trace_hashes.iter().copied().collect()
+    }
+
+    fn count(&mut self, set: &TraceSet, id: TraceId, spans: u64) {
+        self.count_hash(id.content_hash(&set.id_texts), spans);
+    }
+
+    /// Counts spans of a trace that may have been counted before, by [`TraceId::content_hash`].
+    pub fn count_hash(&mut self, hash: u64, spans: u64) {
         self.spans += spans;
-        let mut hash = (id.bits as u64 ^ ((id.bits >> 64) as u64).rotate_left(23) ^ u64::from(id.text))
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        hash ^= hash >> 29;
         if self.trace_hashes.find(hash, |&h| h == hash).is_none() {
             self.trace_hashes.insert_unique(hash, hash, |&h| h);
             self.traces += 1;
@@ -276,8 +291,10 @@ impl State {
 
     /// A span of a format of single spans.
     pub fn stage(&mut self, set: &mut TraceSet, id: TraceId, span: RawSpan) -> Result<(), SetFull> {
-        set.stage(id, span)?;
-        self.count(id, 1);
+        if self.wants(id, set) {
+            set.stage(id, span)?;
+            self.count(set, id, 1);
+        }
         Ok(())
     }
 
@@ -358,9 +375,16 @@ impl State {
         // Spans without a trace id belong to the object they stand in, the others to the trace they name.
         let first = building.first_own.unwrap_or(id);
         if first == id && building.strangers.iter().all(|(_, own)| own.is_none()) {
+            if !self.wants(id, set) {
+                return Ok(());
+            }
+            if !self.keep.takes_spans(&building.spans, set) {
+                self.left_out += 1;
+                return Ok(());
+            }
             let spans = building.spans.len() as u64;
             set.add_trace(id, &mut building.spans)?;
-            self.count(id, spans);
+            self.count(set, id, spans);
             return Ok(());
         }
         let mut strangers = building.strangers.iter().peekable();
@@ -372,8 +396,7 @@ impl State {
                 }
                 _ => first,
             };
-            set.stage(own, span)?;
-            self.count(own, 1);
+            self.stage(set, own, span)?;
         }
         Ok(())
     }

@@ -11,9 +11,12 @@ use super::state::{Fail, State};
 use super::window::{Framed, MAX_DEPTH, MAX_UNIT, Scan, Window};
 use super::{fast, jaeger, otlp};
 use crate::trace::{SetFull, TraceSet};
+use serde::{Deserialize, Serialize};
+
+pub(super) mod seam;
 
 /// An open container.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum Frame {
     /// An array of documents.
     Documents,
@@ -553,6 +556,9 @@ impl Walker {
             Use::TraceId => match jaeger::trace_id(state, set, Some(node).filter(|n| !n.is_null())) {
                 Ok(id) => {
                     state.building.id = Some(id);
+                    if !id.is_none() && !state.wants(id, set) {
+                        state.building.discard();
+                    }
                     Ok(())
                 }
                 Err(bad) => Err(Fail::Bad(bad)),

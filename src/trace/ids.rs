@@ -3,7 +3,7 @@
 //! An id is lower-case hexadecimal without its leading zeros, held as a number; anything else is kept as it is, as a
 //! [`Symbol`] of the set's id texts. Empty and all-zero ids mean "absent".
 
-use super::names::{Interner, Symbol};
+use super::names::{Interner, Symbol, hash_bytes};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -125,6 +125,14 @@ impl TraceId {
             let mut out = String::with_capacity(32);
             let _ = write!(out, "{:032x}", self.bits);
             out
+        }
+    }
+
+    /// A hash of the canonical text, the same in every set; groups share it.
+    pub fn content_hash(self, texts: &Interner) -> u64 {
+        match self.text {
+            true => hash_bytes(texts.get(Symbol(self.bits as u32)).as_bytes()),
+            false => hash_bytes(&self.bits.to_le_bytes()),
         }
     }
 

@@ -39,6 +39,11 @@ struct PortableSpan {
 }
 
 impl Portable {
+    /// See [`TraceId::content_hash`].
+    pub fn content_hash(&self, id: TraceId) -> u64 {
+        id.content_hash(&self.id_texts)
+    }
+
     /// Copies some traces of a set.
     pub fn copy(set: &TraceSet, traces: impl Iterator<Item = u32>) -> Portable {
         let mut losers: BTreeMap<TraceId, Vec<RawSpan>> = BTreeMap::new();

@@ -3,6 +3,7 @@
 use super::ids::{SpanId, TraceId};
 use super::names::{Interner, Symbol};
 use super::normalise::{Normaliser, TraceShape};
+use super::seal::Sealing;
 use super::span::{Flags, ProcessId, RawSpan, SpanKind};
 use super::tags::{TagSetId, TagTable};
 use hashbrown::HashTable;
@@ -79,8 +80,8 @@ pub struct TraceSet {
     pub(super) processes: Table<Process>,
     trace_table: HashTable<u32>,
     /// Traces with a second fragment, to be joined by `seal`.
-    split: Vec<TraceId>,
-    staged: Vec<(TraceId, RawSpan)>,
+    pub(super) split: Vec<TraceId>,
+    pub(super) staged: Vec<(TraceId, RawSpan)>,
     /// Spans that lost against another of the same id; kept for the next fragment of their trace.
     pub(super) losers: Vec<(TraceId, RawSpan)>,
     /// Identical copies removed so far.
@@ -91,7 +92,7 @@ pub struct TraceSet {
     /// What whoever fills the set wants to remember between inputs; the set never looks at it. Its numbers are those of
     /// this set's names and tags.
     pub memory: Option<Box<dyn std::any::Any + Send>>,
-    max_bytes: Option<usize>,
+    pub(super) max_bytes: Option<usize>,
 }
 
 #[derive(Default)]
@@ -175,7 +176,7 @@ impl Columns {
     }
 
     /// Gives back most of what growing has reserved ahead.
-    fn shrink(&mut self) {
+    pub fn shrink(&mut self) {
         let len = self.start_us.len() + self.start_us.len() / 16;
         self.start_us.shrink_to(len);
         self.duration_us.shrink_to(len);
@@ -205,6 +206,11 @@ impl TraceSet {
     /// An empty set that refuses to grow beyond about `bytes` of heap.
     pub fn with_limit(bytes: usize) -> TraceSet {
         TraceSet { max_bytes: Some(bytes), ..TraceSet::default() }
+    }
+
+    /// Refuses to grow beyond about `bytes` of heap from now on.
+    pub fn set_limit(&mut self, bytes: usize) {
+        self.max_bytes = Some(bytes);
     }
 
     // ---- filling ----
@@ -283,45 +289,13 @@ impl TraceSet {
     }
 
     /// Turns staged spans into traces and joins fragments of one trace. Call it when a load ends; row and trace numbers
-    /// are valid until the next call.
+    /// are valid until the next call. In small steps: [`Sealing`].
     ///
     /// # Errors
     /// [`SetFull`] when memory ends.
     pub fn seal(&mut self) -> Result<(), SetFull> {
-        let mut staged = std::mem::take(&mut self.staged);
-        staged.sort_by_key(|&(id, _)| id);
-        let mut spans = Vec::new();
-        for group in staged.chunk_by(|a, b| a.0 == b.0) {
-            spans.extend(group.iter().map(|&(_, span)| span));
-            self.add_grouped(group[0].0, &mut spans)?;
-        }
-        drop(staged);
-        if !self.split.is_empty() {
-            self.join_split()?;
-        }
-        self.columns.shrink();
-        Ok(())
-    }
-
-    fn join_split(&mut self) -> Result<(), SetFull> {
-        let mut ids = std::mem::take(&mut self.split);
-        ids.sort_unstable();
-        ids.dedup();
-        let is_split = |id: &TraceId| ids.binary_search(id).is_ok();
-        let mut gathered: Vec<(TraceId, RawSpan)> = Vec::new();
-        for trace in self.traces.iter().filter(|t| is_split(&t.id)) {
-            gathered.extend((trace.first..trace.end).map(|row| (trace.id, self.raw(row))));
-        }
-        let (back, keep) = std::mem::take(&mut self.losers).into_iter().partition(|(id, _)| is_split(id));
-        self.losers = keep;
-        gathered.extend::<Vec<_>>(back);
-        self.retain(|trace| !is_split(&trace.id));
-        gathered.sort_by_key(|&(id, _)| id);
-        let mut spans = Vec::new();
-        for group in gathered.chunk_by(|a, b| a.0 == b.0) {
-            spans.extend(group.iter().map(|&(_, span)| span));
-            self.add_grouped(group[0].0, &mut spans)?;
-        }
+        let mut sealing = Sealing::begin(self);
+        while !sealing.step(self, &mut || false)? {}
         Ok(())
     }
 
@@ -454,6 +428,11 @@ impl TraceSet {
         let pair = (self.names.find(service)?, self.names.find(operation)?);
         let rows = &self.endpoints.rows;
         self.endpoints.index.find(Table::hash(&pair), |&i| rows[i as usize] == pair).copied().map(EndpointId)
+    }
+
+    /// The service of a process.
+    pub fn service_of(&self, process: ProcessId) -> &str {
+        self.processes.rows.get(process.0 as usize).map_or("", |process| self.names.get(process.service))
     }
 
     /// The process of a row.

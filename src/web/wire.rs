@@ -7,7 +7,7 @@ use js_sys::{Array, ArrayBuffer, Uint8Array};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use wasm_bindgen::{JsCast, JsValue};
 
-use crate::ingest::FileReport;
+use crate::ingest::{FileReport, Keep, Seam};
 
 /// From the page to a worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,7 +26,14 @@ pub enum ToWorker {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Call {
     /// Read these; one Blob each is attached. Answered by [`Done::Read`].
-    Read(Vec<Piece>),
+    Read {
+        /// What is read.
+        pieces: Vec<Piece>,
+        /// Heap that columns may take.
+        most_bytes: u64,
+    },
+    /// Find a seam after each of these offsets of the attached Blob. Answered by [`Done::Seams`].
+    Cut(Vec<u64>),
     /// Join what was read. Answered by [`Done::Nothing`].
     Seal,
     /// Forget the traces of a group; what was read must be joined before. Answered by [`Done::Nothing`].
@@ -73,6 +80,10 @@ pub struct Piece {
     pub name: String,
     /// Which set of traces it belongs to, see [`Scope::group`](crate::engine::Scope::group).
     pub group: u8,
+    /// Which traces of it are kept.
+    pub keep: Keep,
+    /// Of a slice of a file: where it starts and ends; `None` within is the start or end of the file.
+    pub slice: Option<(Option<Seam>, Option<Seam>)>,
 }
 
 /// From a worker to the page.
@@ -95,8 +106,11 @@ pub enum FromWorker {
 pub enum Done {
     /// It is done; whatever is to be said is attached.
     Nothing,
-    /// One result a piece, in order, and then the state of the set.
+    /// One result a piece, in order, and then the state of the set. For every slice that has a report a
+    /// [`SliceEnd`](crate::ingest::SliceEnd) is attached, in order.
     Read(Vec<PieceResult>, Progress),
+    /// Where the file can be cut, in order; none if it must be read in one piece.
+    Seams(Vec<Seam>),
     /// From worker, to worker; keys are attached in the same order.
     Moves(Vec<(u32, u32)>),
     /// Columns are attached; there are more from this trace on.
@@ -105,6 +119,16 @@ pub enum Done {
     Ask,
     /// The report is attached.
     Report,
+}
+
+impl PieceResult {
+    /// What was found, if it was begun.
+    pub fn report(&mut self) -> Option<&mut FileReport> {
+        match self {
+            PieceResult::Read { report, .. } | PieceResult::Full { report, .. } => Some(report),
+            PieceResult::Unreadable(_) | PieceResult::Untouched => None,
+        }
+    }
 }
 
 /// What became of one piece.
@@ -141,6 +165,8 @@ pub struct Progress {
     pub traces: u64,
     /// Spans in the worker.
     pub spans: u64,
+    /// Bytes of heap that hold them.
+    pub heap: u64,
     /// Size of the worker's wasm memory in bytes.
     pub memory: u64,
 }

@@ -12,6 +12,7 @@ mod hosting;
 mod jaeger;
 mod jaeger_ui;
 mod offline;
+mod loading;
 mod real;
 mod report;
 mod start;
@@ -45,6 +46,13 @@ pub const ALL: &[Test] = tests![
     drop::a_second_drop_adds_and_clear_frees,
     drop::a_folder_and_packed_files_are_read,
     drop::the_demo_loads_with_a_click,
+    loading::a_file_in_slices_shows_what_one_reader_shows,
+    loading::a_load_that_is_stopped_keeps_what_was_read,
+    loading::a_load_that_is_cancelled_leaves_nothing,
+    loading::text_is_pasted,
+    loading::what_does_not_fit_is_said_before_and_a_sample_is_offered,
+    loading::many_small_files_are_read,
+    loading::a_very_large_file_stays_within_its_memory,
     bad_input::each_kind_has_its_sentence_on_an_empty_page,
     bad_input::what_is_loaded_stays,
     views::the_flame_graph_has_the_nodes_of_the_binary_in_every_band,

@@ -9,49 +9,57 @@ use wasm_bindgen_futures::spawn_local;
 
 use super::ask::COORDINATOR;
 use super::call::{Answer, CallError, Reply, no_worker};
-use super::{Input, Kept, LoadOutcome, LoadProgress, Pool, PoolEvent, State, UserError, now_ms};
+use super::memory::Shortage;
+use super::{Input, Kept, LoadOutcome, Pool, PoolEvent, State, UserError, now_ms};
 use crate::arrange::Arrange;
 use crate::web::deal::{Meter, deal};
-use crate::web::oneshot::oneshot;
-use crate::web::wire::{Call, Done, Piece, PieceResult, Progress, ToWorker};
+use crate::web::oneshot::{Sender, oneshot};
+use crate::web::wire::{self, Call, Done, Piece, PieceResult, ToWorker};
 
-/// How often the page is told of progress, in milliseconds.
-const TELL_MS: f64 = 100.0;
 /// When first results are offered, in milliseconds after the start; then at twice the time each.
 const PRELIMINARY_MS: f64 = 1000.0;
-/// Workers that may die over one file before it is left out.
-const MOST_STRIKES: u32 = 2;
 /// Workers that may die at their very start, in a row, before the page gives up.
-const MOST_STILLBORN: u32 = 3;
+pub(super) const MOST_STILLBORN: u32 = 3;
 /// Deaths while traces are joined before the page gives up.
 const MOST_JOINS: u32 = 3;
 
 /// A load under way.
 pub(super) struct Load {
     /// Inputs of this number or later came with it.
-    first: u64,
+    pub first: u64,
     /// Files of it, by index in `kept`.
-    files: BTreeSet<usize>,
-    flights: BTreeMap<u64, Flight>,
+    pub files: BTreeSet<usize>,
+    pub flights: BTreeMap<u64, Flight>,
     /// Ended by the user: keep what is there?
-    cancel: Option<bool>,
-    was_cancelled: bool,
+    pub cancel: Option<bool>,
+    pub was_cancelled: bool,
     /// Slots whose memory ended.
-    full: BTreeSet<usize>,
+    pub full: BTreeSet<usize>,
+    /// It will not fit, and waits for a word on that.
+    pub shortage: Option<Shortage>,
+    pub on_word: Option<Sender<()>>,
+    /// That it may not fit is known.
+    pub is_warned: bool,
+    /// Heap of the workers when it began.
+    pub heap_before: u64,
+    /// Workers that read at a time, at most.
+    pub readers: usize,
+    /// Places where memory ended.
+    pub ended_at: Vec<String>,
     /// Groups to be taken away when it ends.
     pub unload: BTreeSet<u8>,
     pub errors: Vec<UserError>,
-    meter: Meter,
-    told_ms: f64,
-    began_ms: f64,
-    preliminary_ms: f64,
+    pub meter: Meter,
+    pub told_ms: f64,
+    pub began_ms: f64,
+    pub preliminary_ms: f64,
 }
 
 /// A unit that a worker reads.
-struct Flight {
-    slot: usize,
-    files: Vec<usize>,
-    bytes: u64,
+pub(super) struct Flight {
+    pub slot: usize,
+    pub files: Vec<usize>,
+    pub bytes: u64,
 }
 
 impl Pool {
@@ -65,12 +73,7 @@ impl Pool {
         self.begin_load();
         let number = self.number();
         let mut kept = self.0.kept.borrow_mut();
-        for input in inputs {
-            let bytes = input.blob.size() as u64;
-            let (state, strikes, cut, report) = (State::Waiting, 0, None, None);
-            let is_unloaded = false;
-            kept.push(Kept { input, group, bytes, load: number, state, is_unloaded, strikes, cut, report });
-        }
+        kept.extend(inputs.into_iter().map(|input| Kept::new(input, group, number)));
     }
 
     /// Takes a [group](crate::engine::Scope::group) away; [`PoolEvent::Loaded`] follows. What is loaded into it after this
@@ -94,6 +97,9 @@ impl Pool {
             Some(load) => {
                 load.cancel = Some(keep);
                 load.was_cancelled = true;
+                if let Some(waiting) = load.on_word.take() {
+                    waiting.send(());
+                }
                 load.flights.iter().map(|(&call, flight)| (call, flight.slot)).collect()
             }
             None => return,
@@ -113,7 +119,7 @@ impl Pool {
         self.0.load.borrow().is_some()
     }
 
-    fn begin_load(&self) {
+    pub(super) fn begin_load(&self) {
         if self.is_loading() {
             return;
         }
@@ -125,6 +131,12 @@ impl Pool {
             cancel: None,
             was_cancelled: false,
             full: BTreeSet::new(),
+            shortage: None,
+            on_word: None,
+            is_warned: false,
+            heap_before: self.heap_bytes(),
+            readers: 0,
+            ended_at: Vec::new(),
             unload: BTreeSet::new(),
             errors: Vec::new(),
             meter: Meter::default(),
@@ -151,11 +163,15 @@ impl Pool {
                     self.emit(PoolEvent::Failed(no_worker("workers end before they begin")));
                     self.give_up_waiting();
                 }
-                let waiting = self.waiting_files();
-                if waiting.is_empty() {
+                if self.waiting_files().is_empty() && self.slices_agree() {
                     break;
                 }
-                self.read_round(&waiting).await;
+                self.cut_large_files().await;
+                if is_over() {
+                    return;
+                }
+                self.read_round(&self.waiting_files()).await;
+                self.settle_shortage().await;
                 if is_over() {
                     return;
                 }
@@ -189,11 +205,9 @@ impl Pool {
                 break;
             }
         }
-        let Some(load) = self.0.load.borrow_mut().take() else { return };
-        let reports = {
-            let kept = self.0.kept.borrow();
-            load.files.iter().filter_map(|&file| kept[file].report.clone()).collect()
-        };
+        let Some(mut load) = self.0.load.borrow_mut().take() else { return };
+        let reports = load.files.iter().filter_map(|&file| self.report(file)).collect();
+        load.errors.extend(self.memory_error(&load.ended_at, &load.files));
         self.settle();
         let outcome = LoadOutcome { reports, errors: load.errors, cancelled: load.was_cancelled };
         self.emit(PoolEvent::Loaded(outcome));
@@ -203,16 +217,16 @@ impl Pool {
         self.0.load.borrow_mut().as_mut().map(work)
     }
 
-    fn is_cancelled(&self) -> bool {
+    pub(super) fn is_cancelled(&self) -> bool {
         self.with_load(|load| load.cancel.is_some()).unwrap_or(true)
     }
 
-    fn waiting_files(&self) -> Vec<usize> {
+    pub(super) fn waiting_files(&self) -> Vec<usize> {
         let kept = self.0.kept.borrow();
         (0..kept.len()).filter(|&file| kept[file].state == State::Waiting).collect()
     }
 
-    fn give_up_waiting(&self) {
+    pub(super) fn give_up_waiting(&self) {
         for kept in self.0.kept.borrow_mut().iter_mut().filter(|kept| kept.state == State::Waiting) {
             kept.state = State::Dropped;
         }
@@ -242,10 +256,12 @@ impl Pool {
     }
 
     /// New workers, and everything to be read again.
-    fn rebuild(&self) {
+    pub(super) fn rebuild(&self) {
         self.end_workers();
-        for kept in self.0.kept.borrow_mut().iter_mut().filter(|kept| kept.state != State::Dropped) {
-            kept.state = State::Waiting;
+        for kept in self.0.kept.borrow_mut().iter_mut() {
+            if !matches!(kept.state, State::Dropped | State::Cut) {
+                kept.state = State::Waiting;
+            }
         }
         self.with_load(|load| load.full.clear());
         self.warm(COORDINATOR);
@@ -267,15 +283,15 @@ impl Pool {
                 }
             }
         }
-        let units = deal(&sizes, self.0.limit);
+        let units = deal(&sizes, self.workers());
         let units = units.into_iter().map(|unit| unit.into_iter().map(|at| dealt[at]).collect());
         let queue: VecDeque<Vec<usize>> = units.chain(alone).collect();
         let slots = self.free_slots(queue.len());
+        self.with_load(|load| load.files.extend(files));
         if slots.is_empty() {
-            self.memory_ended(files);
+            self.give_up_waiting();
             return;
         }
-        self.with_load(|load| load.files.extend(files));
         self.tell();
         let queue = Rc::new(RefCell::new(queue));
         let mut ends = Vec::new();
@@ -301,7 +317,7 @@ impl Pool {
         let spans = |slot: usize| {
             members.get(slot).and_then(Option::as_ref).map_or(0, |member| member.progress.spans)
         };
-        let mut slots: Vec<usize> = (0..self.0.limit).filter(|slot| !full.contains(slot)).collect();
+        let mut slots: Vec<usize> = (0..self.workers()).filter(|slot| !full.contains(slot)).collect();
         slots.arrange_by_key(|&slot| (spans(slot), slot));
         slots.truncate(units);
         slots
@@ -318,7 +334,9 @@ impl Pool {
             let may_read = !self.is_cancelled()
                 && !self.0.must_rebuild.get()
                 && self.0.stillborn.get() < MOST_STILLBORN
-                && self.with_load(|load| !load.full.contains(&slot)).unwrap_or(false);
+                && self
+                    .with_load(|load| load.shortage.is_none() && !load.full.contains(&slot))
+                    .unwrap_or(false);
             let unit = if may_read { queue.borrow_mut().pop_front() } else { None };
             let next = unit.map(|unit| self.fly(slot, unit));
             let is_last = next.is_none();
@@ -341,7 +359,9 @@ impl Pool {
             for &file in &files {
                 let kept = &mut kept[file];
                 kept.state = State::Dealt(slot);
-                pieces.push(Piece { name: kept.input.name.clone(), group: kept.group });
+                let slice = kept.part.as_ref().map(|part| (part.from.clone(), part.until.clone()));
+                let (name, keep) = (kept.input.name.clone(), kept.keep.clone());
+                pieces.push(Piece { name, group: kept.group, keep, slice });
                 let whole = &kept.input.blob;
                 let blob = match kept.cut {
                     Some(cut) => {
@@ -352,7 +372,7 @@ impl Pool {
                 blobs.push(JsValue::from(blob));
             }
         }
-        let reply = self.call(slot, Call::Read(pieces), &blobs);
+        let reply = self.call(slot, Call::Read { pieces, most_bytes: self.0.limits.get().memory }, &blobs);
         let number = reply.number;
         self.with_load(|load| load.flights.insert(number, Flight { slot, files, bytes: 0 }));
         reply
@@ -363,10 +383,16 @@ impl Pool {
         let Some(Some(flight)) = self.with_load(|load| load.flights.remove(&number)) else { return };
         let mut errors = Vec::new();
         let mut is_full = false;
+        let mut wrongly_cut = BTreeSet::new();
+        let mut ended_at = Vec::new();
         {
             let mut all = self.0.kept.borrow_mut();
+            let mut ends = Vec::new().into_iter();
             let mut results = match answer {
-                Ok((Done::Read(results, _), _)) => results.into_iter(),
+                Ok((Done::Read(results, _), attached)) => {
+                    ends = attached.into_iter();
+                    results.into_iter()
+                }
                 Ok(_) | Err(CallError::Lost | CallError::Stale) => {
                     // Unless what has been decided about it since says otherwise.
                     for &file in &flight.files {
@@ -384,8 +410,20 @@ impl Pool {
             for &file in &flight.files {
                 let kept = &mut all[file];
                 let name = &kept.input.name;
+                let mut result = results.next().unwrap_or(PieceResult::Untouched);
+                if let (Some(report), Some(part)) = (result.report(), &kept.part) {
+                    let end = ends.next().map(|end| wire::bytes(&end)).unwrap_or_default();
+                    report.slice = postcard::from_bytes(&end).ok();
+                    if !report.slice.as_ref().is_some_and(|end| end.agrees) {
+                        wrongly_cut.insert(part.file);
+                    }
+                }
+                if kept.state != State::Dealt(flight.slot) {
+                    // What became of it in the meantime counts more: its file was cut at a wrong place.
+                    continue;
+                }
                 kept.state = State::Read(flight.slot);
-                match results.next().unwrap_or(PieceResult::Untouched) {
+                match result {
                     PieceResult::Read { report, bytes } => {
                         kept.report = Some(report);
                         // Read again after a death, it must end at the same place.
@@ -407,11 +445,9 @@ impl Pool {
                         is_full = true;
                         kept.report = Some(report);
                         kept.cut = Some(bytes);
-                        errors.push(UserError {
-                            message: format!("Memory ended while {name} was read; what came before is kept."),
-                            detail: format!("byte {bytes} of {}", kept.bytes),
-                            next_step: "Load fewer files, or only a part of them.".to_owned(),
-                        });
+                        let start =
+                            kept.part.as_ref().and_then(|part| part.from.as_ref()).map_or(0, |seam| seam.at);
+                        ended_at.push(format!("{name}, byte {}", start + bytes));
                     }
                     PieceResult::Untouched => kept.state = State::Waiting,
                 }
@@ -419,151 +455,12 @@ impl Pool {
         }
         self.with_load(|load| {
             load.errors.extend(errors);
+            load.ended_at.extend(ended_at);
             if is_full {
                 load.full.insert(flight.slot);
             }
         });
+        wrongly_cut.into_iter().for_each(|file| self.uncut(file));
         self.tell();
-    }
-
-    fn memory_ended(&self, files: &[usize]) {
-        let bytes: u64 = {
-            let kept = self.0.kept.borrow();
-            files.iter().map(|&file| kept[file].bytes).sum()
-        };
-        self.give_up_waiting();
-        let error = UserError {
-            message: format!("Memory ended: {} more files were not read.", files.len()),
-            detail: format!("{bytes} bytes"),
-            next_step: "Load fewer files, or only a part of them.".to_owned(),
-        };
-        self.with_load(|load| load.errors.push(error));
-    }
-
-    /// A worker tells how far it is.
-    pub(super) fn reading(&self, call: u64, progress: &Progress) {
-        let is_ours = self.with_load(|load| match load.flights.get_mut(&call) {
-            Some(flight) => {
-                flight.bytes = progress.bytes;
-                true
-            }
-            None => false,
-        });
-        if is_ours == Some(true) {
-            self.tell();
-        }
-    }
-
-    /// Tells the page how far the load is, now and then.
-    fn tell(&self) {
-        let now = now_ms();
-        let is_due = self.with_load(|load| {
-            let is_due = now - load.told_ms >= TELL_MS;
-            if is_due {
-                load.told_ms = now;
-            }
-            is_due
-        });
-        if is_due != Some(true) {
-            return;
-        }
-        let mut progress = LoadProgress::default();
-        for member in self.0.members.borrow().iter().flatten() {
-            progress.traces += member.progress.traces;
-            progress.spans += member.progress.spans;
-        }
-        let mut is_preliminary = false;
-        {
-            let kept = self.0.kept.borrow();
-            self.with_load(|load| {
-                progress.bytes = load.flights.values().map(|flight| flight.bytes).sum();
-                let late = (0..kept.len()).filter(|&file| kept[file].load > load.first);
-                let files: BTreeSet<usize> = load.files.iter().copied().chain(late).collect();
-                for &file in &files {
-                    let bytes = kept[file].cut.unwrap_or(kept[file].bytes);
-                    progress.total_bytes += bytes;
-                    if matches!(kept[file].state, State::Read(_) | State::Dropped) {
-                        progress.bytes += bytes;
-                        progress.files_done += 1;
-                    }
-                }
-                progress.files = files.len() as u32;
-                load.meter.observe(now, progress.bytes);
-                progress.mb_per_s = load.meter.mb_per_s();
-                let left = progress.total_bytes.saturating_sub(progress.bytes);
-                progress.seconds_left = load.meter.seconds_for(left);
-                // Not if the final ones are about to come.
-                is_preliminary = progress.traces > 0
-                    && now - load.began_ms >= load.preliminary_ms
-                    && progress.seconds_left.is_some_and(|seconds| seconds > 1.0);
-                if is_preliminary {
-                    load.preliminary_ms = (now - load.began_ms) * 2.0;
-                }
-            });
-        }
-        self.emit(PoolEvent::Progress(progress));
-        if is_preliminary && self.is_loading() {
-            self.emit(PoolEvent::Preliminary);
-        }
-    }
-
-    /// The worker of a slot has died; what it held is to be read again, but not for ever.
-    pub(super) fn bereaved(&self, slot: usize, reason: &str, is_stillborn: bool) {
-        let guilty: Vec<usize> = self
-            .with_load(|load| {
-                // It reads in the order of the calls.
-                let first = load.flights.values().find(|flight| flight.slot == slot);
-                let guilty = first.map(|flight| flight.files.clone());
-                load.full.remove(&slot);
-                guilty
-            })
-            .flatten()
-            .unwrap_or_default();
-        let mut errors = Vec::new();
-        let mut name = String::new();
-        let mut is_bereft = false;
-        {
-            let mut all = self.0.kept.borrow_mut();
-            for (file, kept) in all.iter_mut().enumerate() {
-                let is_guilty = guilty.contains(&file) && !is_stillborn;
-                match kept.state {
-                    State::Read(at) if at == slot => {
-                        is_bereft = true;
-                        if self.0.moved.get() {
-                            self.0.must_rebuild.set(true);
-                        }
-                    }
-                    State::Dealt(at) if at == slot => is_bereft = true,
-                    _ => continue,
-                }
-                kept.state = State::Waiting;
-                if is_guilty {
-                    kept.strikes += 1;
-                    name.clone_from(&kept.input.name);
-                    if kept.strikes >= MOST_STRIKES {
-                        kept.state = State::Dropped;
-                        errors.push(UserError {
-                            message: format!("Reading {name} ended a worker twice; it is left out."),
-                            detail: reason.to_owned(),
-                            next_step: "Please report it, with the file if you can share it.".to_owned(),
-                        });
-                    }
-                }
-            }
-        }
-        self.with_load(|load| load.errors.extend(errors));
-        if guilty.len() > 1 {
-            name = format!("one of {} files", guilty.len());
-        }
-        if is_bereft {
-            self.begin_load();
-        } else if slot == COORDINATOR && self.0.stillborn.get() < MOST_STILLBORN {
-            self.warm(slot);
-        }
-        if !is_stillborn {
-            self.emit(PoolEvent::WorkerLost { name, reason: reason.to_owned() });
-        } else if self.0.stillborn.get() >= MOST_STILLBORN && !self.is_loading() {
-            self.emit(PoolEvent::Failed(no_worker(reason)));
-        }
     }
 }

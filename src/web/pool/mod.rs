@@ -8,6 +8,10 @@ mod ask;
 mod call;
 mod join;
 mod load;
+mod loss;
+mod memory;
+mod progress;
+mod slices;
 mod save;
 
 use std::cell::{Cell, RefCell};
@@ -17,12 +21,13 @@ use std::rc::Rc;
 pub use ask::AskError;
 use call::{Member, Pending};
 use load::Load;
+pub use memory::Shortage;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::Blob;
 
 use super::boot::Boot;
 use super::oneshot::Sender;
-use crate::ingest::FileReport;
+use crate::ingest::{FileReport, Keep, Seam};
 
 /// Workers at most: beyond, memory and the reading of files set the speed.
 const MOST_WORKERS: usize = 16;
@@ -45,6 +50,9 @@ pub enum PoolEvent {
     Progress(LoadProgress),
     /// Complete traces so far can be asked about; the answers will change.
     Preliminary,
+    /// What is loading will not fit. It waits for [`Pool::go_on`] or [`Pool::cancel_load`]; complete traces so far can be
+    /// asked about.
+    Short(Shortage),
     /// A load has ended: ask anew, what was known has changed.
     Loaded(LoadOutcome),
     /// A worker died. It is replaced and reads its files again; [`Loaded`](PoolEvent::Loaded) follows.
@@ -115,7 +123,76 @@ struct Kept {
     strikes: u32,
     /// Only so many bytes of it were and will be read: the user stopped there, or memory ended.
     cut: Option<u64>,
+    /// If it is a slice of a file.
+    part: Option<Part>,
+    /// It is no good in slices.
+    is_uncut: bool,
+    /// Which of its traces are kept.
+    keep: Keep,
     report: Option<FileReport>,
+}
+
+/// A slice of a file: its seams, `None` for the start and the end of the file.
+#[derive(Clone)]
+struct Part {
+    /// The file, by index.
+    file: usize,
+    from: Option<Seam>,
+    until: Option<Seam>,
+}
+
+impl Kept {
+    fn new(input: Input, group: u8, load: u64) -> Kept {
+        Kept {
+            bytes: input.blob.size() as u64,
+            input,
+            group,
+            load,
+            state: State::Waiting,
+            is_unloaded: false,
+            strikes: 0,
+            cut: None,
+            part: None,
+            is_uncut: false,
+            keep: Keep::All,
+            report: None,
+        }
+    }
+}
+
+/// What a pool keeps to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Files of this many bytes or more are read by several workers, in slices of half that at least.
+    pub large_file: u64,
+    /// Heap of a worker that columns may take. wasm memory ends at 4 GiB; the rest serves the buffers of a load and the
+    /// analyses.
+    pub memory: u64,
+    /// Workers at most; it cannot be more than the pool was made for.
+    pub workers: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { large_file: 32 << 20, memory: 3_200 << 20, workers: MOST_WORKERS }
+    }
+}
+
+impl Limits {
+    /// The limits that an address asks for by keys like `limit-large-file=65536`: for tests and for trying out.
+    pub fn from_keys(keys: &[(String, String)]) -> Limits {
+        let mut limits = Limits::default();
+        for (key, value) in keys {
+            let Ok(bytes) = value.parse::<u64>() else { continue };
+            match key.as_str() {
+                "limit-large-file" => limits.large_file = bytes,
+                "limit-memory" => limits.memory = bytes,
+                "limit-workers" => limits.workers = bytes as usize,
+                _ => {}
+            }
+        }
+        limits
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -126,6 +203,8 @@ enum State {
     Dealt(usize),
     /// Read by the worker in this slot.
     Read(usize),
+    /// Cut into slices, which are files of their own here.
+    Cut,
     /// Not wanted, or cannot be read.
     Dropped,
 }
@@ -140,6 +219,7 @@ struct Inner {
     /// To be told; the first is being told.
     events: RefCell<VecDeque<PoolEvent>>,
     limit: usize,
+    limits: Cell<Limits>,
     /// By slot; a slot is empty while nobody needs it.
     members: RefCell<Vec<Option<Member>>>,
     calls: RefCell<BTreeMap<u64, Pending>>,
@@ -178,6 +258,7 @@ impl Pool {
             on_event: Box::new(on_event),
             events: RefCell::default(),
             limit: workers.clamp(1, MOST_WORKERS),
+            limits: Cell::default(),
             members: RefCell::default(),
             calls: RefCell::default(),
             next_number: Cell::new(1),
@@ -196,9 +277,14 @@ impl Pool {
         pool
     }
 
+    /// Sets what later loads keep to.
+    pub fn set_limits(&self, limits: Limits) {
+        self.0.limits.set(limits);
+    }
+
     /// How many workers there are, started or not.
     pub fn workers(&self) -> usize {
-        self.0.limit
+        self.0.limit.min(self.0.limits.get().workers).max(1)
     }
 
     /// Workers that have something to do.

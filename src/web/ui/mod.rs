@@ -48,6 +48,7 @@ mod rail;
 mod report;
 mod requests;
 mod search;
+mod shortage;
 mod sides;
 mod split;
 mod split_table;
@@ -114,6 +115,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
     let host = host::Host::new(page, keep);
     let errors = errors::Errors::new();
     let progress = progress::Progress::new(page);
+    let shortage = shortage::ShortageRow::new();
     let fetch = fetch_row::FetchRow::new(page);
     let subject = subject::SubjectBar::new(page);
     let band = band::BandBar::new(page);
@@ -174,6 +176,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
             host.element(),
             fetch.element(),
             progress.element(),
+            shortage.element(),
             errors.element(),
             subject.element(),
             band.element(),
@@ -197,6 +200,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
         Box::new(sides),
         Box::new(fetch),
         Box::new(progress),
+        Box::new(shortage),
         Box::new(errors),
         Box::new(start),
         Box::new(rail),

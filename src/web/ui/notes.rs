@@ -79,7 +79,7 @@ fn facts(quality: &Quality) -> Vec<Fact> {
 }
 
 fn is_bad(file: &FileReport) -> bool {
-    !file.problems.is_empty() || file.ended != Ended::Whole
+    !file.problems.is_empty() || file.ended != Ended::Whole || !file.keep.is_all()
 }
 
 /// Notes worth a word: kinds of oddities in the traces but for asynchronous spans, and files with problems.
@@ -140,6 +140,9 @@ fn files(files: &[FileReport]) -> El {
                     .text(problem.kind.explain())
                     .child(&div("example muted").text(&example)),
             );
+        }
+        if let Some(words) = file.keep.words() {
+            name.add(&div("problem").test("file-kept").text(&format!("Only {words}, were kept.")));
         }
         if let Some(words) = ending(file) {
             name.add(&div("problem").test("file-ending").text(&words));

@@ -8,8 +8,8 @@ use crate::engine::Subject;
 use crate::engine::address::{Address, TraceChoice, View};
 use crate::engine::comparing::{Against, Side};
 use crate::engine::words::counted;
-use crate::ingest::{Ended, FileReport};
-use crate::web::pool::{Input, LoadProgress, Pool, PoolEvent, UserError};
+use crate::ingest::{Ended, ErrorKind, FileReport, Keep};
+use crate::web::pool::{Input, Limits, LoadProgress, Pool, PoolEvent, Shortage, UserError};
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsValue;
@@ -43,6 +43,8 @@ pub struct Load {
     pub running: bool,
     /// The last word on it.
     pub progress: Option<LoadProgress>,
+    /// What is being read will not fit, and waits for a word on that.
+    pub shortage: Option<Shortage>,
     /// Every file read so far, of all loads.
     pub files: Vec<FileReport>,
     /// What the reader should know, oldest first; the number tells them apart.
@@ -85,10 +87,11 @@ impl Page {
     /// A page without data that shows what the address says; if it says nothing, this fragment.
     pub fn new(pool: Pool, otherwise: &str) -> Page {
         let hash = dom::window().location().hash().unwrap_or_default();
-        let fragment = if hash.len() > 1 { hash.as_str() } else { otherwise };
+        let address = Address::parse(if hash.len() > 1 { hash.as_str() } else { otherwise });
+        pool.set_limits(Limits::from_keys(&address.unknown));
         Page(Rc::new(Inner {
             pool,
-            address: RefCell::new(Address::parse(fragment)),
+            address: RefCell::new(address),
             load: RefCell::default(),
             asks: Asks::default(),
             selection: RefCell::default(),
@@ -150,6 +153,11 @@ impl Page {
     /// Workers in the pool.
     pub fn workers(&self) -> usize {
         self.0.pool.workers()
+    }
+
+    /// Bytes of wasm memory of all workers.
+    pub fn wasm_bytes(&self) -> u64 {
+        self.0.pool.memory_bytes()
     }
 
     /// Selects.
@@ -346,8 +354,17 @@ impl Page {
         self.0.pool.columns().await
     }
 
+    /// Goes on with a load that will not fit, keeping only these of its traces.
+    pub fn go_on(&self, keep: &Keep) {
+        self.0.load.borrow_mut().shortage = None;
+        self.0.pool.go_on(keep);
+        self.forget_answers();
+        self.refresh();
+    }
+
     /// Ends loading, keeping or dropping what it brought so far.
     pub fn cancel_load(&self, keep: bool) {
+        self.0.load.borrow_mut().shortage = None;
         self.0.pool.cancel_load(keep);
     }
 
@@ -408,11 +425,16 @@ impl Page {
                 }
             }
             PoolEvent::Preliminary => self.data_changed(),
+            PoolEvent::Short(shortage) => {
+                self.0.load.borrow_mut().shortage = Some(shortage);
+                self.data_changed();
+            }
             PoolEvent::Loaded(outcome) => {
                 {
                     let mut load = self.0.load.borrow_mut();
                     load.running = false;
                     load.progress = None;
+                    load.shortage = None;
                     load.files.extend(outcome.reports.iter().cloned());
                 }
                 self.data_changed();
@@ -520,6 +542,8 @@ fn file_errors(files: &[FileReport]) -> Vec<UserError> {
     for file in files {
         match &file.ended {
             Ended::Whole | Ended::Stopped => {}
+            // Said by the pool, once for all files.
+            Ended::Failed(error) if error.kind == ErrorKind::Memory => {}
             Ended::Failed(error) => nothing.push(UserError {
                 message: format!("{}: {}.", file.name, error.reason.trim_end_matches('.')),
                 detail: format!("{}, byte {}", file.name, error.offset),

@@ -51,8 +51,9 @@ impl Progress {
 impl Part for Progress {
     fn update(&mut self, page: &Page) {
         let load = page.loading();
-        self.element.show(load.running);
-        if !load.running {
+        let is_reading = load.running && load.shortage.is_none();
+        self.element.show(is_reading);
+        if !is_reading {
             return;
         }
         let Some(progress) = &load.progress else {

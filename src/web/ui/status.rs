@@ -5,6 +5,7 @@ use super::notes;
 use super::page::{Page, Part};
 use crate::chart::format;
 use crate::engine::words::counted;
+use std::collections::BTreeSet;
 
 /// The status bar.
 pub struct Status {
@@ -60,6 +61,11 @@ impl Part for Status {
             let (spans, traces) = (overview.other_spans, overview.other_traces);
             loaded.push_str(&format!("; against {} in {}", counted(spans, "span"), counted(traces, "trace")));
         }
+        let kept: BTreeSet<String> =
+            page.loading().files.iter().filter_map(|file| file.keep.words()).collect();
+        for words in kept {
+            loaded += &format!(" \u{b7} {words}");
+        }
         self.loaded.say(&loaded);
         self.loaded.set("data-value", &overview.traces.to_string());
         let busy =
@@ -69,6 +75,7 @@ impl Part for Status {
         self.workers.set("data-value", &workers.to_string());
         self.memory.say(&format::bytes(overview.heap_bytes));
         self.memory.set("data-value", &overview.heap_bytes.to_string());
+        self.memory.set("data-wasm", &page.wasm_bytes().to_string());
         let share = overview.quality.clipped_share();
         self.quality.say(&format!("{} of span time clipped for clock skew \u{2192}", format::share(share)));
         self.quality.set("data-value", &share.to_string());

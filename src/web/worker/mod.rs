@@ -2,6 +2,7 @@
 //!
 //! Nothing here takes long at once: reading and passes go in steps (see [`pace`]) with a look at the messages between.
 
+mod cut;
 mod pace;
 mod read;
 mod source;
@@ -18,13 +19,10 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, MessageEvent};
 
-use super::wire::{self, Call, Done, FromWorker, ToWorker};
+use super::wire::{self, Call, Done, FromWorker, Progress, ToWorker};
 use crate::engine::saved;
 use crate::engine::{Chain, EngineError, Next, Session, plan_moves};
-use crate::trace::TraceSet;
-
-/// Heap that columns may take. wasm memory ends at 4 GiB; what is left serves the buffers of a load and the analyses.
-const SET_BYTES: usize = 3_200 << 20;
+use crate::trace::Sealing;
 
 /// What the page wants of a call by now.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,7 +61,7 @@ pub fn start() -> Result<(), JsValue> {
         let reason = panic.payload_as_str().unwrap_or("panic");
         post(&FromWorker::Dying(format!("{reason}{place}")), &[]);
     }));
-    let session = Session::of(TraceSet::with_limit(SET_BYTES));
+    let session = Session::new();
     let worker = Rc::new(Worker {
         session: RefCell::new(session),
         chains: RefCell::default(),
@@ -141,14 +139,15 @@ impl Worker {
 
     fn call(self: &Rc<Self>, number: u64, call: Call, attachments: Vec<JsValue>) {
         match call {
-            Call::Read(pieces) => {
+            Call::Read { pieces, most_bytes } => {
                 let blobs: Vec<Blob> =
                     attachments.into_iter().filter_map(|blob| blob.dyn_into().ok()).collect();
                 if blobs.len() != pieces.len() {
                     self.post(&FromWorker::Failed(number, "a file is missing".to_owned()), &[]);
                     return;
                 }
-                let job = Job { call: number, pieces, source: Source::new(blobs), wish: self.begin(number) };
+                let (source, wish) = (Source::new(blobs), self.begin(number));
+                let job = Job { call: number, pieces, most_bytes, source, wish };
                 self.reads.borrow_mut().push_back(job);
                 self.read();
             }
@@ -165,6 +164,24 @@ impl Worker {
                         worker
                             .answer(number, partial.map(|bytes| (Done::Nothing, vec![wire::buffer(&bytes)])));
                     }
+                });
+            }
+            Call::Seal => {
+                let worker = self.clone();
+                spawn_local(async move {
+                    let sealed = worker.seal().await;
+                    worker.post(&FromWorker::Progress(number, worker.progress(0, 0)), &[]);
+                    worker.answer(number, sealed.map(|()| (Done::Nothing, Vec::new())));
+                });
+            }
+            Call::Cut(places) => {
+                let worker = self.clone();
+                spawn_local(async move {
+                    let seams = match attachments.into_iter().next().map(JsCast::dyn_into::<Blob>) {
+                        Some(Ok(blob)) => cut::seams(&blob, &places, &worker.pace).await,
+                        _ => Vec::new(),
+                    };
+                    worker.answer(number, Ok((Done::Seams(seams), Vec::new())));
                 });
             }
             _ => {
@@ -199,6 +216,32 @@ impl Worker {
         });
     }
 
+    /// What is here, after a call has read so much.
+    fn progress(&self, bytes: u64, pieces: u32) -> Progress {
+        let set = &self.session.borrow().set;
+        Progress {
+            bytes,
+            pieces,
+            traces: set.traces().len() as u64,
+            spans: (set.spans() + set.staged_spans()) as u64,
+            heap: set.heap_bytes() as u64,
+            memory: memory_bytes(),
+        }
+    }
+
+    /// Joins what was read, in steps. The page asks nothing meanwhile.
+    async fn seal(&self) -> Result<(), EngineError> {
+        let mut sealing = Sealing::begin(&mut self.session.borrow_mut().set);
+        self.session.borrow_mut().invalidate();
+        loop {
+            let step = Step::begin();
+            if sealing.step(&mut self.session.borrow_mut().set, &mut || step.is_over())? {
+                return Ok(());
+            }
+            self.pace.breathe().await;
+        }
+    }
+
     /// One pass in steps; the partial is empty if nobody wants it any more.
     async fn pass(&self, chain: u64, pass: &[u8], wish: &Cell<Wish>) -> Result<Vec<u8>, EngineError> {
         // All passes of one question see the traces that its first one saw, also while more come in.
@@ -224,10 +267,6 @@ impl Worker {
         let first = || attachments.first().map(wire::bytes).unwrap_or_default();
         let one = |bytes: Vec<u8>| Ok((Done::Nothing, vec![wire::buffer(&bytes)]));
         match call {
-            Call::Seal => {
-                session.set.seal()?;
-                session.invalidate();
-            }
             Call::Unload { group } => {
                 let mut gone: Vec<_> = session
                     .set
@@ -271,7 +310,7 @@ impl Worker {
                 let next = merging.next(attachments.iter().map(wire::bytes).collect())?;
                 return Ok(self.next(chain, merging, next));
             }
-            Call::Read(_) | Call::Pass { .. } => {}
+            Call::Read { .. } | Call::Seal | Call::Cut(_) | Call::Pass { .. } => {}
         }
         Ok((Done::Nothing, Vec::new()))
     }

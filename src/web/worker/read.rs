@@ -7,7 +7,8 @@ use super::pace::{Step, now_ms};
 use super::source::{Chunk, Source};
 use super::{Wish, Worker};
 use crate::ingest::{ErrorKind, IngestError, Options, Reader};
-use crate::web::wire::{Done, FromWorker, Piece, PieceResult, Progress};
+use crate::web::wire::{self, Done, FromWorker, Piece, PieceResult, Progress};
+use wasm_bindgen::JsValue;
 
 /// How often the page hears of progress, in milliseconds.
 const PROGRESS_MS: f64 = 80.0;
@@ -23,6 +24,8 @@ pub struct Job {
     pub call: u64,
     /// What is read.
     pub pieces: Vec<Piece>,
+    /// Heap that columns may take.
+    pub most_bytes: u64,
     /// Their bytes, the first of them on their way.
     pub source: Source,
     /// What the page wants of it by now.
@@ -44,7 +47,8 @@ struct Reading<'a> {
 
 /// Does the job and answers it.
 pub async fn run(worker: &Worker, job: Job) {
-    let Job { call, pieces, mut source, wish } = job;
+    let Job { call, pieces, most_bytes, mut source, wish } = job;
+    worker.session.borrow_mut().set.set_limit(usize::try_from(most_bytes).unwrap_or(usize::MAX));
     let mut reading = Reading {
         worker,
         call,
@@ -76,7 +80,7 @@ pub async fn run(worker: &Worker, job: Job) {
         let (_, open) = reader.get_or_insert_with(|| {
             begun_at = reading.bytes;
             worker.session.borrow_mut().set.loading_group = pieces[piece].group;
-            (piece, Reader::new(&pieces[piece].name, Options::default()))
+            (piece, reader_of(&pieces[piece]))
         });
         let fed = reading.feed(open, &chunk).await;
         let is_stopped = reading.wish.get() != Wish::GoOn;
@@ -110,7 +114,19 @@ pub async fn run(worker: &Worker, job: Job) {
     }
     if reading.wish.get() != Wish::Forget {
         let progress = reading.progress();
-        worker.post(&FromWorker::Done(call, Done::Read(results, progress)), &[]);
+        let ends: Vec<JsValue> = (results.iter_mut())
+            .filter_map(|result| result.report()?.slice.take())
+            .map(|end| wire::buffer(&postcard::to_allocvec(&end).unwrap_or_default()))
+            .collect();
+        worker.post(&FromWorker::Done(call, Done::Read(results, progress)), &ends);
+    }
+}
+
+fn reader_of(piece: &Piece) -> Reader {
+    let options = Options { keep: piece.keep.clone(), ..Options::default() };
+    match &piece.slice {
+        Some((from, until)) => Reader::of_slice(&piece.name, options, from.as_ref(), until.clone()),
+        None => Reader::new(&piece.name, options),
     }
 }
 
@@ -160,13 +176,6 @@ impl Reading<'_> {
     }
 
     fn progress(&self) -> Progress {
-        let session = self.worker.session.borrow();
-        Progress {
-            bytes: self.bytes,
-            pieces: self.finished,
-            traces: session.set.traces().len() as u64,
-            spans: (session.set.spans() + session.set.staged_spans()) as u64,
-            memory: super::memory_bytes(),
-        }
+        self.worker.progress(self.bytes, self.finished)
     }
 }
