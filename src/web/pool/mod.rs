@@ -11,8 +11,8 @@ mod load;
 mod loss;
 mod memory;
 mod progress;
-mod slices;
 mod save;
+mod slices;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
