@@ -1,11 +1,23 @@
-//! The native half of `cargo xtask bench`: one JSON line a measurement.
+//! The native half of `cargo xtask bench`, on one thread. A row of results is a line that begins with `bench`.
 //!
-//! `native FILE...` reads each file from memory on one thread, then answers the questions a page would ask. Figures are
-//! medians of the rounds that fit into about two seconds; ratios between lines of one run are what counts.
+//! `native ingest NAME FILE` reads a file and answers the first question; `native scaling NAME FILE...` fits how the cost
+//! grows from file to file; `native analyses FILE` and `native what-if FILE` ask what a page would; `native
+//! drawing` lays out pictures. Figures are medians of
+//! the rounds that fit into about two seconds; ratios between rows of one run are what counts.
+
+#[cfg(not(target_arch = "wasm32"))]
+mod drawing;
+#[cfg(not(target_arch = "wasm32"))]
+mod shared;
 
 #[cfg(not(target_arch = "wasm32"))]
 fn main() {
-    bench::run();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let Err(error) = bench::run(&words) {
+        eprintln!("native: {error}");
+        std::process::exit(1);
+    }
 }
 
 #[cfg(target_arch = "wasm32")]
@@ -13,86 +25,44 @@ fn main() {}
 
 #[cfg(not(target_arch = "wasm32"))]
 mod bench {
-    use pathlight::chart::heatmap::{self, HeatModel, HeatSize, HeatView};
-    use pathlight::chart::text::Advances;
-    use pathlight::chart::{Metrics, Theme, Window};
-    use pathlight::critical_path::{
-        Band, EndpointRow, EndpointsReport, Filter, HeatmapReport, Scope, Subject,
-    };
-    use pathlight::engine::native::Pool;
-    use pathlight::engine::{Changes, FlowSettings, LatencyChange, Report, Request};
+    use super::drawing;
+    use super::shared::{CHUNK, analyses, ask, exponent, median, read, row, what_if};
+    use pathlight::critical_path::{Band, Scope};
+    use pathlight::engine::{Request, Session};
     use pathlight::ingest::{Options, Reader};
     use pathlight::trace::TraceSet;
     use std::hint::black_box;
+    use std::io::Read as _;
     use std::time::{Duration, Instant};
 
-    /// Bytes fed at a time, as a browser's stream does.
-    const CHUNK: usize = 256 << 10;
     const ENOUGH: Duration = Duration::from_secs(2);
 
-    pub fn run() {
-        heat_map();
-        for path in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
-            match std::fs::read(&path) {
-                Ok(bytes) => file(&path, &bytes),
-                Err(error) => eprintln!("{path}: {error}"),
+    /// What CRISP's light mode does in a second of one processor: megabytes, and spans.
+    const CRISP: (f64, f64) = (25.0, 36_000.0);
+
+    pub fn run(words: &[&str]) -> std::io::Result<()> {
+        let start = Instant::now();
+        let now_ms = || start.elapsed().as_secs_f64() * 1e3;
+        match words {
+            ["ingest", name, file] => ingest(name, file)?,
+            ["scaling", name, files @ ..] => scaling(name, files)?,
+            ["analyses", file] => {
+                let set = read(&std::fs::read(file)?);
+                print(analyses(set, &now_ms, "Analyses, native, one thread", false));
             }
+            ["what-if", file] => {
+                let set = read(&std::fs::read(file)?);
+                print(what_if(set, &now_ms, "Analyses, native, one thread", false));
+            }
+            ["drawing"] => print(drawing::heat_map(|work| measure(work))),
+            // Run without a wish, for instance by `cargo bench` over all.
+            _ => eprintln!("this is driven by `cargo xtask bench`"),
         }
+        Ok(())
     }
 
-    /// A frame of a heat map of 1,000 endpoints and 10,000 requests, 100 endpoints in each: what a canvas of 1400 by 700
-    /// pixels takes to lay out and to colour.
-    fn heat_map() {
-        let (rows, columns) = (1000u32, 10_000u32);
-        let mut report = HeatmapReport {
-            rows: EndpointsReport {
-                endpoints: (0..rows)
-                    .map(|row| (format!("service {}", row % 40), format!("op {row}")))
-                    .collect(),
-                rows: vec![EndpointRow::default(); rows as usize],
-                ..EndpointsReport::default()
-            },
-            column_requests: vec![1; columns as usize],
-            column_latency_us: (0..u64::from(columns)).map(|column| 1000 + column).collect(),
-            ..HeatmapReport::default()
-        };
-        for column in 0..columns {
-            for cell in 0..100 {
-                report.cell_row.push(cell * 10 + (column * 7 + cell) % 10);
-                report.cell_us.push(10);
-                report.cell_share_ppm.push((column * 31 + cell * 977) % 20_000);
-            }
-            report.column_ends.push(report.cell_row.len() as u32);
-        }
-        let model = HeatModel::new(&report);
-        let order: Vec<u32> = (0..rows).collect();
-        let size = HeatSize { width: 1400, height: 700, metrics: Metrics::default() };
-        let theme = Theme::light();
-        for (what, window) in
-            [("all columns", Window::full(u64::from(columns))), ("300 columns", Window::of(2000, 2300))]
-        {
-            let view = HeatView { order: &order, window, scroll_px: 4000, step_px: 1, selected: None };
-            let seconds = measure(|| {
-                let layout = heatmap::layout(&model, &view, size, &mut Advances { font_px: 12.0 });
-                heatmap::raster(&layout, &theme)
-            });
-            print("1000 x 10000", &format!("heat map frame, {what}"), seconds, serde_json::json!({}));
-        }
-        print("1000 x 10000", "heat map model", measure(|| HeatModel::new(&report)), serde_json::json!({}));
-    }
-
-    fn read(bytes: &[u8]) -> TraceSet {
-        let mut set = TraceSet::new();
-        let mut reader = Reader::new("bench.json", Options::default());
-        for chunk in bytes.chunks(CHUNK) {
-            if reader.feed(chunk, &mut set).is_err() {
-                break;
-            }
-        }
-        reader.finish(&mut set);
-        // A set that is full keeps what it has.
-        let _ = set.seal();
-        set
+    fn print(rows: Vec<String>) {
+        rows.iter().for_each(|row| println!("{row}"));
     }
 
     /// Median seconds of some rounds.
@@ -101,87 +71,81 @@ mod bench {
         while rounds.is_empty() || begun.elapsed() < ENOUGH && rounds.len() < 21 {
             let start = Instant::now();
             black_box(work());
-            rounds.push(start.elapsed());
+            rounds.push(start.elapsed().as_secs_f64());
         }
-        rounds.sort_unstable();
-        rounds[rounds.len() / 2].as_secs_f64()
+        median(rounds)
     }
 
-    fn print(file: &str, what: &str, seconds: f64, more: serde_json::Value) {
-        let mut line = serde_json::json!({ "file": file, "what": what, "seconds": seconds });
-        if let (Some(line), Some(more)) = (line.as_object_mut(), more.as_object()) {
-            line.extend(more.clone());
-        }
-        println!("{line}");
+    /// Reads and answers the first question, as `pathlight critical-path` does.
+    fn whole(bytes: &[u8]) {
+        let mut session = Session::of(read(bytes));
+        let _ =
+            black_box(ask(&mut session, Request::CriticalPath { scope: Scope::default(), band: Band::ALL }));
     }
 
-    fn file(path: &str, bytes: &[u8]) {
-        let seconds = measure(|| read(bytes));
-        let set = read(bytes);
-        let (spans, traces, heap) = (set.spans(), set.traces().len(), set.heap_bytes());
-        let facts = serde_json::json!({
-            "bytes": bytes.len(), "spans": spans, "traces": traces,
-            "mb_per_s": bytes.len() as f64 / 1e6 / seconds, "heap_per_span": heap as f64 / spans.max(1) as f64,
-        });
-        print(path, "ingest", seconds, facts);
+    /// Most memory this process has had so far, in bytes.
+    fn peak() -> f64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+        kib.unwrap_or(f64::NAN) * 1024.0
+    }
+
+    /// Reads a file in chunks, as it would be too large to hold.
+    fn stream(file: &str) -> std::io::Result<TraceSet> {
+        let mut set = TraceSet::new();
+        let mut reader = Reader::new(file, Options::default());
+        let (mut input, mut chunk) = (std::fs::File::open(file)?, vec![0; CHUNK]);
+        loop {
+            let n = input.read(&mut chunk)?;
+            if n == 0 || reader.feed(&chunk[..n], &mut set).is_err() {
+                break;
+            }
+        }
+        reader.finish(&mut set);
+        let _ = set.seal();
+        Ok(set)
+    }
+
+    fn ingest(name: &str, file: &str) -> std::io::Result<()> {
+        let group = "Ingest, native, one thread";
+        let before = peak();
+        let set = stream(file)?;
+        let (spans, heap) = (set.spans() as f64, set.heap_bytes() as f64);
+        let put = |what: &str, value: f64, unit: &str, budget: &str| {
+            println!("{}", row(group, &format!("{name}: {what}"), value, unit, budget));
+        };
+        put("peak memory, read from disk", (peak() - before) / 1e6, "MB", "");
+        put("memory of a span, tags interned", heap / spans, "bytes", "< 56");
         drop(set);
-        let nothing = || serde_json::json!({});
-        let scope = Scope::default();
-        let all = Request::CriticalPath { scope: scope.clone(), band: Band::ALL };
-        let whole = measure(|| {
-            let mut pool = Pool::of(vec![read(bytes)]).ok()?;
-            pool.ask(all.clone()).ok()
-        });
-        let facts = serde_json::json!({ "mb_per_s": bytes.len() as f64 / 1e6 / whole });
-        print(path, "critical-path from text", whole, facts);
-        let Ok(mut pool) = Pool::of(vec![read(bytes)]) else { return };
-        let first = Instant::now();
-        let _ = black_box(pool.ask(all.clone()));
-        print(path, "critical-path of a new subject", first.elapsed().as_secs_f64(), nothing());
-        let slow = Request::CriticalPath {
-            scope: scope.clone(),
-            band: Band { lo: 95_000, hi: 99_000, closed: false },
-        };
-        // Asked in turn, since a question asked twice could be remembered.
-        let questions = [("critical-path, all", all), ("critical-path, band 95-99", slow)];
-        for (what, request) in questions {
-            print(path, what, measure(|| pool.ask(request.clone()).ok()), nothing());
+        let bytes = std::fs::read(file)?;
+        let megabytes = bytes.len() as f64 / 1e6;
+        let seconds = measure(|| read(&bytes));
+        put("read", megabytes / seconds, "MB/s", "");
+        put("read", spans / seconds, "spans/s", "");
+        let seconds = measure(|| whole(&bytes));
+        put("critical-path, whole", megabytes / seconds, "MB/s", "");
+        // Wall time of one thread is not below its time of the processor.
+        put("critical-path, bytes per second against CRISP", megabytes / seconds / CRISP.0, "times", "> 30");
+        put("critical-path, spans per second against CRISP", spans / seconds / CRISP.1, "times", "> 30");
+        Ok(())
+    }
+
+    fn scaling(name: &str, files: &[&str]) -> std::io::Result<()> {
+        let (mut reading, mut answering) = (Vec::new(), Vec::new());
+        for file in files {
+            let bytes = std::fs::read(file)?;
+            let spans = read(&bytes).spans() as f64;
+            let (read_s, whole_s) = (measure(|| read(&bytes)), measure(|| whole(&bytes)));
+            reading.push((spans, read_s));
+            answering.push((spans, whole_s));
+            let what = format!("{name}, {spans} spans in one trace: critical-path, whole");
+            println!("{}", row("Growth, native, one thread", &what, whole_s * 1e3, "ms", ""));
         }
-        let filters = [
-            ("filter by error", Filter::HasError),
-            ("filter by tag", Filter::Tag { key: "region".to_owned(), value: "eu-west-1".to_owned() }),
-        ];
-        for (what, filter) in filters {
-            let scope = Scope { filters: vec![filter], ..scope.clone() };
-            let request = Request::CriticalPath { scope, band: Band::ALL };
-            let other = Request::CriticalPath { scope: Scope::default(), band: Band::ALL };
-            let seconds = measure(|| pool.ask(request.clone()).ok())
-                .max(measure(|| (pool.ask(other.clone()).ok(), pool.ask(request.clone()).ok())) / 2.0);
-            print(path, what, seconds, nothing());
+        for (what, points) in [("read", reading), ("critical-path, whole", answering)] {
+            let what = format!("{name}: exponent of {what}");
+            println!("{}", row("Growth, native, one thread", &what, exponent(&points), "", "< 1.15"));
         }
-        let settings = FlowSettings::default();
-        let Ok(Report::FlowParents(parents)) = pool.ask(Request::FlowParents { scope: scope.clone() }) else {
-            return;
-        };
-        let Some(most) = parents.iter().max_by_key(|parent| parent.invocations) else { return };
-        let (service, operation) = (most.service.clone(), most.operation.clone());
-        let faster = LatencyChange {
-            service: service.clone(),
-            operation: operation.clone(),
-            share_ppm: -500_000,
-            add_us: 0,
-        };
-        let parent = Scope { subject: Subject::Endpoint { service, operation }, ..scope.clone() };
-        let changes = Changes { latencies: vec![faster], parallel: Vec::new() };
-        let flows = [
-            ("flow of the most frequent parent", Request::Flow { scope: parent.clone(), settings }),
-            ("its evaluation", Request::FlowEvaluation { scope: parent, settings, min_children: 2 }),
-            ("what-if", Request::WhatIf { scope: scope.clone(), settings, changes }),
-            ("savings", Request::Savings { scope: scope.clone(), settings }),
-        ];
-        for (what, request) in flows {
-            print(path, what, measure(|| pool.ask(request.clone()).ok()), nothing());
-        }
-        print(path, "overview", measure(|| pool.ask(Request::Overview).ok()), nothing());
+        Ok(())
     }
 }

@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{load, shared_data};
-use pathlight::ingest::{FileReport, Options, Reader};
+use common::replay::{TARGETS, fixture_files};
+use pathlight::ingest::{Ended, FileReport, Options, ProblemKind, Reader};
 use pathlight::trace::{Flags, SpanKind, TraceSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 fn read(text: &str) -> (TraceSet, FileReport) {
     let mut reports = Vec::new();
@@ -50,6 +51,61 @@ fn rows(set: &TraceSet) -> Vec<String> {
     }
     out.sort();
     out
+}
+
+/// One trace, written by hand in every format and every way it may be wrapped: a folder a format.
+#[test]
+fn every_format_gives_the_same_columns() {
+    let expected = [
+        "000000a1 00000000000000b1 <> gate/GET / 1000000+900 Server false @h1",
+        "000000a1 00000000000000b2 <00000000000000b1> gate/call shop 1000100+700 Client true @h1",
+        "000000a1 00000000000000b3 <00000000000000b2> shop/get item 1000200+500 Server false @h2",
+    ];
+    for (format, _) in &TARGETS[..8] {
+        for (file, bytes) in fixture_files(format) {
+            let (set, report) = read(std::str::from_utf8(&bytes).unwrap());
+            let hosts = set.traces().iter().flat_map(|trace| trace.first..trace.end).map(|row| {
+                let host = set.names.get(set.process_of(row).host);
+                (set.span_id_text(row), host)
+            });
+            let hosts: BTreeMap<String, &str> = hosts.collect();
+            let found: Vec<String> =
+                rows(&set).iter().map(|row| format!("{row} @{}", hosts[&row[9..25]])).collect();
+            assert_eq!(found, expected, "{}", file.display());
+            assert_eq!(report.format, *format, "{}", file.display());
+            assert!(report.problems.is_empty() && report.ended == Ended::Whole, "{report:?}");
+        }
+    }
+}
+
+#[test]
+fn otlp_becomes_what_jaeger_makes_of_it() {
+    let text = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}},
+        {"key":"region","value":{"stringValue":"eu"}}]},"scopeSpans":[{"scope":{"name":"http","version":"1.2"},"spans":[
+        {"traceId":"0000000000000000000000000000000a","spanId":"00000000000000b1","name":"q","kind":3,
+         "startTimeUnixNano":"5000000","endTimeUnixNano":"6000000","status":{"code":2,"message":"refused"},
+         "attributes":[{"key":"list","value":{"arrayValue":{"values":[{"stringValue":"a"},{"intValue":"7"}]}}}],
+         "links":[{"traceId":"0000000000000000000000000000000a","spanId":"00000000000000b9"}],
+         "events":[{"name":"exception","attributes":[{"key":"exception.type","value":{"stringValue":"Timeout"}}]},
+                   {"name":"sent","attributes":[{"key":"message","value":{"stringValue":"not kept"}}]}]}]}]}]}"#;
+    let (set, report) = read(text);
+    assert!(report.problems.is_empty(), "{report:?}");
+    let tags = |id| set.tags.get(id).map(|(key, value)| format!("{key}={value}")).collect::<BTreeSet<_>>();
+    let expected = [
+        "error=true",
+        "exception.type=Timeout",
+        "list=[\"a\",7]",
+        "otel.scope.name=http",
+        "otel.scope.version=1.2",
+        "otel.status_code=ERROR",
+        "otel.status_description=refused",
+        "span.kind=client",
+    ];
+    assert_eq!(tags(set.tag_set(0)), expected.map(str::to_owned).into());
+    assert_eq!(tags(set.process_of(0).tags), ["region=eu".to_owned()].into());
+    // A link is no parent, not even a missing one.
+    assert_eq!(rows(&set), ["0000000a 00000000000000b1 <> shop/q 5000+1000 Client true"]);
+    assert_eq!((set.traces()[0].shape.orphans, set.logs), (0, 2));
 }
 
 const OTLP_SPANS: &str = r#"[{"traceId":"0000000000000000000000000000000a","spanId":"00000000000000b1","name":"GET /","kind":2,
@@ -157,18 +213,33 @@ fn what_an_sdk_prints_is_read_one_after_the_other() {
 }
 
 #[test]
-fn one_trace_in_two_formats_gives_the_same_columns() {
-    let Some(data) = shared_data() else { return };
-    let folder = data.join("buildkit-buildx-pair");
-    let plain = |name: &str| rows(&load(&folder.join(name), 1 << 12));
-    let (stdout, lines, jaeger) = (plain("otlp.json"), plain("bktraces.json"), plain("jaeger.json"));
-    assert_eq!(stdout, lines);
-    assert_eq!(stdout.len(), jaeger.len());
-    // Jaeger does not write the kind of internal spans, and tags errors in its own way.
-    let comparable = |rows: &[String]| -> Vec<String> {
-        rows.iter().map(|r| r.rsplit_once(' ').unwrap().0.replace("Internal", "Unspecified")).collect()
-    };
-    for (one, other) in comparable(&stdout).iter().zip(comparable(&jaeger)) {
-        assert_eq!(*one, other);
+fn spans_of_one_trace_meet_over_files_and_formats() {
+    let mut set = TraceSet::new();
+    for (format, _) in &TARGETS[..8] {
+        for (_, bytes) in fixture_files(format) {
+            let mut reader = Reader::new("input", Options::default());
+            reader.feed(&bytes, &mut set).unwrap();
+            reader.finish(&mut set);
+        }
+    }
+    set.seal().unwrap();
+    assert_eq!((set.traces().len(), set.spans()), (1, 3));
+}
+
+#[test]
+fn a_cut_text_of_single_spans_keeps_every_complete_span() {
+    for (format, _) in &TARGETS[2..8] {
+        for (file, bytes) in fixture_files(format) {
+            let text = std::str::from_utf8(&bytes).unwrap();
+            let whole = rows(&read(text).0);
+            let last = text.rfind("00000000000000b3").or(text.rfind("AAAAAAAAALM=")).unwrap();
+            let (set, report) = read(&text[..last + 16]);
+            let kept = rows(&set);
+            assert!(kept.iter().all(|row| whole.contains(row)), "{}: {kept:?}", file.display());
+            assert!(kept.len() >= 2, "{}: {kept:?}", file.display());
+            let is_cut = matches!(report.ended, Ended::Cut { offset } if offset == last as u64 + 16);
+            assert!(is_cut, "{}: {:?}", file.display(), report.ended);
+            assert_eq!(report.problems.last().map(|p| p.kind), Some(ProblemKind::Truncated));
+        }
     }
 }

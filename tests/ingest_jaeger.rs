@@ -142,6 +142,54 @@ fn dirty_times_follow_the_rules_and_are_counted() {
 }
 
 #[test]
+fn a_start_of_0_is_placed_and_an_end_beyond_all_calendars_leaves_its_span_out() {
+    let child = span("2", "")
+        .replace("\"references\":[]", r#""references":[{"refType":"CHILD_OF","traceID":"a1","spanID":"1"}]"#);
+    let (columns, report) = both(&trace(&[span("1", ""), child.replace("1000", "0")]));
+    let line = columns.lines().find(|l| l.contains("op-2")).expect("line");
+    assert!(line.contains("1000+10 ") && line.contains("start-missing"), "{line}");
+    assert_eq!(problems(&report), [(ProblemKind::MissingStart, 1)]);
+    assert_eq!(report.problems[0].example.text, "a start of 0");
+    // A root without a start begins with the earliest span below it.
+    let (columns, _) = both(&trace(&[span("1", "").replace("1000", "0"), child.clone()]));
+    let line = columns.lines().find(|l| l.contains("op-1")).expect("line");
+    assert!(line.contains("1000+10 "), "{line}");
+    let late = child.replace("\"duration\":10", "\"duration\":9223372036854775000");
+    let (columns, report) = both(&trace(&[span("1", ""), late]));
+    assert!(columns.contains("op-1") && !columns.contains("op-2"));
+    assert_eq!(problems(&report), [(ProblemKind::TimeOutOfRange, 1)]);
+}
+
+#[test]
+fn missing_and_null_lists_are_empty() {
+    let expected = both(&trace(&[span("1", "")])).0;
+    for (list, other) in [
+        ("references", ""),
+        ("tags", ""),
+        ("logs", ""),
+        ("references", "null"),
+        ("tags", "null"),
+        ("logs", "null"),
+    ] {
+        let (from, to) = (
+            format!("\"{list}\":[],"),
+            if other.is_empty() { String::new() } else { format!("\"{list}\":{other},") },
+        );
+        let (columns, report) = both(&trace(&[span("1", "").replace(&from, &to)]));
+        assert_eq!((columns, report.problems.len()), (expected.clone(), 0), "{list} {other}");
+    }
+}
+
+#[test]
+fn a_text_above_64_mib_costs_its_trace() {
+    let long = format!(",\"x\":\"{}\"", "y".repeat((64 << 20) + 1));
+    let text = format!("[{},{}]", trace(&[span("1", &long)]).replace("a1", "b2"), trace(&[span("2", "")]));
+    let (columns, report) = read(text.as_bytes(), 1 << 20);
+    assert!(columns.contains("op-2") && !columns.contains("op-1"));
+    assert_eq!(problems(&report), [(ProblemKind::TooLong, 1)]);
+}
+
+#[test]
 fn a_span_of_an_unknown_process_is_of_an_unknown_service() {
     let (columns, report) = both(&trace(&[span("1", "").replace("p1", "p7"), span("2", "")]));
     assert!(columns.contains("\"unknown-service\" \"op-1\"") && columns.contains("\"shop\" \"op-2\""));

@@ -1,68 +1,19 @@
 //! The fast and the reference way of reading give the same, whatever the text and however it is cut.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod common;
+
+use common::replay::{Random, TARGETS, one, read, replay};
+use common::{files_below, shared_data};
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
-use pathlight::ingest::{FileReport, Options, Reader};
-use pathlight::trace::{TraceSet, dump};
-use std::path::{Path, PathBuf};
-
-/// A seeded stream of numbers, the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 >> 33
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        self.next() as usize % n.max(1)
-    }
-}
-
-fn read(text: &[u8], reference: bool, mut chunk: impl FnMut() -> usize) -> (String, FileReport) {
-    let mut set = TraceSet::new();
-    let mut options = Options::default();
-    options.reference = reference;
-    let mut reader = Reader::new("input", options);
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (now, later) = rest.split_at(chunk().clamp(1, rest.len()));
-        rest = later;
-        if reader.feed(now, &mut set).is_err() {
-            break;
-        }
-    }
-    let mut report = reader.finish(&mut set);
-    set.seal().expect("memory");
-    // A reader that gives up stops counting bytes, and that depends on the chunk.
-    report.bytes = 0;
-    (dump(&set), report)
-}
+use std::time::{Duration, Instant};
 
 fn generated(spans: u64, traces: u64, shape: Shape, defects: Defects) -> Vec<u8> {
     let options = Generated { spans, traces, shape, seed: 3, defects, ..Generated::default() };
     let mut out = Vec::new();
     write_jaeger(&options, &mut out).expect("generated");
     out
-}
-
-fn fixtures() -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ingest");
-    let mut folders = vec![folder];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten() {
-            let path = entry.expect("entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                files.push((path.clone(), std::fs::read(path).expect("fixture")));
-            }
-        }
-    }
-    files.sort();
-    files
 }
 
 #[test]
@@ -74,10 +25,10 @@ fn generated_traces_read_the_same_both_ways() {
         (Shape::Deep, Defects::default()),
     ] {
         let text = generated(60, 40, shape, defects);
-        let fast = read(&text, false, || usize::MAX);
-        assert_eq!(read(&text, true, || usize::MAX), fast);
+        let fast = read(&text, false, 1, || usize::MAX);
+        assert_eq!(read(&text, true, 1, || usize::MAX), fast);
         let mut random = Random(1);
-        assert_eq!(read(&text, false, || random.below(5000)), fast);
+        assert_eq!(read(&text, false, 1, || random.below(5000)), fast);
     }
 }
 
@@ -105,92 +56,40 @@ fn many_values_of_a_key_read_the_same_both_ways() {
     }
     text.pop();
     text.push(']');
-    let fast = read(text.as_bytes(), false, || usize::MAX);
-    assert!(fast.0.contains("high_cardinality: true") && fast.1.problems.is_empty());
-    assert_eq!(read(text.as_bytes(), true, || usize::MAX), fast);
+    let fast = read(text.as_bytes(), false, 1, || usize::MAX);
+    assert!(fast.0.contains("high_cardinality: true") && fast.1[0].problems.is_empty());
+    assert_eq!(read(text.as_bytes(), true, 1, || usize::MAX), fast);
 }
 
 #[test]
-fn mutated_texts_read_the_same_both_ways() {
-    let mut texts: Vec<Vec<u8>> =
-        fixtures().into_iter().map(|(_, bytes)| bytes).filter(|b| b.len() < 20_000).collect();
-    texts.push(generated(6, 3, Shape::Mixed, "all".parse().expect("defects")));
-    texts.push(generated(4, 2, Shape::Mixed, Defects::default()));
-    let mut random = Random(11);
-    let rounds = if cfg!(debug_assertions) { 150 } else { 2000 };
-    for text in &texts {
-        for _ in 0..rounds {
-            let mut text = text.clone();
-            for _ in 0..1 + random.below(4) {
-                mutate(&mut text, &mut random);
-            }
-            let whole = read(&text, true, || usize::MAX);
-            let shown = || String::from_utf8_lossy(&text).into_owned();
-            assert_eq!(read(&text, false, || usize::MAX), whole, "{}", shown());
-            let size = 1 + random.below(200);
-            assert_eq!(read(&text, false, || 1 + random.below(size)), whole, "{}", shown());
-        }
+fn real_files_read_the_same_both_ways() {
+    let Some(data) = shared_data() else { return };
+    for file in files_below(&data) {
+        let bytes = std::fs::read(&file).unwrap();
+        let fast = read(&bytes, false, 1, || usize::MAX);
+        assert!(read(&bytes, true, 1, || usize::MAX) == fast, "{}", file.display());
     }
 }
 
-/// Changes a text a little, mostly into something that matters to a reader of JSON.
-fn mutate(text: &mut Vec<u8>, random: &mut Random) {
-    const PIECES: [&[u8]; 24] = [
-        b"\"",
-        b"\\",
-        b"{",
-        b"}",
-        b"[",
-        b"]",
-        b",",
-        b":",
-        b"null",
-        b"-1",
-        b"0",
-        b"\n",
-        b"\n{",
-        b" ",
-        b"1e3",
-        b"1.5",
-        b"18446744073709551615",
-        b"9223372036854775807",
-        b"\xff",
-        b"\\u0041",
-        b"\\ud800",
-        b"[]",
-        b"{}",
-        b"\"x\"",
-    ];
-    if text.is_empty() {
+/// Seeded changes of every fixture; what fails prints a seed.
+///
+/// `PATHLIGHT_REPLAY=TARGET:SEED` repeats one case, `PATHLIGHT_REPLAY=TARGET:SECONDSs` goes on for some time from a new
+/// seed (`cargo xtask fuzz --replay`).
+#[test]
+fn changed_texts_read_the_same_both_ways() {
+    let wish = std::env::var("PATHLIGHT_REPLAY").unwrap_or_default();
+    let Some((name, how)) = wish.split_once(':') else {
+        for target in TARGETS {
+            replay(target, 11, |number| number < 60);
+        }
         return;
-    }
-    let at = random.below(text.len());
-    let piece = PIECES[random.below(PIECES.len())];
-    match random.below(6) {
-        0 => text[at] = random.next() as u8,
-        1 => {
-            text.splice(at..at, piece.iter().copied());
-        }
-        2 => {
-            let end = (at + piece.len()).min(text.len());
-            text.splice(at..end, piece.iter().copied());
-        }
-        3 => {
-            let end = (at + 1 + random.below(8)).min(text.len());
-            text.drain(at..end);
-        }
-        4 => {
-            // A piece of the text itself, somewhere else.
-            let from = random.below(text.len());
-            let piece = text[from..(from + random.below(80)).min(text.len())].to_vec();
-            text.splice(at..at, piece);
-        }
-        _ => {
-            if random.below(8) == 0 {
-                text.truncate(at);
-            } else if let Some(digit) = text[at..].iter_mut().find(|b| b.is_ascii_digit()) {
-                *digit = b"0123456789.-e\"x"[random.below(15)];
-            }
-        }
-    }
+    };
+    let target = *TARGETS.iter().find(|(known, _)| *known == name).expect("the name of a target");
+    let Some(seconds) = how.strip_suffix('s') else {
+        return one(&target.1(), how.parse().unwrap());
+    };
+    let until = Instant::now() + Duration::from_secs(seconds.parse().unwrap());
+    let run = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
+    let cases = replay(target, run, |_| Instant::now() < until);
+    println!("target {name}: {cases} cases from seed {run}, nothing found");
 }

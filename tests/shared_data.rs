@@ -7,8 +7,8 @@ mod common;
 use common::{files_below, load, read_into, shared_data};
 use pathlight::critical_path::{Band, Overlap, PathFinder, Scope};
 use pathlight::engine::{Report, Request, native::Pool};
-use pathlight::trace::{EndpointId, TraceSet, Tree};
-use std::collections::BTreeMap;
+use pathlight::trace::{EndpointId, Flags, TraceSet, Tree};
+use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
 fn exclusive_times_match_all_test_cases_of_crisp() {
@@ -155,4 +155,46 @@ fn requests_without_errors_match_the_test_cases_of_crisp() {
     let mut expected: Vec<String> = by_number.iter().map(|n| format!("test_cases__{n}")).collect();
     expected.sort();
     assert_eq!(by_definition, expected);
+}
+
+/// Every span of a file as text: what all formats say alike.
+fn spans(set: &TraceSet, with_kind: bool) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for (number, trace) in set.traces().iter().enumerate() {
+        for row in trace.first..trace.end {
+            let (service, operation) = set.endpoint_name(set.endpoint(row));
+            let flags = set.flags(row);
+            let kind = if with_kind { flags.kind().name() } else { "" };
+            out.insert(format!(
+                "{} {} <{}> [{service}] {operation} {}+{} {kind} {}",
+                set.trace_id_text(number as u32),
+                set.span_id_text(row),
+                set.raw(row).parent.to_text(&set.id_texts),
+                set.start_us(row),
+                set.duration_us(row),
+                if flags.has(Flags::ERROR) { "error" } else { "" },
+            ));
+        }
+    }
+    out
+}
+
+#[test]
+fn one_trace_in_two_formats_gives_the_same_columns() {
+    let Some(data) = shared_data() else { return };
+    let buildkit = |name: &str| load(&data.join("buildkit-buildx-pair").join(name), 1 << 12);
+    assert_eq!(spans(&buildkit("otlp.json"), true), spans(&buildkit("bktraces.json"), true));
+    // Jaeger did not write the kind of internal spans yet.
+    assert_eq!(spans(&buildkit("otlp.json"), false), spans(&buildkit("jaeger.json"), false));
+    for pair in ["authenticate_error", "pushbytes"] {
+        let side = |format: &str| {
+            let set = load(&data.join(format!("perses-otlp-jaeger-pairs/{pair}_{format}.json")), 1 << 12);
+            let tags = set.traces().iter().flat_map(|t| t.first..t.end).map(|row| {
+                let tags = set.tags.get(set.tag_set(row)).map(|(key, value)| format!("{key}={value}"));
+                (set.span_id_text(row), tags.collect::<BTreeSet<_>>())
+            });
+            (spans(&set, true), tags.collect::<BTreeMap<_, _>>())
+        };
+        assert_eq!(side("otlp"), side("jaeger"), "{pair}");
+    }
 }

@@ -3,6 +3,7 @@
 //! `cargo run -p e2e [FILTER]` runs the tests whose names contain the filter, on `dist/` and the native binary that
 //! `cargo xtask build` made; `cargo xtask test e2e` does both. `--screens` writes the pictures of the documentation.
 
+mod bench;
 mod shot;
 mod tests;
 
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.first().map(String::as_str) {
         Some("shot") => runtime.block_on(shot::run(&arguments[1..])).map(|()| true),
+        Some("bench") => runtime.block_on(bench::run(&arguments[1..])).map(|()| true),
         Some("help" | "--help" | "-h") => {
             println!("cargo run -p e2e -- [FILTER] [--screens]   run the tests\n{}", shot::USAGE);
             Ok(true)

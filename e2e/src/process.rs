@@ -127,6 +127,11 @@ impl Driver {
         })?;
         Ok(Self { port, running })
     }
+
+    /// Its process; the browsers are below it.
+    pub fn id(&self) -> u32 {
+        self.running.0.id()
+    }
 }
 
 impl Drop for Driver {

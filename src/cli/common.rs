@@ -7,7 +7,7 @@ use crate::engine::native::Pool;
 use crate::engine::{Band, Filter, Overlap, Report, Request, Scope, Subject};
 use crate::ingest::Keep;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Files and options of most analyses.
 #[derive(Debug, clap::Args)]
@@ -109,7 +109,7 @@ impl Settings {
     /// [`Failure::NoTrace`] if there is no trace in one of them.
     pub fn load_groups(&self, groups: &[&[PathBuf]]) -> Result<Pool, Failure> {
         let keep = self.sample.map_or(Keep::All, Keep::Sample);
-        let mut pool = Pool::of(input::load(groups, self.threads, &keep)?).map_err(Failure::from)?;
+        let mut pool = Pool::of(input::load(groups, self.threads, &keep)?.sets).map_err(Failure::from)?;
         if let Some(service) = &self.keep_service {
             pool.keep_service(service);
         }
@@ -186,11 +186,19 @@ impl Settings {
     /// # Errors
     /// [`Failure::Io`].
     pub fn print(&self, text: &str) -> Result<(), Failure> {
-        match &self.out {
-            Some(path) => std::fs::write(path, text)
-                .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", path.display()))),
-            None => Ok(std::io::stdout().lock().write_all(text.as_bytes())?),
-        }
+        print(self.out.as_deref(), text)
+    }
+}
+
+/// Prints a result, or writes it to a file.
+///
+/// # Errors
+/// [`Failure::Io`].
+pub fn print(out: Option<&Path>, text: &str) -> Result<(), Failure> {
+    match out {
+        Some(path) => std::fs::write(path, text)
+            .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", path.display()))),
+        None => Ok(std::io::stdout().lock().write_all(text.as_bytes())?),
     }
 }
 

@@ -28,13 +28,21 @@ struct Work {
     slice: Option<(Option<Seam>, Option<Seam>)>,
 }
 
+/// What was read.
+pub struct Loaded {
+    /// One a thread.
+    pub sets: Vec<TraceSet>,
+    /// One a file that could be opened, in the order given.
+    pub files: Vec<FileReport>,
+}
+
 /// Loads files, folders (recursive) and `-`, dealt to threads, large ones in slices; one set a thread. A bad file among
 /// good ones is a warning on standard error. What the first of several lists names becomes group 0 (A), the second group
 /// 1 (B). Which traces are kept is decided file by file.
 ///
 /// # Errors
 /// [`Failure::Usage`] if a path cannot be read at all.
-pub fn load(groups: &[&[PathBuf]], threads: Option<usize>, keep: &Keep) -> Result<Vec<TraceSet>, Failure> {
+pub fn load(groups: &[&[PathBuf]], threads: Option<usize>, keep: &Keep) -> Result<Loaded, Failure> {
     let mut files = Vec::new();
     for (group, paths) in groups.iter().enumerate() {
         files.extend(list(paths)?.into_iter().map(|file| (group as u8, file)));
@@ -70,15 +78,21 @@ pub fn load(groups: &[&[PathBuf]], threads: Option<usize>, keep: &Keep) -> Resul
         if uncut.len() > cut_before {
             continue;
         }
+        let mut loaded = Loaded { sets, files: Vec::new() };
         for (file, report) in said {
-            let problem = match report {
-                Err(problem) => problem,
-                Ok(FileReport { ended: Ended::Failed(error), .. }) => error.to_string(),
-                Ok(_) => continue,
+            let problem = match &report {
+                Err(problem) => Some(problem.clone()),
+                Ok(FileReport { ended: Ended::Failed(error), .. }) => {
+                    Some(format!("{} (byte {}). {}", error.reason, error.offset, error.next))
+                }
+                Ok(_) => None,
             };
-            eprintln!("pathlight: {}: {problem}", files[file].1.display());
+            if let Some(problem) = problem {
+                eprintln!("pathlight: {}: {problem}", files[file].1.display());
+            }
+            loaded.files.extend(report);
         }
-        return Ok(sets);
+        return Ok(loaded);
     }
 }
 

@@ -19,6 +19,7 @@ mod generate;
 mod heatmap;
 mod histograms;
 mod input;
+mod inspect;
 mod report;
 mod serve;
 mod split;
@@ -63,6 +64,8 @@ enum Command {
     Histograms(histograms::Args),
     /// Write the page with the traces inside, one file that opens anywhere
     Report(report::Args),
+    /// Say what files hold, their formats, and what is odd in them
+    Inspect(inspect::Args),
     /// Serve a folder with the page, and a Jaeger query service beside it
     Serve(serve::Args),
     /// Split latency, or the time of one endpoint, by the values of a tag
@@ -125,6 +128,7 @@ pub fn run() -> ExitCode {
         Command::Heatmap(args) => heatmap::run(&args),
         Command::Histograms(args) => histograms::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Split(args) => split::run(&args),
         Command::Summary(args) => summary::run(&args),

@@ -16,6 +16,7 @@ pub mod error_words;
 mod flow;
 pub mod flow_choice;
 pub mod fragment;
+pub mod inspect;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;

@@ -5,8 +5,7 @@ use super::node::{Bad, Node, Number, Text};
 use super::state::{Fail, Format, ParentChoice, State};
 use crate::trace::{HOST_KEYS, ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
 
-/// The fields of a span that are read; of a repeated one the last.
-#[derive(Default)]
+/// The members of a span that are read.
 struct Fields<'a> {
     trace_id: Option<Node<'a>>,
     span_id: Option<Node<'a>>,
@@ -25,31 +24,26 @@ struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     fn of(node: Node<'a>) -> Result<Fields<'a>, Bad> {
-        let mut fields = Fields::default();
-        for member in node.members() {
-            let (key, value) = member?;
-            let slot = match &*key {
-                "traceID" => &mut fields.trace_id,
-                "spanID" => &mut fields.span_id,
-                "parentSpanID" => &mut fields.parent,
-                "operationName" => &mut fields.operation,
-                "references" => &mut fields.references,
-                "startTime" => &mut fields.start,
-                "duration" => &mut fields.duration,
-                "tags" => &mut fields.tags,
-                "tag" => &mut fields.tag,
-                "logs" => &mut fields.logs,
-                "process" => &mut fields.process,
-                "processID" => &mut fields.process_id,
-                "startTimeMillis" => {
-                    fields.is_elastic = true;
-                    continue;
-                }
-                _ => continue,
-            };
-            *slot = Some(value).filter(|v| !v.is_null());
-        }
-        Ok(fields)
+        let [trace_id, span_id, parent, operation, references, start] =
+            node.pick(["traceID", "spanID", "parentSpanID", "operationName", "references", "startTime"])?;
+        let [duration, tags, tag, logs, process, process_id, millis] =
+            node.pick(["duration", "tags", "tag", "logs", "process", "processID", "startTimeMillis"])?;
+        let is_elastic = millis.is_some() || tag.is_some();
+        Ok(Fields {
+            trace_id,
+            span_id,
+            parent,
+            operation,
+            references,
+            start,
+            duration,
+            tags,
+            tag,
+            logs,
+            process,
+            process_id,
+            is_elastic,
+        })
     }
 }
 
@@ -93,12 +87,19 @@ pub(super) fn trace_id(
     state: &mut State,
     set: &mut TraceSet,
     node: Option<Node<'_>>,
+    name: &str,
 ) -> Result<TraceId, Bad> {
-    let text = text(state, node, "traceID")?;
+    let text = text(state, node, name)?;
     Ok(text.map_or(TraceId::NONE, |t| TraceId::parse(&t.text, &mut set.id_texts)))
 }
 
-fn span_id(state: &mut State, set: &mut TraceSet, node: Option<Node<'_>>, name: &str) -> Result<SpanId, Bad> {
+/// The span id of a text field, absent if missing.
+pub(super) fn span_id(
+    state: &mut State,
+    set: &mut TraceSet,
+    node: Option<Node<'_>>,
+    name: &str,
+) -> Result<SpanId, Bad> {
     let text = text(state, node, name)?;
     Ok(text.map_or(SpanId::NONE, |t| SpanId::parse(&t.text, &mut set.id_texts)))
 }
@@ -119,15 +120,8 @@ fn tag_list(
         if !tag.is_object() {
             return Err(tag.wrong("a tag", "an object"));
         }
-        let (mut key, mut value) = (None, None);
-        for member in tag.members() {
-            match member? {
-                (name, node) if name == "key" => key = Some(node),
-                (name, node) if name == "value" => value = Some(node),
-                _ => {}
-            }
-        }
-        let Some(key) = text(state, key.filter(|k| !k.is_null()), "the key of a tag")? else { continue };
+        let [key, value] = tag.pick(["key", "value"])?;
+        let Some(key) = text(state, key, "the key of a tag")? else { continue };
         add_tag(state, set, &key.text, value, on)?;
     }
     Ok(())
@@ -212,6 +206,15 @@ fn may_hold_errors(logs: &[u8]) -> bool {
     ERROR_WORDS.iter().any(|word| memchr::memmem::find(logs, word).is_some())
 }
 
+/// Whether a field of an event makes it an error event. What OpenTelemetry calls the name of an event is Jaeger's field
+/// `event`.
+pub(super) fn is_error_field(key: &str, value: &str) -> bool {
+    match key {
+        "event" => matches!(value, "error" | "exception"),
+        _ => key.starts_with("exception.") || key == "error.object",
+    }
+}
+
 /// What is kept of an error event, as tags of its span.
 pub(super) fn error_tag(key: &str) -> Option<&'static str> {
     match key {
@@ -237,9 +240,7 @@ fn keep_error_events(set: &mut TraceSet, logs: Node<'_>) {
                 node.plain().ok()
             };
             let (Some(key), Some(value)) = (part("key"), part("value")) else { continue };
-            is_error |= key.text == "event" && matches!(&*value.text, "error" | "exception")
-                || key.text.starts_with("exception.")
-                || key.text == "error.object";
+            is_error |= is_error_field(&key.text, &value.text);
             kept.extend(error_tag(&key.text).map(|name| (name, value)));
         }
         for (name, value) in kept.iter().filter(|_| is_error) {
@@ -253,16 +254,7 @@ pub(super) fn process(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> 
     if !node.is_object() {
         return Err(node.wrong("a process", "an object"));
     }
-    let (mut service, mut tags, mut tag) = (None, None, None);
-    for member in node.members() {
-        let (key, value) = member?;
-        match &*key {
-            "serviceName" => service = Some(value).filter(|v| !v.is_null()),
-            "tags" => tags = Some(value).filter(|v| !v.is_null()),
-            "tag" => tag = Some(value).filter(|v| !v.is_null()),
-            _ => {}
-        }
-    }
+    let [service, tags, tag] = node.pick(["serviceName", "tags", "tag"])?;
     let service = text(state, service, "serviceName")?;
     let mut host = HostChoice::default();
     state.tag_keys.clear();
@@ -319,18 +311,9 @@ fn references(
         if !reference.is_object() {
             return Err(reference.wrong("a reference", "an object"));
         }
-        let (mut kind, mut trace, mut span) = (None, None, None);
-        for member in reference.members() {
-            let (key, value) = member?;
-            match &*key {
-                "refType" => kind = Some(value).filter(|v| !v.is_null()),
-                "traceID" => trace = Some(value).filter(|v| !v.is_null()),
-                "spanID" => span = Some(value).filter(|v| !v.is_null()),
-                _ => {}
-            }
-        }
+        let [kind, trace, span] = reference.pick(["refType", "traceID", "spanID"])?;
         let follows = text(state, kind, "refType")?.is_some_and(|t| t.text == "FOLLOWS_FROM");
-        let trace = trace_id(state, set, trace)?;
+        let trace = trace_id(state, set, trace, "traceID")?;
         let span = span_id(state, set, span, "spanID")?;
         if trace.is_none() || own.is_none() || trace == own {
             choice.reference(span, follows);
@@ -355,7 +338,7 @@ fn read<'a>(
     fields: Fields<'a>,
     trace: Option<TraceId>,
 ) -> Result<Option<Read<'a>>, Bad> {
-    let own = trace_id(state, set, fields.trace_id)?;
+    let own = trace_id(state, set, fields.trace_id, "traceID")?;
     let id = span_id(state, set, fields.span_id, "spanID")?;
     let operation = text(state, fields.operation, "operationName")?;
     let mut choice = ParentChoice::default();
@@ -412,8 +395,7 @@ pub(super) fn span_of_trace(state: &mut State, set: &mut TraceSet, node: Node<'_
 /// A span that stands alone, with its process.
 pub(super) fn single_span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
     let fields = Fields::of(node)?;
-    let is_elastic = fields.is_elastic || fields.tag.is_some();
-    state.saw(if is_elastic { Format::Elasticsearch } else { Format::JaegerSpans });
+    state.saw(if fields.is_elastic { Format::Elasticsearch } else { Format::JaegerSpans });
     let Some(mut read) = read(state, set, node.at, fields, None)? else { return Ok(()) };
     read.span.process = match read.process {
         Some(inline) => process(state, set, inline)?,

@@ -213,6 +213,18 @@ impl<'a> Node<'a> {
         Elements { node: self, at: usize::from(self.is_array()), done: !self.is_array() }
     }
 
+    /// The values of these members; null counts as missing, and of a repeated one the last is taken.
+    pub fn pick<const N: usize>(self, names: [&str; N]) -> Result<[Option<Node<'a>>; N], Bad> {
+        let mut picked = [None; N];
+        for member in self.members() {
+            let (key, value) = member?;
+            if let Some(place) = names.iter().position(|&name| name == key) {
+                picked[place] = Some(value).filter(|v| !v.is_null());
+            }
+        }
+        Ok(picked)
+    }
+
     fn sub(self, start: usize, end: usize) -> Node<'a> {
         Node { text: &self.text[start..end], at: self.at + start as u64 }
     }

@@ -1,10 +1,21 @@
 //! OpenTelemetry protocol as JSON: resources, scopes, spans.
 
-use super::jaeger::{HostChoice, error_tag, text};
+use super::jaeger::text;
 use super::node::{Bad, Node, Number};
+use super::otel;
 use super::report::ProblemKind;
 use super::state::{Fail, Format, State};
-use crate::trace::{ProcessId, RawSpan, SetFull, SpanFacts, SpanId, SpanKind, TagSetId, TraceId, TraceSet};
+use crate::trace::{ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet};
+
+/// The resource and the scope being read, and the spans that came before them.
+#[derive(Default)]
+pub(super) struct Around {
+    resource: Option<ProcessId>,
+    scope: Option<TagSetId>,
+    waiting: Vec<(TraceId, RawSpan)>,
+    /// How many of those that wait have the tags of their scope.
+    scoped: usize,
+}
 
 pub(super) fn see(state: &mut State) {
     state.saw(Format::Otlp);
@@ -12,83 +23,56 @@ pub(super) fn see(state: &mut State) {
 
 pub(super) fn begin_resource(state: &mut State) {
     see(state);
-    state.resource = None;
+    state.around.resource = None;
 }
 
-pub(super) fn begin_scope(_state: &mut State) {}
+pub(super) fn begin_scope(state: &mut State) {
+    state.around.scope = None;
+}
 
 /// A resource becomes the process of its spans.
 pub(super) fn resource(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
-    let mut service = String::new();
-    let mut host = HostChoice::default();
-    set.tags.begin();
-    if let Some(list) = member(node, "attributes")? {
-        attributes(state, set, list, &mut |key, value| {
-            if key == "service.name" {
-                service = value.to_owned();
-            }
-            host.observe(key, value);
-        })?;
-    }
-    let tags = set.tags.finish();
-    state.resource = Some(set.process(&service, host.name(), tags));
+    let [attributes] = node.pick(["attributes"])?;
+    state.around.resource = Some(otel::process(state, set, attributes)?);
     Ok(())
 }
 
-/// Names of scopes say nothing about latency.
-pub(super) fn scope(_state: &mut State, _node: Node<'_>) -> Result<(), Bad> {
+/// A scope becomes tags of its spans.
+pub(super) fn scope(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
+    state.around.scope = Some(otel::scope(state, set, Some(node))?);
     Ok(())
 }
 
-/// The value of a key, `None` if it is missing or null.
-fn member<'a>(node: Node<'a>, name: &str) -> Result<Option<Node<'a>>, Bad> {
-    for found in node.members() {
-        let (key, value) = found?;
-        if key == name {
-            return Ok(Some(value).filter(|v| !v.is_null()));
+/// Ends a scope: spans that came before its name get it now.
+pub(super) fn finish_scope(state: &mut State, set: &mut TraceSet) -> Result<(), SetFull> {
+    let Around { resource, scope, waiting, scoped } = &mut state.around;
+    if let Some(scope) = scope.take() {
+        for (_, span) in &mut waiting[*scoped..] {
+            span.tags = set.tags.union(span.tags, scope);
         }
     }
-    Ok(None)
+    *scoped = waiting.len();
+    match *resource {
+        Some(process) => hand_over(state, set, process),
+        None => Ok(()),
+    }
 }
 
-/// Adds attributes (`[{key, value: {stringValue: ..}}]`) to the tag set begun and shows each to `on`.
-fn attributes(
-    state: &mut State,
-    set: &mut TraceSet,
-    list: Node<'_>,
-    on: &mut impl FnMut(&str, &str),
-) -> Result<(), Bad> {
-    for attribute in list.elements() {
-        let attribute = attribute?;
-        let (mut key, mut value) = (None, None);
-        for found in attribute.members() {
-            match found? {
-                (name, node) if name == "key" => key = Some(node),
-                (name, node) if name == "value" => value = Some(node),
-                _ => {}
-            }
-        }
-        let Some(key) = text(state, key.filter(|k| !k.is_null()), "the key of an attribute")? else {
-            continue;
-        };
-        let value = match value {
-            Some(value) if value.is_object() => value.members().next().transpose()?.map(|(_, inner)| inner),
-            other => other,
-        };
-        match value {
-            Some(value) => {
-                let shown = value.plain()?;
-                if shown.is_lossy {
-                    state.lossy(value);
-                }
-                set.tags.add(&key.text, &shown.text);
-                on(&key.text, &shown.text);
-            }
-            None => {
-                set.tags.add(&key.text, "");
-                on(&key.text, "");
-            }
-        }
+/// Ends a resource: spans that came before it get it now, or none.
+pub(super) fn finish_resource(state: &mut State, set: &mut TraceSet) -> Result<(), SetFull> {
+    finish_scope(state, set)?;
+    state.around.resource = None;
+    if state.around.waiting.is_empty() {
+        return Ok(());
+    }
+    let nobody = set.process("", "", TagSetId::EMPTY);
+    hand_over(state, set, nobody)
+}
+
+fn hand_over(state: &mut State, set: &mut TraceSet, process: ProcessId) -> Result<(), SetFull> {
+    state.around.scoped = 0;
+    for (id, span) in std::mem::take(&mut state.around.waiting) {
+        state.stage(set, id, RawSpan { process, ..span })?;
     }
     Ok(())
 }
@@ -140,151 +124,46 @@ fn nanoseconds(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<
     }
 }
 
-/// Start and duration in microseconds from nanoseconds: start = floor(start / 1000), duration = floor((end - start) / 1000).
-pub(super) fn microseconds(start: Option<Number>, end: Option<Number>) -> (Option<Number>, Option<Number>) {
-    // Zero means "not set" in the protocol.
-    let given = |n: Option<Number>| n.filter(|n| *n != Number::Whole(0));
-    let (start, end) = (given(start), given(end));
-    let duration = match (start, end) {
-        (Some(Number::Whole(start)), Some(Number::Whole(end))) => Some(match end.checked_sub(start) {
-            Some(ns) => Number::Whole(ns / 1000),
-            None => Number::Negative,
-        }),
-        _ => None,
-    };
-    let start = start.map(|start| match start {
-        Number::Whole(ns) => Number::Whole(ns / 1000),
-        other => other,
-    });
-    (start, duration)
-}
-
-/// The kind of an enum number or name.
-pub(super) fn kind(node: Node<'_>) -> Result<SpanKind, Bad> {
-    let text = node.plain()?;
-    Ok(match &*text.text {
-        "1" => SpanKind::Internal,
-        "2" => SpanKind::Server,
-        "3" => SpanKind::Client,
-        "4" => SpanKind::Producer,
-        "5" => SpanKind::Consumer,
-        name => SpanKind::parse(name).unwrap_or_default(),
-    })
-}
-
-/// A span of the resource being read.
+/// A span of the scope being read.
 pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
     if !node.is_object() {
         return Err(node.wrong("a span", "an object").into());
     }
-    let (mut trace, mut id, mut parent, mut name) = (None, None, None, None);
-    let (mut start, mut end, mut attributes_node, mut events) = (None, None, None, None);
-    let mut facts = SpanFacts::default();
-    for found in node.members() {
-        let (key, value) = found?;
-        if value.is_null() {
-            continue;
-        }
-        match &*key {
-            "traceId" => trace = Some(value),
-            "spanId" => id = Some(value),
-            "parentSpanId" => parent = Some(value),
-            "name" => name = Some(value),
-            "kind" => facts.kind = kind(value)?,
-            "startTimeUnixNano" => start = Some(value),
-            "endTimeUnixNano" => end = Some(value),
-            "attributes" => attributes_node = Some(value),
-            "events" => events = Some(value),
-            "status" => {
-                if let Some(code) = member(value, "code")?
-                    && matches!(&*code.plain()?.text, "2" | "STATUS_CODE_ERROR" | "ERROR")
-                {
-                    facts.set_error();
-                }
-            }
-            _ => {}
-        }
-    }
+    let [trace, id, parent, start, end] =
+        node.pick(["traceId", "spanId", "parentSpanId", "startTimeUnixNano", "endTimeUnixNano"])?;
+    let [name, kind, status, attributes, events] =
+        node.pick(["name", "kind", "status", "attributes", "events"])?;
     let id_text = |state: &mut State, node, name: &str, bytes| -> Result<String, Bad> {
         Ok(text(state, node, name)?.map_or(String::new(), |t| canonical(&t.text, bytes)))
     };
     let trace = id_text(state, trace, "traceId", 16)?;
     let id = id_text(state, id, "spanId", 8)?;
     let parent = id_text(state, parent, "parentSpanId", 8)?;
-    let name = text(state, name, "name")?;
-    let start = nanoseconds(state, start, "startTimeUnixNano")?;
-    let end = nanoseconds(state, end, "endTimeUnixNano")?;
-    set.tags.begin();
-    if let Some(list) = attributes_node {
-        attributes(state, set, list, &mut |key, value| facts.observe(key, value))?;
-    }
-    if let Some(events) = events {
-        keep_events(set, events)?;
-    }
-    let tags = set.tags.finish();
-    let mut flags = facts.flags();
-    let (start, duration) = microseconds(start, end);
-    let Some((start_us, duration_us)) = state.times(node.at, start, duration, &mut flags) else {
+    let span = otel::Span {
+        at: node.at,
+        id: SpanId::parse(&id, &mut set.id_texts),
+        parent: SpanId::parse(&parent, &mut set.id_texts),
+        start: nanoseconds(state, start, "startTimeUnixNano")?,
+        end: nanoseconds(state, end, "endTimeUnixNano")?,
+        name,
+        kind,
+        status,
+        attributes,
+        events,
+    };
+    let Around { resource, scope, .. } = state.around;
+    let process = resource.unwrap_or(ProcessId(0));
+    let Some(span) = otel::read(state, set, span, scope.unwrap_or(TagSetId::EMPTY), process)? else {
         return Ok(());
     };
     let trace = TraceId::parse(&trace, &mut set.id_texts);
     if trace.is_none() {
         state.problems.note(ProblemKind::MissingTraceId, node.at, || "a span without a trace id".into());
-        return Ok(());
+    } else if resource.is_some() && scope.is_some() {
+        state.stage(set, trace, span)?;
+    } else {
+        state.around.waiting.push((trace, span));
     }
-    let span = RawSpan {
-        id: SpanId::parse(&id, &mut set.id_texts),
-        parent: SpanId::parse(&parent, &mut set.id_texts),
-        start_us,
-        duration_us,
-        operation: set.names.intern(name.as_ref().map_or("", |n| &n.text)),
-        process: state.resource.unwrap_or(ProcessId(0)),
-        tags,
-        flags,
-    };
-    match state.resource {
-        Some(_) => state.stage(set, trace, span)?,
-        None => state.waiting.push((trace, span)),
-    }
-    Ok(())
-}
-
-/// Counts events and keeps those of exceptions as tags.
-fn keep_events(set: &mut TraceSet, events: Node<'_>) -> Result<(), Bad> {
-    for event in events.elements() {
-        let event = event?;
-        set.logs += 1;
-        let is_exception = match member(event, "name")? {
-            Some(name) => matches!(&*name.plain()?.text, "exception" | "error"),
-            None => false,
-        };
-        let Some(list) = member(event, "attributes")?.filter(|_| is_exception) else { continue };
-        for attribute in list.elements() {
-            let attribute = attribute?;
-            let (Some(key), Some(value)) = (member(attribute, "key")?, member(attribute, "value")?) else {
-                continue;
-            };
-            let key = key.plain()?;
-            if let (Some(name), Some((_, value))) =
-                (error_tag(&key.text), value.members().next().transpose()?)
-            {
-                set.tags.add(name, &value.plain()?.text);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Hands over spans that waited for their resource.
-pub(super) fn finish_resource(state: &mut State, set: &mut TraceSet) -> Result<(), SetFull> {
-    if !state.waiting.is_empty() {
-        let process = state.resource.unwrap_or_else(|| set.process("", "", TagSetId::EMPTY));
-        for (id, mut span) in std::mem::take(&mut state.waiting) {
-            span.process = process;
-            state.stage(set, id, span)?;
-        }
-    }
-    state.resource = None;
     Ok(())
 }
 
@@ -298,13 +177,5 @@ mod tests {
         assert_eq!(canonical("Sc130fnc2TY=", 8), "49cd77d1f9dcd936");
         assert_eq!(canonical("ab2c1005cfb5390d", 8), "ab2c1005cfb5390d");
         assert_eq!(canonical("odd", 8), "odd");
-    }
-
-    #[test]
-    fn nanoseconds_become_microseconds_by_the_rule() {
-        let (start, duration) = microseconds(Some(Number::Whole(1999)), Some(Number::Whole(4998)));
-        assert_eq!((start, duration), (Some(Number::Whole(1)), Some(Number::Whole(2))));
-        let (_, duration) = microseconds(Some(Number::Whole(5000)), Some(Number::Whole(4000)));
-        assert_eq!(duration, Some(Number::Negative));
     }
 }

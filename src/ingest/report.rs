@@ -14,7 +14,7 @@ pub enum ProblemKind {
     MissingDuration,
     /// A negative duration, or one of 2^63 us or more (a wrapped negative); it counts as 0.
     NegativeDuration,
-    /// A span without a start, or with a negative one; it takes its parent's.
+    /// A span without a start, or with one of 0 or below; it takes its parent's. A 0 stays where its trace stands at 0.
     MissingStart,
     /// A span whose start or end is at 2^63 us or later; it is left out.
     TimeOutOfRange,
@@ -45,7 +45,7 @@ impl ProblemKind {
             ProblemKind::UnknownProcess => "spans of an unknown process: their service reads unknown-service",
             ProblemKind::MissingDuration => "spans without a duration: read as 0",
             ProblemKind::NegativeDuration => "spans with a negative duration: read as 0",
-            ProblemKind::MissingStart => "spans without a start: placed at their parent's",
+            ProblemKind::MissingStart => "spans without a start, or with one of 0: placed at their parent's",
             ProblemKind::TimeOutOfRange => "spans beyond any calendar (2^63 us): left out",
             ProblemKind::InvalidUtf8 => "texts that are not UTF-8: shown with replacement characters",
             ProblemKind::WrongType => "traces with a value of the wrong type: left out",

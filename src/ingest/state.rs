@@ -3,6 +3,7 @@
 use super::fast::Fast;
 use super::keep::Keep;
 use super::node::{Bad, Node, Number};
+use super::otlp;
 use super::report::{ProblemKind, Problems};
 use super::window::Window;
 use crate::trace::{Flags, ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet, hash_bytes};
@@ -43,7 +44,6 @@ pub(super) const FORMATS: [&str; 9] = [
 /// A format that was recognised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-#[allow(dead_code)] // Filled by the formats to come.
 pub(super) enum Format {
     /// Whole traces with a process table.
     Jaeger = 0,
@@ -113,9 +113,8 @@ pub(super) struct State {
     pub windows: Vec<Window>,
     /// Numbers of the tag keys read since the last span or process began.
     pub tag_keys: Vec<u32>,
-    /// Process of the OTLP resource being read, and spans that wait for it.
-    pub resource: Option<ProcessId>,
-    pub waiting: Vec<(TraceId, RawSpan)>,
+    /// Resource and scope of the OTLP spans being read.
+    pub around: otlp::Around,
     /// Which traces are kept, and how many times one was left out for that.
     pub keep: Keep,
     pub left_out: u64,
@@ -432,7 +431,12 @@ impl State {
             }
         };
         let start_us = match start.map(Number::rounded) {
-            Some(Number::Whole(us)) => Some(us),
+            Some(Number::Whole(us)) => {
+                if us == 0 {
+                    self.problems.note(ProblemKind::MissingStart, at, || "a start of 0".into());
+                }
+                Some(us)
+            }
             None | Some(Number::Negative) => {
                 flags.set(Flags::START_MISSING, true);
                 self.problems.note(ProblemKind::MissingStart, at, || {

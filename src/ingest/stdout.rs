@@ -1,57 +1,16 @@
 //! What OpenTelemetry SDKs print on standard output (the Go exporter's form).
 
-use super::jaeger::{HostChoice, error_tag, text};
+use super::jaeger::{span_id, text, trace_id};
 use super::node::{Bad, Node, Number};
-use super::otlp::{kind, microseconds};
+use super::otel;
 use super::state::{Fail, Format, State};
-use crate::trace::{RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
+use crate::trace::{SpanId, TraceId, TraceSet};
 
 /// Trace id and span id of a span context.
 fn context(state: &mut State, set: &mut TraceSet, node: Option<Node<'_>>) -> Result<(TraceId, SpanId), Bad> {
-    let (mut trace, mut span) = (None, None);
-    for found in node.into_iter().flat_map(Node::members) {
-        match found? {
-            (key, value) if key == "TraceID" => trace = Some(value).filter(|v| !v.is_null()),
-            (key, value) if key == "SpanID" => span = Some(value).filter(|v| !v.is_null()),
-            _ => {}
-        }
-    }
-    let trace = text(state, trace, "TraceID")?;
-    let span = text(state, span, "SpanID")?;
-    Ok((
-        trace.map_or(TraceId::NONE, |t| TraceId::parse(&t.text, &mut set.id_texts)),
-        span.map_or(SpanId::NONE, |t| SpanId::parse(&t.text, &mut set.id_texts)),
-    ))
-}
-
-/// Adds `[{Key, Value: {Type, Value}}]` to the tag set begun and shows each to `on`.
-fn attributes(set: &mut TraceSet, list: Node<'_>, on: &mut impl FnMut(&str, &str)) -> Result<(), Bad> {
-    for attribute in list.elements() {
-        if let Some((key, value)) = attribute_of(attribute?)? {
-            set.tags.add(&key, &value);
-            on(&key, &value);
-        }
-    }
-    Ok(())
-}
-
-fn attribute_of(node: Node<'_>) -> Result<Option<(String, String)>, Bad> {
-    let (mut key, mut value) = (None, None);
-    for found in node.members() {
-        match found? {
-            (name, node) if name == "Key" => key = Some(node.plain()?.text.into_owned()),
-            (name, node) if name == "Value" => {
-                for inner in node.members() {
-                    let (name, node) = inner?;
-                    if name == "Value" {
-                        value = Some(node.plain()?.text.into_owned());
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(key.map(|key| (key, value.unwrap_or_default())))
+    let Some(node) = node else { return Ok((TraceId::NONE, SpanId::NONE)) };
+    let [trace, span] = node.pick(["TraceID", "SpanID"])?;
+    Ok((trace_id(state, set, trace, "TraceID")?, span_id(state, set, span, "SpanID")?))
 }
 
 fn time(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
@@ -104,92 +63,37 @@ fn nanoseconds(text: &str) -> Option<Number> {
 /// A span by itself.
 pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
     state.saw(Format::OtelStdout);
-    let (mut own, mut parent, mut name, mut start, mut end) = (None, None, None, None, None);
-    let (mut attributes_node, mut events, mut resource) = (None, None, None);
-    let mut facts = SpanFacts::default();
-    for found in node.members() {
-        let (key, value) = found?;
-        if value.is_null() {
-            continue;
-        }
-        match &*key {
-            "SpanContext" => own = Some(value),
-            "Parent" => parent = Some(value),
-            "Name" => name = Some(value),
-            "SpanKind" => facts.kind = kind(value)?,
-            "StartTime" => start = Some(value),
-            "EndTime" => end = Some(value),
-            "Attributes" => attributes_node = Some(value),
-            "Events" => events = Some(value),
-            "Resource" => resource = Some(value),
-            "Status" => {
-                for inner in value.members() {
-                    let (key, value) = inner?;
-                    if key == "Code" && matches!(&*value.plain()?.text, "Error" | "STATUS_CODE_ERROR") {
-                        facts.set_error();
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
+    let [own, parent, start, end, resource, scope, library] = node.pick([
+        "SpanContext",
+        "Parent",
+        "StartTime",
+        "EndTime",
+        "Resource",
+        "InstrumentationScope",
+        "InstrumentationLibrary",
+    ])?;
+    let [name, kind, status, attributes, events] =
+        node.pick(["Name", "SpanKind", "Status", "Attributes", "Events"])?;
     let (trace, id) = context(state, set, own)?;
     let (parent_trace, parent) = context(state, set, parent)?;
-    let name = text(state, name, "Name")?;
-    let start = time(state, start, "StartTime")?;
-    let end = time(state, end, "EndTime")?;
-    let mut service = String::new();
-    let mut host = HostChoice::default();
-    set.tags.begin();
-    if let Some(list) = resource {
-        attributes(set, list, &mut |key, value| {
-            if key == "service.name" {
-                service = value.to_owned();
-            }
-            host.observe(key, value);
-        })?;
-    }
-    let process_tags = set.tags.finish();
-    let process = set.process(&service, host.name(), process_tags);
-    set.tags.begin();
-    if let Some(list) = attributes_node {
-        attributes(set, list, &mut |key, value| facts.observe(key, value))?;
-    }
-    for event in events.into_iter().flat_map(Node::elements) {
-        set.logs += 1;
-        for found in event?.members() {
-            let (key, value) = found?;
-            if key != "Attributes" {
-                continue;
-            }
-            for attribute in value.elements() {
-                if let Some((key, value)) = attribute_of(attribute?)?
-                    && key.starts_with("exception.")
-                    && let Some(name) = error_tag(&key)
-                {
-                    set.tags.add(name, &value);
-                }
-            }
-        }
-    }
-    let tags = set.tags.finish();
-    let mut flags = facts.flags();
-    let (start, duration) = microseconds(start, end);
-    let Some((start_us, duration_us)) = state.times(node.at, start, duration, &mut flags) else {
-        return Ok(());
-    };
     let is_in_trace = parent_trace.is_none() || parent_trace == trace;
-    let span = RawSpan {
+    let process = otel::process(state, set, resource)?;
+    let scope = otel::scope(state, set, scope.or(library))?;
+    let span = otel::Span {
+        at: node.at,
         id,
         parent: if is_in_trace { parent } else { SpanId::NONE },
-        start_us,
-        duration_us,
-        operation: set.names.intern(name.as_ref().map_or("", |n| &n.text)),
-        process,
-        tags,
-        flags,
+        start: time(state, start, "StartTime")?,
+        end: time(state, end, "EndTime")?,
+        name,
+        kind,
+        status,
+        attributes,
+        events,
     };
-    state.stage_or_leave(set, node.at, trace, span)?;
+    if let Some(span) = otel::read(state, set, span, scope, process)? {
+        state.stage_or_leave(set, node.at, trace, span)?;
+    }
     Ok(())
 }
 

@@ -433,6 +433,7 @@ impl Walker {
         match frame {
             Frame::Trace => state.finish_trace(set)?,
             Frame::Resource => otlp::finish_resource(state, set)?,
+            Frame::Scope => otlp::finish_scope(state, set)?,
             Frame::Document => {
                 if let Some(start) = self.undecided.take() {
                     let node = Node { text: window.text(start, self.pos), at: start };
@@ -553,22 +554,24 @@ impl Walker {
                     jaeger::process_of_trace(state, set, &self.key, node, self.reference).map_err(Fail::Bad)
                 }
             },
-            Use::TraceId => match jaeger::trace_id(state, set, Some(node).filter(|n| !n.is_null())) {
-                Ok(id) => {
-                    state.building.id = Some(id);
-                    if !id.is_none() && !state.wants(id, set) {
-                        state.building.discard();
+            Use::TraceId => {
+                match jaeger::trace_id(state, set, Some(node).filter(|n| !n.is_null()), "traceID") {
+                    Ok(id) => {
+                        state.building.id = Some(id);
+                        if !id.is_none() && !state.wants(id, set) {
+                            state.building.discard();
+                        }
+                        Ok(())
                     }
-                    Ok(())
+                    Err(bad) => Err(Fail::Bad(bad)),
                 }
-                Err(bad) => Err(Fail::Bad(bad)),
-            },
+            }
             Use::Errors => {
                 document::note_server_error(state, node);
                 Ok(())
             }
             Use::Resource => otlp::resource(state, set, node).map_err(Fail::Bad),
-            Use::ScopeName => otlp::scope(state, node).map_err(Fail::Bad),
+            Use::ScopeName => otlp::scope(state, set, node).map_err(Fail::Bad),
             Use::ScopeSpan => otlp::span(state, set, node),
             Use::Scalar => {
                 if serde_json::from_slice::<serde::de::IgnoredAny>(node.text).is_err() {

@@ -1,7 +1,7 @@
 //! The part of a text that is held: what has come and is not read yet, with the masks of its bytes.
 
-use super::fast::View;
 use super::masks::{BLOCK, Block, Carry, bits, bits_plain, block};
+use super::view::View;
 
 /// Longest string that is read; a longer one costs its trace.
 pub(super) const MAX_STRING: u64 = 64 << 20;
@@ -220,7 +220,8 @@ impl Window {
                     let quotes = block.quotes & from;
                     let first = place + u64::from(quotes.trailing_zeros());
                     let last = place + 63 - u64::from(quotes.leading_zeros());
-                    let gap = first - scan.last_quote;
+                    // A look that goes on in a block it has seen has seen later quotes too.
+                    let gap = first.saturating_sub(scan.last_quote);
                     scan.last_quote = last;
                     if gap > MAX_STRING + 1 && !scan.is_unlimited() {
                         scan.next = place.max(scan.next);

@@ -1,17 +1,12 @@
 //! Zipkin spans, version 2 and version 1.
 
-use super::jaeger::{number, text};
+use super::jaeger::{number, span_id, text, trace_id};
 use super::node::{Bad, Node, Number};
 use super::state::{Fail, Format, State};
-use crate::trace::{RawSpan, SpanFacts, SpanId, SpanKind, TagSetId, TraceId, TraceSet};
+use crate::trace::{RawSpan, SpanFacts, SpanKind, TagSetId, TraceSet};
 
-/// The members of a span that are read.
-#[derive(Default)]
+/// The members of a span that say what happened; the others say where it belongs.
 struct Fields<'a> {
-    trace: Option<Node<'a>>,
-    id: Option<Node<'a>>,
-    parent: Option<Node<'a>>,
-    name: Option<Node<'a>>,
     kind: Option<Node<'a>>,
     timestamp: Option<Node<'a>>,
     duration: Option<Node<'a>>,
@@ -23,40 +18,23 @@ struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     fn of(node: Node<'a>) -> Result<Fields<'a>, Bad> {
-        let mut fields = Fields::default();
-        for found in node.members() {
-            let (key, value) = found?;
-            let slot = match &*key {
-                "traceId" => &mut fields.trace,
-                "id" => &mut fields.id,
-                "parentId" => &mut fields.parent,
-                "name" => &mut fields.name,
-                "kind" => &mut fields.kind,
-                "timestamp" => &mut fields.timestamp,
-                "duration" => &mut fields.duration,
-                "localEndpoint" => &mut fields.endpoint,
-                "tags" => &mut fields.tags,
-                "annotations" => &mut fields.annotations,
-                "binaryAnnotations" => &mut fields.binary_annotations,
-                _ => continue,
-            };
-            *slot = Some(value).filter(|v| !v.is_null());
-        }
-        Ok(fields)
+        let [kind, timestamp, duration, endpoint, tags, annotations, binary_annotations] = node.pick([
+            "kind",
+            "timestamp",
+            "duration",
+            "localEndpoint",
+            "tags",
+            "annotations",
+            "binaryAnnotations",
+        ])?;
+        Ok(Fields { kind, timestamp, duration, endpoint, tags, annotations, binary_annotations })
     }
 }
 
 /// Service and host of an endpoint object.
 fn endpoint(state: &mut State, node: Option<Node<'_>>) -> Result<(String, String), Bad> {
-    let (mut service, mut v4, mut v6) = (None, None, None);
-    for found in node.into_iter().flat_map(Node::members) {
-        match found? {
-            (key, value) if key == "serviceName" => service = Some(value).filter(|v| !v.is_null()),
-            (key, value) if key == "ipv4" => v4 = Some(value).filter(|v| !v.is_null()),
-            (key, value) if key == "ipv6" => v6 = Some(value).filter(|v| !v.is_null()),
-            _ => {}
-        }
-    }
+    let Some(node) = node else { return Ok((String::new(), String::new())) };
+    let [service, v4, v6] = node.pick(["serviceName", "ipv4", "ipv6"])?;
     let service = text(state, service, "serviceName")?.map_or(String::new(), |t| t.text.into_owned());
     let host = text(state, v4.or(v6), "ipv4")?.map_or(String::new(), |t| t.text.into_owned());
     Ok((service, host))
@@ -80,14 +58,11 @@ pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>, is_v1:
     if let Some(list) = fields.annotations {
         set.logs += list.elements().map_while(Result::ok).count() as u64;
     }
-    let trace = text(state, fields.trace, "traceId")?;
-    let trace = trace.map_or(TraceId::NONE, |t| TraceId::parse(&t.text, &mut set.id_texts));
-    let span_id = |state: &mut State, set: &mut TraceSet, node, name: &str| -> Result<SpanId, Bad> {
-        Ok(text(state, node, name)?.map_or(SpanId::NONE, |t| SpanId::parse(&t.text, &mut set.id_texts)))
-    };
-    let id = span_id(state, set, fields.id, "id")?;
-    let parent = span_id(state, set, fields.parent, "parentId")?;
-    let name = text(state, fields.name, "name")?;
+    let [trace, id, parent, name] = node.pick(["traceId", "id", "parentId", "name"])?;
+    let trace = trace_id(state, set, trace, "traceId")?;
+    let id = span_id(state, set, id, "id")?;
+    let parent = span_id(state, set, parent, "parentId")?;
+    let name = text(state, name, "name")?;
     for side in sides {
         let mut facts = SpanFacts::default();
         facts.kind = side.kind;
@@ -147,15 +122,7 @@ fn version_1<'a>(state: &mut State, fields: &Fields<'a>) -> Result<Vec<Side<'a>>
     // cs, cr, sr, ss: when, and where.
     let mut core: [Option<(Number, Option<Node<'a>>)>; 4] = [None; 4];
     for annotation in fields.annotations.into_iter().flat_map(Node::elements) {
-        let (mut value, mut when, mut place) = (None, None, None);
-        for found in annotation?.members() {
-            match found? {
-                (key, node) if key == "value" => value = Some(node),
-                (key, node) if key == "timestamp" => when = Some(node),
-                (key, node) if key == "endpoint" => place = Some(node).filter(|n| !n.is_null()),
-                _ => {}
-            }
-        }
+        let [value, when, place] = annotation?.pick(["value", "timestamp", "endpoint"])?;
         let Some(value) = value else { continue };
         let slot = match &*value.plain()?.text {
             "cs" => 0,
@@ -195,20 +162,13 @@ fn version_1<'a>(state: &mut State, fields: &Fields<'a>) -> Result<Vec<Side<'a>>
     let mut tags = Vec::new();
     let mut somewhere = (String::new(), String::new());
     for annotation in fields.binary_annotations.into_iter().flat_map(Node::elements) {
-        let (mut key, mut value, mut place) = (None, None, None);
-        for found in annotation?.members() {
-            match found? {
-                (name, node) if name == "key" => key = Some(node.plain()?.text),
-                (name, node) if name == "value" => value = Some(node.plain()?.text),
-                (name, node) if name == "endpoint" => place = Some(node).filter(|n| !n.is_null()),
-                _ => {}
-            }
-        }
+        let [key, value, place] = annotation?.pick(["key", "value", "endpoint"])?;
         let place = endpoint(state, place)?;
         if somewhere.0.is_empty() {
             somewhere = place.clone();
         }
         if let (Some(key), Some(value)) = (key, value)
+            && let (key, value) = (key.plain()?.text, value.plain()?.text)
             && !matches!(&*key, "sa" | "ca" | "lc")
         {
             tags.push((key, value, place.0));

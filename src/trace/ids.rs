@@ -5,7 +5,6 @@
 
 use super::names::{Interner, Symbol, hash_bytes};
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
 
 /// A span id, valid for the [`TraceSet`](super::TraceSet) whose `id_texts` interned it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,23 +46,14 @@ impl SpanId {
     /// The canonical id of a text as an exporter wrote it.
     pub fn parse(text: &str, texts: &mut Interner) -> SpanId {
         match parse_hex(text, 16) {
-            Some(bits) => SpanId { bits: bits as u64, text: false },
+            Some(bits) => SpanId::hex(bits as u64),
             None => SpanId { bits: u64::from(texts.intern(text).0), text: true },
         }
     }
 
     /// The canonical text: 16 hexadecimal digits, or the text itself; empty if absent.
     pub fn to_text(self, texts: &Interner) -> String {
-        if self.text {
-            texts.get(Symbol(self.bits as u32)).to_owned()
-        } else if self.bits == 0 {
-            String::new()
-        } else {
-            let mut out = String::with_capacity(16);
-            // Writing to a String cannot fail.
-            let _ = write!(out, "{:016x}", self.bits);
-            out
-        }
+        text_of(u128::from(self.bits), self.text, 16, texts)
     }
 
     /// Orders two ids of one set by their canonical texts.
@@ -117,15 +107,7 @@ impl TraceId {
 
     /// The canonical text: 32 hexadecimal digits, or the text itself; empty if absent.
     pub fn to_text(self, texts: &Interner) -> String {
-        if self.text {
-            texts.get(Symbol(self.bits as u32)).to_owned()
-        } else if self.bits == 0 {
-            String::new()
-        } else {
-            let mut out = String::with_capacity(32);
-            let _ = write!(out, "{:032x}", self.bits);
-            out
-        }
+        text_of(self.bits, self.text, 32, texts)
     }
 
     /// A hash of the canonical text, the same in every set; groups share it.
@@ -144,6 +126,15 @@ impl TraceId {
             self.bits.cmp(&other.bits)
         };
         by_text.then(self.group.cmp(&other.group))
+    }
+}
+
+/// The canonical text of an id with so many digits.
+fn text_of(bits: u128, is_text: bool, digits: usize, texts: &Interner) -> String {
+    match bits {
+        symbol if is_text => texts.get(Symbol(symbol as u32)).to_owned(),
+        0 => String::new(),
+        bits => format!("{bits:0digits$x}"),
     }
 }
 

@@ -142,6 +142,14 @@ impl TagTable {
         }
     }
 
+    /// Adds the tags of a finished set to the set begun.
+    pub fn add_set(&mut self, set: TagSetId) {
+        let (start, end) = set_range(&self.set_ends, set.0);
+        for i in start..end {
+            self.add_pair(self.set_pairs[i]);
+        }
+    }
+
     /// Counts a key without a value of it.
     pub fn count_key(&mut self, key: u32) {
         self.facts[key as usize].occurrences += 1;
@@ -272,10 +280,14 @@ impl TagTable {
     }
 }
 
-fn set_slice<'a>(pairs: &'a [u32], ends: &[u32], set: u32) -> &'a [u32] {
+fn set_range(ends: &[u32], set: u32) -> (usize, usize) {
     let set = set as usize;
-    let start = if set == 0 { 0 } else { ends[set - 1] as usize };
-    &pairs[start..ends[set] as usize]
+    (if set == 0 { 0 } else { ends[set - 1] as usize }, ends[set] as usize)
+}
+
+fn set_slice<'a>(pairs: &'a [u32], ends: &[u32], set: u32) -> &'a [u32] {
+    let (start, end) = set_range(ends, set);
+    &pairs[start..end]
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 #![allow(dead_code, reason = "each target uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
+pub mod archives;
 pub mod random;
+pub mod replay;
 
 use pathlight::trace::{Flags, RawSpan, SpanId, SpanKind, TagSetId, TraceId, TraceSet};
 

@@ -1,9 +1,11 @@
-//! Builds, serves and tests Pathlight: `cargo xtask COMMAND`. The only place that knows tools.
+//! Builds, serves, tests and measures Pathlight: `cargo xtask COMMAND`. The only place that knows tools.
 //!
 //! One file a command. A new command is a new file with a `run(&[String]) -> Outcome` and a row in [`COMMANDS`].
 
 mod args;
+mod bench;
 mod build;
+mod fuzz;
 mod html;
 mod serve;
 mod sh;
@@ -24,6 +26,8 @@ const COMMANDS: &[Command] = &[
     ("serve", serve::USAGE, serve::run),
     ("build", build::USAGE, build::run),
     ("test", test::USAGE, test::run),
+    ("bench", bench::USAGE, bench::run),
+    ("fuzz", fuzz::USAGE, fuzz::run),
 ];
 
 fn main() -> ExitCode {

@@ -1,0 +1,186 @@
+//! What the native bench and the one in a browser's worker share: questions to the engine, and rows of the result.
+#![allow(dead_code, reason = "each half uses a part of it")]
+
+use pathlight::critical_path::{Band, Filter, Scope, Subject};
+use pathlight::engine::{
+    Chain, Changes, ColumnOrder, EngineError, FlowSettings, LatencyChange, Next, Report, Request, Session,
+    SplitOf, TprofSettings,
+};
+use pathlight::ingest::{Options, Reader};
+use pathlight::trace::TraceSet;
+use std::hint::black_box;
+
+/// Bytes fed at a time, as a browser's stream does.
+pub const CHUNK: usize = 256 << 10;
+
+/// A line that `cargo xtask bench` understands. `budget` is like `< 300` or `> 2`, or empty.
+pub fn row(group: &str, what: &str, value: f64, unit: &str, budget: &str) -> String {
+    format!("bench\t{group}\t{what}\t{value}\t{unit}\t{budget}")
+}
+
+/// Reads a text into a sealed set.
+pub fn read(bytes: &[u8]) -> TraceSet {
+    let mut set = TraceSet::new();
+    let mut reader = Reader::new("bench.json", Options::default());
+    for chunk in bytes.chunks(CHUNK) {
+        if reader.feed(chunk, &mut set).is_err() {
+            break;
+        }
+    }
+    reader.finish(&mut set);
+    // A set that is full keeps what it has.
+    let _ = set.seal();
+    set
+}
+
+/// The middle of some figures.
+pub fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_unstable_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The slope of a line through points on logarithmic axes: how a cost grows with a size.
+pub fn exponent(points: &[(f64, f64)]) -> f64 {
+    let logs: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x.ln(), y.ln())).collect();
+    let n = logs.len() as f64;
+    let mean = |pick: fn(&(f64, f64)) -> f64| logs.iter().map(pick).sum::<f64>() / n;
+    let (mx, my) = (mean(|p| p.0), mean(|p| p.1));
+    let covariance: f64 = logs.iter().map(|(x, y)| (x - mx) * (y - my)).sum();
+    covariance / logs.iter().map(|(x, _)| (x - mx).powi(2)).sum::<f64>()
+}
+
+/// Answers a request with one session, as one worker would.
+pub fn ask(session: &mut Session, request: Request) -> Result<Report, EngineError> {
+    let mut chain = Chain::new(request);
+    let mut partials = Vec::new();
+    loop {
+        match chain.next(partials)? {
+            Next::Done(report) => return Ok(*report),
+            Next::Ask(pass) => {
+                let mut task = session.start(&pass)?;
+                partials = loop {
+                    if let Some(partial) = task.step(session, &mut || false)? {
+                        break vec![partial];
+                    }
+                };
+            }
+        }
+    }
+}
+
+/// Milliseconds that answering takes; `now_ms` is a clock.
+fn timed(session: &mut Session, now_ms: &dyn Fn() -> f64, request: Request) -> f64 {
+    let start = now_ms();
+    let _ = black_box(ask(session, request));
+    now_ms() - start
+}
+
+/// Asks everything a page would of a million spans, with the budgets that hold in a browser; one row a question.
+pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bool) -> Vec<String> {
+    let mut rows = Vec::new();
+    let mut session = Session::of(set);
+    let session = &mut session;
+    let mut put = |what: &str, ms: f64, budget_ms: f64| {
+        let budget = if budgets { format!("< {budget_ms}") } else { String::new() };
+        rows.push(row(group, what, ms, "ms", &budget));
+    };
+    let Ok(Report::Overview(overview)) = ask(session, Request::Overview) else { return rows };
+    let all = Scope::default();
+    let of = |scope: &Scope, band: Band| Request::CriticalPath { scope: scope.clone(), band };
+    let band = |lo: u32, hi: u32| Band { lo: lo * 1000, hi: hi * 1000, closed: false };
+    put("first aggregate", timed(session, now_ms, of(&all, Band::ALL)), 2000.0);
+    let bands = [band(95, 99), band(50, 95), band(0, 50)];
+    put("change of band", median(bands.map(|b| timed(session, now_ms, of(&all, b))).into()), 300.0);
+    let filters = [
+        Filter::HasError,
+        Filter::Tag { key: "region".to_owned(), value: "eu-west-1".to_owned() },
+        Filter::Tag { key: "region".to_owned(), value: "us-east-1".to_owned() },
+    ];
+    let filtered = filters.map(|filter| Scope { filters: vec![filter], ..all.clone() });
+    put(
+        "change of filter",
+        median(filtered.map(|s| timed(session, now_ms, of(&s, Band::ALL))).into()),
+        300.0,
+    );
+    let mut endpoints = overview.endpoints.clone();
+    endpoints.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.spans));
+    let scope_of = |service: &str, operation: &str| Scope {
+        subject: Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() },
+        ..all.clone()
+    };
+    let subjects = endpoints.iter().take(3).map(|e| scope_of(&e.service, &e.operation));
+    let changes = subjects.map(|scope| timed(session, now_ms, of(&scope, Band::ALL))).collect();
+    put("change of endpoint", median(changes), 300.0);
+    let whole = |what: &str| -> Option<Request> {
+        let (scope, band) = (all.clone(), Band::ALL);
+        Some(match what {
+            "heat map" => Request::Heatmap { scope, band, columns: 2000, order: ColumnOrder::Latency },
+            "bottom-up" => Request::BottomUp { scope, band },
+            "histograms" => Request::Histograms { scope, band },
+            "split by a tag" => {
+                Request::Split { scope, band, of: SplitOf::Latency, key: "region".to_owned() }
+            }
+            "endpoints" => Request::Endpoints { scope, band },
+            _ => return None,
+        })
+    };
+    for what in ["heat map", "bottom-up", "histograms", "split by a tag", "endpoints"] {
+        if let Some(request) = whole(what) {
+            let rounds = (0..3).map(|_| timed(session, now_ms, request.clone())).collect();
+            put(what, median(rounds), 500.0);
+        }
+    }
+    put(
+        "compare two bands",
+        timed(
+            session,
+            now_ms,
+            Request::Compare { a: all.clone(), band_a: band(0, 50), b: all.clone(), band_b: band(95, 100) },
+        ),
+        500.0,
+    );
+    let settings = FlowSettings::default();
+    if let Ok(Report::FlowParents(parents)) = ask(session, Request::FlowParents { scope: all.clone() })
+        && let Some(parent) = parents.iter().max_by_key(|parent| parent.invocations)
+    {
+        let scope = scope_of(&parent.service, &parent.operation);
+        let flow = Request::Flow { scope: scope.clone(), settings };
+        put("execution flow of one parent", timed(session, now_ms, flow), 300.0);
+        let evaluation = Request::FlowEvaluation { scope, settings, min_children: 2 };
+        put("its evaluation", timed(session, now_ms, evaluation), 2000.0);
+    }
+    let tprof = Request::Tprof { scope: all.clone(), band: Band::ALL, settings: TprofSettings::default() };
+    put("tprof, four layers and report", timed(session, now_ms, tprof), 2000.0);
+    rows
+}
+
+/// What-if over all requests of a smaller set: asked for the first time, and again as a slider moves.
+pub fn what_if(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bool) -> Vec<String> {
+    let mut session = Session::of(set);
+    let Ok(Report::FlowParents(parents)) =
+        ask(&mut session, Request::FlowParents { scope: Scope::default() })
+    else {
+        return Vec::new();
+    };
+    let Some(parent) = parents.iter().max_by_key(|parent| parent.invocations) else { return Vec::new() };
+    let request = |percent: i64| Request::WhatIf {
+        scope: Scope::default(),
+        settings: FlowSettings::default(),
+        changes: Changes {
+            latencies: vec![LatencyChange {
+                service: parent.service.clone(),
+                operation: parent.operation.clone(),
+                share_ppm: -10_000 * percent,
+                add_us: 0,
+            }],
+            parallel: Vec::new(),
+        },
+    };
+    let budget = if budgets { "< 200" } else { "" };
+    let first = timed(&mut session, now_ms, request(50));
+    let moved = median([40, 30, 20].map(|percent| timed(&mut session, now_ms, request(percent))).into());
+    vec![
+        row(group, "what-if asked first, 100,000 spans", first, "ms", ""),
+        row(group, "what-if as a slider moves, 100,000 spans", moved, "ms", budget),
+    ]
+}

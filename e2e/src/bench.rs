@@ -1,0 +1,325 @@
+//! `cargo run -p e2e -- bench FOLDER`: the built page measured in a real browser, from drop to picture, beside `JSON.parse`
+//! of the same bytes in a worker of the same page. Driven by `cargo xtask bench`, which makes the files of `FOLDER`.
+//!
+//! A row of results is a line that begins with `bench`: group, what, value, unit and budget, separated by tabs.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use e2e::browser::{Page, session};
+use e2e::failure::{Failure, Outcome, fail};
+use e2e::process::{Driver, Server, dist};
+use fantoccini::Locator;
+use serde_json::{Value, json};
+
+/// What no step takes, however slow the machine.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Milliseconds that the page must be quiet before a step counts as done.
+const QUIET_MS: f64 = 400.0;
+
+/// Rounds of what is measured more than once.
+const ROUNDS: usize = 3;
+
+/// Notes the times of the page itself: when a drop comes, and when everything asked was answered and drawn. Chromium
+/// paints after the second animation frame at the latest.
+const WATCH: &str = "
+    window.bench = { start: 0, done: null, usable: null };
+    addEventListener('drop', () => { bench.start = performance.now(); bench.done = null; }, true);
+    const said = () => {
+        const { state, busy } = document.documentElement.dataset;
+        return `${state} ${busy}`;
+    };
+    let last = '';
+    new MutationObserver(() => {
+        if (said() === last) return;
+        last = said();
+        bench.done = null;
+        if (last.startsWith('empty')) bench.usable ??= performance.now();
+        requestAnimationFrame(() => requestAnimationFrame(() => {
+            if (said() === 'ready false') bench.done ??= performance.now();
+        }));
+    }).observe(document, { subtree: true, attributes: true, attributeFilter: ['data-state', 'data-busy'] });";
+
+/// Parses a file as text in a worker of this page; answers with the milliseconds of `JSON.parse` alone, the middle of 3.
+const PARSE: &str = "
+    const [done] = [arguments[0]];
+    const code = `onmessage = async ({ data }) => {
+        const text = await data.text();
+        const rounds = [];
+        for (let i = 0; i < 3; i++) {
+            const start = performance.now();
+            JSON.parse(text);
+            rounds.push(performance.now() - start);
+        }
+        postMessage(rounds.sort((a, b) => a - b)[1]);
+    }`;
+    const worker = new Worker(URL.createObjectURL(new Blob([code])));
+    worker.onmessage = ({ data }) => { worker.terminate(); done(data); };
+    worker.onerror = ({ message }) => done(message);
+    worker.postMessage(document.querySelector('#bench-file').files[0]);";
+
+fn print(group: &str, what: &str, value: f64, unit: &str, budget: &str) {
+    println!("bench\t{group}\t{what}\t{value}\t{unit}\t{budget}");
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_unstable_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+struct Bench {
+    page: Page,
+    driver: Driver,
+    folder: PathBuf,
+}
+
+/// Reads the command line and measures.
+pub async fn run(arguments: &[String]) -> Outcome {
+    let [folder] = arguments else { return fail("usage: bench FOLDER, as `cargo xtask bench` makes it") };
+    let server = Server::start(&dist())?;
+    let driver = Driver::start()?;
+    let page = Page::new(session(&driver).await?, &server.url, &dist());
+    let bench = Bench { page, driver, folder: folder.into() };
+    let done = bench.all().await;
+    bench.page.close().await;
+    done
+}
+
+impl Bench {
+    async fn all(&self) -> Outcome {
+        self.page.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": WATCH })).await?;
+        self.start().await?;
+        self.first_flame().await?;
+        self.packed_and_small().await?;
+        self.one_trace().await?;
+        self.questions().await
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Megabytes of a file, or of all files of a folder.
+    fn megabytes(&self, name: &str) -> Outcome<f64> {
+        let path = self.file(name);
+        let facts = std::fs::metadata(&path)?;
+        let mut bytes = facts.len();
+        if facts.is_dir() {
+            bytes = 0;
+            for entry in std::fs::read_dir(&path)? {
+                bytes += entry?.metadata()?.len();
+            }
+        }
+        Ok(bytes as f64 / 1e6)
+    }
+
+    async fn workers(&self, workers: u32) -> Outcome {
+        let count = json!({ "hardwareConcurrency": workers });
+        self.page.devtools("Emulation.setHardwareConcurrencyOverride", count).await.map(drop)
+    }
+
+    /// Waits until the page was done and quiet for a while; milliseconds from the last start.
+    async fn done(&self, what: &str) -> Outcome<f64> {
+        let script = "return bench.done !== null && performance.now() - bench.done > QUIET ? bench.done - bench.start : null"
+            .replace("QUIET", &QUIET_MS.to_string());
+        let done = self.page.until_within(PATIENCE, what, &script, Value::is_number).await?;
+        done.as_f64().ok_or_else(|| Failure(format!("{what}: no time")))
+    }
+
+    /// Opens the page afresh and drops files; milliseconds to the picture of the view.
+    async fn drop(&self, fragment: &str, names: &[&str]) -> Outcome<f64> {
+        self.page.open(fragment).await?;
+        self.page.state("empty").await?;
+        let files: Vec<PathBuf> = names.iter().map(|name| self.file(name)).collect();
+        self.page.drop_files(&files).await?;
+        self.done(&format!("{} to be shown", names.join(", "))).await
+    }
+
+    async fn drops(&self, fragment: &str, names: &[&str]) -> Outcome<f64> {
+        let mut rounds = Vec::new();
+        for _ in 0..ROUNDS {
+            rounds.push(self.drop(fragment, names).await?);
+        }
+        Ok(median(rounds))
+    }
+
+    /// Milliseconds of `JSON.parse` of a file in a worker of the page.
+    async fn parse(&self, name: &str) -> Outcome<f64> {
+        self.page.open("").await?;
+        let input = "const input = document.createElement('input'); input.type = 'file'; input.id = 'bench-file'; \
+                     document.body.append(input)";
+        self.page.run(input).await?;
+        let client = self.page.client();
+        let path = self.file(name).canonicalize()?;
+        client.find(Locator::Css("#bench-file")).await?.send_keys(&path.to_string_lossy()).await?;
+        let answer = client.execute_async(PARSE, Vec::new()).await?;
+        answer.as_f64().ok_or_else(|| Failure(format!("JSON.parse of {name}: {answer}")))
+    }
+
+    async fn start(&self) -> Outcome {
+        let mut rounds = Vec::new();
+        for _ in 0..5 {
+            self.page.open("").await?;
+            self.page.state("empty").await?;
+            rounds.push(self.page.run("return bench.usable").await?.as_f64().unwrap_or(f64::NAN));
+        }
+        print("Page", "start to usable, local", median(rounds), "ms", "< 300");
+        Ok(())
+    }
+
+    async fn first_flame(&self) -> Outcome {
+        let group = "From drop to first flame graph";
+        let parse_ms = self.parse("quarter.json").await?;
+        let megabytes = self.megabytes("quarter.json")?;
+        print(group, "JSON.parse alone, 250,000 spans", parse_ms, "ms", "");
+        print(group, "JSON.parse alone", megabytes / parse_ms * 1e3, "MB/s", "");
+        let halves_parse_ms = self.parse("half-a.json").await? + self.parse("half-b.json").await?;
+        let mut one_ms = f64::NAN;
+        for (workers, budget) in [(1, "> 2"), (2, "> 3.5")] {
+            self.workers(workers).await?;
+            let ms = self.drops("view=flame", &["quarter.json"]).await?;
+            let times = match workers {
+                1 => "one worker".to_owned(),
+                n => format!("{n} workers"),
+            };
+            print(group, &format!("{times}, one file"), ms, "ms", "");
+            print(group, &format!("{times}, one file"), megabytes / ms * 1e3, "MB/s", "");
+            print(group, &format!("{times}, one file, against JSON.parse"), parse_ms / ms, "times", budget);
+            let ms = self.drops("view=flame", &["half-a.json", "half-b.json"]).await?;
+            print(
+                group,
+                &format!("{times}, two files, against JSON.parse"),
+                halves_parse_ms / ms,
+                "times",
+                budget,
+            );
+            if workers == 1 {
+                one_ms = ms;
+            } else {
+                print(group, "two workers against one, two files", one_ms / ms, "times", "");
+            }
+        }
+        let ms = self.drops("view=flame", &["hundred-thousand.json"]).await?;
+        print(group, "100,000 spans", ms, "ms", "< 500");
+        Ok(())
+    }
+
+    async fn packed_and_small(&self) -> Outcome {
+        let group = "Packed and small files";
+        let megabytes = self.megabytes("hundred-thousand.json")?;
+        let unpack = "const [done] = arguments; const start = performance.now(); \
+             new Response(document.querySelector('#bench-file').files[0].stream().pipeThrough(new DecompressionStream('gzip'))) \
+             .arrayBuffer().then(() => done(performance.now() - start), (error) => done(String(error)))";
+        // The file is chosen by `parse`, whose own answer is an error: it is no text.
+        let _ = self.parse("hundred-thousand.json.gz").await;
+        let answer = self.page.client().execute_async(unpack, Vec::new()).await?;
+        let unpack_ms = answer.as_f64().ok_or_else(|| Failure(format!("DecompressionStream: {answer}")))?;
+        print(group, "DecompressionStream alone", megabytes / unpack_ms * 1e3, "MB/s unpacked", "");
+        let ms = self.drops("view=flame", &["hundred-thousand.json.gz"]).await?;
+        print(group, "gz, drop to first flame graph", megabytes / ms * 1e3, "MB/s unpacked", "");
+        let megabytes = self.megabytes("small")?;
+        for workers in [1, 2] {
+            self.workers(workers).await?;
+            let ms = self.drops("view=flame", &["small"]).await?;
+            let files = std::fs::read_dir(self.file("small"))?.count();
+            let what = format!("{files} files of 50 spans, workers: {workers}");
+            print(group, &what, megabytes / ms * 1e3, "MB/s", "");
+        }
+        Ok(())
+    }
+
+    async fn one_trace(&self) -> Outcome {
+        for name in ["fan-out", "chain", "mixed"] {
+            let ms = self.drop("view=trace", &[&format!("{name}.json")]).await?;
+            let what = format!("{name}, drop to timeline");
+            print("One trace of 1,000,000 spans", &what, ms, "ms", "< 4000");
+        }
+        Ok(())
+    }
+
+    /// Every view of a million spans, through the address as a link would, and then changes of what it is about.
+    async fn questions(&self) -> Outcome {
+        let group = "Views of 1,000,000 spans, two workers, drawn";
+        let ms = self.drop("view=flame", &["million.json"]).await?;
+        let megabytes = self.megabytes("million.json")?;
+        print(group, "drop to first flame graph", megabytes / ms * 1e3, "MB/s", "");
+        self.go("view=findings").await?;
+        let memory = self.page.number("[data-test='memory']", "data-value").await?;
+        let spans = self.page.number("[data-test='spans']", "data-value").await?;
+        print(group, "memory of a span, tags interned", memory / spans, "bytes", "< 56");
+        print(group, "memory of the renderer", renderer_bytes(self.driver.id())? / 1e6, "MB", "");
+        let steps = [
+            ("change of band", "view=flame&band=P95-99", "< 300"),
+            ("another band", "view=flame&band=P50-95", "< 300"),
+            ("change of filter", "view=flame&error=1", "< 300"),
+            ("another filter", "view=flame&tag.region=eu-west-1", "< 300"),
+            (
+                "change of endpoint",
+                "view=flame&service=edge-gateway&operation=GET%20/product/%7Bid%7D",
+                "< 300",
+            ),
+            ("heat map", "view=heat", "< 500"),
+            ("endpoints", "view=bottom", "< 500"),
+            ("errors", "view=errors", ""),
+            ("execution flow", "view=flow", ""),
+            ("tprof, four layers and report", "view=tprof", "< 2000"),
+            ("anomalies", "view=anomaly", ""),
+            ("requests", "view=requests", ""),
+        ];
+        for (what, fragment, budget) in steps {
+            match self.go(fragment).await? {
+                Some(ms) => print(group, what, ms, "ms", budget),
+                None => eprintln!("{what}: the page has no such view, or asked nothing"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Milliseconds from following a link to its picture; `None` if the page does not have the view.
+    async fn go(&self, fragment: &str) -> Outcome<Option<f64>> {
+        let script = format!(
+            "bench.done = null; bench.start = performance.now(); location.hash = {}",
+            json!(fragment)
+        );
+        self.page.run(&script).await?;
+        let view = fragment.split('&').next().unwrap_or_default().trim_start_matches("view=");
+        self.page.settled().await?;
+        if self.page.run("return document.documentElement.dataset.view").await? != view {
+            return Ok(None);
+        }
+        // A view whose questions were all answered before is done as it is drawn.
+        let script = "const { state, busy } = document.documentElement.dataset; \
+                      if (state === 'ready' && busy === 'false') bench.done ??= performance.now()";
+        self.page.run(script).await?;
+        self.done(fragment).await.map(Some)
+    }
+}
+
+/// Bytes that the largest renderer below a process holds.
+fn renderer_bytes(ancestor: u32) -> Outcome<f64> {
+    let field = |status: &str, key: &str| -> Option<u64> {
+        status.lines().find_map(|line| line.strip_prefix(key))?.trim().trim_end_matches(" kB").parse().ok()
+    };
+    let mut largest = 0;
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let Some(mut process) = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok()) else {
+            continue;
+        };
+        let status =
+            |process: u64| std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        let command =
+            std::fs::read(Path::new("/proc").join(process.to_string()).join("cmdline")).unwrap_or_default();
+        if !String::from_utf8_lossy(&command).contains("--type=renderer") {
+            continue;
+        }
+        let resident = field(&status(process), "VmRSS:").unwrap_or(0);
+        while process > 1 && process != u64::from(ancestor) {
+            process = field(&status(process), "PPid:").unwrap_or(0);
+        }
+        if process == u64::from(ancestor) {
+            largest = largest.max(resident);
+        }
+    }
+    Ok(largest as f64 * 1024.0)
+}

@@ -1,0 +1,4 @@
+//! Begins with the seeds of `zipkin-v1`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pathlight_fuzz::check(bytes));
