@@ -38,7 +38,7 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
     } else {
         let failed = match totals.failed_us {
             0 => String::new(),
-            us => format!(", {} of it all the time of requests that fail", duration_us(us)),
+            us => format!(", {} of that in requests that fail as a whole", duration_us(us)),
         };
         out.push(format!(
             "Without the erroring spans requests would take {} less ({} of all latency{failed}): p50 {} instead of {}, p95 {} instead of {}.",

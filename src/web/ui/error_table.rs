@@ -50,7 +50,7 @@ pub fn table(page: &Page) -> Table<ErrorLine> {
             "own",
             "Start",
             "Spans in error whose children are not",
-            "num" 1,
+            "num tiny" 1,
             |line: &ErrorLine| line.row().own,
             format::count
         ),
@@ -58,7 +58,7 @@ pub fn table(page: &Page) -> Table<ErrorLine> {
             "propagated",
             "Pass on",
             "Spans in error of which a child is in error",
-            "num" 2,
+            "num tiny" 2,
             |line: &ErrorLine| line.row().propagated,
             format::count
         ),
@@ -66,7 +66,7 @@ pub fn table(page: &Page) -> Table<ErrorLine> {
             "stopped",
             "Stop",
             "Spans not in error of which a child is",
-            "num" 1,
+            "num tiny" 1,
             |line: &ErrorLine| line.row().stopped,
             format::count
         ),

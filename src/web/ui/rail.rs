@@ -50,6 +50,12 @@ const VIEWS: &[(View, &str, &str, &str)] = &[
         "What waits for what, and what if it were otherwise",
         "M2 6.5h3.5v3H2zM10.5 2H14v3h-3.5zM10.5 11H14v3h-3.5zM5.5 8c3 0 2-4.5 5-4.5M5.5 8c3 0 2 4.5 5 4.5",
     ),
+    (
+        View::Errors,
+        "Errors",
+        "Where errors start and stop, and what they cost",
+        "M8 2.5l6 11H2zM8 6.5v3M8 11.5v.2",
+    ),
     (View::Requests, "Requests", "The slowest requests", "M2 3.5h12M2 8h12M2 12.5h12"),
     (View::Trace, "Timeline", "One trace with its critical path", "M2 3.5h12M4 8h6M8 12.5h6"),
 ];
