@@ -188,9 +188,10 @@ impl Sampler {
 pub struct SplitObserver {
     sampler: Sampler,
     sampled: Vec<(u32, u64)>,
-    /// By tag set: the number of its value of the key.
-    value_of: Vec<Option<u32>>,
-    names: Vec<String>,
+    key: String,
+    /// By tag set, once it was looked at: the number of its value of the key.
+    value_of: Vec<Option<Option<u32>>>,
+    numbers: BTreeMap<String, u32>,
     samples: Vec<Vec<u64>>,
     missing: u64,
     high_cardinality: bool,
@@ -201,22 +202,13 @@ pub struct SplitObserver {
 impl SplitObserver {
     /// An observer of requests of this set.
     pub fn new(set: &TraceSet, of: &SplitOf, key: &str, overlap: Overlap) -> SplitObserver {
-        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut names = Vec::new();
-        let value_of = (0..set.tags.sets() as u32).map(|tags| {
-            let value = set.tags.value(TagSetId(tags), key)?;
-            Some(*numbers.entry(value).or_insert_with(|| {
-                names.push(value.to_owned());
-                names.len() as u32 - 1
-            }))
-        });
-        let value_of = value_of.collect();
         SplitObserver {
             sampler: Sampler::new(set, of, overlap),
             sampled: Vec::new(),
-            value_of,
-            samples: vec![Vec::new(); names.len()],
-            names,
+            key: key.to_owned(),
+            value_of: vec![None; set.tags.sets()],
+            numbers: BTreeMap::new(),
+            samples: Vec::new(),
             missing: 0,
             high_cardinality: set.tags.keys().iter().any(|(k, facts)| *k == key && facts.high_cardinality),
             current: BTreeMap::new(),
@@ -224,9 +216,22 @@ impl SplitObserver {
     }
 
     /// The value of the key on a span, else on its process.
-    fn value(&self, set: &TraceSet, row: u32) -> Option<u32> {
-        let of = |tags: TagSetId| self.value_of[tags.0 as usize];
-        of(set.tag_set(row)).or_else(|| of(set.process_of(row).tags))
+    fn value(&mut self, set: &TraceSet, row: u32) -> Option<u32> {
+        let own = self.value_of_set(set, set.tag_set(row));
+        own.or_else(|| self.value_of_set(set, set.process_of(row).tags))
+    }
+
+    fn value_of_set(&mut self, set: &TraceSet, tags: TagSetId) -> Option<u32> {
+        if let Some(known) = self.value_of[tags.0 as usize] {
+            return known;
+        }
+        let found = set.tags.value(tags, &self.key).map(|value| {
+            let next = self.numbers.len() as u32;
+            *self.numbers.entry(value.to_owned()).or_insert(next)
+        });
+        self.value_of[tags.0 as usize] = Some(found);
+        self.samples.resize(self.numbers.len(), Vec::new());
+        found
     }
 }
 
@@ -236,7 +241,8 @@ impl Observer for SplitObserver {
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
         self.sampler.sample(set, table, tree, request, &mut self.sampled);
         while let Some((row, us)) = self.sampled.pop() {
-            *self.current.entry(self.value(set, row)).or_default() += us;
+            let value = self.value(set, row);
+            *self.current.entry(value).or_default() += us;
         }
         while let Some((value, us)) = self.current.pop_first() {
             match value {
@@ -247,11 +253,14 @@ impl Observer for SplitObserver {
     }
 
     fn finish(self, _: &TraceSet) -> SplitPart {
-        let values = self.names.into_iter().zip(self.samples).filter(|(_, samples)| !samples.is_empty());
-        let values = values.map(|(name, mut samples)| {
+        let SplitObserver { numbers, mut samples, .. } = self;
+        let values = numbers.into_iter().map(|(name, number)| {
+            let mut samples = std::mem::take(&mut samples[number as usize]);
             samples.sort_unstable();
-            (name, pack_sorted(samples))
+            (name, samples)
         });
+        let values = values.filter(|(_, samples)| !samples.is_empty());
+        let values = values.map(|(name, samples)| (name, pack_sorted(samples)));
         SplitPart { values: values.collect(), missing: self.missing, high_cardinality: self.high_cardinality }
     }
 }

@@ -107,6 +107,35 @@ pub(super) fn read<T: DeserializeOwned>(partials: &[Vec<u8>]) -> Result<Vec<T>, 
     partials.iter().map(|bytes| postcard::from_bytes(bytes).map_err(EngineError::from)).collect()
 }
 
+/// One partial of several parts: before each its length in bytes, 4 of them, the lowest first.
+pub(super) fn frame(parts: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(parts.iter().map(|part| part.len() + 4).sum());
+    for part in parts {
+        out.extend_from_slice(&(part.len() as u32).to_le_bytes());
+        out.extend_from_slice(part);
+    }
+    out
+}
+
+/// The parts of all partials that [`frame`] made.
+pub(super) fn read_parts<T: DeserializeOwned>(partials: &[Vec<u8>]) -> Result<Vec<T>, EngineError> {
+    let cut = || EngineError::from(postcard::Error::DeserializeUnexpectedEnd);
+    let mut parts = Vec::new();
+    for partial in partials {
+        let mut rest = partial.as_slice();
+        while let Some((length, after)) = rest.split_first_chunk() {
+            let (part, after) =
+                after.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
+            parts.push(postcard::from_bytes(part)?);
+            rest = after;
+        }
+        if !rest.is_empty() {
+            return Err(cut());
+        }
+    }
+    Ok(parts)
+}
+
 pub(super) fn ask(pass: &Pass) -> Result<Next, EngineError> {
     Ok(Next::Ask(postcard::to_allocvec(pass)?))
 }

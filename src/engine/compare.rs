@@ -1,6 +1,6 @@
 //! The chain of a comparison: each side is cut, its frames and its services are summed, then both are put together.
 
-use super::chain::{Next, read};
+use super::chain::{Next, read_parts};
 use super::cutting::{Cutter, Cutting};
 use super::study::{Study, StudyChain, ask_study};
 use super::{EngineError, Report};
@@ -46,12 +46,12 @@ impl StudyChain for CompareChain {
                 }
             },
             State::Frames { cut, facts } => {
-                let frames = DiffPart::merge(read(partials)?);
+                let frames = DiffPart::merge(read_parts(partials)?);
                 self.state = State::Services { facts, frames };
                 ask_study(scope, &cut, Study::Services)
             }
             State::Services { facts, frames } => {
-                let services = ServiceSums::merge(read(partials)?);
+                let services = ServiceSums::merge(read_parts(partials)?);
                 let side = DiffSide { scope: scope.clone(), band: Some(*band), facts: *facts };
                 let side = (side, frames, services);
                 match self.first.take() {

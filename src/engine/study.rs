@@ -1,6 +1,6 @@
 //! Looks at the requests inside a cut: what a worker does for one, and the chains that ask for them.
 
-use super::chain::{Next, Pass, ask, read};
+use super::chain::{Next, Pass, ask, frame, read_parts};
 use super::compare::CompareChain;
 use super::flow::FlowChain;
 use super::single::Single;
@@ -86,7 +86,7 @@ pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), En
 fn split(study: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
     let Study::Split { of, key } = study else { return Err(EngineError::Ended) };
     let what = (of.clone(), key.clone());
-    Ok(Report::Split(Box::new(SplitPart::finish(read(partials)?, what, band, facts))))
+    Ok(Report::Split(Box::new(SplitPart::finish(read_parts(partials)?, what, band, facts))))
 }
 
 fn proposals(
@@ -96,24 +96,24 @@ fn proposals(
     facts: BandFacts,
 ) -> Result<Report, EngineError> {
     let Study::Proposals { of } = study else { return Err(EngineError::Ended) };
-    Ok(Report::Proposals(Box::new(ProposalsPart::finish(read(partials)?, of.clone(), band, facts))))
+    Ok(Report::Proposals(Box::new(ProposalsPart::finish(read_parts(partials)?, of.clone(), band, facts))))
 }
 
 fn tag_values(study: &Study, partials: &[Vec<u8>], _: Band, facts: BandFacts) -> Result<Report, EngineError> {
     let Study::TagValues { key } = study else { return Err(EngineError::Ended) };
-    Ok(Report::TagValues(TagValuesPart::finish(read(partials)?, key.clone(), facts)))
+    Ok(Report::TagValues(TagValuesPart::finish(read_parts(partials)?, key.clone(), facts)))
 }
 
 fn errors(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
-    Ok(Report::Errors(Box::new(ErrorsPart::finish(read(partials)?, band, facts))))
+    Ok(Report::Errors(Box::new(ErrorsPart::finish(read_parts(partials)?, band, facts))))
 }
 
 fn bottom_up(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
-    Ok(Report::BottomUp(Box::new(BottomUpPart::finish(read(partials)?, band, facts))))
+    Ok(Report::BottomUp(Box::new(BottomUpPart::finish(read_parts(partials)?, band, facts))))
 }
 
 fn histograms(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
-    Ok(Report::Histograms(Box::new(HistogramsPart::finish(read(partials)?, band, facts))))
+    Ok(Report::Histograms(Box::new(HistogramsPart::finish(read_parts(partials)?, band, facts))))
 }
 
 /// The pass of a study.
@@ -156,14 +156,21 @@ impl TreeStudy for TracesStudy {
     }
 }
 
+/// Rows of the path table between two looks at the clock, and in one part; few where tests are to see several.
+const CHUNK: usize = if cfg!(debug_assertions) { 64 } else { 1 << 16 };
+
 /// A study being made over one session, in steps.
 pub(super) struct Part {
     state: State,
 }
 
 enum State {
-    /// All at once, over the path table alone.
-    Table(Vec<u32>),
+    /// Over the path table alone: some requests at a time, each a part for itself.
+    Table {
+        requests: Vec<u32>,
+        next: usize,
+        parts: Vec<Vec<u8>>,
+    },
     Trees(Box<dyn TreeStudy>),
     Ended,
 }
@@ -185,7 +192,7 @@ impl Part {
             }
             Study::Errors => State::Trees(Box::new(Walk::new(ErrorsObserver::new(set, overlap), requests))),
             Study::Histograms => State::Trees(Box::new(Walk::new(HistogramsObserver::new(set), requests))),
-            _ => State::Table(requests),
+            _ => State::Table { requests, next: 0, parts: Vec::new() },
         };
         Part { state }
     }
@@ -198,14 +205,33 @@ impl Part {
         study: &Study,
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<u8>>, EngineError> {
-        if let State::Trees(trees) = &mut self.state
-            && !trees.step(set, table, time_is_up)
-        {
-            return Ok(None);
+        match &mut self.state {
+            State::Trees(trees) => {
+                if !trees.step(set, table, time_is_up) {
+                    return Ok(None);
+                }
+            }
+            State::Table { requests, next, parts } => loop {
+                // Every part has something for each context, so it is no smaller than that.
+                let mut left = CHUNK.max(table.contexts().len());
+                let from = *next;
+                while *next < requests.len() && left > 0 {
+                    left = left.saturating_sub(1 + table.entries(requests[*next]).len());
+                    *next += 1;
+                }
+                parts.push(of_table(set, table, study, &requests[from..*next])?);
+                if *next == requests.len() {
+                    break;
+                }
+                if time_is_up() {
+                    return Ok(None);
+                }
+            },
+            State::Ended => return Err(EngineError::Ended),
         }
         Ok(Some(match std::mem::replace(&mut self.state, State::Ended) {
-            State::Table(requests) => of_table(set, table, study, &requests)?,
-            State::Trees(trees) => trees.finish(set)?,
+            State::Table { parts, .. } => frame(&parts),
+            State::Trees(trees) => frame(&[trees.finish(set)?]),
             State::Ended => return Err(EngineError::Ended),
         }))
     }
@@ -214,7 +240,8 @@ impl Part {
     pub fn progress(&self) -> (u64, u64) {
         match &self.state {
             State::Trees(trees) => trees.progress(),
-            State::Table(_) | State::Ended => (0, 0),
+            State::Table { requests, next, .. } => (*next as u64, requests.len() as u64),
+            State::Ended => (0, 0),
         }
     }
 }

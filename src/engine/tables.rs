@@ -1,6 +1,6 @@
 //! The chains of endpoint rows and of the heat map.
 
-use super::chain::{Next, read};
+use super::chain::{Next, read_parts};
 use super::cutting::{Cutter, Cutting};
 use super::study::{Study, StudyChain, ask_study};
 use super::{EngineError, Report};
@@ -64,7 +64,7 @@ impl StudyChain for TableChain {
                 }
             },
             State::Rows { cut, facts } => {
-                let rows = Box::new(EndpointPart::finish(read(partials)?, self.band, *facts));
+                let rows = Box::new(EndpointPart::finish(read_parts(partials)?, self.band, *facts));
                 let Some((order, _)) = &self.columns else {
                     return Ok(Next::Done(Box::new(Report::Endpoints(rows))));
                 };
@@ -74,7 +74,7 @@ impl StudyChain for TableChain {
             }
             State::Places { cut, rows } => {
                 let Some((order, most)) = &self.columns else { return Err(EngineError::Ended) };
-                let places = read::<Vec<(u64, u64)>>(partials)?.into_iter().flatten().collect();
+                let places = read_parts::<Vec<(u64, u64)>>(partials)?.into_iter().flatten().collect();
                 let columns = Columns::new(places, *most);
                 let tied = columns.tied();
                 if tied.is_empty() {
@@ -85,12 +85,12 @@ impl StudyChain for TableChain {
                 next
             }
             State::Ties { cut, rows, columns } => {
-                let ties = read::<Vec<_>>(partials)?.into_iter().flatten().collect();
+                let ties = read_parts::<Vec<_>>(partials)?.into_iter().flatten().collect();
                 self.ask_cells(&cut, rows, &columns, ties)
             }
             State::Cells { rows } => {
                 let order = self.columns.take().map(|(order, _)| order).unwrap_or_default();
-                let report = HeatPart::finish(&read(partials)?, *rows, order);
+                let report = HeatPart::finish(&read_parts(partials)?, *rows, order);
                 Ok(Next::Done(Box::new(Report::Heatmap(Box::new(report)))))
             }
             State::Ended => Err(EngineError::Ended),

@@ -1,6 +1,6 @@
 //! The chain of tprof: the requests are cut, then workers send the times of their traces.
 
-use super::chain::{Next, read};
+use super::chain::{Next, read_parts};
 use super::cutting::{Cutter, Cutting};
 use super::study::{Study, StudyChain, ask_study};
 use super::{EngineError, Report};
@@ -55,7 +55,7 @@ impl StudyChain for TprofChain {
                 Cutting::Done(cut, _) => self.ask_traces(&cut),
             },
             State::Traces => {
-                self.done.push(read(partials)?);
+                self.done.push(read_parts(partials)?);
                 if let Some((scope, band)) = self.sides.get(self.done.len()).cloned() {
                     let (cutter, next) = Cutter::start(scope, band)?;
                     self.state = State::Cutting(cutter);
