@@ -54,7 +54,7 @@ pub async fn a_cell_opens_its_trace_and_a_brush_cuts_the_band(page: &Page) -> Ou
     let [x, y, width, height] = page.place("[data-test='heat']").await?;
     let (left, right, middle) = (x + width * 0.7, x + width - 1.0, y + height / 2.0);
     page.move_to(left, middle).await?;
-    page.visible("[data-test='tip']").await?;
+    page.visible("[data-test='tip']:not([hidden])").await?;
     page.drag((left, middle), (right + 20.0, middle)).await?;
     page.ready().await?;
     let shown = page.number("[data-test='band-requests']", "data-value").await? as u64;

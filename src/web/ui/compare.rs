@@ -177,8 +177,10 @@ impl Compare {
         }
         let is_new = self.shown.as_ref().map(|shown| shown.0) != now.as_ref().map(|now| now.0);
         self.shown = now;
-        let source = Rc::new(DiffSource::new(report.clone(), &page.address().choices));
         let empty = why_empty(page, &report);
+        // Everything would be gone, or new, beside a side without requests.
+        let report = if empty.is_some() { Rc::default() } else { report };
+        let source = Rc::new(DiffSource::new(report.clone(), &page.address().choices));
         self.empty.show(empty.is_some());
         self.empty.say(empty.as_deref().unwrap_or_default());
         let (question, focus) = (asks.compare.answered(), page.address().focus.clone());
@@ -343,11 +345,17 @@ impl Part for Compare {
             select.set_value(&choices.least_ppm.to_string());
         }
         let services = self.shows_services.get();
+        let is_other_tab = self.services.element().html().hidden() == services;
         for (tab, on) in self.tabs.iter().zip([!services, services]) {
             tab.set_flag("aria-pressed", on);
         }
         self.changes.element().show(!services);
         self.services.element().show(services);
+        if is_other_tab {
+            // A table out of sight has no room for columns.
+            self.changes.paint(true);
+            self.services.paint(true);
+        }
         self.changes.set_stale(stale);
         self.services.set_stale(stale);
         self.changes.set_sort(sort.as_ref());

@@ -150,13 +150,16 @@ impl FilterForm {
         rows.iter().for_each(|row| panel.add(row));
         panel.add(&div("form-row").child(&span("form-name", "Errors")).child(&error));
         panel.add(&note);
-        let opened = key.input.clone();
+        let (opened, to) = (key.input.clone(), page.clone());
         let open = button("+ filter")
             .class("add-filter")
             .attr("aria-haspopup", "dialog")
             .attr("title", "Look only at requests with a tag, an error, a call, or in a time range")
             .test("add-filter");
-        let popover = Popover::new(&keep, open, panel, move || opened.focus());
+        let popover = Popover::new(&keep, open, panel, move || {
+            opened.focus();
+            to.refresh();
+        });
         let form = FilterForm { popover, key, value, endpoint, from, to, error, note, suggested: None, keep };
         form.listen(page, &rows);
         form

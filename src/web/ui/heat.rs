@@ -21,7 +21,7 @@ use std::rc::Rc;
 use web_sys::HtmlSelectElement;
 
 /// Shares named in the legend, in millionths.
-const NAMED: [u32; 5] = [0, 10_000, 100_000, 500_000, 1_000_000];
+const NAMED: [u32; 4] = [10_000, 100_000, 500_000, 1_000_000];
 
 /// The view.
 pub struct Heat {

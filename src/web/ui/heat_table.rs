@@ -82,7 +82,7 @@ pub fn table(page: &Page) -> Table<HeatTableRow> {
         ),
         number!(
             "whole",
-            "Whole mean",
+            "Whole",
             "Duration of its spans on the path, mean over all requests",
             "num" 3,
             |row: &HeatTableRow| row.row().inclusive_us.mean,
