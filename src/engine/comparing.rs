@@ -148,7 +148,7 @@ impl Address {
         self.comparison = Some(self.begin_comparing());
     }
 
-    /// Compares with the set that is loaded second, the same band of both.
+    /// Compares with the set that is loaded second, the same band of both; nothing changes if that is so already.
     pub fn compare_sets(&mut self) {
         let is_begun = self.comparison.is_some_and(|comparison| comparison.against == Against::Set);
         if !is_begun {
@@ -156,8 +156,8 @@ impl Address {
             self.band = band;
             self.comparison =
                 Some(Comparison { against: Against::Set, side: Side::A, other: band, swapped: false });
+            self.view = View::Compare;
         }
-        self.view = View::Compare;
     }
 
     /// Ends comparing; a band that was there only to be compared goes too.

@@ -150,7 +150,7 @@ impl FilterForm {
         rows.iter().for_each(|row| panel.add(row));
         panel.add(&div("form-row").child(&span("form-name", "Errors")).child(&error));
         panel.add(&note);
-        let (opened, to) = (key.input.clone(), page.clone());
+        let (opened, asked) = (key.input.clone(), page.clone());
         let open = button("+ filter")
             .class("add-filter")
             .attr("aria-haspopup", "dialog")
@@ -158,7 +158,7 @@ impl FilterForm {
             .test("add-filter");
         let popover = Popover::new(&keep, open, panel, move || {
             opened.focus();
-            to.refresh();
+            asked.refresh();
         });
         let form = FilterForm { popover, key, value, endpoint, from, to, error, note, suggested: None, keep };
         form.listen(page, &rows);
