@@ -5,6 +5,7 @@
 //! (wasm32) and natively.
 
 pub mod arrange;
+pub mod anomaly;
 pub mod chart;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod cli;

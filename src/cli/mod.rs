@@ -9,6 +9,7 @@
 //! | 1 | the input holds no trace |
 //! | 2 | the command line is wrong, or something it names cannot be read, written or listened on |
 
+mod anomaly;
 mod bottom_up;
 mod common;
 mod compare;
@@ -46,6 +47,8 @@ struct CommandLine {
 /// One variant a command; the text is its line in the help.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Learn what is normal and say which requests are not, and why
+    Anomaly(anomaly::Args),
     /// Rank interior endpoints by what they cost all root endpoints together
     BottomUp(bottom_up::Args),
     /// Compare two sets of traces, or two latency bands of one
@@ -120,6 +123,7 @@ pub fn run() -> ExitCode {
     let line = CommandLine::parse();
     let result = match line.command {
         Command::Generate(args) => generate::run(&args),
+        Command::Anomaly(args) => anomaly::run(&args),
         Command::BottomUp(args) => bottom_up::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),

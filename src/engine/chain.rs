@@ -6,6 +6,7 @@ use super::overview::OverviewPartial;
 use super::study::{self, Study, StudyChain};
 use super::{EngineError, PerRequestReport, Report, Request, RequestsReport, SpanKey, SpanReport};
 use crate::arrange::Arrange;
+use crate::anomaly::vae::TrainingProgress;
 use crate::critical_path::{
     Aggregate, Band, BandFacts, Cut, ExemplarCandidates, ExemplarTargets, Overlap, RequestRow, Scope,
     TraceReport,
@@ -73,6 +74,8 @@ pub(super) enum Pass {
 pub enum Next {
     /// Run this pass on every worker and come back with the partials.
     Ask(Vec<u8>),
+    /// There is more to work out: call [`Chain::next`] again without partials, after a look at what else is wanted.
+    Working(TrainingProgress),
     /// The answer.
     Done(Box<Report>),
 }

@@ -5,8 +5,10 @@
 //! next pass or gives the [`Report`]. A browser's pool of workers, native threads and a single test use just this.
 
 pub mod address;
+mod anomaly;
 mod chain;
 pub mod choices;
+pub mod clock;
 mod compare;
 pub mod comparing;
 pub mod contract;
@@ -43,6 +45,9 @@ pub enum EngineError {
     /// A message between workers is not what it should be.
     #[error("a message between workers is damaged ({0}); load the files again")]
     Message(#[from] postcard::Error),
+    /// A file that is no model of a detector.
+    #[error(transparent)]
+    Model(#[from] crate::anomaly::ModelError),
     /// Memory ended.
     #[error(transparent)]
     Full(#[from] crate::trace::SetFull),

@@ -1,6 +1,7 @@
 //! A pool of native threads that runs the same passes as the browser's workers.
 
 use super::{Chain, EngineError, Next, Report, Request, Session, plan_moves};
+use crate::anomaly::vae::TrainingProgress;
 use crate::trace::{TraceId, TraceSet};
 use std::collections::HashSet;
 
@@ -54,11 +55,28 @@ impl Pool {
     /// # Errors
     /// [`EngineError`] if memory ends.
     pub fn ask(&mut self, request: Request) -> Result<Report, EngineError> {
+        self.ask_watching(request, &mut |_| {})
+    }
+
+    /// Like [`ask`](Self::ask); `watch` hears how a long training goes.
+    ///
+    /// # Errors
+    /// [`EngineError`] if memory ends.
+    pub fn ask_watching(
+        &mut self,
+        request: Request,
+        watch: &mut dyn FnMut(&TrainingProgress),
+    ) -> Result<Report, EngineError> {
         let mut chain = Chain::new(request);
         let mut partials = Vec::new();
         loop {
             let pass = match chain.next(partials)? {
                 Next::Ask(pass) => pass,
+                Next::Working(progress) => {
+                    watch(&progress);
+                    partials = Vec::new();
+                    continue;
+                }
                 Next::Done(report) => return Ok(*report),
             };
             let pass = &pass;

@@ -2,6 +2,9 @@
 
 use crate::trace::Quality;
 
+pub use crate::anomaly::{
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, ReasonKind, ReasonRow,
+};
 pub use crate::critical_path::{
     Affected, Band, BandFacts, Basis, BottomUpReport, CallChain, Change, ColumnOrder, ContextNode,
     CriticalPathReport, DiffNode, DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar, Exemplars,
@@ -201,6 +204,39 @@ pub enum Request {
         /// What is changed.
         changes: Changes,
     },
+    /// Which requests of a set are abnormal, and why; answered by [`Report::Anomaly`].
+    Anomaly {
+        /// The normal requests to learn from.
+        train: Scope,
+        /// Which of them, by latency.
+        band_train: Band,
+        /// The requests to judge.
+        test: Scope,
+        /// Which of them, by latency.
+        band_test: Band,
+        /// How.
+        settings: AnomalySettings,
+    },
+    /// A detector trained on normal requests, to be kept as a file; answered by [`Report::AnomalyModel`].
+    AnomalyModel {
+        /// The normal requests to learn from.
+        train: Scope,
+        /// Which of them, by latency.
+        band_train: Band,
+        /// What is trained.
+        settings: AnomalySettings,
+    },
+    /// How well detectors find what was made abnormal; answered by [`Report::AnomalyEvaluation`].
+    AnomalyEvaluation {
+        /// Normal requests: half of them to learn from, the rest to be judged and made abnormal.
+        scope: Scope,
+        /// Which of them, by latency.
+        band: Band,
+        /// Of the halves and of the injections.
+        seed: u64,
+        /// Accepted rate of false alarms in millionths, and what the auto-encoder is, if it takes part.
+        settings: AnomalySettings,
+    },
     /// What every endpoint below the requests of a scope would save if it were faster; answered by
     /// [`Report::Savings`].
     Savings {
@@ -267,6 +303,12 @@ pub enum Report {
     WhatIf(WhatIfReport),
     /// See [`Request::Savings`].
     Savings(SavingsReport),
+    /// See [`Request::Anomaly`].
+    Anomaly(Box<AnomalyReport>),
+    /// See [`Request::AnomalyModel`]: the file.
+    AnomalyModel(Vec<u8>),
+    /// See [`Request::AnomalyEvaluation`].
+    AnomalyEvaluation(Box<EvaluationTable>),
 }
 
 /// The critical paths of the requests of a band.

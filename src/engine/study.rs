@@ -1,5 +1,6 @@
 //! Looks at the requests inside a cut: what a worker does for one, and the chains that ask for them.
 
+use super::anomaly::{AnomalyChain, EvaluationChain, VectorStudy};
 use super::chain::{Next, Pass, ask, frame, read_parts};
 use super::compare::CompareChain;
 use super::flow::FlowChain;
@@ -7,6 +8,7 @@ use super::single::Single;
 use super::tables::TableChain;
 use super::tprof::{TprofChain, TracesStudy};
 use super::{EngineError, Report, Request};
+use crate::anomaly::{Encoding, Injection};
 use crate::critical_path::{
     Band, BandFacts, BottomUpPart, ColumnEdge, ColumnOrder, Cut, DiffPart, EndpointPart, HeatPart,
     HistogramsObserver, HistogramsPart, Observer, Overlap, PathTable, ProposalsObserver, ProposalsPart,
@@ -32,6 +34,8 @@ pub(super) enum Study {
     BottomUp,
     /// Sizes of requests.
     Histograms,
+    /// Vectors of requests, or of their abnormal copies.
+    Vectors { encoding: Encoding, injected: Option<(Injection, u64)> },
     /// Times by value of a tag.
     Split { of: SplitOf, key: String },
     /// Times by value of every tag.
@@ -79,6 +83,8 @@ pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), En
         Request::TprofCompare { a, band_a, b, band_b, settings } => {
             TprofChain::start(vec![(a.clone(), *band_a), (b.clone(), *band_b)], settings)
         }
+        Request::Anomaly { .. } | Request::AnomalyModel { .. } => AnomalyChain::start(request),
+        Request::AnomalyEvaluation { .. } => EvaluationChain::start(request),
         _ => FlowChain::start(request),
     }
 }
@@ -122,7 +128,7 @@ pub(super) fn ask_study(scope: &Scope, cut: &Cut, study: Study) -> Result<Next, 
 }
 
 /// A study of the trees of requests, whatever it observes.
-trait TreeStudy {
+pub(super) trait TreeStudy {
     fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool;
     fn progress(&self) -> (u64, u64);
     fn finish(self: Box<Self>, set: &TraceSet) -> Result<Vec<u8>, EngineError>;
@@ -180,6 +186,9 @@ impl Part {
     pub fn new(set: &TraceSet, study: &Study, overlap: Overlap, requests: Vec<u32>) -> Part {
         let state = match study {
             Study::Traces { tag } => State::Trees(Box::new(TracesStudy::new(set, tag.clone(), requests))),
+            Study::Vectors { encoding, injected } => {
+                State::Trees(Box::new(VectorStudy::new(set, *encoding, *injected, overlap, requests)))
+            }
             Study::Services => State::Trees(Box::new(Walk::new(ServiceObserver::new(set), requests))),
             Study::Split { of, key } => {
                 State::Trees(Box::new(Walk::new(SplitObserver::new(set, of, key, overlap), requests)))

@@ -2,8 +2,8 @@
 
 use super::Options;
 use super::plan::{Conditions, Plan};
-use super::random::{Random, mix};
 use super::topology::{Role, Topology};
+use crate::stats::{Random, mix};
 use crate::trace::SpanKind;
 
 /// The first root request starts here: 2024-05-14 09:00 UTC, in microseconds.

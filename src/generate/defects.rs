@@ -1,8 +1,8 @@
 //! What can be wrong with a trace, on demand.
 
 use super::build::{GeneratedTrace, Reference};
-use super::random::Random;
 use super::{GenerateError, tags};
+use crate::stats::Random;
 use std::str::FromStr;
 
 /// Kinds of defects; each that is on strikes every trace that is large enough for it, in about one of 16 spans.

@@ -22,7 +22,6 @@ mod build;
 mod defects;
 mod jaeger;
 mod plan;
-mod random;
 mod shapes;
 mod shop;
 mod tags;
@@ -33,8 +32,8 @@ pub use defects::Defects;
 pub use jaeger::{trace_json, write_jaeger};
 pub use tags::TagValue;
 
+use crate::stats::Random;
 use plan::{Conditions, Plan};
-use random::Random;
 use std::fmt;
 use std::str::FromStr;
 use topology::Topology;

@@ -3,8 +3,8 @@
 //! Every random choice is made while the tree is made; a delay that is injected afterwards therefore changes times
 //! and nothing else. A parent stands before its children, so the two passes over the tree are plain loops.
 
-use super::random::Random;
 use super::topology::{Body, Fate, NO_PLACE, Op, PAGE_WAVE, Topology};
+use crate::stats::Random;
 
 /// How long a failing span that its caller cannot do without waits before it gives up.
 const DEADLINE_US: u32 = 11_000;

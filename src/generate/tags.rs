@@ -1,8 +1,8 @@
 //! Tags and logs of a generated span.
 
 use super::build::{About, GeneratedProcess, GeneratedSpan};
-use super::random::mix;
 use super::topology::Role;
+use crate::stats::mix;
 use crate::trace::SpanKind;
 use std::fmt::Write as _;
 

@@ -1,64 +1,42 @@
 //! Seeded bootstrap intervals of percentiles and of their ratios.
 
+use super::random::Random;
 use super::summary::percentile;
 use super::welch::Interval;
 
 /// Resamples drawn for an interval.
 const RESAMPLES: usize = 2000;
 
-/// A small generator whose numbers are the same on every machine (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform in (0, 1).
-    fn unit(&mut self) -> f64 {
-        ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * libm::log(self.unit())).sqrt();
-        radius * libm::cos(2.0 * std::f64::consts::PI * self.unit())
-    }
-
-    /// Gamma of a shape from 1 up (Marsaglia and Tsang).
-    fn gamma(&mut self, shape: f64) -> f64 {
-        let d = shape - 1.0 / 3.0;
-        let c = 1.0 / (9.0 * d).sqrt();
-        loop {
-            let x = self.normal();
-            let v = 1.0 + c * x;
-            if v <= 0.0 {
-                continue;
-            }
-            let v = v * v * v;
-            if libm::log(self.unit()) < 0.5 * x * x + d - d * v + d * libm::log(v) {
-                return d * v;
-            }
+/// Gamma of a shape from 1 up (Marsaglia and Tsang).
+fn gamma(random: &mut Random, shape: f64) -> f64 {
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = random.normal();
+        let v = 1.0 + c * x;
+        if v <= 0.0 {
+            continue;
+        }
+        let v = v * v * v;
+        if libm::log(random.unit()) < 0.5 * x * x + d - d * v + d * libm::log(v) {
+            return d * v;
         }
     }
+}
 
-    /// The `p`-quantile of a resample of sorted values, drawn from its exact distribution without drawing the resample:
-    /// the k-th smallest of n uniform numbers is Beta(k, n + 1 - k), and says which value stands there.
-    fn resampled_percentile(&mut self, sorted: &[u64], p: f64) -> f64 {
-        let n = sorted.len() as f64;
-        let place = p * (n - 1.0);
-        let below = place.floor();
-        let (a, b) = (self.gamma(below + 1.0), self.gamma(n - below));
-        let low = a / (a + b);
-        let left = n - below - 1.0;
-        // The next one up, given this one.
-        let high = if left < 1.0 { low } else { 1.0 - (1.0 - low) * libm::pow(self.unit(), 1.0 / left) };
-        let at = |u: f64| sorted[((u * n) as usize).min(sorted.len() - 1)] as f64;
-        at(low) + (at(high) - at(low)) * (place - below)
-    }
+/// The `p`-quantile of a resample of sorted values, drawn from its exact distribution without drawing the resample: the
+/// k-th smallest of n uniform numbers is Beta(k, n + 1 - k), and says which value stands there.
+fn resampled_percentile(random: &mut Random, sorted: &[u64], p: f64) -> f64 {
+    let n = sorted.len() as f64;
+    let place = p * (n - 1.0);
+    let below = place.floor();
+    let (a, b) = (gamma(random, below + 1.0), gamma(random, n - below));
+    let low = a / (a + b);
+    let left = n - below - 1.0;
+    // The next one up, given this one.
+    let high = if left < 1.0 { low } else { 1.0 - (1.0 - low) * libm::pow(random.unit(), 1.0 / left) };
+    let at = |u: f64| sorted[((u * n) as usize).min(sorted.len() - 1)] as f64;
+    at(low) + (at(high) - at(low)) * (place - below)
 }
 
 /// The 95 % bootstrap interval of the ratio of the `p`-quantiles of sorted `values` to that of sorted `reference`;
@@ -67,11 +45,11 @@ pub fn ratio_interval(reference: &[u64], values: &[u64], p: f64, seed: u64) -> O
     if reference.len() < 2 || values.len() < 2 {
         return None;
     }
-    let mut random = Random(seed);
+    let mut random = Random::new(seed, 0, 0);
     let mut ratios: Vec<f64> = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
-        let below = random.resampled_percentile(reference, p);
-        let above = random.resampled_percentile(values, p);
+        let below = resampled_percentile(&mut random, reference, p);
+        let above = resampled_percentile(&mut random, values, p);
         ratios.push(if below > 0.0 { above / below } else { f64::INFINITY });
     }
     ratios.sort_by(f64::total_cmp);
@@ -95,12 +73,12 @@ mod tests {
         let values: Vec<u64> = (0..60).map(|i| 100 + i * i).collect();
         let reference: Vec<u64> = (0..40).map(|i| 90 + i * 7).collect();
         for p in [0.5, 0.95] {
-            let mut random = Random(7);
+            let mut random = Random::new(7, 0, 0);
             let mut plain: Vec<f64> = (0..RESAMPLES)
                 .map(|_| {
                     let mut draw = |of: &[u64]| {
                         let mut resample: Vec<u64> =
-                            of.iter().map(|_| of[(random.next() % of.len() as u64) as usize]).collect();
+                            of.iter().map(|_| of[random.below(of.len() as u64) as usize]).collect();
                         resample.sort_unstable();
                         percentile(&resample, p)
                     };

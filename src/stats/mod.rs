@@ -5,6 +5,7 @@ mod density;
 mod distribution;
 mod effect;
 mod math;
+mod random;
 mod summary;
 mod welch;
 
@@ -13,5 +14,6 @@ pub use density::LogAxis;
 pub use distribution::Distribution;
 pub use effect::{Effect, LogCounts, rank_effect};
 pub use math::{exp, ln};
+pub use random::{Random, mix};
 pub use summary::{LogHistogram, Summary, percentile};
 pub use welch::{Interval, Moments, Side, t_975, welch};

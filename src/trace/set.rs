@@ -213,6 +213,20 @@ impl TraceSet {
         self.max_bytes = Some(bytes);
     }
 
+    /// A set without traces that shares the numbers of this one's names, tags and processes: spans that
+    /// [`raw`](Self::raw) gave can be added to it as they are.
+    pub fn without_traces(&self) -> TraceSet {
+        TraceSet {
+            names: self.names.clone(),
+            id_texts: self.id_texts.clone(),
+            tags: self.tags.clone(),
+            endpoints: self.endpoints.clone(),
+            processes: self.processes.clone(),
+            max_bytes: self.max_bytes,
+            ..TraceSet::default()
+        }
+    }
+
     // ---- filling ----
 
     /// The process of (service, host, process tags); an empty service is [`UNKNOWN_SERVICE`], an empty host is none.

@@ -117,6 +117,8 @@ pub enum Done {
     Columns(Option<u32>),
     /// Run the attached pass everywhere.
     Ask,
+    /// More is to be worked out: call [`Call::Merge`] again without partials. How far it is, is attached.
+    Working,
     /// The report is attached.
     Report,
 }

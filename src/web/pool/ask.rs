@@ -2,6 +2,7 @@
 
 use super::Pool;
 use super::call::{CallError, Reply};
+use crate::anomaly::vae::TrainingProgress;
 use crate::engine::{Report, Request};
 use crate::web::oneshot::oneshot;
 use crate::web::wire::{self, Call, Done, ToWorker};
@@ -47,6 +48,18 @@ impl Pool {
     /// # Errors
     /// [`AskError`].
     pub async fn ask(&self, request: Request) -> Result<Report, AskError> {
+        self.ask_watching(request, &|_| {}).await
+    }
+
+    /// Like [`ask`](Self::ask); `watch` hears how a long training goes.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub async fn ask_watching(
+        &self,
+        request: Request,
+        watch: &dyn Fn(TrainingProgress),
+    ) -> Result<Report, AskError> {
         while self.0.is_joining.get() {
             let (sender, receiver) = oneshot();
             self.0.waiting.borrow_mut().push(sender);
@@ -58,7 +71,7 @@ impl Pool {
             return Err(AskError::Failed(sentence.to_owned()));
         }
         let generation = self.0.generation.get();
-        let result = self.run_chain(&request).await;
+        let result = self.run_chain(&request, watch).await;
         result.map_err(|error| match error {
             CallError::Failed(reason) => AskError::Failed(reason),
             _ if self.0.generation.get() != generation => AskError::Stale,
@@ -70,7 +83,7 @@ impl Pool {
         })
     }
 
-    async fn run_chain(&self, request: &[u8]) -> Result<Report, CallError> {
+    async fn run_chain(&self, request: &[u8], watch: &dyn Fn(TrainingProgress)) -> Result<Report, CallError> {
         let chain = self.number();
         let _end = ChainEnd { pool: self, chain };
         let request = [wire::buffer(request)];
@@ -81,6 +94,12 @@ impl Pool {
             match done {
                 Done::Report => {
                     return postcard::from_bytes(&body).map_err(|error| CallError::Failed(error.to_string()));
+                }
+                Done::Working => {
+                    if let Ok(progress) = postcard::from_bytes(&body) {
+                        watch(progress);
+                    }
+                    answer = self.call(COORDINATOR, Call::Merge { chain }, &[]).await?;
                 }
                 Done::Ask => {
                     let replies: Vec<Reply> = self

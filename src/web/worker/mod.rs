@@ -321,6 +321,11 @@ impl Worker {
                 self.chains.borrow_mut().insert(number, chain);
                 (Done::Ask, vec![wire::buffer(&pass)])
             }
+            Next::Working(progress) => {
+                self.chains.borrow_mut().insert(number, chain);
+                let bytes = postcard::to_allocvec(&progress).unwrap_or_default();
+                (Done::Working, vec![wire::buffer(&bytes)])
+            }
             Next::Done(report) => {
                 let bytes = postcard::to_allocvec(&*report).unwrap_or_default();
                 (Done::Report, vec![wire::buffer(&bytes)])

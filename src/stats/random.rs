@@ -1,6 +1,6 @@
 //! Random numbers that are the same on every machine: `ln` and `exp` are our own, square roots are fixed by IEEE 754.
 
-use crate::stats::{exp, ln};
+use super::math::{exp, ln};
 use rand::Rng as _;
 use rand_pcg::Pcg64Mcg;
 
@@ -9,7 +9,7 @@ use rand_pcg::Pcg64Mcg;
 const MAX_DEVIATIONS: f64 = 3.5;
 
 /// The finaliser of splitmix64: a bijection that scatters neighbouring numbers.
-pub(super) fn mix(x: u64) -> u64 {
+pub fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -17,7 +17,7 @@ pub(super) fn mix(x: u64) -> u64 {
 }
 
 /// A seeded stream of random numbers.
-pub(super) struct Random(Pcg64Mcg);
+pub struct Random(Pcg64Mcg);
 
 impl Random {
     /// The stream number `stream` of item `index` under `seed`; different arguments give unrelated streams.
@@ -26,6 +26,13 @@ impl Random {
         Random(Pcg64Mcg::new(u128::from(mix(low)) << 64 | u128::from(low)))
     }
 
+    /// The stream of a text, an id for instance, under `seed`.
+    pub fn of(seed: u64, text: &str) -> Random {
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| mix(hash ^ u64::from(byte)));
+        Random::new(seed, 0, hash)
+    }
+
+    /// Uniform over all numbers.
     pub fn next(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -43,6 +50,18 @@ impl Random {
     /// True in `per_mille` of 1,000 draws.
     pub fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1000) < u64::from(per_mille)
+    }
+
+    /// Standard normal.
+    pub fn normal(&mut self) -> f64 {
+        normal_quantile(self.unit())
+    }
+
+    /// Puts values into a random order.
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
+        for i in (1..values.len()).rev() {
+            values.swap(i, self.below(i as u64 + 1) as usize);
+        }
     }
 
     /// A log-normal time in microseconds, at least 1, with the deviation `sigma` of its logarithm.

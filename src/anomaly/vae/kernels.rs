@@ -1,0 +1,131 @@
+//! Dense products of matrices in rows of 32-bit floats, shaped so that the compiler turns them into SIMD.
+
+/// Rows and columns of a tile of the product that stay in registers.
+const TILE: (usize, usize) = (4, 8);
+/// Terms summed before a tile is written back: the packed strips of both factors then stay in the first cache.
+const DEPTH: usize = 256;
+
+/// A factor of a product: a matrix in rows, or its transpose.
+#[derive(Clone, Copy)]
+pub struct Factor<'a> {
+    values: &'a [f32],
+    /// Distance between two rows, and between two columns, of what the factor stands for.
+    row: usize,
+    column: usize,
+}
+
+impl<'a> Factor<'a> {
+    /// A matrix of `columns` columns.
+    pub fn plain(values: &'a [f32], columns: usize) -> Factor<'a> {
+        Factor { values, row: columns, column: 1 }
+    }
+
+    /// The transpose of a matrix of `columns` columns.
+    pub fn transposed(values: &'a [f32], columns: usize) -> Factor<'a> {
+        Factor { values, row: 1, column: columns }
+    }
+}
+
+/// Scratch space of products.
+#[derive(Clone, Default)]
+pub struct Packed {
+    left: Vec<f32>,
+    right: Vec<f32>,
+}
+
+impl Packed {
+    /// `out += a b`, where `out` has `rows` x `columns` and `a` has `depth` columns. The order of sums depends on the
+    /// sizes alone, so the result is the same on every machine.
+    pub fn add_product(
+        &mut self,
+        out: &mut [f32],
+        (rows, depth, columns): (usize, usize, usize),
+        a: Factor<'_>,
+        b: Factor<'_>,
+    ) {
+        for from in (0..depth).step_by(DEPTH) {
+            let deep = DEPTH.min(depth - from);
+            pack::<{ TILE.0 }>(&mut self.left, a, (rows, a.row), (from, deep, a.column));
+            pack::<{ TILE.1 }>(&mut self.right, b, (columns, b.column), (from, deep, b.row));
+            for (strip, right) in self.right.chunks_exact(deep * TILE.1).enumerate() {
+                let column = strip * TILE.1;
+                let wide = TILE.1.min(columns - column);
+                for (strip, left) in self.left.chunks_exact(deep * TILE.0).enumerate() {
+                    let tile = tile(left, right);
+                    for (row, sums) in (strip * TILE.0..rows).zip(&tile) {
+                        let place = row * columns + column;
+                        out[place..place + wide].iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Copies a factor's strips of `WIDTH` lines so that a tile reads them in order; lines past the end are 0.
+fn pack<const WIDTH: usize>(
+    out: &mut Vec<f32>,
+    factor: Factor<'_>,
+    (lines, line): (usize, usize),
+    (from, deep, step): (usize, usize, usize),
+) {
+    out.clear();
+    out.resize(lines.div_ceil(WIDTH) * WIDTH * deep, 0.0);
+    for (strip, packed) in out.chunks_exact_mut(deep * WIDTH).enumerate() {
+        for within in 0..WIDTH.min(lines - strip * WIDTH) {
+            let start = (strip * WIDTH + within) * line + from * step;
+            let values = factor.values[start..].iter().step_by(step);
+            packed[within..].iter_mut().step_by(WIDTH).zip(values).for_each(|(out, value)| *out = *value);
+        }
+    }
+}
+
+fn tile(left: &[f32], right: &[f32]) -> [[f32; TILE.1]; TILE.0] {
+    let mut sums = [[0.0f32; TILE.1]; TILE.0];
+    for (left, right) in left.chunks_exact(TILE.0).zip(right.chunks_exact(TILE.1)) {
+        for (sums, left) in sums.iter_mut().zip(left) {
+            for (sum, right) in sums.iter_mut().zip(right) {
+                *sum += left * right;
+            }
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_those_of_the_definition() {
+        let mut random = crate::stats::Random::new(3, 0, 0);
+        let mut matrix = |n: usize| (0..n).map(|_| random.unit() as f32 - 0.5).collect::<Vec<f32>>();
+        let mut packed = Packed::default();
+        for (rows, depth, columns) in [(1, 1, 1), (4, 8, 8), (5, 300, 9), (3, 2, 17), (9, 513, 3)] {
+            let (a, b) = (matrix(rows * depth), matrix(depth * columns));
+            let expected: Vec<f64> = (0..rows * columns)
+                .map(|at| {
+                    let (row, column) = (at / columns, at % columns);
+                    (0..depth)
+                        .map(|k| f64::from(a[row * depth + k]) * f64::from(b[k * columns + column]))
+                        .sum()
+                })
+                .collect();
+            let turned = |m: &[f32], columns: usize| -> Vec<f32> {
+                let rows = m.len() / columns;
+                (0..m.len()).map(|at| m[at % rows * columns + at / rows]).collect()
+            };
+            let (a_turned, b_turned) = (turned(&a, depth), turned(&b, columns));
+            for (left, right) in [
+                (Factor::plain(&a, depth), Factor::plain(&b, columns)),
+                (Factor::transposed(&a_turned, rows), Factor::transposed(&b_turned, depth)),
+            ] {
+                let mut out = vec![1.0; rows * columns];
+                packed.add_product(&mut out, (rows, depth, columns), left, right);
+                for (found, expected) in out.iter().zip(&expected) {
+                    assert!((f64::from(*found) - 1.0 - expected).abs() < 1e-4, "{rows} {depth} {columns}");
+                }
+            }
+        }
+    }
+}
