@@ -8,8 +8,8 @@ use common::random::{any_traces, sets_of, shuffled};
 use common::{Span, set_of, span};
 use pathlight::anomaly::vae::VaeSettings;
 use pathlight::anomaly::{
-    AnomalyReport, AnomalySettings, Detector, Encoding, EvaluationTable, FeaturePart, Features, Injection, Model,
-    ReasonKind, Rule, StvObserver, inject,
+    AnomalyReport, AnomalySettings, Detector, Encoding, EvaluationTable, FeaturePart, Features, Injection,
+    Model, ReasonKind, Rule, StvObserver, inject,
 };
 use pathlight::critical_path::{Band, Overlap, PathTable, Scope, Subject, Walk};
 use pathlight::engine::{Report, Request, native::Pool};
@@ -60,8 +60,7 @@ fn pairs(of: &[(&str, u64)]) -> Vec<(String, u64)> {
 #[test]
 fn the_vector_of_a_request_has_the_exclusive_time_of_each_critical_call_path() {
     // B, then C twice (once below B); D runs beside B and ends before it: not critical.
-    let spans =
-        trace(1, 100, &[("B", 1, 10, 40), ("C", 2, 15, 25), ("C", 1, 50, 90), ("D", 1, 12, 30)]);
+    let spans = trace(1, 100, &[("B", 1, 10, 40), ("C", 2, 15, 25), ("C", 1, 50, 90), ("D", 1, 12, 30)]);
     let set = set_of(&spans);
     assert_eq!(named(&scpv(&set), 0), pairs(&[("A", 30), ("A>B", 20), ("A>B>C", 10), ("A>C", 40)]));
     // All call paths: A less the union of B, C and D.
@@ -135,7 +134,10 @@ fn what_is_odd_is_found_and_explained() {
 
     let new = row(902);
     assert!(new.is_abnormal && new.p_structure == 1.0 / 501.0);
-    assert_eq!((kinds(902)[0], last(new.reasons[0].path), new.reasons[0].requests), (ReasonKind::NewPath, "N".to_owned(), 0));
+    assert_eq!(
+        (kinds(902)[0], last(new.reasons[0].path), new.reasons[0].requests),
+        (ReasonKind::NewPath, "N".to_owned(), 0)
+    );
 
     let missing = row(903);
     assert!(missing.is_abnormal && missing.p_structure == 1.0 / 501.0);
@@ -196,8 +198,11 @@ fn a_saved_model_judges_as_the_one_that_was_trained() {
 
 #[test]
 fn recipes_change_what_they_say_and_nothing_else() {
-    let spans =
-        trace(5, 1000, &[("B", 1, 10, 400), ("C", 2, 20, 100), ("D", 2, 120, 300), ("E", 1, 500, 900), ("F", 5, 510, 520)]);
+    let spans = trace(
+        5,
+        1000,
+        &[("B", 1, 10, 400), ("C", 2, 20, 100), ("D", 2, 120, 300), ("E", 1, 500, 900), ("F", 5, 510, 520)],
+    );
     let set = set_of(&spans);
     let mut tree = Tree::default();
     tree.load(&set, 0);
@@ -219,7 +224,9 @@ fn recipes_change_what_they_say_and_nothing_else() {
         };
         // round(0.2 * 5) = 1 span, with what hangs below it.
         let (dropped, lost) = copy(Injection::Structure);
-        assert!(lost >= 1 && dropped.len() + lost as usize == 6 && dropped.contains_key(&set.span_id_text(0)));
+        assert!(
+            lost >= 1 && dropped.len() + lost as usize == 6 && dropped.contains_key(&set.span_id_text(0))
+        );
         assert!(dropped.iter().all(|(id, times)| before[id] == *times));
         let (permuted, lost) = copy(Injection::Durations);
         assert_eq!((lost, durations(&permuted)), (0, durations(&before)));

@@ -4,9 +4,7 @@ use super::Failure;
 use super::common::{self, Settings};
 use crate::anomaly::vae::{TrainingProgress, VaeSettings};
 use crate::engine::words;
-use crate::engine::{
-    AnomalyReport, AnomalySettings, Detector, EvaluationTable, Report, Request, Scope,
-};
+use crate::engine::{AnomalyReport, AnomalySettings, Detector, EvaluationTable, Report, Request, Scope};
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -114,7 +112,8 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     }
     let mut pool = common::load_groups(&groups, args.settings.threads)?;
     if let Some(file) = &args.save_model {
-        let request = Request::AnomalyModel { train: train.clone(), band_train: band, settings: settings.clone() };
+        let request =
+            Request::AnomalyModel { train: train.clone(), band_train: band, settings: settings.clone() };
         let report = pool.ask_watching(request, &mut watch())?;
         let Report::AnomalyModel(bytes) = report else { return Err(Failure::wrong_report()) };
         std::fs::write(file, &bytes)
@@ -178,7 +177,16 @@ fn table_text(table: &EvaluationTable) -> String {
     let _ = writeln!(
         out,
         "{:8} {:7} {:36} {:>7} {:>9} {:>7} {:>7} {:>8} {:>9} {:>9}",
-        "detector", "vectors", "made abnormal by", "AUPRC", "precision", "recall", "alarms", "features", "train ms", "score ms"
+        "detector",
+        "vectors",
+        "made abnormal by",
+        "AUPRC",
+        "precision",
+        "recall",
+        "alarms",
+        "features",
+        "train ms",
+        "score ms"
     );
     for row in &table.rows {
         let ms = |ms: Option<f64>| ms.map_or(words::DASH.to_owned(), |ms| format!("{ms:.0}"));
