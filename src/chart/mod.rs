@@ -4,6 +4,7 @@
 //! with colours and text, as a list of filled rectangles, curves and strings that a canvas and an SVG file paint alike.
 //! Charts with axes go through plotters ([`histogram`], [`curves`]). Nothing here knows a browser.
 
+pub mod anomalies;
 pub mod axis;
 pub mod backend;
 pub mod color;

@@ -14,6 +14,7 @@ pub use bands::{band_name, parse_band};
 
 use super::fragment::{Writer, pairs};
 use super::source::{Source, subject_name, subject_of_name};
+pub use super::normal::{AnomalyChoice, Normal};
 use super::{Band, Filter, Overlap, Scope, SplitOf, Subject};
 
 /// Version of the fragment; [`upgrade`] brings older ones up to it.
@@ -175,6 +176,8 @@ pub struct Address {
     pub sort: Option<Sort>,
     /// What is split by which tag.
     pub split: SplitChoice,
+    /// How abnormal requests are found.
+    pub anomaly: AnomalyChoice,
     /// Colours.
     pub theme: Theme,
     /// Shown inside another page, without a header.
@@ -202,6 +205,7 @@ impl Default for Address {
             choices: Choices::default(),
             sort: None,
             split: SplitChoice::default(),
+            anomaly: AnomalyChoice::default(),
             theme: Theme::default(),
             embed: false,
             allow: Vec::new(),
@@ -259,6 +263,7 @@ impl Address {
                 "embed" => address.embed = value == "1",
                 "allow" => address.allow.push(value),
                 _ if address.choices.read(&key, &value) => {}
+                key if address.anomaly.take(key, &value) => {}
                 _ => match key.split_once('.') {
                     Some(("tag", tag)) => address.filters.push(Filter::Tag { key: tag.to_owned(), value }),
                     Some(("contains", service)) => address
@@ -373,6 +378,7 @@ impl Address {
         if self.split.linear {
             out.put("axis", "linear");
         }
+        self.anomaly.put(&mut out);
         if self.theme != Theme::default() {
             out.put("theme", self.theme.key());
         }
@@ -402,6 +408,7 @@ impl Address {
             || self.inverted != before.inverted
             || self.split != before.split
             || self.choices.flow.parents != before.choices.flow.parents
+            || self.anomaly.normal != before.anomaly.normal
             || place(self) != place(before)
     }
 
@@ -577,6 +584,9 @@ mod tests {
             address.search = names[7].clone();
             address.split.key = some(0, flags[1]);
             address.split.linear = flags[2];
+            address.anomaly.normal = [Normal::Others, Normal::SetA, Normal::Before(band.0.into())][view % 3];
+            address.anomaly.alpha_ppm = band.0 + 1;
+            (address.anomaly.vae, address.anomaly.evaluate) = (flags[0], flags[1]);
             if flags[3] {
                 address.split.of =
                     SplitOf::Endpoint { service: names[1].clone(), operation: names[2].clone() };

@@ -22,6 +22,7 @@ pub mod inspect;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
+mod normal;
 mod overview;
 mod protocol;
 pub mod saved;

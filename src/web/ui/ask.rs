@@ -2,6 +2,7 @@
 //! until the new one is there.
 
 use super::page::Page;
+use crate::anomaly::vae::TrainingProgress;
 use crate::engine::{Report, Request};
 use crate::web::pool::AskError;
 use std::cell::{Cell, RefCell};
@@ -63,6 +64,8 @@ struct State<T> {
     /// The last answer, to which question.
     answer: Option<(Asked, Rc<T>)>,
     failure: Option<String>,
+    /// How a long training goes.
+    progress: Option<TrainingProgress>,
     is_told: bool,
     /// Counts answers, failures and clearings.
     revision: u64,
@@ -102,6 +105,7 @@ impl<T: 'static> Default for Slot<T> {
             running: None,
             answer: None,
             failure: None,
+            progress: None,
             is_told: false,
             revision: 0,
         })))
@@ -119,8 +123,15 @@ impl<T: Answer> Slot<T> {
         let (slot, pool, page) = (self.0.clone(), page.pool().clone(), page.clone());
         let asked = question.clone();
         let work = async move {
-            let result = pool.ask(asked.1.clone()).await;
+            let watch = |progress: TrainingProgress| {
+                if progress.of > 0 {
+                    slot.borrow_mut().progress = Some(progress);
+                    page.refresh();
+                }
+            };
+            let result = pool.ask_watching(asked.1.clone(), &watch).await;
             let mut state = slot.borrow_mut();
+            state.progress = None;
             state.revision += 1;
             match result.map(T::of) {
                 Ok(Some(report)) => {
@@ -144,7 +155,7 @@ impl<T: Answer> Slot<T> {
         let before = {
             let mut state = self.0.borrow_mut();
             state.wanted = Some(question);
-            state.failure = None;
+            (state.failure, state.progress) = (None, None);
             state.running.take()
         };
         drop(before);
@@ -173,6 +184,11 @@ impl<T: Answer> Slot<T> {
         state.wanted.is_some()
             && state.failure.is_none()
             && state.wanted.as_ref() != state.answer.as_ref().map(|(question, _)| question)
+    }
+
+    /// How the training that the answer needs goes, if there is one.
+    pub fn progress(&self) -> Option<TrainingProgress> {
+        self.0.borrow().progress.clone()
     }
 
     /// Changes with every answer, so that a part can tell whether it has seen this one.
@@ -209,6 +225,7 @@ impl<T: Answer> Question for Slot<T> {
             running: None,
             answer: None,
             failure: None,
+            progress: None,
             is_told: false,
             revision,
         });

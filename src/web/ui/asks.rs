@@ -5,7 +5,7 @@ use super::page::{Page, Selection};
 use crate::engine::address::View;
 use crate::engine::comparing::Side;
 use crate::engine::{
-    BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport, EvaluationReport,
+    AnomalyReport, BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport, EvaluationReport, EvaluationTable,
     FlowParent, FlowReport, FlowSettings, HeatmapReport, HistogramsReport, OverviewReport, ProposalsReport,
     Report, Request, RequestsReport, SavingsReport, Scope, SpanKey, SpanReport, SplitReport, Subject,
     TagValuesReport, TraceReport, WhatIfReport,
@@ -63,6 +63,8 @@ answers! {
     Flow(report) => report, FlowReport;
     WhatIf(report) => report, WhatIfReport;
     FlowEvaluation(report) => report, EvaluationReport;
+    Anomaly(report) => *report, AnomalyReport;
+    AnomalyEvaluation(report) => *report, EvaluationTable;
     Trace(report) => report, Option<TraceReport>;
     Span(report) => report, Option<SpanReport>;
 }
@@ -92,6 +94,10 @@ asks! {
     proposals: ProposalsReport,
     /// Errors of the band.
     errors: ErrorsReport,
+    /// Requests by how odd they are.
+    anomaly: AnomalyReport,
+    /// How well odd requests are found.
+    anomaly_check: EvaluationTable,
     /// The slowest requests of the band.
     requests: RequestsReport,
     /// Which endpoints have a flow.
@@ -144,12 +150,25 @@ pub fn ask(page: &Page) {
         // It reads every trace several times: nothing that should go on when nobody looks.
         asks.savings.stop();
     }
+    if address.view != View::Anomalies {
+        asks.anomaly.stop();
+    }
+    if address.view != View::Anomalies || !address.anomaly.evaluate {
+        asks.anomaly_check.stop();
+    }
     let key = page.suggested_key();
     let known = asks.overview.get().map(|overview| overview.tag_keys.iter().any(|known| known.key == key));
     if known == Some(true) {
         asks.tag_values.want(page, Request::TagValues { scope: scope.clone(), band, key });
     }
     match address.view {
+        View::Anomalies => {
+            asks.anomaly.want(page, super::anomalies::question(page));
+            // What takes long comes last.
+            if address.anomaly.evaluate && asks.anomaly.fresh().is_some() {
+                asks.anomaly_check.want(page, super::anomalies::evaluation(page));
+            }
+        }
         View::Compare => {
             let [(a, band_a), (b, band_b)] = Side::BOTH.map(|side| address.side(side));
             asks.compare.want(page, Request::Compare { a, band_a, b, band_b });

@@ -1,6 +1,8 @@
 //! The page: a handful of parts, each following what the page knows ([`page`]), built without a framework ([`dom`]).
 
 mod affected;
+mod anomalies;
+mod anomalies_table;
 mod ask;
 mod asks;
 mod band;
@@ -132,6 +134,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
     let timeline = timeline::TimelineView::new(page, &found);
     let endpoints = endpoints::Endpoints::new(page, &found);
     let by_tag = split::Split::new(page, &found);
+    let anomalies = anomalies::Anomalies::new(page, &found);
     let jump = jump::Jump::default();
     let detail = detail::Detail::new(page, &jump);
     let status = status::Status::new(page);
@@ -153,6 +156,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
         by_tag.stage(),
         error_paths.stage(),
         flow.stage(),
+        anomalies.stage(),
         timeline.stage(),
         &split,
         findings.element(),
@@ -163,6 +167,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
         by_tag.twin(),
         error_paths.twin(),
         flow.twin(),
+        anomalies.twin(),
         requests.element(),
         timeline.twin(),
         detail.element(),
@@ -210,6 +215,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
         Box::new(heat),
         Box::new(endpoints),
         Box::new(by_tag),
+        Box::new(anomalies),
         Box::new(jump),
         Box::new(error_paths),
         Box::new(flow),

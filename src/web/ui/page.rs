@@ -75,6 +75,8 @@ struct Inner {
     /// Counts states of the data, so that a question asked of an older one is asked again.
     generation: Cell<u64>,
     has_data: Cell<bool>,
+    /// A saved detector of abnormal requests to judge by.
+    model: RefCell<Option<Vec<u8>>>,
     update_due: Cell<bool>,
     parts: RefCell<Vec<Box<dyn Part>>>,
 }
@@ -99,6 +101,7 @@ impl Page {
             suggested_key: RefCell::default(),
             generation: Cell::new(0),
             has_data: Cell::new(false),
+            model: RefCell::default(),
             update_due: Cell::new(false),
             parts: RefCell::default(),
         }))
@@ -118,6 +121,17 @@ impl Page {
     /// How far loading is.
     pub fn loading(&self) -> Ref<'_, Load> {
         self.0.load.borrow()
+    }
+
+    /// A saved detector of abnormal requests, if one was loaded.
+    pub fn model(&self) -> Option<Vec<u8>> {
+        self.0.model.borrow().clone()
+    }
+
+    /// Judges by a saved detector from now on, or by a trained one again.
+    pub fn set_model(&self, model: Option<Vec<u8>>) {
+        self.0.model.replace(model);
+        self.refresh();
     }
 
     /// The questions and their answers.

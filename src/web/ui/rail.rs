@@ -51,6 +51,12 @@ const VIEWS: &[(View, &str, &str, &str)] = &[
         "M2 6.5h3.5v3H2zM10.5 2H14v3h-3.5zM10.5 11H14v3h-3.5zM5.5 8c3 0 2-4.5 5-4.5M5.5 8c3 0 2 4.5 5 4.5",
     ),
     (
+        View::Anomalies,
+        "Anomalies",
+        "Which requests are abnormal, and why",
+        "M2 12.5l3-2 2.5 1.5L10 3.5l2 8.5 2-1.5",
+    ),
+    (
         View::Errors,
         "Errors",
         "Where errors start and stop, and what they cost",
