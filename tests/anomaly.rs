@@ -284,7 +284,7 @@ fn the_evaluation_finds_the_injected_and_prints_every_pair() {
         (row.detector, row.encoding, row.injection) == (Detector::Rule, Encoding::Scpv, Injection::Structure)
     });
     // Dropping a span of three is always seen.
-    assert_eq!(rule.unwrap().accuracy.auprc, 1.0);
+    assert!(rule.unwrap().accuracy.auprc > 1.0 - 1e-9);
     // One of the two spans below the root, of three.
     assert!((table.dropped_share - 1.0 / 3.0).abs() < 1e-12);
 }
