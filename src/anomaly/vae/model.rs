@@ -411,6 +411,9 @@ mod tests {
             let mut random = Random::new(11, 0, u64::from(flow));
             let mut parameters = sizes.initial(&mut random);
             parameters.iter_mut().for_each(|p| *p += 0.1 * random.normal() as f32);
+            // Long directions of the flow: else its steps are so wide that 32 bits hold no slope of the loss.
+            let flow_from = sizes.plan().flow;
+            parameters[flow_from..].iter_mut().for_each(|p| *p *= 4.0);
             let input: Vec<f32> = (0..4 * 5).map(|_| random.normal() as f32).collect();
             let loss = |parameters: &[f32]| {
                 let mut pass = Pass::default();
@@ -421,20 +424,29 @@ mod tests {
             pass.forward(sizes, &parameters, &input, &mut Random::new(1, 0, 0));
             let mut gradient = vec![0.0; sizes.parameters()];
             pass.backward(sizes, &parameters, &input, 0.25, &mut gradient);
+            let middle = loss(&parameters);
+            let mut kinks = 0;
             for at in 0..parameters.len() {
                 let (kept, step) = (parameters[at], 2e-3f32);
-                parameters[at] = kept + step;
-                let above = loss(&parameters);
-                parameters[at] = kept - step;
-                let below = loss(&parameters);
-                parameters[at] = kept;
-                let expected = (above - below) / (2.0 * f64::from(step));
-                let found = f64::from(gradient[at]);
+                let mut slope = |step: f32| {
+                    parameters[at] = kept + step;
+                    let slope = (loss(&parameters) - middle) / f64::from(step);
+                    parameters[at] = kept;
+                    slope
+                };
+                let (above, below) = (slope(step), slope(-step));
+                let (expected, found) = ((above + below) / 2.0, f64::from(gradient[at]));
+                // Where the rectifier bends within the step, there is no slope to compare with.
+                if (above - below).abs() > 3e-2 * expected.abs().max(1.0) {
+                    kinks += 1;
+                    continue;
+                }
                 assert!(
                     (found - expected).abs() < 2e-2 * expected.abs().max(1.0),
-                    "parameter {at} of flow {flow}: {found} against {expected}"
+                    "parameter {at} of flow {flow}: {found} against {expected} at {middle}"
                 );
             }
+            assert!(kinks * 5 < parameters.len(), "{kinks} bends");
         }
     }
 }
