@@ -4,8 +4,8 @@
 //! lay out and draw ([`chart`]). A lower room never imports a higher one. The same crate runs in a browser's workers
 //! (wasm32) and natively.
 
-pub mod arrange;
 pub mod anomaly;
+pub mod arrange;
 pub mod chart;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod cli;

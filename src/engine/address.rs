@@ -13,8 +13,8 @@ mod bands;
 pub use bands::{band_name, parse_band};
 
 use super::fragment::{Writer, pairs};
-use super::source::{Source, subject_name, subject_of_name};
 pub use super::normal::{AnomalyChoice, Normal};
+use super::source::{Source, subject_name, subject_of_name};
 use super::{Band, Filter, Overlap, Scope, SplitOf, Subject};
 
 /// Version of the fragment; [`upgrade`] brings older ones up to it.

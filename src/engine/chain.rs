@@ -5,8 +5,8 @@ use super::flow::FlowPass;
 use super::overview::OverviewPartial;
 use super::study::{self, Study, StudyChain};
 use super::{EngineError, PerRequestReport, Report, Request, RequestsReport, SpanKey, SpanReport};
-use crate::arrange::Arrange;
 use crate::anomaly::vae::TrainingProgress;
+use crate::arrange::Arrange;
 use crate::critical_path::{
     Aggregate, Band, BandFacts, Cut, ExemplarCandidates, ExemplarTargets, Overlap, RequestRow, Scope,
     TraceReport,

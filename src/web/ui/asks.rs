@@ -5,10 +5,10 @@ use super::page::{Page, Selection};
 use crate::engine::address::View;
 use crate::engine::comparing::Side;
 use crate::engine::{
-    AnomalyReport, BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport, EvaluationReport, EvaluationTable,
-    FlowParent, FlowReport, FlowSettings, HeatmapReport, HistogramsReport, OverviewReport, ProposalsReport,
-    Report, Request, RequestsReport, SavingsReport, Scope, SpanKey, SpanReport, SplitReport, Subject,
-    TagValuesReport, TraceReport, WhatIfReport,
+    AnomalyReport, BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport,
+    EvaluationReport, EvaluationTable, FlowParent, FlowReport, FlowSettings, HeatmapReport, HistogramsReport,
+    OverviewReport, ProposalsReport, Report, Request, RequestsReport, SavingsReport, Scope, SpanKey,
+    SpanReport, SplitReport, Subject, TagValuesReport, TraceReport, WhatIfReport,
 };
 
 /// Requests listed at most; more are reached by narrowing the band.
