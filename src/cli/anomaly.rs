@@ -1,7 +1,7 @@
 //! `pathlight anomaly`: which requests are abnormal, and why; how well that works.
 
 use super::Failure;
-use super::common::{self, Settings};
+use super::common::Settings;
 use crate::anomaly::vae::{TrainingProgress, VaeSettings};
 use crate::engine::words;
 use crate::engine::{AnomalyReport, AnomalySettings, Detector, EvaluationTable, Report, Request, Scope};
@@ -92,7 +92,7 @@ fn watch() -> impl FnMut(&TrainingProgress) {
 
 fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
     let (scope, band) = (args.settings.scope()?, args.settings.band()?);
-    let mut pool = common::load_groups(&[&args.train], args.settings.threads)?;
+    let mut pool = args.settings.load_groups(&[&args.train])?;
     let request = Request::AnomalyEvaluation { scope, band, seed: args.seed, settings };
     let report = pool.ask_watching(request, &mut watch())?;
     let Report::AnomalyEvaluation(table) = report else { return Err(Failure::wrong_report()) };
@@ -110,7 +110,7 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
             .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", file.display())))?;
         settings.model = Some(bytes);
     }
-    let mut pool = common::load_groups(&groups, args.settings.threads)?;
+    let mut pool = args.settings.load_groups(&groups)?;
     if let Some(file) = &args.save_model {
         let request =
             Request::AnomalyModel { train: train.clone(), band_train: band, settings: settings.clone() };

@@ -1,6 +1,6 @@
 //! The chains of anomaly detection: vectors of both sides, then training and judging in small steps.
 
-use super::chain::{Next, read};
+use super::chain::{Next, read_parts};
 use super::clock;
 use super::cutting::{Cutter, Cutting};
 use super::study::{Study, StudyChain, TreeStudy, ask_study};
@@ -253,7 +253,7 @@ impl StudyChain for AnomalyChain {
                 }
             },
             State::Vectors => {
-                self.features.push(Features::merge(read(partials)?));
+                self.features.push(Features::merge(read_parts(partials)?));
                 self.with_vectors()
             }
             State::Training(mut training) => {
@@ -416,7 +416,7 @@ impl StudyChain for EvaluationChain {
                 }
             },
             Stage::Normal => {
-                let all = Features::merge(read(partials)?);
+                let all = Features::merge(read_parts(partials)?);
                 let seed = self.seed;
                 let train = all.only(|row| !is_held_out(seed, &row.request.trace_id));
                 self.features = all.only(|row| is_held_out(seed, &row.request.trace_id));
@@ -452,7 +452,7 @@ impl StudyChain for EvaluationChain {
                 self.next_injection()
             }
             Stage::Abnormal => {
-                self.features = Features::merge(read(partials)?);
+                self.features = Features::merge(read_parts(partials)?);
                 self.stage = Stage::Judging(Judging::new(), clock::now_ms());
                 Ok(Next::Working(TrainingProgress::default()))
             }

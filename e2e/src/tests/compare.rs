@@ -22,7 +22,8 @@ async fn changes_agree(page: &Page, report: &Value) -> Outcome {
         same("node", row[0].parse().ok(), change["node"].as_u64())?;
         same("operation", Some(row[1].as_str()), change["operation"].as_str())?;
         // serde_json reads a number to within its last digit only.
-        let (found, expected) = (row[2].parse().unwrap_or(f64::NAN), change["change"].as_f64().unwrap_or(0.0));
+        let (found, expected) =
+            (row[2].parse().unwrap_or(f64::NAN), change["change"].as_f64().unwrap_or(0.0));
         ensure((found - expected).abs() <= 1e-12 * expected.abs(), || {
             format!("change: found {found}, expected {expected}")
         })?;
