@@ -36,7 +36,8 @@ impl Pool {
     pub fn go_on(&self, keep: &Keep) {
         let Some((first, waiting)) = self
             .with_load(|load| {
-                load.is_warned = keep.is_all();
+                // Asked once: should it still not fit, reading goes on until memory ends.
+                load.is_warned = true;
                 (load.heap_before, load.readers) = (0, 0);
                 Some((load.first, load.on_word.take()?))
             })

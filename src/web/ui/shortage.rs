@@ -7,7 +7,6 @@ use crate::engine::OverviewReport;
 use crate::ingest;
 use crate::web::pool::Shortage;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 use web_sys::HtmlSelectElement;
 
 /// Request types offered; services are few.
@@ -17,7 +16,8 @@ const TYPES_OFFERED: usize = 50;
 pub struct ShortageRow {
     element: El,
     keep: Keep,
-    shown: Option<(Shortage, Option<Rc<OverviewReport>>)>,
+    /// What it says, and whether it has services to choose from: a button must not change under the pointer.
+    shown: Option<(Shortage, bool)>,
 }
 
 impl ShortageRow {
@@ -113,14 +113,12 @@ impl Part for ShortageRow {
             return;
         };
         let overview = page.asks().overview.get();
-        let is_shown = self.shown.as_ref().is_some_and(|(shown, report)| {
-            *shown == shortage && report.as_ref().map(Rc::as_ptr) == overview.as_ref().map(Rc::as_ptr)
-        });
-        if !is_shown {
+        let now = (shortage, overview.is_some());
+        if self.shown.as_ref() != Some(&now) {
             self.keep.clear();
-            self.fill(page, &shortage, overview.as_deref());
+            self.fill(page, &now.0, overview.as_deref());
             self.element.show(true);
-            self.shown = Some((shortage, overview));
+            self.shown = Some(now);
         }
     }
 }
