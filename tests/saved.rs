@@ -64,7 +64,9 @@ fn columns_come_back_as_they_were_however_they_are_cut() {
         let (again, report) = read("saved", &bytes, chunk, 0);
         assert!(written(&again) == written(&set), "read in pieces of {chunk}");
         assert_eq!((report.ended, report.format.as_str()), (Ended::Whole, "pathlight"));
-        assert_eq!((report.traces, report.spans), (set.traces().len() as u64, set.spans() as u64));
+        assert_eq!(report.traces, set.traces().len() as u64);
+        // Spans that lost against another of their id are written too, for the next fragment of their trace.
+        assert!(report.spans >= set.spans() as u64, "{} of {} spans", report.spans, set.spans());
         assert_eq!(columns(&again), bytes);
     }
 }

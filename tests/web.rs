@@ -37,6 +37,7 @@ fn ask(session: &mut Session, request: Request) -> Report {
     loop {
         match chain.next(partials).unwrap() {
             Next::Done(report) => return *report,
+            Next::Working(_) => partials = Vec::new(),
             Next::Ask(pass) => {
                 let mut task = session.start(&pass).unwrap();
                 // Interrupted all the time, as a busy worker is.

@@ -40,8 +40,8 @@ declare namespace Pathlight {
     type: "view";
     /** A value of `view=`. */
     view:
-      | "findings" | "flame" | "diff" | "heat" | "bottom" | "flow" | "tprof" | "anomaly" | "errors" | "requests"
-      | "trace";
+      | "findings" | "flame" | "diff" | "heat" | "bottom" | "split" | "flow" | "tprof" | "anomaly" | "errors"
+      | "requests" | "trace";
   }
 
   /** What a host sends. */

@@ -56,6 +56,7 @@ pub fn ask(session: &mut Session, request: Request) -> Result<Report, EngineErro
     loop {
         match chain.next(partials)? {
             Next::Done(report) => return Ok(*report),
+            Next::Working(_) => partials = Vec::new(),
             Next::Ask(pass) => {
                 let mut task = session.start(&pass)?;
                 partials = loop {

@@ -43,6 +43,9 @@ pub struct Cell {
     pub us: u64,
 }
 
+/// (row, microseconds) of a call path, rows ascending.
+type Column = Vec<(u32, u64)>;
+
 /// The vectors of some requests of one worker: an accumulator.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FeaturePart {
@@ -50,14 +53,14 @@ pub struct FeaturePart {
     pub lost: (u64, u64),
     rows: Vec<RowFacts>,
     /// By call path: (row, microseconds), rows ascending.
-    columns: Contexts<Vec<(u32, u64)>>,
+    columns: Contexts<Column>,
 }
 
 impl FeaturePart {
     /// The critical path vectors of some requests of a table.
     pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> FeaturePart {
         let mut rows = Vec::with_capacity(requests.len());
-        let mut columns: Vec<Option<Vec<(u32, u64)>>> = vec![None; table.contexts().len()];
+        let mut columns: Vec<Option<Column>> = vec![None; table.contexts().len()];
         for (row, &request) in requests.iter().enumerate() {
             let facts = &table.requests[request as usize];
             rows.push(RowFacts { request: RequestRef::of(set, facts), start_us: facts.start_us });
@@ -74,7 +77,8 @@ impl FeaturePart {
 pub struct StvObserver {
     rows: Vec<RowFacts>,
     index: BTreeMap<(u32, EndpointId), u32>,
-    nodes: Vec<(u32, EndpointId, Vec<(u32, u64)>)>,
+    /// Parent, endpoint and column of each context.
+    nodes: Vec<(u32, EndpointId, Column)>,
     /// Of the request being looked at: context by span.
     context_of: Vec<u32>,
 }

@@ -90,7 +90,7 @@ impl Defects {
             }
             if self.orphans {
                 let i = pick(random);
-                let span_id = random.next().max(1);
+                let span_id = random.number().max(1);
                 trace.spans[i].parent = Some(Reference { span_id, follows_from: false });
             }
             if self.several_roots {

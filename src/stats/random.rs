@@ -33,18 +33,18 @@ impl Random {
     }
 
     /// Uniform over all numbers.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// Uniform in [0, n); 0 if n is 0.
     pub fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+        ((u128::from(self.number()) * u128::from(n)) >> 64) as u64
     }
 
     /// Uniform in (0, 1).
     pub fn unit(&mut self) -> f64 {
-        ((self.next() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+        ((self.number() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
     /// True in `per_mille` of 1,000 draws.
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn streams_are_fixed_and_unrelated() {
-        let first = |seed, stream, index| Random::new(seed, stream, index).next();
+        let first = |seed, stream, index| Random::new(seed, stream, index).number();
         assert_eq!(first(1, 0, 0), first(1, 0, 0));
         let mut all: Vec<u64> = Vec::new();
         for seed in 0..10 {
