@@ -40,7 +40,9 @@ async fn shows(page: &Page, frame: &str, view: &str, traces: usize) -> Outcome {
     enter(page, frame).await?;
     let script = "return [document.documentElement.dataset.view, document.querySelector('[data-test=status-loaded]')?.dataset.value, document.documentElement.dataset.state]";
     page.until(&format!("{traces} traces in {view}"), script, |found| {
-        found[0] == view && found[2] == "ready" && found[1] == traces.to_string()
+        found[0] == view
+            && found[2] == "ready"
+            && found[1].as_str().is_some_and(|shown| shown.parse() == Ok(traces))
     })
     .await?;
     page.ready().await?;
