@@ -65,7 +65,8 @@ impl Pool {
         let heap = self.heap_bytes();
         let stopped = self.with_load(|load| {
             load.count_readers();
-            let limit = memory * load.readers as u64;
+            // Between two reads there is none, and one worker at least will read the rest.
+            let limit = memory * load.readers.max(1) as u64;
             let grown = heap.saturating_sub(load.heap_before);
             let is_telling = bytes >= TELLING_BYTES || grown > limit / 5;
             let is_open = !load.is_warned && load.shortage.is_none() && load.cancel.is_none();
