@@ -178,13 +178,12 @@ impl Anomalies {
             |choice| choice.evaluate = !choice.evaluate,
         );
         let (model, file) = model_buttons(page, &keep);
-        let title = span("title muted", "").test("anomaly-title");
+        let title = div("note-line muted").test("anomaly-title");
         let exports = export::menu(page, &keep, "anomalies", Some(stage.canvas().clone()), formats(&stage));
         let tools = div("tools")
             .child(&normal)
             .child(&rate)
             .child(&rate_words)
-            .child(&title)
             .child(&div("grow"))
             .child(&vae)
             .child(&evaluate)
@@ -196,11 +195,12 @@ impl Anomalies {
         let empty = div("canvas-empty").test("anomaly-empty");
         empty.show(false);
         stage.element().add(&empty);
-        let element = div("stage").test("anomaly-view").child(&tools).child(&training).child(&scroller);
+        let element =
+            div("stage").test("anomaly-view").child(&tools).child(&title).child(&training).child(&scroller);
         let table = anomalies_table::table(page);
         let reasons = div("reasons").test("anomaly-reasons");
         reasons.show(false);
-        let figures = div("figures-box").test("anomaly-figures");
+        let figures = div("evaluation-box").test("anomaly-figures");
         figures.show(false);
         let twin = div("twin").child(&figures).child(&reasons).child(table.element());
         Anomalies {
@@ -261,11 +261,10 @@ impl Anomalies {
             input.set_value(&rate.to_string());
         }
         let share = f64::from(choice.alpha_ppm) / 1e6;
-        let alarms = format!(
-            "{} false alarms accepted, {} in 1 000 normal requests",
-            format::share(share),
-            format::number(1000.0 * share)
-        );
+        let alarms = format!("{} false alarms", format::share(share));
+        let hint =
+            format!("{} of 1 000 normal requests will be called abnormal", format::number(1000.0 * share));
+        self.rate_words.set("title", &hint);
         self.rate_words.say(if choice.vae { "Threshold: p below 0.001" } else { &alarms });
         self.rate.show(!choice.vae);
         self.vae.set_flag("aria-pressed", choice.vae);
@@ -443,7 +442,7 @@ fn rate_slider(page: &Page, keep: &Keep) -> (El, El) {
             to.change(|address| address.anomaly.alpha_ppm = rate);
         }
     });
-    (input, span("muted", "").test("anomaly-rate-words"))
+    (input, span("muted nowrap", "").test("anomaly-rate-words"))
 }
 
 /// Saves the trained detector, or judges by a saved one.

@@ -167,8 +167,8 @@ pub fn evaluation(table: &EvaluationTable) -> El {
         }
         body.add(&line);
     }
-    let grid = el("table").class("figures").child(&el("thead").child(&head)).child(&body);
-    el("div").class("figures-scroll").child(&grid)
+    let grid = el("table").class("evaluation").child(&el("thead").child(&head)).child(&body);
+    el("div").class("evaluation-scroll").child(&grid)
 }
 
 /// The judged requests as comma-separated values.

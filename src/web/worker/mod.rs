@@ -55,6 +55,7 @@ struct Worker {
 /// # Errors
 /// The browser's, if it refuses a MessageChannel.
 pub fn start() -> Result<(), JsValue> {
+    crate::engine::clock::set(pace::now_ms);
     std::panic::set_hook(Box::new(|panic| {
         let place =
             panic.location().map_or(String::new(), |place| format!(" ({}:{})", place.file(), place.line()));
