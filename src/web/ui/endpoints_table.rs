@@ -88,7 +88,7 @@ pub fn table(page: &Page) -> Table<ImpactLine> {
         ),
         number!(
             "most",
-            "Own at most",
+            "At most",
             "Upper bound by its own time: what a request saves in the mean if nothing else then becomes the last to finish",
             "num" 3,
             |line: &ImpactLine| line.at_most_us,
