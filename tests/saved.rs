@@ -67,7 +67,8 @@ fn columns_come_back_as_they_were_however_they_are_cut() {
         assert_eq!(report.traces, set.traces().len() as u64);
         // Spans that lost against another of their id are written too, for the next fragment of their trace.
         assert!(report.spans >= set.spans() as u64, "{} of {} spans", report.spans, set.spans());
-        assert_eq!(columns(&again), bytes);
+        // Saved once more: spans put aside may stand in another order, the traces are the same.
+        assert!(written(&read("saved", &columns(&again), chunk, 0).0) == written(&set), "saved again");
     }
 }
 
