@@ -16,7 +16,9 @@ const TYPES_OFFERED: usize = 50;
 pub struct ShortageRow {
     element: El,
     keep: Keep,
-    /// What it says, and whether it has services to choose from: a button must not change under the pointer.
+    /// Where services and request types to choose from come in later: no button may change under the pointer.
+    later: El,
+    /// What it says, and whether it has services to choose from.
     shown: Option<(Shortage, bool)>,
 }
 
@@ -25,7 +27,7 @@ impl ShortageRow {
     pub fn new() -> ShortageRow {
         let element = div("shortage").attr("role", "alert").test("shortage");
         element.show(false);
-        ShortageRow { element, keep: Keep::default(), shown: None }
+        ShortageRow { element, keep: Keep::default(), later: div(""), shown: None }
     }
 
     /// Its element.
@@ -33,7 +35,7 @@ impl ShortageRow {
         &self.element
     }
 
-    fn fill(&self, page: &Page, shortage: &Shortage, overview: Option<&OverviewReport>) {
+    fn fill(&self, page: &Page, shortage: &Shortage) {
         let message = format!(
             "This will not fit: all of it would take about {} of memory, and there are {}.",
             format::bytes(shortage.needed),
@@ -55,9 +57,8 @@ impl ShortageRow {
         let choices = div("shortage-choices").child(
             &choice("shortage-sample", &sample, ingest::Keep::Sample(shortage.sample)).class("primary"),
         );
-        if let Some(overview) = overview.filter(|_| shortage.has_whole_traces) {
-            choices.add(&self.chooser(page, overview));
-        }
+        self.later.clear();
+        choices.add(&self.later);
         choices.add(&choice("shortage-anyway", "Load until it is full", ingest::Keep::All).class("quiet"));
         for (name, words, keeps) in
             [("shortage-keep", "Keep what was read", true), ("shortage-drop", "Cancel", false)]
@@ -113,12 +114,21 @@ impl Part for ShortageRow {
             return;
         };
         let overview = page.asks().overview.get();
-        let now = (shortage, overview.is_some());
-        if self.shown.as_ref() != Some(&now) {
+        let (is_said, has_choice) = match &self.shown {
+            Some((said, has_choice)) => (*said == shortage, *has_choice),
+            None => (false, false),
+        };
+        if !is_said {
             self.keep.clear();
-            self.fill(page, &now.0, overview.as_deref());
+            self.fill(page, &shortage);
             self.element.show(true);
-            self.shown = Some(now);
+        }
+        let has_choice = is_said && has_choice;
+        if let Some(overview) = overview.filter(|_| !has_choice && shortage.has_whole_traces) {
+            self.later.add(&self.chooser(page, &overview));
+            self.shown = Some((shortage, true));
+        } else {
+            self.shown = Some((shortage, has_choice));
         }
     }
 }
