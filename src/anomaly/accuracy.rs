@@ -1,6 +1,7 @@
 //! How well scores tell abnormal requests from normal ones.
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// Figures of a detector on requests whose truth is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,14 +31,16 @@ pub struct Judged {
     pub is_abnormal: bool,
 }
 
+/// Orders ranks from the left, the odder first.
+pub fn compare_ranks(a: &[f64; 4], b: &[f64; 4]) -> Ordering {
+    a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).fold(Ordering::Equal, Ordering::then)
+}
+
 impl Accuracy {
     /// The figures of some judged requests. Requests of equal rank enter the curve together, so the order they come in
     /// does not matter.
     pub fn of(mut judged: Vec<Judged>) -> Accuracy {
-        let order = |a: &Judged, b: &Judged| {
-            let keys = a.rank.iter().zip(&b.rank).map(|(a, b)| a.total_cmp(b));
-            keys.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
-        };
+        let order = |a: &Judged, b: &Judged| compare_ranks(&a.rank, &b.rank);
         judged.sort_by(order);
         let count = |wanted: fn(&&Judged) -> bool| judged.iter().filter(wanted).count() as u64;
         let abnormal = count(|j| j.is_abnormal);

@@ -13,7 +13,7 @@ mod sets;
 mod usual;
 pub mod vae;
 
-pub use accuracy::{Accuracy, Judged};
+pub use accuracy::{Accuracy, Judged, compare_ranks};
 pub use features::{Cell, Encoding, FeaturePart, Features, RowFacts, StvObserver};
 pub use inject::{Injection, inject, is_held_out};
 pub use model::{Model, ModelError};

@@ -8,8 +8,8 @@ use super::{EngineError, Report, Request};
 use crate::anomaly::vae::{Training, TrainingProgress};
 use crate::anomaly::{
     Accuracy, AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, EvaluationRow, EvaluationTable,
-    FeaturePart, Features, Injection, Judged, Model, Paths, RuleTraining, StvObserver, Verdict, inject,
-    is_held_out,
+    FeaturePart, Features, Injection, Judged, Model, Paths, RuleTraining, StvObserver, Verdict,
+    compare_ranks, inject, is_held_out,
 };
 use crate::critical_path::{Band, Overlap, PathTable, Scope, Subject, TableBuilder, Walk};
 use crate::trace::{TraceSet, Tree};
@@ -205,12 +205,8 @@ impl AnomalyChain {
     fn rank(&mut self, judging: Judging) -> Vec<(usize, Verdict)> {
         let features = &self.features[0];
         let mut order: Vec<usize> = (0..features.len()).collect();
-        let by_rank = |a: &[f64; 4], b: &[f64; 4]| {
-            let keys = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
-            keys.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
-        };
         // Stable: the rows come by id.
-        order.sort_by(|&a, &b| by_rank(&judging.verdicts[a].2, &judging.verdicts[b].2));
+        order.sort_by(|&a, &b| compare_ranks(&judging.verdicts[a].2, &judging.verdicts[b].2));
         for &row in &order {
             let (verdict, is_abnormal, _) = &judging.verdicts[row];
             let facts = &features.rows[row];
