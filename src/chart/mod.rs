@@ -14,6 +14,7 @@ pub mod flame;
 pub mod heatmap;
 pub mod histogram;
 pub mod multiples;
+pub mod pair;
 pub mod plot;
 pub mod scene;
 pub mod svg;

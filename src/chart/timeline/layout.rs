@@ -1,6 +1,6 @@
 //! What of a timeline a window shows.
 
-use super::model::{Marks, SpanMatches, Timeline};
+use super::model::{Marks, Sign, SpanMatches, Timeline};
 use super::tail::tail;
 use super::ticks::{Tick, ticks};
 use crate::chart::scene::Metrics;
@@ -143,6 +143,8 @@ pub struct TimelineRow {
     pub shade: Shade,
     /// The span is an error.
     pub error: bool,
+    /// The letter it is marked with.
+    pub sign: Option<char>,
     /// Not found by the search.
     pub dimmed: bool,
     /// Selected.
@@ -231,6 +233,7 @@ pub fn layout(
         let bits = timeline.report().bits[span as usize];
         let frame = timeline.frame(span);
         let error = bits & TraceReport::ERROR != 0;
+        let sign = timeline.sign(span);
         let mut row = TimelineRow {
             span,
             y,
@@ -254,6 +257,7 @@ pub fn layout(
             },
             shade: frame.map_or(Shade::Grey, |frame| frame.shade),
             error,
+            sign: sign.map(|sign| sign.letter),
             dimmed: view.matches.is_some_and(|matches| !timeline.found(matches, span)),
             selected: view.selected == Some(span),
             hovered: view.hovered == Some(span),
@@ -264,7 +268,10 @@ pub fn layout(
             row.label = elide(name, f64::from(room), label);
         }
         let duration = format::duration_us(timeline.report().duration_us[span as usize]);
-        let text = if wide_column { duration } else { format!("{name}, {duration}") };
+        let mut text = if wide_column { duration } else { format!("{name}, {duration}") };
+        if let Some(Sign { letter, words }) = sign {
+            text = if wide_column { format!("{text}, {words}") } else { format!("{letter} {text}, {words}") };
+        }
         row.text = row.bar.and_then(|bar| place(&text, bar, size, small));
         out.rows.push(row);
     }
@@ -362,7 +369,8 @@ impl TimelineRow {
 
     /// Left edge of the label.
     pub fn label_x(&self, size: TimelineSize) -> i32 {
-        self.chip_x(size) + size.metrics.px(if self.error { 22.0 } else { 8.0 })
+        let boxes = f64::from(u8::from(self.error) + u8::from(self.sign.is_some()));
+        self.chip_x(size) + size.metrics.px(8.0 + 14.0 * boxes)
     }
 }
 

@@ -15,6 +15,9 @@ pub use layout::{
     Toggle, layout,
 };
 pub use minimap::Minimap;
-pub use model::{SpanMatches, Timeline};
+pub use model::{Sign, SpanMatches, Timeline};
 pub use paint::{export_svg, scene};
 pub use ticks::{Tick, nice_step, ticks};
+
+#[cfg(test)]
+pub(super) use model::tests::trace;

@@ -21,8 +21,19 @@ pub struct Timeline {
     subtree_segments: Vec<(u32, u32)>,
     closed: Vec<bool>,
     path_only: bool,
+    /// Signs by span, ascending.
+    signs: Vec<(u32, Sign)>,
     /// The span of each row.
     rows: Vec<u32>,
+}
+
+/// What a span is marked with: a letter at its label and words at its bar, so that no mark is one of colour alone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sign {
+    /// The letter.
+    pub letter: char,
+    /// The words.
+    pub words: String,
 }
 
 /// The spans that a search found.
@@ -95,6 +106,7 @@ impl Timeline {
             subtree_segments,
             closed: vec![false; n],
             path_only: false,
+            signs: Vec::new(),
             rows: Vec::new(),
             report,
         };
@@ -210,6 +222,17 @@ impl Timeline {
             self.path_only = only;
             self.list_rows();
         }
+    }
+
+    /// Marks spans; they come ascending.
+    pub fn set_signs(&mut self, signs: Vec<(u32, Sign)>) {
+        self.signs = signs;
+    }
+
+    /// What a span is marked with.
+    pub fn sign(&self, span: u32) -> Option<&Sign> {
+        let at = self.signs.binary_search_by_key(&span, |(of, _)| *of).ok()?;
+        Some(&self.signs[at].1)
     }
 
     /// The parent of a span.

@@ -118,19 +118,21 @@ fn paint_row(
     let font_px = size.metrics.font_px();
     let baseline = Metrics::baseline(row.y, row_px, font_px);
     let Some(label) = &row.label else { return };
-    if row.error {
-        let (x, side) = (chip + px(7.0), px(12.0));
-        let error = quiet(theme.error);
-        over.fill(x, row.y + (row_px - side) / 2, side, side, error);
+    let boxes = [row.error.then_some(('!', theme.error)), row.sign.map(|letter| (letter, theme.accent))];
+    let mut x = chip + px(7.0);
+    for (letter, color) in boxes.into_iter().flatten() {
+        let (side, color) = (px(12.0), quiet(color));
+        over.fill(x, row.y + (row_px - side) / 2, side, side, color);
         marks.texts.push(Text {
             x: x + side / 2,
             y: Metrics::baseline(row.y, row_px, size.small_px()),
-            text: "!".into(),
-            color: ink_on(error),
+            text: letter.into(),
+            color: ink_on(color),
             align: Align::Center,
             font_px: size.small_px(),
             bold: true,
         });
+        x += px(14.0);
     }
     marks.texts.push(Text {
         x: row.label_x(size),
@@ -180,6 +182,9 @@ pub fn export_svg(
             if timeline.bit(row.span, bit) {
                 tip.push_str(&format!(", {word}"));
             }
+        }
+        if let Some(sign) = timeline.sign(row.span) {
+            tip.push_str(&format!(", {}", sign.words));
         }
         Some(tip)
     };
@@ -246,6 +251,22 @@ mod tests {
             scene.layers[3].fills.iter().filter(|f| f.color == theme.path).map(|f| (f.x, f.w, f.h)).collect();
         assert_eq!(lines, layout.marks.iter().map(|m| (m.x, m.w, 3)).collect::<Vec<_>>());
         assert_eq!(lines.len(), 5);
+    }
+
+    #[test]
+    fn a_marked_span_has_a_letter_at_its_label_and_words_at_its_bar() {
+        let mut timeline = small();
+        let sign = |letter, words: &str| super::super::Sign { letter, words: words.to_owned() };
+        timeline.set_signs(vec![(1, sign('+', "new")), (3, sign('-', "missing"))]);
+        let (layout, scene) = picture(&timeline, &Theme::light());
+        let texts: Vec<&str> = scene.layers.iter().flat_map(|l| &l.texts).map(|t| t.text.as_str()).collect();
+        assert!(texts.contains(&"+") && texts.contains(&"-"));
+        let words =
+            |row: usize| layout.rows[row].text.as_ref().map(|text| text.text.replace(format::THIN, " "));
+        assert_eq!(words(1).as_deref(), Some("300 \u{b5}s, new"));
+        assert_eq!(words(2).as_deref(), Some("100 \u{b5}s"));
+        let x = |row: usize| layout.rows[row].label_x(layout.size) - layout.rows[row].chip_x(layout.size);
+        assert_eq!((x(1), x(2)), (22, 8));
     }
 
     #[test]

@@ -53,8 +53,10 @@ impl TimelineView {
             "How many spans run at each moment of the trace",
         );
         overview.element().class_if("minimap", true);
+        let to = page.clone();
+        let chosen = move |at: Option<u32>| to.select(at.map_or(Selection::Nothing, Selection::Span));
         let stage = Stage::new(
-            TimelinePicture::new(page, &shared),
+            TimelinePicture::new(page, &shared, chosen),
             "timeline",
             "Timeline of the trace with its critical path; the table below says the same",
         );
@@ -274,7 +276,7 @@ impl Part for TimelineView {
                 | Command::PageUp
                 | Command::PageDown
                 | Command::First
-                | Command::Last => picture.walk(page, command),
+                | Command::Last => picture.walk(command),
                 _ => return picture.common(page, command, width),
             }
             page.refresh();

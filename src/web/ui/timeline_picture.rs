@@ -7,8 +7,8 @@ use super::page::{Page, Selection};
 use super::stage::{Picture, Pointed, Tip, is_still};
 use super::zoomed::Zoomed;
 use crate::chart::timeline::{
-    Minimap, Part, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView, export_svg, layout,
-    scene,
+    Minimap, Part, Sign, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView, export_svg,
+    layout, scene,
 };
 use crate::chart::{Metrics, Theme, Window, format};
 use crate::engine::TraceReport;
@@ -22,6 +22,8 @@ const MOVE_MS: f64 = 180.0;
 /// The rows and bars of a trace.
 pub struct TimelinePicture {
     page: Page,
+    /// Told of the span that is chosen.
+    chosen: Box<dyn Fn(Option<u32>)>,
     tip: Tip,
     overview: Rc<Overview>,
     timeline: Timeline,
@@ -37,10 +39,15 @@ pub struct TimelinePicture {
 }
 
 impl TimelinePicture {
-    /// An empty picture; what it shows of the whole goes to `overview`.
-    pub fn new(page: &Page, overview: &Rc<Overview>) -> TimelinePicture {
+    /// An empty picture; what it shows of the whole goes to `overview`, the span that is clicked to `chosen`.
+    pub fn new(
+        page: &Page,
+        overview: &Rc<Overview>,
+        chosen: impl Fn(Option<u32>) + 'static,
+    ) -> TimelinePicture {
         TimelinePicture {
             page: page.clone(),
+            chosen: Box::new(chosen),
             tip: Tip::new(),
             overview: overview.clone(),
             timeline: Timeline::new(TraceReport::default()),
@@ -126,13 +133,18 @@ impl TimelinePicture {
         }
     }
 
+    /// Marks spans; they come ascending.
+    pub fn set_signs(&mut self, signs: Vec<(u32, Sign)>) {
+        self.timeline.set_signs(signs);
+    }
+
     /// Draws how much longer every span may take, or not.
     pub fn set_slack(&mut self, shown: bool) {
         self.slack = shown;
     }
 
     /// Moves the selection, folds and unfolds.
-    pub fn walk(&mut self, page: &Page, command: Command) {
+    pub fn walk(&mut self, command: Command) {
         let rows = self.timeline.rows();
         if rows.is_empty() {
             return;
@@ -165,7 +177,7 @@ impl TimelinePicture {
             }
         };
         if let Some(&at) = self.timeline.rows().get(to.min(last)) {
-            self.choose(page, at);
+            self.choose(at);
         }
     }
 
@@ -198,9 +210,9 @@ impl TimelinePicture {
         self.moving = None;
     }
 
-    fn choose(&mut self, page: &Page, at: u32) {
+    fn choose(&mut self, at: u32) {
         self.selected = Some(at);
-        page.select(Selection::Span(at));
+        (self.chosen)(Some(at));
         self.reveal(at);
     }
 
@@ -270,6 +282,7 @@ impl TimelinePicture {
         if !words.is_empty() {
             lines.push(span("muted", &words.join(", ")));
         }
+        lines.extend(self.timeline.sign(at).map(|sign| div("strong").text(&sign.words)));
         if let Some((drag, slack)) = self.timeline.pressure_us(at) {
             lines.push(div("").text(&pressure_words(drag, slack)));
         }
@@ -308,9 +321,9 @@ impl Zoomed for TimelinePicture {
         }
     }
 
-    fn step(&mut self, page: &Page, forward: bool) {
+    fn step(&mut self, _: &Page, forward: bool) {
         if let Some(at) = self.matches.as_ref().and_then(|matches| matches.step(self.selected, forward)) {
-            self.choose(page, at);
+            self.choose(at);
         }
     }
 
@@ -394,8 +407,11 @@ impl Picture for TimelinePicture {
             Some((at, _)) if self.selected == Some(at) && pointed.count < 2 => {
                 self.zoom_to_selected(&page);
             }
-            Some((at, _)) => self.choose(&page, at),
-            None => page.select(Selection::Nothing),
+            Some((at, _)) => self.choose(at),
+            None => {
+                self.selected = None;
+                (self.chosen)(None);
+            }
         }
         page.refresh();
     }
@@ -445,6 +461,13 @@ impl Overview {
     fn ask(&self, window: Window) {
         self.asked.set(Some(window));
         self.repaint(&self.repaint_timeline);
+    }
+
+    /// Makes another timeline show the same part of its axis.
+    pub fn lead(&self, other: &Overview) {
+        if other.window.get() != self.window.get() {
+            other.ask(self.window.get());
+        }
     }
 
     fn aim(&self) -> Window {
