@@ -2,9 +2,11 @@
 //!
 //! `native ingest NAME FILE` reads a file and answers the first question; `native scaling NAME FILE...` fits how the cost
 //! grows from file to file; `native analyses FILE` and `native what-if FILE` ask what a page would; `native
-//! drawing` lays out pictures. Figures are medians of
-//! the rounds that fit into about two seconds; ratios between rows of one run are what counts.
+//! drawing` lays out pictures; `native diagnosis` counts how often tprof names a known cause. Times are medians of the
+//! rounds that fit into about two seconds; ratios between rows of one run are what counts.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod diagnosis;
 #[cfg(not(target_arch = "wasm32"))]
 mod drawing;
 #[cfg(not(target_arch = "wasm32"))]
@@ -25,8 +27,8 @@ fn main() {}
 
 #[cfg(not(target_arch = "wasm32"))]
 mod bench {
-    use super::drawing;
     use super::shared::{CHUNK, analyses, ask, exponent, median, read, row, what_if};
+    use super::{diagnosis, drawing};
     use pathlight::critical_path::{Band, Scope};
     use pathlight::engine::{Request, Session};
     use pathlight::ingest::{Options, Reader};
@@ -54,6 +56,7 @@ mod bench {
                 let set = read(&std::fs::read(file)?);
                 print(what_if(set, &now_ms, "Analyses, native, one thread", false));
             }
+            ["diagnosis"] => print(diagnosis::run()?),
             ["drawing"] => print(drawing::heat_map(|work| measure(work))),
             // Run without a wish, for instance by `cargo bench` over all.
             _ => eprintln!("this is driven by `cargo xtask bench`"),

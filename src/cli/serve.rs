@@ -3,14 +3,23 @@
 //! A browser lets a page read a Jaeger API of another origin only if Jaeger allows it, which it does not by default.
 //! Served beside the page, no permission is needed.
 
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
-use tiny_http::{Header, Method, Request, Response, ResponseBox, Server};
+use http_body_util::channel::{Channel, Sender};
+use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::runtime::{Handle, Runtime};
 use ureq::Agent;
 
 use super::Failure;
@@ -19,8 +28,12 @@ use super::Failure;
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; \
                       worker-src 'self' blob:; img-src 'self' data: blob:";
 
-/// More than the page ever asks for at once (six requests to Jaeger and its own files).
-const THREADS: usize = 10;
+/// Bytes of a file or of Jaeger's answer that are read at once.
+const CHUNK: usize = 64 << 10;
+/// Chunks read ahead of the browser.
+const AHEAD: usize = 8;
+
+type Response = hyper::Response<UnsyncBoxBody<Bytes, io::Error>>;
 
 /// Options of `pathlight serve`.
 #[derive(Debug, clap::Args)]
@@ -40,20 +53,15 @@ pub struct Args {
 /// # Errors
 /// The folder is not there, the port is taken, or the Jaeger address is none.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let (server, site) = open(args)?;
-    let port = server.server_addr().to_ip().map_or(args.port, |address| address.port());
+    let (listener, site) = open(args)?;
     let mut out = io::stdout();
-    writeln!(out, "http://127.0.0.1:{port}/")?;
+    writeln!(out, "http://127.0.0.1:{}/", listener.local_addr()?.port())?;
     out.flush()?;
-    thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| site.work(&server));
-        }
-    });
+    Runtime::new()?.block_on(serve(listener, site))?;
     Ok(())
 }
 
-fn open(args: &Args) -> Result<(Arc<Server>, Site), Failure> {
+fn open(args: &Args) -> Result<(TcpListener, Site), Failure> {
     if !args.dir.is_dir() {
         return Err(Failure::Usage(format!("{} is no folder to serve", args.dir.display())));
     }
@@ -63,17 +71,46 @@ fn open(args: &Args) -> Result<(Arc<Server>, Site), Failure> {
     {
         return Err(Failure::Usage(format!("--jaeger {url}: give the address with http:// or https://")));
     }
-    let server = Server::http(("127.0.0.1", args.port)).map_err(|error| {
+    let listener = TcpListener::bind(("127.0.0.1", args.port)).map_err(|error| {
         Failure::Usage(format!("cannot listen on port {}: {error}; --port 0 takes a free one", args.port))
     })?;
+    listener.set_nonblocking(true)?;
     let agent = Agent::config_builder()
         .http_status_as_error(false)
         .timeout_connect(Some(Duration::from_secs(10)))
         .user_agent(concat!("pathlight/", env!("CARGO_PKG_VERSION")))
         .build()
         .into();
-    Ok((Arc::new(server), Site { dir: args.dir.clone(), jaeger, agent }))
+    Ok((listener, Site { dir: args.dir.clone(), jaeger, agent }))
 }
+
+/// Answers every connection. Browsers keep idle ones open, so none may hold up another.
+async fn serve(listener: TcpListener, site: Site) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let site = Arc::new(site);
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // Too many open files, for instance: they become fewer.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let site = site.clone();
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let (site, request) = (site.clone(), request.map(drop));
+            async move {
+                let answer = tokio::task::spawn_blocking(move || site.answer(&request)).await;
+                Ok::<_, Infallible>(answer.unwrap_or_else(|_| plain(500, "This request failed.", &[])))
+            }
+        });
+        // A browser that has left is no concern of ours.
+        tokio::spawn(
+            http1::Builder::new().title_case_headers(true).serve_connection(TokioIo::new(stream), service),
+        );
+    }
+}
+
+/// The request without its body, which nothing served here has a use for.
+type Request = hyper::Request<()>;
 
 /// What is served.
 struct Site {
@@ -84,18 +121,10 @@ struct Site {
 }
 
 impl Site {
-    /// Answers requests until the server stops.
-    fn work(&self, server: &Server) {
-        while let Ok(request) = server.recv() {
-            let response = self.answer(&request);
-            // A browser that has left is no concern of ours.
-            let _ = request.respond(response);
-        }
-    }
-
-    fn answer(&self, request: &Request) -> ResponseBox {
-        let (path, _) = split_query(request.url());
-        if !matches!(request.method(), Method::Get | Method::Head) {
+    /// Reads files and asks Jaeger, so it may take its time.
+    fn answer(&self, request: &Request) -> Response {
+        let path = request.uri().path();
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return plain(405, "Only GET and HEAD are answered here.", &[("Allow", "GET, HEAD")]);
         }
         let api = path.strip_prefix("/jaeger").unwrap_or(path);
@@ -104,8 +133,8 @@ impl Site {
         }
         if let Some(jaeger) = self.jaeger.as_ref().filter(|_| api.starts_with("/trace/")) {
             // The page's links back to Jaeger UI lead to Jaeger itself, which knows its own address.
-            let rest = request.url().strip_prefix("/jaeger").unwrap_or(request.url());
-            return plain(302, "", &[("Location", &format!("{jaeger}{rest}"))]);
+            let place = format!("{jaeger}{}", of_jaeger(request.uri()));
+            return plain(302, "", &[("Location", &place)]);
         }
         let answer = match locate(&self.dir, path) {
             Place::File(file) => self.file(request, &file),
@@ -120,13 +149,14 @@ impl Site {
     }
 
     /// A static file, or 304 if the browser has it.
-    fn file(&self, request: &Request, path: &Path) -> io::Result<ResponseBox> {
+    fn file(&self, request: &Request, path: &Path) -> io::Result<Response> {
         let mut file = File::open(path)?;
         let facts = file.metadata()?;
         let changed = facts.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let tag = format!("\"{:x}-{:x}\"", facts.len(), changed.unwrap_or_default().as_nanos());
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let cache = if is_hashed(&name) { "public, max-age=31536000, immutable" } else { "no-cache" };
+        let length = facts.len().to_string();
         let mut headers = headers(&[
             ("Content-Type", content_type(&name)),
             ("Cache-Control", cache),
@@ -136,31 +166,29 @@ impl Site {
         if !(name.ends_with(".html") && has_own_policy(&mut file)?) {
             headers.extend(self::headers(&[("Content-Security-Policy", POLICY)]));
         }
-        if field(request, "If-None-Match").is_some_and(|known| known.split(',').any(|one| one.trim() == tag))
-        {
-            return Ok(Response::new(304.into(), headers, Box::new(io::empty()) as _, Some(0), None));
+        let is_known = |known: &str| known.split(',').any(|one| one.trim() == tag);
+        if field(request, "If-None-Match").is_some_and(is_known) {
+            return Ok(response(304, headers, whole("")));
         }
-        let length = usize::try_from(facts.len()).ok();
         // Always with its length, so that the page can show how much of a file has come.
-        let response =
-            Response::new(200.into(), headers, Box::new(file) as Box<dyn Read + Send>, length, None);
-        Ok(response.with_chunked_threshold(usize::MAX))
+        headers.extend(self::headers(&[("Content-Length", &length)]));
+        Ok(response(200, headers, if *request.method() == Method::HEAD { whole("") } else { stream(file) }))
     }
 
     /// Jaeger's answer to this request, as it comes.
-    fn pass_on(&self, request: &Request) -> ResponseBox {
+    fn pass_on(&self, request: &Request) -> Response {
         let Some(jaeger) = &self.jaeger else {
             return api_error(501, "No Jaeger is connected here: start the server with --jaeger URL.");
         };
         // A foreign page whose host name was made to point at this machine must not get at Jaeger through us.
-        if !field(request, "Host").is_some_and(|host| is_local(&host)) {
+        if !field(request, "Host").is_some_and(is_local) {
             return api_error(
                 403,
                 "Jaeger is passed on to pages of this machine only: open the page as 127.0.0.1.",
             );
         }
-        let target = format!("{jaeger}{}", request.url().strip_prefix("/jaeger").unwrap_or(request.url()));
-        let mut call = if *request.method() == Method::Head {
+        let target = format!("{jaeger}{}", of_jaeger(request.uri()));
+        let mut call = if *request.method() == Method::HEAD {
             self.agent.head(&target)
         } else {
             self.agent.get(&target)
@@ -180,9 +208,7 @@ impl Site {
                 headers.extend(self::headers(&[(name, value)]));
             }
         }
-        let status = answer.status().as_u16();
-        let body = answer.into_body().into_reader();
-        Response::new(status.into(), headers, Box::new(body) as _, None, None)
+        response(answer.status().as_u16(), headers, stream(answer.into_body().into_reader()))
     }
 }
 
@@ -233,9 +259,10 @@ fn decode(path: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Path and query of a request target.
-fn split_query(url: &str) -> (&str, &str) {
-    url.split_once('?').unwrap_or((url, ""))
+/// Path and query as Jaeger knows them.
+fn of_jaeger(uri: &Uri) -> &str {
+    let target = uri.path_and_query().map_or("/", |target| target.as_str());
+    target.strip_prefix("/jaeger").unwrap_or(target)
 }
 
 /// Whether a `Host` header names this machine.
@@ -278,37 +305,68 @@ fn content_type(name: &str) -> &'static str {
 }
 
 /// A header of the request.
-fn field(request: &Request, name: &'static str) -> Option<String> {
-    request
-        .headers()
-        .iter()
-        .find(|header| header.field.equiv(name))
-        .map(|header| header.value.as_str().to_owned())
+fn field<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+    request.headers().get(name)?.to_str().ok()
 }
 
-/// Headers of a response, without those that cannot be sent (values beyond ASCII).
-fn headers(list: &[(&str, &str)]) -> Vec<Header> {
-    list.iter().filter_map(|(name, value)| Header::from_bytes(*name, *value).ok()).collect()
+/// Headers of a response, without those that cannot be sent.
+fn headers(list: &[(&str, &str)]) -> HeaderMap {
+    let one = |(name, value): &(&str, &str)| {
+        Some((HeaderName::try_from(*name).ok()?, HeaderValue::try_from(*value).ok()?))
+    };
+    list.iter().filter_map(one).collect()
 }
 
-fn plain(status: u16, text: &str, more: &[(&str, &str)]) -> ResponseBox {
+fn response(status: u16, headers: HeaderMap, body: UnsyncBoxBody<Bytes, io::Error>) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.headers_mut() = headers;
+    response
+}
+
+fn whole(text: &str) -> UnsyncBoxBody<Bytes, io::Error> {
+    Full::from(text.to_owned()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// A body that is read while it is sent.
+fn stream(reader: impl Read + Send + 'static) -> UnsyncBoxBody<Bytes, io::Error> {
+    let (sender, body) = Channel::new(AHEAD);
+    tokio::task::spawn_blocking(move || feed(reader, sender));
+    body.boxed_unsync()
+}
+
+fn feed(mut reader: impl Read, mut sender: Sender<Bytes, io::Error>) {
+    let runtime = Handle::current();
+    loop {
+        let mut chunk = Vec::with_capacity(CHUNK);
+        match reader.by_ref().take(CHUNK as u64).read_to_end(&mut chunk) {
+            Err(error) => return sender.abort(error),
+            Ok(0) => return,
+            // A browser that has left is no concern of ours.
+            Ok(_) if runtime.block_on(sender.send_data(chunk.into())).is_err() => return,
+            Ok(_) => {}
+        }
+    }
+}
+
+fn plain(status: u16, text: &str, more: &[(&str, &str)]) -> Response {
     let mut all = headers(&[("Content-Type", "text/plain; charset=utf-8")]);
     all.extend(headers(more));
-    let body = io::Cursor::new(text.to_owned().into_bytes());
-    Response::new(status.into(), all, Box::new(body) as _, Some(text.len()), None)
+    response(status, all, whole(text))
 }
 
 /// An error in the form Jaeger's own errors have, which the page explains.
-fn api_error(status: u16, message: &str) -> ResponseBox {
+fn api_error(status: u16, message: &str) -> Response {
     let text = serde_json::json!({ "errors": [{ "code": status, "msg": message }] }).to_string();
-    // The last Content-Type counts.
     plain(status, &text, &[("Content-Type", "application/json")])
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::{BufRead, BufReader};
     use std::net::{SocketAddr, TcpStream};
+    use std::thread;
 
     use super::*;
 
@@ -335,14 +393,13 @@ mod tests {
 
     /// Serves a folder for as long as the closure runs.
     fn serving<T>(dir: &Path, jaeger: Option<String>, ask: impl FnOnce(SocketAddr) -> T) -> T {
-        let (server, site) = open(&Args { dir: dir.to_owned(), port: 0, jaeger }).unwrap();
-        let address = server.server_addr().to_ip().unwrap();
-        thread::scope(|scope| {
-            scope.spawn(|| site.work(&server));
-            let answer = ask(address);
-            server.unblock();
-            answer
-        })
+        let (listener, site) = open(&Args { dir: dir.to_owned(), port: 0, jaeger }).unwrap();
+        let address = listener.local_addr().unwrap();
+        let runtime = Runtime::new().unwrap();
+        runtime.spawn(serve(listener, site));
+        let answer = ask(address);
+        runtime.shutdown_background();
+        answer
     }
 
     /// Head and body of the answer to a request written by hand.
@@ -379,7 +436,7 @@ mod tests {
         serving(&folder.0, None, |server| {
             let (head, body) = ask(server, "HEAD /index.html", "");
             assert!(head.contains("Content-Length: 3") && body.is_empty());
-            let tag = head.lines().find_map(|line| line.strip_prefix("ETag: ")).unwrap();
+            let tag = head.lines().find_map(|line| line.strip_prefix("Etag: ")).unwrap();
             let (head, body) = ask(server, "GET /", &format!("If-None-Match: {tag}\r\n"));
             assert!(head.starts_with("HTTP/1.1 304") && body.is_empty(), "{head}");
         });
@@ -428,20 +485,27 @@ mod tests {
 
     #[test]
     fn jaeger_is_passed_on_with_query_token_status_and_type() {
-        let jaeger = Server::http("127.0.0.1:0").unwrap();
-        let base = format!("http://{}/base/", jaeger.server_addr().to_ip().unwrap());
+        let jaeger = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}/base/", jaeger.local_addr().unwrap());
         let folder = Folder::new("jaeger", &[("index.html", "")]);
         thread::scope(|scope| {
             scope.spawn(|| {
                 for _ in 0..2 {
-                    let request = jaeger.recv().unwrap();
-                    let token = field(&request, "Authorization").unwrap_or_default();
-                    let text = format!("{} {token}", request.url());
-                    let _ = request.respond(plain(
-                        429,
-                        &text,
-                        &[("Content-Type", "text/x"), ("Retry-After", "7")],
-                    ));
+                    let (mut stream, _) = jaeger.accept().unwrap();
+                    let head: Vec<String> = BufReader::new(&stream)
+                        .lines()
+                        .map(Result::unwrap)
+                        .take_while(|line| !line.is_empty())
+                        .collect();
+                    let lowered = |line: &&String| line.to_ascii_lowercase().starts_with("authorization: ");
+                    let token = head.iter().find(lowered).map_or("", |line| &line["authorization: ".len()..]);
+                    let text = format!("{} {token}", head[0].split(' ').nth(1).unwrap());
+                    write!(
+                        stream,
+                        "HTTP/1.1 429 Busy\r\nContent-Type: text/x\r\nRetry-After: 7\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{text}",
+                        text.len()
+                    )
+                    .unwrap();
                 }
             });
             serving(&folder.0, Some(base), |server| {
@@ -486,6 +550,28 @@ mod tests {
         });
         let args = Args { dir: folder.0.clone(), port: 0, jaeger: Some("localhost:16686".to_owned()) };
         assert!(matches!(open(&args), Err(Failure::Usage(text)) if text.contains("http://")));
+    }
+
+    #[test]
+    fn connections_kept_open_hold_up_nobody() {
+        let folder = Folder::new("idle", &[("index.html", "<p>")]);
+        serving(&folder.0, None, |server| {
+            // As browsers do: several at once, and none is closed after its answer.
+            let mut kept = Vec::new();
+            for _ in 0..20 {
+                let mut fresh: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(server).unwrap()).collect();
+                for stream in &mut fresh {
+                    write!(stream, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").unwrap();
+                }
+                for stream in &mut fresh {
+                    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+                    let mut start = [0; 12];
+                    stream.read_exact(&mut start).expect("an answer beside idle connections");
+                    assert_eq!(&start, b"HTTP/1.1 200");
+                }
+                kept.append(&mut fresh);
+            }
+        });
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! `cargo xtask fuzz`: the fuzz targets of `fuzz/`, one a format or kind of archive.
 //!
-//! They need cargo-fuzz and a nightly compiler. `--replay` needs neither: it runs seeded changes of the fixtures, the ones
-//! of the normal tests, for as long as asked.
+//! libFuzzer, led by coverage, on the compiler of the project: what it needs of LLVM are stable flags, and a C++ compiler.
+//! `--replay` needs neither: it runs seeded changes of the fixtures, the ones of the normal tests, for as long as asked.
+
+use std::path::PathBuf;
 
 use crate::args::Arguments;
 use crate::{Outcome, sh};
 
-pub const USAGE: &str =
-    "[TARGET]... [--minutes N] [--replay]  fuzz the readers (nightly), or replay seeded changes";
+pub const USAGE: &str = "[TARGET]... [--minutes N] [--replay]  fuzz the readers, or replay seeded changes";
 
 /// As in `tests/common/replay.rs`.
 const TARGETS: [&str; 11] = [
@@ -23,6 +24,11 @@ const TARGETS: [&str; 11] = [
     "gzip",
     "zip",
 ];
+
+/// What libFuzzer needs to see which code ran, as cargo-fuzz sets it.
+const INSTRUMENTED: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--replay"], &["--minutes"])?;
@@ -48,28 +54,32 @@ pub fn run(arguments: &[String]) -> Outcome {
         }
         return Ok(());
     }
-    let nightly = sh::output(sh::command("cargo").args(["+nightly", "fuzz", "--version"]));
-    if nightly.is_none() {
-        return Err(
-            "fuzzing needs a nightly compiler and cargo-fuzz (`rustup toolchain install nightly`, `cargo \
-                    install cargo-fuzz`); `cargo xtask fuzz --replay` needs neither"
-                .to_owned(),
-        );
-    }
-    sh::run(sh::command("cargo").args([
-        "+nightly",
-        "run",
-        "--manifest-path",
-        "fuzz/Cargo.toml",
-        "--bin",
-        "seeds",
-    ]))?;
+    let binaries = build()?;
     for target in targets {
-        let mut fuzz = sh::command("cargo");
-        fuzz.args(["+nightly", "fuzz", "run", "--fuzz-dir", "fuzz", target, "--"])
+        let folder = sh::target().join("fuzz/corpus").join(target);
+        sh::on(&folder, std::fs::create_dir_all(&folder))?;
+        let mut fuzz = sh::command(binaries.join(target));
+        fuzz.arg(&folder)
             .arg(format!("-max_total_time={seconds}"))
-            .arg("-max_len=65536");
+            .args(["-max_len=65536", "-print_final_stats=1", "-timeout=60", "-verbosity=0"])
+            // A finding is written here.
+            .arg(format!("-artifact_prefix={}/", sh::target().join("fuzz").display()));
         sh::run(&mut fuzz)?;
     }
     Ok(())
+}
+
+/// Builds all targets; the folder they are in.
+fn build() -> Outcome<PathBuf> {
+    let version = sh::output(sh::command("rustc").arg("-vV")).unwrap_or_default();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
+    let folder = sh::target().join("fuzz");
+    // Named, so that the flags are not those of build scripts.
+    let mut build = sh::cargo();
+    build
+        .args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", host, "--target-dir"])
+        .arg(&folder)
+        .env("RUSTFLAGS", INSTRUMENTED);
+    sh::run(&mut build)?;
+    Ok(folder.join(host).join("release"))
 }

@@ -4,6 +4,7 @@
 //! | part | what | driven through |
 //! |---|---|---|
 //! | native | reading, growth, analyses on one thread | `benches/native.rs` |
+//! | diagnosis | whether tprof names an injected delay | `benches/diagnosis` |
 //! | browser | the engine in one worker; the built page, from drop to picture | `benches/browser.rs`, `e2e bench` |
 //!
 //! A run measures; no test asserts time. Figures of one run belong together: what counts are their ratios.
@@ -20,24 +21,29 @@ use crate::{Outcome, build, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [browser] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [diagnosis] [browser] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
-    let parts = ["native", "browser"];
+    let parts = ["native", "diagnosis", "browser"];
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
     }
     let wanted = |part: &str| arguments.rest.is_empty() || arguments.rest.iter().any(|given| given == part);
     let quick = arguments.flag("--quick");
-    let sets = Sets::generate(quick)?;
     let mut report = Report::default();
-    if wanted("native") {
-        native(&sets, &mut report)?;
-        peers::run(&sets, &mut report)?;
+    if wanted("diagnosis") {
+        bench(&["diagnosis"], &mut report)?;
     }
-    if wanted("browser") {
-        browser(&sets, quick, &mut report)?;
+    if wanted("native") || wanted("browser") {
+        let sets = Sets::generate(quick)?;
+        if wanted("native") {
+            native(&sets, &mut report)?;
+            peers::run(&sets, &mut report)?;
+        }
+        if wanted("browser") {
+            browser(&sets, quick, &mut report)?;
+        }
     }
     print!("{}", report.tables());
     let missed = report.missed();
@@ -53,12 +59,14 @@ pub fn run(arguments: &[String]) -> Outcome {
     sh::on(&path, std::fs::write(&path, report.page(&before)))
 }
 
+/// Runs `benches/native.rs` with these words.
+fn bench(words: &[&str], report: &mut Report) -> Outcome {
+    let mut command = sh::cargo();
+    command.args(["bench", "--quiet", "-p", "pathlight", "--bench", "native", "--"]).args(words);
+    measure(&mut command, report)
+}
+
 fn native(sets: &Sets, report: &mut Report) -> Outcome {
-    let bench = |words: &[&str], report: &mut Report| {
-        let mut command = sh::cargo();
-        command.args(["bench", "--quiet", "-p", "pathlight", "--bench", "native", "--"]).args(words);
-        measure(&mut command, report)
-    };
     for (name, file) in &sets.ingest {
         // Each in a process of its own: peak memory never goes down.
         bench(&["ingest", name, file], report)?;
