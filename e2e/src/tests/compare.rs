@@ -81,11 +81,11 @@ pub async fn a_second_set_is_compared_and_let_go(page: &Page) -> Outcome {
     page.open("view=diff&against=set").await?;
     page.drop_files(std::slice::from_ref(&before)).await?;
     page.ready().await?;
-    page.visible("[data-test='diff-empty']").await?;
+    page.visible("[data-test='compare-empty']").await?;
     page.picture("compare-empty").await?;
     page.drop_files(std::slice::from_ref(&after)).await?;
     page.ready().await?;
-    page.hidden("[data-test='diff-empty']").await?;
+    page.hidden("[data-test='compare-empty']").await?;
     let (a, b) = (before.to_string_lossy().into_owned(), after.to_string_lossy().into_owned());
     let report = native(&["compare", "--json", "-a", &a, "-b", &b], &[])?;
     changes_agree(page, &report).await?;

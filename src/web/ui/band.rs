@@ -4,6 +4,7 @@ use super::distribution::Distribution;
 use super::dom::{El, Keep, button, div};
 use super::filters::{self, FilterForm};
 use super::page::{Page, Part};
+use super::view;
 use crate::engine::address::band_name;
 use crate::engine::{Band, Filter};
 
@@ -95,7 +96,7 @@ pub fn words(band: Band) -> String {
 
 impl Part for BandBar {
     fn update(&mut self, page: &Page) {
-        let shown = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
+        let shown = view::has_data(page);
         self.element.show(shown);
         if !shown {
             return;

@@ -4,14 +4,14 @@ use super::compare_source::DiffSource;
 use super::compare_tables::{self, ChangeRow};
 use super::dom::{self, El, Keep, button, div, el, span};
 use super::export;
-use super::flame::WORKING;
 use super::flame_picture::{FlamePicture, Words};
 use super::keys::Command;
 use super::page::{Page, Part, Selection};
-use super::search::{Search, fits};
+use super::search::{Last, Search, fits};
 use super::stage::Stage;
 use super::table::Table;
 use super::tree;
+use super::view::Frame;
 use super::zoomed::{ZoomTools, Zoomed as _, svg_format};
 use crate::chart::{Shade, Theme, format};
 use crate::engine::address::{Address, View};
@@ -34,10 +34,8 @@ struct Switch {
 
 /// The view.
 pub struct Compare {
-    element: El,
-    twin: El,
+    frame: Frame,
     stage: Stage<FlamePicture<DiffSource>>,
-    empty: El,
     zooms: ZoomTools,
     source: Option<Rc<DiffSource>>,
     switches: [Switch; 3],
@@ -49,7 +47,7 @@ pub struct Compare {
     shows_services: Rc<Cell<bool>>,
     search: Search,
     shown: Option<(u64, Choices)>,
-    searched: Option<(String, u64, Choices)>,
+    searched: Last<(u64, Choices)>,
     _keep: Keep,
 }
 
@@ -68,9 +66,6 @@ impl Compare {
         let label = "Differential flame graph; the table below says the same";
         let stage = Stage::new(FlamePicture::new(page, words), "diff", label);
         let zooms = ZoomTools::new(page, &keep, &stage, "-diff");
-        let empty = div("canvas-empty").test("diff-empty");
-        empty.show(false);
-        stage.element().add(&empty);
         let switches = [
             switch(
                 page,
@@ -117,8 +112,6 @@ impl Compare {
             .children([&zooms.zoom, &zooms.all])
             .child(&exports);
         let legend = Legend::new();
-        let element =
-            div("stage").test("compare-view").child(&tools).child(&legend.element).child(stage.element());
         let (changes, services) = (compare_tables::changes(page), compare_tables::services(page));
         let shows_services = Rc::new(Cell::new(false));
         let tabs = [("Largest changes", "tab-changes"), ("Services", "tab-services")];
@@ -131,13 +124,13 @@ impl Compare {
             })
         });
         let group = div("segments").attr("role", "group").attr("aria-label", "Table").children(&tabs);
-        let twin =
+        let below =
             div("twin").child(&div("tools").child(&group)).child(changes.element()).child(services.element());
+        let frame = Frame::new(View::Compare, "compare", &stage, below);
+        let frame = frame.with(&tools).with(&legend.element).with(stage.element());
         Compare {
-            element,
-            twin,
+            frame,
             stage,
-            empty,
             zooms,
             source: None,
             switches,
@@ -149,27 +142,20 @@ impl Compare {
             shows_services,
             search: search.clone(),
             shown: None,
-            searched: None,
+            searched: Last::default(),
             _keep: keep,
         }
     }
 
-    /// The picture with its tools.
-    pub fn stage(&self) -> &El {
-        &self.element
-    }
-
-    /// The tables.
-    pub fn twin(&self) -> &El {
-        &self.twin
+    /// Where it stands.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     fn take_report(&mut self, page: &Page) {
         let asks = page.asks();
         let Some(report) = asks.compare.get() else {
-            self.empty.show(asks.compare.is_waiting());
-            self.empty.say(WORKING);
-            return;
+            return self.frame.wait(asks.compare.is_waiting());
         };
         let now = Some((asks.compare.revision(), page.address().choices.clone()));
         if self.shown == now {
@@ -181,8 +167,7 @@ impl Compare {
         // Everything would be gone, or new, beside a side without requests.
         let report = if empty.is_some() { Rc::default() } else { report };
         let source = Rc::new(DiffSource::new(report.clone(), &page.address().choices));
-        self.empty.show(empty.is_some());
-        self.empty.say(empty.as_deref().unwrap_or_default());
+        self.frame.say(empty.as_deref().unwrap_or_default());
         let (question, focus) = (asks.compare.answered(), page.address().focus.clone());
         self.stage.with(|picture| picture.take(source.clone(), question, false, &focus));
         self.changes.set_rows(Rc::new(ChangeRow::of(&source)));
@@ -197,19 +182,13 @@ impl Compare {
 
     fn take_search(&mut self, page: &Page) {
         let text = page.address().search.clone();
-        let Some((revision, choices)) = self.shown.clone() else { return };
-        let searched = Some((text.clone(), revision, choices));
-        if self.searched == searched {
+        let Some(shown) = self.shown.clone() else { return };
+        if !self.searched.is_new(&text, shown) {
             return;
         }
-        self.searched = searched;
         let (found, share) = self.stage.with(|picture| picture.search(&text));
-        let wanted = !text.trim().is_empty();
-        let rows = self.changes.rows();
-        self.changes.set_hits(wanted.then(|| Rc::new(rows.iter().map(|row| row.fits(&text)).collect())));
-        let rows = self.services.rows();
-        let hits = || Rc::new(rows.iter().map(|row| fits(&text, &[&row.service])).collect());
-        self.services.set_hits(wanted.then(hits));
+        self.changes.mark(&text, |row| row.fits(&text));
+        self.services.mark(&text, |row| fits(&text, &[&row.service]));
         let stage = self.stage.clone();
         self.search
             .tell(found, share, move |page, forward| stage.with(|picture| picture.step(page, forward)));
@@ -325,11 +304,7 @@ fn formats(stage: &Stage<FlamePicture<DiffSource>>) -> Vec<export::Format> {
 
 impl Part for Compare {
     fn update(&mut self, page: &Page) {
-        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
-        let shown = has_data && page.address().view == View::Compare;
-        self.element.show(shown);
-        self.twin.show(shown);
-        if !shown {
+        if !self.frame.update(page) {
             self.stage.look(FlamePicture::leave);
             return;
         }
@@ -377,7 +352,7 @@ impl Part for Compare {
     }
 
     fn command(&mut self, page: &Page, command: Command) -> bool {
-        if page.address().view != View::Compare || self.source.is_none() {
+        if !self.frame.is_chosen(page) || self.source.is_none() {
             return false;
         }
         let size = self.stage.size();

@@ -11,6 +11,7 @@ use super::names;
 use super::page::{Endpoint, Page, Part, Selection};
 use super::subject::look_at;
 use super::tree;
+use super::view;
 use crate::arrange::Arrange;
 use crate::chart::format;
 use crate::engine::address::{TraceChoice, View};
@@ -364,7 +365,7 @@ impl Part for Detail {
     fn update(&mut self, page: &Page) {
         let view = page.address().view;
         let selection = page.selection().clone();
-        let shown = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
+        let shown = view::has_data(page);
         self.element.show(shown);
         if !shown {
             self.shown.clear();

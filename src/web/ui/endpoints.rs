@@ -5,12 +5,12 @@ use super::chart_picture::{self, Chart, ChartPicture};
 use super::dom::{El, Keep, button, div, span};
 use super::endpoints_table::{self, ImpactLine};
 use super::export;
-use super::flame::WORKING;
 use super::keys::Command;
 use super::page::{Page, Part, Selection};
-use super::search::{Search, fits};
+use super::search::{Last, Search, fits};
 use super::stage::Stage;
 use super::table::Table;
+use super::view::{Frame, WORKING};
 use crate::chart::multiples::{self, Grid};
 use crate::chart::plot::{ChartError, ChartSize};
 use crate::chart::{Metrics, Theme, format};
@@ -73,10 +73,8 @@ impl Chart for Sizes {
 
 /// The view.
 pub struct Endpoints {
-    element: El,
-    twin: El,
+    frame: Frame,
     stage: Stage<ChartPicture<Sizes>>,
-    empty: El,
     title: El,
     all: El,
     ranking: El,
@@ -86,7 +84,7 @@ pub struct Endpoints {
     search: Search,
     /// Histograms, ranking, savings, level.
     shown: (u64, u64, u64, usize),
-    searched: Option<(String, u64, u64, usize)>,
+    searched: Last<(u64, u64, u64, usize)>,
     _keep: Keep,
 }
 
@@ -105,10 +103,7 @@ impl Endpoints {
         });
         let exports = export::menu(page, &keep, "sizes", Some(stage.canvas().clone()), size_formats(&stage));
         let tools = div("tools").child(&title).child(&div("grow")).child(&all).child(&exports);
-        let empty = div("canvas-empty").test("sizes-empty");
-        empty.show(false);
-        stage.element().add(&empty);
-        let element = div("stage").test("sizes-view").child(&tools).child(&scroller);
+        let above = tools;
 
         let level = Rc::new(Cell::new(1));
         let levels: Vec<El> = FASTER_PERCENT
@@ -136,12 +131,11 @@ impl Endpoints {
             .child(&segments)
             .child(&exports);
         let table = endpoints_table::table(page);
-        let twin = div("twin").test("ranking-view").child(&tools).child(table.element());
+        let below = div("twin").test("ranking-view").child(&tools).child(table.element());
+        let frame = Frame::new(View::Endpoints, "sizes", &stage, below).with(&above).with(&scroller);
         Endpoints {
-            element,
-            twin,
+            frame,
             stage,
-            empty,
             title,
             all,
             ranking,
@@ -150,19 +144,14 @@ impl Endpoints {
             table,
             search: search.clone(),
             shown: (0, 0, 0, 0),
-            searched: None,
+            searched: Last::default(),
             _keep: keep,
         }
     }
 
-    /// The histograms with their tools.
-    pub fn stage(&self) -> &El {
-        &self.element
-    }
-
-    /// The ranking.
-    pub fn twin(&self) -> &El {
-        &self.twin
+    /// Where it stands.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     fn take_sizes(&mut self, page: &Page) {
@@ -173,8 +162,7 @@ impl Endpoints {
             Some(report) if report.facts.requests == 0 => why_empty(page, report.facts.scope_requests),
             Some(_) => String::new(),
         };
-        self.empty.show(!words.is_empty());
-        self.empty.say(&words);
+        self.frame.say(&words);
         self.stage.element().class_if("stale", asks.histograms.is_waiting());
         let Some(report) = report.filter(|_| self.shown.0 != asks.histograms.revision()) else { return };
         self.shown.0 = asks.histograms.revision();
@@ -209,7 +197,7 @@ impl Endpoints {
         let words = format!("{} below {over}, {}", counted(rows, "endpoint"), whose(page));
         let joined = if what_if.is_empty() { words } else { format!("{words}; {what_if}") };
         self.ranking.say(&joined);
-        self.twin.set_flag("data-what-if", savings.is_some());
+        self.frame.below().set_flag("data-what-if", savings.is_some());
         if self.shown == now {
             return;
         }
@@ -220,11 +208,9 @@ impl Endpoints {
 
     fn take_search(&mut self, page: &Page) {
         let text = page.address().search.clone();
-        let searched = Some((text.clone(), self.shown.1, self.shown.2, self.shown.3));
-        if self.searched == searched {
+        if !self.searched.is_new(&text, self.shown) {
             return;
         }
-        self.searched = searched;
         let lines = self.table.rows();
         let hits: Vec<bool> =
             lines.iter().map(|line| fits(&text, &[&line.endpoint.0, &line.endpoint.1])).collect();
@@ -323,11 +309,7 @@ fn sizes_csv(report: &HistogramsReport) -> String {
 
 impl Part for Endpoints {
     fn update(&mut self, page: &Page) {
-        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
-        let shown = has_data && page.address().view == View::Endpoints;
-        self.element.show(shown);
-        self.twin.show(shown);
-        if !shown {
+        if !self.frame.update(page) {
             self.stage.look(ChartPicture::leave);
             return;
         }
@@ -348,7 +330,7 @@ impl Part for Endpoints {
 
     fn command(&mut self, page: &Page, command: Command) -> bool {
         let is_enlarged = self.stage.look(|picture| picture.chart.enlarged.is_some());
-        if page.address().view != View::Endpoints || !is_enlarged {
+        if !self.frame.is_chosen(page) || !is_enlarged {
             return false;
         }
         if !matches!(command, Command::Fit | Command::Leave) || *page.selection() != Selection::Nothing {

@@ -4,13 +4,13 @@ use super::dom::{El, Keep, div, el, span};
 use super::error_table::{self, ErrorLine};
 use super::export;
 use super::findings::why_empty;
-use super::flame::WORKING;
 use super::flame_picture::{FlamePicture, Words};
 use super::keys::Command;
 use super::page::{Page, Part, Selection};
-use super::search::Search;
+use super::search::{Last, Search};
 use super::stage::Stage;
 use super::table::Table;
+use super::view::Frame;
 use super::zoomed::{ZoomTools, Zoomed, svg_format};
 use crate::chart::format;
 use crate::engine::address::View;
@@ -22,10 +22,8 @@ type Shown = Rc<RefCell<Option<Rc<ErrorsReport>>>>;
 
 /// The view.
 pub struct ErrorPaths {
-    element: El,
-    twin: El,
+    frame: Frame,
     stage: Stage<FlamePicture>,
-    empty: El,
     title: El,
     words: El,
     zooms: ZoomTools,
@@ -33,7 +31,7 @@ pub struct ErrorPaths {
     search: Search,
     report: Shown,
     shown: u64,
-    searched: Option<(String, u64)>,
+    searched: Last<u64>,
     _keep: Keep,
 }
 
@@ -63,17 +61,13 @@ impl ErrorPaths {
             .child(&zooms.all)
             .child(&exports);
         let words = el("p").class("errors-words").test("errors-words");
-        let empty = div("canvas-empty").test("errors-empty");
-        empty.show(false);
-        stage.element().add(&empty);
-        let element = div("stage").test("errors-view").child(&tools).child(&words).child(stage.element());
         let table = error_table::table(page);
-        let twin = div("twin").child(table.element());
+        let below = div("twin").child(table.element());
+        let frame = Frame::new(View::Errors, "errors", &stage, below);
+        let frame = frame.with(&tools).with(&words).with(stage.element());
         ErrorPaths {
-            element,
-            twin,
+            frame,
             stage,
-            empty,
             title,
             words,
             zooms,
@@ -81,36 +75,27 @@ impl ErrorPaths {
             search: search.clone(),
             report,
             shown: 0,
-            searched: None,
+            searched: Last::default(),
             _keep: keep,
         }
     }
 
-    /// The words and the picture with its tools.
-    pub fn stage(&self) -> &El {
-        &self.element
-    }
-
-    /// The table.
-    pub fn twin(&self) -> &El {
-        &self.twin
+    /// Where it stands.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     fn take(&mut self, page: &Page) {
         let asks = page.asks();
         let Some(report) = asks.errors.get() else {
-            self.empty.show(asks.errors.is_waiting());
-            self.empty.say(WORKING);
-            return;
+            return self.frame.wait(asks.errors.is_waiting());
         };
         if self.shown == asks.errors.revision() {
             return;
         }
         self.shown = asks.errors.revision();
         let paths = Rc::new(report.paths());
-        let why = why_nothing(page, &report, &paths);
-        self.empty.say(&why);
-        self.empty.show(!why.is_empty());
+        self.frame.say(&why_nothing(page, &report, &paths));
         let sentences =
             if report.totals.requests == 0 { Vec::new() } else { error_words::sentences(&report) };
         self.words.say(&sentences.join(" "));
@@ -129,17 +114,11 @@ impl ErrorPaths {
 
     fn take_search(&mut self, page: &Page) {
         let text = page.address().search.clone();
-        let searched = Some((text.clone(), self.shown));
-        if self.searched == searched {
+        if !self.searched.is_new(&text, self.shown) {
             return;
         }
-        self.searched = searched;
         let (found, share) = self.stage.with(|picture| picture.search(&text));
-        let hits = (!text.trim().is_empty()).then(|| {
-            let rows = self.table.rows();
-            Rc::new(rows.iter().map(|line| line.fits(&text)).collect::<Vec<bool>>())
-        });
-        self.table.set_hits(hits);
+        self.table.mark(&text, |line| line.fits(&text));
         let stage = self.stage.clone();
         self.search
             .tell(found, share, move |page, forward| stage.with(|picture| picture.step(page, forward)));
@@ -213,11 +192,7 @@ fn formats(stage: &Stage<FlamePicture>, report: &Shown) -> Vec<export::Format> {
 
 impl Part for ErrorPaths {
     fn update(&mut self, page: &Page) {
-        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
-        let shown = has_data && page.address().view == View::Errors;
-        self.element.show(shown);
-        self.twin.show(shown);
-        if !shown {
+        if !self.frame.update(page) {
             self.stage.look(FlamePicture::leave);
             return;
         }
@@ -235,7 +210,7 @@ impl Part for ErrorPaths {
     }
 
     fn command(&mut self, page: &Page, command: Command) -> bool {
-        if page.address().view != View::Errors || self.report.borrow().is_none() {
+        if !self.frame.is_chosen(page) || self.report.borrow().is_none() {
             return false;
         }
         let size = self.stage.size();

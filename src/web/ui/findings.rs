@@ -8,7 +8,7 @@ use super::filters;
 use super::findings_tables::{Cost, Kind, costs, top_table, type_table};
 use super::names;
 use super::page::{Page, Part, Selection};
-use super::search::{Search, fits};
+use super::search::{Last, Search, fits};
 use super::table::Table;
 use crate::chart::format;
 use crate::engine::address::View;
@@ -40,7 +40,7 @@ pub struct Findings {
     copies: El,
     search: Search,
     shown: (u64, u64),
-    searched: Option<(String, u64)>,
+    searched: Last<(u64, u64)>,
     chosen: Option<Subject>,
     keep: Keep,
     _own: Keep,
@@ -75,7 +75,7 @@ impl Findings {
             copies,
             search: search.clone(),
             shown: (0, 0),
-            searched: None,
+            searched: Last::default(),
             chosen: None,
             keep: Keep::default(),
             _own: own,
@@ -246,25 +246,14 @@ impl Part for Findings {
         self.headline.class_if("stale", asks.endpoints.is_waiting());
         self.top.set_sort(page.address().sort.as_ref());
         let text = page.address().search.clone();
-        let searched = Some((text.clone(), now.0 + now.1));
-        if self.searched != searched {
-            self.searched = searched;
-            let hits = |names: &mut dyn Iterator<Item = (String, String)>| {
-                (!text.is_empty())
-                    .then(|| Rc::new(names.map(|(s, o)| fits(&text, &[&s, &o])).collect::<Vec<bool>>()))
-            };
-            let (types, top) = (self.types.rows(), self.top.rows());
-            self.types.set_hits(hits(
-                &mut types.iter().map(|row| (row.kind.service.clone(), row.kind.operation.clone())),
-            ));
-            let found = hits(&mut top.iter().map(|row| row.endpoint.clone()));
-            let matches = found.as_ref().map_or(0, |found| found.iter().filter(|hit| **hit).count());
-            let share = found.as_ref().map(|found| {
-                found.iter().zip(top.iter()).filter(|(hit, _)| **hit).map(|(_, row)| row.share).sum()
-            });
-            self.top.set_hits(found);
+        if self.searched.is_new(&text, now) {
+            self.types.mark(&text, |row| fits(&text, &[&row.kind.service, &row.kind.operation]));
+            let is_found = |row: &Cost| fits(&text, &[&row.endpoint.0, &row.endpoint.1]);
+            let matches = self.top.mark(&text, is_found);
+            let share = (!text.trim().is_empty())
+                .then(|| self.top.rows().iter().filter(|row| is_found(row)).map(|row| row.share).sum());
             let table = self.top.clone();
-            self.search.tell(matches as u64, share, move |page, forward| {
+            self.search.tell(matches, share, move |page, forward| {
                 if let Some(row) = table
                     .neighbour(forward)
                     .and_then(|at| table.rows().get(at).map(|row| row.endpoint.clone()))

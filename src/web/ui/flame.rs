@@ -7,31 +7,29 @@ use super::flame_picture::{FlamePicture, Words, context_tip};
 use super::flame_table::{self, FrameRow};
 use super::keys::Command;
 use super::page::{Page, Part, Selection};
-use super::search::Search;
+use super::search::{Last, Search};
 use super::stage::Stage;
 use super::table::Table;
 use super::tree;
+use super::view::Frame;
 use super::zoomed::{ZoomTools, Zoomed, svg_format};
 use crate::chart::format;
 use crate::engine::address::View;
 use std::rc::Rc;
 
-/// What stands where something will be.
-pub const WORKING: &str = "Working\u{2026}";
-
 /// The view.
 pub struct Flame {
-    element: El,
-    twin: El,
+    frame: Frame,
     stage: Stage<FlamePicture>,
-    empty: El,
     title: El,
     ways: [El; 2],
     zooms: ZoomTools,
     table: Table<FrameRow>,
     search: Search,
     shown: Option<(u64, bool)>,
-    searched: Option<(String, u64, bool, usize)>,
+    /// Answer, direction, frames that are open.
+    searched: Last<(u64, bool, usize)>,
+    marked: Last<u64>,
     _keep: Keep,
 }
 
@@ -66,44 +64,33 @@ impl Flame {
             .child(&zooms.zoom)
             .child(&zooms.all)
             .child(&exports);
-        let empty = div("canvas-empty").test("flame-empty");
-        empty.show(false);
-        stage.element().add(&empty);
-        let element = div("stage").test("flame-view").child(&tools).child(stage.element());
         let table = flame_table::table(page);
-        let twin = div("twin").child(table.element());
+        let below = div("twin").child(table.element());
+        let frame = Frame::new(View::Flame, "flame", &stage, below).with(&tools).with(stage.element());
         Flame {
-            element,
-            twin,
+            frame,
             stage,
-            empty,
             title,
             ways,
             zooms,
             table,
             search: search.clone(),
             shown: None,
-            searched: None,
+            searched: Last::default(),
+            marked: Last::default(),
             _keep: keep,
         }
     }
 
-    /// The picture with its tools.
-    pub fn stage(&self) -> &El {
-        &self.element
-    }
-
-    /// The table.
-    pub fn twin(&self) -> &El {
-        &self.twin
+    /// Where it stands.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     fn take_report(&mut self, page: &Page) {
         let asks = page.asks();
         let Some(report) = asks.path.get() else {
-            self.empty.show(asks.path.is_waiting());
-            self.empty.say(WORKING);
-            return;
+            return self.frame.wait(asks.path.is_waiting());
         };
         let inverted = page.address().inverted;
         let now = Some((asks.path.revision(), inverted));
@@ -113,10 +100,7 @@ impl Flame {
         let is_new = self.shown.map(|(revision, _)| revision) != Some(asks.path.revision());
         self.shown = now;
         let is_empty = report.facts.latency_sum_us == 0;
-        self.empty.show(is_empty);
-        if is_empty {
-            self.empty.say(&why_empty(page, &report));
-        }
+        self.frame.say(&if is_empty { why_empty(page, &report) } else { String::new() });
         let question = asks.path.answered();
         self.stage.with(|picture| picture.take(report.clone(), question, inverted, &page.address().focus));
         if is_new {
@@ -141,20 +125,12 @@ impl Flame {
         let text = page.address().search.clone();
         let nodes = self.stage.look(FlamePicture::len);
         let (revision, inverted) = self.shown.unwrap_or_default();
-        let searched = Some((text.clone(), revision, inverted, if inverted { nodes } else { 0 }));
-        if self.searched == searched {
+        if !self.searched.is_new(&text, (revision, inverted, if inverted { nodes } else { 0 })) {
             return;
         }
-        let is_other_text =
-            self.searched.as_ref().is_none_or(|searched| searched.0 != text || searched.1 != revision);
-        self.searched = searched;
         let (found, share) = self.stage.with(|picture| picture.search(&text));
-        if is_other_text {
-            let hits = (!text.trim().is_empty()).then(|| {
-                let rows = self.table.rows();
-                Rc::new(rows.iter().map(|row| row.fits(&text)).collect::<Vec<bool>>())
-            });
-            self.table.set_hits(hits);
+        if self.marked.is_new(&text, revision) {
+            self.table.mark(&text, |row| row.fits(&text));
         }
         let stage = self.stage.clone();
         self.search
@@ -178,11 +154,7 @@ fn formats(stage: &Stage<FlamePicture>) -> Vec<export::Format> {
 
 impl Part for Flame {
     fn update(&mut self, page: &Page) {
-        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
-        let shown = has_data && page.address().view == View::Flame;
-        self.element.show(shown);
-        self.twin.show(shown);
-        if !shown {
+        if !self.frame.update(page) {
             self.stage.look(FlamePicture::leave);
             return;
         }
@@ -208,7 +180,7 @@ impl Part for Flame {
     }
 
     fn command(&mut self, page: &Page, command: Command) -> bool {
-        if page.address().view != View::Flame || self.shown.is_none() {
+        if !self.frame.is_chosen(page) || self.shown.is_none() {
             return false;
         }
         if command == Command::Invert {

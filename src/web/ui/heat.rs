@@ -3,7 +3,6 @@
 use super::dom::{self, El, Keep, button, div, el, span};
 use super::export;
 use super::findings::why_empty;
-use super::flame::WORKING;
 use super::heat_picture::HeatPicture;
 use super::heat_table::{self, HeatTableRow};
 use super::keys::Command;
@@ -11,6 +10,7 @@ use super::page::{Page, Part, Selection};
 use super::search::Search;
 use super::stage::Stage;
 use super::table::Table;
+use super::view::Frame;
 use super::zoomed::{ZoomTools, Zoomed as _, svg_format};
 use crate::chart::heatmap::heat_of_share;
 use crate::chart::{Shade, format};
@@ -25,10 +25,8 @@ const NAMED: [u32; 4] = [10_000, 100_000, 500_000, 1_000_000];
 
 /// The view.
 pub struct Heat {
-    element: El,
-    twin: El,
+    frame: Frame,
     stage: Stage<HeatPicture>,
-    empty: El,
     title: El,
     times: [El; 2],
     stat: El,
@@ -103,19 +101,14 @@ impl Heat {
             .child(&zooms.all)
             .child(&exports);
         let bar = div("legend-bar");
-        let empty = div("canvas-empty").test("heat-empty");
-        empty.show(false);
-        stage.element().add(&empty);
         stage.element().class_if("heat-box", true);
-        let element =
-            div("stage").test("heat-view").child(&tools).child(&legend(&bar)).child(stage.element());
         let table = heat_table::table(page);
-        let twin = div("twin").child(table.element());
+        let below = div("twin").child(table.element());
+        let frame = Frame::new(View::Heat, "heat", &stage, below);
+        let frame = frame.with(&tools).with(&legend(&bar)).with(stage.element());
         Heat {
-            element,
-            twin,
+            frame,
             stage,
-            empty,
             title,
             times,
             stat,
@@ -129,22 +122,15 @@ impl Heat {
         }
     }
 
-    /// The picture with its tools.
-    pub fn stage(&self) -> &El {
-        &self.element
-    }
-
-    /// The table.
-    pub fn twin(&self) -> &El {
-        &self.twin
+    /// Where it stands.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     fn take_report(&mut self, page: &Page) {
         let asks = page.asks();
         let Some(report) = asks.heatmap.get() else {
-            self.empty.show(asks.heatmap.is_waiting());
-            self.empty.say(WORKING);
-            return;
+            return self.frame.wait(asks.heatmap.is_waiting());
         };
         let (choices, text) = (page.address().choices.clone(), page.address().search.clone());
         let order = (choices.row_time, choices.row_stat);
@@ -158,8 +144,7 @@ impl Heat {
             self.table.set_rows(Rc::new(rows.collect()));
             self.stage.with(|picture| picture.take(report.clone()));
             let why = asks.path.get().map(|path| why_empty(page, &path)).unwrap_or_default();
-            self.empty.show(report.column_requests.is_empty());
-            self.empty.say(&why);
+            self.frame.say(if report.column_requests.is_empty() { &why } else { "" });
             self.table.set_empty(&why);
         }
         self.shown = now;
@@ -274,11 +259,7 @@ fn formats(page: &Page, stage: &Stage<HeatPicture>) -> Vec<export::Format> {
 
 impl Part for Heat {
     fn update(&mut self, page: &Page) {
-        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
-        let shown = has_data && page.address().view == View::Heat;
-        self.element.show(shown);
-        self.twin.show(shown);
-        if !shown {
+        if !self.frame.update(page) {
             self.stage.look(HeatPicture::leave);
             return;
         }
@@ -308,7 +289,7 @@ impl Part for Heat {
     }
 
     fn command(&mut self, page: &Page, command: Command) -> bool {
-        if page.address().view != View::Heat || self.shown.is_none() {
+        if !self.frame.is_chosen(page) || self.shown.is_none() {
             return false;
         }
         let size = self.stage.size();

@@ -64,6 +64,7 @@ mod timeline;
 mod timeline_picture;
 mod timeline_table;
 mod tree;
+mod view;
 mod zoomed;
 
 use super::boot::Boot;
@@ -149,27 +150,27 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
         .attr("tabindex", "0")
         .test("split");
     let view = el("main").class("view").children([
-        flame.stage(),
-        compare.stage(),
-        heat.stage(),
-        endpoints.stage(),
-        by_tag.stage(),
-        error_paths.stage(),
-        flow.stage(),
+        flame.frame().above(),
+        compare.frame().above(),
+        heat.frame().above(),
+        endpoints.frame().above(),
+        by_tag.frame().above(),
+        error_paths.frame().above(),
+        flow.frame().above(),
         anomalies.stage(),
-        timeline.stage(),
+        timeline.frame().above(),
         &split,
         findings.element(),
-        flame.twin(),
-        compare.twin(),
-        heat.twin(),
-        endpoints.twin(),
-        by_tag.twin(),
-        error_paths.twin(),
-        flow.twin(),
+        flame.frame().below(),
+        compare.frame().below(),
+        heat.frame().below(),
+        endpoints.frame().below(),
+        by_tag.frame().below(),
+        error_paths.frame().below(),
+        flow.frame().below(),
         anomalies.twin(),
         requests.element(),
-        timeline.twin(),
+        timeline.frame().below(),
         detail.element(),
     ]);
     split_drag(&split, &view, keep);
@@ -196,10 +197,10 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
             app.add(input);
         }
     }
-    let frame = Frame { body, view, wait, dark: None };
+    let room = Room { body, view, wait, dark: None };
     // The order is that of commands: what lies on top takes them first.
     page.add_parts(vec![
-        Box::new(frame),
+        Box::new(room),
         Box::new(subject),
         Box::new(band),
         Box::new(sides),
@@ -244,14 +245,14 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
 const DARK: &str = "(prefers-color-scheme: dark)";
 
 /// What stands around the views: which of them is in sight, and the colours of the page.
-struct Frame {
+struct Room {
     body: El,
     view: El,
     wait: El,
     dark: Option<bool>,
 }
 
-impl Part for Frame {
+impl Part for Room {
     fn update(&mut self, page: &Page) {
         let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
         self.body.show(overview.is_some());

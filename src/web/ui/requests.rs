@@ -4,8 +4,9 @@ use super::asks::REQUESTS_LISTED;
 use super::dom::{El, div};
 use super::findings::why_empty;
 use super::page::{Page, Part, Selection};
-use super::search::{Search, fits};
+use super::search::{Last, Search, fits};
 use super::table::{Column, Table, What, endpoint, number};
+use super::view::has_data;
 use crate::chart::format;
 use crate::engine::RequestRow;
 use crate::engine::address::{TraceChoice, View};
@@ -18,7 +19,7 @@ pub struct Requests {
     table: Table<RequestRow>,
     search: Search,
     shown: u64,
-    searched: Option<(String, u64)>,
+    searched: Last<u64>,
 }
 
 fn choice(row: &RequestRow) -> TraceChoice {
@@ -105,7 +106,7 @@ impl Requests {
             });
         let note = div("table-note muted");
         let element = div("requests-view").child(&note).child(table.element());
-        Requests { element, note, table, search: search.clone(), shown: 0, searched: None }
+        Requests { element, note, table, search: search.clone(), shown: 0, searched: Last::default() }
     }
 
     /// Its element.
@@ -116,8 +117,7 @@ impl Requests {
 
 impl Part for Requests {
     fn update(&mut self, page: &Page) {
-        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
-        let shown = has_data && page.address().view == View::Requests;
+        let shown = has_data(page) && page.address().view == View::Requests;
         self.element.show(shown);
         if !shown {
             return;
@@ -145,21 +145,11 @@ impl Part for Requests {
         self.table.set_stale(asks.requests.is_waiting());
         self.table.set_sort(page.address().sort.as_ref());
         let text = page.address().search.clone();
-        let searched = Some((text.clone(), revision));
-        if self.searched != searched {
-            self.searched = searched;
-            let rows = self.table.rows();
-            let hits = (!text.is_empty()).then(|| {
-                Rc::new(
-                    rows.iter()
-                        .map(|row| fits(&text, &[&row.service, &row.operation, &row.trace_id]))
-                        .collect::<Vec<bool>>(),
-                )
-            });
-            let matches = hits.as_ref().map_or(0, |hits| hits.iter().filter(|hit| **hit).count());
-            self.table.set_hits(hits);
+        if self.searched.is_new(&text, revision) {
+            let names = |row: &RequestRow| fits(&text, &[&row.service, &row.operation, &row.trace_id]);
+            let matches = self.table.mark(&text, names);
             let table = self.table.clone();
-            self.search.tell(matches as u64, None, move |page, forward| {
+            self.search.tell(matches, None, move |page, forward| {
                 if let Some(row) = table.neighbour(forward).and_then(|at| table.rows().get(at).map(choice)) {
                     page.select(Selection::Request(row));
                 }

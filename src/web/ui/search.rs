@@ -47,6 +47,31 @@ impl Search {
     }
 }
 
+/// The text that a view searched last, and within what.
+pub struct Last<K>(Option<(String, K)>);
+
+impl<K> Default for Last<K> {
+    fn default() -> Last<K> {
+        Last(None)
+    }
+}
+
+impl<K: PartialEq> Last<K> {
+    /// Whether this text was not the last one, or was searched within something else; from now on it is the last.
+    pub fn is_new(&mut self, text: &str, within: K) -> bool {
+        let is_known = self.0.as_ref().is_some_and(|last| last.0 == text && last.1 == within);
+        if !is_known {
+            self.0 = Some((text.to_owned(), within));
+        }
+        !is_known
+    }
+
+    /// What was found is gone.
+    pub fn forget(&mut self) {
+        self.0 = None;
+    }
+}
+
 /// Whether a search text is in a name, whatever the case; several words must all be there.
 pub fn fits(text: &str, names: &[&str]) -> bool {
     text.split_whitespace().all(|word| {

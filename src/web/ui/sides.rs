@@ -3,6 +3,7 @@
 use super::band::{self, BANDS};
 use super::dom::{self, El, Keep, button, div, el, icon, span};
 use super::page::{Page, Part};
+use super::view;
 use crate::chart::format;
 use crate::engine::Band;
 use crate::engine::address::{Address, View, band_name, parse_band};
@@ -99,7 +100,7 @@ impl Card {
 
 impl Part for Sides {
     fn update(&mut self, page: &Page) {
-        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
+        let has_data = view::has_data(page);
         let comparison = page.address().compared().filter(|_| has_data);
         self.element.show(comparison.is_some());
         if let Some(root) = dom::root() {

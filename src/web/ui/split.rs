@@ -4,12 +4,12 @@ use super::band;
 use super::chart_picture::{self, Chart, ChartPicture};
 use super::dom::{El, Keep, button, div, el, span};
 use super::export;
-use super::flame::WORKING;
 use super::page::{Page, Part, Selection};
-use super::search::{Search, fits};
+use super::search::{Last, Search, fits};
 use super::split_table;
 use super::stage::Stage;
 use super::table::Table;
+use super::view::{Frame, WORKING};
 use crate::chart::axis::Scale;
 use crate::chart::plot::{ChartError, ChartSize};
 use crate::chart::violin::{self, ViolinLayout};
@@ -108,10 +108,8 @@ impl Chart for Violins {
 
 /// The view.
 pub struct Split {
-    element: El,
-    twin: El,
+    frame: Frame,
     stage: Stage<ChartPicture<Violins>>,
-    empty: El,
     title: El,
     select: El,
     of: [El; 2],
@@ -120,7 +118,7 @@ pub struct Split {
     search: Search,
     shown: u64,
     offered: Option<(u64, u64, Option<String>)>,
-    searched: Option<(String, u64)>,
+    searched: Last<u64>,
     _keep: Keep,
 }
 
@@ -168,17 +166,12 @@ impl Split {
             .child(&div("grow"))
             .child(&axes)
             .child(&exports);
-        let empty = div("canvas-empty").test("split-empty");
-        empty.show(false);
-        stage.element().add(&empty);
-        let element = div("stage").test("split-view").child(&tools).child(&scroller);
         let table = split_table::table(page, filter_by);
-        let twin = div("twin").child(table.element());
+        let below = div("twin").child(table.element());
+        let frame = Frame::new(View::Split, "split", &stage, below).with(&tools).with(&scroller);
         Split {
-            element,
-            twin,
+            frame,
             stage,
-            empty,
             title,
             select,
             of,
@@ -187,19 +180,14 @@ impl Split {
             search: search.clone(),
             shown: 0,
             offered: None,
-            searched: None,
+            searched: Last::default(),
             _keep: keep,
         }
     }
 
-    /// The violins with their tools.
-    pub fn stage(&self) -> &El {
-        &self.element
-    }
-
-    /// The table.
-    pub fn twin(&self) -> &El {
-        &self.twin
+    /// Where it stands.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     /// Brings the switches up to date.
@@ -273,8 +261,7 @@ impl Split {
             (_, None) => WORKING.to_owned(),
             (_, Some(report)) => why_empty(page, report),
         };
-        self.empty.show(!words.is_empty());
-        self.empty.say(&words);
+        self.frame.say(&words);
         self.stage.element().class_if("stale", asks.split.is_waiting());
         self.table.set_stale(asks.split.is_waiting());
         self.table.set_sort(page.address().sort.as_ref());
@@ -290,15 +277,10 @@ impl Split {
 
     fn take_search(&mut self, page: &Page) {
         let text = page.address().search.clone();
-        let searched = Some((text.clone(), self.shown));
-        if self.searched == searched {
+        if !self.searched.is_new(&text, self.shown) {
             return;
         }
-        self.searched = searched;
-        let rows = self.table.rows();
-        let hits: Vec<bool> = rows.iter().map(|row| fits(&text, &[&row.value])).collect();
-        let matches = hits.iter().filter(|hit| **hit).count() as u64;
-        self.table.set_hits((!text.is_empty()).then(|| Rc::new(hits)));
+        let matches = self.table.mark(&text, |row| fits(&text, &[&row.value]));
         let table = self.table.clone();
         self.search.tell(matches, None, move |_, forward| table.select(table.neighbour(forward)));
     }
@@ -397,11 +379,7 @@ fn formats(stage: &Stage<ChartPicture<Violins>>) -> Vec<export::Format> {
 
 impl Part for Split {
     fn update(&mut self, page: &Page) {
-        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
-        let shown = has_data && page.address().view == View::Split;
-        self.element.show(shown);
-        self.twin.show(shown);
-        if !shown {
+        if !self.frame.update(page) {
             self.stage.look(ChartPicture::leave);
             return;
         }

@@ -402,6 +402,15 @@ impl<R: 'static> Table<R> {
         }
     }
 
+    /// Marks the rows that fit a search text and counts them; a text without a word marks none.
+    pub fn mark(&self, text: &str, fits: impl Fn(&R) -> bool) -> u64 {
+        let rows = self.rows();
+        let hits = (!text.trim().is_empty()).then(|| rows.iter().map(fits).collect::<Vec<bool>>());
+        let count = hits.iter().flatten().filter(|hit| **hit).count();
+        self.set_hits(hits.map(Rc::new));
+        count as u64
+    }
+
     /// Says why it is empty, or nothing.
     pub fn set_empty(&self, why: &str) {
         self.0.empty.say(why);

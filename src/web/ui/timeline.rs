@@ -2,16 +2,16 @@
 
 use super::dom::{El, Keep, button, div, el, span};
 use super::export;
-use super::flame::WORKING;
 use super::keys::Command;
 use super::links;
 use super::names;
 use super::page::{Page, Part, Selection};
-use super::search::Search;
+use super::search::{Last, Search};
 use super::stage::Stage;
 use super::table::Table;
 use super::timeline_picture::{Overview, OverviewPicture, TimelinePicture};
 use super::timeline_table::{self, SpanRow, TraceRows};
+use super::view::{Frame, WORKING};
 use super::zoomed::{ZoomTools, Zoomed, svg_format};
 use crate::chart::format;
 use crate::engine::address::View;
@@ -26,11 +26,9 @@ type Shown = Rc<RefCell<Option<Rc<TraceRows>>>>;
 
 /// The view.
 pub struct TimelineView {
-    element: El,
-    twin: El,
+    frame: Frame,
     stage: Stage<TimelinePicture>,
     overview: Stage<OverviewPicture>,
-    empty: El,
     title: El,
     path_only: El,
     zooms: ZoomTools,
@@ -38,7 +36,7 @@ pub struct TimelineView {
     search: Search,
     trace: Shown,
     shown: u64,
-    searched: Option<(String, u64)>,
+    searched: Last<u64>,
     _keep: Keep,
 }
 
@@ -112,19 +110,14 @@ impl TimelineView {
             .child(&zooms.zoom)
             .child(&zooms.all)
             .child(&exports);
-        let empty = div("canvas-empty").test("timeline-empty");
-        empty.show(false);
-        stage.element().add(&empty);
-        let element =
-            div("stage").test("timeline-view").child(&tools).child(overview.element()).child(stage.element());
         let table = timeline_table::table(page);
-        let twin = div("twin").child(table.element());
+        let below = div("twin").child(table.element());
+        let frame = Frame::new(View::Trace, "timeline", &stage, below);
+        let frame = frame.with(&tools).with(overview.element()).with(stage.element());
         TimelineView {
-            element,
-            twin,
+            frame,
             stage,
             overview,
-            empty,
             title,
             path_only,
             zooms,
@@ -132,19 +125,14 @@ impl TimelineView {
             search: search.clone(),
             trace,
             shown: 0,
-            searched: None,
+            searched: Last::default(),
             _keep: keep,
         }
     }
 
-    /// The picture with its tools.
-    pub fn stage(&self) -> &El {
-        &self.element
-    }
-
-    /// The table.
-    pub fn twin(&self) -> &El {
-        &self.twin
+    /// Where it stands.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     fn take(&mut self, page: &Page) {
@@ -169,7 +157,7 @@ impl TimelineView {
             self.table.set_rows(Rc::new(list.collect()));
             self.table.set_empty("No span has this name.");
             self.trace.replace(Some(rows));
-            self.searched = None;
+            self.searched.forget();
         }
         let root = report.request_root as usize;
         let endpoint = report.endpoint.get(root).and_then(|at| report.endpoints.get(*at as usize));
@@ -221,20 +209,14 @@ fn formats(stage: &Stage<TimelinePicture>, trace: &Shown) -> Vec<export::Format>
 
 impl Part for TimelineView {
     fn update(&mut self, page: &Page) {
-        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
-        let shown = has_data && page.address().view == View::Trace;
-        self.element.show(shown);
-        self.twin.show(shown);
-        if !shown {
+        if !self.frame.update(page) {
             self.stage.look(TimelinePicture::leave);
             return;
         }
         self.stage.follow_theme();
         self.overview.follow_theme();
         self.take(page);
-        let why = self.why_empty(page);
-        self.empty.say(why);
-        self.empty.show(!why.is_empty());
+        self.frame.say(self.why_empty(page));
         let stale = page.asks().trace.is_waiting();
         self.stage.element().class_if("stale", stale);
         self.table.set_stale(stale);
@@ -242,9 +224,7 @@ impl Part for TimelineView {
         self.stage.with(|picture| picture.follow(page));
         self.overview.paint();
         let text = page.address().search.clone();
-        let searched = Some((text.clone(), self.shown));
-        if self.searched != searched {
-            self.searched = searched;
+        if self.searched.is_new(&text, self.shown) {
             let found = self.stage.with(|picture| picture.search(&text));
             self.table.set_hits(self.stage.look(TimelinePicture::hits).map(Rc::new));
             let stage = self.stage.clone();
@@ -263,7 +243,7 @@ impl Part for TimelineView {
     }
 
     fn command(&mut self, page: &Page, command: Command) -> bool {
-        if page.address().view != View::Trace || self.trace.borrow().is_none() {
+        if !self.frame.is_chosen(page) || self.trace.borrow().is_none() {
             return false;
         }
         let width = self.stage.size().0;

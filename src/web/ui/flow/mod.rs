@@ -13,12 +13,12 @@ mod what_if;
 
 use super::dom::{El, Keep, button, div, span};
 use super::export;
-use super::flame::WORKING;
 use super::keys::Command;
 use super::page::{Page, Part};
-use super::search::Search;
+use super::search::{Last, Search};
 use super::stage::{Picture, Stage};
 use super::table::Table;
+use super::view::{Frame, WORKING};
 use super::zoomed::{Zoomed as _, svg_format};
 use crate::chart::format;
 use crate::engine::FlowReport;
@@ -49,10 +49,8 @@ const PANELS: [(&str, &str); 4] = [
 
 /// The view.
 pub struct FlowView {
-    element: El,
-    twin: El,
+    frame: Frame,
     stage: Stage<FlowPicture>,
-    empty: El,
     title: El,
     own_flow: El,
     all: El,
@@ -65,7 +63,7 @@ pub struct FlowView {
     savings: SavingsPanel,
     search: Search,
     shown: u64,
-    searched: Option<(String, u64)>,
+    searched: Last<u64>,
     _keep: Keep,
 }
 
@@ -99,10 +97,6 @@ impl FlowView {
             .child(&own_flow)
             .child(&all)
             .child(&exports);
-        let empty = div("canvas-empty").test("flow-empty");
-        empty.show(false);
-        stage.element().add(&empty);
-        let element = div("stage").test("flow-view").child(&tools).child(stage.element());
         let (picture, to) = (stage.clone(), page.clone());
         let table = calls::table(page, move |node| picture.with(|picture| picture.choose(&to, node)));
         let (what_if, prediction, savings) =
@@ -118,17 +112,16 @@ impl FlowView {
         });
         let segments =
             div("segments").attr("role", "group").attr("aria-label", "Below the picture").children(&tabs);
-        let twin = div("twin flow-twin")
+        let below = div("twin flow-twin")
             .child(&div("tools").child(&segments).child(&div("grow")).child(what_if.exports()))
             .child(table.element())
             .child(what_if.element())
             .child(prediction.element())
             .child(savings.element());
+        let frame = Frame::new(View::Flow, "flow", &stage, below).with(&tools).with(stage.element());
         FlowView {
-            element,
-            twin,
+            frame,
             stage,
-            empty,
             title,
             own_flow,
             all,
@@ -141,26 +134,20 @@ impl FlowView {
             savings,
             search: search.clone(),
             shown: 0,
-            searched: None,
+            searched: Last::default(),
             _keep: keep,
         }
     }
 
-    /// The picture with its tools.
-    pub fn stage(&self) -> &El {
-        &self.element
-    }
-
-    /// What stands below.
-    pub fn twin(&self) -> &El {
-        &self.twin
+    /// Where it stands.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     fn take_report(&mut self, page: &Page) {
         let slot = &page.asks().flow;
         let why = why_empty(page);
-        self.empty.say(&why);
-        self.empty.show(!why.is_empty());
+        self.frame.say(&why);
         let Some(report) = slot.get().filter(|_| self.shown != slot.revision()) else { return };
         self.shown = slot.revision();
         self.stage.with(|picture| picture.take(report.clone()));
@@ -168,7 +155,7 @@ impl FlowView {
         self.table.set_rows(Rc::new(rows.collect()));
         self.table.set_empty(&why);
         self.title.say(&title_of(&report));
-        self.searched = None;
+        self.searched.forget();
     }
 
     fn show_panel(&mut self, page: &Page) {
@@ -196,11 +183,9 @@ impl FlowView {
 
     fn take_search(&mut self, page: &Page) {
         let text = page.address().search.clone();
-        let searched = Some((text.clone(), self.shown));
-        if self.searched == searched {
+        if !self.searched.is_new(&text, self.shown) {
             return;
         }
-        self.searched = searched;
         let found = self.stage.with(|picture| picture.search(&text));
         self.table.set_hits(self.stage.look(FlowPicture::found).map(Rc::new));
         let stage = self.stage.clone();
@@ -258,11 +243,7 @@ fn formats(stage: &Stage<FlowPicture>) -> Vec<export::Format> {
 
 impl Part for FlowView {
     fn update(&mut self, page: &Page) {
-        let has_data = page.asks().overview.get().is_some_and(|overview| overview.traces > 0);
-        let shown = has_data && page.address().view == View::Flow;
-        self.element.show(shown);
-        self.twin.show(shown);
-        if !shown {
+        if !self.frame.update(page) {
             self.stage.look(FlowPicture::leave);
             return;
         }
@@ -290,7 +271,7 @@ impl Part for FlowView {
     }
 
     fn command(&mut self, page: &Page, command: Command) -> bool {
-        if page.address().view != View::Flow || self.shown == 0 {
+        if !self.frame.is_chosen(page) || self.shown == 0 {
             return false;
         }
         let (width, height) = self.stage.size();

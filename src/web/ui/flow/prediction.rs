@@ -7,9 +7,9 @@ use crate::engine::EvaluationReport;
 use crate::engine::words::counted;
 use crate::web::ui::dom::{El, Keep, button, div, el};
 use crate::web::ui::export::{self, csv_line};
-use crate::web::ui::flame::WORKING;
 use crate::web::ui::page::Page;
 use crate::web::ui::still_chart::StillChart;
+use crate::web::ui::view::WORKING;
 
 /// Calls that a parent must have: as here, and as in the paper.
 const LEAST_CHILDREN: [u32; 2] = [2, 5];

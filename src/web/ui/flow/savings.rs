@@ -8,9 +8,9 @@ use crate::engine::flow_choice::FlowPanel;
 use crate::flow::{EndpointSaving, FASTER_PERCENT, Saving};
 use crate::web::ui::dom::{El, Keep, button, div, el};
 use crate::web::ui::export::{self, csv_line};
-use crate::web::ui::flame::WORKING;
 use crate::web::ui::page::{Page, Selection};
 use crate::web::ui::table::{Column, Table, What, by_number, endpoint, number};
+use crate::web::ui::view::WORKING;
 use std::cell::Cell;
 use std::rc::Rc;
 

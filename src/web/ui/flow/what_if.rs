@@ -8,10 +8,10 @@ use crate::engine::words::counted;
 use crate::engine::{EvaluationReport, FlowReport, WhatIfReport};
 use crate::web::ui::dom::{El, Keep, div, el, span};
 use crate::web::ui::export::{self, csv_line};
-use crate::web::ui::flame::WORKING;
 use crate::web::ui::names;
 use crate::web::ui::page::{Page, Selection};
 use crate::web::ui::still_chart::StillChart;
+use crate::web::ui::view::WORKING;
 use std::rc::Rc;
 
 /// Endpoints listed of those whose share changed.
