@@ -108,6 +108,37 @@ pub async fn from_a_frame_to_its_exemplars_to_a_timeline(page: &Page) -> Outcome
     page.picture("timeline").await
 }
 
+pub async fn a_selected_endpoint_is_shown_in_the_other_views(page: &Page) -> Outcome {
+    shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
+    let [x, y, width, _] = page.place("[data-test='flame']").await?;
+    page.click_at(x + width * 0.3, y + 30.0, 1).await?;
+    let frame = "[data-test='frame'][aria-selected='true']";
+    page.visible(frame).await?;
+    let operation = page.attributes(frame, "data-operation").await?.swap_remove(0);
+    page.click("[data-test='show-in-heat']").await?;
+    page.visible("[data-test='heat-view']").await?;
+    page.ready().await?;
+    let row = page.attributes("[data-test='heat-row'][aria-selected='true']", "data-operation").await?;
+    same("the selected row of the heat map", row.first(), Some(&operation))?;
+    page.click("[data-test='show-in-split']").await?;
+    page.visible("[data-test='split-view']").await?;
+    page.ready().await?;
+    let own = page.text("[data-test='split-endpoint']").await?;
+    ensure(own.contains(&operation), || format!("what is split is {own:?}"))?;
+    page.click("[data-test='show-in-flow']").await?;
+    page.visible("[data-test='flow-view']").await?;
+    page.ready().await?;
+    let link = page.run("return decodeURIComponent(location.hash)").await?;
+    ensure(link.as_str().is_some_and(|link| link.contains("parents=") && link.contains(&operation)), || {
+        format!("the address is {link}")
+    })?;
+    // Back in the flame graph the call path is selected.
+    page.click("[data-test='show-in-flame']").await?;
+    page.ready().await?;
+    let frames = page.attributes(frame, "data-operation").await?;
+    same("the selected frame", frames.first(), Some(&operation))
+}
+
 pub async fn every_view_is_there_with_its_numbers(page: &Page) -> Outcome {
     let file = shop_at(page, "").await?;
     // Views are numbered as they stand in the list.

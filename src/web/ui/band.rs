@@ -96,7 +96,7 @@ pub fn words(band: Band) -> String {
 
 impl Part for BandBar {
     fn update(&mut self, page: &Page) {
-        let shown = view::has_data(page);
+        let shown = view::has_traces(page);
         self.element.show(shown);
         if !shown {
             return;

@@ -9,6 +9,7 @@ use super::keys::Command;
 use super::links;
 use super::names;
 use super::page::{Endpoint, Page, Part, Selection};
+use super::show_in;
 use super::subject::look_at;
 use super::tree;
 use super::view;
@@ -61,7 +62,7 @@ impl Detail {
         let Some(node) = report.nodes.get(at as usize) else { return };
         let path = tree::path_of(report, at);
         let Some((service, operation)) = path.last() else { return };
-        self.head(page, service, operation);
+        self.head(page, service, operation, Some(&path));
         let depth = path.len();
         if depth > 1 {
             let crumbs = el("ol").class("crumbs");
@@ -94,7 +95,8 @@ impl Detail {
         self.exemplars(page, &node.exemplars, report.facts.requests);
     }
 
-    fn head(&self, page: &Page, service: &str, operation: &str) {
+    /// The name of an endpoint and where else it is shown; `path` leads to it.
+    fn head(&self, page: &Page, service: &str, operation: &str, path: Option<&[Endpoint]>) {
         self.body.add(&el("h2").child(&names::endpoint(service, operation)));
         let subject = Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
         if page.address().subject != subject {
@@ -108,6 +110,8 @@ impl Detail {
                 ),
             );
         }
+        let endpoint = (service.to_owned(), operation.to_owned());
+        self.body.add(&show_in::links(page, &self.keep, &endpoint, path));
     }
 
     fn numbers(&self, report: &CriticalPathReport, node: &ContextNode) {
@@ -192,11 +196,6 @@ impl Detail {
 
     fn endpoint(&self, page: &Page, report: &CriticalPathReport, endpoint: &Endpoint) {
         let (service, operation) = endpoint;
-        self.head(page, service, operation);
-        if let Some(facts) = flow::facts(page, endpoint, &self.keep) {
-            self.body.add(&facts);
-            self.body.add(&el("h3").text("On the critical path of the subject"));
-        }
         let mut contexts: Vec<(u32, &ContextNode)> = Vec::new();
         for (at, node) in report.nodes.iter().enumerate() {
             if report
@@ -208,6 +207,12 @@ impl Detail {
             }
         }
         contexts.arrange_by_key(|(at, node)| (std::cmp::Reverse(node.exclusive_us.sum), *at));
+        let most = contexts.first().map(|(at, _)| tree::path_of(report, *at));
+        self.head(page, service, operation, most.as_deref());
+        if let Some(facts) = flow::facts(page, endpoint, &self.keep) {
+            self.body.add(&facts);
+            self.body.add(&el("h3").text("On the critical path of the subject"));
+        }
         let whole = report.facts.latency_sum_us;
         let sum: u64 = contexts.iter().map(|(_, node)| node.exclusive_us.sum).sum();
         let facts = el("dl").class("pairs");
@@ -258,7 +263,7 @@ impl Detail {
         else {
             return;
         };
-        self.head(page, service, operation);
+        self.head(page, service, operation, None);
         let span_id = full.map(|full| full.span_id.as_str());
         if let Some(link) = links::trace(page, &trace.trace_id, span_id) {
             self.body.add(&link);
@@ -333,7 +338,7 @@ impl Detail {
                 && choice.root_span_id.as_deref().is_none_or(|root| root == row.root_span_id)
         });
         let Some(row) = row else { return };
-        self.head(page, &row.service, &row.operation);
+        self.head(page, &row.service, &row.operation, None);
         let facts = el("dl").class("pairs");
         pair(&facts, "Latency", &format::duration_us(row.latency_us), "request-latency");
         pair(&facts, "Start", &format!("{} UTC", format::moment(row.start_us)), "request-start");
@@ -365,7 +370,7 @@ impl Part for Detail {
     fn update(&mut self, page: &Page) {
         let view = page.address().view;
         let selection = page.selection().clone();
-        let shown = view::has_data(page);
+        let shown = view::has_traces(page);
         self.element.show(shown);
         if !shown {
             self.shown.clear();
@@ -413,7 +418,7 @@ impl Part for Detail {
                 }
             },
             (Selection::Endpoint(endpoint), _) if view == View::Endpoints => {
-                self.head(page, &endpoint.0, &endpoint.1);
+                self.head(page, &endpoint.0, &endpoint.1, None);
                 affected::fill(page, &self.keep, &self.body, &self.jump, endpoint);
             }
             (Selection::Endpoint(endpoint), Some(report)) => self.endpoint(page, report, endpoint),

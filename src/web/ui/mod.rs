@@ -51,6 +51,7 @@ mod report;
 mod requests;
 mod search;
 mod shortage;
+mod show_in;
 mod sides;
 mod split;
 mod split_table;

@@ -6,7 +6,7 @@ use super::findings::why_empty;
 use super::page::{Page, Part, Selection};
 use super::search::{Last, Search, fits};
 use super::table::{Column, Table, What, endpoint, number};
-use super::view::has_data;
+use super::view::has_traces;
 use crate::chart::format;
 use crate::engine::RequestRow;
 use crate::engine::address::{TraceChoice, View};
@@ -117,7 +117,7 @@ impl Requests {
 
 impl Part for Requests {
     fn update(&mut self, page: &Page) {
-        let shown = has_data(page) && page.address().view == View::Requests;
+        let shown = has_traces(page) && page.address().view == View::Requests;
         self.element.show(shown);
         if !shown {
             return;

@@ -100,7 +100,7 @@ impl Card {
 
 impl Part for Sides {
     fn update(&mut self, page: &Page) {
-        let has_data = view::has_data(page);
+        let has_data = view::has_traces(page);
         let comparison = page.address().compared().filter(|_| has_data);
         self.element.show(comparison.is_some());
         if let Some(root) = dom::root() {
