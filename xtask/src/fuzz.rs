@@ -28,7 +28,7 @@ const TARGETS: [&str; 11] = [
 /// What libFuzzer needs to see which code ran, as cargo-fuzz sets it.
 const INSTRUMENTED: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing";
+     -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--replay"], &["--minutes"])?;
