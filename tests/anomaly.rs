@@ -162,7 +162,8 @@ fn with_few_traces_the_rate_is_raised_until_an_alarm_is_possible() {
 fn a_request_of_the_training_set_is_judged_by_the_rest() {
     let features = scpv(&set_of(&normal(1..200)));
     let rule = Rule::train(&features);
-    let judge = rule.judge(&features);
+    let lookup = rule.lookup(&features);
+    let judge = rule.judge(&features, &lookup);
     let mut p_values: Vec<f64> = (0..features.len()).map(|row| judge.verdict(row).p_time).collect();
     p_values.sort_by(f64::total_cmp);
     // Each has its own place among the calibration scores, so the p-values are 2/200, 3/200, ... but for ties.

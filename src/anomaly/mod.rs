@@ -17,9 +17,9 @@ pub use accuracy::{Accuracy, Judged, compare_ranks};
 pub use features::{Cell, Encoding, FeaturePart, Features, RowFacts, StvObserver};
 pub use inject::{Injection, inject, is_held_out};
 pub use model::{Model, ModelError};
-pub(crate) use report::Paths;
+pub(crate) use report::ReasonNames;
 pub use report::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationRow, EvaluationTable, ReasonKind,
     ReasonRow,
 };
-pub use rule::{Explanation, Judge, Reason, Rule, RuleTraining, Scores, Verdict};
+pub use rule::{Explanation, Judge, Lookup, Reason, Rule, RuleTraining, Scores, Verdict};

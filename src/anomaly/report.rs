@@ -128,42 +128,42 @@ pub struct ReasonRow {
     pub usual_us: (f64, f64),
 }
 
-/// Collects the call paths that reasons name.
-pub(crate) struct Paths<'a> {
-    report: &'a mut AnomalyReport,
+/// The endpoints and call paths that the reasons of a report name so far.
+#[derive(Default)]
+pub(crate) struct ReasonNames {
     endpoints: BTreeMap<(String, String), u32>,
     paths: BTreeMap<Vec<u32>, u32>,
 }
 
-impl<'a> Paths<'a> {
-    /// Goes on with the names of a report.
-    pub fn new(report: &'a mut AnomalyReport) -> Paths<'a> {
-        let endpoints = report.endpoints.iter().cloned().zip(0..).collect();
-        let paths = report.paths.iter().cloned().zip(0..).collect();
-        Paths { report, endpoints, paths }
-    }
-
-    fn number(&mut self, of: &Contexts<()>, path: u32) -> u32 {
+impl ReasonNames {
+    fn number(&mut self, report: &mut AnomalyReport, of: &Contexts<()>, path: u32) -> u32 {
         let mut chain = Vec::new();
         for endpoint in of.chain(path) {
             let name = &of.endpoints[endpoint as usize];
-            let next = self.report.endpoints.len() as u32;
+            let next = report.endpoints.len() as u32;
             let number = *self.endpoints.entry(name.clone()).or_insert(next);
             if number == next {
-                self.report.endpoints.push(name.clone());
+                report.endpoints.push(name.clone());
             }
             chain.push(number);
         }
-        let next = self.report.paths.len() as u32;
+        let next = report.paths.len() as u32;
         let number = *self.paths.entry(chain.clone()).or_insert(next);
         if number == next {
-            self.report.paths.push(chain);
+            report.paths.push(chain);
         }
         number
     }
 
     /// Writes an explanation into a row of the report.
-    pub fn explain(&mut self, row: usize, explanation: Explanation, judged: &Features, model: &Model) {
+    pub fn explain(
+        &mut self,
+        report: &mut AnomalyReport,
+        row: usize,
+        explanation: Explanation,
+        judged: &Features,
+        model: &Model,
+    ) {
         let reasons = explanation.reasons.iter().map(|reason| {
             let plain = |kind, path, requests| ReasonRow {
                 kind,
@@ -175,20 +175,20 @@ impl<'a> Paths<'a> {
             };
             match *reason {
                 Reason::NewPath { path, requests } => {
-                    plain(ReasonKind::NewPath, self.number(&judged.paths, path), requests)
+                    plain(ReasonKind::NewPath, self.number(report, &judged.paths, path), requests)
                 }
                 Reason::MissingPath { path, requests } => {
-                    plain(ReasonKind::MissingPath, self.number(&model.rule.paths, path), requests)
+                    plain(ReasonKind::MissingPath, self.number(report, &model.rule.paths, path), requests)
                 }
                 Reason::Time { path, us, factor, usual_us, requests, .. } => {
                     let kind = if factor < 1.0 { ReasonKind::Faster } else { ReasonKind::Slower };
-                    let path = self.number(&judged.paths, path);
+                    let path = self.number(report, &judged.paths, path);
                     ReasonRow { us, factor, usual_us, ..plain(kind, path, requests) }
                 }
             }
         });
         let reasons = reasons.collect();
-        let row = &mut self.report.rows[row];
+        let row = &mut report.rows[row];
         (row.reasons, row.nearest) = (reasons, explanation.nearest);
     }
 }

@@ -99,12 +99,18 @@ pub struct Explanation {
     pub nearest: Option<RequestRef>,
 }
 
-/// Rows of other features in the numbers of a rule's paths.
+/// What judging looks up, made once for a rule and the features it judges.
+#[derive(Clone, Debug, Default)]
+pub struct Lookup {
+    search: Search,
+    /// Of each call path of the features its number in the rule, [`NO_ROW`] where it has none.
+    numbers: Vec<u32>,
+}
+
+/// Judges and explains rows of features by a rule.
 pub struct Judge<'a> {
     rule: &'a Rule,
-    search: Search<'a>,
-    trained: BTreeMap<(&'a str, &'a str), Scores>,
-    numbers: Vec<u32>,
+    lookup: &'a Lookup,
     own: &'a Features,
 }
 
@@ -118,6 +124,7 @@ struct Known {
 /// A training under way.
 pub struct RuleTraining {
     rule: Rule,
+    search: Search,
     folds: Vec<u8>,
     set_of: Vec<u32>,
     /// Requests of one set and one fold have one structure score.
@@ -139,20 +146,21 @@ impl RuleTraining {
             sets,
             ..Rule::default()
         };
-        RuleTraining { rule, folds, set_of, structure_of: BTreeMap::new() }
+        let search = Search::new(&rule.sets, features.paths.nodes.len());
+        RuleTraining { rule, search, folds, set_of, structure_of: BTreeMap::new() }
     }
 
     /// Scores some hundred requests more, each judged without its fold; true when all are.
     pub fn step(&mut self, features: &Features) -> bool {
         let from = self.rule.trained.len();
         let to = features.len().min(from + ROWS_PER_STEP);
-        let search = Search::new(&self.rule.sets, features.paths.nodes.len());
         let mut scored = Vec::with_capacity(to - from);
         for row in from..to {
             let (cells, fold, set) = (features.row(row), self.folds[row], self.set_of[row]);
             let structure = *self.structure_of.entry((set, fold)).or_insert_with(|| {
                 let list = &self.rule.sets.lists[set as usize];
-                search.nearest(list, 0, Some(fold)).map_or(1.0, |(_, like)| like.distance())
+                let nearest = self.search.nearest(&self.rule.sets, (list, 0), Some(fold));
+                nearest.map_or(1.0, |(_, like)| like.distance())
             });
             let time = self.rule.usual.score(cells, Some(set), Some(fold));
             scored.push((features.rows[row].request.clone(), Scores { structure, time }));
@@ -207,20 +215,26 @@ impl Rule {
         if least >= alpha { least.next_up().min(1.0) } else { alpha }
     }
 
-    /// Gets ready to judge requests.
-    pub fn judge<'a>(&'a self, features: &'a Features) -> Judge<'a> {
-        let trained = self.trained.iter();
-        Judge {
-            rule: self,
+    /// Gets ready to judge features.
+    pub fn lookup(&self, features: &Features) -> Lookup {
+        Lookup {
             search: Search::new(&self.sets, self.paths.nodes.len()),
-            trained: trained
-                .map(|(request, scores)| {
-                    ((request.trace_id.as_str(), request.root_span_id.as_str()), *scores)
-                })
-                .collect(),
             numbers: features.numbers_in(&self.paths),
-            own: features,
         }
+    }
+
+    /// Judges features by what was looked up for them.
+    pub fn judge<'a>(&'a self, features: &'a Features, lookup: &'a Lookup) -> Judge<'a> {
+        Judge { rule: self, lookup, own: features }
+    }
+
+    /// The scores of a training request.
+    fn trained_scores(&self, request: &RequestRef) -> Option<Scores> {
+        fn id(of: &RequestRef) -> (&str, &str) {
+            (&of.trace_id, &of.root_span_id)
+        }
+        let at = self.trained.binary_search_by(|(known, _)| id(known).cmp(&id(request))).ok()?;
+        Some(self.trained[at].1)
     }
 }
 
@@ -252,7 +266,7 @@ impl Judge<'_> {
     fn known(&self, row: usize) -> Known {
         let mut known = Known { cells: Vec::new(), unknown: 0 };
         for cell in self.own.row(row) {
-            match self.numbers[cell.path as usize] {
+            match self.lookup.numbers[cell.path as usize] {
                 NO_ROW => known.unknown += 1,
                 path => known.cells.push(Cell { path, ..*cell }),
             }
@@ -263,14 +277,13 @@ impl Judge<'_> {
 
     fn nearest(&self, known: &Known, without: LeftOut) -> Option<(u32, Similarity)> {
         let list: Vec<u32> = known.cells.iter().map(|cell| cell.path).collect();
-        self.search.nearest(&list, known.unknown, without)
+        self.lookup.search.nearest(&self.rule.sets, (&list, known.unknown), without)
     }
 
     /// Judges a request. One of the training requests has the scores it was calibrated with.
     pub fn verdict(&self, row: usize) -> Verdict {
-        let request = &self.own.rows[row].request;
-        let id = (request.trace_id.as_str(), request.root_span_id.as_str());
-        let scores = self.trained.get(&id).copied().unwrap_or_else(|| {
+        let trained = self.rule.trained_scores(&self.own.rows[row].request);
+        let scores = trained.unwrap_or_else(|| {
             let known = self.known(row);
             let nearest = self.nearest(&known, None);
             let same = nearest.filter(|(_, like)| like.common == like.all).map(|(set, _)| set);
@@ -287,8 +300,7 @@ impl Judge<'_> {
     /// Says why, whatever the verdict.
     pub fn explain(&self, row: usize, verdict: &Verdict) -> Explanation {
         let request = &self.own.rows[row].request;
-        let id = (request.trace_id.as_str(), request.root_span_id.as_str());
-        let without = self.trained.contains_key(&id).then(|| fold(&request.trace_id));
+        let without = self.rule.trained_scores(request).map(|_| fold(&request.trace_id));
         let known = self.known(row);
         let nearest = self.nearest(&known, without);
         let structure = nearest.map_or_else(Vec::new, |(set, _)| self.structure_reasons(row, set, without));
@@ -310,7 +322,7 @@ impl Judge<'_> {
             Some(_) => self.rule.path_counts[path as usize].saturating_sub(1),
         };
         let is_new = |own: u32| {
-            let path = self.numbers[own as usize];
+            let path = self.lookup.numbers[own as usize];
             path == NO_ROW || trained.binary_search(&path).is_err()
         };
         let new = self.own.row(row).iter().map(|cell| cell.path).filter(|&own| {
@@ -318,13 +330,14 @@ impl Judge<'_> {
             is_new(own) && (parent == NO_ROW || !is_new(parent))
         });
         let mut new: Vec<(u32, u32)> = new
-            .map(|own| match self.numbers[own as usize] {
+            .map(|own| match self.lookup.numbers[own as usize] {
                 NO_ROW => (0, own),
                 path => (seen(path), own),
             })
             .collect();
         new.sort_unstable();
-        let has: Vec<u32> = self.own.row(row).iter().map(|cell| self.numbers[cell.path as usize]).collect();
+        let has: Vec<u32> =
+            self.own.row(row).iter().map(|cell| self.lookup.numbers[cell.path as usize]).collect();
         let is_missing = |path: u32| !has.contains(&path);
         let mut missing: Vec<(u32, u32)> = trained
             .iter()
@@ -345,7 +358,7 @@ impl Judge<'_> {
         let mut reasons = Vec::new();
         let mut place = 0;
         for cell in self.own.row(row) {
-            let path = self.numbers[cell.path as usize];
+            let path = self.lookup.numbers[cell.path as usize];
             if path == NO_ROW {
                 continue;
             }

@@ -40,9 +40,9 @@ pub struct PathSets {
     pub counts: Vec<[u32; FOLDS]>,
 }
 
-/// Finds the set most like another one.
-pub struct Search<'a> {
-    sets: &'a PathSets,
+/// What finds the set most like another one, made once for some sets.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
     words: usize,
     bits: Vec<u64>,
     /// Set numbers by size.
@@ -72,15 +72,20 @@ impl PathSets {
         counts.iter().sum::<u32>() - without.map_or(0, |fold| counts[fold as usize])
     }
 
+    fn is_better(&self, new: (u32, Similarity), old: (u32, Similarity), without: LeftOut) -> bool {
+        let rank = |set: u32| (self.count(set, without), std::cmp::Reverse(set));
+        new.1.compare(old.1).then_with(|| rank(new.0).cmp(&rank(old.0))) == Ordering::Greater
+    }
+
     /// The number of a set, if some request has it.
     pub fn find(&self, list: &[u32]) -> Option<u32> {
         self.lists.binary_search_by(|known| known.as_slice().cmp(list)).ok().map(|set| set as u32)
     }
 }
 
-impl<'a> Search<'a> {
+impl Search {
     /// A search among sets over `paths` call paths.
-    pub fn new(sets: &'a PathSets, paths: usize) -> Search<'a> {
+    pub fn new(sets: &PathSets, paths: usize) -> Search {
         let words = paths.div_ceil(64).max(1);
         let mut bits = vec![0; words * sets.lists.len()];
         for (list, bits) in sets.lists.iter().zip(bits.chunks_exact_mut(words)) {
@@ -88,25 +93,30 @@ impl<'a> Search<'a> {
         }
         let mut by_size: Vec<u32> = (0..sets.lists.len() as u32).collect();
         by_size.sort_by_key(|&set| sets.lists[set as usize].len());
-        Search { sets, words, bits, by_size }
+        Search { words, bits, by_size }
     }
 
-    /// The set most like one of `known` path numbers (ascending) and `unknown` others; of equals the one that more requests
-    /// have, then the first. `None` if nothing is left to compare with.
-    pub fn nearest(&self, known: &[u32], unknown: u32, without: LeftOut) -> Option<(u32, Similarity)> {
+    /// Of the sets it was made for, the one most like one of `known` path numbers (ascending) and `unknown` others; of
+    /// equals the one that more requests have, then the first. `None` if nothing is left to compare with.
+    pub fn nearest(
+        &self,
+        sets: &PathSets,
+        (known, unknown): (&[u32], u32),
+        without: LeftOut,
+    ) -> Option<(u32, Similarity)> {
         let size = known.len() as u32 + unknown;
         if unknown == 0
-            && let Some(same) = self.sets.find(known)
-            && self.sets.count(same, without) > 0
+            && let Some(same) = sets.find(known)
+            && sets.count(same, without) > 0
         {
             return Some((same, Similarity { common: size.max(1), all: size.max(1) }));
         }
         let mut query = vec![0u64; self.words];
         known.iter().for_each(|&path| query[path as usize / 64] |= 1 << (path % 64));
-        let length = |at: usize| self.sets.lists[self.by_size[at] as usize].len() as u32;
+        let length = |at: usize| sets.lists[self.by_size[at] as usize].len() as u32;
         let mut best: Option<(u32, Similarity)> = None;
         // Outwards from the sets of the same size: sizes far apart bound how alike two sets can be.
-        let middle = self.by_size.partition_point(|&set| (self.sets.lists[set as usize].len() as u32) < size);
+        let middle = self.by_size.partition_point(|&set| (sets.lists[set as usize].len() as u32) < size);
         let (mut below, mut above) = (middle, middle);
         loop {
             let bound = |other: u32| Similarity { common: size.min(other), all: size.max(other).max(1) };
@@ -127,22 +137,17 @@ impl<'a> Search<'a> {
                 below = at
             }
             let set = self.by_size[at];
-            if self.sets.count(set, without) == 0 {
+            if sets.count(set, without) == 0 {
                 continue;
             }
             let bits = &self.bits[set as usize * self.words..][..self.words];
             let common: u32 = bits.iter().zip(&query).map(|(a, b)| (a & b).count_ones()).sum();
             let found = Similarity { common, all: (size + length(at) - common).max(1) };
-            if best.is_none_or(|best| self.is_better((set, found), best, without)) {
+            if best.is_none_or(|best| sets.is_better((set, found), best, without)) {
                 best = Some((set, found));
             }
         }
         best
-    }
-
-    fn is_better(&self, new: (u32, Similarity), old: (u32, Similarity), without: LeftOut) -> bool {
-        let rank = |set: u32| (self.sets.count(set, without), std::cmp::Reverse(set));
-        new.1.compare(old.1).then_with(|| rank(new.0).cmp(&rank(old.0))) == Ordering::Greater
     }
 }
 
@@ -177,11 +182,11 @@ mod tests {
                 let all = (query.len() as u32 + unknown + list.len() as u32 - common).max(1);
                 let common = if query.is_empty() && list.is_empty() && unknown == 0 { 1 } else { common };
                 let found = (set, Similarity { common, all });
-                if plain.is_none_or(|old| search.is_better(found, old, without)) {
+                if plain.is_none_or(|old| sets.is_better(found, old, without)) {
                     plain = Some(found);
                 }
             }
-            let found = search.nearest(&query, unknown, without);
+            let found = search.nearest(&sets, (&query, unknown), without);
             let distance = |found: Option<(u32, Similarity)>| found.map(|(set, like)| (set, like.distance()));
             assert_eq!(distance(found), distance(plain), "{query:?}");
         }
@@ -192,8 +197,8 @@ mod tests {
         let rows = [(cells(&[0, 1]), 0), (cells(&[0, 1, 2]), 1)];
         let (sets, _) = PathSets::of(rows.iter().map(|(cells, fold)| (cells.as_slice(), *fold)));
         let search = Search::new(&sets, 3);
-        assert_eq!(search.nearest(&[0, 1], 0, None).unwrap().1.distance(), 0.0);
-        assert_eq!(search.nearest(&[0, 1], 0, Some(0)).unwrap().1, Similarity { common: 2, all: 3 });
-        assert_eq!(search.nearest(&[0, 1], 1, None).unwrap().1, Similarity { common: 2, all: 3 });
+        assert_eq!(search.nearest(&sets, (&[0, 1], 0), None).unwrap().1.distance(), 0.0);
+        assert_eq!(search.nearest(&sets, (&[0, 1], 0), Some(0)).unwrap().1, Similarity { common: 2, all: 3 });
+        assert_eq!(search.nearest(&sets, (&[0, 1], 1), None).unwrap().1, Similarity { common: 2, all: 3 });
     }
 }

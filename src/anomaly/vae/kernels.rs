@@ -26,11 +26,32 @@ impl<'a> Factor<'a> {
     }
 }
 
+/// A right factor as products read it, made once for several of them.
+#[derive(Clone, Default)]
+pub struct Prepared {
+    /// Strips of columns, by part of the depth.
+    values: Vec<f32>,
+    depth: usize,
+    columns: usize,
+}
+
+impl Prepared {
+    /// Takes over a factor of this depth and so many columns.
+    pub fn set(&mut self, factor: Factor<'_>, (depth, columns): (usize, usize)) {
+        self.values.clear();
+        (self.depth, self.columns) = (depth, columns);
+        for from in (0..depth).step_by(DEPTH) {
+            let deep = DEPTH.min(depth - from);
+            pack::<{ TILE.1 }>(&mut self.values, factor, (columns, factor.column), (from, deep, factor.row));
+        }
+    }
+}
+
 /// Scratch space of products.
 #[derive(Clone, Default)]
 pub struct Packed {
     left: Vec<f32>,
-    right: Vec<f32>,
+    right: Prepared,
 }
 
 impl Packed {
@@ -43,18 +64,33 @@ impl Packed {
         a: Factor<'_>,
         b: Factor<'_>,
     ) {
+        let mut right = std::mem::take(&mut self.right);
+        right.set(b, (depth, columns));
+        self.add_prepared(out, rows, a, &right);
+        self.right = right;
+    }
+
+    /// The same by a right factor that is packed already.
+    pub fn add_prepared(&mut self, out: &mut [f32], rows: usize, a: Factor<'_>, b: &Prepared) {
+        let (depth, columns) = (b.depth, b.columns);
+        let padded = columns.next_multiple_of(TILE.1);
         for from in (0..depth).step_by(DEPTH) {
             let deep = DEPTH.min(depth - from);
+            self.left.clear();
             pack::<{ TILE.0 }>(&mut self.left, a, (rows, a.row), (from, deep, a.column));
-            pack::<{ TILE.1 }>(&mut self.right, b, (columns, b.column), (from, deep, b.row));
-            for (strip, right) in self.right.chunks_exact(deep * TILE.1).enumerate() {
+            let right = &b.values[padded * from..padded * (from + deep)];
+            for (strip, right) in right.chunks_exact(deep * TILE.1).enumerate() {
                 let column = strip * TILE.1;
                 let wide = TILE.1.min(columns - column);
                 for (strip, left) in self.left.chunks_exact(deep * TILE.0).enumerate() {
                     let tile = tile(left, right);
                     for (row, sums) in (strip * TILE.0..rows).zip(&tile) {
-                        let place = row * columns + column;
-                        out[place..place + wide].iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
+                        let out = &mut out[row * columns + column..][..wide];
+                        // Of a known length, additions go by vectors.
+                        match <&mut [f32; TILE.1]>::try_from(&mut *out) {
+                            Ok(out) => out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum),
+                            Err(_) => out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum),
+                        }
                     }
                 }
             }
@@ -62,16 +98,16 @@ impl Packed {
     }
 }
 
-/// Copies a factor's strips of `WIDTH` lines so that a tile reads them in order; lines past the end are 0.
+/// Appends a factor's strips of `WIDTH` lines so that a tile reads them in order; lines past the end are 0.
 fn pack<const WIDTH: usize>(
     out: &mut Vec<f32>,
     factor: Factor<'_>,
     (lines, line): (usize, usize),
     (from, deep, step): (usize, usize, usize),
 ) {
-    out.clear();
-    out.resize(lines.div_ceil(WIDTH) * WIDTH * deep, 0.0);
-    for (strip, packed) in out.chunks_exact_mut(deep * WIDTH).enumerate() {
+    let before = out.len();
+    out.resize(before + lines.next_multiple_of(WIDTH) * deep, 0.0);
+    for (strip, packed) in out[before..].chunks_exact_mut(deep * WIDTH).enumerate() {
         for within in 0..WIDTH.min(lines - strip * WIDTH) {
             let start = (strip * WIDTH + within) * line + from * step;
             let values = factor.values[start..].iter().step_by(step);
@@ -82,7 +118,8 @@ fn pack<const WIDTH: usize>(
 
 fn tile(left: &[f32], right: &[f32]) -> [[f32; TILE.1]; TILE.0] {
     let mut sums = [[0.0f32; TILE.1]; TILE.0];
-    for (left, right) in left.chunks_exact(TILE.0).zip(right.chunks_exact(TILE.1)) {
+    let (left, right) = (left.as_chunks::<{ TILE.0 }>().0, right.as_chunks::<{ TILE.1 }>().0);
+    for (left, right) in left.iter().zip(right) {
         for (sums, left) in sums.iter_mut().zip(left) {
             for (sum, right) in sums.iter_mut().zip(right) {
                 *sum += left * right;

@@ -1,9 +1,11 @@
 //! The paper's model, for those who want it: a variational auto-encoder with a planar flow (appendices B and C).
 
 mod functions;
+mod judge;
 mod kernels;
 mod model;
 mod train;
 
+pub use judge::{P_VALUE, VaeJudge, VaeVerdict};
 pub use model::Sizes;
-pub use train::{P_VALUE, Training, TrainingProgress, Vae, VaeSettings, VaeVerdict};
+pub use train::{Training, TrainingProgress, Vae, VaeSettings};

@@ -1,7 +1,7 @@
 //! The network: its parameters, what it gives, and the gradients (paper appendix B).
 
 use super::functions::{ln, sigmoid, softplus, tanh};
-use super::kernels::{Factor, Packed};
+use super::kernels::{Factor, Packed, Prepared};
 use crate::stats::Random;
 use serde::{Deserialize, Serialize};
 
@@ -97,10 +97,20 @@ impl Sizes {
     }
 }
 
-/// Everything between input and loss of one batch.
+/// Weights as products read them: of each layer forward and, without the first, back.
+#[derive(Clone, Default)]
+struct Weights {
+    encode: Prepared,
+    latent: [[Prepared; 2]; 2],
+    decode: [Prepared; 2],
+    given: [[Prepared; 2]; 2],
+}
+
+/// Everything between input and loss of some rows.
 #[derive(Clone, Default)]
 pub struct Pass {
     packed: Packed,
+    weights: Weights,
     rows: usize,
     hidden_in: Vec<f32>,
     latent_mean: Vec<f32>,
@@ -128,24 +138,22 @@ fn dense(
     out: &mut Vec<f32>,
     rows: usize,
     input: &[f32],
-    layer: Layer,
+    layer: (Layer, &Prepared),
     parameters: &[f32],
 ) {
+    let (layer, weights) = layer;
     out.clear();
     (0..rows).for_each(|_| out.extend_from_slice(layer.biases(parameters)));
-    let sizes = (rows, layer.inputs, layer.outputs);
-    let weights = Factor::plain(layer.weights(parameters), layer.outputs);
-    packed.add_product(out, sizes, Factor::plain(input, layer.inputs), weights);
+    packed.add_prepared(out, rows, Factor::plain(input, layer.inputs), weights);
 }
 
-/// Adds a layer's gradients of weights and biases to `gradient`, and, if asked, that of its input to `d_input`.
+/// Adds a layer's gradients of weights and biases to `gradient`, and, by its weights turned round, that of its input.
 fn dense_back(
     packed: &mut Packed,
     (rows, layer): (usize, Layer),
     (input, d_out): (&[f32], &[f32]),
-    parameters: &[f32],
     gradient: &mut [f32],
-    d_input: Option<&mut [f32]>,
+    d_input: Option<(&Prepared, &mut [f32])>,
 ) {
     let (weights, biases) = gradient[layer.at..layer.end()].split_at_mut(layer.inputs * layer.outputs);
     let sizes = (layer.inputs, rows, layer.outputs);
@@ -158,14 +166,8 @@ fn dense_back(
     for d_out in d_out.chunks_exact(layer.outputs) {
         biases.iter_mut().zip(d_out).for_each(|(bias, d)| *bias += d);
     }
-    if let Some(d_input) = d_input {
-        let weights = Factor::transposed(layer.weights(parameters), layer.outputs);
-        packed.add_product(
-            d_input,
-            (rows, layer.outputs, layer.inputs),
-            Factor::plain(d_out, layer.outputs),
-            weights,
-        );
+    if let Some((weights, d_input)) = d_input {
+        packed.add_prepared(d_input, rows, Factor::plain(d_out, layer.outputs), weights);
     }
 }
 
@@ -240,7 +242,31 @@ impl<'a> Planar<'a> {
     }
 }
 
+impl Layer {
+    /// Prepares the weights to go forward by and, if there is a second place, back.
+    fn prepare(&self, parameters: &[f32], to: &mut [Prepared]) {
+        let weights = self.weights(parameters);
+        if let Some(forward) = to.first_mut() {
+            forward.set(Factor::plain(weights, self.outputs), (self.inputs, self.outputs));
+        }
+        if let Some(back) = to.get_mut(1) {
+            back.set(Factor::transposed(weights, self.outputs), (self.outputs, self.inputs));
+        }
+    }
+}
+
 impl Pass {
+    /// Takes over parameters; needed whenever they have changed, before anything below is done by them.
+    pub fn prepare(&mut self, sizes: Sizes, parameters: &[f32]) {
+        let (plan, weights) = (sizes.plan(), &mut self.weights);
+        plan.encode.prepare(parameters, std::slice::from_mut(&mut weights.encode));
+        plan.latent_mean.prepare(parameters, &mut weights.latent[0]);
+        plan.latent_deviation.prepare(parameters, &mut weights.latent[1]);
+        plan.decode.prepare(parameters, &mut weights.decode);
+        plan.mean.prepare(parameters, &mut weights.given[0]);
+        plan.deviation.prepare(parameters, &mut weights.given[1]);
+    }
+
     /// Runs rows of input through the network with seeded noise; afterwards [`evidence`](Self::evidence) is there.
     pub fn forward(&mut self, sizes: Sizes, parameters: &[f32], input: &[f32], random: &mut Random) {
         let rows = input.len() / sizes.inputs.max(1) as usize;
@@ -252,14 +278,23 @@ impl Pass {
     pub fn encode(&mut self, sizes: Sizes, parameters: &[f32], input: &[f32], rows: usize) {
         let plan = sizes.plan();
         self.rows = rows;
-        let packed = &mut self.packed;
-        dense(packed, &mut self.hidden_in, rows, input, plan.encode, parameters);
+        let (packed, weights) = (&mut self.packed, &self.weights);
+        let [[mean, _], [raw, _]] = &weights.latent;
+        dense(packed, &mut self.hidden_in, rows, input, (plan.encode, &weights.encode), parameters);
         rectify(&mut self.hidden_in);
-        dense(packed, &mut self.latent_mean, rows, &self.hidden_in, plan.latent_mean, parameters);
-        dense(packed, &mut self.latent_raw, rows, &self.hidden_in, plan.latent_deviation, parameters);
+        dense(packed, &mut self.latent_mean, rows, &self.hidden_in, (plan.latent_mean, mean), parameters);
+        dense(packed, &mut self.latent_raw, rows, &self.hidden_in, (plan.latent_deviation, raw), parameters);
     }
 
-    /// The part from the noise on; may be repeated with other noise.
+    /// Makes so many rows of each that was encoded, so that each has several samples; there is no way back from them.
+    pub fn repeat(&mut self, times: usize, latent: usize) {
+        for values in [&mut self.latent_mean, &mut self.latent_raw] {
+            *values = values.chunks_exact(latent).flat_map(|row| row.repeat(times)).collect();
+        }
+        self.rows *= times;
+    }
+
+    /// The part from the noise on.
     pub fn sample(&mut self, sizes: Sizes, parameters: &[f32], input: &[f32], random: &mut Random) {
         let (plan, latent, rows) = (sizes.plan(), sizes.latent as usize, self.rows);
         self.noise.clear();
@@ -287,17 +322,20 @@ impl Pass {
         }
         self.latents.push(z);
         let z = &self.latents[sizes.flow as usize];
-        let packed = &mut self.packed;
-        dense(packed, &mut self.hidden_out, rows, z, plan.decode, parameters);
+        let (packed, weights) = (&mut self.packed, &self.weights);
+        let [[mean, _], [raw, _]] = &weights.given;
+        dense(packed, &mut self.hidden_out, rows, z, (plan.decode, &weights.decode[0]), parameters);
         rectify(&mut self.hidden_out);
-        dense(packed, &mut self.mean, rows, &self.hidden_out, plan.mean, parameters);
-        dense(packed, &mut self.raw, rows, &self.hidden_out, plan.deviation, parameters);
+        dense(packed, &mut self.mean, rows, &self.hidden_out, (plan.mean, mean), parameters);
+        dense(packed, &mut self.raw, rows, &self.hidden_out, (plan.deviation, raw), parameters);
         let inputs = sizes.inputs as usize;
+        // Several samples may be of one row of the input.
+        let samples = rows / (input.len() / inputs.max(1)).max(1);
         for (row, evidence) in self.evidence.iter_mut().enumerate() {
             let range = row * inputs..(row + 1) * inputs;
-            let given = self.mean[range.clone()].iter().zip(&self.raw[range.clone()]);
+            let given = self.mean[range.clone()].iter().zip(&self.raw[range]);
             let sum: f32 = given
-                .zip(&input[range])
+                .zip(&input[row / samples.max(1) * inputs..])
                 .map(|((mean, raw), x)| {
                     let deviation = softplus(*raw) + LEAST_DEVIATION;
                     let off = (x - mean) / deviation;
@@ -324,7 +362,7 @@ impl Pass {
         gradient: &mut [f32],
     ) {
         let (plan, latent, rows) = (sizes.plan(), sizes.latent as usize, self.rows);
-        let hidden = sizes.hidden as usize;
+        let (hidden, weights) = (sizes.hidden as usize, &self.weights);
         for gradient in [&mut self.d_mean, &mut self.d_raw] {
             gradient.clear();
         }
@@ -339,16 +377,11 @@ impl Pass {
             values.resize(n, 0.0);
         };
         zeroed(&mut self.d_hidden, rows * hidden);
-        for (layer, d_out) in [(plan.mean, &self.d_mean), (plan.deviation, &self.d_raw)] {
+        let layers = [(plan.mean, &self.d_mean), (plan.deviation, &self.d_raw)];
+        for ((layer, d_out), [_, back]) in layers.into_iter().zip(&weights.given) {
             let values = (self.hidden_out.as_slice(), d_out.as_slice());
-            dense_back(
-                &mut self.packed,
-                (rows, layer),
-                values,
-                parameters,
-                gradient,
-                Some(&mut self.d_hidden),
-            );
+            let d_input = Some((back, self.d_hidden.as_mut_slice()));
+            dense_back(&mut self.packed, (rows, layer), values, gradient, d_input);
         }
         rectify_back(&self.hidden_out, &mut self.d_hidden);
         let z = &self.latents[sizes.flow as usize];
@@ -356,14 +389,8 @@ impl Pass {
         self.d_latent.clear();
         self.d_latent.extend(z.iter().map(|z| share * z));
         let values = (z.as_slice(), self.d_hidden.as_slice());
-        dense_back(
-            &mut self.packed,
-            (rows, plan.decode),
-            values,
-            parameters,
-            gradient,
-            Some(&mut self.d_latent),
-        );
+        let d_input = Some((&weights.decode[1], self.d_latent.as_mut_slice()));
+        dense_back(&mut self.packed, (rows, plan.decode), values, gradient, d_input);
         for step in (0..sizes.flow as usize).rev() {
             let at = plan.flow + step * (2 * latent + 1);
             let planar = Planar::new(&parameters[at..], latent);
@@ -381,22 +408,15 @@ impl Pass {
             self.d_latent_raw.push((d * noise - share / deviation) * sigmoid(*raw));
         }
         zeroed(&mut self.d_hidden, rows * hidden);
-        for (layer, d_out) in
-            [(plan.latent_mean, &self.d_latent_mean), (plan.latent_deviation, &self.d_latent_raw)]
-        {
+        let layers = [(plan.latent_mean, &self.d_latent_mean), (plan.latent_deviation, &self.d_latent_raw)];
+        for ((layer, d_out), [_, back]) in layers.into_iter().zip(&weights.latent) {
             let values = (self.hidden_in.as_slice(), d_out.as_slice());
-            dense_back(
-                &mut self.packed,
-                (rows, layer),
-                values,
-                parameters,
-                gradient,
-                Some(&mut self.d_hidden),
-            );
+            let d_input = Some((back, self.d_hidden.as_mut_slice()));
+            dense_back(&mut self.packed, (rows, layer), values, gradient, d_input);
         }
         rectify_back(&self.hidden_in, &mut self.d_hidden);
         let values = (input, self.d_hidden.as_slice());
-        dense_back(&mut self.packed, (rows, plan.encode), values, parameters, gradient, None);
+        dense_back(&mut self.packed, (rows, plan.encode), values, gradient, None);
     }
 }
 
@@ -417,10 +437,12 @@ mod tests {
             let input: Vec<f32> = (0..4 * 5).map(|_| random.normal() as f32).collect();
             let loss = |parameters: &[f32]| {
                 let mut pass = Pass::default();
+                pass.prepare(sizes, parameters);
                 pass.forward(sizes, parameters, &input, &mut Random::new(1, 0, 0));
                 -pass.evidence().iter().map(|e| f64::from(*e)).sum::<f64>() / 4.0
             };
             let mut pass = Pass::default();
+            pass.prepare(sizes, &parameters);
             pass.forward(sizes, &parameters, &input, &mut Random::new(1, 0, 0));
             let mut gradient = vec![0.0; sizes.parameters()];
             pass.backward(sizes, &parameters, &input, 0.25, &mut gradient);

@@ -5,13 +5,12 @@ use super::model::{Pass, Sizes};
 use crate::anomaly::features::{Cell, Features};
 use crate::critical_path::Contexts;
 use crate::stats::Random;
-use crate::trace::NO_ROW;
 use serde::{Deserialize, Serialize};
 
 /// Requests of one step of training.
 const BATCH: usize = 256;
 /// Weights times requests that one step may take: a worker must not be busy for long.
-const WORK: usize = 12_000_000;
+const WORK: usize = 16_000_000;
 /// What stands for a call path that a request does not have.
 const ABSENT: f32 = -1.0;
 /// The least deviation of a column, as a share of its mean.
@@ -22,8 +21,6 @@ const SAMPLES: usize = 16;
 const CLIP: f64 = 10.0;
 const RATE: f32 = 1e-3;
 const DECAY: (f32, f32) = (0.9, 0.999);
-/// A request whose log-likelihood is lower than all but this share of the training density is abnormal (appendix C).
-pub const P_VALUE: f64 = 0.001;
 
 /// What training may be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,31 +59,8 @@ pub struct Vae {
     sizes: Sizes,
     parameters: Vec<f32>,
     /// Sorted log-likelihoods of the training requests.
-    likelihoods: Vec<f32>,
+    pub(super) likelihoods: Vec<f32>,
     seed: u64,
-}
-
-/// What the auto-encoder says of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct VaeVerdict {
-    /// Logarithm of the likelihood.
-    pub log_likelihood: f64,
-    /// Share of the density of training log-likelihoods at or below it.
-    pub p: f64,
-    /// It has a call path that training has not: abnormal by definition.
-    pub is_unseen: bool,
-}
-
-impl VaeVerdict {
-    /// Whether it is abnormal (appendix C).
-    pub fn is_abnormal(&self) -> bool {
-        self.is_unseen || self.p < P_VALUE
-    }
-
-    /// Odder requests have smaller keys.
-    pub fn rank(&self) -> [f64; 4] {
-        [f64::from(u8::from(!self.is_unseen)), self.log_likelihood, 0.0, 0.0]
-    }
 }
 
 /// How far training is.
@@ -211,6 +185,7 @@ impl Training {
         if self.at == self.batch.end || self.at == 0 {
             self.batch = self.at..(self.at + BATCH).min(self.order.len());
             self.gradient.fill(0.0);
+            self.pass.prepare(self.vae.sizes, &self.vae.parameters);
         }
         let Sizes { inputs, hidden, .. } = self.vae.sizes;
         let stride = (WORK / (inputs as usize * hidden as usize).max(1)).clamp(4, BATCH);
@@ -255,6 +230,9 @@ impl Training {
 
     /// Log-likelihoods of some training requests, in the order of their ids. True at the end of a batch.
     fn measure(&mut self) -> bool {
+        if self.at == 0 {
+            self.pass.prepare(self.vae.sizes, &self.vae.parameters);
+        }
         let end = (self.at + self.vae.stride()).min(self.at / BATCH * BATCH + BATCH).min(self.rows.len());
         self.input.clear();
         for row in &self.rows[self.at..end] {
@@ -273,7 +251,8 @@ impl Vae {
         (self.columns.len(), self.parameters.len(), self.likelihoods.len())
     }
 
-    fn standardise(&self, cells: impl Iterator<Item = Cell>, out: &mut Vec<f32>) {
+    /// Adds a row of the network's input: its known cells as deviations from the columns' means.
+    pub(super) fn standardise(&self, cells: impl Iterator<Item = Cell>, out: &mut Vec<f32>) {
         let from = out.len();
         out.resize(from + self.columns.len(), ABSENT);
         for cell in cells {
@@ -282,23 +261,26 @@ impl Vae {
         }
     }
 
-    /// By importance sampling: the logarithm of the mean of p(x | z) p(z) / q(z | x) over draws of z from q.
-    fn log_likelihoods(&self, input: &[f32], batch: u64, pass: &mut Pass) -> Vec<f32> {
+    /// By importance sampling: the logarithm of the mean of p(x | z) p(z) / q(z | x) over draws of z from q. The pass has
+    /// the parameters already.
+    pub(super) fn log_likelihoods(&self, input: &[f32], batch: u64, pass: &mut Pass) -> Vec<f32> {
         let rows = input.len() / self.columns.len().max(1);
-        let mut random = Random::new(self.seed, 2, batch);
         pass.encode(self.sizes, &self.parameters, input, rows);
-        let mut samples: Vec<Vec<f32>> = Vec::with_capacity(SAMPLES);
-        for _ in 0..SAMPLES {
-            pass.sample(self.sizes, &self.parameters, input, &mut random);
-            samples.push(pass.evidence().to_vec());
-        }
-        (0..rows)
-            .map(|row| {
-                let most = samples.iter().map(|sample| sample[row]).fold(f32::NEG_INFINITY, f32::max);
-                let sum: f32 = samples.iter().map(|sample| exp(sample[row] - most)).sum();
-                most + ln(sum / SAMPLES as f32)
-            })
-            .collect()
+        pass.repeat(SAMPLES, self.sizes.latent as usize);
+        pass.sample(self.sizes, &self.parameters, input, &mut Random::new(self.seed, 2, batch));
+        let samples = pass.evidence().chunks_exact(SAMPLES).map(|samples| {
+            let most = samples.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let sum: f32 = samples.iter().map(|sample| exp(sample - most)).sum();
+            most + ln(sum / SAMPLES as f32)
+        });
+        samples.collect()
+    }
+
+    /// A pass that has the parameters.
+    pub(super) fn pass(&self) -> Pass {
+        let mut pass = Pass::default();
+        pass.prepare(self.sizes, &self.parameters);
+        pass
     }
 
     /// Requests that are judged in a step that is not too long.
@@ -306,67 +288,11 @@ impl Vae {
         let Sizes { inputs, hidden, .. } = self.sizes;
         (WORK / (inputs as usize * hidden as usize).max(1) / SAMPLES * 4).clamp(1, BATCH)
     }
-
-    /// Judges some rows of other features.
-    pub fn judge(&self, features: &Features, rows: std::ops::Range<usize>) -> Vec<VaeVerdict> {
-        let numbers = features.numbers_in(&self.paths);
-        let (mut input, mut is_unseen) = (Vec::new(), Vec::new());
-        for row in rows.clone() {
-            let cells = features.row(row).iter();
-            is_unseen.push(cells.clone().any(|cell| numbers[cell.path as usize] == NO_ROW));
-            let known = cells.map(|cell| Cell { path: numbers[cell.path as usize], ..*cell });
-            self.standardise(known.filter(|cell| cell.path != NO_ROW), &mut input);
-        }
-        let found = self.log_likelihoods(&input, rows.start as u64, &mut Pass::default());
-        let density = Density::new(&self.likelihoods);
-        let verdicts = found.into_iter().zip(is_unseen).map(|(log_likelihood, is_unseen)| VaeVerdict {
-            log_likelihood: f64::from(log_likelihood),
-            p: density.at_most(f64::from(log_likelihood)),
-            is_unseen,
-        });
-        verdicts.collect()
-    }
-}
-
-/// A kernel density of sorted numbers: Gaussian kernels, their width by Silverman's rule.
-struct Density<'a> {
-    sorted: &'a [f32],
-    width: f64,
-}
-
-impl Density<'_> {
-    fn new(sorted: &[f32]) -> Density<'_> {
-        let n = sorted.len().max(1) as f64;
-        let mean = sorted.iter().map(|x| f64::from(*x)).sum::<f64>() / n;
-        let squares: f64 = sorted.iter().map(|x| (f64::from(*x) - mean) * (f64::from(*x) - mean)).sum();
-        let at = |p: f64| sorted.get((p * (n - 1.0)) as usize).map_or(0.0, |x| f64::from(*x));
-        // A few requests far out must not widen the kernel for all.
-        let spread = (squares / n).sqrt().min((at(0.75) - at(0.25)) / 1.34);
-        Density { sorted, width: (0.9 * spread * libm::pow(n, -0.2)).max(1e-6) }
-    }
-
-    /// The share of the density at or below x.
-    fn at_most(&self, x: f64) -> f64 {
-        // Beyond eight widths a kernel is all on one side.
-        let from = self.sorted.partition_point(|y| f64::from(*y) < x - 8.0 * self.width);
-        let to = self.sorted.partition_point(|y| f64::from(*y) <= x + 8.0 * self.width);
-        let near = self.sorted[from..to].iter().map(|y| (x - f64::from(*y)) / self.width);
-        let within: f64 = near.map(|z| 0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)).sum();
-        (from as f64 + within) / self.sorted.len().max(1) as f64
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_share_of_a_density_runs_from_none_to_all() {
-        let sorted: Vec<f32> = (0..1000).map(|i| i as f32 / 10.0).collect();
-        let density = Density::new(&sorted);
-        assert!((density.at_most(50.0) - 0.5).abs() < 0.01);
-        assert!(density.at_most(-1000.0) < 1e-9 && density.at_most(1000.0) > 1.0 - 1e-9);
-    }
 
     #[test]
     fn the_likelihood_of_a_toy_density_is_found() {
@@ -390,7 +316,7 @@ mod tests {
         };
         let d = (0.5f64.exp() + 1.0).ln() + 1e-4;
         for x in [-2.0f32, 0.0, 0.7, 3.0] {
-            let found = vae.log_likelihoods(&[x], 0, &mut Pass::default())[0];
+            let found = vae.log_likelihoods(&[x], 0, &mut vae.pass())[0];
             let wide = f64::from(x);
             let expected = -0.5 * (wide / d) * (wide / d) - d.ln() - 0.5 * (2.0 * std::f64::consts::PI).ln();
             assert!((f64::from(found) - expected).abs() < 2e-3, "{x}: {found} against {expected}");
