@@ -144,7 +144,7 @@ mod tests {
             (odd.segment_span.as_slice(), odd.segment_start_us.as_slice()),
             (&[0, 1, 0][..], &[20, 70, 970][..])
         );
-        assert_eq!(normal.segment_end_us, [70, 110, 170]);
+        assert_eq!(normal.segment_end_us, [70, 110, 160]);
         let [none, _] = align([TraceReport::default(), request(300, 40)]);
         assert_eq!((none.parent.len(), none.end_us), (0, 160));
     }

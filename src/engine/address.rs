@@ -587,6 +587,7 @@ mod tests {
             address.anomaly.normal = [Normal::Others, Normal::SetA, Normal::Before(band.0.into())][view % 3];
             address.anomaly.alpha_ppm = band.0 + 1;
             (address.anomaly.vae, address.anomaly.evaluate) = (flags[0], flags[1]);
+            address.anomaly.network.epochs = band.0 % 1000 + 1;
             if flags[3] {
                 address.split.of =
                     SplitOf::Endpoint { service: names[1].clone(), operation: names[2].clone() };

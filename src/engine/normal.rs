@@ -1,6 +1,7 @@
 //! How abnormal requests are found, as a part of the [address](super::address).
 
 use super::fragment::Writer;
+use crate::anomaly::vae::VaeSettings;
 
 /// What requests are judged against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,13 +24,16 @@ pub struct AnomalyChoice {
     pub alpha_ppm: u32,
     /// Whether the auto-encoder judges.
     pub vae: bool,
+    /// The sizes of its network (`network=500,10,0,20`: hidden, latent, steps of the flow, epochs; then, if not 1, the seed).
+    pub network: VaeSettings,
     /// Whether the evaluation is shown.
     pub evaluate: bool,
 }
 
 impl Default for AnomalyChoice {
     fn default() -> AnomalyChoice {
-        AnomalyChoice { normal: Normal::default(), alpha_ppm: 10_000, vae: false, evaluate: false }
+        let network = VaeSettings::default();
+        AnomalyChoice { normal: Normal::default(), alpha_ppm: 10_000, vae: false, network, evaluate: false }
     }
 }
 
@@ -49,6 +53,7 @@ impl AnomalyChoice {
                 self.alpha_ppm = share.map_or(10_000, |share| ((share * 1e6).round() as u32).max(1));
             }
             "detector" => self.vae = value == "vae",
+            "network" => self.network = network(value).unwrap_or_default(),
             "evaluate" => self.evaluate = value == "1",
             _ => return false,
         }
@@ -68,8 +73,21 @@ impl AnomalyChoice {
         if self.vae {
             out.put("detector", "vae");
         }
+        if self.network != VaeSettings::default() {
+            let VaeSettings { hidden, latent, flow, epochs, seed } = self.network;
+            out.put("network", &format!("{hidden},{latent},{flow},{epochs},{seed}"));
+        }
         if self.evaluate {
             out.put("evaluate", "1");
         }
     }
+}
+
+/// The sizes of a network as they are written; `None` where they make no sense.
+fn network(value: &str) -> Option<VaeSettings> {
+    let mut sizes = value.split(',').map(str::parse::<u64>);
+    let mut next = |least: u64, most: u64| sizes.next()?.ok().filter(|size| (least..=most).contains(size));
+    let (hidden, latent) = (next(1, 2000)? as u32, next(1, 200)? as u32);
+    let (flow, epochs) = (next(0, 20)? as u32, next(1, 1000)? as u32);
+    Some(VaeSettings { hidden, latent, flow, epochs, seed: next(0, u64::MAX).unwrap_or(1) })
 }

@@ -270,7 +270,7 @@ pub fn layout(
         let duration = format::duration_us(timeline.report().duration_us[span as usize]);
         let mut text = if wide_column { duration } else { format!("{name}, {duration}") };
         if let Some(Sign { letter, words }) = sign {
-            text = if wide_column { format!("{text}, {words}") } else { format!("{letter} {text}, {words}") };
+            text = if wide_column { format!("{text}, {words}") } else { format!("{letter} {words}: {text}") };
         }
         row.text = row.bar.and_then(|bar| place(&text, bar, size, small));
         out.rows.push(row);

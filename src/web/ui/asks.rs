@@ -98,6 +98,10 @@ asks! {
     anomaly: AnomalyReport,
     /// How well odd requests are found.
     anomaly_check: EvaluationTable,
+    /// The trace of the chosen odd request.
+    odd_trace: Option<TraceReport>,
+    /// That of the normal request most like it.
+    normal_trace: Option<TraceReport>,
     /// The slowest requests of the band.
     requests: RequestsReport,
     /// Which endpoints have a flow.
@@ -162,13 +166,7 @@ pub fn ask(page: &Page) {
         asks.tag_values.want(page, Request::TagValues { scope: scope.clone(), band, key });
     }
     match address.view {
-        View::Anomalies => {
-            asks.anomaly.want(page, super::anomalies::question(page));
-            // What takes long comes last.
-            if address.anomaly.evaluate && asks.anomaly.fresh().is_some() {
-                asks.anomaly_check.want(page, super::anomalies::evaluation(page));
-            }
-        }
+        View::Anomalies => super::anomalies::ask(page),
         View::Compare => {
             let [(a, band_a), (b, band_b)] = Side::BOTH.map(|side| address.side(side));
             asks.compare.want(page, Request::Compare { a, band_a, b, band_b });

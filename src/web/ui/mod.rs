@@ -2,7 +2,6 @@
 
 mod affected;
 mod anomalies;
-mod anomalies_table;
 mod ask;
 mod asks;
 mod band;
@@ -158,7 +157,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
         by_tag.frame().above(),
         error_paths.frame().above(),
         flow.frame().above(),
-        anomalies.stage(),
+        anomalies.frame().above(),
         timeline.frame().above(),
         &split,
         findings.element(),
@@ -169,7 +168,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
         by_tag.frame().below(),
         error_paths.frame().below(),
         flow.frame().below(),
-        anomalies.twin(),
+        anomalies.frame().below(),
         requests.element(),
         timeline.frame().below(),
         detail.element(),
@@ -268,6 +267,7 @@ impl Part for Room {
             View::Findings | View::Requests => "view plain",
             // What stands below the picture needs all of the width.
             View::Flow if address.choices.flow.panel.is_wide() => "view split-view whole",
+            View::Anomalies if address.anomaly.evaluate => "view split-view whole",
             _ => "view split-view",
         };
         self.view.html().set_class_name(kind);

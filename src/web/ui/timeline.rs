@@ -248,17 +248,10 @@ impl Part for TimelineView {
         }
         let width = self.stage.size().0;
         self.stage.with(|picture| {
-            match command {
-                Command::Up
-                | Command::Down
-                | Command::Left
-                | Command::Right
-                | Command::PageUp
-                | Command::PageDown
-                | Command::First
-                | Command::Last => picture.walk(command),
-                _ => return picture.common(page, command, width),
+            if !TimelinePicture::is_walk(command) {
+                return picture.common(page, command, width);
             }
+            picture.walk(command);
             page.refresh();
             true
         })

@@ -143,6 +143,12 @@ impl TimelinePicture {
         self.slack = shown;
     }
 
+    /// Whether a command moves the selection along the rows, folds or unfolds.
+    pub fn is_walk(command: Command) -> bool {
+        use Command::{Down, First, Last, Left, PageDown, PageUp, Right, Up};
+        matches!(command, Up | Down | Left | Right | PageUp | PageDown | First | Last)
+    }
+
     /// Moves the selection, folds and unfolds.
     pub fn walk(&mut self, command: Command) {
         let rows = self.timeline.rows();

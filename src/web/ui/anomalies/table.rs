@@ -1,11 +1,11 @@
 //! Judged requests as a table, and the figures of the evaluation as another.
 
-use super::dom::{El, el};
-use super::export::csv_line;
-use super::page::{Page, Selection};
-use super::table::{Column, Table, What, by_number, number};
+use super::super::dom::{El, el};
+use super::super::export::csv_line;
+use super::super::page::{Page, Selection};
+use super::super::table::{Column, Table, What, by_number, number};
+use super::{choice, open, sides};
 use crate::chart::format;
-use crate::engine::address::TraceChoice;
 use crate::engine::{AnomalyReport, AnomalyRow, EvaluationTable};
 
 /// A judged request with the first reason in words.
@@ -23,15 +23,6 @@ pub fn lines(report: &AnomalyReport) -> Vec<AnomalyLine> {
         row: row.clone(),
     };
     report.rows.iter().map(line).collect()
-}
-
-/// The trace of a request.
-pub fn choice(request: &crate::engine::RequestRef) -> TraceChoice {
-    TraceChoice {
-        trace_id: request.trace_id.clone(),
-        root_span_id: Some(request.root_span_id.clone()).filter(|id| !id.is_empty()),
-        span_id: None,
-    }
 }
 
 /// A p-value in three digits.
@@ -121,7 +112,7 @@ pub fn table(page: &Page) -> Table<AnomalyLine> {
         })
         .on_open(move |at| {
             if let Some(line) = again.rows().get(at) {
-                opening.open_trace(choice(&line.row.request));
+                open(&opening, &line.row.request, sides(&opening).1.group);
             }
         })
 }
