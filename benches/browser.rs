@@ -2,6 +2,7 @@
 //! text in that same worker. Run by wasm-bindgen's test runner; a row of results is a line that begins with `bench`.
 #![cfg(target_arch = "wasm32")]
 
+mod network;
 mod shared;
 
 use pathlight::generate::{Options as Generated, Shape, write_jaeger};
@@ -97,4 +98,10 @@ fn questions() {
     console_log!("{}", row(group, "spans loaded", spans, "", ""));
     print(analyses(set, &now_ms, group, true));
     print(what_if(generated(SCALE.div_ceil(10)), &now_ms, group, true));
+}
+
+#[wasm_bindgen_test]
+fn training() {
+    let is_quick = option_env!("PATHLIGHT_BENCH_QUICK").is_some();
+    print(network::training(&now_ms, "Auto-encoder, one worker in Chromium", true, is_quick));
 }

@@ -3,8 +3,8 @@
 
 use pathlight::critical_path::{Band, Filter, Scope, Subject};
 use pathlight::engine::{
-    Chain, Changes, ColumnOrder, EngineError, FlowSettings, LatencyChange, Next, Report, Request, Session,
-    SplitOf, TprofSettings,
+    AnomalySettings, Chain, Changes, ColumnOrder, EngineError, FlowSettings, LatencyChange, Next, Report,
+    Request, Session, SplitOf, TprofSettings,
 };
 use pathlight::ingest::{Options, Reader};
 use pathlight::trace::TraceSet;
@@ -152,6 +152,14 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     }
     let tprof = Request::Tprof { scope: all.clone(), band: Band::ALL, settings: TprofSettings::default() };
     put("tprof, four layers and report", timed(session, now_ms, tprof), 2000.0);
+    let rule = Request::Anomaly {
+        train: all.clone(),
+        band_train: Band::ALL,
+        test: all.clone(),
+        band_test: Band::ALL,
+        settings: AnomalySettings::default(),
+    };
+    put("abnormal requests: train and judge", timed(session, now_ms, rule), 1000.0);
     rows
 }
 

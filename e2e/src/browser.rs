@@ -234,6 +234,14 @@ impl Page {
         Ok(element.send_keys(text).await?)
     }
 
+    /// Keeps the next file that the page hands out as `window.handedOut`, a Blob.
+    pub async fn catch_file(&self) -> Outcome {
+        let script = "delete window.handedOut; const make = URL.createObjectURL; \
+                      URL.createObjectURL = (blob) => { URL.createObjectURL = make; window.handedOut = blob; \
+                      return make.call(URL, blob) }";
+        self.run(script).await.map(drop)
+    }
+
     /// Presses a key by its name (`Escape`, `ArrowLeft`, `a`) where the focus is.
     pub async fn key(&self, key: &str, modifiers: Modifiers) -> Outcome {
         let mut event = json!({ "key": key, "modifiers": modifiers as u8 });

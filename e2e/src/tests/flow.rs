@@ -33,16 +33,12 @@ fn near(what: &str, shown: f64, said: Option<f64>) -> Outcome {
 }
 
 /// What an export writes, by its name in the menu of `place`.
-async fn exported(page: &Page, place: &str, format: &str) -> Outcome<String> {
-    page.run(
-        "delete window.savedText; const make = URL.createObjectURL; \
-         URL.createObjectURL = (blob) => { URL.createObjectURL = make; \
-         blob.text().then((text) => { window.savedText = text }); return make.call(URL, blob) }",
-    )
-    .await?;
+pub async fn exported(page: &Page, place: &str, format: &str) -> Outcome<String> {
+    page.catch_file().await?;
     page.click(&format!("{place} [data-test='export']")).await?;
     page.click(&format!("{place} [data-test='export-{format}']")).await?;
-    let text = page.until("the export", "return window.savedText ?? null", |text| text.is_string()).await?;
+    let script = "return window.handedOut?.text() ?? null";
+    let text = page.until("the export", script, |text| text.is_string()).await?;
     Ok(text.as_str().unwrap_or_default().to_owned())
 }
 

@@ -1,5 +1,6 @@
 //! The tests. A new one is an async function of a module here and a line in [`ALL`].
 
+mod anomalies;
 mod bad_input;
 mod compare;
 mod drop;
@@ -84,6 +85,12 @@ pub const ALL: &[Test] = tests![
     flow::predictions_and_savings_are_those_of_the_binary,
     flow::a_hundred_calls_are_shown,
     flow::drag_and_slack_stand_in_the_timeline,
+    anomalies::the_abnormal_requests_are_those_of_the_binary,
+    anomalies::a_chosen_request_stands_beside_the_normal_one_most_like_it,
+    anomalies::another_set_or_an_earlier_time_is_normal,
+    anomalies::an_auto_encoder_is_trained_watched_and_cancelled,
+    anomalies::the_evaluation_has_the_figures_of_the_binary,
+    anomalies::a_saved_model_finds_the_same_again,
     real::hotel,
     real::media,
     real::social_network,
