@@ -12,6 +12,14 @@ pub trait Arrange<T> {
     /// Sorts by a comparison.
     fn arrange_by(&mut self, compare: impl FnMut(&T, &T) -> Ordering);
 
+    /// Sorts in the order of the items.
+    fn arrange(&mut self)
+    where
+        T: Ord,
+    {
+        self.arrange_by(T::cmp);
+    }
+
     /// Sorts by a key.
     fn arrange_by_key<K: Ord>(&mut self, mut key: impl FnMut(&T) -> K) {
         self.arrange_by(|a, b| key(a).cmp(&key(b)));
@@ -20,6 +28,9 @@ pub trait Arrange<T> {
 
 impl<T> Arrange<T> for [T] {
     fn arrange_by(&mut self, mut compare: impl FnMut(&T, &T) -> Ordering) {
+        if self.len() < 2 {
+            return;
+        }
         let places = sorted(self.len(), &mut |a, b| compare(&self[a as usize], &self[b as usize]));
         settle(self, places);
     }
@@ -34,6 +45,7 @@ fn sorted(len: usize, compare: &mut dyn FnMut(u32, u32) -> Ordering) -> Vec<u32>
 }
 
 /// Moves every item to its place, one cycle of the permutation after the other.
+#[inline(never)]
 fn settle<T>(items: &mut [T], mut places: Vec<u32>) {
     for start in 0..places.len() {
         let mut at = start;

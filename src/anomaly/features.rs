@@ -1,5 +1,6 @@
 //! Requests as vectors: time by call path, on the critical path (SCPV) or anywhere (STV) (paper section 6.3, Fig. 11).
 
+use crate::arrange::Arrange;
 use crate::critical_path::{Context, Contexts, Observer, PathTable, RequestRef};
 use crate::trace::{EndpointId, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -185,7 +186,7 @@ impl Features {
         }
         let columns = Contexts::merge(forests, |into, mut from| into.append(&mut from));
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        order.sort_by(|&a, &b| rows[a as usize].request.cmp(&rows[b as usize].request));
+        order.arrange_by(|&a, &b| rows[a as usize].request.cmp(&rows[b as usize].request));
         let mut place = vec![0u32; rows.len()];
         for (here, &row) in order.iter().enumerate() {
             place[row as usize] = here as u32;

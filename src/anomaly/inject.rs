@@ -1,5 +1,6 @@
 //! Making abnormal requests out of normal ones, for the evaluation (paper section 7.3; definitions section 4).
 
+use crate::arrange::Arrange;
 use crate::stats::{Random, mix};
 use crate::trace::{NO_ROW, RawSpan, Role, SetFull, SpanId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -120,7 +121,7 @@ fn slow_down(set: &TraceSet, tree: &Tree, root: u32, percent: u32, random: &mut 
         }
         at = tree.subtree_end[span] as usize - root as usize;
     }
-    longer.sort_unstable();
+    longer.arrange();
     let mut sum = 0;
     longer.iter_mut().for_each(|(_, extra)| {
         sum += *extra;

@@ -1,5 +1,6 @@
 //! The default detector: structure and time, calibrated, explainable (definitions of anomalies, section 2).
 
+use crate::arrange::Arrange;
 use super::features::{Cell, Features};
 use super::sets::{FOLDS, LeftOut, PathSets, Search, Similarity};
 use super::usual::{Usual, UsualTimes, log_us};
@@ -335,7 +336,7 @@ impl Judge<'_> {
                 path => (seen(path), own),
             })
             .collect();
-        new.sort_unstable();
+        new.arrange();
         let has: Vec<u32> =
             self.own.row(row).iter().map(|cell| self.lookup.numbers[cell.path as usize]).collect();
         let is_missing = |path: u32| !has.contains(&path);
@@ -347,7 +348,7 @@ impl Judge<'_> {
             })
             .map(|&path| (seen(path), path))
             .collect();
-        missing.sort_unstable_by_key(|&(requests, path)| (std::cmp::Reverse(requests), path));
+        missing.arrange_by_key(|&(requests, path)| (std::cmp::Reverse(requests), path));
         let new = new.into_iter().take(REASONS).map(|(requests, path)| Reason::NewPath { path, requests });
         let missing =
             missing.into_iter().take(REASONS).map(|(requests, path)| Reason::MissingPath { path, requests });
@@ -382,7 +383,7 @@ impl Judge<'_> {
             _ => 0.0,
         };
         // Stable: equal distances stay by path.
-        reasons.sort_by(|a, b| key(b).total_cmp(&key(a)));
+        reasons.arrange_by(|a, b| key(b).total_cmp(&key(a)));
         reasons.truncate(REASONS);
         reasons
     }

@@ -1,5 +1,6 @@
 //! Sets of call paths and how alike they are.
 
+use crate::arrange::Arrange;
 use super::features::Cell;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -92,7 +93,7 @@ impl Search {
             list.iter().for_each(|&path| bits[path as usize / 64] |= 1 << (path % 64));
         }
         let mut by_size: Vec<u32> = (0..sets.lists.len() as u32).collect();
-        by_size.sort_by_key(|&set| sets.lists[set as usize].len());
+        by_size.arrange_by_key(|&set| sets.lists[set as usize].len());
         Search { words, bits, by_size }
     }
 

@@ -6,6 +6,7 @@
 use super::diff_report::RequestRef;
 use super::endpoints::{Collapser, EndpointsReport};
 use super::table::PathTable;
+use crate::arrange::Arrange;
 use crate::trace::{EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -101,7 +102,7 @@ fn places(set: &TraceSet, table: &PathTable, requests: &[u32], order: &ColumnOrd
 /// The places of some requests, sorted: the partial of a first pass.
 pub fn sorted_places(set: &TraceSet, table: &PathTable, requests: &[u32], order: &ColumnOrder) -> Vec<Place> {
     let mut places = places(set, table, requests, order);
-    places.sort_unstable();
+    places.arrange();
     places
 }
 
@@ -134,7 +135,7 @@ impl Columns {
     /// At most `columns` columns over requests at these places, those of all workers together.
     pub fn new(mut places: Vec<Place>, columns: u32) -> Columns {
         // Stable: joins the sorted runs of the workers.
-        places.sort();
+        places.arrange();
         let n = places.len() as u64;
         let columns = u64::from(columns.max(1)).min(n);
         let starts = (1..columns).map(|k| (u128::from(k) * u128::from(n) / u128::from(columns)) as usize);
@@ -151,7 +152,7 @@ impl Columns {
 
     /// The borders between columns, given the ids at the tied places.
     pub fn edges(&self, mut ties: Vec<(Place, String, String)>) -> Vec<ColumnEdge> {
-        ties.sort_unstable();
+        ties.arrange();
         let edges = self.starts.iter().map(|&rank| {
             let place = self.sorted[rank];
             if self.sorted[rank - 1] != place {
@@ -244,7 +245,7 @@ impl HeatPart {
         };
         let mut chosen: Vec<(u32, u32)> =
             requests.iter().zip(places).map(|(&r, place)| (column_of(r, place) as u32, r)).collect();
-        chosen.sort_unstable();
+        chosen.arrange();
         let mut out = HeatPart {
             endpoints: set.endpoints().map(|(s, o)| (s.to_owned(), o.to_owned())).collect(),
             columns: vec![ColumnPart::default(); edges.len() + 1],

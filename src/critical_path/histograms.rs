@@ -5,6 +5,7 @@ use super::report::BandFacts;
 use super::scope::Band;
 use super::table::PathTable;
 use super::walk::Observer;
+use crate::arrange::Arrange;
 use crate::stats::Distribution;
 use crate::trace::{NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -287,7 +288,7 @@ impl Observer for HistogramsObserver {
             }
         }
         let mut calls: Vec<(u32, u32)> = self.calls.into_iter().collect();
-        calls.sort_unstable();
+        calls.arrange();
         for (caller, callee) in calls {
             endpoints[place[callee as usize] as usize].callers.push(place[caller as usize]);
         }

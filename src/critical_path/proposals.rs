@@ -9,6 +9,7 @@ use super::scope::{Band, Overlap};
 use super::split::{JsonOf, Sampler, SplitOf};
 use super::table::PathTable;
 use super::walk::Observer;
+use crate::arrange::Arrange;
 use crate::stats::{Effect, LogCounts, rank_effect};
 use crate::trace::{TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -109,7 +110,7 @@ impl ProposalsPart {
         }
         // Stable: equal ones stay by key.
         let rank = |p: &TagProposal| (p.effect.interval.low, p.effect.share);
-        report.proposals.sort_by(|a, b| {
+        report.proposals.arrange_by(|a, b| {
             let (a, b) = (rank(a), rank(b));
             b.0.total_cmp(&a.0).then_with(|| b.1.total_cmp(&a.1))
         });
@@ -130,7 +131,7 @@ fn propose(key: &str, values: Values) -> Result<TagProposal, NotProposed> {
     let mut values: Vec<ProposedValue> = (enough.into_iter())
         .map(|(value, counts)| ProposedValue { value, n: counts.total(), p50_us: counts.median_us() })
         .collect();
-    values.sort_by(|a, b| b.p50_us.total_cmp(&a.p50_us));
+    values.arrange_by(|a, b| b.p50_us.total_cmp(&a.p50_us));
     Ok(TagProposal { key: key.to_owned(), effect, values })
 }
 
@@ -221,7 +222,7 @@ impl Observer for ProposalsObserver {
         let mut current = std::mem::take(&mut self.current);
         if several {
             // One sample for each value, as a split has it.
-            current.sort_unstable_by_key(|&(pair, _)| pair);
+            current.arrange_by_key(|&(pair, _)| pair);
             current.dedup_by(|from, into| {
                 let is_same = from.0 == into.0;
                 into.1 += if is_same { from.1 } else { 0 };

@@ -52,7 +52,7 @@ pub(super) fn rank_services(
     b_requests: u64,
 ) -> Vec<ServiceChange> {
     let mut names: Vec<&String> = a.services.keys().chain(b.services.keys()).collect();
-    names.sort_unstable();
+    names.arrange();
     names.dedup();
     let side = |sums: &ServiceSums, name: &String, requests| {
         Side::new(sums.services.get(name).copied().unwrap_or_default(), requests, 1.0)

@@ -2,6 +2,7 @@
 
 use super::EngineError;
 use super::chain::{Next, Pass, ask, read};
+use crate::arrange::Arrange;
 use crate::critical_path::{Band, BandFacts, Cut, RequestKey, Scope, unpack_sorted};
 use crate::stats::{LogHistogram, Summary};
 
@@ -48,7 +49,7 @@ impl Cutter {
             return Ok(Cutting::Ask(ask(&Pass::Ties { scope: self.scope.clone(), latencies_us: edges })?));
         };
         let mut ties: Vec<RequestKey> = read::<Vec<RequestKey>>(partials)?.into_iter().flatten().collect();
-        ties.sort();
+        ties.arrange();
         let key_at = |rank: u64| -> Option<RequestKey> {
             let latency = *sorted.get(rank as usize)?;
             let first = sorted.partition_point(|&v| v < latency);

@@ -1,6 +1,7 @@
 //! Single requests, traces and spans.
 
 use super::{SpanKey, SpanReport};
+use crate::arrange::Arrange;
 use crate::critical_path::{
     Overlap, PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow, TraceReport,
 };
@@ -163,7 +164,7 @@ pub(super) fn span(set: &TraceSet, number: u32, key: &SpanKey) -> Option<SpanRep
     let tags = |tags: TagSetId| {
         let mut tags: Vec<(String, String)> =
             set.tags.get(tags).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        tags.sort_unstable();
+        tags.arrange();
         tags
     };
     Some(SpanReport {

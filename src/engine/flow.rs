@@ -3,6 +3,7 @@
 use super::chain::{Next, Pass, ask, read};
 use super::study::StudyChain;
 use super::{EngineError, Report, Request, Session};
+use crate::arrange::Arrange;
 use crate::critical_path::{Scope, Selection, Subject, pack_sorted, unpack_sorted};
 use crate::flow::{
     Bindings, CalleeCounter, Callees, Changes, EndpointName, Estimates, EvaluationReport, Flow, FlowParent,
@@ -322,7 +323,7 @@ impl FlowChain {
                 }
                 let cuts: Vec<Option<InvocationKey>> = (keys.into_iter().zip(ranks))
                     .map(|(mut keys, rank)| {
-                        keys.sort_unstable();
+                        keys.arrange();
                         keys.into_iter().nth(rank)
                     })
                     .collect();

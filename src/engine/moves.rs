@@ -1,6 +1,7 @@
 //! Bringing together what several workers saw of one trace.
 
 use super::{EngineError, Session};
+use crate::arrange::Arrange;
 use crate::trace::{Portable, TraceId, hash_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ impl Session {
     /// [`EngineError::Message`] if they cannot be written.
     pub fn trace_keys(&self) -> Result<Vec<u8>, EngineError> {
         let mut keys: Vec<Key> = self.set.traces().iter().map(|trace| self.key(trace.id)).collect();
-        keys.sort_unstable();
+        keys.arrange();
         Ok(postcard::to_allocvec(&keys)?)
     }
 
@@ -48,7 +49,7 @@ impl Session {
         let numbers: Vec<u32> = ids.iter().filter_map(|&id| self.set.find_trace(id)).collect();
         let bytes = postcard::to_allocvec(&Portable::copy(&self.set, numbers.iter().copied()))?;
         let mut sorted: Vec<TraceId> = ids;
-        sorted.sort_unstable();
+        sorted.arrange();
         self.set.retain(|trace| sorted.binary_search(&trace.id).is_err());
         self.set.forget_losers(&sorted);
         self.invalidate();

@@ -3,6 +3,7 @@
 use super::part::{ContextSums, EndpointSums, ErrorsPart};
 use super::report::ErrorTotals;
 use super::without::Without;
+use crate::arrange::Arrange;
 use crate::critical_path::{
     Contexts, Observer, Overlap, PathFinder, PathTable, RequestEntry, RequestRef, pack_sorted,
 };
@@ -209,7 +210,7 @@ impl ErrorsObserver {
 
     /// The request without its erroring spans, all of them and those of one endpoint at a time.
     fn take_out(&mut self, set: &TraceSet, tree: &Tree, root: u32, latency_us: u64) -> u64 {
-        self.gone.sort_unstable();
+        self.gone.arrange();
         self.taken.clear();
         self.taken.extend(self.gone.iter().map(|&(_, span)| span));
         let without_us = self.without.take_out(tree, root, self.overlap, &self.taken);
@@ -220,13 +221,13 @@ impl ErrorsObserver {
                 tried.push((Reverse(entry.exclusive_us), set.endpoint(tree.row(entry.span)).0));
             }
         }
-        tried.sort_unstable_by_key(|&(_, endpoint)| endpoint);
+        tried.arrange_by_key(|&(_, endpoint)| endpoint);
         tried.dedup_by(|from, into| {
             let is_same = from.1 == into.1;
             into.0.0 += if is_same { from.0.0 } else { 0 };
             is_same
         });
-        tried.sort_by(|a, b| {
+        tried.arrange_by(|a, b| {
             let name = |endpoint| set.endpoint_name(EndpointId(endpoint));
             a.0.cmp(&b.0).then_with(|| name(a.1).cmp(&name(b.1)))
         });

@@ -1,6 +1,7 @@
 //! The accumulator of the error analysis.
 
 use super::report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
+use crate::arrange::Arrange;
 use crate::critical_path::{Band, BandFacts, Contexts, RequestRef, unpack_sorted};
 use crate::stats::Summary;
 use crate::trace::NO_ROW;
@@ -141,7 +142,7 @@ impl ErrorsPart {
             })
             .collect();
         // Stable: equal ones stay by name.
-        rows.sort_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));
+        rows.arrange_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));
         let without_us = Summary::of_sorted(&without_us);
         ErrorsReport { band: Some(band), facts, totals, without_us, endpoints: names, rows, nodes }
     }

@@ -215,7 +215,7 @@ impl Flow {
                 }
             }
         }
-        edges.sort_unstable();
+        edges.arrange();
         edges
     }
 

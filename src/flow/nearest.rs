@@ -61,10 +61,10 @@ impl Clusters {
         order.shape(shape);
         graph.clear();
         graph.extend(order.children().iter().zip(&*shape).map(|(c, s)| (c.node, s.0, s.1)));
-        graph.sort_unstable();
+        graph.arrange();
         latencies.clear();
         latencies.extend(order.children().iter().map(|c| (c.node, c.latency_us())));
-        latencies.sort_unstable();
+        latencies.arrange();
         let values = latencies.iter().map(|&(_, us)| us);
         match self.by_graph.get_mut(graph.as_slice()) {
             Some(members) => {
@@ -242,8 +242,8 @@ impl Neighbours {
 fn completion_us(graph: &[(u32, u32, u32)], taken: &[u64], return_gap_us: u64) -> u64 {
     let mut starts: Vec<u32> = (0..graph.len() as u32).collect();
     let mut ends = starts.clone();
-    starts.sort_unstable_by_key(|&i| graph[i as usize].1);
-    ends.sort_unstable_by_key(|&i| std::cmp::Reverse(graph[i as usize].2));
+    starts.arrange_by_key(|&i| graph[i as usize].1);
+    ends.arrange_by_key(|&i| std::cmp::Reverse(graph[i as usize].2));
     let mut complete = vec![0u64; graph.len()];
     let (mut at, mut latest, mut last) = (0, 0, 0);
     for &i in &starts {

@@ -112,7 +112,7 @@ impl NodeTable {
         if own.len() > MAX_NODES {
             own.arrange_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
             own.truncate(MAX_NODES - 1);
-            own.sort_unstable_by_key(|&(_, name)| name);
+            own.arrange_by(|a, b| a.1.cmp(b.1));
         }
         for (name, callee) in &known.callees {
             if own.binary_search_by_key(&name, |&(_, name)| name).is_err() {
@@ -249,7 +249,7 @@ impl NodeIndex {
         if self.folded.is_empty() {
             return;
         }
-        self.folded.sort_by_key(|c| c.node);
+        self.folded.arrange_by_key(|c| c.node);
         for group in self.folded.chunk_by(|a, b| a.node == b.node).filter(|g| g[0].node != NO_ROW) {
             out.push(Child {
                 node: group[0].node,

@@ -98,7 +98,7 @@ impl Estimates {
     /// Sorts every list, so that nothing depends on the order of invocations.
     pub fn sort(&mut self) {
         for list in self.ratios.iter_mut().chain(&mut self.errors) {
-            list.sort_unstable_by(f64::total_cmp);
+            list.sort_by(f64::total_cmp);
         }
     }
 }

@@ -254,7 +254,7 @@ impl SavingsRun {
             }
         }
         self.roots = roots;
-        self.spans.sort_unstable();
+        self.spans.arrange();
         let targets = self.prepared.before_us.len();
         self.tried.clear();
         self.tried.resize(targets, (0, 0));

@@ -3,6 +3,7 @@
 use super::answer::{Asked, Reply, Verdict, judge};
 use super::request::{self, Dialect};
 use super::trouble::Trouble;
+use crate::arrange::Arrange;
 use serde_json::Value;
 
 /// Asks for a list of names in one dialect after the other.
@@ -76,7 +77,7 @@ fn names(body: &str) -> Vec<String> {
         .filter_map(|entry| entry.as_str().or_else(|| entry["name"].as_str()))
         .map(str::to_owned)
         .collect();
-    names.sort_unstable();
+    names.arrange();
     names.dedup();
     names
 }

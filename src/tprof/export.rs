@@ -4,6 +4,7 @@ use super::aggregate::AggregateTrace;
 use super::diagnose::{DiagnosedSpan, DiagnosedType, Verdict};
 use super::places::PlaceChange;
 use super::traces::TprofReport;
+use crate::arrange::Arrange;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -166,7 +167,7 @@ impl AggregateTrace {
         let trace_id = format!("{number:032x}");
         let span_id = |i: u64| format!("{:016x}", i + 1);
         let mut services: Vec<&str> = self.spans.iter().map(|s| s.service.as_str()).collect();
-        services.sort_unstable();
+        services.arrange();
         services.dedup();
         let process = |service: &str| format!("p{}", services.partition_point(|s| *s < service) + 1);
         let spans = self.spans.iter().enumerate().map(|(i, span)| {

@@ -79,7 +79,7 @@ pub struct Traces {
 }
 
 fn numbers<T: Ord + Clone>(mut all: Vec<T>) -> Vec<T> {
-    all.sort_unstable();
+    all.arrange();
     all.dedup();
     all
 }
@@ -133,13 +133,13 @@ pub(super) fn events(shape: &Shape, times: &TraceTimes, position: u32, out: &mut
     let below = &shape.children[position as usize];
     let mut ranked: Vec<(u64, u64, u32)> =
         below.iter().map(|&c| (times.start_us[c as usize], times.end_us[c as usize], c)).collect();
-    ranked.sort_unstable();
+    ranked.arrange();
     for (index, &(start, end, child)) in ranked.iter().enumerate() {
         out.push((start, 2, index as u32, child));
         out.push((end, if start == end { 3 } else { 1 }, index as u32, child));
     }
     out.push((times.end_us[position as usize], 9, 0, NO_ROW));
-    out.sort_unstable();
+    out.arrange();
 }
 
 impl Trace {

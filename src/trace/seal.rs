@@ -3,6 +3,7 @@
 use super::ids::TraceId;
 use super::set::{SetFull, TraceSet};
 use super::span::RawSpan;
+use crate::arrange::Arrange;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -120,7 +121,7 @@ impl Sealing {
                     if is_joined {
                         set.columns.shrink();
                     } else {
-                        set.split.sort_unstable();
+                        set.split.arrange();
                         set.split.dedup();
                     }
                 }

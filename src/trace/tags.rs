@@ -1,6 +1,7 @@
 //! Interned tags: a tag is a (key, value) pair, a span points at one interned set of pairs.
 
 use super::names::{Interner, Symbol};
+use crate::arrange::Arrange;
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
 
@@ -246,7 +247,7 @@ impl TagTable {
     /// All keys with what is known of them, sorted by key.
     pub fn keys(&self) -> Vec<(&str, KeyFacts)> {
         let mut keys: Vec<_> = self.keys.iter().zip(self.facts.iter().copied()).collect();
-        keys.sort_unstable_by_key(|&(key, _)| key);
+        keys.arrange_by(|a, b| a.0.cmp(b.0));
         keys
     }
 
@@ -255,7 +256,7 @@ impl TagTable {
         let Some(key) = self.keys.find(key) else { return Vec::new() };
         let mut values: Vec<_> =
             self.pairs.iter().filter(|p| p.0 == key.0).map(|p| self.values.get(Symbol(p.1))).collect();
-        values.sort_unstable();
+        values.arrange();
         values
     }
 

@@ -3,6 +3,7 @@
 use super::functions::{exp, ln};
 use super::model::{Pass, Sizes};
 use crate::anomaly::features::{Cell, Features};
+use crate::arrange::Arrange;
 use crate::critical_path::Contexts;
 use crate::stats::Random;
 use serde::{Deserialize, Serialize};
@@ -172,7 +173,7 @@ impl Training {
 
     /// The finished model.
     pub fn finish(mut self) -> Vae {
-        self.likelihoods.sort_by(f32::total_cmp);
+        self.likelihoods.arrange_by(f32::total_cmp);
         self.vae.likelihoods = self.likelihoods;
         self.vae
     }

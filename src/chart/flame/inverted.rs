@@ -91,7 +91,7 @@ impl Inverted {
             Some((report.nodes.get(parent as usize)?.endpoint, parent, us))
         };
         let mut callers: Vec<(u32, u32, u64)> = members.iter().filter_map(caller).collect();
-        callers.sort_unstable();
+        callers.arrange();
         let mut groups: Vec<(u32, Members)> = Vec::new();
         for (endpoint, at, us) in callers {
             match groups.last_mut() {

@@ -1,5 +1,6 @@
 //! The tree of a flame graph: where each node lies, in microseconds.
 
+use crate::arrange::Arrange;
 use crate::chart::theme::Shade;
 use crate::chart::{Window, format};
 use crate::engine::CriticalPathReport;
@@ -85,7 +86,9 @@ impl FlameTree {
                     (left, left + tree.width_us[node], tree.depth[node] + 1)
                 };
                 let group = &mut children[starts[node]..starts[node + 1]];
-                group.sort_by_key(|&i| (std::cmp::Reverse(width_us[i as usize]), tree.frame[i as usize], i));
+                group.arrange_by_key(|&i| {
+                    (std::cmp::Reverse(width_us[i as usize]), tree.frame[i as usize], i)
+                });
                 for &child in group.iter() {
                     let i = child as usize;
                     let width = width_us[i].min(end - at);

@@ -7,6 +7,7 @@ mod vectors;
 pub(super) use evaluation::EvaluationChain;
 pub(super) use vectors::VectorStudy;
 
+use crate::arrange::Arrange;
 use self::training::{Judging, ModelTraining};
 use super::chain::{Next, read_parts};
 use super::cutting::{Cutter, Cutting};
@@ -136,7 +137,7 @@ impl AnomalyChain {
         let (said, lookup) = judging.finish();
         let mut order: Vec<usize> = (0..features.len()).collect();
         // Stable: the rows come by id.
-        order.sort_by(|&a, &b| compare_ranks(&said[a].2, &said[b].2));
+        order.arrange_by(|&a, &b| compare_ranks(&said[a].2, &said[b].2));
         for &row in &order {
             let (verdict, is_abnormal, _) = &said[row];
             let facts = &features.rows[row];

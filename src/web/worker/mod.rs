@@ -7,6 +7,7 @@ mod pace;
 mod read;
 mod source;
 
+use crate::arrange::Arrange;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -276,7 +277,7 @@ impl Worker {
                     .map(|trace| trace.id)
                     .filter(|id| id.group == group)
                     .collect();
-                gone.sort_unstable();
+                gone.arrange();
                 session.set.retain(|trace| trace.id.group != group);
                 session.set.forget_losers(&gone);
                 session.invalidate();

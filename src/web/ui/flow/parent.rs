@@ -2,6 +2,7 @@
 
 use super::asks::shown_parent;
 use super::picture::endpoint_of;
+use crate::arrange::Arrange;
 use crate::chart::format;
 use crate::engine::FlowParent;
 use crate::engine::words::counted;
@@ -93,7 +94,7 @@ impl ParentBar {
         self.list.clear();
         let is_shown = |p: &FlowParent| shown.is_some_and(|(s, o)| *s == p.service && *o == p.operation);
         let mut order: Vec<usize> = (0..parents.len()).collect();
-        order.sort_by_key(|at| (Reverse(parents[*at].nodes), Reverse(parents[*at].invocations)));
+        order.arrange_by_key(|at| (Reverse(parents[*at].nodes), Reverse(parents[*at].invocations)));
         order.truncate(OFFERED);
         // What is shown is offered, flow or not.
         let hidden = parents.iter().position(is_shown).filter(|at| !order.contains(at));
