@@ -17,7 +17,7 @@ pub use accuracy::{Accuracy, Judged, compare_ranks};
 pub use features::{Cell, Encoding, FeaturePart, Features, RowFacts, StvObserver};
 pub use inject::{Injection, inject, is_held_out};
 pub use model::{Model, ModelError};
-pub(crate) use report::ReasonNames;
+pub use report::ReasonNames;
 pub use report::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationRow, EvaluationTable, ReasonKind,
     ReasonRow,

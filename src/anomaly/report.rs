@@ -130,7 +130,7 @@ pub struct ReasonRow {
 
 /// The endpoints and call paths that the reasons of a report name so far.
 #[derive(Default)]
-pub(crate) struct ReasonNames {
+pub struct ReasonNames {
     endpoints: BTreeMap<(String, String), u32>,
     paths: BTreeMap<Vec<u32>, u32>,
 }

@@ -15,7 +15,6 @@ const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger, Elasticsearch jaege
 
 /// How an input is read.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Options {
     /// Reads by the slow reference way only. Both ways give the same; tests compare them.
     pub reference: bool,

@@ -376,7 +376,7 @@ impl TraceSet {
     }
 
     /// Forgets spans put aside for these traces (sorted ids): they live elsewhere now.
-    pub(crate) fn forget_losers(&mut self, sorted: &[TraceId]) {
+    pub fn forget_losers(&mut self, sorted: &[TraceId]) {
         self.losers.retain(|(id, _)| sorted.binary_search(id).is_err());
     }
 

@@ -69,7 +69,12 @@ pub fn listen(
     how: How,
     run: impl FnMut(Event) + 'static,
 ) -> Listener {
-    let run = Closure::new(run);
+    listen_to(target, event, how, Box::new(run))
+}
+
+/// [`listen`], once for all listeners.
+fn listen_to(target: &EventTarget, event: &'static str, how: How, run: Box<dyn FnMut(Event)>) -> Listener {
+    let run = Closure::wrap(run);
     let options = AddEventListenerOptions::new();
     options.set_capture(how.capture);
     options.set_passive(!how.active);

@@ -218,15 +218,15 @@ impl Page {
 
     /// Changes what is shown, in the address too; a change of place becomes a step of the history.
     pub fn change(&self, change: impl FnOnce(&mut Address)) {
-        self.put(change, true);
+        self.put(Box::new(change), true);
     }
 
     /// Completes what the address says: never a step of the history.
     pub fn amend(&self, change: impl FnOnce(&mut Address)) {
-        self.put(change, false);
+        self.put(Box::new(change), false);
     }
 
-    fn put(&self, change: impl FnOnce(&mut Address), may_step: bool) {
+    fn put(&self, change: Box<dyn FnOnce(&mut Address) + '_>, may_step: bool) {
         let before = self.0.address.borrow().clone();
         let mut after = before.clone();
         change(&mut after);
