@@ -5,8 +5,10 @@ use super::page::Page;
 use crate::anomaly::vae::TrainingProgress;
 use crate::engine::{Report, Request};
 use crate::web::pool::AskError;
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -58,11 +60,13 @@ pub fn run(work: impl Future<Output = ()> + 'static) -> Running {
 /// What was asked, of which state of the data.
 type Asked = (u64, Request);
 
-struct State<T> {
+/// What a slot knows; its answers have any type, so that one copy of the code serves all slots.
+#[derive(Default)]
+struct State {
     wanted: Option<Asked>,
     running: Option<Running>,
     /// The last answer, to which question.
-    answer: Option<(Asked, Rc<T>)>,
+    answer: Option<(Asked, Rc<dyn Any>)>,
     failure: Option<String>,
     /// How a long training goes.
     progress: Option<TrainingProgress>,
@@ -90,25 +94,74 @@ pub trait Question {
 }
 
 /// A place for the answer to one question at a time.
-pub struct Slot<T>(Rc<RefCell<State<T>>>);
+pub struct Slot<T>(Rc<RefCell<State>>, PhantomData<T>);
 
 impl<T> Clone for Slot<T> {
     fn clone(&self) -> Self {
-        Slot(self.0.clone())
+        Slot(self.0.clone(), PhantomData)
     }
 }
 
-impl<T: 'static> Default for Slot<T> {
+impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Slot(Rc::new(RefCell::new(State {
-            wanted: None,
-            running: None,
-            answer: None,
-            failure: None,
-            progress: None,
-            is_told: false,
-            revision: 0,
-        })))
+        Slot(Rc::default(), PhantomData)
+    }
+}
+
+/// See [`Slot::want`]; `of` takes the answer out of its report.
+fn want(slot: &Rc<RefCell<State>>, page: &Page, request: Request, of: fn(Report) -> Option<Rc<dyn Any>>) {
+    let question = (page.generation(), request);
+    if slot.borrow().wanted.as_ref() == Some(&question) {
+        return;
+    }
+    let (own, pool, page) = (slot.clone(), page.pool().clone(), page.clone());
+    let asked = question.clone();
+    let work = async move {
+        let watch = |progress: TrainingProgress| {
+            if progress.of > 0 {
+                own.borrow_mut().progress = Some(progress);
+                page.refresh();
+            }
+        };
+        let result = pool.ask_watching(asked.1.clone(), &watch).await;
+        let mut state = own.borrow_mut();
+        state.progress = None;
+        state.revision += 1;
+        match result.map(of) {
+            Ok(Some(report)) => {
+                state.answer = Some((asked, report));
+                state.failure = None;
+            }
+            Ok(None) => {
+                state.failure = Some("the answer is of another kind than the question".to_owned());
+                state.is_told = false;
+            }
+            Err(AskError::Failed(reason)) => {
+                state.failure = Some(reason);
+                state.is_told = false;
+            }
+            // What is loaded changes; the question is asked again once it has.
+            Err(AskError::Stale | AskError::WorkerLost) => {}
+        }
+        drop(state);
+        page.refresh();
+    };
+    let before = {
+        let mut state = slot.borrow_mut();
+        state.wanted = Some(question);
+        (state.failure, state.progress) = (None, None);
+        state.running.take()
+    };
+    drop(before);
+    let running = run(work);
+    slot.borrow_mut().running = Some(running);
+}
+
+impl State {
+    fn is_waiting(&self) -> bool {
+        self.wanted.is_some()
+            && self.failure.is_none()
+            && self.wanted.as_ref() != self.answer.as_ref().map(|(question, _)| question)
     }
 }
 
@@ -116,56 +169,13 @@ impl<T: Answer> Slot<T> {
     /// Makes sure that `request` is answered or being asked, of what is loaded now; the page is brought up to date once
     /// the answer is there. Asking the same again does nothing.
     pub fn want(&self, page: &Page, request: Request) {
-        let question = (page.generation(), request);
-        if self.0.borrow().wanted.as_ref() == Some(&question) {
-            return;
-        }
-        let (slot, pool, page) = (self.0.clone(), page.pool().clone(), page.clone());
-        let asked = question.clone();
-        let work = async move {
-            let watch = |progress: TrainingProgress| {
-                if progress.of > 0 {
-                    slot.borrow_mut().progress = Some(progress);
-                    page.refresh();
-                }
-            };
-            let result = pool.ask_watching(asked.1.clone(), &watch).await;
-            let mut state = slot.borrow_mut();
-            state.progress = None;
-            state.revision += 1;
-            match result.map(T::of) {
-                Ok(Some(report)) => {
-                    state.answer = Some((asked, Rc::new(report)));
-                    state.failure = None;
-                }
-                Ok(None) => {
-                    state.failure = Some("the answer is of another kind than the question".to_owned());
-                    state.is_told = false;
-                }
-                Err(AskError::Failed(reason)) => {
-                    state.failure = Some(reason);
-                    state.is_told = false;
-                }
-                // What is loaded changes; the question is asked again once it has.
-                Err(AskError::Stale | AskError::WorkerLost) => {}
-            }
-            drop(state);
-            page.refresh();
-        };
-        let before = {
-            let mut state = self.0.borrow_mut();
-            state.wanted = Some(question);
-            (state.failure, state.progress) = (None, None);
-            state.running.take()
-        };
-        drop(before);
-        let running = run(work);
-        self.0.borrow_mut().running = Some(running);
+        want(&self.0, page, request, |report| Some(Rc::new(T::of(report)?)));
     }
 
     /// The last answer.
     pub fn get(&self) -> Option<Rc<T>> {
-        self.0.borrow().answer.as_ref().map(|(_, report)| report.clone())
+        let report = self.0.borrow().answer.as_ref()?.1.clone();
+        report.downcast().ok()
     }
 
     /// The last answer if it answers the last question.
@@ -180,10 +190,7 @@ impl<T: Answer> Slot<T> {
 
     /// Whether an answer is being waited for, so that [`get`](Self::get) is an older one.
     pub fn is_waiting(&self) -> bool {
-        let state = self.0.borrow();
-        state.wanted.is_some()
-            && state.failure.is_none()
-            && state.wanted.as_ref() != state.answer.as_ref().map(|(question, _)| question)
+        self.0.borrow().is_waiting()
     }
 
     /// How the training that the answer needs goes, if there is one.
@@ -220,15 +227,7 @@ impl<T: Answer> Question for Slot<T> {
 
     fn clear(&self) {
         let revision = self.0.borrow().revision + 1;
-        let before = self.0.replace(State {
-            wanted: None,
-            running: None,
-            answer: None,
-            failure: None,
-            progress: None,
-            is_told: false,
-            revision,
-        });
+        let before = self.0.replace(State { revision, ..State::default() });
         drop(before);
     }
 }

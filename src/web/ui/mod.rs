@@ -31,6 +31,7 @@ mod flame_source;
 mod flame_table;
 mod flow;
 mod gather;
+mod grid;
 mod header;
 mod heat;
 mod heat_picture;
