@@ -78,7 +78,7 @@ fn lint(results: &mut Results) {
         command.arg("clippy").args(line.split(' ')).args(["--", "-D", "warnings"]);
         command
     };
-    results.step("clippy", Count::Whole, &mut clippy("-p pathlight --features cli --all-targets"));
+    results.step("clippy", Count::Whole, &mut clippy("-p pathlight -p pathlight-analysis --features cli --all-targets"));
     results.step("clippy of the tools", Count::Whole, &mut clippy("-p xtask -p e2e --all-targets"));
     if let Err(error) = tools::wasm_target() {
         return results.fail("clippy on wasm32", &error);
@@ -86,10 +86,10 @@ fn lint(results: &mut Results) {
     results.step(
         "clippy on wasm32",
         Count::Whole,
-        &mut clippy(&format!("-p pathlight --lib --target {}", tools::WASM)),
+        &mut clippy(&format!("-p pathlight -p pathlight-analysis --lib --target {}", tools::WASM)),
     );
     let mut docs = sh::cargo();
-    docs.args(["doc", "--no-deps", "-p", "pathlight", "--features", "cli"])
+    docs.args(["doc", "--no-deps", "-p", "pathlight", "-p", "pathlight-analysis", "--features", "cli"])
         .env("RUSTDOCFLAGS", "-D warnings");
     results.step("rustdoc", Count::Whole, &mut docs);
 }
@@ -102,9 +102,10 @@ fn native(results: &mut Results) {
         command.args(line.split(' ')).arg("--no-fail-fast");
         command
     };
-    results.step("native tests", Count::Output, &mut run("-p pathlight --features cli --lib --bins --tests"));
+    let crates = "-p pathlight -p pathlight-analysis --features cli";
+    results.step("native tests", Count::Output, &mut run(&format!("{crates} --lib --bins --tests")));
     let mut documented = sh::cargo();
-    documented.args(["test", "--doc", "-p", "pathlight", "--features", "cli"]);
+    documented.args(["test", "--doc"]).args(crates.split(' '));
     results.step("doc tests", Count::MayBeNone, &mut documented);
     results.step("tests of the tools", Count::Output, &mut run("-p xtask -p e2e --lib --bins --tests"));
 }
