@@ -22,18 +22,45 @@
     return new Blob([bytes]);
   };
 
-  const unpack = (base64) => {
-    const bytes = decode(base64).stream().pipeThrough(new DecompressionStream("gzip"));
+  // Seven bits a character, see xtask/src/dense.rs.
+  const loosen = (text) => {
+    const bytes = new Uint8Array(text.length * 2);
+    let [held, count, at] = [0, 0, 0];
+    const take = (seven) => {
+      held = (held << 7 | seven) & 0x3fff;
+      count += 7;
+      if (count < 8) return;
+      count -= 8;
+      bytes[at] = held >> count;
+      at += 1;
+    };
+    const barred = [0, 13, 60];
+    for (let place = 0; place < text.length; place += 1) {
+      const code = text.charCodeAt(place);
+      if (code < 128) {
+        take(code);
+      } else if (code < 512) {
+        take(barred[(code >> 7) - 1]);
+        take(code & 127);
+      } else {
+        take(barred[code - 512]);
+      }
+    }
+    return new Blob([bytes.subarray(0, at)]);
+  };
+
+  const unpack = (packed) => {
+    const bytes = packed.stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(bytes, { headers: { "content-type": "application/wasm" } });
   };
 
   const wasm = async () => {
     const element = asset("wasm");
-    if (!element.href) return unpack(element.textContent);
+    if (!element.href) return unpack(loosen(element.textContent));
     if (self.origin === "null" && location.protocol !== "file:") {
       // A sandboxed frame has no origin, so its own host is a foreign one to fetch(); scripts it may load.
       await run(asset("wasm-script").href);
-      return unpack(self.pathlightWasm);
+      return unpack(decode(self.pathlightWasm));
     }
     const response = await fetch(element.href);
     if (!response.ok) throw new Error(`${element.href} answers ${response.status} ${response.statusText}`);

@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod build;
+mod dense;
 mod fuzz;
 mod html;
 mod serve;

@@ -9,15 +9,17 @@
 //! | `<link rel="icon" href="X">` | the same with a `data:` address |
 //! | `<link href="X.wasm.js">` | nothing |
 //! | any other `<link href="X" id="I">` to a script | `<script type="text/plain" id="I">`: text for a Blob worker |
-//! | any other `<link href="X" id="I">` | `<script type="application/octet-stream;base64" id="I">`: gzip, then base64 |
+//! | any other `<link href="X.gz" id="I">` | `<script type="application/octet-stream;base64" id="I">`: base64 |
+//! | any other `<link href="X" id="I">` | `<script type="application/octet-stream;dense" id="I">`: gzip, then [`dense`] |
 //!
-//! A file that is gzip already (`.gz`) is not packed again. The page looks whether the element of an id is a link, which
+//! The page looks whether the element of an id is a link, which
 //! it fetches, or a data block, which it unpacks (`DecompressionStream`). Scripts run where they stand, so they stand
 //! at the end of the body.
 
 use sha2::{Digest, Sha256};
 
 use crate::build::{Files, gzip};
+use crate::dense::dense;
 use crate::html::{self, Element};
 use crate::{Outcome, html::elements};
 
@@ -59,10 +61,12 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
                 ));
             }
             ("link", _) => {
-                let packed = if name.ends_with(".gz") { bytes.clone() } else { gzip(bytes)? };
                 let attributes = kept(&element, &["href", "rel", "as", "crossorigin", "type"]);
-                let data = base64(&packed);
-                let kind = "application/octet-stream;base64";
+                // What is gzip already is asked for as an address of base64 (web/ui/gather.rs).
+                let (kind, data) = match name.ends_with(".gz") {
+                    true => ("application/octet-stream;base64", base64(bytes)),
+                    false => ("application/octet-stream;dense", dense(&gzip(bytes)?)),
+                };
                 out.push_str(&format!("<script type=\"{kind}\"{attributes}>{data}</script>"));
             }
             _ => {
@@ -150,7 +154,7 @@ mod tests {
             page.contains("<style>a{}</style>")
                 && page.contains("<script id=\"b\">f('<\\/script>')</script>")
         );
-        assert!(page.contains("<script type=\"application/octet-stream;base64\" id=\"w\">H4sI"));
+        assert!(page.contains("<script type=\"application/octet-stream;dense\" id=\"w\">\u{f}ba"));
         assert!(!page.contains("gone"));
         for text in ["a{}", "f('<\\/script>')"] {
             assert!(page.contains(&source(text)), "no hash of {text}");

@@ -78,7 +78,11 @@ fn lint(results: &mut Results) {
         command.arg("clippy").args(line.split(' ')).args(["--", "-D", "warnings"]);
         command
     };
-    results.step("clippy", Count::Whole, &mut clippy("-p pathlight -p pathlight-analysis --features cli --all-targets"));
+    results.step(
+        "clippy",
+        Count::Whole,
+        &mut clippy("-p pathlight -p pathlight-analysis --features cli --all-targets"),
+    );
     results.step("clippy of the tools", Count::Whole, &mut clippy("-p xtask -p e2e --all-targets"));
     if let Err(error) = tools::wasm_target() {
         return results.fail("clippy on wasm32", &error);
