@@ -117,10 +117,17 @@ fn compile(fast: bool, files: &mut Files) -> Outcome {
     Ok(())
 }
 
-/// The module after wasm-opt, or `None` where that is not to be had. Its result is kept: it takes longer than the rest.
+/// The module after wasm-opt, or `None` where that is not to be had. Its result is kept.
+///
+/// The compiler has optimised already, and wasm-opt's own levels only make what gzip has left larger: what helps is to
+/// have functions of like names, copies of one generic mostly, beside each other.
 fn optimise(module: &Path) -> Outcome<Option<Vec<u8>>> {
     let Some(mut wasm_opt) = tools::wasm_opt() else { return Ok(None) };
-    wasm_opt.arg("-O3");
+    for pass in
+        ["duplicate-function-elimination", "reorder-functions-by-name", "strip-debug", "strip-producers"]
+    {
+        wasm_opt.arg(format!("--{pass}"));
+    }
     // Each by name: `-all` emits what browsers reject.
     for feature in [
         "bulk-memory",
@@ -144,7 +151,7 @@ fn optimise(module: &Path) -> Outcome<Option<Vec<u8>>> {
         }
         let fresh = kept.with_extension("new");
         if let Err(error) = sh::run(wasm_opt.arg(module).arg("-o").arg(&fresh)) {
-            eprintln!("{error}: the wasm stays as the compiler left it (larger, a little slower).");
+            eprintln!("{error}: the wasm stays as the compiler left it, with names and larger.");
             return Ok(None);
         }
         sh::on(&kept, fs::rename(&fresh, &kept))?;
