@@ -264,8 +264,7 @@ proptest! {
 
 /// What a set holds of a text of which only some traces are kept.
 fn kept(text: &[u8], keep: Keep) -> (TraceSet, FileReport) {
-    let mut options = Options::default();
-    options.keep = keep;
+    let options = Options { keep, ..Options::default() };
     let mut set = TraceSet::new();
     let report = feed(Reader::new("input", options), text, &mut set);
     set.seal().unwrap();

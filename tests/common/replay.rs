@@ -117,8 +117,7 @@ pub fn read(
     mut chunk: impl FnMut() -> usize,
 ) -> (String, Vec<FileReport>) {
     let mut set = TraceSet::new();
-    let mut options = Options::default();
-    options.reference = reference;
+    let options = Options { reference, ..Options::default() };
     let mut reports = Vec::new();
     for _ in 0..times {
         let mut reader = Reader::new("input", options.clone());
