@@ -1,9 +1,9 @@
 //! The default detector: structure and time, calibrated, explainable (definitions of anomalies, section 2).
 
-use crate::arrange::Arrange;
 use super::features::{Cell, Features};
 use super::sets::{FOLDS, LeftOut, PathSets, Search, Similarity};
 use super::usual::{Usual, UsualTimes, log_us};
+use crate::arrange::Arrange;
 use crate::critical_path::{Contexts, RequestRef};
 use crate::stats::Random;
 use crate::trace::NO_ROW;

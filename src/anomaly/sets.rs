@@ -1,7 +1,7 @@
 //! Sets of call paths and how alike they are.
 
-use crate::arrange::Arrange;
 use super::features::Cell;
+use crate::arrange::Arrange;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -7,7 +7,6 @@ mod vectors;
 pub(super) use evaluation::EvaluationChain;
 pub(super) use vectors::VectorStudy;
 
-use crate::arrange::Arrange;
 use self::training::{Judging, ModelTraining};
 use super::chain::{Next, read_parts};
 use super::cutting::{Cutter, Cutting};
@@ -18,6 +17,7 @@ use crate::anomaly::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, Features, Lookup, Model, ReasonNames, Verdict,
     compare_ranks,
 };
+use crate::arrange::Arrange;
 use crate::critical_path::{Band, Scope};
 
 /// The oddest requests that are explained, and the p-value up to which they are.
