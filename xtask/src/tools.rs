@@ -65,16 +65,14 @@ pub fn wasm_opt() -> Option<Command> {
     let present = std::fs::read_to_string(&manifest).unwrap_or_default();
     if !present.contains(&format!("\"version\": \"{BINARYEN}\"")) {
         if sh::find("node").is_none() || sh::find("npm").is_none() {
-            eprintln!(
-                "No node and npm here: the wasm stays as the compiler left it (larger, a little slower)."
-            );
+            eprintln!("No node and npm here: the wasm stays as the compiler left it, with names and larger.");
             return None;
         }
         std::fs::create_dir_all(&folder).ok()?;
         let package = format!("binaryen@{BINARYEN}");
         let install = ["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", "--prefix"];
         if let Err(error) = sh::run(sh::command("npm").args(install).arg(&folder).arg(package)) {
-            eprintln!("{error}: the wasm stays as the compiler left it (larger, a little slower).");
+            eprintln!("{error}: the wasm stays as the compiler left it, with names and larger.");
             return None;
         }
     }
