@@ -10,5 +10,6 @@ pub mod errors;
 pub mod flow;
 pub mod ingest;
 pub mod stats;
+pub mod steps;
 pub mod tprof;
 pub mod trace;

@@ -4,7 +4,9 @@
 //! lay out and draw ([`chart`]). A lower room never imports a higher one. The same crate runs in a browser's workers
 //! (wasm32) and natively.
 
-pub use pathlight_analysis::{anomaly, arrange, critical_path, errors, flow, ingest, stats, tprof, trace};
+pub use pathlight_analysis::{
+    anomaly, arrange, critical_path, errors, flow, ingest, stats, steps, tprof, trace,
+};
 
 pub mod chart;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]

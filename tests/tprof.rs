@@ -5,7 +5,9 @@
 mod common;
 
 use common::{Span, set_of, span, stage};
-use pathlight::engine::{Band, Report, Request, Scope, TprofReport, TprofSettings, native::Pool};
+use pathlight::engine::diagnosis_words::{lines, markdown, sets_markdown};
+use pathlight::engine::words::THIN;
+use pathlight::engine::{Band, Report, Request, Scope, SetsReport, TprofReport, TprofSettings, native::Pool};
 use pathlight::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
 use pathlight::trace::{SpanKind, TraceSet, Tree};
 use proptest::prelude::*;
@@ -23,12 +25,13 @@ fn traces(spans: &[Span]) -> Traces {
     Traces::merge(vec![part(&set_of(spans))])
 }
 
-fn request() -> Request {
-    Request::Tprof { scope: Scope::default(), band: Band::ALL, settings: TprofSettings::default() }
+fn report(sets: Vec<TraceSet>) -> TprofReport {
+    report_with(sets, TprofSettings::default())
 }
 
-fn report(sets: Vec<TraceSet>) -> TprofReport {
-    let Report::Tprof(report) = Pool::of(sets).unwrap().ask(request()).unwrap() else { unreachable!() };
+fn report_with(sets: Vec<TraceSet>, settings: TprofSettings) -> TprofReport {
+    let request = Request::Tprof { scope: Scope::default(), band: Band::ALL, settings };
+    let Report::Tprof(report) = Pool::of(sets).unwrap().ask(request).unwrap() else { unreachable!() };
     *report
 }
 
@@ -151,7 +154,7 @@ fn t3_a_slow_start_in_one_trace_of_ten_is_a_tail_issue() {
     assert_eq!(drawn, [(0.0, 19.0), (11.0, 14.0)]);
     let place = &report.tail.types[0].places[0];
     assert_eq!((place.operation.as_str(), place.subspan, place.change_us), ("A", Some(0), 90.0));
-    let text = report.to_markdown();
+    let text = markdown(&report);
     assert!(text.contains("mostly in the tail: 13.9 times the normal"), "{text}");
     assert!(text.contains("A in A is slow before its first child"), "{text}");
 }
@@ -186,6 +189,186 @@ fn the_gap_between_client_and_server_is_a_place_of_its_own() {
     let report = report(vec![set_of(&spans)]);
     let place = &report.tail.types[0].places[0];
     assert_eq!((place.service.as_str(), place.gap_to.as_deref(), place.subspan), ("B", Some("S"), None));
+}
+
+#[test]
+fn the_critical_path_of_an_aggregate_trace_runs_over_its_rounded_means() {
+    let mut spans = a_trace(1, 10, &[("B", 1, 3), ("C", 5, 8)]);
+    spans.extend(a_trace(2, 20, &[("B", 3, 9), ("C", 11, 17)]));
+    let trace = &report(vec![set_of(&spans)]).aggregate_traces[0];
+    let path: Vec<(&str, u64, u64)> = trace
+        .critical_path
+        .iter()
+        .map(|s| (trace.spans[s.span as usize].name.as_str(), s.start_us, s.end_us))
+        .collect();
+    assert_eq!(path, [("A", 0, 2), ("B", 2, 6), ("A", 6, 8), ("C", 8, 13), ("A", 13, 15)]);
+}
+
+#[test]
+fn the_nearest_trace_is_that_whose_starts_and_ends_are_nearest_to_the_means() {
+    let of = |children: &[(u64, u64)]| {
+        let spans: Vec<Span> = (1..)
+            .zip(children)
+            .flat_map(|(number, &(start, end))| a_trace(number, 100, &[("B", start, end)]))
+            .collect();
+        let trace = report(vec![set_of(&spans)]).aggregate_traces.remove(0);
+        trace.exemplars.iter().map(|e| e.trace_id.trim_start_matches('0').to_owned()).collect::<Vec<_>>()
+    };
+    // All take as long; of equally slow ones the last by id counts as the slowest.
+    assert_eq!(of(&[(10, 20), (30, 40), (20, 31), (90, 95)]), ["2", "4"]);
+    // Both are as far from the means.
+    assert_eq!(of(&[(10, 20), (30, 40)]), ["1", "2"]);
+}
+
+/// 60 traces of A, slow before it calls X and then Y; X calls six at once, in another order every time.
+fn shattered() -> Vec<Span> {
+    let mut spans = Vec::new();
+    for number in 1..=60u64 {
+        spans.extend(a_trace(number, 1000, &[("X", 500, 600), ("Y", 700, 710)]));
+        let mut left: Vec<u64> = (0..6).collect();
+        let mut code = number;
+        for place in 0..6u64 {
+            let which = left.remove((code % left.len() as u64) as usize);
+            code /= 6 - place;
+            let start = 1500 + 10 * place;
+            let name = ["p", "q", "r", "s", "t", "u"][which as usize];
+            let child = span(number * 100 + 10 + which, number * 100 + 1, name, start, start + 25);
+            spans.push(Span { trace: u128::from(number), ..child });
+        }
+    }
+    spans
+}
+
+#[test]
+fn where_whole_traces_shatter_groups_are_local() {
+    let report = report(vec![set_of(&shattered())]);
+    let layer = &report.layers[3];
+    assert!(layer.groups_in_all > 40, "{} groups", layer.groups_in_all);
+    let span = &report.report[0].types[0].spans[0];
+    assert_eq!((span.name.as_str(), span.metric.as_str()), ("A", "child_diff[0]"));
+    assert_eq!((span.groups.len(), span.groups_in_all), (1, 1));
+    let group = &span.groups[0];
+    assert!(group.is_local && group.traces == 60 && group.subspan_us == 500.0);
+    let trace = &report.aggregate_traces[group.aggregate_trace as usize];
+    assert!(trace.order_varies);
+    // Only the target keeps the order of its calls, so only it has subspans.
+    let with_subspans: Vec<&str> =
+        trace.spans.iter().filter(|s| !s.subspans.is_empty()).map(|s| s.name.as_str()).collect();
+    assert_eq!(with_subspans, ["A"]);
+    assert!(lines(&report).iter().any(|line| line.words.contains("whose order varies")));
+}
+
+#[test]
+fn a_tag_makes_the_request_types_and_the_threshold_the_tail() {
+    let spans: Vec<Span> = (1..=20)
+        .flat_map(|number| {
+            let mut spans = a_trace(number, 100 * number, &[]);
+            spans[0].zone = if number <= 12 {
+                "eu"
+            } else if number < 20 {
+                "us"
+            } else {
+                ""
+            };
+            spans
+        })
+        .collect();
+    let settings =
+        TprofSettings { tag: Some("zone".to_owned()), tail_permille: 500, ..TprofSettings::default() };
+    let found = report_with(vec![set_of(&spans)], settings);
+    let types: Vec<(&str, u64, Option<u64>)> = found.layers[1]
+        .groups
+        .iter()
+        .map(|g| (g.root.as_ref().unwrap().1.as_str(), g.traces, g.normal))
+        .collect();
+    assert_eq!(types, [("no zone", 1, None), ("zone=eu", 12, Some(6)), ("zone=us", 7, None)]);
+    assert_eq!(found.layers[0].groups[0].normal, Some(10));
+    assert_eq!(found.tail.types.len(), 1);
+    assert_eq!((found.tail.types[0].a_traces, found.tail.types[0].b_traces), (6, 6));
+    let kinds = &found.report[0];
+    assert_eq!((kinds.types.len(), kinds.types_in_all), (2, 3));
+    assert_eq!(kinds.types[0].verdict, Verdict::Unsplit);
+    let more: Vec<u64> = lines(&found).iter().filter(|l| l.level == 2).map(|l| l.more).collect();
+    assert_eq!(more, [0, 1]);
+}
+
+#[test]
+fn two_sets_are_compared_by_place_and_by_service() {
+    let set = |group, slow: u64| {
+        let traces = (1..=12).map(|i| a_trace(i, 100 + i + slow, &[("B", 10 + slow, 20 + slow)]));
+        let mut spans: Vec<Span> = traces.flatten().collect();
+        // No gaps between a client and its server.
+        spans.iter_mut().for_each(|span| span.kind = SpanKind::Internal);
+        let mut set = TraceSet::new();
+        set.loading_group = group;
+        stage(&mut set, &spans);
+        set
+    };
+    let (a, b) = (Scope::default(), Scope { group: 1, ..Scope::default() });
+    let settings = TprofSettings::default();
+    let request = Request::TprofCompare { a, band_a: Band::ALL, b, band_b: Band::ALL, settings };
+    let Report::TprofCompare(report) = Pool::of(vec![set(0, 0), set(1, 40)]).unwrap().ask(request).unwrap()
+    else {
+        unreachable!()
+    };
+    let kind = &report.places.types[0];
+    assert_eq!((kind.a_traces, kind.b_traces), (12, 12));
+    let first = &kind.places[0];
+    assert_eq!((first.operation.as_str(), first.subspan, first.change_us), ("A", Some(0), 40.0));
+    assert_eq!((report.services[0].service.as_str(), report.services[0].change_us), ("A", 40.0));
+    assert_eq!(report.services[1].change_us, 0.0);
+    let text = sets_markdown(&report).replace(THIN, " ");
+    assert!(text.contains("1. A: +40 µs per request"), "{text}");
+    assert!(text.contains("- subspan 0 of A in A: +40 µs (50 µs against 10 µs"), "{text}");
+    assert!(SetsReport::default().to_json().is_ok());
+}
+
+#[test]
+fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
+    let mut spans: Vec<Span> = (1..10).flat_map(|i| a_trace(i, 10, &[("B", 2, 5)])).collect();
+    spans.extend(a_trace(10, 100, &[("B", 92, 95)]));
+    let report = report(vec![set_of(&spans)]);
+    let plain = |text: &str| text.replace(THIN, " ");
+    let lines = lines(&report);
+    let levels: Vec<u32> = lines.iter().map(|line| line.level).collect();
+    assert_eq!(levels[..8], [1, 2, 3, 4, 5, 5, 3, 4]);
+    let words: Vec<String> = lines.iter().map(|line| plain(&line.words)).collect();
+    assert_eq!(words[0], "A in A takes 16 µs of its own per call, 160 µs in all (n = 10)");
+    let spread = "in 100.0 % of A in A, mostly in the tail: 13.9 times the normal";
+    assert_eq!(words[1], format!("{spread} (10 of 10 traces); 16 µs per call, 160 µs in all (n = 10)"));
+    let slow = "A in A is slow before its first child";
+    assert_eq!(words[2], format!("{slow}, {spread}; 92 µs on average (child_diff[0], n = 1)"));
+    assert_eq!(words[3], "subspan A 0 takes 92 µs of 100 µs on average, in 1 trace of one shape and order");
+    assert_eq!(
+        words[4],
+        "A 0, before its first child: 92 µs on average, p50 92 µs, p99 92 µs (n = 1): the problematic subspan"
+    );
+    assert!(lines[4].is_problem && !lines[5].is_problem);
+    assert_eq!(lines[0].aggregate, lines[3].aggregate);
+    let text = plain(&markdown(&report));
+    assert!(text.starts_with("# Diagnosis of 10 traces\n\n1. A in A takes"), "{text}");
+    assert!(text.contains(&format!("\n      - {slow}")), "{text}");
+    assert!(!text.contains("problematic"), "{text}");
+    assert!(
+        text.contains("## What makes the tail of A in A slow: 1 slow trace against 9 normal ones"),
+        "{text}"
+    );
+    assert!(text.contains("- subspan 0 of A in A: +90 µs (92 µs against 2 µs"), "{text}");
+}
+
+#[test]
+fn the_diagnosis_is_made_in_steps_that_tell_how_far_it_is() {
+    use pathlight::generate::Options;
+    let set = common::generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
+    let settings = TprofSettings::default();
+    let request = Request::Tprof { scope: Scope::default(), band: Band::ALL, settings: settings.clone() };
+    let mut told = Vec::new();
+    let stepped = Pool::of(vec![set]).unwrap().ask_watching(request, &mut |p| told.push((p.done, p.of)));
+    assert!(told.len() > 3 && told.is_sorted(), "{told:?}");
+    assert!(told.iter().all(|(done, of)| done <= of), "{told:?}");
+    let set = common::generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
+    let Report::Tprof(stepped) = stepped.unwrap() else { unreachable!() };
+    assert!(*stepped == Traces::merge(vec![part(&set)]).finish(&settings));
 }
 
 /// Mean form = recursive form, containment and order, on every layer-4 group.

@@ -1,14 +1,25 @@
-//! `pathlight tprof`: layers, diagnosis and aggregate traces.
+//! `pathlight tprof`: layers, diagnosis and aggregate traces of a set; what changed, between two.
 
 use super::Failure;
-use super::common::{self, Common};
-use crate::engine::{Report, Request, TprofSettings};
+use super::common::{self, Settings};
+use crate::engine::diagnosis_words::{markdown, sets_markdown};
+use crate::engine::{Report, Request, Scope, TprofSettings};
+use std::path::PathBuf;
 
 /// What `tprof` may be told.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Files, folders (recursive) or `-`
+    #[arg(conflicts_with_all = ["a", "b"])]
+    files: Vec<PathBuf>,
+    /// Files or folders of side A, to compare: before, or normal
+    #[arg(short, num_args = 1.., value_name = "FILE", requires = "b")]
+    a: Vec<PathBuf>,
+    /// Files or folders of side B: after, or faulty
+    #[arg(short, num_args = 1.., value_name = "FILE", requires = "a")]
+    b: Vec<PathBuf>,
     #[command(flatten)]
-    common: Common,
+    settings: Settings,
     /// Request types are the values of this tag (default: the root's endpoints)
     #[arg(long, value_name = "KEY")]
     tag: Option<String>,
@@ -28,19 +39,38 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if !(0.0..=100.0).contains(&args.tail) {
         return Err(Failure::Usage("--tail takes a number from 0 to 100".to_owned()));
     }
-    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let two_sets = !args.a.is_empty();
+    if !two_sets && args.files.is_empty() {
+        return Err(Failure::Usage("name files, or two sets: tprof -a FILE... -b FILE...".to_owned()));
+    }
+    let (scope, band) = (args.settings.scope()?, args.settings.band()?);
     let settings = TprofSettings {
         tag: args.tag.clone(),
         tail_permille: (args.tail * 10.0).round() as u32,
         ..TprofSettings::default()
     };
-    let mut pool = args.common.load()?;
-    let report = common::ask(&mut pool, Request::Tprof { scope, band, settings })?;
-    let Report::Tprof(report) = report else { return Err(Failure::wrong_report()) };
-    let text = match args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" }) {
-        "json" => report.to_json()? + "\n",
-        "jaeger" => report.to_jaeger()? + "\n",
-        _ => report.to_markdown(),
+    let format = args.format.as_deref().unwrap_or(if args.settings.json { "json" } else { "text" });
+    let text = if two_sets {
+        let mut pool = args.settings.load_groups(&[&args.a, &args.b])?;
+        let b = Scope { group: 1, ..scope.clone() };
+        let request = Request::TprofCompare { a: scope, band_a: band, b, band_b: band, settings };
+        let Report::TprofCompare(report) = common::ask(&mut pool, request)? else {
+            return Err(Failure::wrong_report());
+        };
+        match format {
+            "json" => report.to_json()? + "\n",
+            "jaeger" => return Err(Failure::Usage("two sets have no aggregate traces".to_owned())),
+            _ => sets_markdown(&report),
+        }
+    } else {
+        let mut pool = args.settings.load_groups(&[&args.files])?;
+        let report = common::ask(&mut pool, Request::Tprof { scope, band, settings })?;
+        let Report::Tprof(report) = report else { return Err(Failure::wrong_report()) };
+        match format {
+            "json" => report.to_json()? + "\n",
+            "jaeger" => report.to_jaeger()? + "\n",
+            _ => markdown(&report),
+        }
     };
-    args.common.print(&text)
+    args.settings.print(&text)
 }

@@ -48,7 +48,7 @@ pub use proposals::{
 pub use report::*;
 pub use scope::{Band, Filter, Overlap, Scope, Subject};
 pub use select::{Cut, RequestKey, Selection};
-pub use services::{ServiceChange, ServiceObserver, ServiceSums};
+pub use services::{ServiceChange, ServiceObserver, ServiceSums, rank_services};
 pub use split::{Ratio, SplitObserver, SplitOf, SplitPart, SplitReport, SplitValue};
 pub use table::{PathTable, RequestEntry, TableBuilder};
 pub use tag_values::{TagValueCount, TagValuesObserver, TagValuesPart, TagValuesReport};

@@ -45,7 +45,7 @@ impl ServiceSums {
 }
 
 /// The services of both sides, what grew most first (ties by name).
-pub(super) fn rank_services(
+pub fn rank_services(
     a: &ServiceSums,
     a_requests: u64,
     b: &ServiceSums,

@@ -408,6 +408,7 @@ impl Address {
             || self.inverted != before.inverted
             || self.split != before.split
             || self.choices.flow.parents != before.choices.flow.parents
+            || self.choices.diagnosis != before.choices.diagnosis
             || self.anomaly.normal != before.anomaly.normal
             || place(self) != place(before)
     }

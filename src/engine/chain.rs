@@ -120,20 +120,24 @@ pub(super) fn frame(parts: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
+/// The parts of a partial that [`frame`] made.
+pub(super) fn unframe(partial: &[u8]) -> Result<Vec<&[u8]>, EngineError> {
+    let cut = || EngineError::from(postcard::Error::DeserializeUnexpectedEnd);
+    let (mut parts, mut rest) = (Vec::new(), partial);
+    while let Some((length, after)) = rest.split_first_chunk() {
+        let (part, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
+        parts.push(part);
+        rest = after;
+    }
+    if rest.is_empty() { Ok(parts) } else { Err(cut()) }
+}
+
 /// The parts of all partials that [`frame`] made.
 pub(super) fn read_parts<T: DeserializeOwned>(partials: &[Vec<u8>]) -> Result<Vec<T>, EngineError> {
-    let cut = || EngineError::from(postcard::Error::DeserializeUnexpectedEnd);
     let mut parts = Vec::new();
     for partial in partials {
-        let mut rest = partial.as_slice();
-        while let Some((length, after)) = rest.split_first_chunk() {
-            let (part, after) =
-                after.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
+        for part in unframe(partial)? {
             parts.push(postcard::from_bytes(part)?);
-            rest = after;
-        }
-        if !rest.is_empty() {
-            return Err(cut());
         }
     }
     Ok(parts)

@@ -1,5 +1,6 @@
 //! How views show what they show: their switches, as keys of the address.
 
+use super::diagnosis_choice::DiagnosisChoice;
 use super::flow_choice::FlowChoice;
 use super::{Basis, ColumnOrder, Measure, RowStat, RowTime};
 
@@ -32,6 +33,8 @@ pub struct Choices {
     pub columns: ColumnOrder,
     /// Flow: whose, how learned, and what below it.
     pub flow: FlowChoice,
+    /// Diagnosis: request types, the tail, which list.
+    pub diagnosis: DiagnosisChoice,
 }
 
 impl Choices {
@@ -56,7 +59,7 @@ impl Choices {
                     operation,
                 });
             }
-            _ => return self.flow.read(key, value),
+            _ => return self.flow.read(key, value) || self.diagnosis.read(key, value),
         }
         true
     }
@@ -86,12 +89,14 @@ impl Choices {
         };
         put("columns", self.columns == usual.columns, columns);
         out.extend(self.flow.pairs());
+        out.extend(self.diagnosis.pairs());
         out
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::diagnosis_choice::DiagnosisList;
     use super::*;
 
     #[test]
@@ -106,6 +111,7 @@ mod tests {
             row_stat: RowStat::P95,
             columns: row,
             flow: FlowChoice { paper: true, ..FlowChoice::default() },
+            diagnosis: DiagnosisChoice { list: DiagnosisList::Tail, ..DiagnosisChoice::default() },
         };
         for choices in
             [Choices::default(), all, Choices { columns: ColumnOrder::Start, ..Choices::default() }]

@@ -20,7 +20,10 @@ pub use crate::flow::{
     SavingsReport, WhatIfReport,
 };
 pub use crate::stats::{Distribution, Effect, Interval, LogHistogram, Moments, Summary};
-pub use crate::tprof::{AggregateTrace, PlacesReport, Settings as TprofSettings, TprofReport};
+pub use crate::tprof::{
+    AggregateTrace, PlaceChange, PlacesReport, SetsReport, Settings as TprofSettings, Statistic, TprofReport,
+    TypePlaces,
+};
 use serde::{Deserialize, Serialize};
 
 /// A question to the engine.
@@ -288,7 +291,7 @@ pub enum Report {
     /// See [`Request::Tprof`].
     Tprof(Box<TprofReport>),
     /// See [`Request::TprofCompare`].
-    TprofCompare(PlacesReport),
+    TprofCompare(SetsReport),
     /// See [`Request::Trace`]; `None` if no such trace is loaded.
     Trace(Option<TraceReport>),
     /// See [`Request::Span`]; `None` if no such span is loaded.

@@ -131,7 +131,8 @@ pub(super) fn ask_study(scope: &Scope, cut: &Cut, study: Study) -> Result<Next, 
 pub(super) trait TreeStudy {
     fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool;
     fn progress(&self) -> (u64, u64);
-    fn finish(self: Box<Self>, set: &TraceSet) -> Result<Vec<u8>, EngineError>;
+    /// What was found, in parts.
+    fn finish(self: Box<Self>, set: &TraceSet) -> Result<Vec<Vec<u8>>, EngineError>;
 }
 
 impl<O: Observer> TreeStudy for Walk<O> {
@@ -143,8 +144,8 @@ impl<O: Observer> TreeStudy for Walk<O> {
         Walk::progress(self)
     }
 
-    fn finish(self: Box<Self>, set: &TraceSet) -> Result<Vec<u8>, EngineError> {
-        Ok(postcard::to_allocvec(&Walk::finish(*self, set))?)
+    fn finish(self: Box<Self>, set: &TraceSet) -> Result<Vec<Vec<u8>>, EngineError> {
+        Ok(vec![postcard::to_allocvec(&Walk::finish(*self, set))?])
     }
 }
 
@@ -157,8 +158,8 @@ impl TreeStudy for TracesStudy {
         TracesStudy::progress(self)
     }
 
-    fn finish(self: Box<Self>, _: &TraceSet) -> Result<Vec<u8>, EngineError> {
-        Ok(postcard::to_allocvec(&TracesStudy::finish(*self))?)
+    fn finish(self: Box<Self>, _: &TraceSet) -> Result<Vec<Vec<u8>>, EngineError> {
+        TracesStudy::finish(*self)
     }
 }
 
@@ -240,7 +241,7 @@ impl Part {
         }
         Ok(Some(match std::mem::replace(&mut self.state, State::Ended) {
             State::Table { parts, .. } => frame(&parts),
-            State::Trees(trees) => frame(&[trees.finish(set)?]),
+            State::Trees(trees) => frame(&trees.finish(set)?),
             State::Ended => return Err(EngineError::Ended),
         }))
     }

@@ -56,6 +56,7 @@ pub struct TraceCollector {
     shape_of_form: FxHashMap<u32, u32>,
     types: FxHashMap<(String, String), u32>,
     tag: Option<String>,
+    positions: usize,
 }
 
 fn mix(hash: u64, value: u64) -> u64 {
@@ -90,10 +91,23 @@ impl TraceCollector {
             shape_of_form: FxHashMap::default(),
             types: FxHashMap::default(),
             tag,
+            positions: 0,
         }
     }
 
-    /// What was collected.
+    /// The traces collected so far, without the names they refer to: [`finish`](Self::finish) gives those, and a reader
+    /// needs them first.
+    pub fn take_traces(&mut self) -> TracesPart {
+        self.positions = 0;
+        TracesPart { traces: std::mem::take(&mut self.part.traces), ..TracesPart::default() }
+    }
+
+    /// Positions of the traces that were not yet taken.
+    pub fn positions(&self) -> usize {
+        self.positions
+    }
+
+    /// What was collected and not taken.
     pub fn finish(self) -> TracesPart {
         self.part
     }
@@ -183,6 +197,7 @@ impl TraceCollector {
             trace.end_us.push(end - base);
             stack.extend(children[node as usize].iter().rev());
         }
+        self.positions += trace.start_us.len();
         self.part.traces.push(trace);
     }
 

@@ -3,8 +3,9 @@
 use super::statistic::SplitStatistic;
 use super::traces::{Settings, Traces, normal_of};
 use crate::arrange::Arrange;
+use crate::steps::Pace;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// One layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -66,32 +67,50 @@ pub struct PositionTimes {
     pub subspans_us: Vec<SplitStatistic>,
 }
 
-pub(super) fn layers(traces: &Traces, settings: &Settings) -> Vec<Layer> {
+pub(super) async fn layers(traces: &Traces, settings: &Settings, pace: &mut Pace) -> Vec<Layer> {
     let all = traces.all();
-    let first = if all.is_empty() { Vec::new() } else { vec![by_endpoint(traces, &all, None, settings)] };
-    let types = traces.by_type(&all);
-    let second = types.iter().map(|(kind, group)| by_endpoint(traces, group, Some(*kind), settings));
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    if !all.is_empty() {
+        first.push(by_endpoint(traces, &all, None, settings, pace).await);
+    }
+    for (kind, group) in traces.by_type(&all) {
+        second.push(by_endpoint(traces, &group, Some(kind), settings, pace).await);
+    }
     let (mut shapes, mut orders) = (Vec::new(), Vec::new());
     for (_, group) in traces.by_shape(&all) {
-        orders.extend(traces.by_order(&group, None).into_iter().map(|g| g.1));
+        pace.spend(4 * group.len()).await;
+        orders.extend(traces.by_order(&group));
         shapes.push(group);
     }
-    let listed = |mut groups: Vec<Vec<u32>>, layer: u32| {
-        let groups_in_all = groups.len() as u64;
-        let time = |g: &Vec<u32>| -> u128 {
-            g.iter().map(|&t| u128::from(traces.traces[t as usize].duration_us(0))).sum()
-        };
-        groups.arrange_by_key(|g| std::cmp::Reverse(time(g)));
-        groups.truncate(settings.groups as usize);
-        let groups = groups.iter().map(|g| by_position(traces, g, layer, settings)).collect();
-        Layer { layer, groups_in_all, groups }
-    };
     vec![
         Layer { layer: 1, groups_in_all: first.len() as u64, groups: first },
-        Layer { layer: 2, groups_in_all: types.len() as u64, groups: second.collect() },
-        listed(shapes, 3),
-        listed(orders, 4),
+        Layer { layer: 2, groups_in_all: second.len() as u64, groups: second },
+        listed(traces, shapes, 3, settings, pace).await,
+        listed(traces, orders, 4, settings, pace).await,
     ]
+}
+
+/// Layer 3 or 4 of these groups: those with the most time.
+async fn listed(
+    traces: &Traces,
+    groups: Vec<Vec<u32>>,
+    layer: u32,
+    settings: &Settings,
+    pace: &mut Pace,
+) -> Layer {
+    let groups_in_all = groups.len() as u64;
+    let time = |g: &Vec<u32>| -> u128 {
+        g.iter().map(|&t| u128::from(traces.traces[t as usize].duration_us(0))).sum()
+    };
+    let mut timed: Vec<(u128, Vec<u32>)> = groups.into_iter().map(|group| (time(&group), group)).collect();
+    timed.arrange_by_key(|g| std::cmp::Reverse(g.0));
+    pace.spend(4 * traces.traces.len()).await;
+    timed.truncate(settings.groups as usize);
+    let mut out = Vec::with_capacity(timed.len());
+    for (_, group) in &timed {
+        out.push(by_position(traces, group, layer, settings, pace).await);
+    }
+    Layer { layer, groups_in_all, groups: out }
 }
 
 fn head(traces: &Traces, group: &[u32], settings: &Settings) -> (Group, Option<usize>) {
@@ -106,11 +125,17 @@ fn head(traces: &Traces, group: &[u32], settings: &Settings) -> (Group, Option<u
     (out, normal)
 }
 
-fn by_endpoint(traces: &Traces, group: &[u32], kind: Option<u32>, settings: &Settings) -> Group {
+async fn by_endpoint(
+    traces: &Traces,
+    group: &[u32],
+    kind: Option<u32>,
+    settings: &Settings,
+    pace: &mut Pace,
+) -> Group {
     let (mut out, normal) = head(traces, group, settings);
     out.root = kind.map(|kind| traces.types[kind as usize].clone());
     // By endpoint: durations, self times, and how many of them are of normal traces.
-    let mut times: BTreeMap<u32, (Vec<u64>, Vec<u64>, usize)> = BTreeMap::new();
+    let mut times: FxHashMap<u32, (Vec<u64>, Vec<u64>, usize)> = FxHashMap::default();
     for (place, &t) in group.iter().enumerate() {
         let (trace, shape) = (&traces.traces[t as usize], traces.shape_of(t));
         for (position, &endpoint) in shape.endpoint.iter().enumerate() {
@@ -119,46 +144,58 @@ fn by_endpoint(traces: &Traces, group: &[u32], kind: Option<u32>, settings: &Set
             entry.1.push(trace.self_us[position]);
             entry.2 += usize::from(normal.is_some_and(|k| place < k));
         }
+        pace.spend(shape.len()).await;
     }
-    out.endpoints = times
-        .into_iter()
-        .map(|(endpoint, (durations, own, count))| {
-            let (service, operation) = traces.endpoints[endpoint as usize].clone();
-            EndpointTimes {
-                service,
-                operation,
-                duration_us: SplitStatistic::of(durations, normal.map(|_| count)),
-                self_us: SplitStatistic::of(own, normal.map(|_| count)),
-            }
-        })
-        .collect();
+    let mut times: Vec<_> = times.into_iter().collect();
+    times.arrange_by_key(|row| row.0);
+    for (endpoint, (durations, own, count)) in times {
+        let (service, operation) = traces.endpoints[endpoint as usize].clone();
+        let (units, count) = (4 * own.len(), normal.map(|_| count));
+        let duration_us = SplitStatistic::of(durations, count);
+        pace.spend(units).await;
+        let self_us = SplitStatistic::of(own, count);
+        pace.spend(units).await;
+        out.endpoints.push(EndpointTimes { service, operation, duration_us, self_us });
+    }
     out
 }
 
-fn by_position(traces: &Traces, group: &[u32], layer: u32, settings: &Settings) -> Group {
+async fn by_position(
+    traces: &Traces,
+    group: &[u32],
+    layer: u32,
+    settings: &Settings,
+    pace: &mut Pace,
+) -> Group {
     let (mut out, normal) = head(traces, group, settings);
     let Some(&first) = group.first() else { return out };
     let shape = traces.shape_of(first);
     out.root = Some(traces.endpoints[shape.endpoint[0] as usize].clone());
-    for position in 0..shape.len() as u32 {
-        let durations = group.iter().map(|&t| traces.traces[t as usize].duration_us(position)).collect();
-        let parts = |of: fn(&super::traces::Trace) -> &Vec<u64>| -> Vec<SplitStatistic> {
-            (shape.parts_at[position as usize] as usize..shape.parts_at[position as usize + 1] as usize)
-                .map(|at| group.iter().map(|&t| of(&traces.traces[t as usize])[at]).collect())
-                .map(|values| SplitStatistic::of(values, normal))
-                .collect()
-        };
-        let mut diffs = if layer == 3 { parts(|t| &t.diffs_us) } else { Vec::new() };
-        let end_diff_us = diffs.pop();
-        let (service, _) = traces.endpoints[shape.endpoint[position as usize] as usize].clone();
+    for position in 0..shape.len() {
+        let durations =
+            group.iter().map(|&t| traces.traces[t as usize].duration_us(position as u32)).collect();
+        let duration_us = SplitStatistic::of(durations, normal);
+        pace.spend(4 * group.len()).await;
+        let mut parts = Vec::new();
+        for at in shape.parts_at[position] as usize..shape.parts_at[position + 1] as usize {
+            let part = |t: &u32| {
+                let trace = &traces.traces[*t as usize];
+                if layer == 3 { trace.diffs_us[at] } else { trace.subspans_us[at] }
+            };
+            parts.push(SplitStatistic::of(group.iter().map(part).collect(), normal));
+            pace.spend(4 * group.len()).await;
+        }
+        let end_diff_us = if layer == 3 { parts.pop() } else { None };
+        let (child_diff_us, subspans_us) = if layer == 3 { (parts, Vec::new()) } else { (Vec::new(), parts) };
+        let (service, _) = traces.endpoints[shape.endpoint[position] as usize].clone();
         out.positions.push(PositionTimes {
-            parent: Some(shape.parent[position as usize]).filter(|&p| p != crate::trace::NO_ROW),
+            parent: Some(shape.parent[position]).filter(|&p| p != crate::trace::NO_ROW),
             service,
-            name: shape.names[position as usize].clone(),
-            duration_us: SplitStatistic::of(durations, normal),
-            child_diff_us: diffs,
+            name: shape.names[position].clone(),
+            duration_us,
+            child_diff_us,
             end_diff_us,
-            subspans_us: if layer == 4 { parts(|t| &t.subspans_us) } else { Vec::new() },
+            subspans_us,
         });
     }
     out

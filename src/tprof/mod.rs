@@ -9,14 +9,18 @@ mod collect;
 mod diagnose;
 mod export;
 mod layers;
+mod merge;
 mod places;
 mod statistic;
 mod traces;
 
-pub use aggregate::{AggregateSpan, AggregateSubspan, AggregateTrace, Problem, aggregate, recursive};
+pub use aggregate::{
+    AggregateSegment, AggregateSpan, AggregateSubspan, AggregateTrace, Problem, aggregate, recursive,
+};
 pub use collect::{TraceCollector, TracesPart};
 pub use diagnose::{DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, Verdict};
 pub use layers::{EndpointTimes, Group, Layer, PositionTimes};
-pub use places::{PlaceChange, PlacesReport, TypePlaces};
+pub use merge::Merging;
+pub use places::{Comparing, PlaceChange, PlacesReport, SetsReport, TypePlaces};
 pub use statistic::{SplitStatistic, Statistic};
 pub use traces::{Settings, TprofReport, Traces};

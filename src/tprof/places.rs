@@ -1,8 +1,12 @@
 //! What makes the tail slow, and what changed between two sets: places by difference of mean time per trace.
 
+use super::TracesPart;
+use super::merge::Merging;
 use super::traces::{Settings, Traces, normal_of};
 use crate::arrange::Arrange;
+use crate::critical_path::ServiceChange;
 use crate::stats::{Interval, Moments, Side, welch};
+use crate::steps::{Pace, all_at_once};
 use crate::trace::NO_ROW;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,10 +84,11 @@ fn times(traces: &Traces, trace: u32, caller_of: &BTreeMap<String, u32>, out: &m
     }
 }
 
-fn sums(traces: &Traces, group: &[u32], callers: &BTreeMap<String, u32>) -> Sums {
+async fn sums(traces: &Traces, group: &[u32], callers: &BTreeMap<String, u32>, pace: &mut Pace) -> Sums {
     let (mut out, mut own) = (Sums::new(), BTreeMap::new());
     for &trace in group {
         times(traces, trace, callers, &mut own);
+        pace.spend(4 * own.len()).await;
         for (&key, &us) in &own {
             out.entry(key).or_default().add(us);
         }
@@ -134,49 +139,96 @@ fn sorted(mut types: Vec<TypePlaces>) -> PlacesReport {
     PlacesReport { types }
 }
 
+/// Side B minus side A of the traces of a request type, given as (type, A, B).
+async fn of_type(
+    traces: &Traces,
+    (kind, a, b): (u32, &[u32], &[u32]),
+    callers: &BTreeMap<String, u32>,
+    pace: &mut Pace,
+) -> TypePlaces {
+    let (a_traces, b_traces) = (a.len() as u64, b.len() as u64);
+    let a = sums(traces, a, callers, pace).await;
+    let b = sums(traces, b, callers, pace).await;
+    let (service, operation) = traces.types[kind as usize].clone();
+    let places = changes(traces, (&a, a_traces), (&b, b_traces));
+    TypePlaces { service, operation, a_traces, b_traces, places }
+}
+
 /// Tail minus normal within each request type that can be split.
-pub(super) fn tail_places(traces: &Traces, settings: &Settings) -> PlacesReport {
+pub(super) async fn tail_places(traces: &Traces, settings: &Settings, pace: &mut Pace) -> PlacesReport {
     let callers = callers(traces);
     let mut types = Vec::new();
     for (kind, group) in traces.by_type(&traces.all()) {
         let Some(k) = normal_of(group.len(), settings) else { continue };
         let (normal, tail) = group.split_at(k);
-        let (a, b) = (sums(traces, normal, &callers), sums(traces, tail, &callers));
-        let (service, operation) = traces.types[kind as usize].clone();
-        let places = changes(traces, (&a, normal.len() as u64), (&b, tail.len() as u64));
-        let (a_traces, b_traces) = (normal.len() as u64, tail.len() as u64);
-        types.push(TypePlaces { service, operation, a_traces, b_traces, places });
+        types.push(of_type(traces, (kind, normal, tail), &callers, pace).await);
     }
     sorted(types)
 }
 
 impl Traces {
     /// Set B minus set A within each request type that both have; `is_b` says of the number of a trace which set it is of.
-    pub(super) fn compare_where(&self, is_b: &[bool]) -> PlacesReport {
+    async fn compare_where(&self, is_b: &[bool], pace: &mut Pace) -> PlacesReport {
         let callers = callers(self);
         let mut types = Vec::new();
         for (kind, group) in self.by_type(&self.all()) {
             let (b, a): (Vec<u32>, Vec<u32>) = group.iter().partition(|&&t| is_b[t as usize]);
-            if a.is_empty() || b.is_empty() {
-                continue;
+            if !a.is_empty() && !b.is_empty() {
+                types.push(of_type(self, (kind, &a, &b), &callers, pace).await);
             }
-            let (service, operation) = self.types[kind as usize].clone();
-            let (a_traces, b_traces) = (a.len() as u64, b.len() as u64);
-            let (a, b) = (sums(self, &a, &callers), sums(self, &b, &callers));
-            let places = changes(self, (&a, a_traces), (&b, b_traces));
-            types.push(TypePlaces { service, operation, a_traces, b_traces, places });
         }
         sorted(types)
     }
 
     /// Compares two sets of parts: B minus A by place within each request type that both have.
-    pub fn compare(a: Vec<super::TracesPart>, b: Vec<super::TracesPart>) -> PlacesReport {
+    pub fn compare(a: Vec<TracesPart>, b: Vec<TracesPart>) -> PlacesReport {
+        all_at_once(async {
+            let (mut comparing, mut pace) = (Comparing::default(), Pace::default());
+            for (parts, is_b) in [(a, false), (b, true)] {
+                for part in parts {
+                    comparing.add(part, is_b, &mut pace).await;
+                }
+            }
+            comparing.finish(&mut pace).await
+        })
+    }
+}
+
+/// Two sets of which more parts come.
+#[derive(Default)]
+pub struct Comparing(Merging);
+
+impl Comparing {
+    /// Adds a part of set A or B; the parts of a worker come one after the other, as to [`Merging::add`].
+    pub async fn add(&mut self, part: TracesPart, is_b: bool, pace: &mut Pace) {
         // The set is told by a first letter on the trace id, which no report of this kind names.
-        let marked = |parts: Vec<super::TracesPart>, mark: &str| {
-            parts.into_iter().map(move |p| p.marked(mark)).collect::<Vec<_>>()
-        };
-        let traces = Traces::merge([marked(a, "a"), marked(b, "b")].concat());
+        self.0.add(part.marked(if is_b { "b" } else { "a" }), pace).await;
+    }
+
+    /// B minus A by place within each request type that both have.
+    pub async fn finish(self, pace: &mut Pace) -> PlacesReport {
+        let traces = self.0.finish(pace).await;
         let is_b: Vec<bool> = traces.traces.iter().map(|t| t.times.id.starts_with('b')).collect();
-        traces.compare_where(&is_b)
+        traces.compare_where(&is_b, pace).await
+    }
+}
+
+/// Two sets: services and places by what changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SetsReport {
+    /// Services by the change of their self time, what grew most first; gaps between a client span and its server span are
+    /// the server's.
+    pub services: Vec<ServiceChange>,
+    /// Places by request type.
+    pub places: PlacesReport,
+}
+
+impl SetsReport {
+    /// The JSON of `tprof -a .. -b .. --json`, see `docs/report-schema.md`.
+    ///
+    /// # Errors
+    /// Only if serde_json refuses a number, which no report holds.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
     }
 }

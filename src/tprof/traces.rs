@@ -4,11 +4,14 @@ use super::aggregate::AggregateTrace;
 use super::collect::{TraceTimes, TracesPart};
 use super::diagnose::{self, DiagnosedEndpoint};
 use super::layers::{self, Layer};
+use super::merge::Merging;
 use super::places::{PlacesReport, tail_places};
 use crate::arrange::Arrange;
+use crate::steps::{Pace, all_at_once};
 use crate::trace::NO_ROW;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What the user may choose.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -38,6 +41,8 @@ pub struct TprofReport {
     pub has_orphans: u64,
     /// Layers 1 to 4.
     pub layers: Vec<Layer>,
+    /// How many endpoints there are.
+    pub endpoints_in_all: u64,
     /// The diagnosis, worst endpoint first.
     pub report: Vec<DiagnosedEndpoint>,
     /// What makes the tail slow, by request type.
@@ -64,6 +69,8 @@ pub(super) struct Trace {
     /// child_diff[] and end_diff of every position, one after the other.
     pub diffs_us: Vec<u64>,
     pub subspans_us: Vec<u64>,
+    /// Number of its order of events, see [`Traces::orders`].
+    pub order: u32,
 }
 
 /// An event of a span: time, rank, child index, child position; the span's end has none.
@@ -75,21 +82,13 @@ pub struct Traces {
     pub(super) shapes: Vec<Shape>,
     pub(super) types: Vec<(String, String)>,
     pub(super) traces: Vec<Trace>,
+    /// Orders in which children begin and end, see [`Trace::order_of`].
+    pub(super) orders: Vec<Vec<u32>>,
     pub(super) orphans: u64,
 }
 
-fn numbers<T: Ord + Clone>(mut all: Vec<T>) -> Vec<T> {
-    all.arrange();
-    all.dedup();
-    all
-}
-
-fn find<T: Ord>(sorted: &[T], value: &T) -> u32 {
-    sorted.binary_search(value).unwrap_or(0) as u32
-}
-
 impl Shape {
-    fn new(positions: Vec<(u32, u32)>, endpoints: &[(String, String)]) -> Shape {
+    pub fn new(positions: Vec<(u32, u32)>, endpoints: &[(String, String)]) -> Shape {
         let endpoint: Vec<u32> = positions.iter().map(|p| p.0).collect();
         let parent: Vec<u32> = positions.iter().map(|p| p.1).collect();
         let mut children = vec![Vec::new(); parent.len()];
@@ -142,8 +141,18 @@ pub(super) fn events(shape: &Shape, times: &TraceTimes, position: u32, out: &mut
     out.arrange();
 }
 
+/// Adds the order in which children begin and end, from the events of a position: `2 * child + is_end`. One child has one
+/// order only.
+fn put_order(shape: &Shape, position: u32, events: &[Event], out: &mut Vec<u32>) {
+    if shape.children[position as usize].len() > 1 {
+        let own = events.iter().filter(|e| e.1 != 9);
+        out.extend(own.map(|e| e.3 * 2 + u32::from(e.1 != 2)));
+    }
+}
+
 impl Trace {
-    fn new(times: TraceTimes, shape: &Shape) -> Trace {
+    /// The trace, and its order of events as [`order_of`](Self::order_of) all positions; `order` is not set.
+    pub fn new(times: TraceTimes, shape: &Shape) -> (Trace, Vec<u32>) {
         let n = shape.len();
         let parts = shape.parts_at[n] as usize;
         let mut trace = Trace {
@@ -151,11 +160,13 @@ impl Trace {
             self_us: Vec::with_capacity(n),
             diffs_us: Vec::with_capacity(parts),
             subspans_us: Vec::with_capacity(parts),
+            order: 0,
         };
-        let mut list = Vec::new();
+        let (mut list, mut order) = (Vec::new(), Vec::new());
         for position in 0..n as u32 {
             let times = &trace.times;
             events(shape, times, position, &mut list);
+            put_order(shape, position, &list, &mut order);
             let begin = times.start_us[position as usize];
             let (mut before, mut child_start, mut last_end) = (begin, begin, begin);
             let mut covered = 0;
@@ -180,7 +191,15 @@ impl Trace {
             }
             trace.self_us.push(duration - covered);
         }
-        trace
+        (trace, order)
+    }
+
+    /// The order in which the children of a position begin and end.
+    pub fn order_of(&self, shape: &Shape, position: u32) -> Vec<u32> {
+        let (mut list, mut order) = (Vec::new(), Vec::new());
+        events(shape, &self.times, position, &mut list);
+        put_order(shape, position, &list, &mut order);
+        order
     }
 
     pub fn duration_us(&self, position: u32) -> u64 {
@@ -191,48 +210,30 @@ impl Trace {
 impl Traces {
     /// Joins parts of disjoint traces, in any order.
     pub fn merge(parts: Vec<TracesPart>) -> Traces {
-        let endpoints = numbers(parts.iter().flat_map(|p| p.endpoints.iter().cloned()).collect());
-        let types = numbers(parts.iter().flat_map(|p| p.types.iter().cloned()).collect());
-        let mut orphans = 0;
-        let mut mapped = Vec::new();
-        for part in parts {
-            orphans += part.orphans;
-            let endpoint: Vec<u32> = part.endpoints.iter().map(|e| find(&endpoints, e)).collect();
-            let kind: Vec<u32> = part.types.iter().map(|t| find(&types, t)).collect();
-            let rename = |&(e, p): &(u32, u32)| (endpoint.get(e as usize).copied().unwrap_or(0), p);
-            let shapes: Vec<Vec<(u32, u32)>> =
-                part.shapes.iter().map(|shape| shape.iter().map(rename).collect()).collect();
-            mapped.push((shapes, kind, part.traces));
-        }
-        let positions = numbers(mapped.iter().flat_map(|m| m.0.iter().cloned()).collect());
-        let shapes: Vec<Shape> = positions.iter().map(|p| Shape::new(p.clone(), &endpoints)).collect();
-        let mut traces = Vec::new();
-        for (own, kind, list) in mapped {
-            let shape: Vec<u32> = own.iter().map(|s| find(&positions, s)).collect();
-            for mut times in list {
-                times.shape = shape.get(times.shape as usize).copied().unwrap_or(0);
-                times.request_type = kind.get(times.request_type as usize).copied().unwrap_or(0);
-                let form = &shapes[times.shape as usize];
-                traces.push(Trace::new(times, form));
+        all_at_once(async {
+            let (mut merging, mut pace) = (Merging::default(), Pace::default());
+            for part in parts {
+                merging.add(part, &mut pace).await;
             }
-        }
-        traces.arrange_by(|a, b| {
-            let key = |t: &Trace| t.duration_us(0);
-            (key(a), &a.times.id, &a.times.root_span_id).cmp(&(key(b), &b.times.id, &b.times.root_span_id))
-        });
-        Traces { endpoints, shapes, types, traces, orphans }
+            merging.finish(&mut pace).await
+        })
     }
 
     /// Layers, report, aggregate traces and the list of what makes the tail slow.
     pub fn finish(&self, settings: &Settings) -> TprofReport {
-        let mut aggregate_traces = Vec::new();
-        let report = diagnose::diagnose(self, settings, &mut aggregate_traces);
+        all_at_once(async { self.report(settings, &mut Pace::default()).await })
+    }
+
+    /// The same as [`finish`](Self::finish), in steps.
+    pub async fn report(&self, settings: &Settings, pace: &mut Pace) -> TprofReport {
+        let (endpoints_in_all, report, aggregate_traces) = diagnose::diagnose(self, settings, pace).await;
         TprofReport {
             traces: self.traces.len() as u64,
             has_orphans: self.orphans,
-            layers: layers::layers(self, settings),
+            layers: layers::layers(self, settings, pace).await,
+            endpoints_in_all,
             report,
-            tail: tail_places(self, settings),
+            tail: tail_places(self, settings, pace).await,
             aggregate_traces,
         }
     }
@@ -270,32 +271,35 @@ impl Traces {
         self.grouped(traces, |t| t.times.shape)
     }
 
-    /// The order in which the children of these positions begin and end: `2 * child + is_end`.
-    pub(super) fn order_of(&self, trace: &Trace, position: Option<u32>) -> Vec<u32> {
-        let shape = &self.shapes[trace.times.shape as usize];
-        let (mut list, mut out) = (Vec::new(), Vec::new());
-        let positions = match position {
-            Some(p) => p..p + 1,
-            None => 0..shape.len() as u32,
-        };
-        for position in positions.filter(|&p| shape.children[p as usize].len() > 1) {
-            events(shape, &trace.times, position, &mut list);
-            let own = list.iter().filter(|e| e.1 != 9);
-            out.extend(own.map(|e| e.3 * 2 + u32::from(e.1 != 2)));
-        }
-        out
+    /// Layer 4 of traces of one shape.
+    pub(super) fn by_order(&self, traces: &[u32]) -> Vec<Vec<u32>> {
+        let mut groups = self.grouped(traces, |t| t.order);
+        groups.arrange_by(|a, b| self.orders[a.0 as usize].cmp(&self.orders[b.0 as usize]));
+        groups.into_iter().map(|g| g.1).collect()
     }
 
-    /// Layer 4 of traces of one shape, or with a position its local form.
-    pub(super) fn by_order(&self, traces: &[u32], position: Option<u32>) -> Vec<(Vec<u32>, Vec<u32>)> {
-        self.grouped(traces, |t| self.order_of(t, position))
+    /// The local form of layer 4: by the order of the children of one position.
+    pub(super) async fn by_local_order(
+        &self,
+        traces: &[u32],
+        position: u32,
+        pace: &mut Pace,
+    ) -> Vec<Vec<u32>> {
+        let mut groups: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
+        for &t in traces {
+            let shape = self.shape_of(t);
+            let order = self.traces[t as usize].order_of(shape, position);
+            groups.entry(order).or_default().push(t);
+            pace.spend(4 * shape.parts(position)).await;
+        }
+        groups.into_values().collect()
     }
 
     /// The traces of every whole layer-4 group: each list has one shape and one order of events.
     pub fn layer_4(&self) -> Vec<Vec<u32>> {
         let mut out = Vec::new();
         for (_, group) in self.by_shape(&self.all()) {
-            out.extend(self.by_order(&group, None).into_iter().map(|g| g.1));
+            out.extend(self.by_order(&group));
         }
         out
     }

@@ -3,6 +3,7 @@
 mod anomalies;
 mod bad_input;
 mod compare;
+mod diagnosis;
 mod drop;
 mod embed;
 mod errors;
@@ -85,6 +86,13 @@ pub const ALL: &[Test] = tests![
     flow::predictions_and_savings_are_those_of_the_binary,
     flow::a_hundred_calls_are_shown,
     flow::drag_and_slack_stand_in_the_timeline,
+    diagnosis::the_report_is_that_of_the_binary_and_its_lines_lead_to_evidence,
+    diagnosis::the_tree_is_walked_with_arrow_keys,
+    diagnosis::request_type_and_tail_stand_in_the_address,
+    diagnosis::more_is_listed_on_request,
+    diagnosis::the_slow_tail_and_two_sets_are_those_of_the_binary,
+    diagnosis::without_whole_traces_the_view_says_why,
+    diagnosis::real_traces_are_diagnosed,
     anomalies::the_abnormal_requests_are_those_of_the_binary,
     anomalies::a_chosen_request_stands_beside_the_normal_one_most_like_it,
     anomalies::another_set_or_an_earlier_time_is_normal,

@@ -1,6 +1,7 @@
 //! What of a timeline a window shows.
 
 use super::model::{Marks, Sign, SpanMatches, Timeline};
+use super::parts::{self, PartBox};
 use super::tail::tail;
 use super::ticks::{Tick, ticks};
 use crate::chart::scene::Metrics;
@@ -137,6 +138,8 @@ pub struct TimelineRow {
     pub text: Option<BarText>,
     /// Stretches of the critical path on the bar: a range of [`TimelineLayout::marks`].
     pub marks: std::ops::Range<usize>,
+    /// Named parts of the bar: a range of [`TimelineLayout::parts`].
+    pub parts: std::ops::Range<usize>,
     /// How the bar is drawn.
     pub kind: BarKind,
     /// Its colour.
@@ -153,32 +156,6 @@ pub struct TimelineRow {
     pub hovered: bool,
 }
 
-/// The part of a timeline under a pixel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
-    /// The axis.
-    Axis,
-    /// The sign that opens and closes a row.
-    Toggle,
-    /// The label column.
-    Label,
-    /// The bar or its text.
-    Bar,
-    /// Beside the bar.
-    Plot,
-}
-
-/// What is under a pixel.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct TimelineHit {
-    /// The span of the row; `None` on the axis and below the last row.
-    pub span: Option<u32>,
-    /// Which part of it.
-    pub part: Part,
-    /// The time there, relative to the trace; between whole microseconds when zoomed in.
-    pub at_us: f64,
-}
-
 /// The visible rows from top to bottom.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TimelineLayout {
@@ -190,6 +167,8 @@ pub struct TimelineLayout {
     pub rows: Vec<TimelineRow>,
     /// Stretches of the critical path, by row and time.
     pub marks: Vec<Bar>,
+    /// Named parts of bars, by row and time.
+    pub parts: Vec<PartBox>,
     /// Ticks of the axis; `x` from the left edge of the bars' part.
     pub ticks: Vec<Tick>,
 }
@@ -215,6 +194,7 @@ pub fn layout(
         window: view.window,
         rows: Vec::with_capacity(spans.len()),
         marks: Vec::new(),
+        parts: Vec::new(),
         ticks: ticks(view.window, size.plot_px(), size.metrics.px(90.0), end_us),
     };
     let wide_column = size.column_px >= size.metrics.px(96.0);
@@ -230,6 +210,7 @@ pub fn layout(
         let y = size.axis_px() + ((first + i) as i64 * i64::from(row_px) - scroll_px) as i32;
         let bar = bar(timeline, view.window, size, span);
         let marks = out.marks.len()..mark(timeline, view.window, size, span, &mut out.marks);
+        let parts = out.parts.len()..parts::boxes(timeline, view.window, size, span, small, &mut out.parts);
         let bits = timeline.report().bits[span as usize];
         let frame = timeline.frame(span);
         let error = bits & TraceReport::ERROR != 0;
@@ -248,6 +229,7 @@ pub fn layout(
             tail: if view.slack { tail(timeline, view.window, size, span) } else { None },
             text: None,
             marks,
+            parts,
             kind: if bits & TraceReport::DROPPED != 0 {
                 BarKind::Dropped
             } else if bits & TraceReport::ASYNC != 0 {
@@ -272,7 +254,9 @@ pub fn layout(
         if let Some(Sign { letter, words }) = sign {
             text = if wide_column { format!("{text}, {words}") } else { format!("{letter} {words}: {text}") };
         }
-        row.text = row.bar.and_then(|bar| place(&text, bar, size, small));
+        // A bar with named parts has no room for other text.
+        let may_stand_on = row.parts.is_empty();
+        row.text = row.bar.and_then(|bar| place(&text, bar, may_stand_on, size, small));
         out.rows.push(row);
     }
     out
@@ -329,10 +313,16 @@ fn mark(timeline: &Timeline, window: Window, size: TimelineSize, span: u32, out:
 }
 
 /// Puts text on a bar if it fits there, else to its right, else to its left, else cut where there is most room.
-fn place(text: &str, bar: Bar, size: TimelineSize, measure: &mut dyn Measure) -> Option<BarText> {
+fn place(
+    text: &str,
+    bar: Bar,
+    may_stand_on: bool,
+    size: TimelineSize,
+    measure: &mut dyn Measure,
+) -> Option<BarText> {
     let pad = size.metrics.px(4.0);
     let after = bar.x + bar.w + pad;
-    let inside = (bar.w - 2 * pad, true);
+    let inside = (if may_stand_on { bar.w - 2 * pad } else { 0 }, true);
     let right = (size.width - pad - after, false);
     let left = (bar.x - pad - size.column_px - pad, false);
     let width = measure.text_px(text).ceil() as i32;
@@ -374,47 +364,9 @@ impl TimelineRow {
     }
 }
 
-impl TimelineLayout {
-    /// The index of the row under a pixel.
-    pub fn row_at(&self, y: i32) -> Option<usize> {
-        let top = self.rows.first()?.y;
-        if y < self.size.axis_px() || y >= self.size.height {
-            return None;
-        }
-        let row = usize::try_from((y - top) / self.size.row_px()).ok()?;
-        (row < self.rows.len()).then_some(row)
-    }
-
-    /// What is under a pixel; `None` outside of the view.
-    pub fn hit(&self, x: i32, y: i32) -> Option<TimelineHit> {
-        let size = self.size;
-        if x < 0 || y < 0 || x >= size.width || y >= size.height {
-            return None;
-        }
-        let at_us = self.window.at(f64::from((x - size.column_px).max(0)), size.plot_px());
-        if y < size.axis_px() {
-            return Some(TimelineHit { span: None, part: Part::Axis, at_us });
-        }
-        let Some(row) = self.row_at(y).map(|i| &self.rows[i]) else {
-            return Some(TimelineHit { span: None, part: Part::Plot, at_us });
-        };
-        let slop = size.metrics.px(2.0);
-        let part = if x < size.column_px {
-            let (left, width) = row.toggle_x(size);
-            let on_toggle =
-                row.toggle != Toggle::Leaf && (left - 2 * slop..left + width + 2 * slop).contains(&x);
-            if on_toggle { Part::Toggle } else { Part::Label }
-        } else if row.bar.is_some_and(|bar| (bar.x - slop..bar.x + bar.w + slop).contains(&x)) {
-            Part::Bar
-        } else {
-            Part::Plot
-        };
-        Some(TimelineHit { span: Some(row.span), part, at_us })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::hit::Part;
     use super::super::model::tests::{small, trace};
     use super::*;
     use crate::chart::text::Advances;

@@ -3,20 +3,23 @@
 //! A [`Timeline`] is built once per trace and changes when rows are opened and closed; a [`TimelineLayout`] is what of
 //! it a window shows, computed anew for each frame without looking at the spans that do not show.
 
+mod hit;
 mod layout;
 mod minimap;
 mod model;
 mod paint;
+mod parts;
 mod tail;
 mod ticks;
 
+pub use hit::{Part, TimelineHit};
 pub use layout::{
-    Bar, BarKind, BarText, Part, TimelineHit, TimelineLayout, TimelineRow, TimelineSize, TimelineView,
-    Toggle, layout,
+    Bar, BarKind, BarText, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle, layout,
 };
 pub use minimap::Minimap;
 pub use model::{Sign, SpanMatches, Timeline};
 pub use paint::{export_svg, scene};
+pub use parts::{PartBox, SpanPart};
 pub use ticks::{Tick, nice_step, ticks};
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A trace prepared for its timeline: which spans have rows, and which segments belong to each.
 
+use super::parts::SpanPart;
 use crate::chart::flame::Frame;
 use crate::chart::{Shade, Window, format};
 use crate::engine::TraceReport;
@@ -25,6 +26,8 @@ pub struct Timeline {
     signs: Vec<(u32, Sign)>,
     /// The span of each row.
     rows: Vec<u32>,
+    /// Named parts by (span, time).
+    pub(super) parts: Vec<SpanPart>,
 }
 
 /// What a span is marked with: a letter at its label and words at its bar, so that no mark is one of colour alone.
@@ -108,6 +111,7 @@ impl Timeline {
             path_only: false,
             signs: Vec::new(),
             rows: Vec::new(),
+            parts: Vec::new(),
             report,
         };
         timeline.list_rows();

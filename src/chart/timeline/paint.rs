@@ -2,6 +2,7 @@
 
 use super::layout::{BarKind, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle, layout};
 use super::model::Timeline;
+use super::parts::SpanPart;
 use crate::chart::color::ink_on;
 use crate::chart::scene::{Align, Layer, Metrics, Scene, Text};
 use crate::chart::svg::{self, Words};
@@ -72,6 +73,9 @@ fn paint_row(
         over.fill(tail.x + tail.w - cap, bar_y + px(3.0), cap, bar_h - 2 * px(3.0), own);
     }
     if let Some(bar) = row.bar {
+        if !row.parts.is_empty() {
+            behind = theme.background.mix(own, 0.35);
+        }
         if row.kind == BarKind::Async {
             behind = theme.background.mix(own, 0.3);
             over.frame([bar.x, bar_y, bar.w, bar_h], px(1.0), own);
@@ -81,6 +85,7 @@ fn paint_row(
             over.fill(bar.x, bar_y, px(3.0).min(bar.w), bar_h, quiet(theme.error));
         }
     }
+    paint_parts(row, layout, theme, own, [over, marks]);
     let line = px(3.0);
     for mark in &layout.marks[row.marks.clone()] {
         marks.fill(mark.x, bar_y + bar_h - line, mark.w, line, quiet(theme.path));
@@ -145,6 +150,40 @@ fn paint_row(
     });
 }
 
+/// The named parts of a bar: in its full colour, the problematic one framed and in that of errors.
+fn paint_parts(
+    row: &TimelineRow,
+    layout: &TimelineLayout,
+    theme: &Theme,
+    own: Rgba,
+    [over, marks]: [&mut Layer; 2],
+) {
+    let size = layout.size;
+    let px = |css: f64| size.metrics.px(css);
+    let (y, h) = (row.y + px(3.0), size.row_px() - 2 * px(3.0));
+    for part in &layout.parts[row.parts.clone()] {
+        let fill = if part.is_problem { theme.error } else { own };
+        over.fill(part.bar.x, y, part.bar.w, h, fill);
+        over.fill(part.bar.x, y, px(1.0).min(part.bar.w), h, theme.background);
+        if part.is_problem {
+            let out = px(2.0);
+            marks.frame([part.bar.x - out, y - out, part.bar.w + 2 * out, h + 2 * out], px(1.5), theme.text);
+        }
+        if let Some((x, text)) = &part.label {
+            let small_px = size.small_px();
+            marks.texts.push(Text {
+                x: *x,
+                y: Metrics::baseline(y, h - px(2.0), small_px),
+                text: text.clone(),
+                color: ink_on(fill),
+                align: Align::Left,
+                font_px: small_px,
+                bold: part.is_problem,
+            });
+        }
+    }
+}
+
 /// The rows of a timeline from the view's scroll position on as an SVG document `width` pixels wide, in the view's
 /// window: all of them, or the first thousand; deterministic.
 pub fn export_svg(
@@ -169,6 +208,7 @@ pub fn export_svg(
     let tip = |item: u32| {
         let row = layout.rows.get(item as usize)?;
         let (start, end) = timeline.interval_us(row.span);
+        let parts = timeline.parts_of(row.span).iter().map(SpanPart::words);
         let mut tip = timeline.frame(row.span).map_or(String::new(), |frame| frame.label.clone());
         tip.push_str(&format!(": {} from {}", format::duration_us(end - start), format::duration_us(start)));
         for (bit, word) in [
@@ -186,12 +226,13 @@ pub fn export_svg(
         if let Some(sign) = timeline.sign(row.span) {
             tip.push_str(&format!(", {}", sign.words));
         }
+        parts.for_each(|part| tip.push_str(&format!("; {part}")));
         Some(tip)
     };
     let shown = layout.rows.len() as u64;
     let description = format!(
-        "Timeline of trace {}: {} of {} spans, {}.",
-        timeline.report().trace_id,
+        "Timeline of {}: {} of {} spans, {}.",
+        timeline.name(),
         format::count(shown),
         format::count(timeline.len() as u64),
         format::duration_us(timeline.report().end_us)

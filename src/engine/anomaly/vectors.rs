@@ -127,9 +127,9 @@ impl TreeStudy for VectorStudy {
         (self.at as u64, self.requests.len() as u64)
     }
 
-    fn finish(self: Box<Self>, _: &TraceSet) -> Result<Vec<u8>, EngineError> {
+    fn finish(self: Box<Self>, _: &TraceSet) -> Result<Vec<Vec<u8>>, EngineError> {
         let mut part = self.done.unwrap_or_default();
         part.lost = self.lost;
-        Ok(postcard::to_allocvec(&part)?)
+        Ok(vec![postcard::to_allocvec(&part)?])
     }
 }

@@ -7,8 +7,8 @@ use crate::engine::comparing::Side;
 use crate::engine::{
     AnomalyReport, BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport,
     EvaluationReport, EvaluationTable, FlowParent, FlowReport, FlowSettings, HeatmapReport, HistogramsReport,
-    OverviewReport, ProposalsReport, Report, Request, RequestsReport, SavingsReport, Scope, SpanKey,
-    SpanReport, SplitReport, Subject, TagValuesReport, TraceReport, WhatIfReport,
+    OverviewReport, ProposalsReport, Report, Request, RequestsReport, SavingsReport, Scope, SetsReport,
+    SpanKey, SpanReport, SplitReport, Subject, TagValuesReport, TprofReport, TraceReport, WhatIfReport,
 };
 
 /// Requests listed at most; more are reached by narrowing the band.
@@ -63,6 +63,8 @@ answers! {
     Flow(report) => report, FlowReport;
     WhatIf(report) => report, WhatIfReport;
     FlowEvaluation(report) => report, EvaluationReport;
+    Tprof(report) => *report, TprofReport;
+    TprofCompare(report) => report, SetsReport;
     Anomaly(report) => *report, AnomalyReport;
     AnomalyEvaluation(report) => *report, EvaluationTable;
     Trace(report) => report, Option<TraceReport>;
@@ -94,6 +96,10 @@ asks! {
     proposals: ProposalsReport,
     /// Errors of the band.
     errors: ErrorsReport,
+    /// The diagnosis with its aggregate traces.
+    tprof: TprofReport,
+    /// Services and places by what changed between two sides.
+    tprof_sets: SetsReport,
     /// Requests by how odd they are.
     anomaly: AnomalyReport,
     /// How well odd requests are found.
@@ -154,6 +160,10 @@ pub fn ask(page: &Page) {
         // It reads every trace several times: nothing that should go on when nobody looks.
         asks.savings.stop();
     }
+    if address.view != View::Diagnosis {
+        asks.tprof.stop();
+        asks.tprof_sets.stop();
+    }
     if address.view != View::Anomalies {
         asks.anomaly.stop();
     }
@@ -194,6 +204,7 @@ pub fn ask(page: &Page) {
         }
         View::Errors => asks.errors.want(page, Request::Errors { scope, band }),
         View::Flow => super::flow::ask(page, &address),
+        View::Diagnosis => super::diagnosis::ask(page, &address),
         View::Trace => {
             if address.trace.is_none() {
                 asks.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });

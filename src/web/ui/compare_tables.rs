@@ -53,10 +53,10 @@ impl ChangeRow {
     }
 }
 
-/// The columns of a change: both sides, the difference, its interval. What a row holds of each, and how amounts, changes
-/// and the interval of a row are said.
+/// The columns of a change: both sides with their names, the difference, its interval. What a row holds of each, and how
+/// amounts, changes and the interval of a row are said.
 macro_rules! change_columns {
-    ($kind:ty, $a:expr, $b:expr, $change:expr, $amount:expr, $signed:expr, $interval:expr) => {{
+    ($kind:ty, $sides:expr, $a:expr, $b:expr, $change:expr, $amount:expr, $signed:expr, $interval:expr) => {{
         fn side(
             key: &'static str,
             title: &'static str,
@@ -71,9 +71,16 @@ macro_rules! change_columns {
         let (a, b, change): (fn(&$kind) -> f64, fn(&$kind) -> f64, fn(&$kind) -> f64) = ($a, $b, $change);
         let interval: fn(&$kind) -> String = $interval;
         [
-            side("a", "A", "Side A, per request", a, |x, y| $a(x).total_cmp(&$a(y)), $amount),
-            side("b", "B", "Side B, per request", b, |x, y| $b(x).total_cmp(&$b(y)), $amount),
-            side("change", "Change", "B minus A", change, |x, y| $change(x).total_cmp(&$change(y)), $signed),
+            side("a", $sides[0], "Per request", a, |x, y| $a(x).total_cmp(&$a(y)), $amount),
+            side("b", $sides[1], "Per request", b, |x, y| $b(x).total_cmp(&$b(y)), $amount),
+            side(
+                "change",
+                "Change",
+                "The second minus the first",
+                change,
+                |x, y| $change(x).total_cmp(&$change(y)),
+                $signed,
+            ),
             Column {
                 key: "interval",
                 title: "95 % interval",
@@ -86,6 +93,11 @@ macro_rules! change_columns {
         ]
     }};
 }
+
+pub(super) use change_columns;
+
+/// The names of two sides.
+const SIDES: [&str; 2] = ["A", "B"];
 
 /// The table of frames.
 pub fn changes(page: &Page) -> Table<ChangeRow> {
@@ -139,6 +151,7 @@ pub fn changes(page: &Page) -> Table<ChangeRow> {
     ];
     columns.extend(change_columns!(
         ChangeRow,
+        SIDES,
         (|row: &ChangeRow| row.row.change.a),
         (|row: &ChangeRow| row.row.change.b),
         (|row: &ChangeRow| row.row.change.change),
@@ -219,6 +232,7 @@ pub fn services(page: &Page) -> Table<ServiceChange> {
     ];
     columns.extend(change_columns!(
         ServiceChange,
+        SIDES,
         (|row: &ServiceChange| row.a_us),
         (|row: &ServiceChange| row.b_us),
         (|row: &ServiceChange| row.change_us),

@@ -12,6 +12,10 @@ mod compare_source;
 mod compare_tables;
 mod connect;
 mod detail;
+mod diagnosis;
+mod diagnosis_tables;
+mod diagnosis_trace;
+mod diagnosis_tree;
 mod distribution;
 pub mod dom;
 mod endpoints;
@@ -63,6 +67,7 @@ mod subject;
 mod table;
 mod timeline;
 mod timeline_picture;
+mod timeline_source;
 mod timeline_table;
 mod tree;
 mod view;
@@ -138,6 +143,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
     let by_tag = split::Split::new(page, &found);
     let anomalies = anomalies::Anomalies::new(page, &found);
     let jump = jump::Jump::default();
+    let diagnosis = diagnosis::Diagnosis::new(page, &found, &jump);
     let detail = detail::Detail::new(page, &jump);
     let status = status::Status::new(page);
     let overlay = gather::overlay(page, keep);
@@ -158,6 +164,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
         by_tag.frame().above(),
         error_paths.frame().above(),
         flow.frame().above(),
+        diagnosis.frame().above(),
         anomalies.frame().above(),
         timeline.frame().above(),
         &split,
@@ -169,6 +176,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
         by_tag.frame().below(),
         error_paths.frame().below(),
         flow.frame().below(),
+        diagnosis.frame().below(),
         anomalies.frame().below(),
         requests.element(),
         timeline.frame().below(),
@@ -217,6 +225,7 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
         Box::new(heat),
         Box::new(endpoints),
         Box::new(by_tag),
+        Box::new(diagnosis),
         Box::new(anomalies),
         Box::new(jump),
         Box::new(error_paths),

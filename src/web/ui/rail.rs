@@ -51,6 +51,12 @@ const VIEWS: &[(View, &str, &str, &str)] = &[
         "M2 6.5h3.5v3H2zM10.5 2H14v3h-3.5zM10.5 11H14v3h-3.5zM5.5 8c3 0 2-4.5 5-4.5M5.5 8c3 0 2 4.5 5 4.5",
     ),
     (
+        View::Diagnosis,
+        "Diagnosis",
+        "What is slow, where in its span, and whether only in the tail",
+        "M2 3h6M4.5 6.5h6M4.5 10h4M7 13.5h7M2 3v7.5h2.5",
+    ),
+    (
         View::Anomalies,
         "Anomalies",
         "Which requests are abnormal, and why",

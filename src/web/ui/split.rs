@@ -43,7 +43,7 @@ pub fn key(page: &Page) -> Option<String> {
 }
 
 /// Tags with at least two values that are few enough to list.
-fn keys(overview: &OverviewReport) -> Vec<String> {
+pub fn keys(overview: &OverviewReport) -> Vec<String> {
     let several = overview.tag_keys.iter().filter(|tag| !tag.high_cardinality && tag.values.len() > 1);
     several.map(|tag| tag.key.clone()).collect()
 }

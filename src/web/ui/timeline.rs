@@ -12,7 +12,7 @@ use super::table::Table;
 use super::timeline_picture::{Overview, OverviewPicture, TimelinePicture};
 use super::timeline_table::{self, SpanRow, TraceRows};
 use super::view::{Frame, WORKING};
-use super::zoomed::{ZoomTools, Zoomed, svg_format};
+use super::zoomed::{ZoomTools, Zoomed as _, svg_format};
 use crate::chart::format;
 use crate::engine::address::View;
 use crate::engine::words::counted;
@@ -247,13 +247,6 @@ impl Part for TimelineView {
             return false;
         }
         let width = self.stage.size().0;
-        self.stage.with(|picture| {
-            if !TimelinePicture::is_walk(command) {
-                return picture.common(page, command, width);
-            }
-            picture.walk(command);
-            page.refresh();
-            true
-        })
+        self.stage.with(|picture| picture.command(page, command, width))
     }
 }

@@ -1,16 +1,15 @@
 //! The timeline on its canvas, and the overview of the whole trace above it.
 
-use super::dom::{El, div, span};
 use super::keys::Command;
-use super::names;
-use super::page::{Page, Selection};
+use super::page::Page;
 use super::stage::{Picture, Pointed, Tip, is_still};
+use super::timeline_source::{Spans, TraceSpans};
 use super::zoomed::Zoomed;
 use crate::chart::timeline::{
     Minimap, Part, Sign, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView, export_svg,
     layout, scene,
 };
-use crate::chart::{Metrics, Theme, Window, format};
+use crate::chart::{Metrics, Theme, Window};
 use crate::engine::TraceReport;
 use crate::web::canvas::Surface;
 use std::cell::{Cell, RefCell};
@@ -24,6 +23,8 @@ pub struct TimelinePicture {
     page: Page,
     /// Told of the span that is chosen.
     chosen: Box<dyn Fn(Option<u32>)>,
+    /// What is selected of them, and what tips say.
+    source: Rc<dyn Spans>,
     tip: Tip,
     overview: Rc<Overview>,
     timeline: Timeline,
@@ -31,7 +32,8 @@ pub struct TimelinePicture {
     moving: Option<(Window, Window, Option<f64>)>,
     scroll_px: f64,
     selected: Option<u32>,
-    hovered: Option<u32>,
+    /// The span under the pointer, and the named part of it.
+    hovered: Option<(u32, Option<u32>)>,
     matches: Option<SpanMatches>,
     slack: bool,
     layout: Option<TimelineLayout>,
@@ -48,6 +50,7 @@ impl TimelinePicture {
         TimelinePicture {
             page: page.clone(),
             chosen: Box::new(chosen),
+            source: Rc::new(TraceSpans),
             tip: Tip::new(),
             overview: overview.clone(),
             timeline: Timeline::new(TraceReport::default()),
@@ -63,6 +66,11 @@ impl TimelinePicture {
         }
     }
 
+    /// The picture of spans of another kind.
+    pub fn of(self, source: Rc<dyn Spans>) -> TimelinePicture {
+        TimelinePicture { source, ..self }
+    }
+
     /// The trace.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
@@ -70,7 +78,11 @@ impl TimelinePicture {
 
     /// Takes another trace.
     pub fn take(&mut self, report: TraceReport) {
-        let timeline = Timeline::new(report);
+        self.take_timeline(Timeline::new(report));
+    }
+
+    /// The same, of any kind.
+    pub fn take_timeline(&mut self, timeline: Timeline) {
         self.overview.minimap.replace(None);
         self.overview.end_us.set(timeline.report().end_us);
         self.window = timeline.full();
@@ -95,10 +107,7 @@ impl TimelinePicture {
 
     /// Follows the selection of the page.
     pub fn follow(&mut self, page: &Page) {
-        let selected = match *page.selection() {
-            Selection::Span(at) if (at as usize) < self.timeline.len() => Some(at),
-            _ => None,
-        };
+        let selected = self.source.selected(page, &self.timeline);
         if self.selected != selected {
             self.selected = selected;
             if let Some(at) = selected {
@@ -149,6 +158,16 @@ impl TimelinePicture {
         matches!(command, Up | Down | Left | Right | PageUp | PageDown | First | Last)
     }
 
+    /// A command of the keyboard; false if it is none of these.
+    pub fn command(&mut self, page: &Page, command: Command, width: i32) -> bool {
+        if !TimelinePicture::is_walk(command) {
+            return self.common(page, command, width);
+        }
+        self.walk(command);
+        page.refresh();
+        true
+    }
+
     /// Moves the selection, folds and unfolds.
     pub fn walk(&mut self, command: Command) {
         let rows = self.timeline.rows();
@@ -192,7 +211,7 @@ impl TimelinePicture {
             window: self.window,
             scroll_px: self.scroll_px as i64,
             selected: self.selected,
-            hovered: self.hovered,
+            hovered: self.hovered.map(|(at, _)| at),
             matches: self.matches.as_ref(),
             slack: self.slack,
         }
@@ -235,7 +254,8 @@ impl TimelinePicture {
         }
     }
 
-    fn show_row(&mut self, row: usize) {
+    /// Scrolls to a row.
+    pub fn show_row(&mut self, row: usize) {
         self.scroll_px = self.size.scroll_to(&self.timeline, row, self.scroll_px as i64) as f64;
     }
 
@@ -251,54 +271,13 @@ impl TimelinePicture {
         overview.repaint(&overview.repaint_overview);
     }
 
-    fn set_hovered(&mut self, at: Option<u32>) -> bool {
+    fn set_hovered(&mut self, at: Option<(u32, Option<u32>)>) -> bool {
         let changed = self.hovered != at;
         self.hovered = at;
         if at.is_none() {
             self.tip.hide();
         }
         changed
-    }
-
-    fn tip_of(&self, at: u32) -> Vec<El> {
-        let report = self.timeline.report();
-        let endpoint = report.endpoint.get(at as usize).and_then(|at| report.endpoints.get(*at as usize));
-        let Some((service, operation)) = endpoint else { return Vec::new() };
-        let (start, end) = self.timeline.interval_us(at);
-        let mut lines = vec![
-            names::endpoint(service, operation),
-            div("").text(&format!(
-                "{} from +{}",
-                format::duration_us(end - start),
-                format::duration_us(start)
-            )),
-        ];
-        let words: Vec<&str> = [
-            (TraceReport::ERROR, "error"),
-            (TraceReport::ON_PATH, "on the critical path"),
-            (TraceReport::ASYNC, "asynchronous: its parent does not wait for it"),
-            (TraceReport::CLIPPED, "clipped: outside its parent in part"),
-            (TraceReport::DROPPED, "dropped: wholly outside its parent"),
-            (TraceReport::ORPHAN, "its parent is missing"),
-        ]
-        .into_iter()
-        .filter(|(bit, _)| self.timeline.bit(at, *bit))
-        .map(|(_, words)| words)
-        .collect();
-        if !words.is_empty() {
-            lines.push(span("muted", &words.join(", ")));
-        }
-        lines.extend(self.timeline.sign(at).map(|sign| div("strong").text(&sign.words)));
-        if let Some((drag, slack)) = self.timeline.pressure_us(at) {
-            lines.push(div("").text(&pressure_words(drag, slack)));
-        }
-        if self.timeline.is_closed(at) {
-            lines.push(div("muted").text(&format!(
-                "{} spans folded below it",
-                format::count(self.timeline.descendants(at).into())
-            )));
-        }
-        lines
     }
 }
 
@@ -334,17 +313,10 @@ impl Zoomed for TimelinePicture {
     }
 
     fn svg(&self, width: i32, theme: &Theme) -> String {
-        let title = format!("Trace {}", self.timeline.report().trace_id);
+        let name = self.timeline.name();
+        let title = name.strip_prefix("trace ").map_or(name.clone(), |id| format!("Trace {id}"));
         export_svg(&self.timeline, &self.view(), width, theme, &title)
     }
-}
-
-/// Drag and slack of a span in a line.
-fn pressure_words(drag_us: u64, slack_us: u64) -> String {
-    if drag_us > 0 {
-        return format!("Drag {}: without it the request ends so much earlier", format::duration_us(drag_us));
-    }
-    format!("Slack {}: so much longer it may take", format::duration_us(slack_us))
 }
 
 impl Picture for TimelinePicture {
@@ -392,12 +364,14 @@ impl Picture for TimelinePicture {
     fn hover(&mut self, pointed: Option<Pointed>) -> bool {
         let hit = pointed.and_then(|pointed| {
             let hit = self.layout.as_ref()?.hit(pointed.at.0, pointed.at.1)?;
-            Some((hit.span?, pointed))
+            let span = hit.span?;
+            let part = self.timeline.part_at(span, hit.at_us).map(|part| part.index);
+            Some(((span, part), pointed))
         });
         let Some((at, pointed)) = hit else { return self.set_hovered(None) };
         let changed = self.set_hovered(Some(at));
         if changed {
-            self.tip.show(pointed.client, &self.tip_of(at));
+            self.tip.show(pointed.client, &self.source.tip(&self.timeline, at.0, at.1));
         } else {
             self.tip.place(pointed.client);
         }

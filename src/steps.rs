@@ -1,0 +1,101 @@
+//! Long work in small steps. It is written as one piece, an `async` function that says how much it does; whoever runs it
+//! polls it once a step, so that a busy worker can hear between two of them, or to its end in one go.
+
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+
+/// Units of work in one step: a unit is a value looked at, read or sorted, well below a tenth of a microsecond natively.
+const STEP: u64 = 200_000;
+
+/// How much of some work is done, for those who wait for it.
+#[derive(Clone, Default)]
+pub struct Done(Arc<AtomicU64>);
+
+impl Done {
+    /// Units spent so far.
+    pub fn units(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts work and pauses it.
+#[derive(Default)]
+pub struct Pace {
+    spent: u64,
+    done: Done,
+}
+
+impl Pace {
+    /// A pace that tells `done`.
+    pub fn telling(done: &Done) -> Pace {
+        Pace { spent: 0, done: done.clone() }
+    }
+
+    /// Takes note of units of work; ends the step once there were enough.
+    pub async fn spend(&mut self, units: usize) {
+        self.spent += units as u64;
+        if self.spent >= STEP {
+            self.done.0.fetch_add(self.spent, Ordering::Relaxed);
+            self.spent = 0;
+            Pause(false).await;
+        }
+    }
+}
+
+/// Pending once.
+struct Pause(bool);
+
+impl Future for Pause {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.0, true) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+/// Work under way.
+pub type Job<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// One step; what came of the work if it was the last.
+pub fn step<T>(job: &mut Job<T>) -> Option<T> {
+    match job.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => Some(result),
+        Poll::Pending => None,
+    }
+}
+
+/// All steps at once. The work must wait for nothing but its [`Pace`].
+pub fn all_at_once<T>(work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    loop {
+        if let Poll::Ready(result) = work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return result;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn sum(to: u64, mut pace: Pace) -> u64 {
+        let mut sum = 0;
+        for value in 0..to {
+            sum += value;
+            pace.spend(STEP as usize / 10).await;
+        }
+        sum
+    }
+
+    #[test]
+    fn work_pauses_once_it_has_spent_a_step_and_ends_with_its_result() {
+        let done = Done::default();
+        let mut job: Job<u64> = Box::pin(sum(25, Pace::telling(&done)));
+        assert_eq!((step(&mut job), done.units()), (None, STEP));
+        assert_eq!((step(&mut job), done.units()), (None, 2 * STEP));
+        assert_eq!(step(&mut job), Some(300));
+        assert_eq!(all_at_once(sum(25, Pace::default())), 300);
+    }
+}
