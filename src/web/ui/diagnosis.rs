@@ -19,14 +19,14 @@ use super::timeline_picture::{Overview, TimelinePicture};
 use super::view::{Frame, WORKING};
 use super::zoomed::{ZoomTools, svg_format};
 use crate::chart::format;
-use crate::chart::timeline::Timeline;
 use crate::engine::address::{Address, TraceChoice, View};
 use crate::engine::comparing::Side;
 use crate::engine::diagnosis_choice::DiagnosisList;
 use crate::engine::diagnosis_words::{markdown, sets_markdown};
 use crate::engine::words::counted;
 use crate::engine::{
-    OverviewReport, Request, RequestRef, ServiceChange, SetsReport, TprofReport, TprofSettings,
+    AggregateTrace, OverviewReport, Request, RequestRef, ServiceChange, SetsReport, TprofReport,
+    TprofSettings,
 };
 use std::rc::Rc;
 use web_sys::HtmlSelectElement;
@@ -401,14 +401,11 @@ fn tree_of(page: &Page, jump: &Jump, stage: &Stage<TimelinePicture>, spans: &Sho
     tree
 }
 
-/// Puts an aggregate trace on the canvas.
+/// Puts an aggregate trace on the canvas; nothing without one.
 fn show_line(report: &TprofReport, number: Option<u32>, stage: &Stage<TimelinePicture>, spans: &Shown) {
     let trace = number.and_then(|number| report.aggregate_traces.get(number as usize));
-    let timeline = trace.map_or_else(Timeline::default, |trace| spans.take(trace));
-    let problem = spans
-        .trace()
-        .problem
-        .and_then(|_| timeline.rows().iter().position(|&row| timeline.problem_of(row).is_some()));
+    let timeline = spans.take(trace.unwrap_or(&AggregateTrace::default()));
+    let problem = timeline.rows().iter().position(|&row| timeline.problem_of(row).is_some());
     let canvas = stage.canvas();
     canvas.set("data-spans", &timeline.len().to_string());
     canvas.set("data-aggregate", &number.map_or(String::new(), |number| number.to_string()));
