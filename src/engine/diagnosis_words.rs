@@ -58,7 +58,7 @@ fn factor(ratio: f64) -> String {
 /// Where in a span its subspan lies.
 fn place(subspan: u32, children: u32) -> String {
     match (subspan, children) {
-        (_, 0) => "itself: it calls nothing".to_owned(),
+        (_, 0) => "itself, calling nothing".to_owned(),
         (0, _) => "before its first child".to_owned(),
         (i, n) if i == n => "after its last child".to_owned(),
         (i, _) => format!("between the starts of children {i} and {}", i + 1),

@@ -164,18 +164,18 @@ impl Diagnosis {
         });
         let progress = [span("muted fixed", "").attr("role", "status").test("diagnosis-progress"), cancel];
         let label = |text: &str, of: &El| el("label").class("labelled").child(&span("muted", text)).child(of);
-        let note = div("note-line muted").test("diagnosis-note");
+        let note = span("muted title", "").test("diagnosis-note");
         let none = div("empty").test("diagnosis-none");
-        let lists = div("tools")
-            .child(&segments)
+        let lists = div("tools").child(&segments).child(&div("grow")).child(&copy);
+        let settings = div("tools")
             .child(&label("Request type", &kinds))
             .child(&label("Tail", &tail))
-            .children(&progress)
+            .child(&note)
             .child(&div("grow"))
-            .child(&copy);
+            .children(&progress);
         let twin = div("twin")
             .child(&lists)
-            .child(&note)
+            .child(&settings)
             .child(&none)
             .child(tree.element())
             .child(places[0].element())
