@@ -74,7 +74,7 @@ pub fn places(
             "rank",
             "#",
             "Its place in its request type: what grew most is first",
-            "num tiny" 2,
+            "num tiny" 3,
             |row: &PlaceRow| row.rank,
             format::count
         ),
