@@ -191,6 +191,44 @@ fn the_gap_between_client_and_server_is_a_place_of_its_own() {
     assert_eq!((place.service.as_str(), place.gap_to.as_deref(), place.subspan), ("B", Some("S"), None));
 }
 
+/// Ten traces of a type: in one of them B takes `more` time.
+fn a_type(root: &str, first: u64, more: u64) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for number in first..first + 10 {
+        let late = if number == first { more } else { 0 };
+        let mut trace = a_trace(number, 100 + late, &[("B", 10, 50 + late)]);
+        (trace[0].service, trace[0].operation) = (root.to_owned(), root.to_owned());
+        spans.extend(trace);
+    }
+    spans
+}
+
+#[test]
+fn what_is_slow_in_many_types_outweighs_what_is_slower_in_one() {
+    // B is late by 60 in the tail of two types; a third waits 100 in its own root instead.
+    let mut spans = [a_type("X", 1, 60), a_type("Y", 11, 60)].concat();
+    for number in 21..31 {
+        let end = if number == 21 { 200 } else { 100 };
+        let mut trace = a_trace(number, end, &[("B", 10, 50)]);
+        (trace[0].service, trace[0].operation) = ("Z".to_owned(), "Z".to_owned());
+        spans.extend(trace);
+    }
+    let tail = report(vec![set_of(&spans)]).tail;
+    let first = &tail.types[0];
+    assert_eq!((first.operation.as_str(), first.places[0].change_us), ("Z", 100.0));
+    let all = tail.all.unwrap();
+    assert_eq!((all.a_traces, all.b_traces), (27, 3));
+    assert_eq!((all.places[0].operation.as_str(), all.places[0].subspan), ("B", Some(0)));
+    // 60 in two of three tail traces.
+    assert!(near(all.places[0].change_us, 40.0) && near(all.places[0].b_us - all.places[0].a_us, 40.0));
+    // One tail trace a type says nothing of how sure that is.
+    assert_eq!(all.places[0].interval, None);
+    let text = markdown(&report(vec![set_of(&spans)]));
+    assert!(text.contains("## What makes the tail of all request types slow: 3 slow traces"), "{text}");
+    // One type alone needs no other list.
+    assert_eq!(report(vec![set_of(&a_type("X", 1, 60))]).tail.all, None);
+}
+
 #[test]
 fn the_critical_path_of_an_aggregate_trace_runs_over_its_rounded_means() {
     let mut spans = a_trace(1, 10, &[("B", 1, 3), ("C", 5, 8)]);

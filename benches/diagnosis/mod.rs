@@ -2,7 +2,7 @@
 //!
 //! The 20 most used places are delayed one at a time, each in traces of a seed of its own, by shares of the mean latency
 //! of the same traces without the delay; and once more by the whole of it in 7 % of the traces only. A delay counts as
-//! found where the first line of the report (or of the list of what makes the tail slow) is its subspan.
+//! found where the first line of the report (or of the list of what makes the tail of all request types slow) is its subspan.
 
 use crate::shared::{ask, read, row};
 use pathlight::critical_path::{Band, Scope};
@@ -113,7 +113,7 @@ fn is_first_of_report(place: &Place, report: &TprofReport) -> bool {
 }
 
 fn is_first_of_tail(place: &Place, report: &TprofReport) -> bool {
-    let first = report.tail.types.first().and_then(|kind| kind.places.first());
+    let first = report.tail.lists().next().and_then(|list| list.places.first());
     first.is_some_and(|first| {
         first.service == place.service
             && first.operation == place.operation
@@ -134,7 +134,7 @@ fn head(report: &TprofReport) -> String {
 }
 
 fn tail_head(report: &TprofReport) -> String {
-    let first = report.tail.types.first().and_then(|kind| kind.places.first());
+    let first = report.tail.lists().next().and_then(|list| list.places.first());
     first.map_or("nothing".to_owned(), |first| {
         format!(
             "{} {} subspan {:?} {:?} comes first",

@@ -31,8 +31,11 @@ pub struct Line {
     pub more: u64,
 }
 
-/// The request type as one name.
+/// The request type as one name; without names, all of them.
 pub fn type_name(service: &str, operation: &str) -> String {
+    if service.is_empty() && operation.is_empty() {
+        return "all request types".to_owned();
+    }
     printable(&if service.is_empty() { operation.to_owned() } else { format!("{operation} in {service}") })
 }
 
@@ -259,7 +262,7 @@ pub fn markdown(report: &TprofReport) -> String {
             let _ = writeln!(out, "{:indent$}- {}", "", plain(&line.words));
         }
     }
-    for kind in report.tail.types.iter().filter(|kind| !kind.places.is_empty()) {
+    for kind in report.tail.lists().filter(|kind| !kind.places.is_empty()) {
         let _ = writeln!(out, "\n## {}\n", plain(&tail_heading(kind)));
         for place in kind.places.iter().take(PLACES) {
             let _ = writeln!(out, "- {}", plain(&change_words(place)));
@@ -282,7 +285,7 @@ pub fn sets_markdown(report: &super::SetsReport) -> String {
             change(row.change_us)
         );
     }
-    for kind in report.places.types.iter().filter(|kind| !kind.places.is_empty()) {
+    for kind in report.places.lists().filter(|kind| !kind.places.is_empty()) {
         let name = plain(&type_name(&kind.service, &kind.operation));
         let _ = writeln!(out, "\n## {name}\n");
         for place in kind.places.iter().take(PLACES) {

@@ -17,6 +17,8 @@ const LISTED: usize = 50;
 /// Changes of places by request type, types with the greatest change first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlacesReport {
+    /// All request types together, where there are several.
+    pub all: Option<TypePlaces>,
     /// Request types that can be split, or that both sets have.
     pub types: Vec<TypePlaces>,
 }
@@ -26,7 +28,7 @@ pub struct PlacesReport {
 pub struct TypePlaces {
     /// Service of the root, empty for a tag.
     pub service: String,
-    /// Operation of the root, or `key=value`.
+    /// Operation of the root, or `key=value`; empty for all together.
     pub operation: String,
     /// Normal traces, or those of set A.
     pub a_traces: u64,
@@ -129,14 +131,60 @@ fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange
         .collect();
     // Stable: equal changes stay by name.
     out.arrange_by(|x, y| y.change_us.total_cmp(&x.change_us));
-    out.truncate(LISTED);
     out
 }
 
+/// Means and change of a place over all request types, and the variance of the change as its interval has it.
+type Together = (PlaceChange, f64);
+
+/// All request types as one: the mean over the traces of side B, each compared with side A of its own type. So what is
+/// slow in many types outweighs what is slower in one, and a type that is slow as a whole is no tail.
+fn together(types: &[TypePlaces]) -> Option<TypePlaces> {
+    let a_traces = types.iter().map(|kind| kind.a_traces).sum();
+    let b_traces: u64 = types.iter().map(|kind| kind.b_traces).sum();
+    if types.len() < 2 || b_traces == 0 {
+        return None;
+    }
+    let mut sums: BTreeMap<_, Together> = BTreeMap::new();
+    for kind in types {
+        let weight = kind.b_traces as f64 / b_traces as f64;
+        for place in &kind.places {
+            let key = (&place.service, &place.operation, place.subspan, &place.gap_to);
+            let none = PlaceChange { a_us: 0.0, b_us: 0.0, change_us: 0.0, interval: None, ..place.clone() };
+            let (sum, variance) = sums.entry(key).or_insert((none, 0.0));
+            sum.a_us += weight * place.a_us;
+            sum.b_us += weight * place.b_us;
+            sum.change_us += weight * place.change_us;
+            // Half the width of an interval adds as a deviation does; what one trace says nothing of is unknown in all.
+            let is_unknown = kind.a_traces < 2 || kind.b_traces < 2;
+            let same = if is_unknown { f64::NAN } else { 0.0 };
+            let half = place.interval.map_or(same, |interval| (interval.high - interval.low) / 2.0);
+            *variance += (weight * half).powi(2);
+        }
+    }
+    let with_interval = |(sum, variance): Together| {
+        let half = variance.sqrt();
+        let (low, high) = (sum.change_us - half, sum.change_us + half);
+        PlaceChange { interval: (half > 0.0).then_some(Interval { low, high }), ..sum }
+    };
+    let mut places: Vec<PlaceChange> = sums.into_values().map(with_interval).collect();
+    places.arrange_by(|x, y| y.change_us.total_cmp(&x.change_us));
+    Some(TypePlaces { service: String::new(), operation: String::new(), a_traces, b_traces, places })
+}
+
 fn sorted(mut types: Vec<TypePlaces>) -> PlacesReport {
+    let mut all = together(&types);
     let weight = |t: &TypePlaces| t.places.first().map_or(0.0, |p| p.change_us * t.b_traces as f64);
     types.arrange_by(|x, y| weight(y).total_cmp(&weight(x)));
-    PlacesReport { types }
+    all.iter_mut().chain(&mut types).for_each(|kind| kind.places.truncate(LISTED));
+    PlacesReport { all, types }
+}
+
+impl PlacesReport {
+    /// Every list: all request types together, then each of them.
+    pub fn lists(&self) -> impl Iterator<Item = &TypePlaces> {
+        self.all.iter().chain(&self.types)
+    }
 }
 
 /// Side B minus side A of the traces of a request type, given as (type, A, B).

@@ -190,7 +190,7 @@ pub async fn more_is_listed_on_request(page: &Page) -> Outcome {
 }
 
 /// Compares the first rows of a table of places with those of the binary, within their request type.
-async fn places_agree(page: &Page, table: &str, types: &Value) -> Outcome {
+async fn places_agree(page: &Page, table: &str, places: &Value) -> Outcome {
     let rows = format!(
         "return [...document.querySelectorAll('{table} [data-test=\"place\"]')].map(({{ dataset: d }}) => \
          [d.type, d.rank, d.operation, d.value])"
@@ -198,10 +198,11 @@ async fn places_agree(page: &Page, table: &str, types: &Value) -> Outcome {
     let rows: Vec<[String; 4]> = serde_json::from_value(page.run(&rows).await?)?;
     ensure(rows.len() >= 3, || format!("only {} places", rows.len()))?;
     for [kind, rank, operation, value] in &rows {
-        let of_type = types.as_array().into_iter().flatten().find(|of| {
+        let of_type = places["types"].as_array().into_iter().flatten().find(|of| {
             let text = |key: &str| of[key].as_str().unwrap_or_default();
             *kind == format!("{} in {}", text("operation"), text("service"))
         });
+        let of_type = if kind == "all request types" { Some(&places["all"]) } else { of_type };
         let rank: usize = rank.parse().unwrap_or(0);
         let place = of_type.map(|of| of["places"][rank - 1].clone()).unwrap_or_default();
         same("place", Some(operation.as_str()), place["operation"].as_str())?;
@@ -214,7 +215,7 @@ async fn places_agree(page: &Page, table: &str, types: &Value) -> Outcome {
 pub async fn the_slow_tail_and_two_sets_are_those_of_the_binary(page: &Page) -> Outcome {
     let before = diagnosis_at(page, "&list=tail").await?;
     let report = native(&["tprof", "--json"], &[&before])?;
-    places_agree(page, "[aria-label=\"What makes the tail slow\"]", &report["tail"]["types"]).await?;
+    places_agree(page, "[aria-label=\"What makes the tail slow\"]", &report["tail"]).await?;
     page.picture("diagnosis-tail").await?;
     page.click("[data-test='list-places']").await?;
     page.visible("[data-test='diagnosis-none']").await?;
@@ -228,7 +229,7 @@ pub async fn the_slow_tail_and_two_sets_are_those_of_the_binary(page: &Page) -> 
     page.hidden("[data-test='diagnosis-none']").await?;
     let (a, b) = (before.to_string_lossy().into_owned(), after.to_string_lossy().into_owned());
     let sets = native(&["tprof", "--json", "-a", &a, "-b", &b], &[])?;
-    places_agree(page, "[aria-label=\"Places by change\"]", &sets["places"]["types"]).await?;
+    places_agree(page, "[aria-label=\"Places by change\"]", &sets["places"]).await?;
     page.click("[data-test='list-services']").await?;
     page.ready().await?;
     let place = "[aria-label='Services by change'] [data-test='service-change']";

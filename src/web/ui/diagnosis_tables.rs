@@ -26,7 +26,7 @@ impl PlaceRow {
     /// The rows of a list, what makes most of a difference first.
     pub fn of(report: &PlacesReport) -> Vec<PlaceRow> {
         let mut rows = Vec::new();
-        for kind in &report.types {
+        for kind in report.lists() {
             let name = type_name(&kind.service, &kind.operation);
             rows.extend((1..).zip(&kind.places).map(|(rank, place)| PlaceRow {
                 rank,
