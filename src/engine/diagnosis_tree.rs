@@ -167,7 +167,7 @@ impl Tree {
             Step::Up => lines.take_while(|line| *line < at).last(),
             Step::Down => lines.find(|line| *line > at),
             Step::First => lines.next(),
-            _ => lines.last(),
+            _ => lines.next_back(),
         };
         to.unwrap_or(at)
     }

@@ -252,7 +252,7 @@ pub async fn a_saved_model_finds_the_same_again(page: &Page) -> Outcome {
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
     page.go("view=anomaly").await?;
-    page.drop_files(&[other.clone()]).await?;
+    page.drop_files(std::slice::from_ref(&other)).await?;
     page.ready().await?;
     same("judged by the model", &findings(page).await?, &found(&file, &other, &[])?)?;
     page.click("[data-test='anomaly']").await?;

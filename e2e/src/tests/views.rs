@@ -132,6 +132,17 @@ pub async fn a_selected_endpoint_is_shown_in_the_other_views(page: &Page) -> Out
     ensure(link.as_str().is_some_and(|link| link.contains("parents=") && link.contains(&operation)), || {
         format!("the address is {link}")
     })?;
+    page.click("[data-test='show-in-tprof']").await?;
+    page.visible("[data-test='diagnosis-view']").await?;
+    page.ready().await?;
+    // Only the endpoints with the most self time have a line.
+    let lines = "return [...document.querySelectorAll('[data-test=\"diagnosis-line\"]')].map((line) => \
+                 [line.ariaSelected === 'true', line.textContent])";
+    let lines: Vec<(bool, String)> = serde_json::from_value(page.run(lines).await?)?;
+    let of_it = |chosen: bool| {
+        lines.iter().any(|(is_chosen, text)| *is_chosen >= chosen && text.contains(&operation))
+    };
+    ensure(of_it(true) || !of_it(false), || format!("another line is chosen of {lines:?}"))?;
     // Back in the flame graph the call path is selected.
     page.click("[data-test='show-in-flame']").await?;
     page.ready().await?;

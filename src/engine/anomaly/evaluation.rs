@@ -20,7 +20,7 @@ enum Stage {
     Normal,
     Training(Box<ModelTraining>, Option<f64>),
     /// Judging the held-out requests, or their abnormal copies.
-    Judging(Judging, Option<f64>),
+    Judging(Box<Judging>, Option<f64>),
     /// Vectors of abnormal copies come.
     Abnormal,
     Ended,
@@ -98,10 +98,10 @@ impl EvaluationChain {
 
     fn judging(&self) -> Stage {
         let from = clock::now_ms();
-        Stage::Judging(Judging::new(&self.model, &self.features), from)
+        Stage::Judging(Box::new(Judging::new(&self.model, &self.features)), from)
     }
 
-    fn judged(&self, judging: Judging) -> Vec<Judged> {
+    fn judged(&self, judging: Box<Judging>) -> Vec<Judged> {
         let is_abnormal = !self.injections.is_empty();
         judging
             .finish()
@@ -111,7 +111,7 @@ impl EvaluationChain {
             .collect()
     }
 
-    fn record(&mut self, judging: Judging, score_ms: Option<f64>) {
+    fn record(&mut self, judging: Box<Judging>, score_ms: Option<f64>) {
         let (Some(&injection), Some(&(encoding, detector))) = (self.injections.last(), self.runs.last())
         else {
             return;

@@ -29,7 +29,7 @@ enum State {
     Cutting(Cutter),
     Vectors,
     Training(Box<ModelTraining>),
-    Judging(Judging),
+    Judging(Box<Judging>),
     Explaining(Explaining),
     Ended,
 }
@@ -127,12 +127,12 @@ impl AnomalyChain {
             training,
             ..AnomalyReport::default()
         };
-        self.state = State::Judging(Judging::new(&self.model, &self.features[0]));
+        self.state = State::Judging(Box::new(Judging::new(&self.model, &self.features[0])));
         Ok(Next::Working(TrainingProgress::default()))
     }
 
     /// Sorts the judged requests and says which are explained.
-    fn rank(&mut self, judging: Judging) -> Explaining {
+    fn rank(&mut self, judging: Box<Judging>) -> Explaining {
         let features = &self.features[0];
         let (said, lookup) = judging.finish();
         let mut order: Vec<usize> = (0..features.len()).collect();

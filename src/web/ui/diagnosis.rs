@@ -10,7 +10,7 @@ use super::errors::copy_text;
 use super::export;
 use super::jump::Jump;
 use super::keys::Command;
-use super::page::{Page, Part, Selection};
+use super::page::{Endpoint, Page, Part, Selection};
 use super::search::{Last, Search, fits};
 use super::split::keys;
 use super::stage::Stage;
@@ -80,6 +80,9 @@ pub struct Diagnosis {
     shown: (u64, u64),
     listed: Option<DiagnosisList>,
     searched: Last<(u64, u64, DiagnosisList)>,
+    is_in_sight: bool,
+    /// The endpoint to go to once there is a report.
+    wanted: Option<Endpoint>,
     _keep: Keep,
 }
 
@@ -205,6 +208,8 @@ impl Diagnosis {
             shown: (0, 0),
             listed: None,
             searched: Last::default(),
+            is_in_sight: false,
+            wanted: None,
             _keep: keep,
         }
     }
@@ -255,6 +260,15 @@ impl Diagnosis {
             note.push_str(&format!("; {orphans} more left out, as spans of theirs have no parent"));
         }
         self.note.say(&note);
+    }
+
+    /// Goes to the endpoint that was selected when the view came into sight. Later ones are selected in the view itself.
+    fn follow(&mut self, page: &Page) {
+        let Some(report) = page.asks().tprof.fresh() else { return };
+        let at = self.wanted.take().and_then(|endpoint| self.tree.follow(&endpoint));
+        if let Some((_, aggregate)) = at.and_then(|at| self.tree.line(at)) {
+            show_line(&report, aggregate, &self.stage, &self.spans);
+        }
     }
 
     fn take_sets(&mut self, page: &Page) {
@@ -550,12 +564,20 @@ fn formats(page: &Page, stage: &Stage<TimelinePicture>, spans: &Shown) -> Vec<ex
 impl Part for Diagnosis {
     fn update(&mut self, page: &Page) {
         if !self.frame.update(page) {
+            self.is_in_sight = false;
             self.stage.look(TimelinePicture::leave);
             return;
+        }
+        if !std::mem::replace(&mut self.is_in_sight, true) {
+            self.wanted = match &*page.selection() {
+                Selection::Endpoint(endpoint) => Some(endpoint.clone()),
+                _ => None,
+            };
         }
         self.stage.follow_theme();
         self.offer(page);
         self.take_report(page);
+        self.follow(page);
         self.take_sets(page);
         self.show_list(page);
         self.show_title(page);

@@ -7,7 +7,7 @@ use crate::chart::format;
 use crate::engine::TprofReport;
 use crate::engine::diagnosis_choice::DiagnosisChoice;
 use crate::engine::diagnosis_tree::{Row, Step, Tree};
-use crate::engine::diagnosis_words::lines;
+use crate::engine::diagnosis_words::{Line, lines};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use web_sys::KeyboardEvent;
@@ -171,6 +171,18 @@ impl DiagnosisTree {
         self.0.tree.borrow_mut().reveal(at);
         self.0.at.set(at);
         self.render(takes_focus);
+    }
+
+    /// Moves to the first line of an endpoint, unless the chosen line is one of its; gives where it moved.
+    pub fn follow(&self, endpoint: &(String, String)) -> Option<usize> {
+        let at = {
+            let tree = self.0.tree.borrow();
+            let is_its = |line: &Line| line.endpoint == *endpoint;
+            let is_there = tree.lines().get(self.0.at.get()).is_some_and(is_its);
+            tree.lines().iter().position(is_its).filter(|_| !is_there)?
+        };
+        self.choose(at, false);
+        Some(at)
     }
 
     /// Dims what a search does not find; gives how many lines it finds.

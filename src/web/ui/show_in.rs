@@ -6,12 +6,13 @@ use crate::engine::SplitOf;
 use crate::engine::address::View;
 
 /// Views that follow a selected endpoint, with the words of their links.
-const VIEWS: [(View, &str); 6] = [
+const VIEWS: [(View, &str); 7] = [
     (View::Flame, "flame graph"),
     (View::Heat, "heat map"),
     (View::Endpoints, "endpoints"),
     (View::Split, "split by tag"),
     (View::Flow, "flow"),
+    (View::Diagnosis, "diagnosis"),
     (View::Errors, "errors"),
 ];
 
