@@ -119,6 +119,9 @@ fn sizes(report: &mut Report) -> Outcome {
     let (mut packed, mut single) = (0, 0);
     for entry in sh::on(&build::dist(), std::fs::read_dir(build::dist()))? {
         let path = sh::on(&build::dist(), entry)?.path();
+        if path.is_dir() {
+            continue;
+        }
         let bytes = sh::on(&path, std::fs::read(&path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name == "pathlight.html" {
