@@ -27,7 +27,7 @@ fn main() {}
 
 #[cfg(not(target_arch = "wasm32"))]
 mod bench {
-    use super::shared::{CHUNK, analyses, ask, exponent, median, read, row, what_if};
+    use super::shared::{CHUNK, analyses, exponent, median, read, row, what_if};
     use super::{diagnosis, drawing};
     use pathlight::critical_path::{Band, Scope};
     use pathlight::engine::{Request, Session};
@@ -82,8 +82,7 @@ mod bench {
     /// Reads and answers the first question, as `pathlight critical-path` does.
     fn whole(bytes: &[u8]) {
         let mut session = Session::of(read(bytes));
-        let _ =
-            black_box(ask(&mut session, Request::CriticalPath { scope: Scope::default(), band: Band::ALL }));
+        let _ = black_box(session.ask(Request::CriticalPath { scope: Scope::default(), band: Band::ALL }));
     }
 
     /// Most memory this process has had so far, in bytes.

@@ -4,7 +4,7 @@
 //! of the same traces without the delay; and once more by the whole of it in 7 % of the traces only. A delay counts as
 //! found where the first line of the report (or of the list of what makes the tail of all request types slow) is its subspan.
 
-use crate::shared::{ask, read, row};
+use crate::shared::{read, row};
 use pathlight::critical_path::{Band, Scope};
 use pathlight::engine::{Report, Request, Session, TprofReport, TprofSettings};
 use pathlight::generate::{Generator, Inject, Options, Place, Shape, write_jaeger};
@@ -88,7 +88,7 @@ fn tprof(options: &Options) -> std::io::Result<TprofReport> {
     write_jaeger(options, &mut text)?;
     let mut session = Session::of(read(&text));
     let (scope, settings) = (Scope::default(), TprofSettings::default());
-    match ask(&mut session, Request::Tprof { scope, band: Band::ALL, settings }) {
+    match session.ask(Request::Tprof { scope, band: Band::ALL, settings }) {
         Ok(Report::Tprof(report)) => Ok(*report),
         Ok(_) => Err(std::io::Error::other("another report")),
         Err(error) => Err(std::io::Error::other(error.to_string())),

@@ -1,6 +1,6 @@
 //! Training the auto-encoder, through the engine as the page does.
 
-use super::shared::{ask, read, row};
+use super::shared::{read, row};
 use pathlight::anomaly::vae::VaeSettings;
 use pathlight::critical_path::{Band, Scope};
 use pathlight::engine::{AnomalySettings, Detector, Report, Request, Session};
@@ -52,7 +52,7 @@ pub fn training(now_ms: &dyn Fn() -> f64, group: &str, budgets: bool, is_quick: 
         let settings = AnomalySettings { detector: Detector::Vae(network), ..AnomalySettings::default() };
         let request = Request::AnomalyModel { train: Scope::default(), band_train: Band::ALL, settings };
         let start = now_ms();
-        let model = ask(&mut session, request);
+        let model = session.ask(request);
         let took_ms = now_ms() - start;
         assert!(matches!(model, Ok(Report::AnomalyModel(_))));
         took_ms

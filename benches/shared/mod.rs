@@ -3,8 +3,8 @@
 
 use pathlight::critical_path::{Band, Filter, Scope, Subject};
 use pathlight::engine::{
-    AnomalySettings, Chain, Changes, ColumnOrder, EngineError, FlowSettings, LatencyChange, Next, Report,
-    Request, Session, SplitOf, TprofSettings,
+    AnomalySettings, Changes, ColumnOrder, FlowSettings, LatencyChange, Report, Request, Session, SplitOf,
+    TprofSettings,
 };
 use pathlight::ingest::{Options, Reader};
 use pathlight::trace::TraceSet;
@@ -49,30 +49,10 @@ pub fn exponent(points: &[(f64, f64)]) -> f64 {
     covariance / logs.iter().map(|(x, _)| (x - mx).powi(2)).sum::<f64>()
 }
 
-/// Answers a request with one session, as one worker would.
-pub fn ask(session: &mut Session, request: Request) -> Result<Report, EngineError> {
-    let mut chain = Chain::new(request);
-    let mut partials = Vec::new();
-    loop {
-        match chain.next(partials)? {
-            Next::Done(report) => return Ok(*report),
-            Next::Working(_) => partials = Vec::new(),
-            Next::Ask(pass) => {
-                let mut task = session.start(&pass)?;
-                partials = loop {
-                    if let Some(partial) = task.step(session, &mut || false)? {
-                        break vec![partial];
-                    }
-                };
-            }
-        }
-    }
-}
-
 /// Milliseconds that answering takes; `now_ms` is a clock.
 fn timed(session: &mut Session, now_ms: &dyn Fn() -> f64, request: Request) -> f64 {
     let start = now_ms();
-    let _ = black_box(ask(session, request));
+    let _ = black_box(session.ask(request));
     now_ms() - start
 }
 
@@ -85,7 +65,7 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
         let budget = if budgets { format!("< {budget_ms}") } else { String::new() };
         rows.push(row(group, what, ms, "ms", &budget));
     };
-    let Ok(Report::Overview(overview)) = ask(session, Request::Overview) else { return rows };
+    let Ok(Report::Overview(overview)) = session.ask(Request::Overview) else { return rows };
     let all = Scope::default();
     let of = |scope: &Scope, band: Band| Request::CriticalPath { scope: scope.clone(), band };
     let band = |lo: u32, hi: u32| Band { lo: lo * 1000, hi: hi * 1000, closed: false };
@@ -141,7 +121,7 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
         500.0,
     );
     let settings = FlowSettings::default();
-    if let Ok(Report::FlowParents(parents)) = ask(session, Request::FlowParents { scope: all.clone() })
+    if let Ok(Report::FlowParents(parents)) = session.ask(Request::FlowParents { scope: all.clone() })
         && let Some(parent) = parents.iter().max_by_key(|parent| parent.invocations)
     {
         let scope = scope_of(&parent.service, &parent.operation);
@@ -166,8 +146,7 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
 /// What-if over all requests of a smaller set: asked for the first time, and again as a slider moves.
 pub fn what_if(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bool) -> Vec<String> {
     let mut session = Session::of(set);
-    let Ok(Report::FlowParents(parents)) =
-        ask(&mut session, Request::FlowParents { scope: Scope::default() })
+    let Ok(Report::FlowParents(parents)) = session.ask(Request::FlowParents { scope: Scope::default() })
     else {
         return Vec::new();
     };

@@ -1,5 +1,7 @@
 //! Colours: sRGB values, OKLCH, contrast, and the colour maps of all views.
 
+use std::sync::LazyLock;
+
 /// A colour in sRGB with alpha, eight bits each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Rgba(pub [u8; 4]);
@@ -191,8 +193,10 @@ fn from_linear(value: f64) -> u8 {
 }
 
 fn linear(color: Rgba) -> [f64; 3] {
+    // A theme asks some ten thousand times, of 256 values.
+    static LINEAR: LazyLock<[f64; 256]> = LazyLock::new(|| std::array::from_fn(|byte| to_linear(byte as u8)));
     let [r, g, b, _] = color.0;
-    [to_linear(r), to_linear(g), to_linear(b)]
+    [r, g, b].map(|byte| LINEAR[usize::from(byte)])
 }
 
 /// OKLab coordinates (lightness, a, b) of an opaque colour: distances in them are about as large as they look.

@@ -62,18 +62,22 @@ impl Theme {
 
     /// Dark text on white.
     pub fn light() -> Theme {
-        Theme::with_tokens(
-            false,
-            [0xffffff, 0xf4f5f7, 0x1b1f24, 0x59636e, 0xd5dae0, 0x0b62d6, 0xc4231c, 0x101010].map(Rgba::hex),
-        )
+        Theme::with_tokens(false, Theme::built_in(false))
     }
 
     /// Light text on near black.
     pub fn dark() -> Theme {
-        Theme::with_tokens(
-            true,
-            [0x14171a, 0x1d2126, 0xe6e9ec, 0x9aa4ae, 0x353c44, 0x6cb0ff, 0xff7b72, 0xfafafa].map(Rgba::hex),
-        )
+        Theme::with_tokens(true, Theme::built_in(true))
+    }
+
+    /// The values of [`TOKENS`](Theme::TOKENS) where nothing else is said.
+    pub fn built_in(dark: bool) -> [Rgba; 8] {
+        let tokens = if dark {
+            [0x14171a, 0x1d2126, 0xe6e9ec, 0x9aa4ae, 0x353c44, 0x6cb0ff, 0xff7b72, 0xfafafa]
+        } else {
+            [0xffffff, 0xf4f5f7, 0x1b1f24, 0x59636e, 0xd5dae0, 0x0b62d6, 0xc4231c, 0x101010]
+        };
+        tokens.map(Rgba::hex)
     }
 
     /// A theme of the values of [`TOKENS`](Theme::TOKENS).

@@ -23,6 +23,15 @@ pub struct BandFacts {
     pub band_us: (u64, u64),
 }
 
+/// The answer to the smallest question about a band.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BandReport {
+    /// Which band.
+    pub band: Band,
+    /// What it holds.
+    pub facts: BandFacts,
+}
+
 /// A request picked as an example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exemplar {

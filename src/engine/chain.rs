@@ -4,7 +4,9 @@ use super::cutting::{Cutter, Cutting};
 use super::flow::FlowPass;
 use super::overview::OverviewPartial;
 use super::study::{self, Study, StudyChain};
-use super::{EngineError, PerRequestReport, Report, Request, RequestsReport, SpanKey, SpanReport};
+use super::{
+    BandReport, EngineError, PerRequestReport, Report, Request, RequestsReport, SpanKey, SpanReport,
+};
 use crate::anomaly::vae::TrainingProgress;
 use crate::arrange::Arrange;
 use crate::critical_path::{
@@ -205,7 +207,8 @@ impl Chain {
             Request::Span { trace_id, span, group } => {
                 Pass::Span { trace_id: trace_id.clone(), span: span.clone(), group: *group }
             }
-            Request::CriticalPath { scope, .. }
+            Request::Band { scope, .. }
+            | Request::CriticalPath { scope, .. }
             | Request::Requests { scope, .. }
             | Request::PerRequest { scope, .. } => {
                 let (cutter, next) = Cutter::start(scope.clone(), self.band())?;
@@ -237,6 +240,9 @@ impl Chain {
     fn with_cut(&mut self, cut: Cut, facts: Box<BandFacts>) -> Result<Next, EngineError> {
         let scope = self.scope();
         match &self.request {
+            Request::Band { band, .. } => {
+                Ok(Next::Done(Box::new(Report::Band(BandReport { band: *band, facts: *facts }))))
+            }
             Request::Requests { limit, .. } => {
                 let pass = Pass::Slowest { scope, cut, limit: *limit };
                 self.state = State::List { facts };
@@ -275,7 +281,8 @@ impl Chain {
 
     fn scope(&self) -> Scope {
         match &self.request {
-            Request::CriticalPath { scope, .. }
+            Request::Band { scope, .. }
+            | Request::CriticalPath { scope, .. }
             | Request::Requests { scope, .. }
             | Request::PerRequest { scope, .. } => scope.clone(),
             _ => Scope::default(),
@@ -284,7 +291,8 @@ impl Chain {
 
     fn band(&self) -> Band {
         match &self.request {
-            Request::CriticalPath { band, .. }
+            Request::Band { band, .. }
+            | Request::CriticalPath { band, .. }
             | Request::Requests { band, .. }
             | Request::PerRequest { band, .. } => *band,
             _ => Band::ALL,

@@ -6,9 +6,9 @@ pub use crate::anomaly::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, ReasonKind, ReasonRow,
 };
 pub use crate::critical_path::{
-    Affected, Band, BandFacts, Basis, BottomUpReport, CallChain, Change, ColumnOrder, ContextNode,
-    CriticalPathReport, DiffNode, DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar, Exemplars,
-    Filter, FrameSums, HeatmapReport, HistogramsReport, ImpactRow, Measure, NotProposed, Overlap,
+    Affected, Band, BandFacts, BandReport, Basis, BottomUpReport, CallChain, Change, ColumnOrder,
+    ContextNode, CriticalPathReport, DiffNode, DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar,
+    Exemplars, Filter, FrameSums, HeatmapReport, HistogramsReport, ImpactRow, Measure, NotProposed, Overlap,
     PathSegment, Presence, ProposalsReport, ProposedValue, Quantity, RankedChange, Ratio, RequestNode,
     RequestPath, RequestRef, RequestRow, RequestsReport, RootRow, RowStat, RowTime, Scope, ServiceChange,
     SplitOf, SplitReport, SplitValue, Subject, TagProposal, TagValueCount, TagValuesReport, TraceReport,
@@ -31,6 +31,13 @@ use serde::{Deserialize, Serialize};
 pub enum Request {
     /// What is loaded; answered by [`Report::Overview`].
     Overview,
+    /// How many requests a band holds and their latency; answered by [`Report::Band`]. What costs least to ask of them.
+    Band {
+        /// Which requests.
+        scope: Scope,
+        /// Which of them, by latency.
+        band: Band,
+    },
     /// The aggregate calling contexts of a band; answered by [`Report::CriticalPath`].
     CriticalPath {
         /// Which requests.
@@ -264,6 +271,8 @@ pub enum SpanKey {
 pub enum Report {
     /// See [`Request::Overview`].
     Overview(OverviewReport),
+    /// See [`Request::Band`].
+    Band(BandReport),
     /// See [`Request::CriticalPath`].
     CriticalPath(CriticalPathReport),
     /// See [`Request::Requests`].

@@ -4,7 +4,7 @@ use super::chain::Pass;
 use super::flow::{self, FlowCache, FlowTask};
 use super::overview::OverviewPart;
 use super::study::Part;
-use super::{EngineError, detail};
+use super::{Chain, EngineError, Next, Report, Request, detail};
 use crate::critical_path::{
     Aggregate, ExemplarCandidates, Overlap, PathTable, RequestKey, Scope, Selection, Subject, TableBuilder,
     pack_sorted,
@@ -44,6 +44,29 @@ impl Session {
         self.tables.clear();
         self.selections.clear();
         self.flows.clear();
+    }
+
+    /// Answers a request from these traces alone, in one go.
+    ///
+    /// # Errors
+    /// [`EngineError`] if memory ends.
+    pub fn ask(&mut self, request: Request) -> Result<Report, EngineError> {
+        let mut chain = Chain::new(request);
+        let mut partials = Vec::new();
+        loop {
+            partials = match chain.next(partials)? {
+                Next::Done(report) => return Ok(*report),
+                Next::Working(_) => Vec::new(),
+                Next::Ask(pass) => {
+                    let mut task = self.start(&pass)?;
+                    loop {
+                        if let Some(partial) = task.step(self, &mut || false)? {
+                            break vec![partial];
+                        }
+                    }
+                }
+            };
+        }
     }
 
     /// Starts a pass as [`Chain::next`](super::Chain::next) wrote it.

@@ -20,6 +20,8 @@ pub enum ToWorker {
     StopReading(u64),
     /// Drop the state of a question.
     EndChain(u64),
+    /// Get ready for a load while there is nothing to do.
+    Rehearse,
 }
 
 /// Something a worker is asked to do.

@@ -1,6 +1,7 @@
 //! The page's custom properties as a theme.
 
 use crate::chart::{Rgba, Theme};
+use std::cell::RefCell;
 use wasm_bindgen::JsCast as _;
 use web_sys::{CanvasRenderingContext2d, Element, HtmlCanvasElement};
 
@@ -14,15 +15,22 @@ pub fn theme_of(element: &Element) -> Theme {
         if value.is_empty() { None } else { Rgba::parse(value).or_else(|| normalised(value)) }
     };
     let dark = read(Theme::TOKENS[0]).is_some_and(|background| background.luminance() < 0.2);
-    let base = if dark { Theme::dark() } else { Theme::light() };
-    let built_in = base.tokens();
-    let mut tokens = built_in;
+    let mut tokens = Theme::built_in(dark);
     for (slot, token) in tokens.iter_mut().zip(Theme::TOKENS) {
         if let Some(color) = read(token) {
             *slot = color;
         }
     }
-    if tokens == built_in { base } else { Theme::with_tokens(dark, tokens) }
+    // More than a thousand colours follow from these, and every chart of a page asks for the same.
+    MADE.with_borrow_mut(|made| {
+        let last = made.take().filter(|made| made.dark == dark && made.tokens() == tokens);
+        made.insert(last.unwrap_or_else(|| Theme::with_tokens(dark, tokens))).clone()
+    })
+}
+
+thread_local! {
+    /// The theme made last.
+    static MADE: RefCell<Option<Theme>> = const { RefCell::new(None) };
 }
 
 /// Any other way to write a colour in CSS (names, `hsl()`), by way of a canvas, which gives back hexadecimal.

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 pub use ask::AskError;
+use ask::COORDINATOR;
 use call::{Member, Pending};
 use load::Load;
 pub use memory::Shortage;
@@ -27,6 +28,7 @@ use web_sys::Blob;
 
 use super::boot::Boot;
 use super::oneshot::Sender;
+use super::wire::ToWorker;
 use crate::ingest::{FileReport, Keep, Seam};
 
 /// Workers at most: beyond, memory and the reading of files set the speed.
@@ -280,6 +282,11 @@ impl Pool {
     /// Sets what later loads keep to.
     pub fn set_limits(&self, limits: Limits) {
         self.0.limits.set(limits);
+    }
+
+    /// Lets the first worker get ready for a load: nothing is loaded yet and nobody is in a hurry.
+    pub fn rehearse(&self) {
+        self.post(COORDINATOR, &ToWorker::Rehearse, &[]);
     }
 
     /// How many workers there are, started or not.

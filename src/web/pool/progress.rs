@@ -77,7 +77,7 @@ impl Pool {
                 // Not if the final ones are about to come.
                 is_preliminary = progress.traces > 0
                     && now - load.began_ms >= load.preliminary_ms
-                    && progress.seconds_left.is_some_and(|seconds| seconds > 1.0);
+                    && progress.seconds_left.is_some_and(|seconds| seconds > 2.0);
                 if is_preliminary {
                     load.preliminary_ms = (now - load.began_ms) * 2.0;
                 }

@@ -5,7 +5,7 @@ use super::page::{Page, Selection};
 use crate::engine::address::View;
 use crate::engine::comparing::Side;
 use crate::engine::{
-    AnomalyReport, BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport,
+    AnomalyReport, BandReport, BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport,
     EvaluationReport, EvaluationTable, FlowParent, FlowReport, FlowSettings, HeatmapReport, HistogramsReport,
     OverviewReport, ProposalsReport, Report, Request, RequestsReport, SavingsReport, Scope, SetsReport,
     SpanKey, SpanReport, SplitReport, Subject, TagValuesReport, TprofReport, TraceReport, WhatIfReport,
@@ -47,6 +47,7 @@ macro_rules! asks {
 
 answers! {
     Overview(report) => report, OverviewReport;
+    Band(report) => report, BandReport;
     CriticalPath(report) => report, CriticalPathReport;
     Compare(report) => *report, DiffReport;
     Heatmap(report) => *report, HeatmapReport;
@@ -74,6 +75,8 @@ answers! {
 asks! {
     /// What is loaded.
     overview: OverviewReport,
+    /// What the band holds.
+    band: BandReport,
     /// The critical path of the band.
     path: CriticalPathReport,
     /// The values of the tag that a filter is being made of.
@@ -155,7 +158,14 @@ pub fn ask(page: &Page) {
         return;
     }
     let (scope, band) = (address.scope(), address.band);
-    asks.path.want(page, Request::CriticalPath { scope: scope.clone(), band });
+    asks.band.want(page, Request::Band { scope: scope.clone(), band });
+    // As large as there are calling contexts, a million in one deep trace: only for whoever shows some of them.
+    if address.view == View::Flame || matches!(*page.selection(), Selection::Path(_) | Selection::Endpoint(_))
+    {
+        asks.path.want(page, Request::CriticalPath { scope: scope.clone(), band });
+    } else {
+        asks.path.stop();
+    }
     if address.view != View::Endpoints && address.view != View::Flow {
         // It reads every trace several times: nothing that should go on when nobody looks.
         asks.savings.stop();

@@ -422,6 +422,9 @@ impl Part for Detail {
                 affected::fill(page, &self.keep, &self.body, &self.jump, endpoint);
             }
             (Selection::Endpoint(endpoint), Some(report)) => self.endpoint(page, report, endpoint),
+            (Selection::Path(_) | Selection::Endpoint(_), None) => {
+                self.body.add(&el("p").class("muted").text(view::WORKING));
+            }
             (Selection::Request(choice), _) => self.request(page, choice),
             (Selection::Span(index), _) if view == View::Trace => {
                 if let Some(Some(trace)) = trace.as_deref() {

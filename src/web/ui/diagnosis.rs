@@ -494,7 +494,7 @@ fn why_empty(page: &Page, report: &TprofReport) -> String {
             counted(report.has_orphans, "trace")
         );
     }
-    page.asks().path.get().map(|path| super::findings::why_empty(page, &path)).unwrap_or_default()
+    page.asks().band.get().map(|band| super::findings::why_empty(page, &band.facts)).unwrap_or_default()
 }
 
 /// Why no two sides can be compared; empty if they can.

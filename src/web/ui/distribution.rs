@@ -71,13 +71,13 @@ impl Distribution {
     pub fn update(&mut self, page: &Page) {
         let inner = &self.inner;
         let asks = page.asks();
-        inner.area.class_if("stale", asks.path.is_waiting());
+        inner.area.class_if("stale", asks.band.is_waiting());
         let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
         let scale = dom::window().device_pixel_ratio();
-        let now = (asks.path.revision(), theme, inner.area.size(), scale);
-        let Some(report) = asks.path.get().filter(|_| self.painted != now) else { return };
+        let now = (asks.band.revision(), theme, inner.area.size(), scale);
+        let Some(report) = asks.band.get().filter(|_| self.painted != now) else { return };
         inner.facts.replace(report.facts.clone());
-        inner.band.set(report.band.filter(|band| !band.is_all()));
+        inner.band.set(Some(report.band).filter(|band| !band.is_all()));
         let facts = &report.facts;
         inner.canvas.set(
             "aria-label",

@@ -143,7 +143,7 @@ fn no_errors(report: &ErrorsReport) -> String {
 /// Why there is no picture; empty if there is one.
 fn why_nothing(page: &Page, report: &ErrorsReport, paths: &CriticalPathReport) -> String {
     if report.facts.requests == 0 {
-        why_empty(page, paths)
+        why_empty(page, &paths.facts)
     } else if report.totals.requests == 0 {
         no_errors(report)
     } else if report.nodes.is_empty() {

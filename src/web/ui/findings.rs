@@ -12,9 +12,7 @@ use super::search::{Last, Search, fits};
 use super::table::Table;
 use crate::chart::format;
 use crate::engine::address::View;
-use crate::engine::{
-    CriticalPathReport, EndpointsReport, OverviewReport, RowStat, RowTime, Subject, summary,
-};
+use crate::engine::{BandFacts, EndpointsReport, OverviewReport, RowStat, RowTime, Subject, summary};
 use std::rc::Rc;
 
 /// Endpoints in each list of the textual summary, as the binary has them.
@@ -131,7 +129,7 @@ impl Findings {
 
     fn ranking(&mut self, page: &Page, report: &EndpointsReport) {
         let costs = costs(report);
-        let why_nothing = page.asks().path.get().map(|path| why_empty(page, &path)).unwrap_or_default();
+        let why_nothing = page.asks().band.get().map(|band| why_empty(page, &band.facts)).unwrap_or_default();
         self.headline.clear();
         let subject = match &page.address().subject {
             Subject::TraceRoots => "all requests".to_owned(),
@@ -203,9 +201,9 @@ fn copies(page: &Page, keep: &Keep) -> El {
 }
 
 /// Why there is nothing to be seen of a report.
-pub fn why_empty(page: &Page, report: &CriticalPathReport) -> String {
+pub fn why_empty(page: &Page, facts: &BandFacts) -> String {
     let address = page.address();
-    if report.facts.scope_requests == 0 {
+    if facts.scope_requests == 0 {
         let subject = match &address.subject {
             Subject::TraceRoots => "No request".to_owned(),
             Subject::Endpoint { service, operation } => {
@@ -214,11 +212,11 @@ pub fn why_empty(page: &Page, report: &CriticalPathReport) -> String {
         };
         let filters = if address.filters.is_empty() { "is loaded" } else { "passes the filters" };
         format!("{subject} {filters}.")
-    } else if report.facts.requests == 0 {
+    } else if facts.requests == 0 {
         format!(
             "No request lies in {}: there are {} in all.",
             band::words(address.band),
-            format::count(report.facts.scope_requests)
+            format::count(facts.scope_requests)
         )
     } else {
         "All these requests took no time at all.".to_owned()

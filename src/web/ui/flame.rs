@@ -100,13 +100,13 @@ impl Flame {
         let is_new = self.shown.map(|(revision, _)| revision) != Some(asks.path.revision());
         self.shown = now;
         let is_empty = report.facts.latency_sum_us == 0;
-        self.frame.say(&if is_empty { why_empty(page, &report) } else { String::new() });
+        self.frame.say(&if is_empty { why_empty(page, &report.facts) } else { String::new() });
         let question = asks.path.answered();
         self.stage.with(|picture| picture.take(report.clone(), question, inverted, &page.address().focus));
         if is_new {
             let rows = (0..report.nodes.len() as u32).map(|at| FrameRow { at, report: report.clone() });
             self.table.set_rows(Rc::new(rows.collect()));
-            self.table.set_empty(&why_empty(page, &report));
+            self.table.set_empty(&why_empty(page, &report.facts));
         }
         let facts = &report.facts;
         let few = if facts.requests < 30 {

@@ -143,7 +143,7 @@ impl Heat {
                 (0..report.rows.rows.len() as u32).map(|at| HeatTableRow { at, report: report.clone() });
             self.table.set_rows(Rc::new(rows.collect()));
             self.stage.with(|picture| picture.take(report.clone()));
-            let why = asks.path.get().map(|path| why_empty(page, &path)).unwrap_or_default();
+            let why = asks.band.get().map(|band| why_empty(page, &band.facts)).unwrap_or_default();
             self.frame.say(if report.column_requests.is_empty() { &why } else { "" });
             self.table.set_empty(&why);
         }

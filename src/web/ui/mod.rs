@@ -101,6 +101,9 @@ pub fn start(boot: Boot, given: JsValue) {
     build(&page, &keep, &origin);
     let _ = known.set(page.clone());
     page.load(origin.inputs());
+    if !page.loading().running && !page.fetching().is_running() {
+        page.pool().rehearse();
+    }
     // The page and its listeners live as long as the window.
     std::mem::forget(keep);
 }

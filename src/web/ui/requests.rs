@@ -138,8 +138,8 @@ impl Part for Requests {
                 format!("{}, slowest first. A click opens the timeline.", page.whose())
             };
             self.note.say(&words);
-            if let Some(path) = asks.path.get() {
-                self.table.set_empty(&why_empty(page, &path));
+            if let Some(band) = asks.band.get() {
+                self.table.set_empty(&why_empty(page, &band.facts));
             }
         }
         self.table.set_stale(asks.requests.is_waiting());

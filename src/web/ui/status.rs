@@ -68,8 +68,7 @@ impl Part for Status {
         }
         self.loaded.say(&loaded);
         self.loaded.set("data-value", &overview.traces.to_string());
-        let busy =
-            page.loading().running || page.asks().path.is_waiting() || page.asks().overview.is_waiting();
+        let busy = page.loading().running || page.asks().is_waiting();
         let workers = page.workers() as u64;
         self.workers.say(&format!("{} {}", counted(workers, "worker"), if busy { "busy" } else { "idle" }));
         self.workers.set("data-value", &workers.to_string());

@@ -319,9 +319,8 @@ impl Part for SubjectBar {
             self.shown = name;
         }
         let _ = &self.choose;
-        let path = page.asks().path.get();
-        self.figures.class_if("stale", page.asks().path.is_waiting());
-        if let Some(report) = path {
+        self.figures.class_if("stale", page.asks().band.is_waiting());
+        if let Some(report) = page.asks().band.get() {
             let facts = &report.facts;
             let requests = if facts.requests == facts.scope_requests {
                 counted(facts.requests, "request")

@@ -5,6 +5,7 @@
 mod cut;
 mod pace;
 mod read;
+mod rehearsal;
 mod source;
 
 use crate::arrange::Arrange;
@@ -109,6 +110,11 @@ impl Worker {
         self.passes.get() > 0
     }
 
+    /// Nothing is read, asked or waiting.
+    fn is_idle(&self) -> bool {
+        !self.is_reading.get() && !self.is_asked() && self.live.borrow().is_empty()
+    }
+
     /// Tells the session that the set has changed.
     fn changed(&self) {
         if self.grown.replace(false) {
@@ -121,6 +127,7 @@ impl Worker {
             ToWorker::Call(number, call) => self.call(number, call, attachments),
             ToWorker::Forget(call) => self.wish(call, Wish::Forget),
             ToWorker::StopReading(call) => self.wish(call, Wish::Stop),
+            ToWorker::Rehearse => spawn_local(rehearsal::rehearse(self.clone())),
             ToWorker::EndChain(chain) => {
                 self.chains.borrow_mut().remove(&chain);
             }

@@ -9,8 +9,9 @@ use web_sys::{Blob, ReadableStreamByobReader, ReadableStreamReadResult};
 
 use crate::web::wire::words;
 
-/// Bytes asked for at a time from a large Blob.
-const CHUNK: u32 = 256 << 10;
+/// Bytes asked for at a time from a large Blob. The browser fills a buffer while the one before it is parsed, at a price
+/// for each.
+const CHUNK: u32 = 2 << 20;
 /// The same where it cannot be read as a stream of bytes.
 const SLICE: f64 = (4 << 20) as f64;
 /// Blobs up to this size are read together with their neighbours: what a read costs beside its bytes counts there.
