@@ -9,6 +9,7 @@ pub mod critical_path;
 pub mod errors;
 pub mod flow;
 pub mod ingest;
+pub mod packed;
 pub mod stats;
 pub mod steps;
 pub mod tprof;

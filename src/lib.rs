@@ -5,7 +5,7 @@
 //! (wasm32) and natively.
 
 pub use pathlight_analysis::{
-    anomaly, arrange, critical_path, errors, flow, ingest, stats, steps, tprof, trace,
+    anomaly, arrange, critical_path, errors, flow, ingest, packed, stats, steps, tprof, trace,
 };
 
 pub mod chart;

@@ -162,27 +162,38 @@ pub struct TraceReport {
     /// Endpoints as (service, operation).
     pub endpoints: Vec<(String, String)>,
     /// Parent index, `u32::MAX` for a root.
+    #[serde(with = "crate::packed")]
     pub parent: Vec<u32>,
     /// Index into `endpoints`.
+    #[serde(with = "crate::packed")]
     pub endpoint: Vec<u32>,
     /// Start before sanitising, relative to `start_us`.
+    #[serde(with = "crate::packed")]
     pub span_start_us: Vec<u64>,
     /// Duration before sanitising.
+    #[serde(with = "crate::packed")]
     pub duration_us: Vec<u64>,
     /// Depth, roots 0.
+    #[serde(with = "crate::packed")]
     pub depth: Vec<u32>,
     /// Bits: [`TraceReport::ERROR`] and the following.
+    #[serde(with = "crate::packed")]
     pub bits: Vec<u8>,
     /// Segments of the critical path in order of time: span index.
+    #[serde(with = "crate::packed")]
     pub segment_span: Vec<u32>,
     /// Their starts, relative.
+    #[serde(with = "crate::packed")]
     pub segment_start_us: Vec<u64>,
     /// Their ends, relative.
+    #[serde(with = "crate::packed")]
     pub segment_end_us: Vec<u64>,
     /// By span, how much earlier the request would end if the span and all below it took no time;
     /// [`TraceReport::NOT_WAITED`] if the request does not wait for it.
+    #[serde(with = "crate::packed")]
     pub drag_us: Vec<u64>,
     /// By span, how much longer it may take before the request ends later; likewise.
+    #[serde(with = "crate::packed")]
     pub slack_us: Vec<u64>,
 }
 

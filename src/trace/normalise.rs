@@ -7,7 +7,7 @@ use super::ids::{SpanId, TraceId};
 use super::set::{NO_ROW, TraceSet};
 use super::span::{Flags, RawSpan, SpanKind};
 use hashbrown::HashTable;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::hash::Hasher as _;
 
 /// How the forest of one trace looks.
@@ -41,6 +41,7 @@ pub(super) struct Normaliser {
     pub order: Vec<(u32, u32)>,
     parents: Vec<u32>,
     by_id: HashTable<u32>,
+    keys: Vec<(u64, Reverse<u64>, u32)>,
     sorted: Vec<u32>,
     children: Vec<u32>,
     child_at: Vec<u32>,
@@ -60,11 +61,12 @@ impl Normaliser {
         let mut shape = TraceShape::default();
         std::mem::swap(&mut self.spans, input);
         input.clear();
-        if self.index_ids() {
+        // Identical copies gone, what still repeats are pairs.
+        let has_pairs = self.index_ids() && {
             self.settle_repeats(set, id, &mut shape);
-            self.index_ids();
-        }
-        self.find_parents();
+            self.index_ids()
+        };
+        self.find_parents(has_pairs);
         self.cut_cycles(set, &mut shape);
         self.fill_starts();
         self.write_order(set, &mut shape);
@@ -79,6 +81,7 @@ impl Normaliser {
         self.by_id.clear();
         let mut repeats = false;
         let Normaliser { spans, by_id, .. } = self;
+        by_id.reserve(spans.len(), |&j| hash_id(spans[j as usize].id));
         for (i, span) in spans.iter().enumerate() {
             if span.id.is_none() {
                 continue;
@@ -133,7 +136,8 @@ impl Normaliser {
         self.by_id.find(hash_id(id), |&j| self.spans[j as usize].id == id).copied()
     }
 
-    fn find_parents(&mut self) {
+    /// Settles flags and parents; `has_pairs` says whether any id is that of a client and a server.
+    fn find_parents(&mut self, has_pairs: bool) {
         self.parents.clear();
         for i in 0..self.spans.len() {
             let span = self.spans[i];
@@ -141,7 +145,8 @@ impl Normaliser {
             flags.set(Flags::ORPHAN | Flags::CYCLE | Flags::SHARED, false);
             flags.set(Flags::TEXT_ID, span.id.text);
             flags.set(Flags::START_MISSING, span.flags.has(Flags::START_MISSING) && span.start_us == 0);
-            let twin = if span.id.is_none() { None } else { self.find(span.id).filter(|&t| t as usize != i) };
+            let may_pair = has_pairs && !span.id.is_none();
+            let twin = if may_pair { self.find(span.id).filter(|&t| t as usize != i) } else { None };
             let parent = match twin {
                 // Of a pair the client, being first, is in the table. Children belong to the server.
                 Some(twin) if span.flags.kind() == SpanKind::Server => {
@@ -159,12 +164,17 @@ impl Normaliser {
             self.spans[i].flags = flags;
             self.parents.push(parent);
         }
+        // Siblings often stand together.
+        let mut last = (SpanId::NONE, None);
         for i in 0..self.spans.len() {
             let span = self.spans[i];
             if self.parents[i] != NO_ROW || span.parent.is_none() {
                 continue;
             }
-            match self.find(span.parent) {
+            if last.0 != span.parent {
+                last = (span.parent, self.find(span.parent));
+            }
+            match last.1 {
                 Some(parent) if parent as usize == i || span.parent == span.id => {
                     self.spans[i].flags.set(Flags::CYCLE, true);
                 }
@@ -284,12 +294,18 @@ impl Normaliser {
 
     fn write_order(&mut self, set: &TraceSet, shape: &mut TraceShape) {
         let n = self.spans.len();
-        let mut sorted = std::mem::take(&mut self.sorted);
-        sorted.clear();
-        sorted.extend(0..n as u32);
         let (spans, starts) = (&self.spans, &self.starts);
         let start = |i: u32| starts[i as usize];
-        sorted.sort_unstable_by(|&a, &b| sibling_order(spans, &start, set, a, b));
+        // What mostly decides stands in the keys, beside each other in memory.
+        let keys = (0..n as u32).map(|i| (start(i), Reverse(spans[i as usize].duration_us), i));
+        self.keys.clear();
+        self.keys.extend(keys);
+        self.keys.sort_unstable_by(|a, b| {
+            (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| sibling_order(spans, &start, set, a.2, b.2))
+        });
+        let mut sorted = std::mem::take(&mut self.sorted);
+        sorted.clear();
+        sorted.extend(self.keys.iter().map(|key| key.2));
         self.link_children(sorted);
         let is_root = |&&i: &&u32| self.parents[i as usize] == NO_ROW;
         let is_orphan = |i: u32| self.spans[i as usize].flags.has(Flags::ORPHAN | Flags::CYCLE);

@@ -4,13 +4,14 @@ use super::parts::SpanPart;
 use crate::chart::flame::Frame;
 use crate::chart::{Shade, Window, format};
 use crate::engine::TraceReport;
+use std::rc::Rc;
 
 const NONE: u32 = u32::MAX;
 
 /// The spans of a trace as rows that open and close.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
-    report: TraceReport,
+    report: Rc<TraceReport>,
     frames: Vec<Frame>,
     /// One past the last descendant of each span.
     end: Vec<u32>,
@@ -48,7 +49,11 @@ pub struct SpanMatches {
 
 impl Timeline {
     /// All rows of a trace, opened. Columns of unequal length are cut to the shortest.
-    pub fn new(report: TraceReport) -> Timeline {
+    pub fn new(report: impl Into<Rc<TraceReport>>) -> Timeline {
+        Timeline::of(report.into())
+    }
+
+    fn of(report: Rc<TraceReport>) -> Timeline {
         let n = [
             report.parent.len(),
             report.endpoint.len(),

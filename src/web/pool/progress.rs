@@ -79,7 +79,7 @@ impl Pool {
                     && now - load.began_ms >= load.preliminary_ms
                     && progress.seconds_left.is_some_and(|seconds| seconds > 2.0);
                 if is_preliminary {
-                    load.preliminary_ms = (now - load.began_ms) * 2.0;
+                    load.preliminary_ms = (now - load.began_ms) * 3.0;
                 }
             });
         }

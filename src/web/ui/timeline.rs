@@ -147,8 +147,9 @@ impl TimelineView {
             self.stage.with(|picture| picture.take(crate::engine::TraceReport::default()));
             return;
         };
-        let same = self.trace.borrow().as_ref().is_some_and(|before| before.report == *report);
+        let same = self.trace.borrow().as_ref().is_some_and(|before| *before.report == *report);
         if !same {
+            let report = Rc::new(report.clone());
             let rows = Rc::new(TraceRows::new(report.clone()));
             self.stage.with(|picture| picture.take(report.clone()));
             let only = self.path_only.html().get_attribute("aria-pressed").as_deref() == Some("true");
@@ -202,7 +203,7 @@ fn formats(stage: &Stage<TimelinePicture>, trace: &Shown) -> Vec<export::Format>
         (
             "JSON report",
             "json",
-            Box::new(move || serde_json::to_string_pretty(&json.borrow().as_ref()?.report).ok()),
+            Box::new(move || serde_json::to_string_pretty(&*json.borrow().as_ref()?.report).ok()),
         ),
     ]
 }

@@ -77,7 +77,7 @@ impl TimelinePicture {
     }
 
     /// Takes another trace.
-    pub fn take(&mut self, report: TraceReport) {
+    pub fn take(&mut self, report: impl Into<Rc<TraceReport>>) {
         self.take_timeline(Timeline::new(report));
     }
 

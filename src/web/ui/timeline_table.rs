@@ -12,14 +12,14 @@ use std::rc::Rc;
 /// A trace with what is summed up over it.
 pub struct TraceRows {
     /// The trace.
-    pub report: TraceReport,
+    pub report: Rc<TraceReport>,
     /// Time of each span's own segments of the critical path in microseconds.
     own_us: Vec<u64>,
 }
 
 impl TraceRows {
     /// Sums up a trace.
-    pub fn new(report: TraceReport) -> TraceRows {
+    pub fn new(report: Rc<TraceReport>) -> TraceRows {
         let mut own_us = vec![0; report.endpoint.len()];
         let times = report.segment_start_us.iter().zip(&report.segment_end_us);
         for (at, (start, end)) in report.segment_span.iter().zip(times) {

@@ -19,14 +19,18 @@ pub async fn seams(blob: &Blob, places: &[u64], pace: &Pace) -> Vec<Seam> {
             continue;
         }
         // A seam is near as a rule; only where traces are large it is not.
+        let mut found = None;
         for most in [SEARCH_BYTES / 16, SEARCH_BYTES] {
             pace.breathe().await;
             let Ok(part) = bytes(blob, place, most).await else { return Vec::new() };
-            if let Some(seam) = outline.find(&part, place) {
-                seams.push(seam);
+            found = outline.find(&part, place);
+            if found.is_some() {
                 break;
             }
         }
+        // Where traces are so large, the next place is inside one as well, and looking costs more than slices save.
+        let Some(seam) = found else { break };
+        seams.push(seam);
     }
     seams
 }

@@ -1,0 +1,110 @@
+//! Long lists of numbers between page and workers: as bytes, which are copied, not read one by one.
+//!
+//! `#[serde(with = "crate::packed")]` on a `Vec` of numbers; in JSON it stays a list.
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A number that is packed, the lowest byte first.
+pub trait Number: Copy + Serialize + for<'de> Deserialize<'de> {
+    /// Bytes of one.
+    const BYTES: usize;
+
+    /// Appends it.
+    fn pack(self, into: &mut Vec<u8>);
+
+    /// Reads it; `None` unless there are [`BYTES`](Self::BYTES) bytes.
+    fn unpack(bytes: &[u8]) -> Option<Self>;
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {
+        $(impl Number for $number {
+            const BYTES: usize = size_of::<$number>();
+
+            fn pack(self, into: &mut Vec<u8>) {
+                into.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn unpack(bytes: &[u8]) -> Option<$number> {
+                bytes.try_into().ok().map(<$number>::from_le_bytes)
+            }
+        })*
+    };
+}
+
+numbers!(u8, u32, u64);
+
+/// Writes the numbers.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn serialize<T: Number, S: Serializer>(numbers: &[T], serializer: S) -> Result<S::Ok, S::Error> {
+    if serializer.is_human_readable() {
+        return numbers.serialize(serializer);
+    }
+    let mut bytes = Vec::with_capacity(numbers.len() * T::BYTES);
+    numbers.iter().for_each(|number| number.pack(&mut bytes));
+    serializer.serialize_bytes(&bytes)
+}
+
+/// Reads what [`serialize`] wrote.
+///
+/// # Errors
+/// Those of the deserializer, and bytes that are no whole numbers.
+pub fn deserialize<'de, T: Number, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    if deserializer.is_human_readable() {
+        return Vec::deserialize(deserializer);
+    }
+    deserializer.deserialize_bytes(Bytes(PhantomData))
+}
+
+struct Bytes<T>(PhantomData<T>);
+
+impl<T: Number> Visitor<'_> for Bytes<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "numbers of {} bytes", T::BYTES)
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<T>, E> {
+        let numbers = bytes.chunks(T::BYTES).map(T::unpack);
+        numbers.collect::<Option<_>>().ok_or_else(|| E::invalid_length(bytes.len(), &self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Columns {
+        #[serde(with = "super")]
+        long: Vec<u64>,
+        #[serde(with = "super")]
+        short: Vec<u8>,
+    }
+
+    fn columns() -> Columns {
+        Columns { long: vec![0, 1, u64::MAX], short: vec![7, 0] }
+    }
+
+    #[test]
+    fn numbers_come_back_from_bytes_and_from_json() {
+        let bytes = postcard::to_allocvec(&columns()).unwrap();
+        assert_eq!(bytes.len(), 1 + 3 * 8 + 1 + 2);
+        assert_eq!(postcard::from_bytes::<Columns>(&bytes).unwrap(), columns());
+        let json = serde_json::to_string(&columns()).unwrap();
+        assert_eq!(json, "{\"long\":[0,1,18446744073709551615],\"short\":[7,0]}");
+        assert_eq!(serde_json::from_str::<Columns>(&json).unwrap(), columns());
+    }
+
+    #[test]
+    fn half_a_number_is_an_error() {
+        assert!(postcard::from_bytes::<Columns>(&[3, 1, 2, 3, 0]).is_err());
+        assert!(postcard::from_bytes::<Columns>(&[0, 0]).is_ok());
+    }
+}
