@@ -1,17 +1,18 @@
 //! Execution flows as requests: which passes, what a worker does in each, and what is made of the partials.
 
-use super::chain::{Next, Pass, ask, read};
-use super::study::StudyChain;
-use super::{EngineError, Report, Request, Session};
+use super::chain::Pass;
+use super::workers::Workers;
+use super::{EngineError, Session};
 use crate::arrange::Arrange;
 use crate::critical_path::{Scope, Selection, Subject, pack_sorted, unpack_sorted};
 use crate::flow::{
     Bindings, CalleeCounter, Callees, Changes, EndpointName, Estimates, EvaluationReport, Flow, FlowParent,
     FlowReport, FlowSample, FlowSettings, InvocationKey, Invocations, KeyFinder, Model, NodeIndex, NodeTable,
-    PairCounts, Predictors, Requests, Savings, SavingsRun, Tester, Trainer, Training, Walk, WhatIf,
-    WhatIfRun, Within,
+    PairCounts, Predictors, Requests, Savings, SavingsReport, SavingsRun, Tester, Trainer, Training, Walk,
+    WhatIf, WhatIfReport, WhatIfRun, Within,
 };
 use crate::trace::TraceSet;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -247,235 +248,160 @@ pub(super) fn rows_of(table: &crate::critical_path::PathTable, selection: &Selec
     selection.requests.iter().map(|&r| table.requests[r as usize].row).collect()
 }
 
-enum State {
-    Callees,
-    Keys { tables: Vec<NodeTable>, ranks: Vec<usize>, counts: (u64, u64) },
-    Train { tables: Vec<NodeTable>, cuts: Vec<Option<InvocationKey>>, counts: (u64, u64) },
-    Test { parents: u64, counts: (u64, u64) },
-    Sample { table: NodeTable, callees: Callees },
-    Bind { table: NodeTable, callees: Callees, sample: Box<FlowSample>, flow: Flow },
-    Pairs { tables: Vec<NodeTable> },
-    WhatIf,
-    Savings,
-}
-
-/// A flow's request on its way to its report.
-pub(super) struct FlowChain {
-    request: Request,
-    scope: Scope,
-    state: State,
-}
-
-impl FlowChain {
-    /// The chain of a request, and the pass to begin with.
-    pub fn start(request: &Request) -> Result<(Box<dyn StudyChain>, Next), EngineError> {
-        let scope = match request {
-            Request::Flow { scope, .. }
-            | Request::FlowParents { scope }
-            | Request::FlowEvaluation { scope, .. }
-            | Request::WhatIf { scope, .. }
-            | Request::Savings { scope, .. } => scope.clone(),
-            _ => return Err(EngineError::Ended),
-        };
-        let parent = match (&scope.subject, request) {
-            (_, Request::WhatIf { .. } | Request::Savings { .. }) | (Subject::TraceRoots, _) => None,
-            (Subject::Endpoint { service, operation }, _) => Some((service.clone(), operation.clone())),
-        };
-        let with_starts = matches!(request, Request::FlowEvaluation { .. });
-        let chain = FlowChain { request: request.clone(), scope, state: State::Callees };
-        let next = chain.ask(FlowPass::Callees { parent, with_starts })?;
-        Ok((Box::new(chain), next))
+impl Workers {
+    /// What the partials of a pass of a flow hold.
+    async fn flow<T: DeserializeOwned>(&self, scope: &Scope, pass: FlowPass) -> Result<Vec<T>, EngineError> {
+        self.ask(&Pass::Flow { scope: scope.clone(), pass: Box::new(pass) }).await
     }
 
-    /// Which requests a pass is about: a model for what-if is learned from the whole group.
-    fn scope(&self, pass: &FlowPass) -> Scope {
-        let is_model = matches!(self.request, Request::WhatIf { .. } | Request::Savings { .. })
-            && matches!(pass, FlowPass::Callees { .. } | FlowPass::Pairs { .. });
-        if is_model {
-            Scope { overlap: self.scope.overlap, group: self.scope.group, ..Scope::default() }
-        } else {
-            self.scope.clone()
-        }
-    }
-
-    fn ask(&self, pass: FlowPass) -> Result<Next, EngineError> {
-        ask(&Pass::Flow { scope: self.scope(&pass), pass: Box::new(pass) })
-    }
-
-    fn settings(&self) -> FlowSettings {
-        match &self.request {
-            Request::Flow { settings, .. }
-            | Request::FlowEvaluation { settings, .. }
-            | Request::WhatIf { settings, .. }
-            | Request::Savings { settings, .. } => *settings,
-            _ => FlowSettings::default(),
-        }
-    }
-
-    fn step(&mut self, partials: &[Vec<u8>]) -> Result<Next, EngineError> {
-        let tau_ppm = self.settings().tau_ppm;
-        match std::mem::replace(&mut self.state, State::Callees) {
-            State::Callees => self.with_callees(merge_callees(read(partials)?)),
-            State::Keys { tables, ranks, counts } => {
-                let mut keys: Vec<Vec<InvocationKey>> = vec![Vec::new(); tables.len()];
-                for part in read::<Vec<Vec<InvocationKey>>>(partials)? {
-                    keys.iter_mut().zip(part).for_each(|(into, from)| into.extend(from));
-                }
-                let cuts: Vec<Option<InvocationKey>> = (keys.into_iter().zip(ranks))
-                    .map(|(mut keys, rank)| {
-                        keys.arrange();
-                        keys.into_iter().nth(rank)
-                    })
-                    .collect();
-                let pass = FlowPass::Train { tables: tables.clone(), cuts: cuts.clone() };
-                self.state = State::Train { tables, cuts, counts };
-                self.ask(pass)
-            }
-            State::Train { tables, cuts, counts } => {
-                let mut sum: Vec<Training> = tables.iter().map(|table| Training::new(table.len)).collect();
-                for part in read::<Vec<Training>>(partials)? {
-                    sum.iter_mut().zip(part).for_each(|(into, from)| into.merge(from));
-                }
-                let settings = self.settings();
-                let predictors = sum.into_iter().map(|training| training.finish(settings)).collect();
-                self.state = State::Test { parents: tables.len() as u64, counts };
-                self.ask(FlowPass::Test { tables, cuts, predictors })
-            }
-            State::Test { parents, counts } => {
-                let mut estimates = Estimates::default();
-                for part in read::<Estimates>(partials)? {
-                    estimates.merge(part);
-                }
-                estimates.sort();
-                Ok(done(Report::FlowEvaluation(self.evaluation(parents, counts, &estimates))))
-            }
-            State::Sample { table, callees } => {
-                let mut sample = FlowSample::new(table.len);
-                for mut part in read::<FlowSample>(partials)? {
-                    part.unpack();
-                    sample.merge(part);
-                }
-                let flow = sample.pairs.flow(tau_ppm);
-                let pass = FlowPass::Bind { table: table.clone(), flow: flow.clone() };
-                self.state = State::Bind { table, callees, sample: Box::new(sample), flow };
-                self.ask(pass)
-            }
-            State::Bind { table, callees, sample, flow } => {
-                let mut bindings = Bindings { flow, counts: BTreeMap::new() };
-                for part in read::<BTreeMap<(u32, u32), u64>>(partials)? {
-                    part.into_iter().for_each(|(edge, count)| {
-                        *bindings.counts.entry(edge).or_default() += count;
-                    });
-                }
-                Ok(done(Report::Flow(FlowReport::new(&table, &callees, &sample, &bindings))))
-            }
-            State::Pairs { tables } => {
-                let mut sum: Vec<PairCounts> =
-                    tables.iter().map(|table| PairCounts::new(table.len)).collect();
-                for part in read::<Vec<PairCounts>>(partials)? {
-                    sum.iter_mut().zip(&part).for_each(|(into, from)| into.merge(from));
-                }
-                let flows = sum.into_iter().map(|pairs| pairs.flow(tau_ppm)).collect();
-                let model = Model { tables, flows };
-                if let Request::WhatIf { changes, .. } = &self.request {
-                    let changes = changes.clone();
-                    self.state = State::WhatIf;
-                    self.ask(FlowPass::WhatIf { model, changes })
-                } else {
-                    self.state = State::Savings;
-                    self.ask(FlowPass::Savings { model })
-                }
-            }
-            State::WhatIf => Ok(done(Report::WhatIf(WhatIf::merge(read(partials)?).finish()))),
-            State::Savings => Ok(done(Report::Savings(Savings::merge(read(partials)?).finish()))),
-        }
-    }
-
-    fn with_callees(&mut self, found: CalleesPartial) -> Result<Next, EngineError> {
-        match &self.request {
-            Request::FlowParents { .. } => {
-                let parents = found.into_iter().map(|(name, (callees, _))| FlowParent {
-                    invocations: callees.invocations,
-                    childless: callees.childless,
-                    nodes: NodeTable::new(name.clone(), &callees).len,
-                    most_calls: callees.most,
-                    service: name.0,
-                    operation: name.1,
-                });
-                Ok(done(Report::FlowParents(parents.collect())))
-            }
-            Request::FlowEvaluation { min_children, .. } => {
-                // A parent that was chosen is compared whatever its size.
-                let least = if self.scope.subject == Subject::TraceRoots { *min_children } else { 0 };
-                let (mut tables, mut starts_us, mut ranks) = (Vec::new(), Vec::new(), Vec::new());
-                let mut counts = (0, 0);
-                for (name, (callees, mut starts)) in found {
-                    if callees.most < least {
-                        continue;
-                    }
-                    starts.sort_unstable();
-                    let half = starts.len() / 2;
-                    let Some(&start) = starts.get(half) else { continue };
-                    counts = (counts.0 + half as u64, counts.1 + (starts.len() - half) as u64);
-                    ranks.push(half - starts.partition_point(|&s| s < start));
-                    starts_us.push(start);
-                    tables.push(NodeTable::new(name, &callees));
-                }
-                let pass = FlowPass::Keys { tables: tables.clone(), starts_us };
-                self.state = State::Keys { tables, ranks, counts };
-                self.ask(pass)
-            }
-            Request::Flow { .. } => {
-                let Some(parent) = self.parent() else {
-                    return Ok(done(Report::Flow(FlowReport::default())));
-                };
-                let callees = found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default();
-                let table = NodeTable::new(parent, &callees);
-                let pass = FlowPass::Sample { table: table.clone() };
-                self.state = State::Sample { table, callees };
-                self.ask(pass)
-            }
-            _ => {
-                let tables: Vec<NodeTable> =
-                    found.into_iter().map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();
-                let pass = FlowPass::Pairs { tables: tables.clone() };
-                self.state = State::Pairs { tables };
-                self.ask(pass)
-            }
-        }
-    }
-
-    fn parent(&self) -> Option<EndpointName> {
-        match &self.scope.subject {
-            Subject::Endpoint { service, operation } => Some((service.clone(), operation.clone())),
-            Subject::TraceRoots => None,
-        }
-    }
-
-    fn evaluation(&self, parents: u64, counts: (u64, u64), estimates: &Estimates) -> EvaluationReport {
-        let min_children = match self.request {
-            Request::FlowEvaluation { min_children, .. } => min_children,
-            _ => 0,
-        };
-        EvaluationReport {
-            parent: self.parent(),
-            parents,
-            min_children,
-            train: counts.0,
-            test: counts.1,
-            methods: EvaluationReport::methods_of(estimates),
-        }
+    async fn callees(
+        &self,
+        scope: &Scope,
+        parent: Option<EndpointName>,
+        with_starts: bool,
+    ) -> Result<CalleesPartial, EngineError> {
+        Ok(merge_callees(self.flow(scope, FlowPass::Callees { parent, with_starts }).await?))
     }
 }
 
-impl StudyChain for FlowChain {
-    fn next(&mut self, partials: &[Vec<u8>]) -> Result<Next, EngineError> {
-        self.step(partials)
+/// The parent that a scope names; `None`: all.
+fn parent_of(scope: &Scope) -> Option<EndpointName> {
+    match &scope.subject {
+        Subject::Endpoint { service, operation } => Some((service.clone(), operation.clone())),
+        Subject::TraceRoots => None,
     }
 }
 
-fn done(report: Report) -> Next {
-    Next::Done(Box::new(report))
+/// The endpoints that have a flow.
+pub(super) async fn parents(workers: &Workers, scope: &Scope) -> Result<Vec<FlowParent>, EngineError> {
+    let found = workers.callees(scope, parent_of(scope), false).await?;
+    let parents = found.into_iter().map(|(name, (callees, _))| FlowParent {
+        invocations: callees.invocations,
+        childless: callees.childless,
+        nodes: NodeTable::new(name.clone(), &callees).len,
+        most_calls: callees.most,
+        service: name.0,
+        operation: name.1,
+    });
+    Ok(parents.collect())
+}
+
+/// The flow of the scope's endpoint; without one, a flow without nodes.
+pub(super) async fn flow(
+    workers: &Workers,
+    scope: &Scope,
+    settings: FlowSettings,
+) -> Result<FlowReport, EngineError> {
+    let Some(parent) = parent_of(scope) else { return Ok(FlowReport::default()) };
+    let found = workers.callees(scope, Some(parent.clone()), false).await?;
+    let callees = found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default();
+    let table = NodeTable::new(parent, &callees);
+    let mut sample = FlowSample::new(table.len);
+    for mut part in workers.flow::<FlowSample>(scope, FlowPass::Sample { table: table.clone() }).await? {
+        part.unpack();
+        sample.merge(part);
+    }
+    let flow = sample.pairs.flow(settings.tau_ppm);
+    let pass = FlowPass::Bind { table: table.clone(), flow: flow.clone() };
+    let mut bindings = Bindings { flow, counts: BTreeMap::new() };
+    for part in workers.flow::<BTreeMap<(u32, u32), u64>>(scope, pass).await? {
+        part.into_iter().for_each(|(edge, count)| *bindings.counts.entry(edge).or_default() += count);
+    }
+    Ok(FlowReport::new(&table, &callees, &sample, &bindings))
+}
+
+/// The six predictors compared: learned from the earlier half of each parent's invocations, tested on the others.
+pub(super) async fn evaluation(
+    workers: &Workers,
+    scope: &Scope,
+    settings: FlowSettings,
+    min_children: u32,
+) -> Result<EvaluationReport, EngineError> {
+    let parent = parent_of(scope);
+    // A parent that was chosen is compared whatever its size.
+    let least = if parent.is_none() { min_children } else { 0 };
+    let (mut tables, mut starts_us, mut ranks) = (Vec::new(), Vec::new(), Vec::new());
+    let mut counts = (0, 0);
+    for (name, (callees, mut starts)) in workers.callees(scope, parent.clone(), true).await? {
+        if callees.most < least {
+            continue;
+        }
+        starts.sort_unstable();
+        let half = starts.len() / 2;
+        let Some(&start) = starts.get(half) else { continue };
+        counts = (counts.0 + half as u64, counts.1 + (starts.len() - half) as u64);
+        ranks.push(half - starts.partition_point(|&s| s < start));
+        starts_us.push(start);
+        tables.push(NodeTable::new(name, &callees));
+    }
+    let mut keys: Vec<Vec<InvocationKey>> = vec![Vec::new(); tables.len()];
+    let pass = FlowPass::Keys { tables: tables.clone(), starts_us };
+    for part in workers.flow::<Vec<Vec<InvocationKey>>>(scope, pass).await? {
+        keys.iter_mut().zip(part).for_each(|(into, from)| into.extend(from));
+    }
+    let cuts: Vec<Option<InvocationKey>> = (keys.into_iter().zip(ranks))
+        .map(|(mut keys, rank)| {
+            keys.arrange();
+            keys.into_iter().nth(rank)
+        })
+        .collect();
+    let mut trainings: Vec<Training> = tables.iter().map(|table| Training::new(table.len)).collect();
+    let pass = FlowPass::Train { tables: tables.clone(), cuts: cuts.clone() };
+    for part in workers.flow::<Vec<Training>>(scope, pass).await? {
+        trainings.iter_mut().zip(part).for_each(|(into, from)| into.merge(from));
+    }
+    let predictors = trainings.into_iter().map(|training| training.finish(settings)).collect();
+    let parents = tables.len() as u64;
+    let mut estimates = Estimates::default();
+    for part in workers.flow(scope, FlowPass::Test { tables, cuts, predictors }).await? {
+        estimates.merge(part);
+    }
+    estimates.sort();
+    Ok(EvaluationReport {
+        parent,
+        parents,
+        min_children,
+        train: counts.0,
+        test: counts.1,
+        methods: EvaluationReport::methods_of(&estimates),
+    })
+}
+
+/// Flows of all parents, learned from the whole group.
+async fn model(workers: &Workers, scope: &Scope, settings: FlowSettings) -> Result<Model, EngineError> {
+    let scope = Scope { overlap: scope.overlap, group: scope.group, ..Scope::default() };
+    let found = workers.callees(&scope, None, false).await?;
+    let tables: Vec<NodeTable> =
+        found.into_iter().map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();
+    let mut pairs: Vec<PairCounts> = tables.iter().map(|table| PairCounts::new(table.len)).collect();
+    let pass = FlowPass::Pairs { tables: tables.clone() };
+    for part in workers.flow::<Vec<PairCounts>>(&scope, pass).await? {
+        pairs.iter_mut().zip(&part).for_each(|(into, from)| into.merge(from));
+    }
+    let flows = pairs.into_iter().map(|pairs| pairs.flow(settings.tau_ppm)).collect();
+    Ok(Model { tables, flows })
+}
+
+/// The requests of a scope before and after a change.
+pub(super) async fn what_if(
+    workers: &Workers,
+    scope: &Scope,
+    settings: FlowSettings,
+    changes: &Changes,
+) -> Result<WhatIfReport, EngineError> {
+    let model = model(workers, scope, settings).await?;
+    let pass = FlowPass::WhatIf { model, changes: changes.clone() };
+    Ok(WhatIf::merge(workers.flow(scope, pass).await?).finish())
+}
+
+/// What every endpoint below the requests of a scope would save.
+pub(super) async fn savings(
+    workers: &Workers,
+    scope: &Scope,
+    settings: FlowSettings,
+) -> Result<SavingsReport, EngineError> {
+    let model = model(workers, scope, settings).await?;
+    Ok(Savings::merge(workers.flow(scope, FlowPass::Savings { model }).await?).finish())
 }
 
 fn merge_callees(parts: Vec<CalleesPartial>) -> CalleesPartial {

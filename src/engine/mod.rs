@@ -6,6 +6,7 @@
 
 pub mod address;
 mod anomaly;
+mod answer;
 mod chain;
 pub mod choices;
 pub mod clock;
@@ -21,22 +22,23 @@ pub mod error_words;
 mod flow;
 pub mod flow_choice;
 pub mod fragment;
+mod heatmap;
 pub mod inspect;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
 mod normal;
 mod overview;
+mod paths;
 mod protocol;
 pub mod saved;
 mod session;
-mod single;
 pub mod source;
 mod study;
 pub mod summary;
-mod tables;
 mod tprof;
 pub mod words;
+mod workers;
 
 pub use chain::{Chain, Next};
 pub use moves::{Moves, plan_moves};

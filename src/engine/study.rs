@@ -1,21 +1,16 @@
-//! Looks at the requests inside a cut: what a worker does for one, and the chains that ask for them.
+//! Looks at the requests inside a cut: what a worker does for one.
 
-use super::anomaly::{AnomalyChain, EvaluationChain, VectorStudy};
-use super::chain::{Next, Pass, ask, frame, read_parts};
-use super::compare::CompareChain;
-use super::flow::FlowChain;
-use super::single::Single;
-use super::tables::TableChain;
-use super::tprof::{TprofChain, TracesStudy};
-use super::{EngineError, Report, Request};
+use super::EngineError;
+use super::anomaly::VectorStudy;
+use super::tprof::TracesStudy;
+use super::workers::frame;
 use crate::anomaly::{Encoding, Injection};
 use crate::critical_path::{
-    Band, BandFacts, BottomUpPart, ColumnEdge, ColumnOrder, Cut, DiffPart, EndpointPart, HeatPart,
-    HistogramsObserver, HistogramsPart, Observer, Overlap, PathTable, ProposalsObserver, ProposalsPart,
-    Scope, ServiceObserver, SplitObserver, SplitOf, SplitPart, TagValuesObserver, TagValuesPart, Walk,
+    BottomUpPart, ColumnEdge, ColumnOrder, DiffPart, EndpointPart, HeatPart, HistogramsObserver, Observer,
+    Overlap, PathTable, ProposalsObserver, ServiceObserver, SplitObserver, SplitOf, TagValuesObserver, Walk,
     sorted_places, tied_places,
 };
-use crate::errors::{ErrorsObserver, ErrorsPart};
+use crate::errors::ErrorsObserver;
 use crate::trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
@@ -50,81 +45,6 @@ pub(super) enum Study {
     Ties { order: ColumnOrder, tied: Vec<(u64, u64)> },
     /// Cells of the columns between these edges.
     Cells { order: ColumnOrder, edges: Vec<ColumnEdge> },
-}
-
-/// A chain of a family of analyses.
-pub(super) trait StudyChain: Send {
-    /// The next step, with the partials of the pass asked for last.
-    fn next(&mut self, partials: &[Vec<u8>]) -> Result<Next, EngineError>;
-}
-
-/// The chain of a request, and the pass to begin with.
-pub(super) fn begin(request: &Request) -> Result<(Box<dyn StudyChain>, Next), EngineError> {
-    match request {
-        Request::Compare { a, band_a, b, band_b } => CompareChain::start([(a, band_a), (b, band_b)]),
-        Request::Split { scope, band, of, key } => {
-            let study = Study::Split { of: of.clone(), key: key.clone() };
-            Single::start(scope, *band, study, split)
-        }
-        Request::Proposals { scope, band, of } => {
-            Single::start(scope, *band, Study::Proposals { of: of.clone() }, proposals)
-        }
-        Request::TagValues { scope, band, key } => {
-            Single::start(scope, *band, Study::TagValues { key: key.clone() }, tag_values)
-        }
-        Request::Errors { scope, band } => Single::start(scope, *band, Study::Errors, errors),
-        Request::BottomUp { scope, band } => Single::start(scope, *band, Study::BottomUp, bottom_up),
-        Request::Histograms { scope, band } => Single::start(scope, *band, Study::Histograms, histograms),
-        Request::Endpoints { scope, band } => TableChain::start(scope, *band, None),
-        Request::Heatmap { scope, band, columns, order } => {
-            TableChain::start(scope, *band, Some((order.clone(), *columns)))
-        }
-        Request::Tprof { scope, band, settings } => TprofChain::start(vec![(scope.clone(), *band)], settings),
-        Request::TprofCompare { a, band_a, b, band_b, settings } => {
-            TprofChain::start(vec![(a.clone(), *band_a), (b.clone(), *band_b)], settings)
-        }
-        Request::Anomaly { .. } | Request::AnomalyModel { .. } => AnomalyChain::start(request),
-        Request::AnomalyEvaluation { .. } => EvaluationChain::start(request),
-        _ => FlowChain::start(request),
-    }
-}
-
-fn split(study: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
-    let Study::Split { of, key } = study else { return Err(EngineError::Ended) };
-    let what = (of.clone(), key.clone());
-    Ok(Report::Split(Box::new(SplitPart::finish(read_parts(partials)?, what, band, facts))))
-}
-
-fn proposals(
-    study: &Study,
-    partials: &[Vec<u8>],
-    band: Band,
-    facts: BandFacts,
-) -> Result<Report, EngineError> {
-    let Study::Proposals { of } = study else { return Err(EngineError::Ended) };
-    Ok(Report::Proposals(Box::new(ProposalsPart::finish(read_parts(partials)?, of.clone(), band, facts))))
-}
-
-fn tag_values(study: &Study, partials: &[Vec<u8>], _: Band, facts: BandFacts) -> Result<Report, EngineError> {
-    let Study::TagValues { key } = study else { return Err(EngineError::Ended) };
-    Ok(Report::TagValues(TagValuesPart::finish(read_parts(partials)?, key.clone(), facts)))
-}
-
-fn errors(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
-    Ok(Report::Errors(Box::new(ErrorsPart::finish(read_parts(partials)?, band, facts))))
-}
-
-fn bottom_up(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
-    Ok(Report::BottomUp(Box::new(BottomUpPart::finish(read_parts(partials)?, band, facts))))
-}
-
-fn histograms(_: &Study, partials: &[Vec<u8>], band: Band, facts: BandFacts) -> Result<Report, EngineError> {
-    Ok(Report::Histograms(Box::new(HistogramsPart::finish(read_parts(partials)?, band, facts))))
-}
-
-/// The pass of a study.
-pub(super) fn ask_study(scope: &Scope, cut: &Cut, study: Study) -> Result<Next, EngineError> {
-    ask(&Pass::Study { scope: scope.clone(), cut: cut.clone(), study })
 }
 
 /// A study of the trees of requests, whatever it observes.

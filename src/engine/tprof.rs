@@ -1,13 +1,11 @@
-//! The chain of tprof: the requests are cut, then workers send the times of their traces.
+//! The chains of tprof: the requests are cut, then workers send the times of their traces.
 
-use super::chain::{Next, read_parts, unframe};
-use super::cutting::{Cutter, Cutting};
-use super::study::{Study, StudyChain, ask_study};
-use super::{EngineError, Report};
-use crate::anomaly::vae::TrainingProgress;
-use crate::critical_path::{Band, Cut, PathTable, Scope, ServiceSums, rank_services};
-use crate::steps::{self, Done, Job, Pace};
-use crate::tprof::{Comparing, Merging, SetsReport, Settings, TraceCollector, TracesPart};
+use super::EngineError;
+use super::study::Study;
+use super::workers::{Workers, parts};
+use crate::critical_path::{Band, PathTable, Scope, ServiceSums, rank_services};
+use crate::steps::{Done, Pace};
+use crate::tprof::{Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, TracesPart};
 use crate::trace::{TraceSet, Tree};
 
 /// Spans between two looks at the clock; the least a trace counts for; and positions in one part, which is read in one
@@ -18,131 +16,62 @@ const PART: usize = 1 << 13;
 /// About how many units of work come of a byte that workers send; only for telling how far it is.
 const UNITS_PER_BYTE: u64 = 24;
 
-enum State {
-    Cutting(Cutter),
-    Traces { cut: Cut, requests: u64 },
-    Services { requests: u64 },
-    Working { job: Job<Result<Report, EngineError>>, done: Done, of: u64 },
-    Ended,
-}
-
-/// One set, or two sets to compare.
-pub(super) struct TprofChain {
-    sides: Vec<(Scope, Band)>,
-    settings: Settings,
-    /// By side what workers sent of its traces, and of its services with the number of its requests.
-    traces: Vec<Vec<Vec<u8>>>,
-    services: Vec<(ServiceSums, u64)>,
-    state: State,
-}
-
-impl TprofChain {
-    /// Starts with the first side.
-    pub fn start(
-        sides: Vec<(Scope, Band)>,
-        settings: &Settings,
-    ) -> Result<(Box<dyn StudyChain>, Next), EngineError> {
-        let (scope, band) = sides.first().cloned().ok_or(EngineError::Ended)?;
-        let (cutter, next) = Cutter::start(scope, band)?;
-        let state = State::Cutting(cutter);
-        let (traces, services) = (Vec::new(), Vec::new());
-        Ok((Box::new(TprofChain { sides, settings: settings.clone(), traces, services, state }), next))
-    }
-
-    /// The next side, or the report once all are there.
-    fn go_on(&mut self) -> Result<Next, EngineError> {
-        if let Some((scope, band)) = self.sides.get(self.traces.len()).cloned() {
-            let (cutter, next) = Cutter::start(scope, band)?;
-            self.state = State::Cutting(cutter);
-            return Ok(next);
+/// Layers, diagnosis and aggregate traces of one set.
+pub(super) async fn diagnose(
+    workers: &Workers,
+    (scope, band): (&Scope, Band),
+    settings: &Settings,
+) -> Result<TprofReport, EngineError> {
+    let (inside, _) = workers.cut(scope, band).await?;
+    let traces = inside.run(Study::Traces { tag: settings.tag.clone() }).await?;
+    let (of, done) = (units(&traces), Done::default());
+    let mut pace = Pace::telling(&done);
+    let work = async move {
+        let mut merging = Merging::default();
+        for part in parts(&traces)? {
+            merging.add(postcard::from_bytes(part)?, &mut pace).await;
         }
-        let bytes: usize = self.traces.iter().flatten().map(Vec::len).sum();
-        let done = Done::default();
-        let pace = Pace::telling(&done);
-        let mut traces = std::mem::take(&mut self.traces);
-        let job: Job<Result<Report, EngineError>> = match traces.pop().map(|last| (last, traces.pop())) {
-            Some((b, Some(a))) => Box::pin(compare([a, b], std::mem::take(&mut self.services), pace)),
-            Some((only, None)) => Box::pin(diagnose(only, self.settings.clone(), pace)),
-            None => return Err(EngineError::Ended),
-        };
-        self.state = State::Working { job, done, of: bytes as u64 * UNITS_PER_BYTE + 1 };
-        Ok(Next::Working(TrainingProgress::default()))
-    }
-}
-
-async fn diagnose(partials: Vec<Vec<u8>>, settings: Settings, mut pace: Pace) -> Result<Report, EngineError> {
-    let mut merging = Merging::default();
-    for part in partials.iter().map(|partial| unframe(partial)).collect::<Result<Vec<_>, _>>()?.concat() {
-        merging.add(postcard::from_bytes(part)?, &mut pace).await;
-    }
-    let traces = merging.finish(&mut pace).await;
-    drop(partials);
-    Ok(Report::Tprof(Box::new(traces.report(&settings, &mut pace).await)))
-}
-
-async fn compare(
-    sides: [Vec<Vec<u8>>; 2],
-    services: Vec<(ServiceSums, u64)>,
-    mut pace: Pace,
-) -> Result<Report, EngineError> {
-    let mut comparing = Comparing::default();
-    for (partials, is_b) in sides.iter().zip([false, true]) {
-        for part in partials.iter().map(|partial| unframe(partial)).collect::<Result<Vec<_>, _>>()?.concat() {
-            comparing.add(postcard::from_bytes(part)?, is_b, &mut pace).await;
-        }
-    }
-    let places = comparing.finish(&mut pace).await;
-    let services = match services.as_slice() {
-        [(a, a_requests), (b, b_requests)] => rank_services(a, *a_requests, b, *b_requests),
-        _ => Vec::new(),
+        let merged = merging.finish(&mut pace).await;
+        drop(traces);
+        Ok(merged.report(settings, &mut pace).await)
     };
-    Ok(Report::TprofCompare(SetsReport { services, places }))
+    workers.watch(work, &done, of).await
 }
 
-impl StudyChain for TprofChain {
-    fn next(&mut self, partials: &[Vec<u8>]) -> Result<Next, EngineError> {
-        // The side that is under way.
-        let side = self.traces.len();
-        match std::mem::replace(&mut self.state, State::Ended) {
-            State::Cutting(mut cutter) => match cutter.next(partials)? {
-                Cutting::Ask(next) => {
-                    self.state = State::Cutting(cutter);
-                    Ok(next)
-                }
-                Cutting::Done(cut, facts) => {
-                    let study = Study::Traces { tag: self.settings.tag.clone() };
-                    let next = ask_study(&self.sides[side].0, &cut, study);
-                    self.state = State::Traces { cut, requests: facts.requests };
-                    next
-                }
-            },
-            State::Traces { cut, requests } => {
-                let partials = partials.to_vec();
-                if self.sides.len() == 1 {
-                    self.traces.push(partials);
-                    return self.go_on();
-                }
-                let next = ask_study(&self.sides[side].0, &cut, Study::Services);
-                self.traces.push(partials);
-                self.state = State::Services { requests };
-                next
-            }
-            State::Services { requests } => {
-                self.services.push((ServiceSums::merge(read_parts(partials)?), requests));
-                self.go_on()
-            }
-            State::Working { mut job, done, of } => match steps::step(&mut job) {
-                Some(report) => Ok(Next::Done(Box::new(report?))),
-                None => {
-                    let progress =
-                        TrainingProgress { done: done.units().min(of - 1), of, ..Default::default() };
-                    self.state = State::Working { job, done, of };
-                    Ok(Next::Working(progress))
-                }
-            },
-            State::Ended => Err(EngineError::Ended),
-        }
+/// Two sets, place by place and service by service.
+pub(super) async fn compare(
+    workers: &Workers,
+    sides: [(&Scope, Band); 2],
+    settings: &Settings,
+) -> Result<SetsReport, EngineError> {
+    let (mut traces, mut services) = (Vec::new(), Vec::new());
+    for (scope, band) in sides {
+        let (inside, facts) = workers.cut(scope, band).await?;
+        traces.push(inside.run(Study::Traces { tag: settings.tag.clone() }).await?);
+        services.push((ServiceSums::merge(inside.study(Study::Services).await?), facts.requests));
     }
+    let (of, done) = (traces.iter().map(|side| units(side)).sum(), Done::default());
+    let mut pace = Pace::telling(&done);
+    let work = async move {
+        let mut comparing = Comparing::default();
+        for (partials, is_b) in traces.iter().zip([false, true]) {
+            for part in parts(partials)? {
+                comparing.add(postcard::from_bytes(part)?, is_b, &mut pace).await;
+            }
+        }
+        let places = comparing.finish(&mut pace).await;
+        let services = match services.as_slice() {
+            [(a, a_requests), (b, b_requests)] => rank_services(a, *a_requests, b, *b_requests),
+            _ => Vec::new(),
+        };
+        Ok(SetsReport { services, places })
+    };
+    workers.watch(work, &done, of).await
+}
+
+/// Units of work that come of what workers sent.
+fn units(partials: &[Vec<u8>]) -> u64 {
+    partials.iter().map(|partial| partial.len() as u64 * UNITS_PER_BYTE).sum()
 }
 
 /// Collects the traces of one worker, in steps.
