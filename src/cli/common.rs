@@ -27,6 +27,45 @@ impl std::ops::Deref for Common {
     }
 }
 
+/// One set of files, or two to compare.
+#[derive(Debug, clap::Args)]
+pub struct Sets {
+    /// Files, folders (recursive) or `-`
+    #[arg(conflicts_with_all = ["a", "b"])]
+    files: Vec<PathBuf>,
+    /// Files or folders of side A, to compare: before, or normal
+    #[arg(short, num_args = 1.., value_name = "FILE", requires = "b")]
+    a: Vec<PathBuf>,
+    /// Files or folders of side B: after, or faulty
+    #[arg(short, num_args = 1.., value_name = "FILE", requires = "a")]
+    b: Vec<PathBuf>,
+}
+
+impl Sets {
+    /// True if there are two.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if there is none; `command` is what was called.
+    pub fn are_two(&self, command: &str) -> Result<bool, Failure> {
+        if self.a.is_empty() && self.files.is_empty() {
+            return Err(Failure::Usage(format!("name files, or two sets: {command} -a FILE... -b FILE...")));
+        }
+        Ok(!self.a.is_empty())
+    }
+
+    /// Loads them: the only one as group 0, or A as group 0 and B as group 1.
+    ///
+    /// # Errors
+    /// [`Failure::NoTrace`] if there is no trace in one of them.
+    pub fn load(&self, settings: &Settings) -> Result<Pool, Failure> {
+        if self.a.is_empty() {
+            settings.load_groups(&[&self.files])
+        } else {
+            settings.load_groups(&[&self.a, &self.b])
+        }
+    }
+}
+
 /// Options of every analysis.
 #[derive(Debug, clap::Args)]
 pub struct Settings {

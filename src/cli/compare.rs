@@ -1,25 +1,19 @@
 //! `pathlight compare`: two sets of traces, or two bands of one, frame by frame and service by service.
 
 use super::Failure;
-use super::common::{self, Settings};
+use super::common::{self, Sets, Settings};
 use crate::engine::address::parse_band;
 use crate::engine::words::DASH;
 use crate::engine::{Band, Basis, DiffReport, Measure, Presence, Report, Request, Scope};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 /// What `compare` may be told.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("files", |files| files.help("Files, folders (recursive) or `-` of which two bands are compared")))]
+#[command(mut_arg("a", |a| a.help("Files or folders of side A: before, or normal")))]
 pub struct Args {
-    /// Files, folders (recursive) or `-` of which two bands are compared
-    #[arg(conflicts_with_all = ["a", "b"])]
-    files: Vec<PathBuf>,
-    /// Files or folders of side A: before, or normal
-    #[arg(short, num_args = 1.., value_name = "FILE", requires = "b")]
-    a: Vec<PathBuf>,
-    /// Files or folders of side B: after, or faulty
-    #[arg(short, num_args = 1.., value_name = "FILE", requires = "a")]
-    b: Vec<PathBuf>,
+    #[command(flatten)]
+    sets: Sets,
     /// Band of side A (default: P0-50 when two bands are compared, else everything)
     #[arg(long)]
     band_a: Option<String>,
@@ -44,10 +38,7 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if a side has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let two_sets = !args.a.is_empty();
-    if !two_sets && args.files.is_empty() {
-        return Err(Failure::Usage("name files, or two sets: compare -a FILE... -b FILE...".to_owned()));
-    }
+    let two_sets = args.sets.are_two("compare")?;
     let settings = &args.settings;
     let default = |lo, hi| if two_sets { Band::ALL } else { Band { lo, hi, closed: false } };
     let band = |text: &Option<String>, default| match text {
@@ -58,11 +49,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         (band(&args.band_a, default(0, 50_000))?, band(&args.band_b, default(95_000, 100_000))?);
     let a = settings.scope()?;
     let b = Scope { group: u8::from(two_sets), ..a.clone() };
-    let mut pool = if two_sets {
-        settings.load_groups(&[&args.a, &args.b])?
-    } else {
-        settings.load_groups(&[&args.files])?
-    };
+    let mut pool = args.sets.load(settings)?;
     let report = common::ask(&mut pool, Request::Compare { a, band_a, b, band_b })?;
     let Report::Compare(report) = report else { return Err(Failure::wrong_report()) };
     let basis = if args.by == "share" { Basis::Share } else { Basis::Mean };

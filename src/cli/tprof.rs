@@ -1,23 +1,15 @@
 //! `pathlight tprof`: layers, diagnosis and aggregate traces of a set; what changed, between two.
 
 use super::Failure;
-use super::common::{self, Settings};
+use super::common::{self, Sets, Settings};
 use crate::engine::diagnosis_words::{markdown, sets_markdown};
 use crate::engine::{Report, Request, Scope, TprofSettings};
-use std::path::PathBuf;
 
 /// What `tprof` may be told.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Files, folders (recursive) or `-`
-    #[arg(conflicts_with_all = ["a", "b"])]
-    files: Vec<PathBuf>,
-    /// Files or folders of side A, to compare: before, or normal
-    #[arg(short, num_args = 1.., value_name = "FILE", requires = "b")]
-    a: Vec<PathBuf>,
-    /// Files or folders of side B: after, or faulty
-    #[arg(short, num_args = 1.., value_name = "FILE", requires = "a")]
-    b: Vec<PathBuf>,
+    #[command(flatten)]
+    sets: Sets,
     #[command(flatten)]
     settings: Settings,
     /// Request types are the values of this tag (default: the root's endpoints)
@@ -39,10 +31,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if !(0.0..=100.0).contains(&args.tail) {
         return Err(Failure::Usage("--tail takes a number from 0 to 100".to_owned()));
     }
-    let two_sets = !args.a.is_empty();
-    if !two_sets && args.files.is_empty() {
-        return Err(Failure::Usage("name files, or two sets: tprof -a FILE... -b FILE...".to_owned()));
-    }
+    let two_sets = args.sets.are_two("tprof")?;
     let (scope, band) = (args.settings.scope()?, args.settings.band()?);
     let settings = TprofSettings {
         tag: args.tag.clone(),
@@ -50,8 +39,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         ..TprofSettings::default()
     };
     let format = args.format.as_deref().unwrap_or(if args.settings.json { "json" } else { "text" });
+    let mut pool = args.sets.load(&args.settings)?;
     let text = if two_sets {
-        let mut pool = args.settings.load_groups(&[&args.a, &args.b])?;
         let b = Scope { group: 1, ..scope.clone() };
         let request = Request::TprofCompare { a: scope, band_a: band, b, band_b: band, settings };
         let Report::TprofCompare(report) = common::ask(&mut pool, request)? else {
@@ -63,7 +52,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             _ => sets_markdown(&report),
         }
     } else {
-        let mut pool = args.settings.load_groups(&[&args.files])?;
         let report = common::ask(&mut pool, Request::Tprof { scope, band, settings })?;
         let Report::Tprof(report) = report else { return Err(Failure::wrong_report()) };
         match format {
