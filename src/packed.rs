@@ -71,8 +71,11 @@ impl<T: Number> Visitor<'_> for Bytes<T> {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<T>, E> {
-        let numbers = bytes.chunks(T::BYTES).map(T::unpack);
-        numbers.collect::<Option<_>>().ok_or_else(|| E::invalid_length(bytes.len(), &self))
+        let mut numbers = Vec::with_capacity(bytes.len() / T::BYTES);
+        for bytes in bytes.chunks(T::BYTES) {
+            numbers.push(T::unpack(bytes).ok_or_else(|| E::invalid_length(bytes.len(), &self))?);
+        }
+        Ok(numbers)
     }
 }
 

@@ -103,7 +103,7 @@ fn a_surface_changes_size_only_when_it_must() {
 fn a_theme_is_read_from_custom_properties() {
     let host = document().create_element("div").unwrap();
     document().body().unwrap().append_child(&host).unwrap();
-    assert_eq!(theme_of(&host), Theme::light());
+    assert_eq!(*theme_of(&host), Theme::light());
     let set = Function::new_with_args("host, name, value", "host.style.setProperty(name, value)");
     let set = |name: &str, value: &str| {
         let arguments = Array::of3(&host, &JsValue::from_str(name), &JsValue::from_str(value));

@@ -2,12 +2,13 @@
 
 use crate::chart::{Rgba, Theme};
 use std::cell::RefCell;
+use std::rc::Rc;
 use wasm_bindgen::JsCast as _;
 use web_sys::{CanvasRenderingContext2d, Element, HtmlCanvasElement};
 
 /// The theme that holds at an element: each of [`Theme::TOKENS`] that the style sheet defines there, the built-in value
 /// for the rest. It is dark if its background is.
-pub fn theme_of(element: &Element) -> Theme {
+pub fn theme_of(element: &Element) -> Rc<Theme> {
     let style = web_sys::window().and_then(|window| window.get_computed_style(element).ok()?);
     let read = |token: &str| {
         let value = style.as_ref()?.get_property_value(token).ok()?;
@@ -24,13 +25,13 @@ pub fn theme_of(element: &Element) -> Theme {
     // More than a thousand colours follow from these, and every chart of a page asks for the same.
     MADE.with_borrow_mut(|made| {
         let last = made.take().filter(|made| made.dark == dark && made.tokens() == tokens);
-        made.insert(last.unwrap_or_else(|| Theme::with_tokens(dark, tokens))).clone()
+        made.insert(last.unwrap_or_else(|| Rc::new(Theme::with_tokens(dark, tokens)))).clone()
     })
 }
 
 thread_local! {
     /// The theme made last.
-    static MADE: RefCell<Option<Theme>> = const { RefCell::new(None) };
+    static MADE: RefCell<Option<Rc<Theme>>> = const { RefCell::new(None) };
 }
 
 /// Any other way to write a colour in CSS (names, `hsl()`), by way of a canvas, which gives back hexadecimal.

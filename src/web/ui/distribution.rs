@@ -5,7 +5,7 @@ use super::page::Page;
 use super::stage::Tip;
 use crate::chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
 use crate::chart::plot::ChartSize;
-use crate::chart::{Metrics, Theme, format};
+use crate::chart::{Metrics, format};
 use crate::engine::{Band, BandFacts, LogHistogram};
 use crate::web::canvas::{PlotBackend, Surface, theme_of};
 use std::cell::{Cell, RefCell};
@@ -106,7 +106,7 @@ impl Inner {
         }
         let Some(surface) = &mut *slot else { return };
         surface.resize(width, height, scale);
-        let theme: Theme = theme_of(self.canvas.html());
+        let theme = theme_of(self.canvas.html());
         let facts = self.facts.borrow();
         let size = size_of(surface);
         self.axis.set(HistogramAxis::new(&Bars::from(&facts.histogram), size));

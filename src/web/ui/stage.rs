@@ -67,7 +67,7 @@ type Frame = Closure<dyn FnMut(f64)>;
 struct Inner<P> {
     picture: RefCell<P>,
     surface: RefCell<Option<Surface>>,
-    theme: RefCell<Theme>,
+    theme: RefCell<Option<Rc<Theme>>>,
     /// What the page said of its colours when they were last looked up.
     themed: RefCell<String>,
     frame_due: Cell<bool>,
@@ -97,7 +97,7 @@ impl<P: Picture + 'static> Stage<P> {
         let inner = Rc::new(Inner {
             picture: RefCell::new(picture),
             surface: RefCell::default(),
-            theme: RefCell::new(Theme::light()),
+            theme: RefCell::default(),
             themed: RefCell::default(),
             frame_due: Cell::new(false),
             canvas,
@@ -157,13 +157,13 @@ impl<P: Picture + 'static> Stage<P> {
 
     /// The colours may have changed.
     pub fn new_theme(&self) {
-        self.0.theme.replace(theme_of(self.0.canvas.html()));
+        self.0.theme.replace(None);
         self.paint();
     }
 
     /// The colours it is painted in.
-    pub fn theme(&self) -> Theme {
-        self.0.theme.borrow().clone()
+    pub fn theme(&self) -> Rc<Theme> {
+        self.0.theme.borrow_mut().get_or_insert_with(|| theme_of(self.0.canvas.html())).clone()
     }
 
     /// The plain light or dark colours, for files.
@@ -192,11 +192,11 @@ impl<P: Picture + 'static> Stage<P> {
         if slot.is_none() {
             // Only once it is in the page does the canvas have a font.
             *slot = inner.canvas.as_kind::<HtmlCanvasElement>().cloned().and_then(Surface::new);
-            inner.theme.replace(theme_of(inner.canvas.html()));
+            inner.theme.replace(None);
         }
         let Some(surface) = &mut *slot else { return };
         surface.resize(width, height, dom::window().device_pixel_ratio());
-        let more = inner.picture.borrow_mut().paint(surface, &inner.theme.borrow(), now_ms);
+        let more = inner.picture.borrow_mut().paint(surface, &self.theme(), now_ms);
         drop(slot);
         if more {
             self.paint();
