@@ -15,5 +15,5 @@ pub use distribution::Distribution;
 pub use effect::{Effect, LogCounts, rank_effect};
 pub use math::{exp, ln};
 pub use random::{Random, mix};
-pub use summary::{LogHistogram, Summary, percentile};
+pub use summary::{LogHistogram, Summary, percentile, select_percentile};
 pub use welch::{Interval, Moments, Side, t_975, welch};

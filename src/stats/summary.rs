@@ -29,11 +29,30 @@ pub struct LogHistogram {
 /// The `p`-quantile (0 to 1) of sorted values by linear interpolation at (n - 1) p; 0 without values.
 pub fn percentile(sorted: &[u64], p: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
-    // In millionths and integers up to the last division, so that 68,672.15 does not read 68,672.14999999997.
-    const WHOLE: u64 = 1_000_000;
+    let (below, part) = place(last, p);
+    between(sorted[below], sorted[(below + 1).min(last)], part)
+}
+
+/// The same [`percentile`] of values in any order, in linear time; it changes their order.
+pub fn select_percentile(values: &mut [u64], p: f64) -> f64 {
+    let Some(last) = values.len().checked_sub(1) else { return 0.0 };
+    let (below, part) = place(last, p);
+    let (_, &mut low, above) = values.select_nth_unstable(below);
+    let next = if part == 0 { None } else { above.iter().min() };
+    between(low, next.copied().unwrap_or(low), part)
+}
+
+/// Quantiles are reckoned in millionths and integers up to the last division, so that 68,672.15 does not read
+/// 68,672.14999999997.
+const WHOLE: u64 = 1_000_000;
+
+/// Where a quantile lies: the place below it, and how far it is to the next one.
+fn place(last: usize, p: f64) -> (usize, u64) {
     let place = (p.clamp(0.0, 1.0) * WHOLE as f64).round() as u64 * last as u64;
-    let (below, part) = ((place / WHOLE) as usize, place % WHOLE);
-    let (low, high) = (sorted[below], sorted[(below + 1).min(last)]);
+    ((place / WHOLE) as usize, place % WHOLE)
+}
+
+fn between(low: u64, high: u64, part: u64) -> f64 {
     let steps = u128::from(high - low) * u128::from(part);
     (u128::from(low) * u128::from(WHOLE) + steps) as f64 / WHOLE as f64
 }

@@ -1,7 +1,8 @@
 //! The aggregate trace of a group (section 3): every span and every event at its mean.
 
+use super::block::{CHILD_STARTS, SPAN_ENDS, pick, sum};
 use super::statistic::Statistic;
-use super::traces::{Traces, events};
+use super::traces::Traces;
 use crate::critical_path::{Overlap, PathFinder, RequestRef};
 use crate::steps::{Pace, all_at_once};
 use crate::trace::{Flags, NO_ROW, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
@@ -92,80 +93,122 @@ pub(super) async fn aggregate_in_steps(
     only: Option<u32>,
     pace: &mut Pace,
 ) -> AggregateTrace {
+    let mut trace = without_subspans(traces, group, pace).await;
+    put_subspans(&mut trace, traces, group, only, pace).await;
+    trace
+}
+
+/// What does not depend on the order of events: all but the subspans.
+async fn without_subspans(traces: &Traces, group: &[u32], pace: &mut Pace) -> AggregateTrace {
     let Some(&first) = group.first() else { return AggregateTrace::default() };
-    let shape = traces.shape_of(first);
-    let n = group.len() as u128;
-    let member = |t: &u32| &traces.traces[*t as usize];
-    // Mean, and the same rounded.
-    let mean = |sum: u128| (sum as f64 / n as f64, ((2 * sum + n) / (2 * n)) as u64);
-    let sum = |values: &mut dyn Iterator<Item = u64>| -> u128 { values.map(u128::from).sum() };
+    let (block, rows) = (traces.block_of(first), traces.rows(group));
+    let shape = &block.shape;
+    let n = group.len() as u64;
+    let names = shape.names(&traces.endpoints);
     let mut spans = Vec::with_capacity(shape.len());
-    let mut list = Vec::new();
     // By trace: how far its starts and ends are from the means, n times.
     let mut distance = vec![0u128; group.len()];
-    for position in 0..shape.len() {
-        let start = sum(&mut group.iter().map(|t| member(t).times.start_us[position]));
-        let end = sum(&mut group.iter().map(|t| member(t).times.end_us[position]));
-        for (t, distance) in group.iter().zip(&mut distance) {
-            let times = &member(t).times;
-            *distance += (u128::from(times.start_us[position]) * n).abs_diff(start);
-            *distance += (u128::from(times.end_us[position]) * n).abs_diff(end);
-        }
-        let ((start_us, start_rounded_us), (end_us, end_rounded_us)) = (mean(start), mean(end));
-        let mut values: Vec<u64> = group.iter().map(|t| member(t).duration_us(position as u32)).collect();
+    let mut values = Vec::with_capacity(group.len());
+    for (position, name) in (0..shape.len() as u32).zip(names) {
+        let start = far(block.start_us.of(position as usize), &rows, &mut distance);
+        let end = far(block.end_us.of(position as usize), &rows, &mut distance);
+        values.clear();
+        values.extend(block.durations(position, &rows));
         let duration_us = Statistic::of(&mut values);
-        pace.spend(6 * group.len()).await;
-        let mut subspans = Vec::new();
-        if only.is_none_or(|p| p as usize == position) {
-            events(shape, &member(&first).times, position as u32, &mut list);
-            let ends: Vec<u32> = list.iter().filter(|e| e.1 == 2 || e.1 == 9).map(|e| e.3).collect();
-            for (index, child) in ends.into_iter().enumerate() {
-                let end_us = match child {
-                    NO_ROW => end_us,
-                    child => mean(sum(&mut group.iter().map(|t| member(t).times.start_us[child as usize]))).0,
-                };
-                let at = shape.parts_at[position] as usize + index;
-                let mut values: Vec<u64> = group.iter().map(|t| member(t).subspans_us[at]).collect();
-                let duration_us = Statistic::of(&mut values);
-                let name = format!("{} {index}", shape.names[position]);
-                subspans.push(AggregateSubspan { name, end_us, duration_us });
-                pace.spend(5 * group.len()).await;
-            }
-        }
-        let (service, operation) = traces.endpoints[shape.endpoint[position] as usize].clone();
+        pace.spend(6 * rows.len()).await;
+        let (service, operation) = traces.endpoints[shape.endpoint[position as usize] as usize].clone();
         spans.push(AggregateSpan {
-            parent: Some(shape.parent[position]).filter(|&p| p != NO_ROW),
+            parent: Some(shape.parent[position as usize]).filter(|&p| p != NO_ROW),
             service,
             operation,
-            name: shape.names[position].clone(),
-            start_us,
-            end_us,
-            start_rounded_us,
-            end_rounded_us,
+            name,
+            start_us: mean(start, n),
+            end_us: mean(end, n),
+            start_rounded_us: rounded(start, n),
+            end_rounded_us: rounded(end, n),
             duration_us,
-            subspans,
+            subspans: Vec::new(),
         });
     }
-    let id = |t: u32| &traces.traces[t as usize].times;
-    let nearest = group.iter().zip(&distance).min_by(|(s, x), (t, y)| {
-        x.cmp(y).then_with(|| (&id(**s).id, &id(**s).root_span_id).cmp(&(&id(**t).id, &id(**t).root_span_id)))
-    });
+    let id = |t: u32| (&traces.traces[t as usize].id, &traces.traces[t as usize].root_span_id);
+    let nearest =
+        group.iter().zip(&distance).min_by(|(s, x), (t, y)| x.cmp(y).then_with(|| id(**s).cmp(&id(**t))));
     let mut chosen: Vec<u32> = nearest.map(|(t, _)| *t).into_iter().chain(group.last().copied()).collect();
     chosen.dedup();
     let exemplars = chosen.into_iter().map(|t| RequestRef {
-        trace_id: id(t).id.clone(),
-        root_span_id: id(t).root_span_id.clone(),
-        latency_us: traces.traces[t as usize].duration_us(0),
+        trace_id: id(t).0.clone(),
+        root_span_id: id(t).1.clone(),
+        latency_us: traces.traces[t as usize].duration_us,
     });
     pace.spend(20 * spans.len()).await;
     AggregateTrace {
-        traces: group.len() as u64,
-        order_varies: only.is_some(),
+        traces: n,
+        order_varies: false,
         problem: None,
         exemplars: exemplars.collect(),
         critical_path: critical_path(&spans),
         spans,
     }
+}
+
+/// Writes the subspans of `only`, or of all spans, into an aggregate trace of this group.
+pub(super) async fn put_subspans(
+    trace: &mut AggregateTrace,
+    traces: &Traces,
+    group: &[u32],
+    only: Option<u32>,
+    pace: &mut Pace,
+) {
+    trace.order_varies = only.is_some();
+    let Some(&first) = group.first() else { return };
+    let (block, rows) = (traces.block_of(first), traces.rows(group));
+    let mut values = Vec::with_capacity(rows.len());
+    for position in 0..trace.spans.len() {
+        let mut subspans = Vec::new();
+        if only.is_none_or(|p| p as usize == position) {
+            let events = block.events(position as u32, traces.traces[first as usize].row);
+            let ends = events.iter().filter(|e| e.1 == CHILD_STARTS || e.1 == SPAN_ENDS).map(|e| e.3);
+            let columns = block.shape.parts_at(position as u32)..;
+            for ((index, child), column) in ends.enumerate().zip(columns) {
+                values.clear();
+                values.extend(pick(block.subspans_us.of(column), &rows));
+                subspans.push(AggregateSubspan {
+                    name: format!("{} {index}", trace.spans[position].name),
+                    end_us: match child {
+                        NO_ROW => trace.spans[position].end_us,
+                        child => trace.spans[child as usize].start_us,
+                    },
+                    duration_us: Statistic::of(&mut values),
+                });
+                pace.spend(5 * rows.len()).await;
+            }
+        }
+        trace.spans[position].subspans = subspans;
+    }
+}
+
+fn mean(sum: u128, n: u64) -> f64 {
+    sum as f64 / n as f64
+}
+
+/// The mean in whole microseconds, halves up.
+fn rounded(sum: u128, n: u64) -> u64 {
+    let n = u128::from(n);
+    ((2 * sum + n) / (2 * n)) as u64
+}
+
+/// The sum of a column over some rows; adds to the distance of each row how far it is from the mean, as often as there are
+/// rows.
+fn far(column: &[u64], rows: &[u32], distance: &mut [u128]) -> u128 {
+    let (n, sum) = (rows.len() as u64, sum(column, rows));
+    let values = pick(column, rows).zip(distance);
+    let greatest = pick(column, rows).max().unwrap_or(0);
+    // Products of 64 bits cost a fraction of those of 128; those are for times of millions of years.
+    match (u64::try_from(sum), greatest.checked_mul(n)) {
+        (Ok(sum), Some(_)) => values.for_each(|(us, far)| *far += u128::from((us * n).abs_diff(sum))),
+        _ => values.for_each(|(us, far)| *far += (u128::from(us) * u128::from(n)).abs_diff(sum)),
+    }
+    sum
 }
 
 /// The critical path of spans at their rounded means; none if memory ends.
@@ -204,20 +247,18 @@ fn critical_path(spans: &[AggregateSpan]) -> Vec<AggregateSegment> {
 /// durations of children alone. For traces of one order of events.
 pub fn recursive(traces: &Traces, group: &[u32]) -> Vec<(f64, f64)> {
     let Some(&first) = group.first() else { return Vec::new() };
-    let shape = traces.shape_of(first);
+    let (block, rows) = (traces.block_of(first), traces.rows(group));
+    let shape = &block.shape;
     let n = group.len() as f64;
     let mut out = vec![(0.0, 0.0); shape.len()];
-    let mut list = Vec::new();
     // Durations from the leaves up, starts relative to the parent; then starts from the root down.
     let mut offset = vec![0.0; shape.len()];
     let mut length = vec![0.0; shape.len()];
     for position in (0..shape.len()).rev() {
-        events(shape, &traces.traces[first as usize].times, position as u32, &mut list);
-        let (mut at, mut index) = (0.0, shape.parts_at[position] as usize);
-        for event in &list {
-            if event.1 == 2 || event.1 == 9 {
-                let sum: u64 = group.iter().map(|t| traces.traces[*t as usize].subspans_us[index]).sum();
-                at += sum as f64 / n;
+        let (mut at, mut index) = (0.0, shape.parts_at(position as u32));
+        for event in block.events(position as u32, rows[0]) {
+            if event.1 == CHILD_STARTS || event.1 == SPAN_ENDS {
+                at += sum(block.subspans_us.of(index), &rows) as f64 / n;
                 index += 1;
                 match event.3 {
                     NO_ROW => length[position] = at,

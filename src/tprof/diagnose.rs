@@ -1,7 +1,8 @@
 //! The nested diagnosis (section 5): endpoint, request type, part of a span, group.
 
-use super::aggregate::{AggregateTrace, Problem, aggregate_in_steps};
-use super::traces::{Settings, Trace, Traces, normal_of};
+use super::aggregate::{AggregateTrace, Problem, aggregate_in_steps, put_subspans};
+use super::block::sum;
+use super::traces::{Settings, Traces, normal_of};
 use crate::arrange::Arrange;
 use crate::steps::Pace;
 use rustc_hash::FxHashMap;
@@ -122,9 +123,10 @@ struct Total {
 }
 
 impl Total {
-    fn add(&mut self, us: u64) {
-        self.count += 1;
-        self.sum += u128::from(us);
+    /// Adds so many values by their sum.
+    fn add(&mut self, count: usize, sum: u128) {
+        self.count += count as u64;
+        self.sum += sum;
     }
 
     fn mean(self) -> f64 {
@@ -132,13 +134,19 @@ impl Total {
     }
 }
 
-/// How many there are, and the first `n` by sum, greatest first; equal ones by key.
-fn top<K: Ord>(totals: BTreeMap<K, Total>, n: u32) -> (u64, Vec<(K, Total)>) {
-    let mut rows: Vec<(K, Total)> = totals.into_iter().collect();
+/// How many there are, and of these rows in the order of their keys the first `n` by sum, greatest first; equal ones by key.
+fn top<K>(rows: impl IntoIterator<Item = (K, Total)>, n: u32) -> (u64, Vec<(K, Total)>) {
+    let mut rows: Vec<(K, Total)> = rows.into_iter().collect();
     let in_all = rows.len() as u64;
     rows.arrange_by_key(|row| Reverse(row.1.sum));
     rows.truncate(n as usize);
     (in_all, rows)
+}
+
+/// The traces of a request type: all, and by shape.
+struct OfType {
+    traces: Vec<u32>,
+    shapes: Vec<(u32, Vec<u32>)>,
 }
 
 /// A report in the making.
@@ -147,8 +155,8 @@ struct Diagnosis<'a> {
     settings: &'a Settings,
     pace: &'a mut Pace,
     aggregates: Vec<AggregateTrace>,
-    /// Aggregate traces by their group and, for local ones, position.
-    known: FxHashMap<(Vec<u32>, Option<u32>), u32>,
+    /// By group the number of its last aggregate trace and, if that is a local one, the position.
+    known: FxHashMap<Vec<u32>, (u32, Option<u32>)>,
 }
 
 /// How many endpoints there are, the report on the first, and the aggregate traces it points at.
@@ -158,27 +166,29 @@ pub(super) async fn diagnose(
     pace: &mut Pace,
 ) -> (u64, Vec<DiagnosedEndpoint>, Vec<AggregateTrace>) {
     // By endpoint and request type.
-    let mut pairs: FxHashMap<(u32, u32), Total> = FxHashMap::default();
-    for (number, trace) in traces.traces.iter().enumerate() {
-        let endpoints = &traces.shape_of(number as u32).endpoint;
-        for (own, &endpoint) in trace.self_us.iter().zip(endpoints) {
-            pairs.entry((endpoint, trace.times.request_type)).or_default().add(*own);
+    let mut pairs: BTreeMap<(u32, u32), Total> = BTreeMap::new();
+    let mut types: BTreeMap<u32, OfType> = BTreeMap::new();
+    for (kind, group) in traces.by_type(&traces.all()) {
+        let shapes = traces.by_shape(&group);
+        for (number, group) in &shapes {
+            let (block, rows) = (&traces.blocks[*number as usize], traces.rows(group));
+            for (position, &endpoint) in block.shape.endpoint.iter().enumerate() {
+                let own = sum(block.self_us.of(position), &rows);
+                pairs.entry((endpoint, kind)).or_default().add(rows.len(), own);
+                pace.spend(rows.len()).await;
+            }
         }
-        pace.spend(endpoints.len()).await;
+        types.insert(kind, OfType { traces: group, shapes });
     }
-    let pairs: BTreeMap<(u32, u32), Total> = pairs.into_iter().collect();
     let mut endpoints: BTreeMap<u32, Total> = BTreeMap::new();
     for (&(endpoint, _), total) in &pairs {
-        let sum = endpoints.entry(endpoint).or_default();
-        (sum.count, sum.sum) = (sum.count + total.count, sum.sum + total.sum);
+        endpoints.entry(endpoint).or_default().add(total.count as usize, total.sum);
     }
-    let types: BTreeMap<u32, Vec<u32>> = traces.by_type(&traces.all()).into_iter().collect();
     let mut work = Diagnosis { traces, settings, pace, aggregates: Vec::new(), known: FxHashMap::default() };
     let (endpoints_in_all, endpoints) = top(endpoints, settings.top[0]);
     let mut report = Vec::with_capacity(endpoints.len());
     for (endpoint, total) in endpoints {
-        let own =
-            pairs.range((endpoint, 0)..=(endpoint, u32::MAX)).map(|(&(_, kind), &t)| (kind, t)).collect();
+        let own = pairs.range((endpoint, 0)..=(endpoint, u32::MAX)).map(|(&(_, kind), &t)| (kind, t));
         let (types_in_all, own) = top(own, settings.top[1]);
         let mut rows = Vec::with_capacity(own.len());
         for (kind, total) in own {
@@ -201,21 +211,28 @@ pub(super) async fn diagnose(
 }
 
 impl Diagnosis<'_> {
-    async fn of_type(&mut self, endpoint: u32, (kind, group): (u32, &[u32]), total: Total) -> DiagnosedType {
+    async fn of_type(&mut self, endpoint: u32, (kind, group): (u32, &OfType), total: Total) -> DiagnosedType {
         let traces = self.traces;
-        let normal = normal_of(group.len(), self.settings);
+        let normal = normal_of(group.traces.len(), self.settings);
+        // Traces of a group stand in the order of their numbers.
+        let first_tail = normal.and_then(|k| group.traces.get(k)).copied().unwrap_or(u32::MAX);
         let (mut halves, mut affected) = ([Total::default(); 2], 0);
-        for (place, &t) in group.iter().enumerate() {
-            let half = usize::from(normal.is_some_and(|k| place >= k));
-            let before = halves[half].count;
-            let endpoints = &traces.shape_of(t).endpoint;
-            for (own, _) in
-                traces.traces[t as usize].self_us.iter().zip(endpoints).filter(|p| *p.1 == endpoint)
-            {
-                halves[half].add(*own);
+        for (number, group) in &group.shapes {
+            let block = &traces.blocks[*number as usize];
+            self.pace.spend(block.shape.len() / 4).await;
+            let mut positions = block.shape.positions_of(endpoint).peekable();
+            if positions.peek().is_none() {
+                continue;
             }
-            affected += u64::from(halves[half].count > before);
-            self.pace.spend(endpoints.len() / 4).await;
+            affected += group.len() as u64;
+            let rows = traces.rows(group);
+            let (normal, tail) = rows.split_at(group.partition_point(|&t| t < first_tail));
+            for position in positions {
+                let own = block.self_us.of(position as usize);
+                halves[0].add(normal.len(), sum(own, normal));
+                halves[1].add(tail.len(), sum(own, tail));
+                self.pace.spend(rows.len()).await;
+            }
         }
         let [usual, tail] = halves;
         let verdict = match normal {
@@ -229,17 +246,19 @@ impl Diagnosis<'_> {
             }
             Some(_) => Verdict::Always,
         };
-        let chosen = match (verdict, normal) {
-            (Verdict::Tail | Verdict::New, Some(k)) => &group[k..],
-            _ => group,
-        };
+        let is_tail = matches!(verdict, Verdict::Tail | Verdict::New);
+        let chosen = group.shapes.iter().map(|(number, group)| match is_tail {
+            true => (*number, &group[group.partition_point(|&t| t < first_tail)..]),
+            false => (*number, group.as_slice()),
+        });
+        let chosen: Vec<(u32, &[u32])> = chosen.filter(|(_, group)| !group.is_empty()).collect();
         let (service, operation) = traces.types[kind as usize].clone();
         let has_ratio = normal.is_some() && usual.sum > 0;
-        let (spans_in_all, spans) = self.of_spans(endpoint, chosen).await;
+        let (spans_in_all, spans) = self.of_spans(endpoint, &chosen).await;
         DiagnosedType {
             service,
             operation,
-            traces: group.len() as u64,
+            traces: group.traces.len() as u64,
             affected,
             count: total.count,
             self_us: total.mean(),
@@ -251,31 +270,33 @@ impl Diagnosis<'_> {
         }
     }
 
-    async fn of_spans(&mut self, endpoint: u32, chosen: &[u32]) -> (u64, Vec<DiagnosedSpan>) {
+    /// Of traces by shape.
+    async fn of_spans(&mut self, endpoint: u32, chosen: &[(u32, &[u32])]) -> (u64, Vec<DiagnosedSpan>) {
         let traces = self.traces;
-        let groups: BTreeMap<u32, Vec<u32>> = traces.by_shape(chosen).into_iter().collect();
         // By shape, position, and subspan.
-        let mut parts: BTreeMap<(u32, u32, u32), Total> = BTreeMap::new();
-        for (&number, group) in &groups {
-            let shape = &traces.shapes[number as usize];
-            for position in (0..shape.len() as u32).filter(|&p| shape.endpoint[p as usize] == endpoint) {
-                for index in 0..shape.parts(position) as u32 {
-                    let at = (shape.parts_at[position as usize] + index) as usize;
-                    let total = parts.entry((number, position, index)).or_default();
-                    group.iter().for_each(|&t| total.add(traces.traces[t as usize].diffs_us[at]));
-                    self.pace.spend(group.len()).await;
+        let mut parts: Vec<((&[u32], u32, u32), Total)> = Vec::new();
+        for &(number, group) in chosen {
+            let block = &traces.blocks[number as usize];
+            let rows = traces.rows(group);
+            self.pace.spend(block.shape.len() / 4 + rows.len()).await;
+            for position in block.shape.positions_of(endpoint) {
+                for index in 0..block.shape.parts(position) {
+                    let column = block.diffs_us.of(block.shape.parts_at(position) + index);
+                    let total = Total { count: rows.len() as u64, sum: sum(column, &rows) };
+                    parts.push(((group, position, index as u32), total));
+                    self.pace.spend(rows.len()).await;
                 }
             }
         }
         let (in_all, top) = top(parts, self.settings.top[2]);
         let mut rows = Vec::with_capacity(top.len());
-        for ((number, position, index), total) in top {
-            let Some(group) = groups.get(&number) else { continue };
-            let shape = &traces.shapes[number as usize];
-            let children = shape.children[position as usize].len() as u32;
+        for ((group, position, index), total) in top {
+            let Some(&first) = group.first() else { continue };
+            let shape = &traces.block_of(first).shape;
+            let children = shape.children(position).len() as u32;
             let (groups_in_all, groups) = self.of_groups(group, position, index).await;
             rows.push(DiagnosedSpan {
-                name: shape.names[position as usize].clone(),
+                name: shape.names(&traces.endpoints)[position as usize].clone(),
                 metric: match index {
                     _ if children == 0 => "span".to_owned(),
                     index if index == children => "end_diff".to_owned(),
@@ -301,18 +322,18 @@ impl Diagnosis<'_> {
         let is_local = largest * SHATTERED < group.len();
         self.pace.spend(2 * group.len()).await;
         if is_local {
-            orders = traces.by_local_order(group, position, self.pace).await;
+            orders = traces.by_local_order(group, position);
+            self.pace.spend(2 * group.len()).await;
         }
         let in_all = orders.len() as u64;
-        let at = (traces.shape_of(first).parts_at[position as usize] + index) as usize;
-        let sum = |list: &[u32], of: &dyn Fn(&Trace) -> u64| -> u128 {
-            list.iter().map(|&t| u128::from(of(&traces.traces[t as usize]))).sum()
-        };
+        let block = traces.block_of(first);
+        let column = block.subspans_us.of(block.shape.parts_at(position) + index as usize);
         let mut rows: Vec<(f64, u128, u128, Vec<u32>)> = orders
             .into_iter()
             .map(|list| {
-                let subspan = sum(&list, &|t| t.subspans_us[at]);
-                let span = sum(&list, &|t| t.duration_us(position));
+                let rows = traces.rows(&list);
+                let subspan = sum(column, &rows);
+                let span = block.durations(position, &rows).map(u128::from).sum();
                 let score = if span == 0 { 0.0 } else { subspan as f64 * subspan as f64 / span as f64 };
                 (score, subspan, span, list)
             })
@@ -340,14 +361,19 @@ impl Diagnosis<'_> {
     /// The number of a group's aggregate trace with this problem. Groups come again for every part of their spans.
     async fn aggregate(&mut self, list: Vec<u32>, only: Option<u32>, problem: Problem) -> u32 {
         let number = self.aggregates.len() as u32;
-        let key = (list, only);
-        let mut trace = match self.known.get(&key) {
-            Some(&known) => self.aggregates[known as usize].clone(),
-            None => aggregate_in_steps(self.traces, &key.0, only, self.pace).await,
+        let mut trace = match self.known.get(&list) {
+            Some(&(known, of)) => {
+                let mut trace = self.aggregates[known as usize].clone();
+                if of != only {
+                    put_subspans(&mut trace, self.traces, &list, only, self.pace).await;
+                }
+                trace
+            }
+            None => aggregate_in_steps(self.traces, &list, only, self.pace).await,
         };
         trace.problem = Some(problem);
         self.aggregates.push(trace);
-        self.known.insert(key, number);
+        self.known.insert(list, (number, only));
         number
     }
 }

@@ -1,5 +1,6 @@
 //! The four layers with their statistics (section 2).
 
+use super::block::pick;
 use super::statistic::SplitStatistic;
 use super::traces::{Settings, Traces, normal_of};
 use crate::arrange::Arrange;
@@ -99,9 +100,8 @@ async fn listed(
     pace: &mut Pace,
 ) -> Layer {
     let groups_in_all = groups.len() as u64;
-    let time = |g: &Vec<u32>| -> u128 {
-        g.iter().map(|&t| u128::from(traces.traces[t as usize].duration_us(0))).sum()
-    };
+    let time =
+        |g: &Vec<u32>| -> u128 { g.iter().map(|&t| u128::from(traces.traces[t as usize].duration_us)).sum() };
     let mut timed: Vec<(u128, Vec<u32>)> = groups.into_iter().map(|group| (time(&group), group)).collect();
     timed.arrange_by_key(|g| std::cmp::Reverse(g.0));
     pace.spend(4 * traces.traces.len()).await;
@@ -115,11 +115,11 @@ async fn listed(
 
 fn head(traces: &Traces, group: &[u32], settings: &Settings) -> (Group, Option<usize>) {
     let normal = normal_of(group.len(), settings);
-    let roots = group.iter().map(|&t| traces.traces[t as usize].duration_us(0)).collect();
+    let mut roots: Vec<u64> = group.iter().map(|&t| traces.traces[t as usize].duration_us).collect();
     let out = Group {
         traces: group.len() as u64,
         normal: normal.map(|k| k as u64),
-        root_us: SplitStatistic::of(roots, normal),
+        root_us: SplitStatistic::of(&mut roots, normal),
         ..Group::default()
     };
     (out, normal)
@@ -134,30 +134,42 @@ async fn by_endpoint(
 ) -> Group {
     let (mut out, normal) = head(traces, group, settings);
     out.root = kind.map(|kind| traces.types[kind as usize].clone());
-    // By endpoint: durations, self times, and how many of them are of normal traces.
-    let mut times: FxHashMap<u32, (Vec<u64>, Vec<u64>, usize)> = FxHashMap::default();
-    for (place, &t) in group.iter().enumerate() {
-        let (trace, shape) = (&traces.traces[t as usize], traces.shape_of(t));
-        for (position, &endpoint) in shape.endpoint.iter().enumerate() {
-            let entry = times.entry(endpoint).or_default();
-            entry.0.push(trace.duration_us(position as u32));
-            entry.1.push(trace.self_us[position]);
-            entry.2 += usize::from(normal.is_some_and(|k| place < k));
+    // Traces of a group stand in the order of their numbers.
+    let first_tail = normal.and_then(|k| group.get(k)).copied().unwrap_or(u32::MAX);
+    // By endpoint the times of normal traces and of the tail.
+    let mut times: FxHashMap<u32, [EndpointValues; 2]> = FxHashMap::default();
+    for (number, group) in traces.by_shape(group) {
+        let (block, rows) = (&traces.blocks[number as usize], traces.rows(&group));
+        let (normal, tail) = rows.split_at(group.partition_point(|&t| t < first_tail));
+        for (position, &endpoint) in block.shape.endpoint.iter().enumerate() {
+            for (half, rows) in times.entry(endpoint).or_default().iter_mut().zip([normal, tail]) {
+                half.durations.extend(block.durations(position as u32, rows));
+                half.own.extend(pick(block.self_us.of(position), rows));
+            }
+            pace.spend(rows.len()).await;
         }
-        pace.spend(shape.len()).await;
     }
     let mut times: Vec<_> = times.into_iter().collect();
     times.arrange_by_key(|row| row.0);
-    for (endpoint, (durations, own, count)) in times {
+    for (endpoint, [mut all, tail]) in times {
         let (service, operation) = traces.endpoints[endpoint as usize].clone();
-        let (units, count) = (4 * own.len(), normal.map(|_| count));
-        let duration_us = SplitStatistic::of(durations, count);
-        pace.spend(units).await;
-        let self_us = SplitStatistic::of(own, count);
-        pace.spend(units).await;
+        let count = normal.map(|_| all.own.len());
+        all.durations.extend(tail.durations);
+        all.own.extend(tail.own);
+        let duration_us = SplitStatistic::of(&mut all.durations, count);
+        pace.spend(4 * all.own.len()).await;
+        let self_us = SplitStatistic::of(&mut all.own, count);
+        pace.spend(4 * all.own.len()).await;
         out.endpoints.push(EndpointTimes { service, operation, duration_us, self_us });
     }
     out
+}
+
+/// Durations and self times of the spans of an endpoint.
+#[derive(Default)]
+struct EndpointValues {
+    durations: Vec<u64>,
+    own: Vec<u64>,
 }
 
 async fn by_position(
@@ -169,29 +181,30 @@ async fn by_position(
 ) -> Group {
     let (mut out, normal) = head(traces, group, settings);
     let Some(&first) = group.first() else { return out };
-    let shape = traces.shape_of(first);
+    let (block, rows) = (traces.block_of(first), traces.rows(group));
+    let shape = &block.shape;
+    let part = if layer == 3 { &block.diffs_us } else { &block.subspans_us };
+    let mut values = Vec::with_capacity(rows.len());
     out.root = Some(traces.endpoints[shape.endpoint[0] as usize].clone());
-    for position in 0..shape.len() {
-        let durations =
-            group.iter().map(|&t| traces.traces[t as usize].duration_us(position as u32)).collect();
-        let duration_us = SplitStatistic::of(durations, normal);
-        pace.spend(4 * group.len()).await;
+    for (position, name) in (0..shape.len() as u32).zip(shape.names(&traces.endpoints)) {
+        values.clear();
+        values.extend(block.durations(position, &rows));
+        let duration_us = SplitStatistic::of(&mut values, normal);
+        pace.spend(4 * rows.len()).await;
         let mut parts = Vec::new();
-        for at in shape.parts_at[position] as usize..shape.parts_at[position + 1] as usize {
-            let part = |t: &u32| {
-                let trace = &traces.traces[*t as usize];
-                if layer == 3 { trace.diffs_us[at] } else { trace.subspans_us[at] }
-            };
-            parts.push(SplitStatistic::of(group.iter().map(part).collect(), normal));
-            pace.spend(4 * group.len()).await;
+        for at in (shape.parts_at(position)..).take(shape.parts(position)) {
+            values.clear();
+            values.extend(pick(part.of(at), &rows));
+            parts.push(SplitStatistic::of(&mut values, normal));
+            pace.spend(4 * rows.len()).await;
         }
         let end_diff_us = if layer == 3 { parts.pop() } else { None };
         let (child_diff_us, subspans_us) = if layer == 3 { (parts, Vec::new()) } else { (Vec::new(), parts) };
-        let (service, _) = traces.endpoints[shape.endpoint[position] as usize].clone();
+        let (service, _) = traces.endpoints[shape.endpoint[position as usize] as usize].clone();
         out.positions.push(PositionTimes {
-            parent: Some(shape.parent[position]).filter(|&p| p != crate::trace::NO_ROW),
+            parent: Some(shape.parent[position as usize]).filter(|&p| p != crate::trace::NO_ROW),
             service,
-            name: shape.names[position].clone(),
+            name,
             duration_us,
             child_diff_us,
             end_diff_us,

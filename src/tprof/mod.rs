@@ -5,6 +5,7 @@
 //! and the list of what makes the tail slow are all computed from it.
 
 mod aggregate;
+mod block;
 mod collect;
 mod diagnose;
 mod export;

@@ -1,6 +1,7 @@
 //! What makes the tail slow, and what changed between two sets: places by difference of mean time per trace.
 
 use super::TracesPart;
+use super::block::pick;
 use super::merge::Merging;
 use super::traces::{Settings, Traces, normal_of};
 use crate::arrange::Arrange;
@@ -63,36 +64,73 @@ pub struct PlaceChange {
 type Key = (u32, u32, u32);
 type Sums = BTreeMap<Key, Moments>;
 
-/// The time of every place in one trace.
-fn times(traces: &Traces, trace: u32, caller_of: &BTreeMap<String, u32>, out: &mut BTreeMap<Key, u64>) {
-    out.clear();
-    let (shape, trace) = (traces.shape_of(trace), &traces.traces[trace as usize]);
+/// Traces whose time counts: all, or those in which a position is the client of its only child, or the others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Of {
+    All,
+    Callers,
+    Others,
+}
+
+/// The places that the traces of a shape pass through, and where their times come from: (key, position, column of the
+/// subspan, traces), by key.
+fn sources(traces: &Traces, group: &[u32], caller_of: &BTreeMap<String, u32>) -> Vec<(Key, u32, usize, Of)> {
+    let Some(&first) = group.first() else { return Vec::new() };
+    let shape = &traces.block_of(first).shape;
     let service = |position: u32| &traces.endpoints[shape.endpoint[position as usize] as usize].0;
+    let mut out = Vec::with_capacity(2 * shape.len());
     for position in 0..shape.len() as u32 {
-        let endpoint = shape.endpoint[position as usize];
-        if let [child] = shape.children[position as usize][..]
+        let at = shape.parts_at(position);
+        let mut own = Of::All;
+        if let [child] = *shape.children(position)
             && service(child) != service(position)
-            && trace.times.callers.binary_search(&position).is_ok()
         {
-            let caller = caller_of.get(service(position)).copied().unwrap_or(NO_ROW);
-            let gap = trace.duration_us(position) - trace.duration_us(child);
-            *out.entry((shape.endpoint[child as usize], u32::MAX, caller)).or_default() += gap;
-            continue;
+            let callers = group.iter().filter(|&&t| traces.traces[t as usize].calls(position)).count();
+            if callers > 0 {
+                let caller = caller_of.get(service(position)).copied().unwrap_or(NO_ROW);
+                let gap = (shape.endpoint[child as usize], u32::MAX, caller);
+                let is_all = callers == group.len();
+                let of = if is_all { Of::All } else { Of::Callers };
+                // The gap is what both subspans of the client have together.
+                out.extend([(gap, position, at, of), (gap, position, at + 1, of)]);
+                if is_all {
+                    continue;
+                }
+                own = Of::Others;
+            }
         }
-        let at = shape.parts_at[position as usize] as usize;
         for index in 0..shape.parts(position) {
-            *out.entry((endpoint, index as u32, NO_ROW)).or_default() += trace.subspans_us[at + index];
+            let key = (shape.endpoint[position as usize], index as u32, NO_ROW);
+            out.push((key, position, at + index, own));
         }
     }
+    out.arrange();
+    out
 }
 
 async fn sums(traces: &Traces, group: &[u32], callers: &BTreeMap<String, u32>, pace: &mut Pace) -> Sums {
-    let (mut out, mut own) = (Sums::new(), BTreeMap::new());
-    for &trace in group {
-        times(traces, trace, callers, &mut own);
-        pace.spend(4 * own.len()).await;
-        for (&key, &us) in &own {
-            out.entry(key).or_default().add(us);
+    let (mut out, mut times) = (Sums::new(), Vec::new());
+    for (number, group) in traces.by_shape(group) {
+        let (block, rows) = (&traces.blocks[number as usize], traces.rows(&group));
+        let sources = sources(traces, &group, callers);
+        pace.spend(8 * sources.len()).await;
+        for place in sources.chunk_by(|a, b| a.0 == b.0) {
+            times.clear();
+            times.resize(rows.len(), 0);
+            for &(_, position, column, of) in place {
+                let own = times.iter_mut().zip(pick(block.subspans_us.of(column), &rows));
+                if of == Of::All {
+                    own.for_each(|(time, us)| *time += us);
+                } else {
+                    let calls = group.iter().map(|&t| traces.traces[t as usize].calls(position));
+                    own.zip(calls)
+                        .filter(|(_, calls)| *calls == (of == Of::Callers))
+                        .for_each(|((time, us), _)| *time += us);
+                }
+                pace.spend(rows.len()).await;
+            }
+            let moments = out.entry(place[0].0).or_default();
+            times.iter().for_each(|&us| moments.add(us));
         }
     }
     out
@@ -256,7 +294,7 @@ impl Comparing {
     /// B minus A by place within each request type that both have.
     pub async fn finish(self, pace: &mut Pace) -> PlacesReport {
         let traces = self.0.finish(pace).await;
-        let is_b: Vec<bool> = traces.traces.iter().map(|t| t.times.id.starts_with('b')).collect();
+        let is_b: Vec<bool> = traces.traces.iter().map(|t| t.id.starts_with('b')).collect();
         traces.compare_where(&is_b, pace).await
     }
 }
