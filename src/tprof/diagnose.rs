@@ -149,6 +149,9 @@ struct OfType {
     shapes: Vec<(u32, Vec<u32>)>,
 }
 
+/// The traces of one shape, a position and a subspan.
+type PartOf<'a> = (&'a [u32], u32, u32);
+
 /// A report in the making.
 struct Diagnosis<'a> {
     traces: &'a Traces,
@@ -273,8 +276,7 @@ impl Diagnosis<'_> {
     /// Of traces by shape.
     async fn of_spans(&mut self, endpoint: u32, chosen: &[(u32, &[u32])]) -> (u64, Vec<DiagnosedSpan>) {
         let traces = self.traces;
-        // By shape, position, and subspan.
-        let mut parts: Vec<((&[u32], u32, u32), Total)> = Vec::new();
+        let mut parts: Vec<(PartOf, Total)> = Vec::new();
         for &(number, group) in chosen {
             let block = &traces.blocks[number as usize];
             let rows = traces.rows(group);
