@@ -6,6 +6,7 @@ use crate::engine::address::parse_band;
 use crate::engine::native::Pool;
 use crate::engine::{Band, Filter, Overlap, Report, Request, Scope, Subject};
 use crate::ingest::Keep;
+use crate::stats::Summary;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -239,6 +240,22 @@ pub fn print(out: Option<&Path>, text: &str) -> Result<(), Failure> {
             .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", path.display()))),
         None => Ok(std::io::stdout().lock().write_all(text.as_bytes())?),
     }
+}
+
+/// Microseconds as milliseconds.
+pub fn ms(us: f64) -> f64 {
+    us / 1000.0
+}
+
+/// How many requests there are and how long they take, for the head of a table.
+pub fn latency(requests: u64, latency_us: &Summary) -> String {
+    let Summary { p50, p95, p99, .. } = *latency_us;
+    format!(
+        "{requests} requests, latency p50 {:.3} ms, p95 {:.3} ms, p99 {:.3} ms",
+        ms(p50),
+        ms(p95),
+        ms(p99)
+    )
 }
 
 /// Asks a pool.

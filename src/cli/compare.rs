@@ -1,7 +1,7 @@
 //! `pathlight compare`: two sets of traces, or two bands of one, frame by frame and service by service.
 
 use super::Failure;
-use super::common::{self, Sets, Settings};
+use super::common::{self, Sets, Settings, ms};
 use crate::engine::address::parse_band;
 use crate::engine::words::DASH;
 use crate::engine::{Band, Basis, DiffReport, Measure, Presence, Report, Request, Scope};
@@ -67,7 +67,6 @@ const ROWS: usize = 30;
 
 fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
     let mut out = String::new();
-    let ms = |us: f64| us / 1000.0;
     // Writing to a String cannot fail.
     for (name, side) in [("A", &report.a), ("B", &report.b)] {
         let facts = &side.facts;

@@ -1,7 +1,7 @@
 //! `pathlight critical-path`: the aggregate critical calling contexts of many traces.
 
 use super::Failure;
-use super::common::{self, Common};
+use super::common::{self, Common, ms};
 use crate::engine::{CriticalPathReport, Report, Request};
 use std::fmt::Write as _;
 
@@ -49,15 +49,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn to_text(report: &CriticalPathReport) -> String {
     let mut out = String::new();
     let facts = &report.facts;
-    let ms = |us: f64| us / 1000.0;
     // Writing to a String cannot fail.
     let _ = writeln!(
         out,
-        "{} requests, latency p50 {:.3} ms, p95 {:.3} ms, p99 {:.3} ms\n\n{:>12} {:>7} {:>12} {:>9}  calling context",
-        facts.requests,
-        ms(facts.latency_us.p50),
-        ms(facts.latency_us.p95),
-        ms(facts.latency_us.p99),
+        "{}\n\n{:>12} {:>7} {:>12} {:>9}  calling context",
+        common::latency(facts.requests, &facts.latency_us),
         "excl. mean",
         "share",
         "excl. p99",

@@ -1,7 +1,7 @@
 //! `pathlight flow`: the execution flow of a parent endpoint, how well it predicts, and what-if.
 
 use super::Failure;
-use super::common::{self, Common};
+use super::common::{self, Common, ms};
 use crate::engine::native::Pool;
 use crate::engine::words::DASH;
 use crate::engine::{
@@ -165,10 +165,6 @@ fn changes(args: &Args, pool: &Pool) -> Result<Changes, Failure> {
     Ok(changes)
 }
 
-fn ms(us: f64) -> f64 {
-    us / 1000.0
-}
-
 fn share(value: f64) -> String {
     format!("{:.1}%", 100.0 * value)
 }
@@ -290,11 +286,8 @@ fn savings_text(report: &SavingsReport, test: &EvaluationReport) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{} requests, latency p50 {:.3} ms, p95 {:.3} ms, p99 {:.3} ms\n\n{:^30} {:^30} {:^30}\n{}  endpoint",
-        report.requests,
-        ms(report.latency_us.p50),
-        ms(report.latency_us.p95),
-        ms(report.latency_us.p99),
+        "{}\n\n{:^30} {:^30} {:^30}\n{}  endpoint",
+        common::latency(report.requests, &report.latency_us),
         "10% faster",
         "50% faster",
         "100% faster",

@@ -103,4 +103,26 @@ impl Chain {
         self.job = Some(job);
         Ok(self.workers.wanted())
     }
+
+    /// All steps in one go. `run` has a pass run by every worker and gives the partials; `watch` hears how long work goes.
+    ///
+    /// # Errors
+    /// [`EngineError`] as [`next`](Self::next), and what `run` says.
+    pub fn answer(
+        mut self,
+        mut run: impl FnMut(&[u8]) -> Result<Vec<Vec<u8>>, EngineError>,
+        watch: &mut dyn FnMut(&TrainingProgress),
+    ) -> Result<Report, EngineError> {
+        let mut partials = Vec::new();
+        loop {
+            partials = match self.next(partials)? {
+                Next::Ask(pass) => run(&pass)?,
+                Next::Working(progress) => {
+                    watch(&progress);
+                    Vec::new()
+                }
+                Next::Done(report) => return Ok(*report),
+            };
+        }
+    }
 }

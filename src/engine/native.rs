@@ -1,6 +1,6 @@
 //! A pool of native threads that runs the same passes as the browser's workers.
 
-use super::{Chain, EngineError, Next, Report, Request, Session, plan_moves};
+use super::{Chain, EngineError, Report, Request, Session, plan_moves};
 use crate::anomaly::vae::TrainingProgress;
 use crate::trace::{TraceId, TraceSet};
 use std::collections::HashSet;
@@ -67,40 +67,19 @@ impl Pool {
         request: Request,
         watch: &mut dyn FnMut(&TrainingProgress),
     ) -> Result<Report, EngineError> {
-        let mut chain = Chain::new(request);
-        let mut partials = Vec::new();
-        loop {
-            let pass = match chain.next(partials)? {
-                Next::Ask(pass) => pass,
-                Next::Working(progress) => {
-                    watch(&progress);
-                    partials = Vec::new();
-                    continue;
-                }
-                Next::Done(report) => return Ok(*report),
-            };
-            let pass = &pass;
-            let run = |session: &mut Session| {
-                let mut task = session.start(pass)?;
-                loop {
-                    if let Some(partial) = task.step(session, &mut || false)? {
-                        return Ok(partial);
-                    }
-                }
-            };
-            partials = if let [session] = self.sessions.as_mut_slice() {
-                vec![run(session)?]
-            } else {
-                std::thread::scope(|scope| {
-                    let threads: Vec<_> =
-                        self.sessions.iter_mut().map(|session| scope.spawn(move || run(session))).collect();
-                    threads
-                        .into_iter()
-                        .map(|thread| thread.join().unwrap_or(Err(EngineError::Ended)))
-                        .collect::<Result<Vec<Vec<u8>>, EngineError>>()
-                })?
-            };
+        Chain::new(request).answer(|pass| self.run(pass), watch)
+    }
+
+    /// The partials of a pass, one per thread.
+    fn run(&mut self, pass: &[u8]) -> Result<Vec<Vec<u8>>, EngineError> {
+        if let [session] = self.sessions.as_mut_slice() {
+            return Ok(vec![session.run(pass)?]);
         }
+        std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                self.sessions.iter_mut().map(|session| scope.spawn(|| session.run(pass))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or(Err(EngineError::Ended))).collect()
+        })
     }
 
     /// The sessions.

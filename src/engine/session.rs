@@ -4,7 +4,7 @@ use super::chain::Pass;
 use super::flow::{self, FlowCache, FlowTask};
 use super::overview::OverviewPart;
 use super::study::Part;
-use super::{Chain, EngineError, Next, Report, Request, detail};
+use super::{Chain, EngineError, Report, Request, detail};
 use crate::critical_path::{
     Aggregate, ExemplarCandidates, Overlap, PathTable, RequestKey, Scope, Selection, Subject, TableBuilder,
     pack_sorted,
@@ -51,25 +51,23 @@ impl Session {
     /// # Errors
     /// [`EngineError`] if memory ends.
     pub fn ask(&mut self, request: Request) -> Result<Report, EngineError> {
-        let mut chain = Chain::new(request);
-        let mut partials = Vec::new();
+        Chain::new(request).answer(|pass| Ok(vec![self.run(pass)?]), &mut |_| {})
+    }
+
+    /// Runs a pass as [`Chain::next`] wrote it, in one go; the partial.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the bytes are not a pass, or the partial cannot be written.
+    pub fn run(&mut self, pass: &[u8]) -> Result<Vec<u8>, EngineError> {
+        let mut task = self.start(pass)?;
         loop {
-            partials = match chain.next(partials)? {
-                Next::Done(report) => return Ok(*report),
-                Next::Working(_) => Vec::new(),
-                Next::Ask(pass) => {
-                    let mut task = self.start(&pass)?;
-                    loop {
-                        if let Some(partial) = task.step(self, &mut || false)? {
-                            break vec![partial];
-                        }
-                    }
-                }
-            };
+            if let Some(partial) = task.step(self, &mut || false)? {
+                return Ok(partial);
+            }
         }
     }
 
-    /// Starts a pass as [`Chain::next`](super::Chain::next) wrote it.
+    /// Starts a pass as [`Chain::next`] wrote it.
     ///
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not a pass.

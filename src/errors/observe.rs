@@ -1,7 +1,7 @@
 //! Looking for errors in the requests of a worker.
 
-use super::part::{ContextSums, EndpointSums, ErrorsPart};
-use super::report::ErrorTotals;
+use super::part::{ContextSums, ErrorsPart};
+use super::report::{ErrorRow, ErrorTotals};
 use super::without::Without;
 use crate::arrange::Arrange;
 use crate::critical_path::{
@@ -44,7 +44,7 @@ pub struct ErrorsObserver {
     totals: ErrorTotals,
     without_us: Vec<u64>,
     /// By endpoint of the set.
-    endpoints: Vec<EndpointSums>,
+    endpoints: Vec<ErrorRow>,
     /// By endpoint: the request that counted it last, from 1 on.
     counted: Vec<u64>,
     /// By context of the table; on the way to errors only.
@@ -70,7 +70,7 @@ impl ErrorsObserver {
             overlap,
             totals: ErrorTotals::default(),
             without_us: Vec::new(),
-            endpoints: vec![EndpointSums::default(); endpoints],
+            endpoints: vec![ErrorRow::default(); endpoints],
             counted: vec![0; endpoints],
             contexts: Vec::new(),
             forest: Vec::new(),

@@ -14,30 +14,13 @@ pub struct ErrorsPart {
     pub(super) totals: ErrorTotals,
     /// Latencies without the erroring spans, sorted and packed.
     pub(super) without_us: Vec<u64>,
-    pub(super) endpoints: Vec<((String, String), EndpointSums)>,
+    /// Rows by name; numbered once they are merged.
+    pub(super) endpoints: Vec<((String, String), ErrorRow)>,
     pub(super) contexts: Contexts<ContextSums>,
 }
 
-/// One endpoint over all call paths.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct EndpointSums {
-    pub spans: u64,
-    pub own: u64,
-    pub propagated: u64,
-    pub stopped: u64,
-    pub requests: u64,
-    pub path_spans: u64,
-    pub path_errors: u64,
-    pub path_us: u64,
-    pub path_error_us: u64,
-    pub without_path_us: u64,
-    pub saved_us: u64,
-    /// The slowest request in which an error starts here (ties: smaller ids).
-    pub example: Option<RequestRef>,
-}
-
-impl EndpointSums {
-    fn merge(&mut self, other: EndpointSums) {
+impl ErrorRow {
+    fn merge(&mut self, other: ErrorRow) {
         self.spans += other.spans;
         self.own += other.own;
         self.propagated += other.propagated;
@@ -55,7 +38,7 @@ impl EndpointSums {
     }
 
     /// Keeps the slower request (ties: smaller ids).
-    pub fn offer(&mut self, request: RequestRef) {
+    pub(super) fn offer(&mut self, request: RequestRef) {
         let key = |r: &RequestRef| std::cmp::Reverse(r.latency_us);
         match &mut self.example {
             Some(kept) if (key(kept), &*kept) <= (key(&request), &request) => {}
@@ -81,7 +64,7 @@ impl ErrorsPart {
     pub fn finish(parts: Vec<ErrorsPart>, band: Band, facts: BandFacts) -> ErrorsReport {
         let mut totals = ErrorTotals::default();
         let mut without_us = Vec::new();
-        let mut endpoints: BTreeMap<(String, String), EndpointSums> = BTreeMap::new();
+        let mut endpoints: BTreeMap<(String, String), ErrorRow> = BTreeMap::new();
         let mut forests = Vec::new();
         for part in parts {
             totals.merge(part.totals);
@@ -125,21 +108,7 @@ impl ErrorsPart {
             }
         }
         let mut rows: Vec<ErrorRow> = (endpoints.into_values().enumerate())
-            .map(|(endpoint, sums)| ErrorRow {
-                endpoint: endpoint as u32,
-                spans: sums.spans,
-                own: sums.own,
-                propagated: sums.propagated,
-                stopped: sums.stopped,
-                requests: sums.requests,
-                path_spans: sums.path_spans,
-                path_errors: sums.path_errors,
-                path_us: sums.path_us,
-                path_error_us: sums.path_error_us,
-                without_path_us: sums.without_path_us,
-                saved_us: sums.saved_us,
-                example: sums.example,
-            })
+            .map(|(number, row)| ErrorRow { endpoint: number as u32, ..row })
             .collect();
         // Stable: equal ones stay by name.
         rows.arrange_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));

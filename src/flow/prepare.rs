@@ -69,6 +69,21 @@ pub(super) struct Prepared {
     pub before_us: Vec<u64>,
 }
 
+impl Prepared {
+    /// Ends the invocation of a target whose calls and waits began at these places.
+    fn close(&mut self, order: &Order, target: u32, (first, first_wait): (u32, u32), is_group: bool) {
+        self.invocation_of[target as usize] = self.invocations.len() as u32;
+        self.invocations.push(Invocation {
+            target,
+            first,
+            end: self.calls.len() as u32,
+            return_gap_us: order.return_gap_us() as i64,
+            first_wait,
+            is_group,
+        });
+    }
+}
+
 /// Prepares traces; keeps its scratch space.
 pub(super) struct Preparer {
     model: Arc<Model>,
@@ -198,15 +213,7 @@ impl Preparer {
                 waits_end: out.waits.len() as u32,
             });
         }
-        out.invocation_of[target as usize] = out.invocations.len() as u32;
-        out.invocations.push(Invocation {
-            target,
-            first,
-            end: out.calls.len() as u32,
-            return_gap_us: order.return_gap_us() as i64,
-            first_wait,
-            is_group: false,
-        });
+        out.close(order, target, (first, first_wait), false);
     }
 }
 
@@ -222,15 +229,7 @@ fn push_group(order: &Order, target: u32, out: &mut Prepared) {
         });
     }
     out.waits.extend_from_slice(order.by_end());
-    out.invocation_of[target as usize] = out.invocations.len() as u32;
-    out.invocations.push(Invocation {
-        target,
-        first,
-        end: out.calls.len() as u32,
-        return_gap_us: order.return_gap_us() as i64,
-        first_wait,
-        is_group: true,
-    });
+    out.close(order, target, (first, first_wait), true);
 }
 
 /// Space to evaluate invocations in.
