@@ -1,5 +1,6 @@
 //! All traces of one shape: what every layer needs of their spans, column by column.
 
+use super::collect::put_children;
 use super::merge::Numbers;
 use crate::arrange::Arrange;
 use crate::steps::Pace;
@@ -22,19 +23,8 @@ pub(super) struct Shape {
 impl Shape {
     pub fn new(positions: &[(u32, u32)]) -> Shape {
         let (endpoint, parent): (Vec<u32>, Vec<u32>) = positions.iter().copied().unzip();
-        let mut children_at = vec![0; parent.len() + 1];
-        let below =
-            || (0..).zip(&parent).filter(|p| *p.1 != NO_ROW).map(|(own, &above)| (own, above as usize));
-        below().for_each(|(_, above)| children_at[above + 1] += 1);
-        for position in 0..parent.len() {
-            children_at[position + 1] += children_at[position];
-        }
-        let mut children = vec![0; below().count()];
-        let mut next = children_at.clone();
-        for (own, above) in below() {
-            children[next[above] as usize] = own;
-            next[above] += 1;
-        }
+        let (mut children, mut children_at) = (Vec::new(), Vec::new());
+        put_children(parent.iter().copied(), &mut children, &mut children_at);
         Shape { endpoint, parent, children, children_at }
     }
 

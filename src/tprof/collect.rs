@@ -52,11 +52,98 @@ pub struct TraceCollector {
     rank: Vec<u32>,
     name_hash: Vec<u64>,
     forms: Vec<Form>,
-    form_index: FxHashMap<(u32, Vec<u32>), u32>,
+    /// By endpoint and the forms of the children.
+    form_index: FxHashMap<Box<[u32]>, u32>,
     shape_of_form: FxHashMap<u32, u32>,
     types: FxHashMap<(String, String), u32>,
     tag: Option<String>,
     positions: usize,
+    work: Work,
+}
+
+/// What is known of the trace under way; kept from trace to trace for its memory.
+#[derive(Default)]
+struct Work {
+    /// In pre-order the local span, none for a synthetic root, and the place of its parent in this list.
+    nodes: Vec<(u32, u32)>,
+    /// By local span its place there.
+    place_of: Vec<u32>,
+    /// By node.
+    times: Vec<(u64, u64)>,
+    endpoints: Vec<u32>,
+    form_of: Vec<u32>,
+    /// Children of all nodes, one node after the other; where those of a node begin, and one more.
+    children: Vec<u32>,
+    children_at: Vec<u32>,
+    key: Vec<u32>,
+    stack: Vec<u32>,
+}
+
+impl Work {
+    /// Takes the synchronous spans below a root, or all with a synthetic root above them.
+    fn put_nodes(&mut self, tree: &Tree, root: u32, is_synthetic: bool) {
+        let Work { nodes, place_of, times, .. } = self;
+        nodes.clear();
+        times.clear();
+        self.endpoints.clear();
+        self.stack.clear();
+        place_of.resize(tree.len(), NO_ROW);
+        let end = if is_synthetic { tree.len() as u32 } else { tree.subtree_end[root as usize] };
+        if is_synthetic {
+            nodes.push((NO_ROW, NO_ROW));
+            let roots = (0..tree.len()).filter(|&i| tree.role[i] == Role::Root);
+            let whole = (u64::MAX, 0);
+            times.push(roots.fold(whole, |(s, e), i| (s.min(tree.start_us[i]), e.max(tree.end_us[i]))));
+        }
+        let mut at = root;
+        while at < end {
+            let span = at as usize;
+            let is_root = at == root || is_synthetic && tree.role[span] == Role::Root;
+            if !is_root && tree.role[span] != Role::Sync {
+                at = tree.subtree_end[span];
+                continue;
+            }
+            let parent = match (is_root, is_synthetic) {
+                (true, true) => 0,
+                (true, false) => NO_ROW,
+                _ => place_of[tree.parent[span] as usize],
+            };
+            place_of[span] = nodes.len() as u32;
+            nodes.push((at, parent));
+            times.push((tree.start_us[span], tree.end_us[span]));
+            at += 1;
+        }
+        let n = nodes.len();
+        self.form_of.clear();
+        self.form_of.resize(n, 0);
+        put_children(nodes.iter().map(|node| node.1), &mut self.children, &mut self.children_at);
+    }
+}
+
+/// Children by the parents of nodes in pre-order, [`NO_ROW`] for a root: all of them, one parent after the other, and where
+/// those of a parent begin, and one more.
+pub(super) fn put_children(
+    parents: impl ExactSizeIterator<Item = u32> + Clone,
+    children: &mut Vec<u32>,
+    children_at: &mut Vec<u32>,
+) {
+    let n = parents.len();
+    children_at.clear();
+    children_at.resize(n + 2, 0);
+    let below = || (0..).zip(parents.clone()).filter(|p| p.1 != NO_ROW);
+    // Counted two places on, so that while they are filled in the ends of one become the starts of the next.
+    below().for_each(|(_, above)| children_at[above as usize + 2] += 1);
+    for node in 0..n {
+        children_at[node + 2] += children_at[node + 1];
+    }
+    children.clear();
+    children.resize(children_at[n + 1] as usize, 0);
+    for (own, above) in below() {
+        let next = &mut children_at[above as usize + 1];
+        children[*next as usize] = own;
+        *next += 1;
+    }
+    children_at.truncate(n + 1);
 }
 
 fn mix(hash: u64, value: u64) -> u64 {
@@ -92,6 +179,7 @@ impl TraceCollector {
             types: FxHashMap::default(),
             tag,
             positions: 0,
+            work: Work::default(),
         }
     }
 
@@ -120,53 +208,18 @@ impl TraceCollector {
             return;
         }
         let is_synthetic = root == 0 && shape.roots > 1;
-        // Nodes in pre-order: the local span, and the place of its parent in this list.
-        let mut nodes: Vec<(u32, u32)> = Vec::new();
-        let mut place_of: Vec<u32> = vec![NO_ROW; tree.len()];
-        let end = if is_synthetic { tree.len() as u32 } else { tree.subtree_end[root as usize] };
-        if is_synthetic {
-            nodes.push((NO_ROW, NO_ROW));
-        }
-        let mut at = root;
-        while at < end {
-            let is_root = at == root || is_synthetic && tree.role[at as usize] == Role::Root;
-            if !is_root && tree.role[at as usize] != Role::Sync {
-                at = tree.subtree_end[at as usize];
-                continue;
-            }
-            let parent = match (is_root, is_synthetic) {
-                (true, true) => 0,
-                (true, false) => NO_ROW,
-                _ => place_of[tree.parent[at as usize] as usize],
-            };
-            place_of[at as usize] = nodes.len() as u32;
-            nodes.push((at, parent));
-            at += 1;
-        }
+        let mut work = std::mem::take(&mut self.work);
+        work.put_nodes(tree, root, is_synthetic);
+        let Work { nodes, times, endpoints, children, children_at, form_of, key, stack, .. } = &mut work;
         let n = nodes.len();
-        let endpoint = |node: u32| match nodes[node as usize].0 {
-            NO_ROW => self.rank[self.rank.len() - 1],
-            span => self.rank[set.endpoint(tree.row(span)).0 as usize],
-        };
-        let whole = || {
-            let roots = (0..tree.len()).filter(|&i| tree.role[i] == Role::Root);
-            roots.fold((u64::MAX, 0), |(s, e), i| (s.min(tree.start_us[i]), e.max(tree.end_us[i])))
-        };
-        let times: Vec<(u64, u64)> = nodes
-            .iter()
-            .map(|&(span, _)| match span {
-                NO_ROW => whole(),
-                span => (tree.start_us[span as usize], tree.end_us[span as usize]),
-            })
-            .collect();
-        let mut children: Vec<Vec<u32>> = vec![Vec::new(); n];
-        for node in (1..n as u32).rev() {
-            children[nodes[node as usize].1 as usize].push(node);
+        for &(span, _) in nodes.iter() {
+            endpoints.push(match span {
+                NO_ROW => self.rank[self.rank.len() - 1],
+                span => self.rank[set.endpoint(tree.row(span)).0 as usize],
+            });
         }
-        let endpoints: Vec<u32> = (0..n as u32).map(endpoint).collect();
-        let mut form_of = vec![0u32; n];
         for node in (0..n).rev() {
-            let mut below = std::mem::take(&mut children[node]);
+            let below = &mut children[children_at[node] as usize..children_at[node + 1] as usize];
             let id = |node: u32| set.span_id(tree.row(nodes[node as usize].0));
             below.sort_unstable_by(|&a, &b| {
                 let (x, y) = (a as usize, b as usize);
@@ -174,31 +227,38 @@ impl TraceCollector {
                     .then_with(|| times[x].cmp(&times[y]))
                     .then_with(|| id(a).compare(id(b), &set.id_texts))
             });
-            form_of[node] = self.form(endpoints[node], below.iter().map(|&c| form_of[c as usize]).collect());
-            children[node] = below;
+            key.clear();
+            key.push(endpoints[node]);
+            key.extend(below.iter().map(|&child| form_of[child as usize]));
+            form_of[node] = self.form(key);
         }
         let shape = self.shape(form_of[0]);
         let mut trace = TraceTimes {
             id: set.trace_id_text(tree.trace),
             root_span_id: set.span_id_text(tree.row(root)),
-            request_type: self.request_type(set, tree, &nodes, endpoints[0]),
+            request_type: self.request_type(set, tree, nodes, endpoints[0]),
             shape,
-            ..TraceTimes::default()
+            start_us: Vec::with_capacity(n),
+            end_us: Vec::with_capacity(n),
+            callers: Vec::new(),
         };
         let base = times[0].0;
-        let mut stack = vec![0u32];
+        stack.push(0);
         while let Some(node) = stack.pop() {
-            let (start, end) = times[node as usize];
-            let span = nodes[node as usize].0;
+            let node = node as usize;
+            let (start, end) = times[node];
+            let span = nodes[node].0;
             if span != NO_ROW && set.kind(tree.row(span)) == SpanKind::Client {
                 trace.callers.push(trace.start_us.len() as u32);
             }
             trace.start_us.push(start - base);
             trace.end_us.push(end - base);
-            stack.extend(children[node as usize].iter().rev());
+            let below = &children[children_at[node] as usize..children_at[node + 1] as usize];
+            stack.extend(below.iter().rev());
         }
-        self.positions += trace.start_us.len();
+        self.positions += n;
         self.part.traces.push(trace);
+        self.work = work;
     }
 
     /// Order of forms by names alone: endpoint, then hash, then, for forms whose hashes collide, all that is in them.
@@ -210,16 +270,18 @@ impl TraceCollector {
             .then_with(|| if a == b { Ordering::Equal } else { self.expand(a).cmp(&self.expand(b)) })
     }
 
-    fn form(&mut self, endpoint: u32, children: Vec<u32>) -> u32 {
-        let key = (endpoint, children);
-        if let Some(&found) = self.form_index.get(&key) {
+    /// The form of a key: an endpoint, then the forms of the children in their order.
+    fn form(&mut self, key: &[u32]) -> u32 {
+        if let Some(&found) = self.form_index.get(key) {
             return found;
         }
+        let (endpoint, children) = (key[0], &key[1..]);
         let begin = self.name_hash[endpoint as usize];
-        let hash = key.1.iter().fold(begin, |hash, &c| mix(hash, self.forms[c as usize].hash));
+        let hash = children.iter().fold(begin, |hash, &c| mix(hash, self.forms[c as usize].hash));
         let number = self.forms.len() as u32;
-        self.forms.push(Form { endpoint, hash: mix(hash, key.1.len() as u64), children: key.1.clone() });
-        self.form_index.insert(key, number);
+        let hash = mix(hash, children.len() as u64);
+        self.forms.push(Form { endpoint, hash, children: children.to_vec() });
+        self.form_index.insert(key.into(), number);
         number
     }
 
