@@ -60,11 +60,23 @@ impl Shape {
         let names = self.endpoint.iter().map(|&e| {
             let number = seen.entry(e).or_default();
             *number += 1;
-            let operation = &endpoints[e as usize].1;
-            if count[&e] > 1 { format!("{operation}#{number}") } else { operation.clone() }
+            named(&endpoints[e as usize].1, *number, count[&e])
         });
         names.collect()
     }
+
+    /// That of one position.
+    pub fn name(&self, position: u32, endpoints: &[(String, String)]) -> String {
+        let endpoint = self.endpoint[position as usize];
+        let count = self.positions_of(endpoint).count() as u32;
+        let number = self.positions_of(endpoint).take_while(|&p| p <= position).count() as u32;
+        named(&endpoints[endpoint as usize].1, number, count)
+    }
+}
+
+/// An operation, with a number where it has several positions.
+fn named(operation: &str, number: u32, count: u32) -> String {
+    if count > 1 { format!("{operation}#{number}") } else { operation.to_owned() }
 }
 
 /// Numbers by column and row.

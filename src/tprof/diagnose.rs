@@ -298,7 +298,7 @@ impl Diagnosis<'_> {
             let children = shape.children(position).len() as u32;
             let (groups_in_all, groups) = self.of_groups(group, position, index).await;
             rows.push(DiagnosedSpan {
-                name: shape.names(&traces.endpoints)[position as usize].clone(),
+                name: shape.name(position, &traces.endpoints),
                 metric: match index {
                     _ if children == 0 => "span".to_owned(),
                     index if index == children => "end_diff".to_owned(),
