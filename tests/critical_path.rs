@@ -6,7 +6,7 @@ mod common;
 
 use common::{Span, set_of, span, stage};
 use pathlight::critical_path::{Band, Filter, Overlap, PathFinder, Scope, Subject};
-use pathlight::engine::{Report, Request, native::Pool};
+use pathlight::engine::{BandReport, Report, Request, native::Pool};
 use pathlight::trace::{Flags, Quality, Role, SpanKind, TraceSet, Tree};
 use proptest::prelude::*;
 
@@ -230,6 +230,7 @@ fn requests(overlap: Overlap) -> Vec<Request> {
             band: Band::ALL,
         },
         Request::PerRequest { scope: scope(endpoint("b"), vec![]), band: Band::ALL },
+        Request::Band { scope: scope(endpoint("a"), vec![]), band: slow },
         Request::Requests { scope: scope(endpoint("a"), vec![]), band: slow, limit: 2 },
     ]
 }
@@ -306,5 +307,7 @@ proptest! {
         let roots: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
         prop_assert_eq!(own, report.facts.latency_sum_us);
         prop_assert_eq!(roots, report.facts.latency_sum_us);
+        let alone = ask(vec![set_of(&spans)], &Request::Band { scope: Scope::default(), band });
+        prop_assert_eq!(alone, Report::Band(BandReport { band, facts: report.facts }));
     }
 }

@@ -249,6 +249,18 @@ async fn a_second_load_adds_and_clear_forgets() {
 }
 
 #[wasm_bindgen_test]
+async fn a_rehearsal_leaves_nothing_behind_and_gives_way_to_a_load() {
+    let [plain, rehearsed] = [Bench::new(1), Bench::new(1)];
+    rehearsed.pool.rehearse();
+    sleep(30).await;
+    assert_eq!(rehearsed.overview().await.traces, 0);
+    rehearsed.pool.rehearse();
+    plain.load(inputs()).await;
+    rehearsed.load(inputs()).await;
+    assert_eq!(plain.reports().await, rehearsed.reports().await);
+}
+
+#[wasm_bindgen_test]
 async fn a_set_to_compare_with_comes_and_goes_beside_the_set_looked_at() {
     let bench = Bench::new(2);
     bench.load(vec![input("a", &text(30, 1))]).await;
