@@ -67,6 +67,29 @@ pub fn elide(text: &str, room_px: f64, measure: &mut dyn Measure) -> Option<Stri
     (!text.is_empty()).then(|| text.to_owned())
 }
 
+/// The text if it fits into `room_px`, else its beginning and its end with an ellipsis between: for names that begin
+/// alike, as those of packages do. Where there is room for little it is [`elide`].
+pub fn elide_middle(text: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
+    if measure.text_px(text) <= room_px {
+        return elide(text, room_px, measure);
+    }
+    let most = (room_px - measure.char_px('…')) / 2.0;
+    let (mut tail, mut tail_px, mut width) = ("", 0.0, 0.0);
+    for (start, c) in text.char_indices().rev() {
+        let advance = measure.char_px(c);
+        width += advance;
+        if width > most {
+            break;
+        }
+        // What takes no room belongs to the character before it.
+        if advance > 0.0 && c != ' ' {
+            (tail, tail_px) = (&text[start..], width);
+        }
+    }
+    let head = if tail.is_empty() { None } else { elide(text, room_px - tail_px, measure) };
+    head.map(|head| head + tail).or_else(|| elide(text, room_px, measure))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,12 +121,27 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_in_the_middle_keeps_both_ends() {
+        let cut = |text, room| elide_middle(text, room, &mut Ten);
+        assert_eq!(cut("shop.Cart/Add", 130.0).as_deref(), Some("shop.Cart/Add"));
+        assert_eq!(cut("shop.Cart/Add", 90.0).as_deref(), Some("shop…/Add"));
+        assert_eq!(cut("shop.Cart/Add", 100.0).as_deref(), Some("shop.…/Add"));
+        assert_eq!(cut("shop.Cart/Add", 40.0).as_deref(), Some("sh…d"));
+        assert_eq!(cut("shop.Cart/Add", 30.0).as_deref(), Some("sh…"));
+        assert_eq!(cut("shop.Cart/Add", 20.0), None);
+        assert_eq!(cut("abcdef gcafe\u{301}", 60.0).as_deref(), Some("abc…fe\u{301}"));
+        assert_eq!(cut("abcdefgh xy", 70.0).as_deref(), Some("abcd…xy"));
+    }
+
+    #[test]
     fn elided_text_fits_for_every_width() {
         let mut advances = Advances { font_px: 12.0 };
         let text = "PlaceOrder @ checkoutservice – µservice";
         for room in 0..400 {
-            if let Some(cut) = elide(text, f64::from(room), &mut advances) {
-                assert!(advances.text_px(&cut) <= f64::from(room), "{cut} in {room}");
+            for elide in [elide, elide_middle] {
+                if let Some(cut) = elide(text, f64::from(room), &mut advances) {
+                    assert!(advances.text_px(&cut) <= f64::from(room), "{cut} in {room}");
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use super::window::{DagHit, DagWindow};
 use crate::chart::color::ink_on;
 use crate::chart::scene::{Align, Curve, Layer, Metrics, Scene, Text};
 use crate::chart::svg::{self, Words};
-use crate::chart::text::{Advances, Measure, elide};
+use crate::chart::text::{Advances, Measure, elide, elide_middle};
 use crate::chart::{Rgba, Shade, Theme, format};
 use crate::flow::{FlowNode, FlowReport};
 
@@ -202,7 +202,7 @@ impl Painter<'_> {
         if two_lines {
             let high = font_px + px(4.0);
             let top = y + (room - high - small_px - px(2.0)) / 2;
-            if let Some(text) = elide(&name, f64::from(w - 2 * pad), self.label) {
+            if let Some(text) = elide_middle(&name, f64::from(w - 2 * pad), self.label) {
                 put(text, x + pad, Align::Left, top, high, font_px, false);
             }
             let wait = format::duration(facts.wait_us.mean);
@@ -219,7 +219,7 @@ impl Painter<'_> {
             put(mean, x + w - pad, Align::Right, y, room, small_px, false);
         }
         let left = if left > px(60.0) { left } else { w - 2 * pad };
-        if let Some(text) = elide(&name, f64::from(left), self.label) {
+        if let Some(text) = elide_middle(&name, f64::from(left), self.label) {
             put(text, x + pad, Align::Left, y, room, font_px, false);
         }
     }

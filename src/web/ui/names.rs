@@ -15,8 +15,20 @@ pub fn endpoint(service: &str, operation: &str) -> El {
     div("endpoint")
         .attr("title", &format::endpoint(service, operation))
         .child(&dot(service))
-        .child(&span("operation", &format::printable(operation)))
+        .child(&cut_in_the_middle(&format::printable(operation)))
         .child(&span("service", &format::printable(service)))
+}
+
+/// Characters of a name that stay at its end when it is cut, and how long it is at least to be cut there.
+const TAIL: (usize, usize) = (11, 28);
+
+/// An operation that gives way in the middle: long names often begin alike.
+fn cut_in_the_middle(operation: &str) -> El {
+    let length = operation.chars().count();
+    let cut = operation.char_indices().nth(length.saturating_sub(TAIL.0)).filter(|_| length >= TAIL.1);
+    let Some((at, _)) = cut else { return span("operation", operation) };
+    let (head, tail) = operation.split_at(at);
+    el("span").class("operation long").child(&span("head", head)).child(&span("tail", tail))
 }
 
 /// A service in one line, with its colour.
