@@ -73,7 +73,8 @@ pub fn elide_middle(text: &str, room_px: f64, measure: &mut dyn Measure) -> Opti
     if measure.text_px(text) <= room_px {
         return elide(text, room_px, measure);
     }
-    let most = (room_px - measure.char_px('…')) / 2.0;
+    // The end says more: it is what differs.
+    let most = (room_px - measure.char_px('…')) * 0.6;
     let (mut tail, mut tail_px, mut width) = ("", 0.0, 0.0);
     for (start, c) in text.char_indices().rev() {
         let advance = measure.char_px(c);
@@ -125,11 +126,11 @@ mod tests {
         let cut = |text, room| elide_middle(text, room, &mut Ten);
         assert_eq!(cut("shop.Cart/Add", 130.0).as_deref(), Some("shop.Cart/Add"));
         assert_eq!(cut("shop.Cart/Add", 90.0).as_deref(), Some("shop…/Add"));
-        assert_eq!(cut("shop.Cart/Add", 100.0).as_deref(), Some("shop.…/Add"));
+        assert_eq!(cut("shop.Cart/Add", 100.0).as_deref(), Some("shop…t/Add"));
         assert_eq!(cut("shop.Cart/Add", 40.0).as_deref(), Some("sh…d"));
         assert_eq!(cut("shop.Cart/Add", 30.0).as_deref(), Some("sh…"));
         assert_eq!(cut("shop.Cart/Add", 20.0), None);
-        assert_eq!(cut("abcdef gcafe\u{301}", 60.0).as_deref(), Some("abc…fe\u{301}"));
+        assert_eq!(cut("abcdef gcafe\u{301}", 60.0).as_deref(), Some("ab…afe\u{301}"));
         assert_eq!(cut("abcdefgh xy", 70.0).as_deref(), Some("abcd…xy"));
     }
 

@@ -58,7 +58,7 @@ impl ChangeRow {
 macro_rules! change_columns {
     ($kind:ty, $sides:expr, $a:expr, $b:expr, $change:expr, $amount:expr, $signed:expr, $interval:expr) => {{
         fn side(
-            key: &'static str,
+            (key, priority): (&'static str, u8),
             title: &'static str,
             hint: &'static str,
             of: fn(&$kind) -> f64,
@@ -66,15 +66,15 @@ macro_rules! change_columns {
             say: fn(&$kind, f64) -> String,
         ) -> Column<$kind> {
             let cell = move |row: &$kind| What::Number(say(row, of(row)), of(row).to_string());
-            Column { key, title, hint, class: "num", priority: 1, order: Some(order), cell: Box::new(cell) }
+            Column { key, title, hint, class: "num", priority, order: Some(order), cell: Box::new(cell) }
         }
         let (a, b, change): (fn(&$kind) -> f64, fn(&$kind) -> f64, fn(&$kind) -> f64) = ($a, $b, $change);
         let interval: fn(&$kind) -> String = $interval;
         [
-            side("a", $sides[0], "Per request", a, |x, y| $a(x).total_cmp(&$a(y)), $amount),
-            side("b", $sides[1], "Per request", b, |x, y| $b(x).total_cmp(&$b(y)), $amount),
+            side(("a", 2), $sides[0], "Per request", a, |x, y| $a(x).total_cmp(&$a(y)), $amount),
+            side(("b", 2), $sides[1], "Per request", b, |x, y| $b(x).total_cmp(&$b(y)), $amount),
             side(
-                "change",
+                ("change", 1),
                 "Change",
                 "The second minus the first",
                 change,
