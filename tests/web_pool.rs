@@ -250,14 +250,16 @@ async fn a_second_load_adds_and_clear_forgets() {
 
 #[wasm_bindgen_test]
 async fn a_rehearsal_leaves_nothing_behind_and_gives_way_to_a_load() {
-    let [plain, rehearsed] = [Bench::new(1), Bench::new(1)];
+    let [plain, rehearsed, interrupted] = [(); 3].map(|()| Bench::new(1));
     rehearsed.pool.rehearse();
     sleep(30).await;
     assert_eq!(rehearsed.overview().await.traces, 0);
-    rehearsed.pool.rehearse();
-    plain.load(inputs()).await;
-    rehearsed.load(inputs()).await;
+    interrupted.pool.rehearse();
+    for bench in [&interrupted, &plain, &rehearsed] {
+        bench.load(inputs()).await;
+    }
     assert_eq!(plain.reports().await, rehearsed.reports().await);
+    assert_eq!(plain.reports().await, interrupted.reports().await);
 }
 
 #[wasm_bindgen_test]

@@ -45,6 +45,8 @@ struct Worker {
     is_reading: Cell<bool>,
     /// Passes under way.
     passes: Cell<u32>,
+    /// The page has called: there is real work, or was.
+    is_called: Cell<bool>,
     /// The question asked last.
     last_chain: Cell<u64>,
     /// The set has grown since the session last heard of it.
@@ -72,6 +74,7 @@ pub fn start() -> Result<(), JsValue> {
         reads: RefCell::default(),
         is_reading: Cell::new(false),
         passes: Cell::new(0),
+        is_called: Cell::new(false),
         last_chain: Cell::new(0),
         grown: Cell::new(false),
         pace: Pace::new()?,
@@ -110,11 +113,6 @@ impl Worker {
         self.passes.get() > 0
     }
 
-    /// Nothing is read, asked or waiting.
-    fn is_idle(&self) -> bool {
-        !self.is_reading.get() && !self.is_asked() && self.live.borrow().is_empty()
-    }
-
     /// Tells the session that the set has changed.
     fn changed(&self) {
         if self.grown.replace(false) {
@@ -147,6 +145,7 @@ impl Worker {
     }
 
     fn call(self: &Rc<Self>, number: u64, call: Call, attachments: Vec<JsValue>) {
+        self.is_called.set(true);
         match call {
             Call::Read { pieces, most_bytes } => {
                 let blobs: Vec<Blob> =

@@ -17,16 +17,15 @@ use crate::trace::TraceSet;
 /// Spans of a made-up trace, and how many of those are read at a time.
 const SPANS: u32 = 40;
 const TRACES: u32 = 25;
-/// Milliseconds of work. After half of it a browser has seen enough of the reading; the rest is to be sure of that on a
-/// slow machine.
+/// Milliseconds of work in all.
 const REHEARSAL_MS: f64 = 250.0;
 
-/// Reads and asks for a while, in steps; ends as soon as there is real work.
+/// Reads and asks for a while, in steps; ends with the first call of the page.
 pub async fn rehearse(worker: Rc<Worker>) {
     let text = text();
     let mut worked_ms = 0.0;
     let mut was_asked = false;
-    while worked_ms < REHEARSAL_MS && worker.is_idle() {
+    while worked_ms < REHEARSAL_MS && !worker.is_called.get() {
         let (began_ms, step) = (now_ms(), Step::begin());
         while !step.is_over() {
             let set = read(&text);
