@@ -29,10 +29,10 @@ fn main() {}
 mod bench {
     use super::shared::{CHUNK, analyses, exponent, median, read, row, what_if};
     use super::{diagnosis, drawing};
-    use pathlight::critical_path::{Band, Scope};
-    use pathlight::engine::{Request, Session};
+    use pathlight::analysis::critical_path::{Band, Scope};
     use pathlight::ingest::{Options, Reader};
-    use pathlight::trace::TraceSet;
+    use pathlight::model::trace::TraceSet;
+    use pathlight::query::{Request, Session};
     use std::hint::black_box;
     use std::io::Read as _;
     use std::time::{Duration, Instant};

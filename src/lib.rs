@@ -1,18 +1,38 @@
 //! **Pathlight** reads distributed traces and tells where their latency comes from and what would make it lower.
 //!
-//! Data flows one way: load ([`ingest`]) → normalise ([`trace`]) → analyse ([`critical_path`]) → merge ([`engine`]) →
-//! lay out and draw ([`chart`]). A lower room never imports a higher one. The same crate runs in a browser's workers
-//! (wasm32) and natively.
+//! Data flows one way: load ([`ingest`]) → normalise ([`model`]) → analyse ([`analysis`]) → merge ([`query`]) → lay out
+//! ([`chart`]) and put into words ([`view`]). No crate imports upwards. On wasm32 this package adds the page and its
+//! workers: nothing else knows a browser type.
 
-pub use pathlight_analysis::{
-    anomaly, arrange, critical_path, errors, flow, ingest, packed, stats, steps, tprof, trace,
-};
+pub use pathlight_analysis as analysis;
+pub use pathlight_backend as backend;
+pub use pathlight_chart as chart;
+#[cfg(not(target_arch = "wasm32"))]
+pub use pathlight_cli as cli;
+pub use pathlight_generate as generate;
+pub use pathlight_ingest as ingest;
+pub use pathlight_model as model;
+pub use pathlight_query as query;
+pub use pathlight_text as text;
+pub use pathlight_view as view;
 
-pub mod chart;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
-pub mod cli;
-pub mod engine;
-pub mod generate;
-pub mod jaeger;
 #[cfg(target_arch = "wasm32")]
-pub mod web;
+pub mod boot;
+#[cfg(target_arch = "wasm32")]
+pub mod canvas;
+#[cfg(target_arch = "wasm32")]
+mod deal;
+#[cfg(target_arch = "wasm32")]
+pub mod fetch;
+#[cfg(target_arch = "wasm32")]
+mod oneshot;
+#[cfg(target_arch = "wasm32")]
+pub mod pool;
+#[cfg(target_arch = "wasm32")]
+mod start;
+#[cfg(target_arch = "wasm32")]
+pub mod ui;
+#[cfg(target_arch = "wasm32")]
+mod wire;
+#[cfg(target_arch = "wasm32")]
+pub mod worker;

@@ -6,15 +6,16 @@ mod common;
 
 use common::random::{any_traces, sets_of, shuffled};
 use common::{Span, set_of, span};
-use pathlight::anomaly::vae::VaeSettings;
-use pathlight::anomaly::{
+use pathlight::analysis::anomaly::vae::VaeSettings;
+use pathlight::analysis::anomaly::{
     AnomalyReport, AnomalySettings, Detector, Encoding, EvaluationTable, FeaturePart, Features, Injection,
     Model, ReasonKind, Rule, StvObserver, inject,
 };
-use pathlight::critical_path::{Band, Overlap, PathTable, Scope, Subject, Walk};
-use pathlight::engine::{Report, Request, native::Pool};
-use pathlight::stats::Random;
-use pathlight::trace::{TraceSet, Tree};
+use pathlight::analysis::critical_path::{Band, Overlap, PathTable, Scope, Subject, Walk};
+use pathlight::model::stats::Random;
+use pathlight::model::trace::{TraceSet, Tree};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

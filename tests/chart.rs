@@ -5,15 +5,16 @@
 mod common;
 
 use common::{files_below, load, shared_data};
+use pathlight::analysis::critical_path::{Band, Overlap, Scope};
 use pathlight::chart::flame::{self, FlameTree, FlameView, Inverted, Matches, endpoint_rows};
 use pathlight::chart::text::Advances;
 use pathlight::chart::timeline::{self, Minimap, Timeline, TimelineSize, TimelineView};
 use pathlight::chart::{Metrics, Theme};
-use pathlight::critical_path::{Band, Overlap, Scope};
-use pathlight::engine::{CriticalPathReport, Report, Request, TraceReport, native::Pool};
 use pathlight::generate::{Defects, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Reader};
-use pathlight::trace::TraceSet;
+use pathlight::model::trace::TraceSet;
+use pathlight::query::native::Pool;
+use pathlight::query::{CriticalPathReport, Report, Request, TraceReport};
 
 fn generated(options: &Options) -> Pool {
     let mut json = Vec::new();
@@ -37,7 +38,7 @@ fn critical_path(pool: &mut Pool) -> CriticalPathReport {
 fn traces(pool: &mut Pool, limit: u32) -> Vec<TraceReport> {
     let request = Request::Requests { scope: Scope::default(), band: Band::ALL, limit };
     let Report::Requests(requests) = pool.ask(request).unwrap() else { unreachable!() };
-    let mut trace = |row: &pathlight::engine::RequestRow| {
+    let mut trace = |row: &pathlight::query::RequestRow| {
         let request = Request::Trace {
             group: 0,
             trace_id: row.trace_id.clone(),

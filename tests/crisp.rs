@@ -5,9 +5,10 @@
 mod common;
 
 use common::{Span, set_of, span, stage};
-use pathlight::critical_path::{Band, Filter, Scope, Subject};
-use pathlight::engine::{Report, Request, SpanKey, native::Pool};
-use pathlight::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
+use pathlight::analysis::critical_path::{Band, Filter, Scope, Subject};
+use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request, SpanKey};
 
 /// Latencies of the requests of a scope, slowest first.
 fn latencies(pool: &mut Pool, scope: Scope) -> Vec<u64> {

@@ -6,8 +6,9 @@ mod common;
 
 use common::random::{any_traces, sets_of};
 use common::{Span, set_of, span};
-use pathlight::critical_path::{Band, BottomUpReport, HistogramsReport, Quantity, Scope, Subject};
-use pathlight::engine::{Report, Request, native::Pool};
+use pathlight::analysis::critical_path::{Band, BottomUpReport, HistogramsReport, Quantity, Scope, Subject};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -6,9 +6,10 @@ mod common;
 
 use common::random::{any_traces, sets_of};
 use common::{Span, load_into, set_of, shared_data, span, stage};
-use pathlight::critical_path::{Band, Basis, DiffReport, Measure, Presence, Scope};
-use pathlight::engine::{Report, Request, native::Pool};
-use pathlight::trace::{SpanKind, TraceSet};
+use pathlight::analysis::critical_path::{Band, Basis, DiffReport, Measure, Presence, Scope};
+use pathlight::model::trace::{SpanKind, TraceSet};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request};
 use proptest::prelude::*;
 
 const BULK: Band = Band { lo: 0, hi: 50_000, closed: false };
@@ -197,7 +198,7 @@ proptest! {
         let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
         let report = compare(&mut pool, sets());
         for (side, of) in [(&report.a, 0), (&report.b, 1)] {
-            let sums = |n: &pathlight::critical_path::DiffNode| if of == 0 { n.a } else { n.b };
+            let sums = |n: &pathlight::analysis::critical_path::DiffNode| if of == 0 { n.a } else { n.b };
             let own: u64 = report.nodes.iter().map(|n| sums(n).exclusive.sum).sum();
             let roots: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| sums(n).subtree.sum).sum();
             prop_assert_eq!((own, roots), (side.facts.latency_sum_us, side.facts.latency_sum_us));

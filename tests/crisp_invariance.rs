@@ -5,8 +5,9 @@
 mod common;
 
 use common::random::{any_traces, sets_of, shuffled};
-use pathlight::critical_path::{Band, ColumnOrder, Filter, Scope, SplitOf, Subject};
-use pathlight::engine::{Request, native::Pool};
+use pathlight::analysis::critical_path::{Band, ColumnOrder, Filter, Scope, SplitOf, Subject};
+use pathlight::query::Request;
+use pathlight::query::native::Pool;
 use proptest::prelude::*;
 
 fn requests() -> Vec<Request> {

@@ -2,9 +2,10 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
-use pathlight::critical_path::{Band, NotProposed, ProposalsReport, Scope, SplitOf, SplitReport};
-use pathlight::engine::{Report, Request, native::Pool};
-use pathlight::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
+use pathlight::analysis::critical_path::{Band, NotProposed, ProposalsReport, Scope, SplitOf, SplitReport};
+use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request};
 
 fn push(set: &mut TraceSet, trace: u128, id: u64, name: &str, at: (u64, u64), zone: &str, host: &str) {
     let mut tags = |key: &str, value: &str| {

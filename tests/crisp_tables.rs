@@ -6,8 +6,12 @@ mod common;
 
 use common::random::{any_traces, sets_of};
 use common::{Span, set_of, span};
-use pathlight::critical_path::{Band, ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime, Scope};
-use pathlight::engine::{Report, Request, native::Pool, summary};
+use pathlight::analysis::critical_path::{
+    Band, ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime, Scope,
+};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request};
+use pathlight::view::summary;
 use proptest::prelude::*;
 
 /// Request `trace`: R calls A, which calls B, then R calls B itself. B takes `b1` within A and `b2` within R.

@@ -5,9 +5,10 @@
 mod common;
 
 use common::{Span, set_of, span, stage};
-use pathlight::critical_path::{Band, Filter, Overlap, PathFinder, Scope, Subject};
-use pathlight::engine::{BandReport, Report, Request, native::Pool};
-use pathlight::trace::{Flags, Quality, Role, SpanKind, TraceSet, Tree};
+use pathlight::analysis::critical_path::{Band, Filter, Overlap, PathFinder, Scope, Subject};
+use pathlight::model::trace::{Flags, Quality, Role, SpanKind, TraceSet, Tree};
+use pathlight::query::native::Pool;
+use pathlight::query::{BandReport, Report, Request};
 use proptest::prelude::*;
 
 /// Segments of trace 0's root as (operation, start, end).
@@ -244,7 +245,7 @@ proptest! {
         let (mut tree, mut finder, mut roots) = (Tree::default(), PathFinder::default(), Vec::new());
         for trace in 0..set.traces().len() as u32 {
             tree.load(&set, trace);
-            let endpoints = (0..set.endpoints().len() as u32).map(|e| Some(pathlight::trace::EndpointId(e)));
+            let endpoints = (0..set.endpoints().len() as u32).map(|e| Some(pathlight::model::trace::EndpointId(e)));
             for endpoint in endpoints.chain([None]) {
                 tree.requests(&set, endpoint, &mut roots);
                 for &root in &roots {

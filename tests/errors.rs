@@ -6,9 +6,11 @@ mod common;
 
 use common::random::{any_traces, sets_of};
 use common::{Span, set_of, span};
-use pathlight::critical_path::{Band, Scope};
-use pathlight::engine::{ErrorsReport, Report, Request, error_words, native::Pool};
-use pathlight::trace::SpanKind;
+use pathlight::analysis::critical_path::{Band, Scope};
+use pathlight::model::trace::SpanKind;
+use pathlight::query::native::Pool;
+use pathlight::query::{ErrorsReport, Report, Request};
+use pathlight::view::error_words;
 use proptest::prelude::*;
 
 fn errors(pool: &mut Pool, scope: Scope) -> ErrorsReport {
@@ -146,7 +148,7 @@ proptest! {
         let mut pool = Pool::of(sets_of(&spans, 1)).unwrap();
         let report = errors(&mut pool, Scope::default());
         let totals = report.totals;
-        let sum = |of: fn(&pathlight::engine::ErrorRow) -> u64| report.rows.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&pathlight::query::ErrorRow) -> u64| report.rows.iter().map(of).sum::<u64>();
         prop_assert_eq!((sum(|r| r.own), sum(|r| r.propagated), sum(|r| r.stopped)), (totals.own, totals.propagated, totals.stopped));
         prop_assert_eq!(sum(|r| r.path_us), report.facts.latency_sum_us);
         prop_assert_eq!(sum(|r| r.without_path_us), report.facts.latency_sum_us - totals.saved_us);

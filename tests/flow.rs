@@ -5,12 +5,12 @@
 mod common;
 
 use common::{Span, set_of, span};
-use pathlight::critical_path::{Overlap, PathFinder};
-use pathlight::flow::{
+use pathlight::analysis::critical_path::{Overlap, PathFinder};
+use pathlight::analysis::flow::{
     Changes, Child, Clusters, Flow, FlowSettings, InvocationKey, LatencyChange, Metric, Order, PairCounts,
     PredictScratch, Predictors, Pressure, RequestPressure, Training, error,
 };
-use pathlight::trace::{Role, Tree};
+use pathlight::model::trace::{Role, Tree};
 use proptest::prelude::*;
 
 /// An invocation over `[start, end]` with children (node, start, end).
@@ -165,7 +165,7 @@ fn faster(endpoint: &str, share_ppm: i64) -> Changes {
 
 /// Latencies after a change by a model learned with `learn`, asked about `ask`; strict edges.
 fn what_if(learn: &[Span], ask: &[Span], changes: &Changes) -> f64 {
-    use pathlight::flow::{
+    use pathlight::analysis::flow::{
         CalleeCounter, Callees, Invocations, Model, NodeIndex, NodeTable, Requests, Walk, WhatIf, WhatIfRun,
         Within,
     };
@@ -273,7 +273,7 @@ fn edges(order: &Order) -> Vec<(u32, u32)> {
 fn flow_of(nodes: u32, edges: &[(u32, u32)]) -> Flow {
     let edges: Vec<_> = edges
         .iter()
-        .map(|&(from, to)| pathlight::flow::LearnedEdge { from, to, before: 1, both: 1 })
+        .map(|&(from, to)| pathlight::analysis::flow::LearnedEdge { from, to, before: 1, both: 1 })
         .collect();
     Flow::new(nodes as usize, &edges)
 }

@@ -4,12 +4,12 @@
 
 mod common;
 
-use pathlight::engine::native::Pool;
-use pathlight::engine::{
+use pathlight::generate::{Defects, Generator, Inject, Options};
+use pathlight::query::native::Pool;
+use pathlight::query::{
     Changes, EvaluationReport, Filter, FlowSettings, LatencyChange, Report, Request, RequestType, Scope,
     Subject, Summary, WhatIfReport,
 };
-use pathlight::generate::{Defects, Generator, Inject, Options};
 
 fn pool(options: &Options) -> Pool {
     Pool::of(vec![common::generated(options)]).unwrap()

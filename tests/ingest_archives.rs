@@ -5,7 +5,7 @@ mod common;
 
 use common::archives::{DEFLATED, STORED, Way, gzip, zip};
 use pathlight::ingest::{Ended, ErrorKind, FileReport, Options, ProblemKind, Reader};
-use pathlight::trace::{TraceSet, dump};
+use pathlight::model::trace::{TraceSet, dump};
 
 fn read(bytes: &[u8], chunk: usize) -> (String, FileReport) {
     let mut set = TraceSet::new();

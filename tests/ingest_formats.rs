@@ -6,7 +6,7 @@ mod common;
 
 use common::replay::{TARGETS, fixture_files};
 use pathlight::ingest::{Ended, FileReport, Options, ProblemKind, Reader};
-use pathlight::trace::{Flags, SpanKind, TraceSet};
+use pathlight::model::trace::{Flags, SpanKind, TraceSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn read(text: &str) -> (TraceSet, FileReport) {

@@ -2,7 +2,7 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use pathlight::ingest::{Ended, ErrorKind, FileReport, Options, ProblemKind, Reader};
-use pathlight::trace::{TraceSet, dump};
+use pathlight::model::trace::{TraceSet, dump};
 
 fn read(text: &[u8], chunk: usize) -> (String, FileReport) {
     let mut set = TraceSet::new();

@@ -5,7 +5,7 @@
 
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
 use pathlight::ingest::{Ended, FileReport, Keep, Options, Outline, Reader, Seam};
-use pathlight::trace::{TraceSet, dump};
+use pathlight::model::trace::{TraceSet, dump};
 use proptest::prelude::*;
 
 fn feed(mut reader: Reader, text: &[u8], set: &mut TraceSet) -> FileReport {

@@ -1,5 +1,5 @@
 //! `pathlight inspect --json`: the documented keys, and what they say of files written by hand.
-#![cfg(all(not(target_arch = "wasm32"), feature = "cli"))]
+#![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use serde_json::{Value, json};

@@ -2,10 +2,10 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use pathlight::engine::saved;
 use pathlight::generate::{Options as Generate, write_jaeger};
 use pathlight::ingest::{Ended, Options, Reader};
-use pathlight::trace::{TraceSet, dump};
+use pathlight::model::trace::{TraceSet, dump};
+use pathlight::view::saved;
 
 fn read(name: &str, bytes: &[u8], chunk: usize, group: u8) -> (TraceSet, pathlight::ingest::FileReport) {
     let mut set = TraceSet::new();

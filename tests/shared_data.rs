@@ -5,9 +5,10 @@
 mod common;
 
 use common::{files_below, load, read_into, shared_data};
-use pathlight::critical_path::{Band, Overlap, PathFinder, Scope};
-use pathlight::engine::{Report, Request, native::Pool};
-use pathlight::trace::{EndpointId, Flags, TraceSet, Tree};
+use pathlight::analysis::critical_path::{Band, Overlap, PathFinder, Scope};
+use pathlight::model::trace::{EndpointId, Flags, TraceSet, Tree};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]

@@ -5,11 +5,12 @@
 mod common;
 
 use common::{Span, set_of, span, stage};
-use pathlight::engine::diagnosis_words::{lines, markdown, sets_markdown};
-use pathlight::engine::words::THIN;
-use pathlight::engine::{Band, Report, Request, Scope, SetsReport, TprofReport, TprofSettings, native::Pool};
-use pathlight::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
-use pathlight::trace::{SpanKind, TraceSet, Tree};
+use pathlight::analysis::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
+use pathlight::model::trace::{SpanKind, TraceSet, Tree};
+use pathlight::query::native::Pool;
+use pathlight::query::{Band, Report, Request, Scope, SetsReport, TprofReport, TprofSettings};
+use pathlight::text::format::THIN;
+use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
 use proptest::prelude::*;
 
 fn part(set: &TraceSet) -> TracesPart {

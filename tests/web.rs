@@ -3,10 +3,10 @@
 //! The native side is what the binary wrote just before, into the folder of `PATHLIGHT_NATIVE`.
 #![cfg(target_arch = "wasm32")]
 
-use pathlight::engine::{Band, Chain, Next, Overlap, Report, Request, Scope, Session, Subject};
 use pathlight::generate::{Generator, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Ended, Reader};
-use pathlight::trace::{SpanId, TraceId, TraceSet};
+use pathlight::model::trace::{SpanId, TraceId, TraceSet};
+use pathlight::query::{Band, Chain, Next, Overlap, Report, Request, Scope, Session, Subject};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
 wasm_bindgen_test_configure!(run_in_browser);
@@ -99,7 +99,7 @@ fn reports_are_the_same_text_however_the_file_comes_in() {
 
 #[wasm_bindgen_test]
 fn reports_of_a_band_of_one_endpoint_with_the_settings_of_the_paper_are_the_same_text() {
-    let band = pathlight::engine::address::parse_band("50-95").unwrap();
+    let band = pathlight::view::address::parse_band("50-95").unwrap();
     let Report::CriticalPath(report) =
         ask(&mut load(1 << 16), Request::CriticalPath { scope: scope("paper"), band })
     else {

@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
 use js_sys::{Array, Function, Uint8ClampedArray};
+use pathlight::canvas::{PlotBackend, Surface, png, png_of, theme_of};
 use pathlight::chart::flame::{FlameSize, FlameTree, FlameView, Frame, NONE, layout, scene};
 use pathlight::chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
 use pathlight::chart::plot::ChartSize;
 use pathlight::chart::{Measure, Rgba, Shade, Theme};
-use pathlight::stats::LogHistogram;
-use pathlight::web::canvas::{PlotBackend, Surface, png, png_of, theme_of};
+use pathlight::model::stats::LogHistogram;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 use web_sys::{Document, HtmlCanvasElement};

@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::{Array, Function, Promise, Uint8Array};
-use pathlight::engine::{Band, OverviewReport, Report, Request, Scope};
+use pathlight::boot::Boot;
 use pathlight::generate::{Options, write_jaeger};
-use pathlight::web::boot::Boot;
-use pathlight::web::pool::{AskError, Input, Limits, LoadOutcome, Pool, PoolEvent};
+use pathlight::pool::{AskError, Input, Limits, LoadOutcome, Pool, PoolEvent};
+use pathlight::query::{Band, OverviewReport, Report, Request, Scope};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};

@@ -2,8 +2,8 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use pathlight::engine::address::View;
-use pathlight::engine::contract::{Code, Envelope, Outgoing};
+use pathlight::view::address::View;
+use pathlight::view::contract::{Code, Envelope, Outgoing};
 use std::path::Path;
 
 fn file(name: &str) -> String {

@@ -5,9 +5,9 @@
 //! found where the first line of the report (or of the list of what makes the tail of all request types slow) is its subspan.
 
 use crate::shared::{read, row};
-use pathlight::critical_path::{Band, Scope};
-use pathlight::engine::{Report, Request, Session, TprofReport, TprofSettings};
+use pathlight::analysis::critical_path::{Band, Scope};
 use pathlight::generate::{Generator, Inject, Options, Place, Shape, write_jaeger};
+use pathlight::query::{Report, Request, Session, TprofReport, TprofSettings};
 
 /// Places, and seeds.
 const CASES: usize = 20;

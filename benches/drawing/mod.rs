@@ -1,10 +1,10 @@
 //! What drawing costs before the canvas: layouts and pixels.
 
 use crate::shared::row;
+use pathlight::analysis::critical_path::{EndpointRow, EndpointsReport, HeatmapReport};
 use pathlight::chart::heatmap::{self, HeatModel, HeatSize, HeatView};
 use pathlight::chart::text::Advances;
 use pathlight::chart::{Metrics, Theme, Window};
-use pathlight::critical_path::{EndpointRow, EndpointsReport, HeatmapReport};
 use std::hint::black_box;
 
 /// A frame of a heat map of 1,000 endpoints and 10,000 requests, 100 endpoints in each: what a canvas of 1400 by 700

@@ -1,9 +1,9 @@
 //! Training the auto-encoder, through the engine as the page does.
 
 use super::shared::{read, row};
-use pathlight::anomaly::vae::VaeSettings;
-use pathlight::critical_path::{Band, Scope};
-use pathlight::engine::{AnomalySettings, Detector, Report, Request, Session};
+use pathlight::analysis::anomaly::vae::VaeSettings;
+use pathlight::analysis::critical_path::{Band, Scope};
+use pathlight::query::{AnomalySettings, Detector, Report, Request, Session};
 use std::fmt::Write as _;
 
 /// Jaeger JSON of requests with `columns` call paths, of which each has `present`, one after the other.

@@ -1,13 +1,13 @@
 //! What the native bench and the one in a browser's worker share: questions to the engine, and rows of the result.
 #![allow(dead_code, reason = "each half uses a part of it")]
 
-use pathlight::critical_path::{Band, Filter, Scope, Subject};
-use pathlight::engine::{
+use pathlight::analysis::critical_path::{Band, Filter, Scope, Subject};
+use pathlight::ingest::{Options, Reader};
+use pathlight::model::trace::TraceSet;
+use pathlight::query::{
     AnomalySettings, Changes, ColumnOrder, FlowSettings, LatencyChange, Report, Request, Session, SplitOf,
     TprofSettings,
 };
-use pathlight::ingest::{Options, Reader};
-use pathlight::trace::TraceSet;
 use std::hint::black_box;
 
 /// Bytes fed at a time, as a browser's stream does.

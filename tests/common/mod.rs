@@ -6,7 +6,7 @@ pub mod archives;
 pub mod random;
 pub mod replay;
 
-use pathlight::trace::{Flags, RawSpan, SpanId, SpanKind, TagSetId, TraceId, TraceSet};
+use pathlight::model::trace::{Flags, RawSpan, SpanId, SpanKind, TagSetId, TraceId, TraceSet};
 
 /// A span as a test writes it.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Random traces in two groups, dealt out to workers.
 
 use super::{Span, span, stage};
-use pathlight::trace::{SpanKind, TraceSet};
+use pathlight::model::trace::{SpanKind, TraceSet};
 use proptest::prelude::*;
 
 prop_compose! {

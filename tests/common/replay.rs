@@ -4,7 +4,7 @@
 use super::archives::{DEFLATED, STORED, Way, gzip, zip};
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
 use pathlight::ingest::{FileReport, Options, Reader};
-use pathlight::trace::{TraceSet, dump};
+use pathlight::model::trace::{TraceSet, dump};
 use std::path::{Path, PathBuf};
 
 /// A kind of input: its name and the bytes that are changed.
@@ -27,10 +27,11 @@ pub const TARGETS: [Target; 11] = [
 
 /// Files of a folder of `tests/fixtures/ingest`, sorted.
 pub fn fixture_files(folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    // The fuzz targets are a package one folder further down.
+    // The fuzz targets are a package two folders further down.
     let below = Path::new("tests/fixtures/ingest").join(folder);
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = [here.join(&below), here.join("..").join(&below)].into_iter().find(|folder| folder.is_dir());
+    let folder =
+        [here.join(&below), here.join("../..").join(&below)].into_iter().find(|folder| folder.is_dir());
     let entries = std::fs::read_dir(folder.unwrap()).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();

@@ -1,0 +1,202 @@
+//! Dense products of matrices in rows of 32-bit floats, shaped for SIMD: natively the compiler finds it, in the browser it
+//! is written out.
+
+/// Rows and columns of a tile of the product that stay in registers.
+const TILE: (usize, usize) = (4, 8);
+/// Terms summed before a tile is written back: the packed strips of both factors then stay in the first cache.
+const DEPTH: usize = 256;
+
+/// A factor of a product: a matrix in rows, or its transpose.
+#[derive(Clone, Copy)]
+pub struct Factor<'a> {
+    values: &'a [f32],
+    /// Distance between two rows, and between two columns, of what the factor stands for.
+    row: usize,
+    column: usize,
+}
+
+impl<'a> Factor<'a> {
+    /// A matrix of `columns` columns.
+    pub fn plain(values: &'a [f32], columns: usize) -> Factor<'a> {
+        Factor { values, row: columns, column: 1 }
+    }
+
+    /// The transpose of a matrix of `columns` columns.
+    pub fn transposed(values: &'a [f32], columns: usize) -> Factor<'a> {
+        Factor { values, row: 1, column: columns }
+    }
+}
+
+/// A right factor as products read it, made once for several of them.
+#[derive(Clone, Default)]
+pub struct Prepared {
+    /// Strips of columns, by part of the depth.
+    values: Vec<f32>,
+    depth: usize,
+    columns: usize,
+}
+
+impl Prepared {
+    /// Takes over a factor of this depth and so many columns.
+    pub fn set(&mut self, factor: Factor<'_>, (depth, columns): (usize, usize)) {
+        self.values.clear();
+        (self.depth, self.columns) = (depth, columns);
+        for from in (0..depth).step_by(DEPTH) {
+            let deep = DEPTH.min(depth - from);
+            pack::<{ TILE.1 }>(&mut self.values, factor, (columns, factor.column), (from, deep, factor.row));
+        }
+    }
+}
+
+/// Scratch space of products.
+#[derive(Clone, Default)]
+pub struct Packed {
+    left: Vec<f32>,
+    right: Prepared,
+}
+
+impl Packed {
+    /// `out += a b`, where `out` has `rows` x `columns` and `a` has `depth` columns. The order of sums depends on the
+    /// sizes alone, so the result is the same on every machine.
+    pub fn add_product(
+        &mut self,
+        out: &mut [f32],
+        (rows, depth, columns): (usize, usize, usize),
+        a: Factor<'_>,
+        b: Factor<'_>,
+    ) {
+        let mut right = std::mem::take(&mut self.right);
+        right.set(b, (depth, columns));
+        self.add_prepared(out, rows, a, &right);
+        self.right = right;
+    }
+
+    /// The same by a right factor that is packed already.
+    pub fn add_prepared(&mut self, out: &mut [f32], rows: usize, a: Factor<'_>, b: &Prepared) {
+        let (depth, columns) = (b.depth, b.columns);
+        let padded = columns.next_multiple_of(TILE.1);
+        for from in (0..depth).step_by(DEPTH) {
+            let deep = DEPTH.min(depth - from);
+            self.left.clear();
+            pack::<{ TILE.0 }>(&mut self.left, a, (rows, a.row), (from, deep, a.column));
+            let right = &b.values[padded * from..padded * (from + deep)];
+            for (strip, right) in right.chunks_exact(deep * TILE.1).enumerate() {
+                let column = strip * TILE.1;
+                let wide = TILE.1.min(columns - column);
+                for (strip, left) in self.left.chunks_exact(deep * TILE.0).enumerate() {
+                    let tile = tile(left, right);
+                    for (row, sums) in (strip * TILE.0..rows).zip(&tile) {
+                        let out = &mut out[row * columns + column..][..wide];
+                        // Of a known length, additions go by vectors.
+                        match <&mut [f32; TILE.1]>::try_from(&mut *out) {
+                            Ok(out) => out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum),
+                            Err(_) => out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Appends a factor's strips of `WIDTH` lines so that a tile reads them in order; lines past the end are 0.
+fn pack<const WIDTH: usize>(
+    out: &mut Vec<f32>,
+    factor: Factor<'_>,
+    (lines, line): (usize, usize),
+    (from, deep, step): (usize, usize, usize),
+) {
+    let before = out.len();
+    out.resize(before + lines.next_multiple_of(WIDTH) * deep, 0.0);
+    for (strip, packed) in out[before..].chunks_exact_mut(deep * WIDTH).enumerate() {
+        for within in 0..WIDTH.min(lines - strip * WIDTH) {
+            let start = (strip * WIDTH + within) * line + from * step;
+            let values = factor.values[start..].iter().step_by(step);
+            packed[within..].iter_mut().step_by(WIDTH).zip(values).for_each(|(out, value)| *out = *value);
+        }
+    }
+}
+
+/// The sums of a tile. The page is linked for size, and then no plain loop becomes vectors.
+#[cfg(target_arch = "wasm32")]
+fn tile(left: &[f32], right: &[f32]) -> [[f32; TILE.1]; TILE.0] {
+    use core::arch::wasm32::{f32x4_add, f32x4_mul, f32x4_splat, v128_load, v128_store};
+    let mut sums = [f32x4_splat(0.0); 2 * TILE.0];
+    let (left, right) = (left.as_chunks::<{ TILE.0 }>().0, right.as_chunks::<{ TILE.1 }>().0);
+    for (&[a, b, c, d], right) in left.iter().zip(right) {
+        let right = right.as_ptr().cast();
+        // SAFETY: eight floats are two vectors, and reading one needs no alignment.
+        let (low, high) = unsafe { (v128_load(right), v128_load(right.add(1))) };
+        let [a, b, c, d] = [f32x4_splat(a), f32x4_splat(b), f32x4_splat(c), f32x4_splat(d)];
+        sums[0] = f32x4_add(sums[0], f32x4_mul(a, low));
+        sums[1] = f32x4_add(sums[1], f32x4_mul(a, high));
+        sums[2] = f32x4_add(sums[2], f32x4_mul(b, low));
+        sums[3] = f32x4_add(sums[3], f32x4_mul(b, high));
+        sums[4] = f32x4_add(sums[4], f32x4_mul(c, low));
+        sums[5] = f32x4_add(sums[5], f32x4_mul(c, high));
+        sums[6] = f32x4_add(sums[6], f32x4_mul(d, low));
+        sums[7] = f32x4_add(sums[7], f32x4_mul(d, high));
+    }
+    let mut out = [[0.0; TILE.1]; TILE.0];
+    for (out, sums) in out.iter_mut().zip(sums.as_chunks::<2>().0) {
+        let out = out.as_mut_ptr().cast();
+        // SAFETY: as above, for writing.
+        unsafe {
+            v128_store(out, sums[0]);
+            v128_store(out.add(1), sums[1]);
+        }
+    }
+    out
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn tile(left: &[f32], right: &[f32]) -> [[f32; TILE.1]; TILE.0] {
+    let mut sums = [[0.0f32; TILE.1]; TILE.0];
+    let (left, right) = (left.as_chunks::<{ TILE.0 }>().0, right.as_chunks::<{ TILE.1 }>().0);
+    for (left, right) in left.iter().zip(right) {
+        for (sums, left) in sums.iter_mut().zip(left) {
+            for (sum, right) in sums.iter_mut().zip(right) {
+                *sum += left * right;
+            }
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_those_of_the_definition() {
+        let mut random = pathlight_model::stats::Random::new(3, 0, 0);
+        let mut matrix = |n: usize| (0..n).map(|_| random.unit() as f32 - 0.5).collect::<Vec<f32>>();
+        let mut packed = Packed::default();
+        for (rows, depth, columns) in [(1, 1, 1), (4, 8, 8), (5, 300, 9), (3, 2, 17), (9, 513, 3)] {
+            let (a, b) = (matrix(rows * depth), matrix(depth * columns));
+            let expected: Vec<f64> = (0..rows * columns)
+                .map(|at| {
+                    let (row, column) = (at / columns, at % columns);
+                    (0..depth)
+                        .map(|k| f64::from(a[row * depth + k]) * f64::from(b[k * columns + column]))
+                        .sum()
+                })
+                .collect();
+            let turned = |m: &[f32], columns: usize| -> Vec<f32> {
+                let rows = m.len() / columns;
+                (0..m.len()).map(|at| m[at % rows * columns + at / rows]).collect()
+            };
+            let (a_turned, b_turned) = (turned(&a, depth), turned(&b, columns));
+            for (left, right) in [
+                (Factor::plain(&a, depth), Factor::plain(&b, columns)),
+                (Factor::transposed(&a_turned, rows), Factor::transposed(&b_turned, depth)),
+            ] {
+                let mut out = vec![1.0; rows * columns];
+                packed.add_product(&mut out, (rows, depth, columns), left, right);
+                for (found, expected) in out.iter().zip(&expected) {
+                    assert!((f64::from(*found) - 1.0 - expected).abs() < 1e-4, "{rows} {depth} {columns}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Training in small steps, and the finished model (paper appendices B and C).
+
+use super::functions::{exp, ln};
+use super::model::{Pass, Sizes};
+use crate::anomaly::features::{Cell, Features};
+use crate::critical_path::Contexts;
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::Random;
+use serde::{Deserialize, Serialize};
+
+/// Requests of one step of training.
+const BATCH: usize = 256;
+/// Weights times requests that one step may take: a worker must not be busy for long.
+const WORK: usize = 16_000_000;
+/// What stands for a call path that a request does not have.
+const ABSENT: f32 = -1.0;
+/// The least deviation of a column, as a share of its mean.
+const LEAST_SPREAD: f64 = 0.05;
+/// Samples of the latent variables per likelihood.
+const SAMPLES: usize = 16;
+/// The greatest length of a gradient.
+const CLIP: f64 = 10.0;
+const RATE: f32 = 1e-3;
+const DECAY: (f32, f32) = (0.9, 0.999);
+
+/// What training may be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct VaeSettings {
+    /// Width of the hidden layers.
+    pub hidden: u32,
+    /// Latent variables.
+    pub latent: u32,
+    /// Steps of the planar flow; 0 is none.
+    pub flow: u32,
+    /// Times all requests are seen.
+    pub epochs: u32,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl Default for VaeSettings {
+    fn default() -> VaeSettings {
+        VaeSettings { hidden: 500, latent: 10, flow: 0, epochs: 20, seed: 1 }
+    }
+}
+
+/// How a column is standardised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Column {
+    mean: f64,
+    deviation: f64,
+}
+
+/// A trained auto-encoder: can be saved, and judges requests of any other set by the names of their call paths.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Vae {
+    /// The call paths seen in training.
+    pub paths: Contexts<()>,
+    columns: Vec<Column>,
+    sizes: Sizes,
+    parameters: Vec<f32>,
+    /// Sorted log-likelihoods of the training requests.
+    pub(super) likelihoods: Vec<f32>,
+    seed: u64,
+}
+
+/// How far training is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrainingProgress {
+    /// Steps done.
+    pub done: u64,
+    /// Steps in all.
+    pub of: u64,
+    /// Mean loss per request of every finished epoch.
+    pub losses: Vec<f32>,
+}
+
+/// A training under way.
+pub struct Training {
+    vae: Vae,
+    settings: VaeSettings,
+    rows: Vec<Vec<Cell>>,
+    order: Vec<u32>,
+    at: usize,
+    /// Requests of the batch under way; the gradient of those before `at` is summed.
+    batch: std::ops::Range<usize>,
+    progress: TrainingProgress,
+    loss: f64,
+    random: Random,
+    pass: Pass,
+    input: Vec<f32>,
+    gradient: Vec<f32>,
+    moments: (Vec<f32>, Vec<f32>),
+    /// Decays of the moments so far.
+    decayed: (f32, f32),
+    likelihoods: Vec<f32>,
+}
+
+impl Training {
+    /// A training on normal requests.
+    pub fn new(features: &Features, settings: VaeSettings) -> Training {
+        let mut columns = vec![(0u64, 0f64, 0f64); features.paths.nodes.len()];
+        let rows: Vec<Vec<Cell>> = (0..features.len()).map(|row| features.row(row).to_vec()).collect();
+        for cell in rows.iter().flatten() {
+            columns[cell.path as usize].0 += 1;
+            columns[cell.path as usize].1 += cell.us as f64;
+        }
+        for column in &mut columns {
+            column.1 /= column.0.max(1) as f64;
+        }
+        for cell in rows.iter().flatten() {
+            let column = &mut columns[cell.path as usize];
+            column.2 += (cell.us as f64 - column.1) * (cell.us as f64 - column.1);
+        }
+        let columns = columns.into_iter().map(|(n, mean, squares)| Column {
+            mean,
+            deviation: (squares / n.max(1) as f64).sqrt().max(LEAST_SPREAD * mean).max(1.0),
+        });
+        let inputs = features.paths.nodes.len() as u32;
+        let sizes = Sizes { inputs, hidden: settings.hidden, latent: settings.latent, flow: settings.flow };
+        let mut random = Random::new(settings.seed, 1, 0);
+        let parameters = sizes.initial(&mut random);
+        let batches = rows.len().div_ceil(BATCH) as u64;
+        let none = vec![0.0; parameters.len()];
+        Training {
+            vae: Vae {
+                paths: features.paths.clone(),
+                columns: columns.collect(),
+                sizes,
+                parameters,
+                likelihoods: Vec::new(),
+                seed: settings.seed,
+            },
+            settings,
+            order: (0..rows.len() as u32).collect(),
+            rows,
+            at: 0,
+            batch: 0..0,
+            // Each epoch, and one more look for the likelihoods.
+            progress: TrainingProgress {
+                done: 0,
+                of: batches * (u64::from(settings.epochs) + 1),
+                losses: Vec::new(),
+            },
+            loss: 0.0,
+            random,
+            pass: Pass::default(),
+            input: Vec::new(),
+            gradient: none.clone(),
+            moments: (none.clone(), none),
+            decayed: (1.0, 1.0),
+            likelihoods: Vec::new(),
+        }
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> &TrainingProgress {
+        &self.progress
+    }
+
+    /// Some requests more; true when all is done.
+    pub fn step(&mut self) -> bool {
+        if self.progress.done == self.progress.of {
+            return true;
+        }
+        let is_batch_done = match self.progress.losses.len() < self.settings.epochs as usize {
+            true => self.learn(),
+            false => self.measure(),
+        };
+        self.progress.done += u64::from(is_batch_done);
+        self.progress.done == self.progress.of
+    }
+
+    /// The finished model.
+    pub fn finish(mut self) -> Vae {
+        self.likelihoods.arrange_by(f32::total_cmp);
+        self.vae.likelihoods = self.likelihoods;
+        self.vae
+    }
+
+    /// Sums the gradient of some requests; the last of a batch change the parameters. True after that.
+    fn learn(&mut self) -> bool {
+        if self.at == 0 {
+            self.random.shuffle(&mut self.order);
+        }
+        if self.at == self.batch.end || self.at == 0 {
+            self.batch = self.at..(self.at + BATCH).min(self.order.len());
+            self.gradient.fill(0.0);
+            self.pass.prepare(self.vae.sizes, &self.vae.parameters);
+        }
+        let Sizes { inputs, hidden, .. } = self.vae.sizes;
+        let stride = (WORK / (inputs as usize * hidden as usize).max(1)).clamp(4, BATCH);
+        let end = (self.at + stride).min(self.batch.end);
+        self.input.clear();
+        for &row in &self.order[self.at..end] {
+            self.vae.standardise(self.rows[row as usize].iter().copied(), &mut self.input);
+        }
+        let Vae { sizes, parameters, .. } = &mut self.vae;
+        self.pass.forward(*sizes, parameters, &self.input, &mut self.random);
+        self.loss -= self.pass.evidence().iter().map(|e| f64::from(*e)).sum::<f64>();
+        let share = 1.0 / self.batch.len() as f32;
+        self.pass.backward(*sizes, parameters, &self.input, share, &mut self.gradient);
+        self.at = end;
+        if self.at < self.batch.end {
+            return false;
+        }
+        self.descend();
+        if self.at == self.order.len() {
+            self.progress.losses.push((self.loss / self.order.len() as f64) as f32);
+            (self.at, self.loss) = (0, 0.0);
+        }
+        true
+    }
+
+    /// One step of Adam along the clipped gradient.
+    fn descend(&mut self) {
+        let length = self.gradient.iter().map(|g| f64::from(*g) * f64::from(*g)).sum::<f64>().sqrt();
+        let scale = if length > CLIP { (CLIP / length) as f32 } else { 1.0 };
+        self.decayed.0 *= DECAY.0;
+        self.decayed.1 *= DECAY.1;
+        let (first, second) = (1.0 / (1.0 - self.decayed.0), 1.0 / (1.0 - self.decayed.1));
+        let moments = self.moments.0.iter_mut().zip(&mut self.moments.1);
+        let parameters = self.vae.parameters.iter_mut().zip(&self.gradient);
+        for ((parameter, gradient), (mean, square)) in parameters.zip(moments) {
+            let gradient = gradient * scale;
+            *mean += (1.0 - DECAY.0) * (gradient - *mean);
+            *square += (1.0 - DECAY.1) * (gradient * gradient - *square);
+            *parameter -= RATE * *mean * first / ((*square * second).sqrt() + 1e-8);
+        }
+    }
+
+    /// Log-likelihoods of some training requests, in the order of their ids. True at the end of a batch.
+    fn measure(&mut self) -> bool {
+        if self.at == 0 {
+            self.pass.prepare(self.vae.sizes, &self.vae.parameters);
+        }
+        let end = (self.at + self.vae.stride()).min(self.at / BATCH * BATCH + BATCH).min(self.rows.len());
+        self.input.clear();
+        for row in &self.rows[self.at..end] {
+            self.vae.standardise(row.iter().copied(), &mut self.input);
+        }
+        let found = self.vae.log_likelihoods(&self.input, self.at as u64, &mut self.pass);
+        self.likelihoods.extend(found);
+        self.at = end;
+        end.is_multiple_of(BATCH) || end == self.rows.len()
+    }
+}
+
+impl Vae {
+    /// Number of columns, parameters and training requests.
+    pub fn extent(&self) -> (usize, usize, usize) {
+        (self.columns.len(), self.parameters.len(), self.likelihoods.len())
+    }
+
+    /// Adds a row of the network's input: its known cells as deviations from the columns' means.
+    pub(super) fn standardise(&self, cells: impl Iterator<Item = Cell>, out: &mut Vec<f32>) {
+        let from = out.len();
+        out.resize(from + self.columns.len(), ABSENT);
+        for cell in cells {
+            let column = self.columns[cell.path as usize];
+            out[from + cell.path as usize] = ((cell.us as f64 - column.mean) / column.deviation) as f32;
+        }
+    }
+
+    /// By importance sampling: the logarithm of the mean of p(x | z) p(z) / q(z | x) over draws of z from q. The pass has
+    /// the parameters already.
+    pub(super) fn log_likelihoods(&self, input: &[f32], batch: u64, pass: &mut Pass) -> Vec<f32> {
+        let rows = input.len() / self.columns.len().max(1);
+        pass.encode(self.sizes, &self.parameters, input, rows);
+        pass.repeat(SAMPLES, self.sizes.latent as usize);
+        pass.sample(self.sizes, &self.parameters, input, &mut Random::new(self.seed, 2, batch));
+        let samples = pass.evidence().chunks_exact(SAMPLES).map(|samples| {
+            let most = samples.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let sum: f32 = samples.iter().map(|sample| exp(sample - most)).sum();
+            most + ln(sum / SAMPLES as f32)
+        });
+        samples.collect()
+    }
+
+    /// A pass that has the parameters.
+    pub(super) fn pass(&self) -> Pass {
+        let mut pass = Pass::default();
+        pass.prepare(self.sizes, &self.parameters);
+        pass
+    }
+
+    /// Requests that are judged in a step that is not too long.
+    pub fn stride(&self) -> usize {
+        let Sizes { inputs, hidden, .. } = self.sizes;
+        (WORK / (inputs as usize * hidden as usize).max(1) / SAMPLES * 4).clamp(1, BATCH)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_likelihood_of_a_toy_density_is_found() {
+        // With a decoder that ignores z and gives mean 0 and deviation d, p(x) is that normal density whatever z is,
+        // and every importance weight is p(z) / q(z): its mean is 1.
+        let sizes = Sizes { inputs: 1, hidden: 2, latent: 1, flow: 0 };
+        let mut parameters = vec![0.0; sizes.parameters()];
+        // The last bias is that of the deviation: softplus(b) + 1e-4 = d. The bias of the latent deviation makes q
+        // standard normal, so that the weights are exactly 1.
+        let last = parameters.len() - 1;
+        parameters[last] = 0.5;
+        // encode 1*2+2, latent mean 2+1, latent deviation 2 weights then its bias.
+        parameters[4 + 3 + 2] = 0.541_1;
+        let vae = Vae {
+            paths: Contexts::default(),
+            columns: vec![Column { mean: 0.0, deviation: 1.0 }],
+            sizes,
+            parameters,
+            likelihoods: Vec::new(),
+            seed: 1,
+        };
+        let d = (0.5f64.exp() + 1.0).ln() + 1e-4;
+        for x in [-2.0f32, 0.0, 0.7, 3.0] {
+            let found = vae.log_likelihoods(&[x], 0, &mut vae.pass())[0];
+            let wide = f64::from(x);
+            let expected = -0.5 * (wide / d) * (wide / d) - d.ln() - 0.5 * (2.0 * std::f64::consts::PI).ln();
+            assert!((f64::from(found) - expected).abs() < 2e-3, "{x}: {found} against {expected}");
+        }
+    }
+}

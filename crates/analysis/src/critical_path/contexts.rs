@@ -1,0 +1,159 @@
+//! A forest of calling contexts that carries anything, merges by names and has one canonical order.
+
+use super::table::PathTable;
+use pathlight_model::trace::{EndpointId, NO_ROW, TraceSet};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Calling contexts, parents first, with a value each. Endpoints are named, so forests of several workers merge.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Contexts<T> {
+    /// Endpoints as (service, operation); sorted after [`merge`](Self::merge).
+    pub endpoints: Vec<(String, String)>,
+    /// The contexts; in pre-order with siblings by name after [`merge`](Self::merge).
+    pub nodes: Vec<Context<T>>,
+}
+
+/// One calling context.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Context<T> {
+    /// Number of the parent, [`NO_ROW`] for a root.
+    pub parent: u32,
+    /// Index into the endpoints.
+    pub endpoint: u32,
+    /// What it carries.
+    pub value: T,
+}
+
+impl<T> Contexts<T> {
+    /// The contexts of a table that have a value. Where a context has one, its parent must have one too.
+    pub fn of_table(set: &TraceSet, table: &PathTable, values: Vec<Option<T>>) -> Contexts<T> {
+        Contexts::of_forest(set, table.contexts(), values)
+    }
+
+    /// The same of a table's contexts alone.
+    pub fn of_forest(set: &TraceSet, forest: &[(u32, EndpointId)], values: Vec<Option<T>>) -> Contexts<T> {
+        let mut out = Contexts { endpoints: Vec::new(), nodes: Vec::new() };
+        let mut name_of = vec![NO_ROW; set.endpoints().len()];
+        let mut node_of = vec![NO_ROW; values.len()];
+        for (c, value) in values.into_iter().enumerate() {
+            let Some(value) = value else { continue };
+            let (parent, endpoint) = forest[c];
+            let name = &mut name_of[endpoint.0 as usize];
+            if *name == NO_ROW {
+                let (service, operation) = set.endpoint_name(endpoint);
+                *name = out.endpoints.len() as u32;
+                out.endpoints.push((service.to_owned(), operation.to_owned()));
+            }
+            let parent = if parent == NO_ROW { NO_ROW } else { node_of[parent as usize] };
+            node_of[c] = out.nodes.len() as u32;
+            out.nodes.push(Context { parent, endpoint: *name, value });
+        }
+        out
+    }
+
+    /// The same forest with other values.
+    pub fn map<U>(self, mut change: impl FnMut(T) -> U) -> Contexts<U> {
+        let nodes = self.nodes.into_iter();
+        Contexts {
+            endpoints: self.endpoints,
+            nodes: nodes
+                .map(|n| Context { parent: n.parent, endpoint: n.endpoint, value: change(n.value) })
+                .collect(),
+        }
+    }
+
+    /// Joins forests; values of one context are joined by `join`, which must not mind their order.
+    pub fn merge(parts: Vec<Contexts<T>>, mut join: impl FnMut(&mut T, T)) -> Contexts<T> {
+        let mut endpoints: BTreeMap<(String, String), u32> = BTreeMap::new();
+        for part in &parts {
+            for name in &part.endpoints {
+                endpoints.entry(name.clone()).or_insert(0);
+            }
+        }
+        for (number, place) in endpoints.values_mut().enumerate() {
+            *place = number as u32;
+        }
+        let mut nodes: Vec<Context<T>> = Vec::new();
+        let mut index: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        for part in parts {
+            let names: Vec<u32> = part.endpoints.iter().map(|name| endpoints[name]).collect();
+            let mut moved: Vec<u32> = Vec::with_capacity(part.nodes.len());
+            for mut node in part.nodes {
+                node.parent = if node.parent == NO_ROW { NO_ROW } else { moved[node.parent as usize] };
+                node.endpoint = names[node.endpoint as usize];
+                let number = *index.entry((node.parent, node.endpoint)).or_insert(nodes.len() as u32);
+                moved.push(number);
+                match nodes.get_mut(number as usize) {
+                    None => nodes.push(node),
+                    Some(sum) => join(&mut sum.value, node.value),
+                }
+            }
+        }
+        Contexts { endpoints: endpoints.into_keys().collect(), nodes: in_pre_order(nodes, &index) }
+    }
+
+    /// The endpoints from the root down to a node.
+    pub fn chain(&self, node: u32) -> Vec<u32> {
+        let mut chain = Vec::new();
+        let mut at = node;
+        while at != NO_ROW {
+            let context = &self.nodes[at as usize];
+            chain.push(context.endpoint);
+            at = context.parent;
+        }
+        chain.reverse();
+        chain
+    }
+}
+
+/// Pre-order, siblings by endpoint. `index` finds a node by (parent, endpoint), both in the numbers of `nodes`.
+fn in_pre_order<T>(nodes: Vec<Context<T>>, index: &BTreeMap<(u32, u32), u32>) -> Vec<Context<T>> {
+    let mut stack: Vec<u32> = index.range((NO_ROW, 0)..).rev().map(|(_, &number)| number).collect();
+    let mut place = vec![NO_ROW; nodes.len()];
+    let mut at = 0;
+    while let Some(number) = stack.pop() {
+        place[number as usize] = at;
+        at += 1;
+        stack.extend(index.range((number, 0)..=(number, NO_ROW)).rev().map(|(_, &child)| child));
+    }
+    let mut sorted: Vec<Option<Context<T>>> = nodes.iter().map(|_| None).collect();
+    for (mut node, &here) in nodes.into_iter().zip(&place) {
+        if node.parent != NO_ROW {
+            node.parent = place[node.parent as usize];
+        }
+        sorted[here as usize] = Some(node);
+    }
+    sorted.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forest(nodes: &[(u32, &str, u64)]) -> Contexts<u64> {
+        let mut out = Contexts { endpoints: Vec::new(), nodes: Vec::new() };
+        for &(parent, name, value) in nodes {
+            let endpoint = out.endpoints.len() as u32;
+            out.endpoints.push((name.to_owned(), name.to_owned()));
+            out.nodes.push(Context { parent, endpoint, value });
+        }
+        out
+    }
+
+    #[test]
+    fn forests_merge_by_name_whatever_their_order() {
+        let a = || forest(&[(NO_ROW, "r", 1), (0, "y", 2), (1, "z", 4)]);
+        let b = || forest(&[(NO_ROW, "q", 8), (NO_ROW, "r", 16), (1, "x", 32), (1, "y", 64)]);
+        let sum = |into: &mut u64, from: u64| *into += from;
+        let merged = Contexts::merge(vec![a(), b()], sum);
+        assert_eq!(merged, Contexts::merge(vec![b(), a()], sum));
+        let said: Vec<(&str, u32, u64)> = merged
+            .nodes
+            .iter()
+            .map(|n| (merged.endpoints[n.endpoint as usize].0.as_str(), n.parent, n.value))
+            .collect();
+        assert_eq!(said, [("q", NO_ROW, 8), ("r", NO_ROW, 17), ("x", 1, 32), ("y", 1, 66), ("z", 3, 4)]);
+        assert_eq!(merged.chain(4), [1, 3, 4]);
+    }
+}

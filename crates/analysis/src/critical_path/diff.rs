@@ -1,0 +1,132 @@
+//! Differential flame graph: the sums of one side, and both sides together (definitions section 4; paper Fig. 12).
+
+use super::contexts::Contexts;
+use super::diff_report::{DiffNode, DiffReport, DiffSide, FrameSums, RequestRef};
+use super::services::{ServiceSums, rank_services};
+use super::table::PathTable;
+use pathlight_model::trace::{NO_ROW, TraceSet};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// The frames of one side: an accumulator over requests.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct DiffPart {
+    contexts: Contexts<FrameSums>,
+    /// What [`FrameSums::example`] points to.
+    examples: Vec<RequestRef>,
+}
+
+/// What a worker knows of one context while it looks at its requests.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    sums: FrameSums,
+    /// Request of the greatest subtree time and that time.
+    greatest: (u32, u64),
+}
+
+impl DiffPart {
+    /// Sums some requests of a worker's table.
+    pub fn observe(set: &TraceSet, table: &PathTable, requests: impl Iterator<Item = u32>) -> DiffPart {
+        let mut found: Vec<Found> = vec![Found::default(); table.contexts().len()];
+        // By context: subtree time in the current request; nothing is left behind by a request.
+        let mut subtree = vec![0u64; found.len()];
+        for request in requests {
+            let entries = table.entries(request);
+            for entry in entries {
+                subtree[entry.context as usize] += entry.exclusive_us;
+            }
+            // Parents come before their children, so backwards every subtree is complete before it is added.
+            for entry in entries.iter().rev() {
+                let c = entry.context as usize;
+                let total = std::mem::take(&mut subtree[c]);
+                let parent = table.contexts()[c].0;
+                if parent != NO_ROW {
+                    subtree[parent as usize] += total;
+                }
+                let Found { sums, greatest } = &mut found[c];
+                sums.requests += 1;
+                sums.exclusive.add(entry.exclusive_us);
+                sums.subtree.add(total);
+                let order = total.cmp(&greatest.1).then_with(|| table.compare_ids(set, greatest.0, request));
+                if sums.requests == 1 || order == Ordering::Greater {
+                    *greatest = (request, total);
+                }
+            }
+        }
+        let mut examples = Vec::new();
+        let mut example_of = vec![NO_ROW; table.requests.len()];
+        let values = found.into_iter().map(|found| {
+            let mut sums = found.sums;
+            if sums.requests == 0 {
+                return None;
+            }
+            let place = &mut example_of[found.greatest.0 as usize];
+            if *place == NO_ROW {
+                *place = examples.len() as u32;
+                examples.push(RequestRef::of(set, &table.requests[found.greatest.0 as usize]));
+            }
+            (sums.example, sums.example_us) = (Some(*place), found.greatest.1);
+            Some(sums)
+        });
+        let values = values.collect();
+        DiffPart { contexts: Contexts::of_table(set, table, values), examples }
+    }
+
+    /// Joins the parts of one side.
+    pub fn merge(parts: Vec<DiffPart>) -> DiffPart {
+        let mut examples = Vec::new();
+        let mut forests = Vec::new();
+        for mut part in parts {
+            let moved = examples.len() as u32;
+            for node in &mut part.contexts.nodes {
+                node.value.example = node.value.example.map(|example| example + moved);
+            }
+            examples.append(&mut part.examples);
+            forests.push(part.contexts);
+        }
+        let contexts = Contexts::merge(forests, |into, from| into.join(&from, &examples));
+        DiffPart { contexts, examples }
+    }
+
+    /// The report of both sides, merged.
+    pub fn finish(a: (DiffSide, DiffPart, ServiceSums), b: (DiffSide, DiffPart, ServiceSums)) -> DiffReport {
+        let (a_side, a_part, a_services) = a;
+        let (b_side, b_part, b_services) = b;
+        let services = rank_services(&a_services, a_side.facts.requests, &b_services, b_side.facts.requests);
+        let mut names: Vec<RequestRef> = Vec::new();
+        let mut forests = Vec::new();
+        for (is_b, part) in [(false, a_part), (true, b_part)] {
+            // Only the examples that won are kept; numbered anew in the order of nodes.
+            let mut place_of = vec![NO_ROW; part.examples.len()];
+            forests.push(part.contexts.map(|mut sums| {
+                sums.example = sums.example.map(|example| {
+                    let place = &mut place_of[example as usize];
+                    if *place == NO_ROW {
+                        *place = names.len() as u32;
+                        names.push(part.examples[example as usize].clone());
+                    }
+                    *place
+                });
+                if is_b { (FrameSums::default(), sums) } else { (sums, FrameSums::default()) }
+            }));
+        }
+        let joined = Contexts::merge(forests, |into, from| {
+            // Either side stands on one of both only.
+            if from.1.requests > 0 { into.1 = from.1 } else { into.0 = from.0 }
+        });
+        let nodes = joined.nodes.into_iter().map(|node| DiffNode {
+            parent: (node.parent != NO_ROW).then_some(node.parent),
+            endpoint: node.endpoint,
+            a: node.value.0,
+            b: node.value.1,
+        });
+        DiffReport {
+            a: a_side,
+            b: b_side,
+            nodes: nodes.collect(),
+            endpoints: joined.endpoints,
+            examples: names,
+            services,
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The report of a comparison: frames of both sides, what changed and whether it is more than noise.
+
+use super::report::BandFacts;
+use super::scope::{Band, Scope};
+use super::services::ServiceChange;
+use super::table::RequestEntry;
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::{Interval, Moments, Side, welch};
+use pathlight_model::trace::TraceSet;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// A request by its ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RequestRef {
+    /// Canonical trace id.
+    pub trace_id: String,
+    /// Canonical id of the request's root span.
+    pub root_span_id: String,
+    /// Latency in microseconds.
+    pub latency_us: u64,
+}
+
+impl RequestRef {
+    /// The ids of a request.
+    pub fn of(set: &TraceSet, request: &RequestEntry) -> RequestRef {
+        RequestRef {
+            trace_id: set.trace_id_text(request.trace),
+            root_span_id: set.span_id_text(request.row),
+            latency_us: request.latency_us,
+        }
+    }
+}
+
+/// Which requests one side of a comparison is, and what they are like.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DiffSide {
+    /// Which requests.
+    pub scope: Scope,
+    /// Which of them, by latency.
+    pub band: Option<Band>,
+    /// What the band holds.
+    pub facts: BandFacts,
+}
+
+/// One frame on one side: exact sums over the requests that have it. Requests that do not, count as 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameSums {
+    /// Requests that have it.
+    pub requests: u64,
+    /// Own time on the critical path, per request, in microseconds.
+    pub exclusive: Moments,
+    /// Time on the critical path of the frame and all below it, per request, in microseconds.
+    pub subtree: Moments,
+    /// The request with the greatest subtree time (ties: smaller ids): index into [`DiffReport::examples`].
+    pub example: Option<u32>,
+    /// Its subtree time.
+    pub example_us: u64,
+}
+
+impl FrameSums {
+    pub(super) fn join(&mut self, other: &FrameSums, examples: &[RequestRef]) {
+        self.requests += other.requests;
+        self.exclusive.merge(other.exclusive);
+        self.subtree.merge(other.subtree);
+        let name = |sums: &FrameSums| sums.example.map(|example| &examples[example as usize]);
+        let order = other.example_us.cmp(&self.example_us).then_with(|| name(self).cmp(&name(other)));
+        if self.example.is_none() || other.example.is_some() && order == Ordering::Greater {
+            (self.example, self.example_us) = (other.example, other.example_us);
+        }
+    }
+}
+
+/// One frame on both sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffNode {
+    /// Index of the parent node; `None` for a root. Parents come first, siblings by (service, operation).
+    pub parent: Option<u32>,
+    /// Index into [`DiffReport::endpoints`].
+    pub endpoint: u32,
+    /// Side A.
+    pub a: FrameSums,
+    /// Side B.
+    pub b: FrameSums,
+}
+
+/// On which sides a frame stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Presence {
+    /// On both.
+    Both,
+    /// On side B only.
+    New,
+    /// On side A only.
+    Gone,
+}
+
+/// What a side's numbers are divided by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Basis {
+    /// By its requests: mean microseconds per request.
+    #[default]
+    Mean,
+    /// By its total latency: shares from 0 to 1.
+    Share,
+}
+
+/// Which time of a frame is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Measure {
+    /// The frame's and that of all below it.
+    #[default]
+    Subtree,
+    /// The frame's own.
+    Exclusive,
+}
+
+/// The change of one frame, B minus A, in the unit of the [`Basis`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Side A.
+    pub a: f64,
+    /// Side B.
+    pub b: f64,
+    /// B minus A.
+    pub change: f64,
+    /// Welch's 95 % interval; `None` where there is nothing to test: fewer than two requests on a side, or no variance.
+    pub interval: Option<Interval>,
+    /// The interval includes zero: no more than noise.
+    pub is_noise: bool,
+}
+
+/// One row of the table of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankedChange {
+    /// Index of the node.
+    pub node: u32,
+    /// Which time of it the change is about.
+    pub measure: Measure,
+    /// The change.
+    pub change: Change,
+}
+
+/// Two sides compared frame by frame and service by service.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DiffReport {
+    /// Before, or the bulk.
+    pub a: DiffSide,
+    /// After, or the tail.
+    pub b: DiffSide,
+    /// Endpoints as (service, operation), sorted.
+    pub endpoints: Vec<(String, String)>,
+    /// The union of both trees, in pre-order.
+    pub nodes: Vec<DiffNode>,
+    /// Example requests of frames.
+    pub examples: Vec<RequestRef>,
+    /// Services by change of their time per request, the one that grew most first.
+    pub services: Vec<ServiceChange>,
+}
+
+impl DiffNode {
+    /// On which sides it stands.
+    pub fn presence(&self) -> Presence {
+        match (self.a.requests, self.b.requests) {
+            (0, _) => Presence::New,
+            (_, 0) => Presence::Gone,
+            _ => Presence::Both,
+        }
+    }
+}
+
+impl DiffReport {
+    /// The change of a node.
+    pub fn change(&self, node: u32, basis: Basis, measure: Measure) -> Change {
+        let node = &self.nodes[node as usize];
+        let side = |sums: &FrameSums, side: &DiffSide| {
+            let n = side.facts.requests;
+            let unit = match basis {
+                Basis::Mean => 1.0,
+                Basis::Share if side.facts.latency_sum_us == 0 => 1.0,
+                Basis::Share => side.facts.latency_sum_us as f64 / n as f64,
+            };
+            let moments = match measure {
+                Measure::Subtree => sums.subtree,
+                Measure::Exclusive => sums.exclusive,
+            };
+            Side::new(moments, n, unit)
+        };
+        let (a, b) = (side(&node.a, &self.a), side(&node.b, &self.b));
+        let interval = welch(a, b);
+        Change {
+            a: a.mean,
+            b: b.mean,
+            change: b.mean - a.mean,
+            interval,
+            is_noise: interval.is_some_and(Interval::includes_zero),
+        }
+    }
+
+    /// The table of changes: what is more than noise first, then by size of the change, frames on one side only before
+    /// others of the same size, then in the order of nodes.
+    ///
+    /// Under [`Measure::Exclusive`] every frame stands for its own time. Under [`Measure::Subtree`] a frame that appeared
+    /// or vanished stands for itself and all below it, any other one for its own time, so that every microsecond of the
+    /// whole change is told once and by the frame where it happens: callers do not come before the call that made them
+    /// slow. Frames inside one that appeared or vanished have no row of their own then.
+    pub fn ranking(&self, basis: Basis, measure: Measure) -> Vec<RankedChange> {
+        let mut rows = Vec::new();
+        // Whether the frame lies within one that appeared or vanished, or is one.
+        let mut is_inside = vec![false; self.nodes.len()];
+        for (number, node) in self.nodes.iter().enumerate() {
+            let within = node.parent.is_some_and(|parent| is_inside[parent as usize]);
+            let is_one_sided = node.presence() != Presence::Both;
+            is_inside[number] = within || is_one_sided;
+            let measure = match measure {
+                Measure::Subtree if within => continue,
+                Measure::Subtree if is_one_sided => Measure::Subtree,
+                _ => Measure::Exclusive,
+            };
+            let change = self.change(number as u32, basis, measure);
+            rows.push(RankedChange { node: number as u32, measure, change });
+        }
+        // Shares are quotients: what is equal but for their rounding is equal.
+        let size = |row: &RankedChange| {
+            let scaled =
+                if basis == Basis::Share { row.change.change * 1e9 } else { row.change.change * 1e3 };
+            scaled.abs().round()
+        };
+        let is_both = |row: &RankedChange| self.nodes[row.node as usize].presence() == Presence::Both;
+        rows.arrange_by(|x, y| {
+            (x.change.is_noise.cmp(&y.change.is_noise))
+                .then_with(|| size(y).total_cmp(&size(x)))
+                .then_with(|| is_both(x).cmp(&is_both(y)))
+                .then_with(|| x.node.cmp(&y.node))
+        });
+        rows
+    }
+
+    /// Service and operation of an endpoint number.
+    pub fn name(&self, endpoint: u32) -> (&str, &str) {
+        self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
+    }
+}

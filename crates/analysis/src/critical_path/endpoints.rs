@@ -1,0 +1,313 @@
+//! Times by endpoint, whatever the call path: rows of the heat map and of the textual summary (definitions section 5).
+
+use super::aggregate::{pack_sorted, unpack_sorted};
+use super::contexts::Contexts;
+use super::report::{BandFacts, Weight};
+use super::scope::Band;
+use super::table::PathTable;
+use pathlight_model::sort::Arrange;
+use pathlight_model::trace::{EndpointId, NO_ROW, TraceSet};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// Call chains kept for each endpoint.
+pub const CHAINS: usize = 5;
+
+/// What one request spends in one endpoint, over all call paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndpointEntry {
+    /// The endpoint.
+    pub endpoint: EndpointId,
+    /// Exclusive time on the path in microseconds.
+    pub exclusive_us: u64,
+    /// Sanitised duration of its spans on the path in microseconds.
+    pub inclusive_us: u64,
+    /// Spans on the path.
+    pub spans: u64,
+    /// Errors among them.
+    pub errors: u64,
+}
+
+/// Sums the contexts of a request by endpoint; keeps its memory from request to request.
+pub struct Collapser {
+    /// By endpoint: its place in `entries`, [`NO_ROW`] if not there.
+    place: Vec<u32>,
+    entries: Vec<EndpointEntry>,
+}
+
+impl Collapser {
+    /// A collapser for tables of this set.
+    pub fn new(set: &TraceSet) -> Collapser {
+        Collapser { place: vec![NO_ROW; set.endpoints().len()], entries: Vec::new() }
+    }
+
+    /// The endpoints of a request.
+    pub fn collapse(&mut self, table: &PathTable, request: u32) -> &[EndpointEntry] {
+        for entry in self.entries.drain(..) {
+            self.place[entry.endpoint.0 as usize] = NO_ROW;
+        }
+        for context in table.entries(request) {
+            let endpoint = table.contexts()[context.context as usize].1;
+            let place = &mut self.place[endpoint.0 as usize];
+            if *place == NO_ROW {
+                *place = self.entries.len() as u32;
+                self.entries.push(EndpointEntry {
+                    endpoint,
+                    exclusive_us: 0,
+                    inclusive_us: 0,
+                    spans: 0,
+                    errors: 0,
+                });
+            }
+            let entry = &mut self.entries[*place as usize];
+            entry.exclusive_us += context.exclusive_us;
+            entry.inclusive_us = entry.inclusive_us.saturating_add(context.inclusive_us);
+            entry.spans += u64::from(context.spans);
+            entry.errors += u64::from(context.errors);
+        }
+        &self.entries
+    }
+}
+
+/// The accumulator of endpoint rows.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EndpointPart {
+    requests: u64,
+    rows: Vec<RowPart>,
+    /// Exclusive time and number of requests of every calling context, for the chains.
+    chains: Contexts<(u64, u64)>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct RowPart {
+    name: (String, String),
+    spans: u64,
+    errors: u64,
+    /// Of each request that has the endpoint; sorted and packed.
+    exclusive: Vec<u64>,
+    inclusive: Vec<u64>,
+}
+
+impl EndpointPart {
+    /// Sums some requests of a worker's table.
+    pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> EndpointPart {
+        let mut collapser = Collapser::new(set);
+        let mut rows: Vec<RowPart> = vec![RowPart::default(); set.endpoints().len()];
+        let mut chains: Vec<Option<(u64, u64)>> = vec![None; table.contexts().len()];
+        for &request in requests {
+            for entry in collapser.collapse(table, request) {
+                let row = &mut rows[entry.endpoint.0 as usize];
+                row.spans += entry.spans;
+                row.errors += entry.errors;
+                row.exclusive.push(entry.exclusive_us);
+                row.inclusive.push(entry.inclusive_us);
+            }
+            for entry in table.entries(request) {
+                let (exclusive_us, count) = chains[entry.context as usize].get_or_insert_default();
+                *exclusive_us += entry.exclusive_us;
+                *count += 1;
+            }
+        }
+        let sorted = |mut values: Vec<u64>| {
+            values.sort_unstable();
+            pack_sorted(values)
+        };
+        let names = set.endpoints();
+        let rows = rows.into_iter().zip(names).filter(|(row, _)| !row.exclusive.is_empty());
+        let rows = rows.map(|(row, (service, operation))| RowPart {
+            name: (service.to_owned(), operation.to_owned()),
+            exclusive: sorted(row.exclusive),
+            inclusive: sorted(row.inclusive),
+            ..row
+        });
+        EndpointPart {
+            requests: requests.len() as u64,
+            rows: rows.collect(),
+            chains: Contexts::of_table(set, table, chains),
+        }
+    }
+
+    /// Joins parts of disjoint requests and finishes: one row an endpoint, by (service, operation).
+    pub fn finish(parts: Vec<EndpointPart>, band: Band, facts: BandFacts) -> EndpointsReport {
+        let requests = parts.iter().map(|part| part.requests).sum();
+        let mut rows = Vec::new();
+        let mut forests = Vec::new();
+        for part in parts {
+            rows.extend(part.rows);
+            forests.push(part.chains);
+        }
+        rows.arrange_by(|a, b| a.name.cmp(&b.name));
+        let contexts = Contexts::merge(forests, |into, from| {
+            into.0 += from.0;
+            into.1 += from.1;
+        });
+        let mut chains = top_chains(&contexts);
+        let mut report = EndpointsReport { band: Some(band), facts, ..EndpointsReport::default() };
+        for same in rows.chunk_by(|a, b| a.name == b.name) {
+            let weight = |values: &dyn Fn(&RowPart) -> &Vec<u64>| {
+                let mut sorted: Vec<u64> =
+                    same.iter().flat_map(|row| unpack_sorted(values(row).clone())).collect();
+                // A stable sort joins the runs of the parts.
+                sorted.sort();
+                Weight::of_sorted(&sorted, requests)
+            };
+            let number = report.rows.len();
+            report.rows.push(EndpointRow {
+                exclusive_us: weight(&|row| &row.exclusive),
+                inclusive_us: weight(&|row| &row.inclusive),
+                requests: same.iter().map(|row| row.exclusive.len() as u64).sum(),
+                spans: same.iter().map(|row| row.spans).sum(),
+                errors: same.iter().map(|row| row.errors).sum(),
+                chains: chains.get_mut(number).map(std::mem::take).unwrap_or_default(),
+            });
+        }
+        report.endpoints = contexts.endpoints;
+        report
+    }
+}
+
+/// By endpoint its chains with the most exclusive time (ties: more requests, then names).
+fn top_chains(contexts: &Contexts<(u64, u64)>) -> Vec<Vec<CallChain>> {
+    let mut nodes_of: Vec<Vec<u32>> = vec![Vec::new(); contexts.endpoints.len()];
+    for (number, node) in contexts.nodes.iter().enumerate() {
+        nodes_of[node.endpoint as usize].push(number as u32);
+    }
+    let value = |node: u32| contexts.nodes[node as usize].value;
+    nodes_of
+        .into_iter()
+        .map(|mut nodes| {
+            // Stable: what is equal stays in pre-order, which is by names.
+            nodes.arrange_by_key(|&node| std::cmp::Reverse(value(node)));
+            nodes.truncate(CHAINS);
+            nodes
+                .into_iter()
+                .map(|node| CallChain {
+                    path: contexts.chain(node),
+                    exclusive_us: value(node).0,
+                    requests: value(node).1,
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// A path of endpoints from a request's root down to an endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallChain {
+    /// Numbers of the endpoints, the root's first and the endpoint itself last.
+    pub path: Vec<u32>,
+    /// Sum of the exclusive time spent in this chain in microseconds.
+    pub exclusive_us: u64,
+    /// Requests that have it.
+    pub requests: u64,
+}
+
+/// One endpoint on the critical paths of a band, over all call paths.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EndpointRow {
+    /// Time on the critical path in its own spans, per request.
+    pub exclusive_us: Weight,
+    /// Sanitised duration of its spans on the path, per request; where it calls itself, all of them.
+    pub inclusive_us: Weight,
+    /// Requests that have it on the path.
+    pub requests: u64,
+    /// Its spans on the path.
+    pub spans: u64,
+    /// Errors among them.
+    pub errors: u64,
+    /// Its chains with the most exclusive time, at most [`CHAINS`].
+    pub chains: Vec<CallChain>,
+}
+
+/// The endpoints on the critical paths of a band.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EndpointsReport {
+    /// Which band.
+    pub band: Option<Band>,
+    /// What it holds.
+    pub facts: BandFacts,
+    /// (service, operation) of each row, sorted.
+    pub endpoints: Vec<(String, String)>,
+    /// One row an endpoint, in the order of `endpoints`.
+    pub rows: Vec<EndpointRow>,
+}
+
+/// Which time rows are sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RowTime {
+    /// Own time on the path.
+    #[default]
+    Exclusive,
+    /// Sanitised duration.
+    Inclusive,
+}
+
+/// Which number of it rows are sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RowStat {
+    /// Median.
+    P50,
+    /// 95th percentile.
+    P95,
+    /// 99th percentile.
+    P99,
+    /// Mean per request of the band.
+    Mean,
+    /// Sum.
+    #[default]
+    Total,
+}
+
+impl RowStat {
+    /// Every one, in the order they are offered.
+    pub const ALL: [RowStat; 5] = [RowStat::P50, RowStat::P95, RowStat::P99, RowStat::Mean, RowStat::Total];
+
+    /// This number of a weight.
+    pub fn of(self, weight: &Weight) -> f64 {
+        match self {
+            RowStat::P50 => weight.p50,
+            RowStat::P95 => weight.p95,
+            RowStat::P99 => weight.p99,
+            RowStat::Mean => weight.mean,
+            RowStat::Total => weight.sum as f64,
+        }
+    }
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            RowStat::P50 => "p50",
+            RowStat::P95 => "p95",
+            RowStat::P99 => "p99",
+            RowStat::Mean => "mean",
+            RowStat::Total => "total",
+        }
+    }
+}
+
+impl EndpointsReport {
+    /// Numbers of the rows, greatest first (ties by service, operation).
+    pub fn order(&self, time: RowTime, stat: RowStat) -> Vec<u32> {
+        let value = |row: u32| {
+            let row = &self.rows[row as usize];
+            stat.of(if time == RowTime::Exclusive { &row.exclusive_us } else { &row.inclusive_us })
+        };
+        let mut order: Vec<u32> = (0..self.rows.len() as u32).collect();
+        order.arrange_by(|&a, &b| match value(b).total_cmp(&value(a)) {
+            Ordering::Equal => a.cmp(&b),
+            order => order,
+        });
+        order
+    }
+
+    /// Share of the band's latency spent in a row's own spans, 0 to 1.
+    pub fn share(&self, row: u32) -> f64 {
+        let total = self.facts.latency_sum_us;
+        if total == 0 { 0.0 } else { self.rows[row as usize].exclusive_us.sum as f64 / total as f64 }
+    }
+
+    /// Service and operation of an endpoint number.
+    pub fn name(&self, endpoint: u32) -> (&str, &str) {
+        self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
+    }
+}

@@ -1,0 +1,260 @@
+//! The reports of critical-path analysis: plain serde data.
+
+use super::scope::Band;
+use pathlight_model::stats::{LogHistogram, Summary, percentile};
+use serde::{Deserialize, Serialize};
+
+/// The requests of a scope, and the band cut out of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BandFacts {
+    /// Requests in the scope.
+    pub scope_requests: u64,
+    /// Requests in the band.
+    pub requests: u64,
+    /// Latency of the band.
+    pub latency_us: Summary,
+    /// Sum of the band's latencies in microseconds.
+    pub latency_sum_us: u64,
+    /// Latency of the whole scope.
+    pub scope_latency_us: Summary,
+    /// Histogram of the whole scope.
+    pub histogram: LogHistogram,
+    /// Smallest and greatest latency in the band.
+    pub band_us: (u64, u64),
+}
+
+/// The answer to the smallest question about a band.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BandReport {
+    /// Which band.
+    pub band: Band,
+    /// What it holds.
+    pub facts: BandFacts,
+}
+
+/// A request picked as an example.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exemplar {
+    /// Canonical trace id.
+    pub trace_id: String,
+    /// Canonical id of the request's root span.
+    pub root_span_id: String,
+    /// Canonical id of the span of the node with the greatest exclusive time.
+    pub span_id: String,
+    /// Latency of the request in microseconds.
+    pub latency_us: u64,
+    /// Exclusive time of the node in this request in microseconds.
+    pub exclusive_us: u64,
+}
+
+/// The greatest, the lower median and the closest to the mean, in this order; fewer if they coincide.
+pub type Exemplars = Vec<Exemplar>;
+
+/// Sums and percentiles of one weight of a calling context. The mean is over all requests of the band (absent = 0), the
+/// percentiles over the requests that contain the context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Weight {
+    /// Sum in microseconds.
+    pub sum: u64,
+    /// Mean per request of the band.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+}
+
+impl Weight {
+    /// Of the sorted values of the requests that contain something, out of `requests` in the band.
+    pub fn of_sorted(sorted: &[u64], requests: u64) -> Weight {
+        let sum = sorted.iter().fold(0u64, |sum, &v| sum.saturating_add(v));
+        Weight {
+            sum,
+            mean: if requests == 0 { 0.0 } else { sum as f64 / requests as f64 },
+            p50: percentile(sorted, 0.50),
+            p95: percentile(sorted, 0.95),
+            p99: percentile(sorted, 0.99),
+        }
+    }
+}
+
+/// One node of the aggregate critical calling context tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContextNode {
+    /// Index of the parent node; `None` for a root. Parents come first, siblings by (service, operation).
+    pub parent: Option<u32>,
+    /// Index into [`CriticalPathReport::endpoints`].
+    pub endpoint: u32,
+    /// Time on the critical path in spans of this context itself.
+    pub exclusive_us: Weight,
+    /// Sanitised duration of its spans.
+    pub inclusive_us: Weight,
+    /// Exclusive sum of the node and all below it: its width in a flame graph.
+    pub subtree_us: u64,
+    /// Requests that contain it.
+    pub requests: u64,
+    /// Spans.
+    pub spans: u64,
+    /// Error spans among them.
+    pub errors: u64,
+    /// Examples.
+    pub exemplars: Exemplars,
+}
+
+/// The aggregate critical calling context tree of a band.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CriticalPathReport {
+    /// Which band.
+    pub band: Option<Band>,
+    /// What it holds.
+    pub facts: BandFacts,
+    /// Endpoints as (service, operation), sorted.
+    pub endpoints: Vec<(String, String)>,
+    /// Nodes in pre-order.
+    pub nodes: Vec<ContextNode>,
+}
+
+/// One request in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestRow {
+    /// Canonical trace id.
+    pub trace_id: String,
+    /// Canonical id of the request's root span.
+    pub root_span_id: String,
+    /// Service of the root span.
+    pub service: String,
+    /// Operation of the root span.
+    pub operation: String,
+    /// Start, microseconds since the epoch.
+    pub start_us: u64,
+    /// Latency in microseconds.
+    pub latency_us: u64,
+    /// Spans of the request's subtree, dropped ones not counted.
+    pub spans: u32,
+    /// Error spans among them.
+    pub errors: u32,
+    /// Spans on the critical path.
+    pub path_spans: u32,
+}
+
+/// The slowest requests of a band.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequestsReport {
+    /// What the band holds.
+    pub facts: BandFacts,
+    /// Rows, slowest first (ties: smaller trace id, then root span id).
+    pub rows: Vec<RequestRow>,
+}
+
+/// One trace in columns; index i is the same span everywhere, in pre-order (trace root first, children by start).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceReport {
+    /// Canonical trace id.
+    pub trace_id: String,
+    /// Index of the request's root span.
+    pub request_root: u32,
+    /// Earliest start, microseconds since the epoch; the other times are relative to it.
+    pub start_us: u64,
+    /// Latest end, relative.
+    pub end_us: u64,
+    /// Endpoints as (service, operation).
+    pub endpoints: Vec<(String, String)>,
+    /// Parent index, `u32::MAX` for a root.
+    #[serde(with = "pathlight_model::packed")]
+    pub parent: Vec<u32>,
+    /// Index into `endpoints`.
+    #[serde(with = "pathlight_model::packed")]
+    pub endpoint: Vec<u32>,
+    /// Start before sanitising, relative to `start_us`.
+    #[serde(with = "pathlight_model::packed")]
+    pub span_start_us: Vec<u64>,
+    /// Duration before sanitising.
+    #[serde(with = "pathlight_model::packed")]
+    pub duration_us: Vec<u64>,
+    /// Depth, roots 0.
+    #[serde(with = "pathlight_model::packed")]
+    pub depth: Vec<u32>,
+    /// Bits: [`TraceReport::ERROR`] and the following.
+    #[serde(with = "pathlight_model::packed")]
+    pub bits: Vec<u8>,
+    /// Segments of the critical path in order of time: span index.
+    #[serde(with = "pathlight_model::packed")]
+    pub segment_span: Vec<u32>,
+    /// Their starts, relative.
+    #[serde(with = "pathlight_model::packed")]
+    pub segment_start_us: Vec<u64>,
+    /// Their ends, relative.
+    #[serde(with = "pathlight_model::packed")]
+    pub segment_end_us: Vec<u64>,
+    /// By span, how much earlier the request would end if the span and all below it took no time;
+    /// [`TraceReport::NOT_WAITED`] if the request does not wait for it.
+    #[serde(with = "pathlight_model::packed")]
+    pub drag_us: Vec<u64>,
+    /// By span, how much longer it may take before the request ends later; likewise.
+    #[serde(with = "pathlight_model::packed")]
+    pub slack_us: Vec<u64>,
+}
+
+impl TraceReport {
+    /// No drag and no slack: asynchronous, left out, or not below the request's root.
+    pub const NOT_WAITED: u64 = u64::MAX;
+    /// The span is an error.
+    pub const ERROR: u8 = 1;
+    /// The span is on the critical path of the request.
+    pub const ON_PATH: u8 = 2;
+    /// The parent does not wait for it.
+    pub const ASYNC: u8 = 4;
+    /// Left out: wholly outside its parent.
+    pub const DROPPED: u8 = 8;
+    /// Clipped to its parent.
+    pub const CLIPPED: u8 = 16;
+    /// An orphan root.
+    pub const ORPHAN: u8 = 32;
+}
+
+/// One segment of a request's critical path, on the moved clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathSegment {
+    /// Canonical span id.
+    pub span_id: String,
+    /// Start, microseconds since the epoch.
+    pub start_us: u64,
+    /// End, microseconds since the epoch.
+    pub end_us: u64,
+}
+
+/// One node of the critical calling context tree of one request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestNode {
+    /// Its number; node 0 is the root.
+    pub id: u32,
+    /// Number of the parent, which comes first; `None` for the root.
+    pub parent: Option<u32>,
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Own time on the path in microseconds.
+    pub exclusive_us: u64,
+    /// Sanitised duration of its spans in microseconds.
+    pub inclusive_us: u64,
+    /// Spans.
+    pub spans: u32,
+}
+
+/// The critical path of one request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestPath {
+    /// Canonical trace id.
+    pub trace_id: String,
+    /// Canonical id of the request's root span.
+    pub root_span_id: String,
+    /// Latency in microseconds: the sum of the segments.
+    pub latency_us: u64,
+    /// Segments in order of time; they partition the root span.
+    pub segments: Vec<PathSegment>,
+    /// Calling contexts, in pre-order, siblings by (service, operation).
+    pub nodes: Vec<RequestNode>,
+}

@@ -1,0 +1,291 @@
+//! The critical calling contexts of all requests of a worker, one row per (request, context).
+
+use super::path::PathFinder;
+use super::scope::{Overlap, Subject};
+use hashbrown::HashTable;
+use pathlight_model::trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
+use std::cmp::Ordering;
+
+/// A request: one row of a [`PathTable`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestEntry {
+    /// Trace number in the set.
+    pub trace: u32,
+    /// Row of its root span in the set.
+    pub row: u32,
+    /// Sanitised duration of its root in microseconds.
+    pub latency_us: u64,
+    /// Sanitised start of its root.
+    pub start_us: u64,
+    /// Spans below and including its root, dropped ones not counted.
+    pub spans: u32,
+    /// Error spans among them.
+    pub errors: u32,
+    /// Spans on its critical path.
+    pub path_spans: u32,
+    /// One past its last row in the entries; its first is the end of the request before.
+    entries_end: u32,
+}
+
+/// What one request spends in one calling context.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ContextEntry {
+    /// Context number.
+    pub context: u32,
+    /// Spans of the context on the path.
+    pub spans: u32,
+    /// Errors among them.
+    pub errors: u32,
+    /// Row of its span with the greatest exclusive time (ties: the latest).
+    pub row: u32,
+    /// Exclusive time on the path in microseconds.
+    pub exclusive_us: u64,
+    /// Sanitised duration in microseconds.
+    pub inclusive_us: u64,
+}
+
+/// All requests of a subject with their critical calling context trees (definitions section 4).
+///
+/// A context is a path of endpoints from a request's root; contexts form a forest, numbered parents first.
+#[derive(Default)]
+pub struct PathTable {
+    /// Requests in the order of traces.
+    pub requests: Vec<RequestEntry>,
+    entries: Vec<ContextEntry>,
+    /// (parent context or [`NO_ROW`], endpoint) of each context.
+    contexts: Vec<(u32, EndpointId)>,
+    index: HashTable<u32>,
+}
+
+fn hash_context(parent: u32, endpoint: EndpointId) -> u64 {
+    (u64::from(parent) << 32 | u64::from(endpoint.0)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26)
+}
+
+impl PathTable {
+    /// Builds the table of a set at once.
+    pub fn build(set: &TraceSet, subject: &Subject, overlap: Overlap) -> PathTable {
+        let mut builder = TableBuilder::new(set, subject, overlap);
+        while !builder.step(set, &mut || false) {}
+        builder.table
+    }
+
+    /// The contexts of a request.
+    pub fn entries(&self, request: u32) -> &[ContextEntry] {
+        let r = request as usize;
+        let from = if r == 0 { 0 } else { self.requests[r - 1].entries_end as usize };
+        &self.entries[from..self.requests[r].entries_end as usize]
+    }
+
+    /// Orders two requests by (trace id, root span id).
+    pub fn compare_ids(&self, set: &TraceSet, a: u32, b: u32) -> Ordering {
+        let (a, b) = (&self.requests[a as usize], &self.requests[b as usize]);
+        let trace = |t: u32| set.traces()[t as usize].id;
+        trace(a.trace)
+            .compare(trace(b.trace), &set.id_texts)
+            .then_with(|| set.span_id(a.row).compare(set.span_id(b.row), &set.id_texts))
+    }
+
+    /// (parent context or [`NO_ROW`], endpoint) of each context.
+    pub fn contexts(&self) -> &[(u32, EndpointId)] {
+        &self.contexts
+    }
+
+    /// The context of an endpoint below a context or [`NO_ROW`]; [`NO_ROW`] if no path has it.
+    pub fn find_context(&self, parent: u32, endpoint: EndpointId) -> u32 {
+        let is_it = |c: &u32| self.contexts[*c as usize] == (parent, endpoint);
+        self.index.find(hash_context(parent, endpoint), is_it).copied().unwrap_or(NO_ROW)
+    }
+
+    fn context(&mut self, parent: u32, endpoint: EndpointId) -> u32 {
+        let contexts = &mut self.contexts;
+        let hash = hash_context(parent, endpoint);
+        if let Some(&found) = self.index.find(hash, |&c| contexts[c as usize] == (parent, endpoint)) {
+            return found;
+        }
+        let new = contexts.len() as u32;
+        contexts.push((parent, endpoint));
+        self.index.insert_unique(hash, new, |&c| {
+            let (parent, endpoint) = contexts[c as usize];
+            hash_context(parent, endpoint)
+        });
+        new
+    }
+}
+
+/// Spans handled between two looks at the clock.
+const CHUNK: usize = 8192;
+
+enum Phase {
+    NextTrace,
+    Sanitise,
+    /// Next request of the tree to start.
+    NextRequest(usize),
+    Path(usize),
+}
+
+/// By context: its place in the current request's entries, valid if the stamp is the request's.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    stamp: u32,
+    place: u32,
+    /// Greatest exclusive time of one span so far.
+    best_us: u64,
+}
+
+/// Builds a [`PathTable`] in resumable steps.
+pub struct TableBuilder {
+    table: PathTable,
+    subject: Option<EndpointId>,
+    /// The subject is an endpoint this set does not know: no request.
+    is_empty: bool,
+    overlap: Overlap,
+    tree: Tree,
+    roots: Vec<u32>,
+    finder: PathFinder,
+    trace: u32,
+    phase: Phase,
+    /// Context of each path entry of the current request.
+    context_of: Vec<u32>,
+    slots: Vec<Slot>,
+    stamp: u32,
+}
+
+impl TableBuilder {
+    /// A builder for the traces `set` holds now; the set must not change until it is done.
+    pub fn new(set: &TraceSet, subject: &Subject, overlap: Overlap) -> TableBuilder {
+        let (subject, is_empty) = match subject {
+            Subject::TraceRoots => (None, false),
+            Subject::Endpoint { service, operation } => {
+                let found = set.find_endpoint(service, operation);
+                (found, found.is_none())
+            }
+        };
+        TableBuilder {
+            table: PathTable::default(),
+            subject,
+            is_empty,
+            overlap,
+            tree: Tree::default(),
+            roots: Vec::new(),
+            finder: PathFinder::default(),
+            trace: 0,
+            phase: Phase::NextTrace,
+            context_of: Vec::new(),
+            slots: Vec::new(),
+            stamp: 0,
+        }
+    }
+
+    /// Traces done and traces in all.
+    pub fn progress(&self, set: &TraceSet) -> (u64, u64) {
+        (u64::from(self.trace), set.traces().len() as u64)
+    }
+
+    /// The finished table.
+    pub fn finish(self) -> PathTable {
+        self.table
+    }
+
+    /// Works until done (true) or until `time_is_up` says so.
+    pub fn step(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+        if self.is_empty {
+            return true;
+        }
+        let mut left = CHUNK;
+        loop {
+            match self.phase {
+                Phase::NextTrace => {
+                    if self.trace as usize == set.traces().len() {
+                        return true;
+                    }
+                    self.tree.begin(set, self.trace);
+                    self.phase = Phase::Sanitise;
+                }
+                Phase::Sanitise => {
+                    let before = self.tree.len();
+                    if self.tree.step(set, left, &mut |_| {}) {
+                        self.tree.requests(set, self.subject, &mut self.roots);
+                        self.phase = Phase::NextRequest(0);
+                    }
+                    left = left.saturating_sub(self.tree.len() - before);
+                }
+                Phase::NextRequest(number) => match self.roots.get(number) {
+                    Some(&root) => {
+                        self.finder.begin(set, &self.tree, root, self.overlap);
+                        self.phase = Phase::Path(number);
+                    }
+                    None => {
+                        self.trace += 1;
+                        self.phase = Phase::NextTrace;
+                    }
+                },
+                Phase::Path(number) => {
+                    let before = self.finder.entries().len();
+                    if self.finder.step(set, &self.tree, left) {
+                        self.record(set, self.roots[number]);
+                        self.phase = Phase::NextRequest(number + 1);
+                    }
+                    left = left.saturating_sub(self.finder.entries().len().saturating_sub(before).max(1));
+                }
+            }
+            if left == 0 {
+                if time_is_up() {
+                    return false;
+                }
+                left = CHUNK;
+            }
+        }
+    }
+
+    fn record(&mut self, set: &TraceSet, root: u32) {
+        let tree = &self.tree;
+        self.stamp += 1;
+        self.context_of.clear();
+        for &entry in self.finder.entries() {
+            let row = tree.row(entry.span);
+            let parent = if entry.parent == NO_ROW { NO_ROW } else { self.context_of[entry.parent as usize] };
+            let context = self.table.context(parent, set.endpoint(row));
+            self.context_of.push(context);
+            if self.slots.len() <= context as usize {
+                self.slots.resize(self.table.contexts.len(), Slot::default());
+            }
+            let slot = &mut self.slots[context as usize];
+            if slot.stamp != self.stamp {
+                *slot = Slot { stamp: self.stamp, place: self.table.entries.len() as u32, best_us: 0 };
+                self.table.entries.push(ContextEntry {
+                    context,
+                    spans: 0,
+                    errors: 0,
+                    row: NO_ROW,
+                    exclusive_us: 0,
+                    inclusive_us: 0,
+                });
+            }
+            let sum = &mut self.table.entries[slot.place as usize];
+            if sum.row == NO_ROW || entry.exclusive_us > slot.best_us {
+                (sum.row, slot.best_us) = (row, entry.exclusive_us);
+            }
+            sum.spans += 1;
+            sum.errors += u32::from(set.flags(row).has(Flags::ERROR));
+            sum.exclusive_us += entry.exclusive_us;
+            sum.inclusive_us = sum.inclusive_us.saturating_add(tree.duration_us(entry.span));
+        }
+        let (mut spans, mut errors) = (0, 0);
+        for i in root..tree.subtree_end[root as usize] {
+            if tree.role[i as usize] != Role::Dropped {
+                spans += 1;
+                errors += u32::from(set.flags(tree.row(i)).has(Flags::ERROR));
+            }
+        }
+        self.table.requests.push(RequestEntry {
+            trace: tree.trace,
+            row: tree.row(root),
+            latency_us: tree.duration_us(root),
+            start_us: tree.start_us[root as usize],
+            spans,
+            errors,
+            path_spans: self.finder.entries().len() as u32,
+            entries_end: self.table.entries.len() as u32,
+        });
+    }
+}

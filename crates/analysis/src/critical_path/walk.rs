@@ -1,0 +1,77 @@
+//! Looking at the whole trees of requests, not only at their paths, in resumable steps.
+
+use super::table::PathTable;
+use pathlight_model::trace::{TraceSet, Tree};
+use serde::Serialize;
+
+/// Spans handled between two looks at the clock.
+const CHUNK: usize = 8192;
+
+/// Sees requests one by one and becomes a partial result.
+pub trait Observer {
+    /// What it becomes; merges with others of its kind.
+    type Part: Serialize;
+
+    /// Takes note of a request of `table`; `tree` is that of its trace.
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32);
+
+    /// Ends.
+    fn finish(self, set: &TraceSet) -> Self::Part;
+}
+
+/// Shows requests with their trees to an observer.
+pub struct Walk<O> {
+    observer: O,
+    requests: Vec<u32>,
+    next: usize,
+    tree: Tree,
+    is_loading: bool,
+}
+
+impl<O: Observer> Walk<O> {
+    /// A walk over some requests of a worker's table.
+    pub fn new(observer: O, mut requests: Vec<u32>) -> Walk<O> {
+        // In the order of traces, so that a tree is loaded once.
+        requests.sort_unstable();
+        Walk { observer, requests, next: 0, tree: Tree::default(), is_loading: false }
+    }
+
+    /// Requests done and requests in all.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.next as u64, self.requests.len() as u64)
+    }
+
+    /// Works until done (true) or until `time_is_up`.
+    pub fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+        let mut left = CHUNK;
+        while let Some(&request) = self.requests.get(self.next) {
+            if left == 0 {
+                if time_is_up() {
+                    return false;
+                }
+                left = CHUNK;
+            }
+            let facts = &table.requests[request as usize];
+            if self.is_loading || self.tree.is_empty() || self.tree.trace != facts.trace {
+                if !self.is_loading {
+                    self.tree.begin(set, facts.trace);
+                }
+                let before = self.tree.len();
+                self.is_loading = !self.tree.step(set, left, &mut |_| {});
+                left = left.saturating_sub(self.tree.len() - before);
+                if self.is_loading {
+                    continue;
+                }
+            }
+            self.observer.observe(set, table, &self.tree, request);
+            left = left.saturating_sub(facts.spans.max(1) as usize);
+            self.next += 1;
+        }
+        true
+    }
+
+    /// What the observer became.
+    pub fn finish(self, set: &TraceSet) -> O::Part {
+        self.observer.finish(set)
+    }
+}

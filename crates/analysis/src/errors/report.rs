@@ -1,0 +1,181 @@
+//! What the error analysis answers.
+
+use crate::critical_path::{Band, BandFacts, ContextNode, CriticalPathReport, RequestRef, Weight};
+use pathlight_model::stats::Summary;
+use serde::{Deserialize, Serialize};
+
+/// Sums over all requests of a band.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorTotals {
+    /// Requests with a span in error.
+    pub requests: u64,
+    /// Requests with one on the critical path.
+    pub path_requests: u64,
+    /// Requests whose root is in error.
+    pub failed_requests: u64,
+    /// Spans.
+    pub spans: u64,
+    /// Errors that start: no child is in error.
+    pub own: u64,
+    /// Errors passed on: some child is in error too.
+    pub propagated: u64,
+    /// Spans without an error of which some child is in error.
+    pub stopped: u64,
+    /// Sum of the durations of all spans that are waited for, in microseconds.
+    pub work_us: u64,
+    /// The part of it in erroring spans.
+    pub work_saved_us: u64,
+    /// Time on critical paths in erroring spans and all below them.
+    pub inside_us: u64,
+    /// How much less the latencies would be without the erroring spans.
+    pub saved_us: u64,
+    /// The part of it that is the latency of requests whose root is in error.
+    pub failed_us: u64,
+}
+
+impl ErrorTotals {
+    /// Adds those of other requests.
+    pub(super) fn merge(&mut self, other: ErrorTotals) {
+        self.requests += other.requests;
+        self.path_requests += other.path_requests;
+        self.failed_requests += other.failed_requests;
+        self.spans += other.spans;
+        self.own += other.own;
+        self.propagated += other.propagated;
+        self.stopped += other.stopped;
+        self.work_us = self.work_us.saturating_add(other.work_us);
+        self.work_saved_us = self.work_saved_us.saturating_add(other.work_saved_us);
+        self.inside_us += other.inside_us;
+        self.saved_us += other.saved_us;
+        self.failed_us += other.failed_us;
+    }
+
+    /// Spans in error.
+    pub fn errors(&self) -> u64 {
+        self.own + self.propagated
+    }
+}
+
+/// One endpoint of the requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorRow {
+    /// Index into [`ErrorsReport::endpoints`].
+    pub endpoint: u32,
+    /// Its spans.
+    pub spans: u64,
+    /// Errors that start in it.
+    pub own: u64,
+    /// Errors passed on by it.
+    pub propagated: u64,
+    /// Errors of its children that end in it.
+    pub stopped: u64,
+    /// Requests in which it is in error.
+    pub requests: u64,
+    /// Its spans on critical paths.
+    pub path_spans: u64,
+    /// Errors among them.
+    pub path_errors: u64,
+    /// Exclusive time of its spans on critical paths in microseconds.
+    pub path_us: u64,
+    /// The part of it in spans in error.
+    pub path_error_us: u64,
+    /// Exclusive time on the critical paths that requests would have without any erroring span.
+    pub without_path_us: u64,
+    /// How much less the latencies would be without its spans in error alone. In each request those 64 endpoints are
+    /// tried whose errors take the most time on the path.
+    pub saved_us: u64,
+    /// The slowest request in which an error starts here.
+    pub example: Option<RequestRef>,
+}
+
+impl ErrorRow {
+    /// Spans in error.
+    pub fn errors(&self) -> u64 {
+        self.own + self.propagated
+    }
+
+    /// Whether errors start in it, pass through it or end in it.
+    pub fn has_errors(&self) -> bool {
+        self.errors() + self.stopped > 0
+    }
+
+    /// Share of its spans on critical paths that are in error, 0 to 1; `None` if none is there.
+    pub fn path_share(&self) -> Option<f64> {
+        (self.path_spans > 0).then(|| self.path_errors as f64 / self.path_spans as f64)
+    }
+}
+
+/// A calling context on the way to spans in error on critical paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorNode {
+    /// Index of the parent node; `None` for a root. Parents come first, siblings by (service, operation).
+    pub parent: Option<u32>,
+    /// Index into [`ErrorsReport::endpoints`].
+    pub endpoint: u32,
+    /// Its spans on critical paths in which an error starts.
+    pub own: u64,
+    /// Those that pass one on.
+    pub propagated: u64,
+    /// Those that stop one.
+    pub stopped: u64,
+    /// Requests in which a span in error is here or below.
+    pub requests: u64,
+    /// Exclusive time on critical paths of its spans in error in microseconds.
+    pub error_us: u64,
+    /// The same of it and all below.
+    pub subtree_us: u64,
+    /// Spans in error of it and all below.
+    pub subtree_errors: u64,
+}
+
+/// Errors in the requests of a band.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ErrorsReport {
+    /// Which band.
+    pub band: Option<Band>,
+    /// What it holds.
+    pub facts: BandFacts,
+    /// Sums.
+    pub totals: ErrorTotals,
+    /// Latency without the erroring spans.
+    pub without_us: Summary,
+    /// Endpoints as (service, operation), sorted.
+    pub endpoints: Vec<(String, String)>,
+    /// One row an endpoint of the requests, most own errors first, then most passed on, most stopped (ties by name).
+    pub rows: Vec<ErrorRow>,
+    /// The error paths: nodes in pre-order.
+    pub nodes: Vec<ErrorNode>,
+}
+
+impl ErrorsReport {
+    /// The error paths as calling contexts whose time is that of spans in error: what a flame graph of them draws. Nodes
+    /// and endpoints have the same numbers.
+    pub fn paths(&self) -> CriticalPathReport {
+        let node = |node: &ErrorNode| ContextNode {
+            parent: node.parent,
+            endpoint: node.endpoint,
+            exclusive_us: Weight {
+                sum: node.error_us,
+                mean: node.error_us as f64 / self.facts.requests.max(1) as f64,
+                ..Weight::default()
+            },
+            inclusive_us: Weight::default(),
+            subtree_us: node.subtree_us,
+            requests: node.requests,
+            spans: node.own + node.propagated + node.stopped,
+            errors: node.own + node.propagated,
+            exemplars: Vec::new(),
+        };
+        CriticalPathReport {
+            band: self.band,
+            facts: self.facts.clone(),
+            endpoints: self.endpoints.clone(),
+            nodes: self.nodes.iter().map(node).collect(),
+        }
+    }
+
+    /// Service and operation of an endpoint number.
+    pub fn name(&self, endpoint: u32) -> (&str, &str) {
+        self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
+    }
+}

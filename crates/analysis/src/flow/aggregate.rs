@@ -1,0 +1,104 @@
+//! The aggregate flow: what holds in (nearly) all invocations (execution-flow definitions, section 2).
+
+use super::graph::{Flow, LearnedEdge};
+use super::order::Order;
+use pathlight_model::sort::Arrange;
+use serde::{Deserialize, Serialize};
+
+/// Counts pairs of nodes over invocations: the accumulator.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairCounts {
+    nodes: u32,
+    invocations: u64,
+    /// By node, invocations that have it.
+    present: Vec<u32>,
+    /// At `to * nodes + from`: invocations in which `to` waits for `from`.
+    before: Vec<u32>,
+    /// At `max * nodes + min`: invocations that have both.
+    both: Vec<u32>,
+}
+
+/// Edge shares in millionths.
+pub const WHOLE_PPM: u32 = 1_000_000;
+
+impl PairCounts {
+    /// No invocations of a parent with so many nodes.
+    pub fn new(nodes: u32) -> PairCounts {
+        let n = nodes as usize;
+        PairCounts {
+            nodes,
+            invocations: 0,
+            present: vec![0; n],
+            before: vec![0; n * n],
+            both: vec![0; n * n],
+        }
+    }
+
+    /// Adds one invocation.
+    pub fn observe(&mut self, order: &Order) {
+        self.invocations += 1;
+        let n = self.nodes as usize;
+        let children = order.children();
+        for (p, child) in children.iter().enumerate() {
+            let node = child.node as usize;
+            self.present[node] += 1;
+            let row = &mut self.before[node * n..(node + 1) * n];
+            for &from in order.waits_for(p) {
+                row[children[from as usize].node as usize] += 1;
+            }
+            for other in &children[..p] {
+                let other = other.node as usize;
+                self.both[node.max(other) * n + node.min(other)] += 1;
+            }
+        }
+    }
+
+    /// Adds other invocations of the same nodes.
+    pub fn merge(&mut self, other: &PairCounts) {
+        self.invocations += other.invocations;
+        let add = |into: &mut [u32], from: &[u32]| into.iter_mut().zip(from).for_each(|(a, b)| *a += b);
+        add(&mut self.present, &other.present);
+        add(&mut self.before, &other.before);
+        add(&mut self.both, &other.both);
+    }
+
+    /// Invocations.
+    pub fn invocations(&self) -> u64 {
+        self.invocations
+    }
+
+    /// By node, invocations that have it.
+    pub fn present(&self) -> &[u32] {
+        &self.present
+    }
+
+    /// In how many invocations `to` waits for `from`, and how many have both.
+    pub fn support(&self, from: u32, to: u32) -> (u32, u32) {
+        let n = self.nodes as usize;
+        let (from, to) = (from as usize, to as usize);
+        (self.before[to * n + from], self.both[from.max(to) * n + from.min(to)])
+    }
+
+    /// The aggregate flow: every edge that holds in at least `tau_ppm` millionths of the invocations that have both its
+    /// nodes, added in the order (share descending, count descending, names), without those that would close a cycle.
+    pub fn flow(&self, tau_ppm: u32) -> Flow {
+        let mut edges = Vec::new();
+        for to in 0..self.nodes {
+            for from in 0..self.nodes {
+                let (before, both) = self.support(from, to);
+                let enough = u64::from(before) * u64::from(WHOLE_PPM) >= u64::from(both) * u64::from(tau_ppm);
+                if before > 0 && enough {
+                    edges.push(LearnedEdge { from, to, before, both });
+                }
+            }
+        }
+        edges.arrange_by(|a, b| {
+            let share = u64::from(b.before) * u64::from(a.both);
+            share
+                .cmp(&(u64::from(a.before) * u64::from(b.both)))
+                .then_with(|| b.before.cmp(&a.before))
+                .then_with(|| (a.from, a.to).cmp(&(b.from, b.to)))
+        });
+        Flow::new(self.nodes as usize, &edges)
+    }
+}

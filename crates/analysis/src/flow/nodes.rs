@@ -1,0 +1,313 @@
+//! The nodes of a parent's flows: its callees, repeats numbered by start, folded where there are too many.
+
+use super::order::Child;
+use hashbrown::HashMap;
+use pathlight_model::sort::Arrange;
+use pathlight_model::trace::{EndpointId, NO_ROW, TraceSet, Tree};
+use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Service and operation.
+pub type EndpointName = (String, String);
+
+/// Most nodes of a flow; beyond it repeats are folded.
+pub const MAX_NODES: usize = 512;
+/// Repeats that keep their own nodes when a flow has too many, tried in turn.
+const KEPT: [u32; 4] = [u32::MAX, 8, 1, 0];
+
+/// What is known of one callee before any flow is learned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Callee {
+    /// Most calls in one invocation.
+    pub most: u32,
+    /// Invocations that call it.
+    pub invocations: u64,
+    /// Whether it waits for calls of its own anywhere.
+    pub has_calls: bool,
+}
+
+/// The callees of one parent endpoint over all its invocations: the accumulator of the first pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Callees {
+    /// Invocations: spans of the endpoint that wait for some call.
+    pub invocations: u64,
+    /// Spans of the endpoint that wait for none.
+    pub childless: u64,
+    /// Most calls in one invocation.
+    pub most: u32,
+    /// By callee.
+    pub callees: BTreeMap<EndpointName, Callee>,
+}
+
+impl Callees {
+    /// Adds those of other invocations.
+    pub fn merge(&mut self, other: Callees) {
+        self.invocations += other.invocations;
+        self.childless += other.childless;
+        self.most = self.most.max(other.most);
+        for (name, callee) in other.callees {
+            let into = self.callees.entry(name).or_default();
+            into.most = into.most.max(callee.most);
+            into.invocations += callee.invocations;
+            into.has_calls |= callee.has_calls;
+        }
+    }
+}
+
+/// One callee in a [`NodeTable`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CalleeNodes {
+    /// Its endpoint.
+    pub name: EndpointName,
+    /// Its first node.
+    pub base: u32,
+    /// So many first calls have their own nodes.
+    pub kept: u32,
+    /// Whether the calls after those share one more node.
+    pub has_rest: bool,
+    /// Whether it waits for calls of its own anywhere.
+    pub has_calls: bool,
+}
+
+/// A node by name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct NodeName {
+    /// Service; empty for the node of all callees that have none of their own.
+    pub service: String,
+    /// Operation; empty for the same.
+    pub operation: String,
+    /// Which call of the endpoint in an invocation, from 1; 0 for all further ones folded into one.
+    pub index: u32,
+}
+
+/// The nodes of one parent endpoint, numbered by (service, operation, index), a folded one last of its endpoint, that of
+/// all other callees last of all. At most [`MAX_NODES`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeTable {
+    /// The parent endpoint.
+    pub parent: EndpointName,
+    /// Its callees by name.
+    pub callees: Vec<CalleeNodes>,
+    /// Number of nodes.
+    pub len: u32,
+    /// Repeats above this one are folded; `None` if nothing is.
+    pub repeats_kept: Option<u32>,
+    /// The node of all callees beyond the most frequent ones, if there is one.
+    pub others: Option<u32>,
+}
+
+impl NodeTable {
+    /// The nodes for these callees.
+    pub fn new(parent: EndpointName, known: &Callees) -> NodeTable {
+        let size = |kept: u32| -> u64 {
+            known.callees.values().map(|c| u64::from(c.most.min(kept.saturating_add(1)))).sum()
+        };
+        let kept = KEPT.into_iter().find(|&kept| size(kept) <= MAX_NODES as u64).unwrap_or(0);
+        let mut table =
+            NodeTable { parent, repeats_kept: (kept != u32::MAX).then_some(kept), ..NodeTable::default() };
+        // Of too many callees the most used keep a node; of equally used ones the first by name.
+        let mut own: Vec<(u64, &EndpointName)> =
+            known.callees.iter().map(|(name, c)| (c.invocations, name)).collect();
+        if own.len() > MAX_NODES {
+            own.arrange_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+            own.truncate(MAX_NODES - 1);
+            own.arrange_by(|a, b| a.1.cmp(b.1));
+        }
+        for (name, callee) in &known.callees {
+            if own.binary_search_by_key(&name, |&(_, name)| name).is_err() {
+                table.others = Some(0);
+                continue;
+            }
+            let (numbered, has_rest) = (callee.most.min(kept), callee.most > kept);
+            table.callees.push(CalleeNodes {
+                name: name.clone(),
+                base: table.len,
+                kept: numbered,
+                has_rest,
+                has_calls: callee.has_calls,
+            });
+            table.len += numbered + u32::from(has_rest);
+        }
+        if let Some(others) = &mut table.others {
+            *others = table.len;
+            table.len += 1;
+        }
+        table
+    }
+
+    /// The name of a node.
+    pub fn name(&self, node: u32) -> NodeName {
+        let after = self.callees.partition_point(|c| c.base <= node);
+        match after.checked_sub(1).map(|i| &self.callees[i]).filter(|_| self.others != Some(node)) {
+            Some(callee) => NodeName {
+                service: callee.name.0.clone(),
+                operation: callee.name.1.clone(),
+                index: if node - callee.base < callee.kept { node - callee.base + 1 } else { 0 },
+            },
+            None => NodeName { service: String::new(), operation: String::new(), index: 0 },
+        }
+    }
+
+    /// The node of a name.
+    pub fn find(&self, name: &NodeName) -> Option<u32> {
+        (0..self.len).find(|&node| self.name(node) == *name)
+    }
+
+    /// The name of a node as one text: `service:operation`, with `#k` or `#rest` if there are repeats.
+    pub fn label(&self, node: u32) -> String {
+        let NodeName { service, operation, index } = self.name(node);
+        let after = self.callees.partition_point(|c| c.base <= node);
+        let repeats =
+            after.checked_sub(1).is_some_and(|i| self.callees[i].kept > 1 || self.callees[i].has_rest);
+        match index {
+            _ if self.others == Some(node) => "(other callees)".to_owned(),
+            0 => format!("{service}:{operation}#rest"),
+            k if repeats => format!("{service}:{operation}#{k}"),
+            _ => format!("{service}:{operation}"),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    base: u32,
+    kept: u32,
+}
+
+/// Finds the nodes of the invocations in one set.
+pub struct NodeIndex {
+    /// By endpoint of the set, its number among the tables, or [`NO_ROW`].
+    parents: Vec<u32>,
+    /// By (table, callee).
+    slots: HashMap<(u32, u32), Slot, FxBuildHasher>,
+    /// By table, the node of callees without one.
+    others: Vec<u32>,
+    children: Vec<(u64, u64, u32)>,
+    /// By endpoint: the invocation that saw it last, and how often.
+    seen: Vec<(u64, u32)>,
+    invocation: u64,
+    /// Children that share a node.
+    folded: Vec<Child>,
+}
+
+impl NodeIndex {
+    /// The index of some tables over a set.
+    pub fn new<'a>(set: &TraceSet, tables: impl IntoIterator<Item = &'a NodeTable>) -> NodeIndex {
+        let mut index = NodeIndex {
+            parents: vec![NO_ROW; set.endpoints().len()],
+            slots: HashMap::default(),
+            others: Vec::new(),
+            children: Vec::new(),
+            seen: vec![(0, 0); set.endpoints().len()],
+            invocation: 0,
+            folded: Vec::new(),
+        };
+        for (number, table) in tables.into_iter().enumerate() {
+            index.others.push(table.others.unwrap_or(NO_ROW));
+            let Some(parent) = set.find_endpoint(&table.parent.0, &table.parent.1) else { continue };
+            index.parents[parent.0 as usize] = number as u32;
+            for callee in &table.callees {
+                if let Some(endpoint) = set.find_endpoint(&callee.name.0, &callee.name.1) {
+                    let slot = Slot { base: callee.base, kept: callee.kept };
+                    index.slots.insert((number as u32, endpoint.0), slot);
+                }
+            }
+        }
+        index
+    }
+
+    /// The table of an endpoint, [`NO_ROW`] if it has none.
+    pub fn table_of(&self, endpoint: EndpointId) -> u32 {
+        self.parents[endpoint.0 as usize]
+    }
+
+    /// Writes the nodes of the invocation at span `parent` of a tree, whose endpoint has table `table`; in no order.
+    pub fn read(&mut self, set: &TraceSet, tree: &Tree, parent: u32, table: u32, out: &mut Vec<Child>) {
+        out.clear();
+        self.folded.clear();
+        self.children.clear();
+        let interval = |c: u32| (tree.start_us[c as usize], tree.end_us[c as usize], c);
+        self.children.extend(tree.sync_children(parent).map(interval));
+        // Spans of one interval stand in the canonical order of siblings, so this is the same for every input order.
+        self.children.sort_unstable();
+        self.invocation += 1;
+        for &(start_us, end_us, span) in &self.children {
+            let endpoint = set.endpoint(tree.row(span)).0;
+            let seen = &mut self.seen[endpoint as usize];
+            if seen.0 != self.invocation {
+                *seen = (self.invocation, 0);
+            }
+            seen.1 += 1;
+            let child = |node| Child { node, span, start_us, end_us };
+            match self.slots.get(&(table, endpoint)) {
+                Some(slot) if seen.1 <= slot.kept => out.push(child(slot.base + seen.1 - 1)),
+                Some(slot) => self.folded.push(child(slot.base + slot.kept)),
+                None => self.folded.push(child(self.others[table as usize])),
+            }
+        }
+        if self.folded.is_empty() {
+            return;
+        }
+        self.folded.arrange_by_key(|c| c.node);
+        for group in self.folded.chunk_by(|a, b| a.node == b.node).filter(|g| g[0].node != NO_ROW) {
+            out.push(Child {
+                node: group[0].node,
+                span: NO_ROW,
+                start_us: group.iter().map(|c| c.start_us).min().unwrap_or(0),
+                end_us: group.iter().map(|c| c.end_us).max().unwrap_or(0),
+            });
+        }
+    }
+
+    /// The children behind the folded nodes of the invocation read last, by node.
+    pub fn folded(&self) -> &[Child] {
+        &self.folded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn callees(counts: &[(&str, u32)]) -> Callees {
+        let callee = |most: u32| Callee { most, invocations: u64::from(most), has_calls: false };
+        let name = |text: &str| ("s".to_owned(), text.to_owned());
+        let callees = counts.iter().map(|&(text, most)| (name(text), callee(most))).collect();
+        Callees { invocations: 10, childless: 0, most: 1, callees }
+    }
+
+    fn table(counts: &[(&str, u32)]) -> NodeTable {
+        NodeTable::new(("p".to_owned(), "p".to_owned()), &callees(counts))
+    }
+
+    #[test]
+    fn repeats_are_numbered_and_single_calls_are_not() {
+        let table = table(&[("a", 1), ("b", 2)]);
+        let labels: Vec<String> = (0..table.len).map(|node| table.label(node)).collect();
+        assert_eq!(labels, ["s:a", "s:b#1", "s:b#2"]);
+        assert_eq!(table.repeats_kept, None);
+        assert!((0..table.len).all(|node| table.find(&table.name(node)) == Some(node)));
+    }
+
+    #[test]
+    fn beyond_512_nodes_the_repeats_above_the_eighth_fold() {
+        let table = table(&[("a", 1), ("b", 600), ("c", 8)]);
+        assert_eq!((table.len, table.repeats_kept), (1 + 9 + 8, Some(8)));
+        assert_eq!(table.label(1 + 7), "s:b#8");
+        assert_eq!(table.label(1 + 8), "s:b#rest");
+        assert_eq!(table.label(1 + 9), "s:c#1");
+    }
+
+    #[test]
+    fn no_number_of_callees_exceeds_the_limit() {
+        let names: Vec<String> = (0..2000).map(|i| format!("op{i:04}")).collect();
+        let counts: Vec<(&str, u32)> =
+            names.iter().enumerate().map(|(i, n)| (n.as_str(), 1 + i as u32 % 40)).collect();
+        for n in [1, 57, 58, 256, 257, 512, 513, 2000] {
+            let table = table(&counts[..n]);
+            assert!(table.len as usize <= MAX_NODES, "{n} callees");
+            assert!((0..table.len).all(|node| table.find(&table.name(node)) == Some(node)));
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! One trace ready for what-if: every invocation with its gaps relative to the learned flow (execution-flow
+//! definitions, section 4).
+//!
+//! An edge counts where the flow has it and the invocation itself does not contradict it: then no gap is below minus
+//! the tolerance, and unchanged latencies give every span its own duration exactly.
+
+use super::graph::Flow;
+use super::nodes::{NodeIndex, NodeTable};
+use super::order::{Child, Order};
+use super::whatif::Parallel;
+use crate::critical_path::Overlap;
+use pathlight_model::trace::{NO_ROW, Role, TraceSet, Tree};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What is known of the parents of a set of traces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Model {
+    /// Nodes by parent.
+    pub tables: Vec<NodeTable>,
+    /// The flow of each table.
+    pub flows: Vec<Flow>,
+}
+
+/// A call within an [`Invocation`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    /// A span, or the number of a folded group from the tree's length on.
+    pub target: u32,
+    gap_us: i64,
+    /// Where its list ends; it begins where the one before ends.
+    waits_end: u32,
+}
+
+/// An invocation, its calls by start.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Invocation {
+    /// The span it is of, or a folded group's number.
+    pub target: u32,
+    first: u32,
+    end: u32,
+    return_gap_us: i64,
+    first_wait: u32,
+    /// Whether its calls wait for prefixes of one list rather than each for its own.
+    is_group: bool,
+}
+
+impl Invocation {
+    /// Number of calls.
+    pub fn len(self) -> usize {
+        (self.end - self.first) as usize
+    }
+}
+
+/// One trace, prepared.
+#[derive(Default)]
+pub(super) struct Prepared {
+    /// Bottom-up: those of a span's descendants before its own.
+    pub invocations: Vec<Invocation>,
+    calls: Vec<Call>,
+    waits: Vec<u32>,
+    /// By target, its invocation; [`NO_ROW`] for a leaf.
+    pub invocation_of: Vec<u32>,
+    /// By target, the target that waits for it; [`NO_ROW`] if none does.
+    pub caller_of: Vec<u32>,
+    /// Endpoint by target; that of its caller for a folded group.
+    pub endpoint_of: Vec<u32>,
+    /// By target, its length as it was.
+    pub before_us: Vec<u64>,
+}
+
+impl Prepared {
+    /// Ends the invocation of a target whose calls and waits began at these places.
+    fn close(&mut self, order: &Order, target: u32, (first, first_wait): (u32, u32), is_group: bool) {
+        self.invocation_of[target as usize] = self.invocations.len() as u32;
+        self.invocations.push(Invocation {
+            target,
+            first,
+            end: self.calls.len() as u32,
+            return_gap_us: order.return_gap_us() as i64,
+            first_wait,
+            is_group,
+        });
+    }
+}
+
+/// Prepares traces; keeps its scratch space.
+pub(super) struct Preparer {
+    model: Arc<Model>,
+    index: NodeIndex,
+    overlap: Overlap,
+    /// By table, edges taken out.
+    removed: Vec<Vec<(u32, u32)>>,
+    order: Order,
+    children: Vec<Child>,
+    rows: Vec<u64>,
+    covered: Vec<u64>,
+}
+
+impl Preparer {
+    pub fn new(set: &TraceSet, model: Arc<Model>, overlap: Overlap, parallel: &[Parallel]) -> Preparer {
+        let mut removed = vec![Vec::new(); model.tables.len()];
+        for change in parallel {
+            let parent = (change.service.as_str(), change.operation.as_str());
+            let at = model.tables.iter().position(|t| (t.parent.0.as_str(), t.parent.1.as_str()) == parent);
+            let Some(at) = at else { continue };
+            let nodes = (model.tables[at].find(&change.first), model.tables[at].find(&change.second));
+            if let (Some(a), Some(b)) = nodes {
+                removed[at].extend([(a, b), (b, a)]);
+            }
+        }
+        Preparer {
+            index: NodeIndex::new(set, &model.tables),
+            model,
+            overlap,
+            removed,
+            order: Order::default(),
+            children: Vec::new(),
+            rows: Vec::new(),
+            covered: Vec::new(),
+        }
+    }
+
+    /// Forgets the trace before.
+    pub fn begin(&self, set: &TraceSet, tree: &Tree, out: &mut Prepared) {
+        out.invocations.clear();
+        out.calls.clear();
+        out.waits.clear();
+        let n = tree.len();
+        out.invocation_of.clear();
+        out.invocation_of.resize(n, NO_ROW);
+        out.caller_of.clear();
+        out.caller_of.resize(n, NO_ROW);
+        out.before_us.clear();
+        out.before_us.extend((0..n as u32).map(|i| tree.duration_us(i)));
+        out.endpoint_of.clear();
+        out.endpoint_of.extend((0..n as u32).map(|i| set.endpoint(tree.row(i)).0));
+    }
+
+    /// Prepares the invocation of a span, if it waits for any call. Spans come last one first.
+    pub fn add(&mut self, set: &TraceSet, tree: &Tree, span: u32, out: &mut Prepared) -> usize {
+        if tree.subtree_end[span as usize] == span + 1 || tree.role[span as usize] == Role::Dropped {
+            return 1;
+        }
+        let endpoint = set.endpoint(tree.row(span));
+        let table = self.index.table_of(endpoint);
+        if table == NO_ROW {
+            // Every endpoint with calls has a table unless it has none that are waited for.
+            return 1;
+        }
+        self.index.read(set, tree, span, table, &mut self.children);
+        if self.children.is_empty() {
+            return 1;
+        }
+        for child in &mut self.children {
+            if child.span == NO_ROW {
+                let group = out.before_us.len() as u32;
+                child.span = group;
+                let members: Vec<Child> =
+                    self.index.folded().iter().filter(|m| m.node == child.node).copied().collect();
+                out.before_us.push(child.latency_us());
+                out.endpoint_of.push(endpoint.0);
+                out.invocation_of.push(NO_ROW);
+                out.caller_of.push(span);
+                self.order.set(child.start_us, child.end_us, &members, Some(self.overlap));
+                push_group(&self.order, group, out);
+            } else {
+                out.caller_of[child.span as usize] = span;
+            }
+        }
+        let (start_us, end_us) = (tree.start_us[span as usize], tree.end_us[span as usize]);
+        self.order.set(start_us, end_us, &self.children, Some(self.overlap));
+        self.push(table as usize, span, out);
+        1 + self.children.len()
+    }
+
+    fn push(&mut self, table: usize, target: u32, out: &mut Prepared) {
+        let (order, flow) = (&self.order, &self.model.flows[table]);
+        let removed = &self.removed[table];
+        let children = order.children();
+        let words = children.len().div_ceil(64);
+        self.rows.clear();
+        self.rows.resize(children.len() * words, 0);
+        let (first, first_wait) = (out.calls.len() as u32, out.waits.len() as u32);
+        let start_us = order.interval_us().0;
+        for (p, child) in children.iter().enumerate() {
+            let mut latest = start_us;
+            for &q in order.waits_for(p) {
+                let earlier = &children[q as usize];
+                if flow.has(earlier.node, child.node) {
+                    latest = latest.max(earlier.end_us);
+                    if removed.is_empty() || !removed.contains(&(earlier.node, child.node)) {
+                        self.rows[p * words + q as usize / 64] |= 1 << (q % 64);
+                    }
+                }
+            }
+            // Only the edges that the others do not imply.
+            self.covered.clear();
+            self.covered.extend_from_slice(&self.rows[p * words..(p + 1) * words]);
+            for word in (0..words).rev() {
+                while self.covered[word] != 0 {
+                    let bit = 63 - self.covered[word].leading_zeros() as usize;
+                    let q = 64 * word + bit;
+                    self.covered[word] &= !(1 << bit);
+                    let implied = &self.rows[q * words..q * words + word + 1];
+                    self.covered.iter_mut().zip(implied).for_each(|(left, row)| *left &= !row);
+                    out.waits.push(q as u32);
+                }
+            }
+            out.calls.push(Call {
+                target: child.span,
+                gap_us: child.start_us as i64 - latest as i64,
+                waits_end: out.waits.len() as u32,
+            });
+        }
+        out.close(order, target, (first, first_wait), false);
+    }
+}
+
+/// A folded group keeps the graph of this very invocation.
+fn push_group(order: &Order, target: u32, out: &mut Prepared) {
+    let (first, first_wait) = (out.calls.len() as u32, out.waits.len() as u32);
+    for (p, child) in order.children().iter().enumerate() {
+        out.caller_of[child.span as usize] = target;
+        out.calls.push(Call {
+            target: child.span,
+            gap_us: order.gap_us(p),
+            waits_end: first_wait + order.waits_for(p).len() as u32,
+        });
+    }
+    out.waits.extend_from_slice(order.by_end());
+    out.close(order, target, (first, first_wait), true);
+}
+
+/// Space to evaluate invocations in.
+#[derive(Default)]
+pub(super) struct Evaluator {
+    /// By call of the invocation evaluated last: when it completes, from the parent's start.
+    complete_us: Vec<i64>,
+    /// By call, the call it binds to: the last to complete of those it waits for; [`NO_ROW`] if none.
+    bound_to: Vec<u32>,
+}
+
+impl Evaluator {
+    /// How long an invocation takes if its calls take `latency_us(target)`.
+    pub fn run(
+        &mut self,
+        prepared: &Prepared,
+        invocation: Invocation,
+        latency_us: impl Fn(u32) -> u64,
+    ) -> u64 {
+        let Invocation { first, end, is_group, .. } = invocation;
+        let calls = &prepared.calls[first as usize..end as usize];
+        self.complete_us.clear();
+        self.bound_to.clear();
+        let mut from = invocation.first_wait;
+        let (mut base, mut binding) = (0, NO_ROW);
+        let mut last = 0;
+        for call in calls {
+            if !is_group {
+                (base, binding) = (0, NO_ROW);
+            }
+            for &q in &prepared.waits[from as usize..call.waits_end as usize] {
+                let complete = self.complete_us[q as usize];
+                if binding == NO_ROW || complete > base {
+                    (base, binding) = (complete, q);
+                }
+            }
+            from = call.waits_end;
+            // A call that takes no time completes no earlier than what it waits for.
+            let own = (call.gap_us + latency_us(call.target) as i64).max(0);
+            self.complete_us.push(base + own);
+            self.bound_to.push(binding);
+            last = last.max(base + own);
+        }
+        (last + invocation.return_gap_us).max(0) as u64
+    }
+
+    /// Calls that decided when the invocation run last ended, latest first.
+    pub fn critical<'a>(
+        &'a self,
+        prepared: &'a Prepared,
+        invocation: Invocation,
+    ) -> impl Iterator<Item = u32> + 'a {
+        let last = (0..self.complete_us.len() as u32)
+            .max_by_key(|&c| (self.complete_us[c as usize], std::cmp::Reverse(c)));
+        let mut at = last.unwrap_or(NO_ROW);
+        std::iter::from_fn(move || {
+            let call = (at != NO_ROW).then_some(at)?;
+            at = self.bound_to[call as usize];
+            Some(prepared.calls[(invocation.first + call) as usize].target)
+        })
+    }
+}

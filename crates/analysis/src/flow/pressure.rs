@@ -1,0 +1,63 @@
+//! Drag and slack of the spans of one request (critical-path definitions, section 8).
+
+use super::order::{Child, Order};
+use crate::critical_path::{Overlap, PathFinder, TraceReport};
+use pathlight_model::trace::{NO_ROW, Role, Tree};
+
+/// Drag and slack by local index of the span.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestPressure {
+    /// How much earlier the request would end if the span and all below it took no time; 0 off the critical path.
+    pub drag_us: Vec<u64>,
+    /// How much longer the span may take before the request ends later; 0 on the critical path.
+    pub slack_us: Vec<u64>,
+}
+
+impl RequestPressure {
+    /// Both columns of a span the request does not wait for: asynchronous, dropped, or not below the request's root.
+    pub const NONE: u64 = TraceReport::NOT_WAITED;
+
+    /// The drags and slacks of the request whose root is span `root`; `finder` holds its path, found with `overlap`.
+    pub fn of(tree: &Tree, root: u32, overlap: Overlap, finder: &PathFinder) -> RequestPressure {
+        let n = tree.len();
+        let mut out = RequestPressure { drag_us: vec![Self::NONE; n], slack_us: vec![Self::NONE; n] };
+        if tree.role[root as usize] == Role::Dropped {
+            return out;
+        }
+        let on_path_us = subtree_path_us(tree, finder);
+        let (mut order, mut children, mut pressures) = (Order::default(), Vec::new(), Vec::new());
+        out.drag_us[root as usize] = tree.duration_us(root);
+        out.slack_us[root as usize] = 0;
+        for parent in root..tree.subtree_end[root as usize] {
+            let (drag, slack) = (out.drag_us[parent as usize], out.slack_us[parent as usize]);
+            if slack == Self::NONE {
+                continue;
+            }
+            children.clear();
+            children.extend(tree.sync_children(parent).map(|span| Child::of(tree, span)));
+            let (start_us, end_us) = (tree.start_us[parent as usize], tree.end_us[parent as usize]);
+            order.set(start_us, end_us, &children, Some(overlap));
+            order.pressures(&mut pressures);
+            for (child, local) in order.children().iter().zip(&pressures) {
+                let span = child.span as usize;
+                out.drag_us[span] = local.drag_us.min(drag).min(on_path_us[span]);
+                out.slack_us[span] = local.slack_us.saturating_add(slack);
+            }
+        }
+        out
+    }
+}
+
+/// By span, the length of the path's segments in it and below it.
+fn subtree_path_us(tree: &Tree, finder: &PathFinder) -> Vec<u64> {
+    let mut out = vec![0; tree.len()];
+    for entry in finder.entries() {
+        out[entry.span as usize] = entry.exclusive_us;
+    }
+    // Entries stand parent before child.
+    for entry in finder.entries().iter().rev().filter(|entry| entry.parent != NO_ROW) {
+        let parent = finder.entries()[entry.parent as usize].span;
+        out[parent as usize] += out[entry.span as usize];
+    }
+    out
+}

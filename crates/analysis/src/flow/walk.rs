@@ -1,0 +1,313 @@
+//! Walking all traces of a set in pieces, and all invocations of some parents.
+
+use super::nodes::{Callee, Callees, EndpointName, NodeIndex};
+use super::order::{Child, Order};
+use crate::critical_path::Overlap;
+use hashbrown::HashMap;
+use pathlight_model::trace::{NO_ROW, Role, TraceRow, TraceSet, Tree};
+use rustc_hash::FxBuildHasher;
+use std::collections::BTreeMap;
+
+/// Something that is done with one trace after another.
+pub trait Visit {
+    /// Whether a trace matters at all.
+    fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool;
+
+    /// A trace is about to be worked on.
+    fn begin(&mut self, set: &TraceSet, tree: &Tree);
+
+    /// Does a piece of work and returns about how many spans it looked at; `None` when the trace is done.
+    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize>;
+}
+
+/// Spans handled between two looks at the clock.
+const CHUNK: usize = 8192;
+
+enum Phase {
+    NextTrace,
+    Sanitise,
+    Work,
+}
+
+/// A resumable walk over the traces of a set, which must not change meanwhile.
+pub struct Walk {
+    group: u8,
+    trace: u32,
+    tree: Tree,
+    phase: Phase,
+}
+
+impl Walk {
+    /// A walk over the traces of one group (see [`Scope::group`](crate::critical_path::Scope::group)).
+    pub fn new(group: u8) -> Walk {
+        Walk { group, trace: 0, tree: Tree::default(), phase: Phase::NextTrace }
+    }
+
+    /// Traces done and traces in all.
+    pub fn progress(&self, set: &TraceSet) -> (u64, u64) {
+        (u64::from(self.trace), set.traces().len() as u64)
+    }
+
+    /// Works until done (true) or until `time_is_up` says so.
+    pub fn step(
+        &mut self,
+        set: &TraceSet,
+        visit: &mut impl Visit,
+        time_is_up: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let mut left = CHUNK;
+        loop {
+            let cost = match self.phase {
+                Phase::NextTrace => {
+                    let Some(trace) = set.traces().get(self.trace as usize) else { return true };
+                    if trace.id.group == self.group && visit.wants(set, trace) {
+                        self.tree.begin(set, self.trace);
+                        self.phase = Phase::Sanitise;
+                    } else {
+                        self.trace += 1;
+                    }
+                    1 + trace.len() / 16
+                }
+                Phase::Sanitise => {
+                    let before = self.tree.len();
+                    if self.tree.step(set, left, &mut |_| {}) {
+                        visit.begin(set, &self.tree);
+                        self.phase = Phase::Work;
+                    }
+                    self.tree.len() - before
+                }
+                Phase::Work => match visit.piece(set, &self.tree) {
+                    Some(cost) => cost,
+                    None => {
+                        self.trace += 1;
+                        self.phase = Phase::NextTrace;
+                        1
+                    }
+                },
+            };
+            left = left.saturating_sub(cost);
+            if left == 0 {
+                if time_is_up() {
+                    return false;
+                }
+                left = CHUNK;
+            }
+        }
+    }
+
+    /// Walks to the end at once.
+    pub fn run(mut self, set: &TraceSet, visit: &mut impl Visit) {
+        while !self.step(set, visit, &mut || false) {}
+    }
+}
+
+/// The spans that lie in some requests; none means all spans.
+#[derive(Clone, Debug, Default)]
+pub struct Within {
+    /// Rows of the requests' roots, sorted; no request lies in another.
+    roots: Option<Vec<u32>>,
+}
+
+impl Within {
+    /// The requests with these root rows.
+    pub fn requests(mut rows: Vec<u32>) -> Within {
+        rows.sort_unstable();
+        Within { roots: Some(rows) }
+    }
+
+    fn has(&self, tree: &Tree, span: u32) -> bool {
+        let Some(roots) = &self.roots else { return true };
+        let row = tree.row(span);
+        let after = roots.partition_point(|&root| root <= row);
+        after
+            .checked_sub(1)
+            .map(|at| roots[at])
+            .filter(|&root| root >= tree.first)
+            .is_some_and(|root| row < tree.row(tree.subtree_end[(root - tree.first) as usize]))
+    }
+}
+
+/// What is done with one invocation.
+pub trait Observe {
+    /// Takes an invocation: span `parent` of the tree, whose endpoint has table number `table`.
+    fn observe(&mut self, set: &TraceSet, tree: &Tree, table: u32, parent: u32, order: &Order);
+}
+
+/// Visits every invocation of the parents that have a table.
+pub struct Invocations<O> {
+    /// What is done with them.
+    pub observer: O,
+    index: NodeIndex,
+    within: Within,
+    overlap: Option<Overlap>,
+    span: u32,
+    order: Order,
+    children: Vec<Child>,
+}
+
+impl<O: Observe> Invocations<O> {
+    /// Invocations by `index`, their edges with or without tolerated overlaps.
+    pub fn new(index: NodeIndex, within: Within, overlap: Option<Overlap>, observer: O) -> Invocations<O> {
+        let (order, children) = (Order::default(), Vec::new());
+        Invocations { observer, index, within, overlap, span: 0, order, children }
+    }
+}
+
+impl<O: Observe> Visit for Invocations<O> {
+    fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
+        (trace.first..trace.end).any(|row| self.index.table_of(set.endpoint(row)) != NO_ROW)
+    }
+
+    fn begin(&mut self, _: &TraceSet, _: &Tree) {
+        self.span = 0;
+    }
+
+    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
+        let from = self.span;
+        while (self.span as usize) < tree.len() {
+            let span = self.span;
+            self.span += 1;
+            let table = self.index.table_of(set.endpoint(tree.row(span)));
+            let is_leaf = tree.subtree_end[span as usize] == span + 1;
+            if table == NO_ROW || is_leaf || tree.role[span as usize] == Role::Dropped {
+                continue;
+            }
+            if !self.within.has(tree, span) {
+                continue;
+            }
+            self.index.read(set, tree, span, table, &mut self.children);
+            if self.children.is_empty() {
+                continue;
+            }
+            let (start_us, end_us) = (tree.start_us[span as usize], tree.end_us[span as usize]);
+            self.order.set(start_us, end_us, &self.children, self.overlap);
+            self.observer.observe(set, tree, table, span, &self.order);
+            return Some((self.span - from) as usize + self.children.len());
+        }
+        None
+    }
+}
+
+/// Finds the callees of parents: the first pass.
+pub struct CalleeCounter {
+    /// By endpoint of the set, without their callees.
+    counts: Vec<Callees>,
+    wanted: Option<u32>,
+    is_empty: bool,
+    callees: HashMap<(u32, u32), Callee, FxBuildHasher>,
+    /// By endpoint: the invocation that saw it last, and how often.
+    seen: Vec<(u64, u32)>,
+    invocation: u64,
+    called: Vec<u32>,
+    /// By endpoint: sanitised starts of its invocations, if asked for.
+    starts: Option<Vec<Vec<u64>>>,
+    within: Within,
+    span: u32,
+}
+
+impl CalleeCounter {
+    /// Counts for one parent, or for all.
+    pub fn new(
+        set: &TraceSet,
+        parent: Option<&EndpointName>,
+        within: Within,
+        with_starts: bool,
+    ) -> CalleeCounter {
+        let n = set.endpoints().len();
+        let wanted = parent.map(|(service, operation)| set.find_endpoint(service, operation));
+        CalleeCounter {
+            counts: vec![Callees::default(); n],
+            wanted: wanted.flatten().map(|e| e.0),
+            is_empty: wanted == Some(None),
+            callees: HashMap::default(),
+            seen: vec![(0, 0); n],
+            invocation: 0,
+            called: Vec::new(),
+            starts: with_starts.then(|| vec![Vec::new(); n]),
+            within,
+            span: 0,
+        }
+    }
+
+    /// By endpoint: its callees, and the starts of its invocations in no order. One without invocations is no parent, but
+    /// may be one in another set.
+    pub fn finish(mut self, set: &TraceSet) -> BTreeMap<EndpointName, (Callees, Vec<u64>)> {
+        let names: Vec<EndpointName> =
+            set.endpoints().map(|(service, operation)| (service.to_owned(), operation.to_owned())).collect();
+        let mut out: BTreeMap<EndpointName, (Callees, Vec<u64>)> = BTreeMap::new();
+        for (endpoint, counts) in self.counts.into_iter().enumerate() {
+            if counts.invocations + counts.childless == 0 {
+                continue;
+            }
+            let starts = self.starts.as_mut().map(|s| std::mem::take(&mut s[endpoint]));
+            out.insert(names[endpoint].clone(), (counts, starts.unwrap_or_default()));
+        }
+        for ((parent, callee), facts) in self.callees {
+            if let Some((callees, _)) = out.get_mut(&names[parent as usize]) {
+                callees.callees.insert(names[callee as usize].clone(), facts);
+            }
+        }
+        out
+    }
+}
+
+impl Visit for CalleeCounter {
+    fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
+        match self.wanted {
+            Some(wanted) => (trace.first..trace.end).any(|row| set.endpoint(row).0 == wanted),
+            None => !self.is_empty,
+        }
+    }
+
+    fn begin(&mut self, _: &TraceSet, _: &Tree) {
+        self.span = 0;
+    }
+
+    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
+        let from = self.span;
+        while (self.span as usize) < tree.len() {
+            let span = self.span;
+            self.span += 1;
+            let endpoint = set.endpoint(tree.row(span)).0;
+            if self.wanted.is_some_and(|wanted| wanted != endpoint)
+                || tree.role[span as usize] == Role::Dropped
+                || !self.within.has(tree, span)
+            {
+                continue;
+            }
+            self.invocation += 1;
+            self.called.clear();
+            let mut calls = 0;
+            for child in tree.sync_children(span) {
+                let callee = set.endpoint(tree.row(child)).0;
+                let seen = &mut self.seen[callee as usize];
+                if seen.0 != self.invocation {
+                    *seen = (self.invocation, 0);
+                    self.called.push(callee);
+                }
+                seen.1 += 1;
+                calls += 1;
+                if tree.sync_children(child).next().is_some() {
+                    self.callees.entry((endpoint, callee)).or_default().has_calls = true;
+                }
+            }
+            let counts = &mut self.counts[endpoint as usize];
+            if calls == 0 {
+                counts.childless += 1;
+                continue;
+            }
+            counts.invocations += 1;
+            counts.most = counts.most.max(calls);
+            for &callee in &self.called {
+                let facts = self.callees.entry((endpoint, callee)).or_default();
+                facts.most = facts.most.max(self.seen[callee as usize].1);
+                facts.invocations += 1;
+            }
+            if let Some(starts) = &mut self.starts {
+                starts[endpoint as usize].push(tree.start_us[span as usize]);
+            }
+            return Some((self.span - from) as usize + calls as usize);
+        }
+        None
+    }
+}

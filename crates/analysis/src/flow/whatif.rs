@@ -1,0 +1,405 @@
+//! What if some endpoints were faster or slower, or two calls ran side by side (execution-flow definitions, section 4).
+
+use super::nodes::{EndpointName, NodeName};
+use super::prepare::{Evaluator, Model, Prepared, Preparer};
+use super::walk::Visit;
+use crate::critical_path::{Overlap, pack_sorted, unpack_sorted};
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::{Summary, percentile};
+use pathlight_model::trace::{EndpointId, TraceRow, TraceSet, Tree};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Another latency for all spans of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LatencyChange {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Share of the latency added, in millionths: -500,000 is 50 % faster, -1,000,000 is gone.
+    pub share_ppm: i64,
+    /// Microseconds added after that.
+    pub add_us: i64,
+}
+
+impl LatencyChange {
+    /// Share in millionths and microseconds of `-50%`, `+20%`, `+500us`, `-2ms` or `+1s`.
+    pub fn parse_amount(text: &str) -> Option<(i64, i64)> {
+        let text = text.trim();
+        let number = |digits: &str, unit: f64| {
+            let value: f64 = digits.trim().parse().ok()?;
+            let value = (value * unit).round();
+            (value.abs() < 1e15).then_some(value as i64)
+        };
+        if let Some(digits) = text.strip_suffix('%') {
+            return Some((number(digits, 10_000.0)?, 0));
+        }
+        let units = [("us", 1.0), ("ms", 1000.0), ("s", 1e6)];
+        let (digits, unit) =
+            units.into_iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
+        Some((0, number(digits, unit)?))
+    }
+}
+
+/// Two calls of a parent no longer wait for each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Parallel {
+    /// Service of the parent.
+    pub service: String,
+    /// Operation of the parent.
+    pub operation: String,
+    /// One of its nodes.
+    pub first: NodeName,
+    /// The other.
+    pub second: NodeName,
+}
+
+/// Changes that are made together. Several latency changes of one endpoint apply one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Changes {
+    /// Latencies.
+    pub latencies: Vec<LatencyChange>,
+    /// Edges taken out.
+    pub parallel: Vec<Parallel>,
+}
+
+/// A share of a latency, in millionths, half a microsecond rounded up; never below 0.
+pub(super) fn scaled_us(latency_us: u64, share_ppm: i64) -> u64 {
+    let factor = i128::from(share_ppm) + 1_000_000;
+    if factor <= 0 {
+        return 0;
+    }
+    u64::try_from((i128::from(latency_us) * factor + 500_000) / 1_000_000).unwrap_or(u64::MAX >> 1)
+}
+
+/// Which requests of a trace are looked at.
+#[derive(Clone, Debug)]
+pub enum Requests {
+    /// The trace root, or every topmost span of the endpoint.
+    All(Option<EndpointId>),
+    /// Those with these root rows, sorted.
+    Rows(Vec<u32>),
+}
+
+impl Requests {
+    /// Local indices of the roots.
+    pub(super) fn of(&self, set: &TraceSet, tree: &Tree, out: &mut Vec<u32>) {
+        match self {
+            Requests::All(endpoint) => tree.requests(set, *endpoint, out),
+            Requests::Rows(rows) => {
+                out.clear();
+                let end = tree.first + tree.len() as u32;
+                let from = rows.partition_point(|&row| row < tree.first);
+                out.extend(rows[from..].iter().take_while(|&&row| row < end).map(|row| row - tree.first));
+            }
+        }
+    }
+
+    pub(super) fn wants(&self, set: &TraceSet, trace: &TraceRow) -> bool {
+        match self {
+            Requests::All(None) => true,
+            Requests::All(Some(endpoint)) => {
+                (trace.first..trace.end).any(|row| set.endpoint(row) == *endpoint)
+            }
+            Requests::Rows(rows) => {
+                rows.get(rows.partition_point(|&row| row < trace.first)).is_some_and(|&row| row < trace.end)
+            }
+        }
+    }
+}
+
+/// Time on the way that decides, by endpoint, before and after: microseconds.
+type Shares = BTreeMap<EndpointName, (u64, u64)>;
+
+/// Latencies before and after a change: the accumulator.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// Sorted, as differences.
+    before_us: Vec<u64>,
+    /// Sorted, as differences.
+    after_us: Vec<u64>,
+    /// Requests whose latency changed.
+    changed: u64,
+    shares: Shares,
+}
+
+impl WhatIf {
+    /// Joins accumulators of disjoint requests; the result does not depend on their order.
+    pub fn merge(parts: Vec<WhatIf>) -> WhatIf {
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        let mut sum = WhatIf::default();
+        for part in parts {
+            before.extend(unpack_sorted(part.before_us));
+            after.extend(unpack_sorted(part.after_us));
+            sum.changed += part.changed;
+            for (name, (a, b)) in part.shares {
+                let into = sum.shares.entry(name).or_default();
+                into.0 = into.0.saturating_add(a);
+                into.1 = into.1.saturating_add(b);
+            }
+        }
+        before.sort();
+        after.sort();
+        (sum.before_us, sum.after_us) = (pack_sorted(before), pack_sorted(after));
+        sum
+    }
+
+    /// The report.
+    pub fn finish(self) -> WhatIfReport {
+        let (before, after) = (unpack_sorted(self.before_us), unpack_sorted(self.after_us));
+        let curve = |sorted: &[u64]| {
+            let points = if sorted.is_empty() { 0 } else { WhatIfReport::CURVE_POINTS };
+            (0..points).map(|i| percentile(sorted, i as f64 / (points - 1) as f64)).collect()
+        };
+        let total = |sorted: &[u64]| sorted.iter().map(|&v| v as f64).sum::<f64>().max(1.0);
+        let totals = (total(&before), total(&after));
+        let endpoints =
+            self.shares.into_iter().map(|((service, operation), (before_us, after_us))| ShareChange {
+                service,
+                operation,
+                before_us,
+                after_us,
+                before_share: before_us as f64 / totals.0,
+                after_share: after_us as f64 / totals.1,
+            });
+        let mut endpoints: Vec<ShareChange> = endpoints.collect();
+        let change = |e: &ShareChange| (e.after_share - e.before_share).abs();
+        // Stable: equal changes stay by name.
+        endpoints.arrange_by(|a, b| change(b).total_cmp(&change(a)));
+        WhatIfReport {
+            requests: before.len() as u64,
+            changed: self.changed,
+            before_us: Summary::of_sorted(&before),
+            after_us: Summary::of_sorted(&after),
+            before_curve_us: curve(&before),
+            after_curve_us: curve(&after),
+            endpoints,
+        }
+    }
+}
+
+/// How much of the requests' latency an endpoint accounts for, before and after a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShareChange {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Its own time on the way that decides the requests' latency, in microseconds, summed over all requests.
+    pub before_us: u64,
+    /// The same after the change.
+    pub after_us: u64,
+    /// Share of the sum of latencies.
+    pub before_share: f64,
+    /// The same after the change.
+    pub after_share: f64,
+}
+
+/// What a change does to the requests of a scope.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WhatIfReport {
+    /// Requests.
+    pub requests: u64,
+    /// Those whose latency changed.
+    pub changed: u64,
+    /// Latency as it was.
+    pub before_us: Summary,
+    /// Latency as predicted.
+    pub after_us: Summary,
+    /// Quantiles at 0, 1/200, ..., 1; empty without requests.
+    pub before_curve_us: Vec<f64>,
+    /// The same after the change.
+    pub after_curve_us: Vec<f64>,
+    /// Endpoints, the greatest change of share first.
+    pub endpoints: Vec<ShareChange>,
+}
+
+impl WhatIfReport {
+    /// Points of a curve.
+    pub const CURVE_POINTS: usize = 201;
+}
+
+enum Stage {
+    /// The next span to prepare is the one before this.
+    Prepare(u32),
+    Evaluate(usize),
+    Record,
+    Done,
+}
+
+/// Makes a change in every trace of a set.
+pub struct WhatIfRun {
+    preparer: Preparer,
+    requests: Requests,
+    /// By endpoint of the set: changes in order.
+    changes: Vec<Vec<(i64, i64)>>,
+    prepared: Prepared,
+    evaluator: Evaluator,
+    stage: Stage,
+    roots: Vec<u32>,
+    /// By target: latency from its calls, and after its own change.
+    inner_us: Vec<u64>,
+    after_us: Vec<u64>,
+    before: Vec<u64>,
+    after: Vec<u64>,
+    changed: u64,
+    /// By endpoint of the set.
+    shares: Vec<(u64, u64)>,
+    stack: Vec<(u32, f64)>,
+}
+
+impl WhatIfRun {
+    /// A run over the traces `set` holds now.
+    pub fn new(
+        set: &TraceSet,
+        model: Arc<Model>,
+        overlap: Overlap,
+        requests: Requests,
+        changes: &Changes,
+    ) -> WhatIfRun {
+        let n = set.endpoints().len();
+        let mut by_endpoint = vec![Vec::new(); n];
+        for change in &changes.latencies {
+            if let Some(endpoint) = set.find_endpoint(&change.service, &change.operation) {
+                by_endpoint[endpoint.0 as usize].push((change.share_ppm, change.add_us));
+            }
+        }
+        WhatIfRun {
+            preparer: Preparer::new(set, model, overlap, &changes.parallel),
+            requests,
+            changes: by_endpoint,
+            prepared: Prepared::default(),
+            evaluator: Evaluator::default(),
+            stage: Stage::Done,
+            roots: Vec::new(),
+            inner_us: Vec::new(),
+            after_us: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+            changed: 0,
+            shares: vec![(0, 0); n],
+            stack: Vec::new(),
+        }
+    }
+
+    /// The accumulator.
+    pub fn finish(mut self, set: &TraceSet) -> WhatIf {
+        self.before.sort_unstable();
+        self.after.sort_unstable();
+        let named = set.endpoints().zip(&self.shares).filter(|(_, share)| **share != (0, 0));
+        WhatIf {
+            before_us: pack_sorted(self.before),
+            after_us: pack_sorted(self.after),
+            changed: self.changed,
+            shares: named.map(|((s, o), &share)| ((s.to_owned(), o.to_owned()), share)).collect(),
+        }
+    }
+
+    fn apply(&self, endpoint: u32, latency_us: u64) -> u64 {
+        self.changes[endpoint as usize].iter().fold(latency_us, |us, &(share_ppm, add_us)| {
+            scaled_us(us, share_ppm).saturating_add_signed(add_us)
+        })
+    }
+
+    /// Gives each endpoint its own time on the way that decides the latency of span `root`.
+    fn attribute(&mut self, root: u32, is_after: bool) {
+        let prepared = &self.prepared;
+        self.stack.clear();
+        self.stack.push((root, 1.0));
+        while let Some((target, weight)) = self.stack.pop() {
+            let t = target as usize;
+            let (latency, inner) = if is_after {
+                (self.after_us[t], self.inner_us[t])
+            } else {
+                (prepared.before_us[t], prepared.before_us[t])
+            };
+            // A change of an endpoint by a share shrinks all below it alike; what is added is its own.
+            let kept = if inner > latency { latency as f64 / inner as f64 } else { 1.0 };
+            let mut own = latency as f64 - kept * inner as f64;
+            let mut waited = 0;
+            if let Some(&invocation) = prepared.invocations.get(prepared.invocation_of[t] as usize) {
+                let us = |c: u32| {
+                    if is_after { self.after_us[c as usize] } else { prepared.before_us[c as usize] }
+                };
+                self.evaluator.run(prepared, invocation, us);
+                for call in self.evaluator.critical(prepared, invocation) {
+                    waited += us(call);
+                    self.stack.push((call, weight * kept));
+                }
+            }
+            own += kept * inner.saturating_sub(waited) as f64;
+            let share = &mut self.shares[prepared.endpoint_of[t] as usize];
+            let sum = if is_after { &mut share.1 } else { &mut share.0 };
+            *sum = sum.saturating_add((weight * own).round() as u64);
+        }
+    }
+}
+
+impl Visit for WhatIfRun {
+    fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
+        self.requests.wants(set, trace)
+    }
+
+    fn begin(&mut self, set: &TraceSet, tree: &Tree) {
+        self.preparer.begin(set, tree, &mut self.prepared);
+        self.stage = Stage::Prepare(tree.len() as u32);
+    }
+
+    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
+        match self.stage {
+            Stage::Prepare(0) => {
+                let prepared = &self.prepared;
+                self.inner_us.clone_from(&prepared.before_us);
+                self.after_us.clear();
+                // Leaves are settled; the others follow bottom-up.
+                for t in 0..prepared.before_us.len() {
+                    let is_span = t < tree.len();
+                    let us = prepared.before_us[t];
+                    let after = if is_span { self.apply(prepared.endpoint_of[t], us) } else { us };
+                    self.after_us.push(after);
+                }
+                self.stage = Stage::Evaluate(0);
+                Some(1 + tree.len() / 8)
+            }
+            Stage::Prepare(next) => {
+                let cost = self.preparer.add(set, tree, next - 1, &mut self.prepared);
+                self.stage = Stage::Prepare(next - 1);
+                Some(cost)
+            }
+            Stage::Evaluate(at) => {
+                let Some(&invocation) = self.prepared.invocations.get(at) else {
+                    self.stage = Stage::Record;
+                    return Some(1);
+                };
+                let after_us = &self.after_us;
+                let inner = self.evaluator.run(&self.prepared, invocation, |c| after_us[c as usize]);
+                let t = invocation.target as usize;
+                self.inner_us[t] = inner;
+                let is_span = t < tree.len();
+                self.after_us[t] =
+                    if is_span { self.apply(self.prepared.endpoint_of[t], inner) } else { inner };
+                self.stage = Stage::Evaluate(at + 1);
+                Some(invocation.len())
+            }
+            Stage::Record => {
+                let mut roots = std::mem::take(&mut self.roots);
+                self.requests.of(set, tree, &mut roots);
+                for &root in &roots {
+                    let (before, after) =
+                        (self.prepared.before_us[root as usize], self.after_us[root as usize]);
+                    self.before.push(before);
+                    self.after.push(after);
+                    self.changed += u64::from(before != after);
+                    self.attribute(root, false);
+                    self.attribute(root, true);
+                }
+                self.roots = roots;
+                self.stage = Stage::Done;
+                Some(tree.len())
+            }
+            Stage::Done => None,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The analyses. Each one observes requests one by one, merges with others of its kind in any order, and finishes into a
+//! report.
+
+pub mod anomaly;
+pub mod critical_path;
+pub mod errors;
+pub mod flow;
+pub mod tprof;

@@ -1,0 +1,280 @@
+//! The aggregate trace of a group (section 3): every span and every event at its mean.
+
+use super::block::{CHILD_STARTS, SPAN_ENDS, pick, sum};
+use super::statistic::Statistic;
+use super::traces::Traces;
+use crate::critical_path::{Overlap, PathFinder, RequestRef};
+use pathlight_model::steps::{Pace, all_at_once};
+use pathlight_model::trace::{Flags, NO_ROW, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
+use serde::{Deserialize, Serialize};
+
+/// A trace whose spans lie where they lie on average.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AggregateTrace {
+    /// Number of traces it stands for.
+    pub traces: u64,
+    /// Whether the order of events differs between these traces, so that only the target's children keep theirs.
+    pub order_varies: bool,
+    /// Which part is slow.
+    pub problem: Option<Problem>,
+    /// The trace whose starts and ends are nearest to the means, then the slowest.
+    pub exemplars: Vec<RequestRef>,
+    /// Its spans, parents first.
+    pub spans: Vec<AggregateSpan>,
+    /// Its critical path in order of time, over the rounded starts and ends.
+    pub critical_path: Vec<AggregateSegment>,
+}
+
+/// A stretch of the critical path of an aggregate trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AggregateSegment {
+    /// Span number.
+    pub span: u32,
+    /// Start in whole microseconds since the root's.
+    pub start_us: u64,
+    /// End.
+    pub end_us: u64,
+}
+
+/// The problematic subspan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// Span number.
+    pub span: u32,
+    /// Subspan number.
+    pub subspan: u32,
+}
+
+/// A span of an aggregate trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AggregateSpan {
+    /// Number of the parent; `None` for the root.
+    pub parent: Option<u32>,
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Name of the position: the operation, numbered if there are several.
+    pub name: String,
+    /// Mean start in microseconds since the root's.
+    pub start_us: f64,
+    /// Mean end.
+    pub end_us: f64,
+    /// Start rounded, halves up.
+    pub start_rounded_us: u64,
+    /// End rounded, halves up.
+    pub end_rounded_us: u64,
+    /// Duration of the span.
+    pub duration_us: Statistic,
+    /// Its subspans; none below the target's level where the order varies.
+    pub subspans: Vec<AggregateSubspan>,
+}
+
+/// A subspan of an aggregate trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AggregateSubspan {
+    /// `A0`, `A1`, ... with the name of the position before the number.
+    pub name: String,
+    /// Mean end in microseconds since the root's start; it begins the mean duration before.
+    pub end_us: f64,
+    /// Duration.
+    pub duration_us: Statistic,
+}
+
+/// The aggregate trace of traces of one shape. In `only`, and everywhere if it is `None`, the events have one order.
+pub fn aggregate(traces: &Traces, group: &[u32], only: Option<u32>) -> AggregateTrace {
+    all_at_once(async { aggregate_in_steps(traces, group, only, &mut Pace::default()).await })
+}
+
+/// The same as [`aggregate`], in steps.
+pub(super) async fn aggregate_in_steps(
+    traces: &Traces,
+    group: &[u32],
+    only: Option<u32>,
+    pace: &mut Pace,
+) -> AggregateTrace {
+    let mut trace = without_subspans(traces, group, pace).await;
+    put_subspans(&mut trace, traces, group, only, pace).await;
+    trace
+}
+
+/// What does not depend on the order of events: all but the subspans.
+async fn without_subspans(traces: &Traces, group: &[u32], pace: &mut Pace) -> AggregateTrace {
+    let Some(&first) = group.first() else { return AggregateTrace::default() };
+    let (block, rows) = (traces.block_of(first), traces.rows(group));
+    let shape = &block.shape;
+    let n = group.len() as u64;
+    let names = shape.names(&traces.endpoints);
+    let mut spans = Vec::with_capacity(shape.len());
+    // By trace: how far its starts and ends are from the means, n times.
+    let mut distance = vec![0u128; group.len()];
+    let mut values = Vec::with_capacity(group.len());
+    for (position, name) in (0..shape.len() as u32).zip(names) {
+        let start = far(block.start_us.of(position as usize), &rows, &mut distance);
+        let end = far(block.end_us.of(position as usize), &rows, &mut distance);
+        values.clear();
+        values.extend(block.durations(position, &rows));
+        let duration_us = Statistic::of(&mut values);
+        pace.spend(6 * rows.len()).await;
+        let (service, operation) = traces.endpoints[shape.endpoint[position as usize] as usize].clone();
+        spans.push(AggregateSpan {
+            parent: Some(shape.parent[position as usize]).filter(|&p| p != NO_ROW),
+            service,
+            operation,
+            name,
+            start_us: mean(start, n),
+            end_us: mean(end, n),
+            start_rounded_us: rounded(start, n),
+            end_rounded_us: rounded(end, n),
+            duration_us,
+            subspans: Vec::new(),
+        });
+    }
+    let id = |t: u32| (&traces.traces[t as usize].id, &traces.traces[t as usize].root_span_id);
+    let nearest =
+        group.iter().zip(&distance).min_by(|(s, x), (t, y)| x.cmp(y).then_with(|| id(**s).cmp(&id(**t))));
+    let mut chosen: Vec<u32> = nearest.map(|(t, _)| *t).into_iter().chain(group.last().copied()).collect();
+    chosen.dedup();
+    let exemplars = chosen.into_iter().map(|t| RequestRef {
+        trace_id: id(t).0.clone(),
+        root_span_id: id(t).1.clone(),
+        latency_us: traces.traces[t as usize].duration_us,
+    });
+    pace.spend(20 * spans.len()).await;
+    AggregateTrace {
+        traces: n,
+        order_varies: false,
+        problem: None,
+        exemplars: exemplars.collect(),
+        critical_path: critical_path(&spans),
+        spans,
+    }
+}
+
+/// Writes the subspans of `only`, or of all spans, into an aggregate trace of this group.
+pub(super) async fn put_subspans(
+    trace: &mut AggregateTrace,
+    traces: &Traces,
+    group: &[u32],
+    only: Option<u32>,
+    pace: &mut Pace,
+) {
+    trace.order_varies = only.is_some();
+    let Some(&first) = group.first() else { return };
+    let (block, rows) = (traces.block_of(first), traces.rows(group));
+    let mut values = Vec::with_capacity(rows.len());
+    for position in 0..trace.spans.len() {
+        let mut subspans = Vec::new();
+        if only.is_none_or(|p| p as usize == position) {
+            let events = block.events(position as u32, traces.traces[first as usize].row);
+            let ends = events.iter().filter(|e| e.1 == CHILD_STARTS || e.1 == SPAN_ENDS).map(|e| e.3);
+            let columns = block.shape.parts_at(position as u32)..;
+            for ((index, child), column) in ends.enumerate().zip(columns) {
+                values.clear();
+                values.extend(pick(block.subspans_us.of(column), &rows));
+                subspans.push(AggregateSubspan {
+                    name: format!("{} {index}", trace.spans[position].name),
+                    end_us: match child {
+                        NO_ROW => trace.spans[position].end_us,
+                        child => trace.spans[child as usize].start_us,
+                    },
+                    duration_us: Statistic::of(&mut values),
+                });
+                pace.spend(5 * rows.len()).await;
+            }
+        }
+        trace.spans[position].subspans = subspans;
+    }
+}
+
+fn mean(sum: u128, n: u64) -> f64 {
+    sum as f64 / n as f64
+}
+
+/// The mean in whole microseconds, halves up.
+fn rounded(sum: u128, n: u64) -> u64 {
+    let n = u128::from(n);
+    ((2 * sum + n) / (2 * n)) as u64
+}
+
+/// The sum of a column over some rows; adds to the distance of each row how far it is from the mean, as often as there are
+/// rows.
+fn far(column: &[u64], rows: &[u32], distance: &mut [u128]) -> u128 {
+    let (n, sum) = (rows.len() as u64, sum(column, rows));
+    let values = pick(column, rows).zip(distance);
+    let greatest = pick(column, rows).max().unwrap_or(0);
+    // Products of 64 bits cost a fraction of those of 128; those are for times of millions of years.
+    match (u64::try_from(sum), greatest.checked_mul(n)) {
+        (Ok(sum), Some(_)) => values.for_each(|(us, far)| *far += u128::from((us * n).abs_diff(sum))),
+        _ => values.for_each(|(us, far)| *far += (u128::from(us) * u128::from(n)).abs_diff(sum)),
+    }
+    sum
+}
+
+/// The critical path of spans at their rounded means; none if memory ends.
+fn critical_path(spans: &[AggregateSpan]) -> Vec<AggregateSegment> {
+    let mut set = TraceSet::new();
+    let number = |position: usize| SpanId::hex(position as u64 + 1);
+    let mut raw: Vec<RawSpan> = spans
+        .iter()
+        .enumerate()
+        .map(|(position, span)| RawSpan {
+            id: number(position),
+            parent: span.parent.map_or(SpanId::NONE, |parent| number(parent as usize)),
+            start_us: span.start_rounded_us,
+            duration_us: span.end_rounded_us - span.start_rounded_us,
+            operation: set.names.intern(&span.operation),
+            process: set.process(&span.service, "", TagSetId::EMPTY),
+            tags: TagSetId::EMPTY,
+            flags: Flags::default(),
+        })
+        .collect();
+    if set.add_trace(TraceId::hex(1), &mut raw).and_then(|()| set.seal()).is_err() || set.traces().is_empty()
+    {
+        return Vec::new();
+    }
+    let (mut tree, mut finder) = (Tree::default(), PathFinder::default());
+    tree.load(&set, 0);
+    finder.find(&set, &tree, 0, Overlap::default());
+    let position = |span: u32| set.span_id(tree.row(span)).bits.saturating_sub(1) as u32;
+    finder
+        .segments()
+        .map(|s| AggregateSegment { span: position(s.span), start_us: s.start_us, end_us: s.end_us })
+        .collect()
+}
+
+/// Start and end of every position by the paper's recursive construction (appendix A): from mean subspans and mean
+/// durations of children alone. For traces of one order of events.
+pub fn recursive(traces: &Traces, group: &[u32]) -> Vec<(f64, f64)> {
+    let Some(&first) = group.first() else { return Vec::new() };
+    let (block, rows) = (traces.block_of(first), traces.rows(group));
+    let shape = &block.shape;
+    let n = group.len() as f64;
+    let mut out = vec![(0.0, 0.0); shape.len()];
+    // Durations from the leaves up, starts relative to the parent; then starts from the root down.
+    let mut offset = vec![0.0; shape.len()];
+    let mut length = vec![0.0; shape.len()];
+    for position in (0..shape.len()).rev() {
+        let (mut at, mut index) = (0.0, shape.parts_at(position as u32));
+        for event in block.events(position as u32, rows[0]) {
+            if event.1 == CHILD_STARTS || event.1 == SPAN_ENDS {
+                at += sum(block.subspans_us.of(index), &rows) as f64 / n;
+                index += 1;
+                match event.3 {
+                    NO_ROW => length[position] = at,
+                    child => offset[child as usize] = at,
+                }
+            } else {
+                at = offset[event.3 as usize] + length[event.3 as usize];
+            }
+        }
+    }
+    for position in 0..shape.len() {
+        let begin = match shape.parent[position] {
+            NO_ROW => 0.0,
+            parent => out[parent as usize].0 + offset[position],
+        };
+        out[position] = (begin, begin + length[position]);
+    }
+    out
+}

@@ -1,0 +1,381 @@
+//! The nested diagnosis (section 5): endpoint, request type, part of a span, group.
+
+use super::aggregate::{AggregateTrace, Problem, aggregate_in_steps, put_subspans};
+use super::block::sum;
+use super::traces::{Settings, Traces, normal_of};
+use pathlight_model::sort::Arrange;
+use pathlight_model::steps::Pace;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Tail over normal above which it is a tail issue.
+const TAIL_RATIO: u128 = 4;
+/// A layer-3 group shatters if its largest layer-4 group holds less than one in so many of its traces.
+const SHATTERED: usize = 20;
+
+/// Step 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiagnosedEndpoint {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Number of spans.
+    pub count: u64,
+    /// Mean self time.
+    pub self_us: f64,
+    /// Mean times count.
+    pub total_us: u64,
+    /// How many request types have it.
+    pub types_in_all: u64,
+    /// Step 2.
+    pub types: Vec<DiagnosedType>,
+}
+
+/// Whether a slowness is one of the tail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Mean self time in the tail is more than 4 times that in normal traces.
+    Tail,
+    /// The same, with none in normal traces.
+    New,
+    /// As slow in normal traces.
+    Always,
+    /// Too few traces to say.
+    Unsplit,
+}
+
+/// Step 2: the endpoint in one request type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiagnosedType {
+    /// Service of the root, empty for a tag.
+    pub service: String,
+    /// Operation of the root, or `key=value`.
+    pub operation: String,
+    /// Traces of this type.
+    pub traces: u64,
+    /// Traces of this type that have the endpoint.
+    pub affected: u64,
+    /// Spans of the endpoint in them.
+    pub count: u64,
+    /// Mean self time.
+    pub self_us: f64,
+    /// Mean times count.
+    pub total_us: u64,
+    /// Tail over normal; `None` if there is none in normal traces, or no split.
+    pub tail_ratio: Option<f64>,
+    /// What follows.
+    pub verdict: Verdict,
+    /// How many parts of spans there are.
+    pub spans_in_all: u64,
+    /// Step 3.
+    pub spans: Vec<DiagnosedSpan>,
+}
+
+/// Step 3: a part of a span position.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiagnosedSpan {
+    /// Name of the position.
+    pub name: String,
+    /// `child_diff[i]`, `end_diff`, or `span` for a leaf.
+    pub metric: String,
+    /// Number of the subspan it points at.
+    pub subspan: u32,
+    /// Number of children of the span.
+    pub children: u32,
+    /// Number of values.
+    pub count: u64,
+    /// Mean.
+    pub mean_us: f64,
+    /// Mean times count.
+    pub total_us: u64,
+    /// How many groups there are.
+    pub groups_in_all: u64,
+    /// Step 4.
+    pub groups: Vec<DiagnosedGroup>,
+}
+
+/// Step 4: the group that shows it best.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiagnosedGroup {
+    /// Traces in it.
+    pub traces: u64,
+    /// Whether it is a local group: whole-trace groups shattered.
+    pub is_local: bool,
+    /// Mean of the subspan.
+    pub subspan_us: f64,
+    /// Mean of its span.
+    pub span_us: f64,
+    /// Mean x count x share of the span.
+    pub score: f64,
+    /// Number of its aggregate trace.
+    pub aggregate_trace: u32,
+}
+
+/// Count and sum.
+#[derive(Clone, Copy, Default)]
+struct Total {
+    count: u64,
+    sum: u128,
+}
+
+impl Total {
+    /// Adds so many values by their sum.
+    fn add(&mut self, count: usize, sum: u128) {
+        self.count += count as u64;
+        self.sum += sum;
+    }
+
+    fn mean(self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
+    }
+}
+
+/// How many there are, and of these rows in the order of their keys the first `n` by sum, greatest first; equal ones by key.
+fn top<K>(rows: impl IntoIterator<Item = (K, Total)>, n: u32) -> (u64, Vec<(K, Total)>) {
+    let mut rows: Vec<(K, Total)> = rows.into_iter().collect();
+    let in_all = rows.len() as u64;
+    rows.arrange_by_key(|row| Reverse(row.1.sum));
+    rows.truncate(n as usize);
+    (in_all, rows)
+}
+
+/// The traces of a request type: all, and by shape.
+struct OfType {
+    traces: Vec<u32>,
+    shapes: Vec<(u32, Vec<u32>)>,
+}
+
+/// The traces of one shape, a position and a subspan.
+type PartOf<'a> = (&'a [u32], u32, u32);
+
+/// A report in the making.
+struct Diagnosis<'a> {
+    traces: &'a Traces,
+    settings: &'a Settings,
+    pace: &'a mut Pace,
+    aggregates: Vec<AggregateTrace>,
+    /// By group the number of its last aggregate trace and, if that is a local one, the position.
+    known: FxHashMap<Vec<u32>, (u32, Option<u32>)>,
+}
+
+/// How many endpoints there are, the report on the first, and the aggregate traces it points at.
+pub(super) async fn diagnose(
+    traces: &Traces,
+    settings: &Settings,
+    pace: &mut Pace,
+) -> (u64, Vec<DiagnosedEndpoint>, Vec<AggregateTrace>) {
+    // By endpoint and request type.
+    let mut pairs: BTreeMap<(u32, u32), Total> = BTreeMap::new();
+    let mut types: BTreeMap<u32, OfType> = BTreeMap::new();
+    for (kind, group) in traces.by_type(&traces.all()) {
+        let shapes = traces.by_shape(&group);
+        for (number, group) in &shapes {
+            let (block, rows) = (&traces.blocks[*number as usize], traces.rows(group));
+            for (position, &endpoint) in block.shape.endpoint.iter().enumerate() {
+                let own = sum(block.self_us.of(position), &rows);
+                pairs.entry((endpoint, kind)).or_default().add(rows.len(), own);
+                pace.spend(rows.len()).await;
+            }
+        }
+        types.insert(kind, OfType { traces: group, shapes });
+    }
+    let mut endpoints: BTreeMap<u32, Total> = BTreeMap::new();
+    for (&(endpoint, _), total) in &pairs {
+        endpoints.entry(endpoint).or_default().add(total.count as usize, total.sum);
+    }
+    let mut work = Diagnosis { traces, settings, pace, aggregates: Vec::new(), known: FxHashMap::default() };
+    let (endpoints_in_all, endpoints) = top(endpoints, settings.top[0]);
+    let mut report = Vec::with_capacity(endpoints.len());
+    for (endpoint, total) in endpoints {
+        let own = pairs.range((endpoint, 0)..=(endpoint, u32::MAX)).map(|(&(_, kind), &t)| (kind, t));
+        let (types_in_all, own) = top(own, settings.top[1]);
+        let mut rows = Vec::with_capacity(own.len());
+        for (kind, total) in own {
+            if let Some(group) = types.get(&kind) {
+                rows.push(work.of_type(endpoint, (kind, group), total).await);
+            }
+        }
+        let (service, operation) = traces.endpoints[endpoint as usize].clone();
+        report.push(DiagnosedEndpoint {
+            service,
+            operation,
+            count: total.count,
+            self_us: total.mean(),
+            total_us: total.sum as u64,
+            types_in_all,
+            types: rows,
+        });
+    }
+    (endpoints_in_all, report, work.aggregates)
+}
+
+impl Diagnosis<'_> {
+    async fn of_type(&mut self, endpoint: u32, (kind, group): (u32, &OfType), total: Total) -> DiagnosedType {
+        let traces = self.traces;
+        let normal = normal_of(group.traces.len(), self.settings);
+        // Traces of a group stand in the order of their numbers.
+        let first_tail = normal.and_then(|k| group.traces.get(k)).copied().unwrap_or(u32::MAX);
+        let (mut halves, mut affected) = ([Total::default(); 2], 0);
+        for (number, group) in &group.shapes {
+            let block = &traces.blocks[*number as usize];
+            self.pace.spend(block.shape.len() / 4).await;
+            let mut positions = block.shape.positions_of(endpoint).peekable();
+            if positions.peek().is_none() {
+                continue;
+            }
+            affected += group.len() as u64;
+            let rows = traces.rows(group);
+            let (normal, tail) = rows.split_at(group.partition_point(|&t| t < first_tail));
+            for position in positions {
+                let own = block.self_us.of(position as usize);
+                halves[0].add(normal.len(), sum(own, normal));
+                halves[1].add(tail.len(), sum(own, tail));
+                self.pace.spend(rows.len()).await;
+            }
+        }
+        let [usual, tail] = halves;
+        let verdict = match normal {
+            None => Verdict::Unsplit,
+            Some(_) if usual.sum == 0 && tail.sum > 0 => Verdict::New,
+            // tail.sum / tail.count > 4 usual.sum / usual.count, without division.
+            Some(_)
+                if tail.sum * u128::from(usual.count) > TAIL_RATIO * usual.sum * u128::from(tail.count) =>
+            {
+                Verdict::Tail
+            }
+            Some(_) => Verdict::Always,
+        };
+        let is_tail = matches!(verdict, Verdict::Tail | Verdict::New);
+        let chosen = group.shapes.iter().map(|(number, group)| match is_tail {
+            true => (*number, &group[group.partition_point(|&t| t < first_tail)..]),
+            false => (*number, group.as_slice()),
+        });
+        let chosen: Vec<(u32, &[u32])> = chosen.filter(|(_, group)| !group.is_empty()).collect();
+        let (service, operation) = traces.types[kind as usize].clone();
+        let has_ratio = normal.is_some() && usual.sum > 0;
+        let (spans_in_all, spans) = self.of_spans(endpoint, &chosen).await;
+        DiagnosedType {
+            service,
+            operation,
+            traces: group.traces.len() as u64,
+            affected,
+            count: total.count,
+            self_us: total.mean(),
+            total_us: total.sum as u64,
+            tail_ratio: has_ratio.then(|| tail.mean() / usual.mean()),
+            verdict,
+            spans_in_all,
+            spans,
+        }
+    }
+
+    /// Of traces by shape.
+    async fn of_spans(&mut self, endpoint: u32, chosen: &[(u32, &[u32])]) -> (u64, Vec<DiagnosedSpan>) {
+        let traces = self.traces;
+        let mut parts: Vec<(PartOf, Total)> = Vec::new();
+        for &(number, group) in chosen {
+            let block = &traces.blocks[number as usize];
+            let rows = traces.rows(group);
+            self.pace.spend(block.shape.len() / 4 + rows.len()).await;
+            for position in block.shape.positions_of(endpoint) {
+                for index in 0..block.shape.parts(position) {
+                    let column = block.diffs_us.of(block.shape.parts_at(position) + index);
+                    let total = Total { count: rows.len() as u64, sum: sum(column, &rows) };
+                    parts.push(((group, position, index as u32), total));
+                    self.pace.spend(rows.len()).await;
+                }
+            }
+        }
+        let (in_all, top) = top(parts, self.settings.top[2]);
+        let mut rows = Vec::with_capacity(top.len());
+        for ((group, position, index), total) in top {
+            let Some(&first) = group.first() else { continue };
+            let shape = &traces.block_of(first).shape;
+            let children = shape.children(position).len() as u32;
+            let (groups_in_all, groups) = self.of_groups(group, position, index).await;
+            rows.push(DiagnosedSpan {
+                name: shape.name(position, &traces.endpoints),
+                metric: match index {
+                    _ if children == 0 => "span".to_owned(),
+                    index if index == children => "end_diff".to_owned(),
+                    index => format!("child_diff[{index}]"),
+                },
+                subspan: index,
+                children,
+                count: total.count,
+                mean_us: total.mean(),
+                total_us: total.sum as u64,
+                groups_in_all,
+                groups,
+            });
+        }
+        (in_all, rows)
+    }
+
+    async fn of_groups(&mut self, group: &[u32], position: u32, index: u32) -> (u64, Vec<DiagnosedGroup>) {
+        let traces = self.traces;
+        let Some(&first) = group.first() else { return (0, Vec::new()) };
+        let mut orders = traces.by_order(group);
+        let largest = orders.iter().map(Vec::len).max().unwrap_or(0);
+        let is_local = largest * SHATTERED < group.len();
+        self.pace.spend(2 * group.len()).await;
+        if is_local {
+            orders = traces.by_local_order(group, position);
+            self.pace.spend(2 * group.len()).await;
+        }
+        let in_all = orders.len() as u64;
+        let block = traces.block_of(first);
+        let column = block.subspans_us.of(block.shape.parts_at(position) + index as usize);
+        let mut rows: Vec<(f64, u128, u128, Vec<u32>)> = orders
+            .into_iter()
+            .map(|list| {
+                let rows = traces.rows(&list);
+                let subspan = sum(column, &rows);
+                let span = block.durations(position, &rows).map(u128::from).sum();
+                let score = if span == 0 { 0.0 } else { subspan as f64 * subspan as f64 / span as f64 };
+                (score, subspan, span, list)
+            })
+            .collect();
+        self.pace.spend(2 * group.len()).await;
+        rows.arrange_by(|a, b| b.0.total_cmp(&a.0));
+        rows.truncate(self.settings.top[3] as usize);
+        let mut out = Vec::with_capacity(rows.len());
+        for (score, subspan, span, list) in rows {
+            let n = list.len() as f64;
+            out.push(DiagnosedGroup {
+                traces: list.len() as u64,
+                is_local,
+                subspan_us: subspan as f64 / n,
+                span_us: span as f64 / n,
+                score,
+                aggregate_trace: self
+                    .aggregate(list, is_local.then_some(position), Problem { span: position, subspan: index })
+                    .await,
+            });
+        }
+        (in_all, out)
+    }
+
+    /// The number of a group's aggregate trace with this problem. Groups come again for every part of their spans.
+    async fn aggregate(&mut self, list: Vec<u32>, only: Option<u32>, problem: Problem) -> u32 {
+        let number = self.aggregates.len() as u32;
+        let mut trace = match self.known.get(&list) {
+            Some(&(known, of)) => {
+                let mut trace = self.aggregates[known as usize].clone();
+                if of != only {
+                    put_subspans(&mut trace, self.traces, &list, only, self.pace).await;
+                }
+                trace
+            }
+            None => aggregate_in_steps(self.traces, &list, only, self.pace).await,
+        };
+        trace.problem = Some(problem);
+        self.aggregates.push(trace);
+        self.known.insert(list, (number, only));
+        number
+    }
+}

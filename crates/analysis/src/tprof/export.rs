@@ -1,0 +1,83 @@
+//! The report as JSON, and aggregate traces as Jaeger JSON.
+
+use super::aggregate::AggregateTrace;
+use super::traces::TprofReport;
+use pathlight_model::sort::Arrange;
+use serde_json::{Value, json};
+
+/// Start of an aggregate trace in Jaeger JSON, in microseconds: Jaeger shows nothing for a trace at 0.
+const EPOCH_US: u64 = 1_600_000_000_000_000;
+
+impl TprofReport {
+    /// The JSON of `tprof --json`, see `docs/report-schema.md`.
+    ///
+    /// # Errors
+    /// Only if serde_json refuses a number, which no report holds.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
+
+    /// The aggregate traces as a Jaeger API response, for Jaeger UI.
+    ///
+    /// # Errors
+    /// Only if serde_json refuses a string, which it does not.
+    pub fn to_jaeger(&self) -> serde_json::Result<String> {
+        let all = self.aggregate_traces.iter().enumerate();
+        jaeger(all.map(|(i, trace)| trace.to_jaeger(i as u64 + 1)).collect())
+    }
+
+    /// One of the aggregate traces as a Jaeger API response; `None` if there is none of this number.
+    pub fn aggregate_to_jaeger(&self, number: u32) -> Option<String> {
+        let trace = self.aggregate_traces.get(number as usize)?;
+        jaeger(vec![trace.to_jaeger(u64::from(number) + 1)]).ok()
+    }
+}
+
+fn jaeger(data: Vec<Value>) -> serde_json::Result<String> {
+    serde_json::to_string(
+        &json!({ "data": data, "total": data.len(), "limit": 0, "offset": 0, "errors": null }),
+    )
+}
+
+impl AggregateTrace {
+    /// One trace of a Jaeger API response; starts and ends are rounded, halves up.
+    pub fn to_jaeger(&self, number: u64) -> Value {
+        let trace_id = format!("{number:032x}");
+        let span_id = |i: u64| format!("{:016x}", i + 1);
+        let mut services: Vec<&str> = self.spans.iter().map(|s| s.service.as_str()).collect();
+        services.arrange();
+        services.dedup();
+        let process = |service: &str| format!("p{}", services.partition_point(|s| *s < service) + 1);
+        let spans = self.spans.iter().enumerate().map(|(i, span)| {
+            let references: Vec<Value> = span
+                .parent
+                .iter()
+                .map(|&p| json!({ "refType": "CHILD_OF", "traceID": trace_id, "spanID": span_id(p.into()) }))
+                .collect();
+            let tag = |key: &str, value: String| json!({ "key": key, "type": "string", "value": value });
+            let mut tags = vec![
+                tag("tprof.traces", self.traces.to_string()),
+                tag("tprof.p50_us", span.duration_us.p50.to_string()),
+                tag("tprof.p99_us", span.duration_us.p99.to_string()),
+            ];
+            tags.extend(span.subspans.iter().enumerate().map(|(index, subspan)| {
+                let is_problem =
+                    self.problem.is_some_and(|p| p.span as usize == i && p.subspan as usize == index);
+                let mark = if is_problem { " PROBLEMATIC" } else { "" };
+                tag(&format!("tprof.subspan.{index}"), format!("{} us{mark}", subspan.duration_us.mean))
+            }));
+            json!({
+                "traceID": trace_id, "spanID": span_id(i as u64), "flags": 1, "operationName": span.operation,
+                "references": references, "startTime": EPOCH_US + span.start_rounded_us,
+                "duration": span.end_rounded_us - span.start_rounded_us, "tags": tags, "logs": [],
+                "processID": process(&span.service), "warnings": null,
+            })
+        });
+        let spans: Vec<Value> = spans.collect();
+        let processes: serde_json::Map<String, Value> = services
+            .iter()
+            .map(|service| (process(service), json!({ "serviceName": service, "tags": [] })))
+            .collect();
+        json!({ "traceID": trace_id, "spans": spans, "processes": processes, "warnings": null })
+    }
+}

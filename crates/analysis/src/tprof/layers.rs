@@ -1,0 +1,215 @@
+//! The four layers with their statistics (section 2).
+
+use super::block::pick;
+use super::statistic::SplitStatistic;
+use super::traces::{Settings, Traces, normal_of};
+use pathlight_model::sort::Arrange;
+use pathlight_model::steps::Pace;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// One layer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Layer {
+    /// 1 to 4.
+    pub layer: u32,
+    /// How many groups there are.
+    pub groups_in_all: u64,
+    /// The groups listed, those with the most time first.
+    pub groups: Vec<Group>,
+}
+
+/// One group of traces.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// Its request type as (service, operation); of layer 1 none, of layers 3 and 4 the root's endpoint.
+    pub root: Option<(String, String)>,
+    /// Number of traces.
+    pub traces: u64,
+    /// How many of them are normal; `None` if the group is too small to split.
+    pub normal: Option<u64>,
+    /// Duration of the root span.
+    pub root_us: SplitStatistic,
+    /// Layers 1 and 2: by endpoint.
+    pub endpoints: Vec<EndpointTimes>,
+    /// Layers 3 and 4: by position.
+    pub positions: Vec<PositionTimes>,
+}
+
+/// Times of an endpoint in a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EndpointTimes {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Duration of its spans.
+    pub duration_us: SplitStatistic,
+    /// Their self time.
+    pub self_us: SplitStatistic,
+}
+
+/// Times of a position in a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PositionTimes {
+    /// Number of the parent's position.
+    pub parent: Option<u32>,
+    /// Service name.
+    pub service: String,
+    /// Operation name, numbered if its endpoint has several positions.
+    pub name: String,
+    /// Duration.
+    pub duration_us: SplitStatistic,
+    /// Layer 3: child_diff by child start.
+    pub child_diff_us: Vec<SplitStatistic>,
+    /// Layer 3: from the last child's end to the span's; of a leaf its duration.
+    pub end_diff_us: Option<SplitStatistic>,
+    /// Layer 4: subspans.
+    pub subspans_us: Vec<SplitStatistic>,
+}
+
+pub(super) async fn layers(traces: &Traces, settings: &Settings, pace: &mut Pace) -> Vec<Layer> {
+    let all = traces.all();
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    if !all.is_empty() {
+        first.push(by_endpoint(traces, &all, None, settings, pace).await);
+    }
+    for (kind, group) in traces.by_type(&all) {
+        second.push(by_endpoint(traces, &group, Some(kind), settings, pace).await);
+    }
+    let (mut shapes, mut orders) = (Vec::new(), Vec::new());
+    for (_, group) in traces.by_shape(&all) {
+        pace.spend(4 * group.len()).await;
+        orders.extend(traces.by_order(&group));
+        shapes.push(group);
+    }
+    vec![
+        Layer { layer: 1, groups_in_all: first.len() as u64, groups: first },
+        Layer { layer: 2, groups_in_all: second.len() as u64, groups: second },
+        listed(traces, shapes, 3, settings, pace).await,
+        listed(traces, orders, 4, settings, pace).await,
+    ]
+}
+
+/// Layer 3 or 4 of these groups: those with the most time.
+async fn listed(
+    traces: &Traces,
+    groups: Vec<Vec<u32>>,
+    layer: u32,
+    settings: &Settings,
+    pace: &mut Pace,
+) -> Layer {
+    let groups_in_all = groups.len() as u64;
+    let time =
+        |g: &Vec<u32>| -> u128 { g.iter().map(|&t| u128::from(traces.traces[t as usize].duration_us)).sum() };
+    let mut timed: Vec<(u128, Vec<u32>)> = groups.into_iter().map(|group| (time(&group), group)).collect();
+    timed.arrange_by_key(|g| std::cmp::Reverse(g.0));
+    pace.spend(4 * traces.traces.len()).await;
+    timed.truncate(settings.groups as usize);
+    let mut out = Vec::with_capacity(timed.len());
+    for (_, group) in &timed {
+        out.push(by_position(traces, group, layer, settings, pace).await);
+    }
+    Layer { layer, groups_in_all, groups: out }
+}
+
+fn head(traces: &Traces, group: &[u32], settings: &Settings) -> (Group, Option<usize>) {
+    let normal = normal_of(group.len(), settings);
+    let mut roots: Vec<u64> = group.iter().map(|&t| traces.traces[t as usize].duration_us).collect();
+    let out = Group {
+        traces: group.len() as u64,
+        normal: normal.map(|k| k as u64),
+        root_us: SplitStatistic::of(&mut roots, normal),
+        ..Group::default()
+    };
+    (out, normal)
+}
+
+async fn by_endpoint(
+    traces: &Traces,
+    group: &[u32],
+    kind: Option<u32>,
+    settings: &Settings,
+    pace: &mut Pace,
+) -> Group {
+    let (mut out, normal) = head(traces, group, settings);
+    out.root = kind.map(|kind| traces.types[kind as usize].clone());
+    // Traces of a group stand in the order of their numbers.
+    let first_tail = normal.and_then(|k| group.get(k)).copied().unwrap_or(u32::MAX);
+    // By endpoint the times of normal traces and of the tail.
+    let mut times: FxHashMap<u32, [EndpointValues; 2]> = FxHashMap::default();
+    for (number, group) in traces.by_shape(group) {
+        let (block, rows) = (&traces.blocks[number as usize], traces.rows(&group));
+        let (normal, tail) = rows.split_at(group.partition_point(|&t| t < first_tail));
+        for (position, &endpoint) in block.shape.endpoint.iter().enumerate() {
+            for (half, rows) in times.entry(endpoint).or_default().iter_mut().zip([normal, tail]) {
+                half.durations.extend(block.durations(position as u32, rows));
+                half.own.extend(pick(block.self_us.of(position), rows));
+            }
+            pace.spend(rows.len()).await;
+        }
+    }
+    let mut times: Vec<_> = times.into_iter().collect();
+    times.arrange_by_key(|row| row.0);
+    for (endpoint, [mut all, tail]) in times {
+        let (service, operation) = traces.endpoints[endpoint as usize].clone();
+        let count = normal.map(|_| all.own.len());
+        all.durations.extend(tail.durations);
+        all.own.extend(tail.own);
+        let duration_us = SplitStatistic::of(&mut all.durations, count);
+        pace.spend(4 * all.own.len()).await;
+        let self_us = SplitStatistic::of(&mut all.own, count);
+        pace.spend(4 * all.own.len()).await;
+        out.endpoints.push(EndpointTimes { service, operation, duration_us, self_us });
+    }
+    out
+}
+
+/// Durations and self times of the spans of an endpoint.
+#[derive(Default)]
+struct EndpointValues {
+    durations: Vec<u64>,
+    own: Vec<u64>,
+}
+
+async fn by_position(
+    traces: &Traces,
+    group: &[u32],
+    layer: u32,
+    settings: &Settings,
+    pace: &mut Pace,
+) -> Group {
+    let (mut out, normal) = head(traces, group, settings);
+    let Some(&first) = group.first() else { return out };
+    let (block, rows) = (traces.block_of(first), traces.rows(group));
+    let shape = &block.shape;
+    let part = if layer == 3 { &block.diffs_us } else { &block.subspans_us };
+    let mut values = Vec::with_capacity(rows.len());
+    out.root = Some(traces.endpoints[shape.endpoint[0] as usize].clone());
+    for (position, name) in (0..shape.len() as u32).zip(shape.names(&traces.endpoints)) {
+        values.clear();
+        values.extend(block.durations(position, &rows));
+        let duration_us = SplitStatistic::of(&mut values, normal);
+        pace.spend(4 * rows.len()).await;
+        let mut parts = Vec::new();
+        for at in (shape.parts_at(position)..).take(shape.parts(position)) {
+            values.clear();
+            values.extend(pick(part.of(at), &rows));
+            parts.push(SplitStatistic::of(&mut values, normal));
+            pace.spend(4 * rows.len()).await;
+        }
+        let end_diff_us = if layer == 3 { parts.pop() } else { None };
+        let (child_diff_us, subspans_us) = if layer == 3 { (parts, Vec::new()) } else { (Vec::new(), parts) };
+        let (service, _) = traces.endpoints[shape.endpoint[position as usize] as usize].clone();
+        out.positions.push(PositionTimes {
+            parent: Some(shape.parent[position as usize]).filter(|&p| p != pathlight_model::trace::NO_ROW),
+            service,
+            name,
+            duration_us,
+            child_diff_us,
+            end_diff_us,
+            subspans_us,
+        });
+    }
+    out
+}

@@ -1,0 +1,320 @@
+//! What makes the tail slow, and what changed between two sets: places by difference of mean time per trace.
+
+use super::TracesPart;
+use super::block::pick;
+use super::merge::Merging;
+use super::traces::{Settings, Traces, normal_of};
+use crate::critical_path::ServiceChange;
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::{Interval, Moments, Side, welch};
+use pathlight_model::steps::{Pace, all_at_once};
+use pathlight_model::trace::NO_ROW;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// At most so many places are listed for a request type.
+const LISTED: usize = 50;
+
+/// Changes of places by request type, types with the greatest change first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlacesReport {
+    /// All request types together, where there are several.
+    pub all: Option<TypePlaces>,
+    /// Request types that can be split, or that both sets have.
+    pub types: Vec<TypePlaces>,
+}
+
+/// The places of one request type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TypePlaces {
+    /// Service of the root, empty for a tag.
+    pub service: String,
+    /// Operation of the root, or `key=value`; empty for all together.
+    pub operation: String,
+    /// Normal traces, or those of set A.
+    pub a_traces: u64,
+    /// Tail traces, or those of set B.
+    pub b_traces: u64,
+    /// What grew most first.
+    pub places: Vec<PlaceChange>,
+}
+
+/// How the time of one place differs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlaceChange {
+    /// Service of the span; for a gap that of the calling side.
+    pub service: String,
+    /// Operation of the span; for a gap that of the called side.
+    pub operation: String,
+    /// Subspan number; `None` for the gap between a client span and its server span.
+    pub subspan: Option<u32>,
+    /// The called service of a gap.
+    pub gap_to: Option<String>,
+    /// Mean time per normal trace (set A), absent = 0.
+    pub a_us: f64,
+    /// Mean time per tail trace (set B).
+    pub b_us: f64,
+    /// B minus A.
+    pub change_us: f64,
+    /// Welch's 95 % interval of the change, where there is one.
+    pub interval: Option<Interval>,
+}
+
+/// (endpoint, subspan or MAX for a gap, endpoint number that names the calling service or MAX).
+type Key = (u32, u32, u32);
+type Sums = BTreeMap<Key, Moments>;
+
+/// Traces whose time counts: all, or those in which a position is the client of its only child, or the others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Of {
+    All,
+    Callers,
+    Others,
+}
+
+/// The places that the traces of a shape pass through, and where their times come from: (key, position, column of the
+/// subspan, traces), by key.
+fn sources(traces: &Traces, group: &[u32], caller_of: &BTreeMap<String, u32>) -> Vec<(Key, u32, usize, Of)> {
+    let Some(&first) = group.first() else { return Vec::new() };
+    let shape = &traces.block_of(first).shape;
+    let service = |position: u32| &traces.endpoints[shape.endpoint[position as usize] as usize].0;
+    let mut out = Vec::with_capacity(2 * shape.len());
+    for position in 0..shape.len() as u32 {
+        let at = shape.parts_at(position);
+        let mut own = Of::All;
+        if let [child] = *shape.children(position)
+            && service(child) != service(position)
+        {
+            let callers = group.iter().filter(|&&t| traces.traces[t as usize].calls(position)).count();
+            if callers > 0 {
+                let caller = caller_of.get(service(position)).copied().unwrap_or(NO_ROW);
+                let gap = (shape.endpoint[child as usize], u32::MAX, caller);
+                let is_all = callers == group.len();
+                let of = if is_all { Of::All } else { Of::Callers };
+                // The gap is what both subspans of the client have together.
+                out.extend([(gap, position, at, of), (gap, position, at + 1, of)]);
+                if is_all {
+                    continue;
+                }
+                own = Of::Others;
+            }
+        }
+        for index in 0..shape.parts(position) {
+            let key = (shape.endpoint[position as usize], index as u32, NO_ROW);
+            out.push((key, position, at + index, own));
+        }
+    }
+    out.arrange();
+    out
+}
+
+async fn sums(traces: &Traces, group: &[u32], callers: &BTreeMap<String, u32>, pace: &mut Pace) -> Sums {
+    let (mut out, mut times) = (Sums::new(), Vec::new());
+    for (number, group) in traces.by_shape(group) {
+        let (block, rows) = (&traces.blocks[number as usize], traces.rows(&group));
+        let sources = sources(traces, &group, callers);
+        pace.spend(8 * sources.len()).await;
+        for place in sources.chunk_by(|a, b| a.0 == b.0) {
+            times.clear();
+            times.resize(rows.len(), 0);
+            for &(_, position, column, of) in place {
+                let own = times.iter_mut().zip(pick(block.subspans_us.of(column), &rows));
+                if of == Of::All {
+                    own.for_each(|(time, us)| *time += us);
+                } else {
+                    let calls = group.iter().map(|&t| traces.traces[t as usize].calls(position));
+                    own.zip(calls)
+                        .filter(|(_, calls)| *calls == (of == Of::Callers))
+                        .for_each(|((time, us), _)| *time += us);
+                }
+                pace.spend(rows.len()).await;
+            }
+            let moments = out.entry(place[0].0).or_default();
+            times.iter().for_each(|&us| moments.add(us));
+        }
+    }
+    out
+}
+
+/// By service, the first of its endpoints.
+fn callers(traces: &Traces) -> BTreeMap<String, u32> {
+    let mut out = BTreeMap::new();
+    for (number, (service, _)) in traces.endpoints.iter().enumerate() {
+        out.entry(service.clone()).or_insert(number as u32);
+    }
+    out
+}
+
+fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange> {
+    let keys: BTreeSet<Key> = a.0.keys().chain(b.0.keys()).copied().collect();
+    let side = |(sums, n): (&Sums, u64), key| Side::new(sums.get(key).copied().unwrap_or_default(), n, 1.0);
+    let mut out: Vec<PlaceChange> = keys
+        .iter()
+        .map(|key| {
+            let (a, b) = (side(a, key), side(b, key));
+            let (own, operation) = traces.endpoints[key.0 as usize].clone();
+            let is_gap = key.1 == u32::MAX;
+            let caller = traces.endpoints.get(key.2 as usize).map(|e| e.0.clone());
+            PlaceChange {
+                service: caller.unwrap_or_else(|| own.clone()),
+                operation,
+                subspan: (!is_gap).then_some(key.1),
+                gap_to: is_gap.then_some(own),
+                a_us: a.mean,
+                b_us: b.mean,
+                change_us: b.mean - a.mean,
+                interval: welch(a, b),
+            }
+        })
+        .collect();
+    // Stable: equal changes stay by name.
+    out.arrange_by(|x, y| y.change_us.total_cmp(&x.change_us));
+    out
+}
+
+/// Means and change of a place over all request types, and the variance of the change as its interval has it.
+type Together = (PlaceChange, f64);
+
+/// All request types as one: the mean over the traces of side B, each compared with side A of its own type. So what is
+/// slow in many types outweighs what is slower in one, and a type that is slow as a whole is no tail.
+fn together(types: &[TypePlaces]) -> Option<TypePlaces> {
+    let a_traces = types.iter().map(|kind| kind.a_traces).sum();
+    let b_traces: u64 = types.iter().map(|kind| kind.b_traces).sum();
+    if types.len() < 2 || b_traces == 0 {
+        return None;
+    }
+    let mut sums: BTreeMap<_, Together> = BTreeMap::new();
+    for kind in types {
+        let weight = kind.b_traces as f64 / b_traces as f64;
+        for place in &kind.places {
+            let key = (&place.service, &place.operation, place.subspan, &place.gap_to);
+            let none = PlaceChange { a_us: 0.0, b_us: 0.0, change_us: 0.0, interval: None, ..place.clone() };
+            let (sum, variance) = sums.entry(key).or_insert((none, 0.0));
+            sum.a_us += weight * place.a_us;
+            sum.b_us += weight * place.b_us;
+            sum.change_us += weight * place.change_us;
+            // Half the width of an interval adds as a deviation does; what one trace says nothing of is unknown in all.
+            let is_unknown = kind.a_traces < 2 || kind.b_traces < 2;
+            let same = if is_unknown { f64::NAN } else { 0.0 };
+            let half = place.interval.map_or(same, |interval| (interval.high - interval.low) / 2.0);
+            *variance += (weight * half).powi(2);
+        }
+    }
+    let with_interval = |(sum, variance): Together| {
+        let half = variance.sqrt();
+        let (low, high) = (sum.change_us - half, sum.change_us + half);
+        PlaceChange { interval: (half > 0.0).then_some(Interval { low, high }), ..sum }
+    };
+    let mut places: Vec<PlaceChange> = sums.into_values().map(with_interval).collect();
+    places.arrange_by(|x, y| y.change_us.total_cmp(&x.change_us));
+    Some(TypePlaces { service: String::new(), operation: String::new(), a_traces, b_traces, places })
+}
+
+fn sorted(mut types: Vec<TypePlaces>) -> PlacesReport {
+    let mut all = together(&types);
+    let weight = |t: &TypePlaces| t.places.first().map_or(0.0, |p| p.change_us * t.b_traces as f64);
+    types.arrange_by(|x, y| weight(y).total_cmp(&weight(x)));
+    all.iter_mut().chain(&mut types).for_each(|kind| kind.places.truncate(LISTED));
+    PlacesReport { all, types }
+}
+
+impl PlacesReport {
+    /// Every list: all request types together, then each of them.
+    pub fn lists(&self) -> impl Iterator<Item = &TypePlaces> {
+        self.all.iter().chain(&self.types)
+    }
+}
+
+/// Side B minus side A of the traces of a request type, given as (type, A, B).
+async fn of_type(
+    traces: &Traces,
+    (kind, a, b): (u32, &[u32], &[u32]),
+    callers: &BTreeMap<String, u32>,
+    pace: &mut Pace,
+) -> TypePlaces {
+    let (a_traces, b_traces) = (a.len() as u64, b.len() as u64);
+    let a = sums(traces, a, callers, pace).await;
+    let b = sums(traces, b, callers, pace).await;
+    let (service, operation) = traces.types[kind as usize].clone();
+    let places = changes(traces, (&a, a_traces), (&b, b_traces));
+    TypePlaces { service, operation, a_traces, b_traces, places }
+}
+
+/// Tail minus normal within each request type that can be split.
+pub(super) async fn tail_places(traces: &Traces, settings: &Settings, pace: &mut Pace) -> PlacesReport {
+    let callers = callers(traces);
+    let mut types = Vec::new();
+    for (kind, group) in traces.by_type(&traces.all()) {
+        let Some(k) = normal_of(group.len(), settings) else { continue };
+        let (normal, tail) = group.split_at(k);
+        types.push(of_type(traces, (kind, normal, tail), &callers, pace).await);
+    }
+    sorted(types)
+}
+
+impl Traces {
+    /// Set B minus set A within each request type that both have; `is_b` says of the number of a trace which set it is of.
+    async fn compare_where(&self, is_b: &[bool], pace: &mut Pace) -> PlacesReport {
+        let callers = callers(self);
+        let mut types = Vec::new();
+        for (kind, group) in self.by_type(&self.all()) {
+            let (b, a): (Vec<u32>, Vec<u32>) = group.iter().partition(|&&t| is_b[t as usize]);
+            if !a.is_empty() && !b.is_empty() {
+                types.push(of_type(self, (kind, &a, &b), &callers, pace).await);
+            }
+        }
+        sorted(types)
+    }
+
+    /// Compares two sets of parts: B minus A by place within each request type that both have.
+    pub fn compare(a: Vec<TracesPart>, b: Vec<TracesPart>) -> PlacesReport {
+        all_at_once(async {
+            let (mut comparing, mut pace) = (Comparing::default(), Pace::default());
+            for (parts, is_b) in [(a, false), (b, true)] {
+                for part in parts {
+                    comparing.add(part, is_b, &mut pace).await;
+                }
+            }
+            comparing.finish(&mut pace).await
+        })
+    }
+}
+
+/// Two sets of which more parts come.
+#[derive(Default)]
+pub struct Comparing(Merging);
+
+impl Comparing {
+    /// Adds a part of set A or B; the parts of a worker come one after the other, as to [`Merging::add`].
+    pub async fn add(&mut self, part: TracesPart, is_b: bool, pace: &mut Pace) {
+        // The set is told by a first letter on the trace id, which no report of this kind names.
+        self.0.add(part.marked(if is_b { "b" } else { "a" }), pace).await;
+    }
+
+    /// B minus A by place within each request type that both have.
+    pub async fn finish(self, pace: &mut Pace) -> PlacesReport {
+        let traces = self.0.finish(pace).await;
+        let is_b: Vec<bool> = traces.traces.iter().map(|t| t.id.starts_with('b')).collect();
+        traces.compare_where(&is_b, pace).await
+    }
+}
+
+/// Two sets: services and places by what changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SetsReport {
+    /// Services by the change of their self time, what grew most first; gaps between a client span and its server span are
+    /// the server's.
+    pub services: Vec<ServiceChange>,
+    /// Places by request type.
+    pub places: PlacesReport,
+}
+
+impl SetsReport {
+    /// The JSON of `tprof -a .. -b .. --json`, see `docs/report-schema.md`.
+    ///
+    /// # Errors
+    /// Only if serde_json refuses a number, which no report holds.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
+}

@@ -1,0 +1,108 @@
+//! Count, mean, deviation and percentiles, of all traces and of both halves.
+
+use pathlight_model::stats::{Moments, select_percentile};
+use serde::{Deserialize, Serialize};
+
+/// Statistics of some microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Statistic {
+    /// How many values.
+    pub count: u64,
+    /// Mean; 0 without values.
+    pub mean: f64,
+    /// Sample standard deviation; 0 for fewer than two.
+    pub sd: f64,
+    /// Median, interpolated.
+    pub p50: f64,
+    /// 99th percentile, interpolated.
+    pub p99: f64,
+}
+
+/// Statistics of a group and of its normal and tail half; the halves are missing where a group is not split.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SplitStatistic {
+    /// Of all traces.
+    pub all: Statistic,
+    /// Of the normal half.
+    pub normal: Option<Statistic>,
+    /// Of the tail.
+    pub tail: Option<Statistic>,
+}
+
+impl Statistic {
+    /// Of values in any order, which is changed.
+    pub fn of(values: &mut [u64]) -> Statistic {
+        Statistic::with(moments(values), values)
+    }
+
+    fn with(moments: Moments, values: &mut [u64]) -> Statistic {
+        let count = values.len() as u64;
+        Statistic {
+            count,
+            mean: moments.mean(count),
+            sd: moments.variance(count).sqrt(),
+            p50: select_percentile(values, 0.5),
+            p99: select_percentile(values, 0.99),
+        }
+    }
+}
+
+fn moments(values: &[u64]) -> Moments {
+    let mut moments = Moments::default();
+    values.iter().for_each(|&v| moments.add(v));
+    moments
+}
+
+impl SplitStatistic {
+    /// Of values in the order of the group's traces, the first `normal` of them of the normal half. Their order is changed.
+    pub fn of(values: &mut [u64], normal: Option<usize>) -> SplitStatistic {
+        let Some(k) = normal else {
+            return SplitStatistic { all: Statistic::of(values), ..SplitStatistic::default() };
+        };
+        let (a, b) = values.split_at_mut(k);
+        let (a_moments, b_moments) = (moments(a), moments(b));
+        let halves = (Statistic::with(a_moments, a), Statistic::with(b_moments, b));
+        let mut both = a_moments;
+        both.merge(b_moments);
+        SplitStatistic { all: Statistic::with(both, values), normal: Some(halves.0), tail: Some(halves.1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_model::stats::percentile;
+    use proptest::prelude::*;
+
+    /// By sorting, as the definition has it.
+    fn plain(values: &[u64]) -> Statistic {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable();
+        let (moments, count) = (moments(&sorted), sorted.len() as u64);
+        Statistic {
+            count,
+            mean: moments.mean(count),
+            sd: moments.variance(count).sqrt(),
+            p50: percentile(&sorted, 0.5),
+            p99: percentile(&sorted, 0.99),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn selection_gives_what_sorting_gives(
+            small in prop::collection::vec(0..9_u64, 0..300),
+            large in prop::collection::vec(any::<u64>(), 0..300),
+            share in 0..=100_usize,
+        ) {
+            for values in [small, large] {
+                let k = values.len() * share / 100;
+                let (normal, tail) = (plain(&values[..k]), plain(&values[k..]));
+                let split = SplitStatistic { all: plain(&values), normal: Some(normal), tail: Some(tail) };
+                prop_assert_eq!(SplitStatistic::of(&mut values.clone(), Some(k)), split);
+                let whole = SplitStatistic { all: plain(&values), ..SplitStatistic::default() };
+                prop_assert_eq!(SplitStatistic::of(&mut values.clone(), None), whole);
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! All traces in one order, with what every layer needs of a span.
+
+use super::aggregate::AggregateTrace;
+use super::block::Block;
+use super::collect::TracesPart;
+use super::diagnose::{self, DiagnosedEndpoint};
+use super::layers::{self, Layer};
+use super::merge::Merging;
+use super::places::{PlacesReport, tail_places};
+use pathlight_model::sort::Arrange;
+use pathlight_model::steps::{Pace, all_at_once};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// What the user may choose.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Settings {
+    /// Request types are the values of this tag instead of the root's endpoints.
+    pub tag: Option<String>,
+    /// Where the tail begins, in thousandths: 900 leaves the slowest tenth.
+    pub tail_permille: u32,
+    /// Endpoints, request types, span parts and groups in the report.
+    pub top: [u32; 4],
+    /// At most so many groups of layers 3 and 4 are listed, those with the most time first.
+    pub groups: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { tag: None, tail_permille: 900, top: [10, 2, 2, 2], groups: 20 }
+    }
+}
+
+/// The answer: layers, nested report, aggregate traces and what makes the tail slow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TprofReport {
+    /// Traces analysed.
+    pub traces: u64,
+    /// Requests kept out because their trace has an orphan root.
+    pub has_orphans: u64,
+    /// Layers 1 to 4.
+    pub layers: Vec<Layer>,
+    /// How many endpoints there are.
+    pub endpoints_in_all: u64,
+    /// The diagnosis, worst endpoint first.
+    pub report: Vec<DiagnosedEndpoint>,
+    /// What makes the tail slow, by request type.
+    pub tail: PlacesReport,
+    /// Aggregate traces the report points at.
+    pub aggregate_traces: Vec<AggregateTrace>,
+}
+
+/// One trace of the merged ones.
+pub(super) struct Trace {
+    pub id: String,
+    pub root_span_id: String,
+    pub request_type: u32,
+    /// Number of the block of its shape, and its row there.
+    pub shape: u32,
+    pub row: u32,
+    /// Duration of its root.
+    pub duration_us: u64,
+    /// Positions whose kind is client.
+    pub callers: Vec<u32>,
+}
+
+impl Trace {
+    /// Whether the span of a position is a client.
+    pub fn calls(&self, position: u32) -> bool {
+        self.callers.binary_search(&position).is_ok()
+    }
+}
+
+/// All traces by (root duration, trace id), with shapes and names in an order of names.
+pub struct Traces {
+    pub(super) endpoints: Vec<(String, String)>,
+    /// By shape.
+    pub(super) blocks: Vec<Block>,
+    pub(super) types: Vec<(String, String)>,
+    pub(super) traces: Vec<Trace>,
+    pub(super) orphans: u64,
+}
+
+impl Traces {
+    /// Joins parts of disjoint traces, in any order.
+    pub fn merge(parts: Vec<TracesPart>) -> Traces {
+        all_at_once(async {
+            let (mut merging, mut pace) = (Merging::default(), Pace::default());
+            for part in parts {
+                merging.add(part, &mut pace).await;
+            }
+            merging.finish(&mut pace).await
+        })
+    }
+
+    /// Layers, report, aggregate traces and the list of what makes the tail slow.
+    pub fn finish(&self, settings: &Settings) -> TprofReport {
+        all_at_once(async { self.report(settings, &mut Pace::default()).await })
+    }
+
+    /// The same as [`finish`](Self::finish), in steps.
+    pub async fn report(&self, settings: &Settings, pace: &mut Pace) -> TprofReport {
+        let (endpoints_in_all, report, aggregate_traces) = diagnose::diagnose(self, settings, pace).await;
+        TprofReport {
+            traces: self.traces.len() as u64,
+            has_orphans: self.orphans,
+            layers: layers::layers(self, settings, pace).await,
+            endpoints_in_all,
+            report,
+            tail: tail_places(self, settings, pace).await,
+            aggregate_traces,
+        }
+    }
+
+    pub(super) fn all(&self) -> Vec<u32> {
+        (0..self.traces.len() as u32).collect()
+    }
+
+    /// The block of a trace.
+    pub(super) fn block_of(&self, trace: u32) -> &Block {
+        &self.blocks[self.traces[trace as usize].shape as usize]
+    }
+
+    /// Where traces of one shape stand in its block.
+    pub(super) fn rows(&self, traces: &[u32]) -> Vec<u32> {
+        traces.iter().map(|&t| self.traces[t as usize].row).collect()
+    }
+
+    /// Groups by a key, in the order of the keys; traces keep their order.
+    fn grouped(&self, traces: &[u32], key: impl Fn(&Trace) -> u32) -> Vec<(u32, Vec<u32>)> {
+        let mut groups: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for &t in traces {
+            groups.entry(key(&self.traces[t as usize])).or_default().push(t);
+        }
+        let mut groups: Vec<_> = groups.into_iter().collect();
+        groups.arrange_by_key(|group| group.0);
+        groups
+    }
+
+    /// Request types.
+    pub(super) fn by_type(&self, traces: &[u32]) -> Vec<(u32, Vec<u32>)> {
+        self.grouped(traces, |t| t.request_type)
+    }
+
+    /// Layer 3.
+    pub(super) fn by_shape(&self, traces: &[u32]) -> Vec<(u32, Vec<u32>)> {
+        self.grouped(traces, |t| t.shape)
+    }
+
+    /// Layer 4 of traces of one shape.
+    pub(super) fn by_order(&self, traces: &[u32]) -> Vec<Vec<u32>> {
+        let Some(&first) = traces.first() else { return Vec::new() };
+        self.by_rank(traces, &self.block_of(first).order)
+    }
+
+    /// The local form of layer 4: by the order of the children of one position.
+    pub(super) fn by_local_order(&self, traces: &[u32], position: u32) -> Vec<Vec<u32>> {
+        let Some(&first) = traces.first() else { return Vec::new() };
+        match self.block_of(first).ways(position) {
+            Some(ways) => self.by_rank(traces, ways),
+            None => vec![traces.to_vec()],
+        }
+    }
+
+    fn by_rank(&self, traces: &[u32], ranks: &[u32]) -> Vec<Vec<u32>> {
+        self.grouped(traces, |t| ranks[t.row as usize]).into_iter().map(|group| group.1).collect()
+    }
+
+    /// The traces of every whole layer-4 group: each list has one shape and one order of events.
+    pub fn layer_4(&self) -> Vec<Vec<u32>> {
+        let mut out = Vec::new();
+        for (_, group) in self.by_shape(&self.all()) {
+            out.extend(self.by_order(&group));
+        }
+        out
+    }
+}
+
+/// How many traces of a group are normal; `None` for a group too small to split.
+pub(super) fn normal_of(n: usize, settings: &Settings) -> Option<usize> {
+    (n >= 10).then(|| (n as u64 * u64::from(settings.tail_permille.min(1000)) / 1000) as usize)
+}

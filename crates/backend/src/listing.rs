@@ -1,0 +1,115 @@
+//! Names of services and operations, to choose from.
+
+use super::answer::{Asked, Reply, Verdict, judge};
+use super::request::{self, Dialect};
+use super::trouble::Trouble;
+use pathlight_model::sort::Arrange;
+use serde_json::Value;
+
+/// Asks for a list of names in one dialect after the other.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    base: String,
+    /// Operations of this service; `None`: services.
+    service: Option<String>,
+    dialect: Dialect,
+    refused: Option<Trouble>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// Ask this address too.
+    Ask(String),
+    /// Names, sorted, each once.
+    Names(Vec<String>),
+    /// There is no list to be had.
+    Failed(Trouble),
+}
+
+impl Listing {
+    /// The services known at this base address.
+    pub fn services(base: &str) -> Listing {
+        Listing { base: base.to_owned(), service: None, dialect: Dialect::default(), refused: None }
+    }
+
+    /// The operations of a service.
+    pub fn operations(base: &str, service: &str) -> Listing {
+        Listing { service: Some(service.to_owned()), ..Listing::services(base) }
+    }
+
+    /// The address to ask.
+    pub fn url(&self) -> String {
+        match &self.service {
+            None => request::services(&self.base, self.dialect),
+            Some(service) => request::operations(&self.base, self.dialect, service),
+        }
+    }
+
+    /// Takes a reply; `body` is the whole text of its body.
+    pub fn replied(&mut self, reply: &Reply, body: &str) -> Listed {
+        match judge(self.dialect, Asked::Names, reply) {
+            Verdict::Good => Listed::Names(names(body)),
+            Verdict::Nothing => Listed::Names(Vec::new()),
+            Verdict::OtherDialect(trouble) => {
+                let first = self.refused.get_or_insert(trouble).clone();
+                // Both spellings of the third dialect have the same lists.
+                match self.dialect {
+                    Dialect::V1 => {
+                        self.dialect = Dialect::V3;
+                        Listed::Ask(self.url())
+                    }
+                    Dialect::V3 | Dialect::V3Camel => Listed::Failed(first),
+                }
+            }
+            Verdict::Later(_) => Listed::Failed(Trouble::Busy),
+            Verdict::Again(trouble) | Verdict::Over(trouble) => Listed::Failed(trouble),
+        }
+    }
+}
+
+fn names(body: &str) -> Vec<String> {
+    let json: Value = serde_json::from_str(body).unwrap_or_default();
+    let lists = ["data", "services", "operations"].map(|key| json[key].as_array());
+    let entries = lists.into_iter().flatten().flatten();
+    // An operation is a name, or a name with a kind.
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.as_str().or_else(|| entry["name"].as_str()))
+        .map(str::to_owned)
+        .collect();
+    names.arrange();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::answer::{Answer, Scan};
+    use super::*;
+
+    fn take(listing: &mut Listing, status: u16, body: &str) -> Listed {
+        let mut scan = Scan::default();
+        scan.feed(body.as_bytes());
+        listing.replied(&Reply::Answer(Answer { status, retry_after_s: None, body: scan }), body)
+    }
+
+    #[test]
+    fn a_list_is_asked_for_in_both_dialects() {
+        let mut listing = Listing::operations("/j", "shop");
+        assert_eq!(listing.url(), "/j/api/operations?service=shop");
+        let next = take(&mut listing, 200, "<html>");
+        assert_eq!(next, Listed::Ask("/j/api/v3/operations?service=shop".to_owned()));
+        let body = r#"{"operations":[{"name":"b","spanKind":"server"},{"name":"a"},{"name":"b","spanKind":"client"}]}"#;
+        assert_eq!(take(&mut listing, 200, body), Listed::Names(vec!["a".to_owned(), "b".to_owned()]));
+        let mut listing = Listing::services("/j");
+        let names = take(&mut listing, 200, r#"{"data":["z","y"],"total":2}"#);
+        assert_eq!(names, Listed::Names(vec!["y".to_owned(), "z".to_owned()]));
+    }
+
+    #[test]
+    fn the_first_refusal_counts_when_neither_dialect_is_spoken() {
+        let mut listing = Listing::services("/j");
+        assert!(matches!(take(&mut listing, 200, "<html>"), Listed::Ask(_)));
+        assert_eq!(take(&mut listing, 404, "nothing here"), Listed::Failed(Trouble::Html));
+    }
+}

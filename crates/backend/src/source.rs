@@ -1,0 +1,218 @@
+//! Where the traces of the page come from, as its address says: `&api=/jaeger&service=..&operation=..&start=us&end=us`,
+//! `&api=/jaeger&traceID=a&traceID=b`, `&src=relative-url`.
+//!
+//! The keys are those of Jaeger's own search page, so a query copied from there works. With `api` and `service`, the keys
+//! `service` and `operation` name what is searched for; given both, that endpoint is also the [`Subject`] unless the key
+//! `subject` names another. With `api` and without `service`, every `traceID` is fetched, and the first of them is the
+//! one looked at. `api` alone only says where links to Jaeger lead.
+
+use pathlight_query::Subject;
+use pathlight_text::fragment::Writer;
+use std::collections::BTreeSet;
+
+/// What is fetched, and from where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// Base address of a Jaeger query service, as it was given: relative to the page or whole.
+    pub api: Option<String>,
+    /// What is asked of it.
+    pub wanted: Wanted,
+    /// Addresses of trace files, relative to the page or whole.
+    pub files: Vec<String>,
+}
+
+/// What is asked of a Jaeger query service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// Nothing: its address is known for links.
+    #[default]
+    Nothing,
+    /// The traces a search finds.
+    Search(Box<Search>),
+    /// The traces of these ids, each as [`jaeger_id`] writes it.
+    Traces(BTreeSet<String>),
+}
+
+/// A search for traces, in the words of Jaeger's API.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// Service that takes part.
+    pub service: String,
+    /// Operation of it; empty: any.
+    pub operation: String,
+    /// Earliest start in microseconds since the epoch; `None`: an hour before the end.
+    pub start_us: Option<u64>,
+    /// Latest start in microseconds since the epoch; `None`: now.
+    pub end_us: Option<u64>,
+    /// Most traces that are wanted; `None`: [`Search::LIMIT`].
+    pub limit: Option<u32>,
+    /// Shortest span, a duration as Go writes it (`1.2s`, `100ms`); empty: any.
+    pub min_duration: String,
+    /// Longest span, written the same; empty: any.
+    pub max_duration: String,
+    /// Tags a span must have: a JSON object of strings; empty: none.
+    pub tags: String,
+}
+
+impl Search {
+    /// Traces wanted if nothing else is said.
+    pub const LIMIT: u32 = 1000;
+
+    const KEYS: [&str; 6] = ["start", "end", "limit", "minDuration", "maxDuration", "tags"];
+
+    fn set(&mut self, key: &str, value: String) {
+        match key {
+            "start" => self.start_us = value.parse().ok(),
+            "end" => self.end_us = value.parse().ok(),
+            "limit" => self.limit = value.parse().ok(),
+            "minDuration" => self.min_duration = value,
+            "maxDuration" => self.max_duration = value,
+            _ => self.tags = value,
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<String> {
+        let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        match key {
+            "start" => self.start_us.map(|us| us.to_string()),
+            "end" => self.end_us.map(|us| us.to_string()),
+            "limit" => self.limit.map(|limit| limit.to_string()),
+            "minDuration" => text(&self.min_duration),
+            "maxDuration" => text(&self.max_duration),
+            _ => text(&self.tags),
+        }
+    }
+}
+
+impl Source {
+    /// The Jaeger query service at this base address.
+    pub fn jaeger(api: &str) -> Source {
+        Source { api: Some(api.to_owned()), ..Source::default() }
+    }
+
+    /// Whether something is to be fetched.
+    pub fn wants_something(&self) -> bool {
+        self.wanted != Wanted::Nothing || !self.files.is_empty()
+    }
+
+    /// Whether a search is part of it.
+    pub fn is_search(&self) -> bool {
+        matches!(self.wanted, Wanted::Search(_))
+    }
+
+    /// The subject that follows from the search alone.
+    pub fn subject(&self) -> Subject {
+        match &self.wanted {
+            Wanted::Search(search) if !search.operation.is_empty() => {
+                Subject::Endpoint { service: search.service.clone(), operation: search.operation.clone() }
+            }
+            _ => Subject::TraceRoots,
+        }
+    }
+
+    /// Takes its pairs out of those of a fragment; everything else stays.
+    pub fn take(pairs: &mut Vec<(String, String)>) -> Source {
+        let files = pairs.extract_if(.., |(key, value)| key == "src" && !value.is_empty());
+        let files = files.map(|(_, value)| value).collect();
+        let Some(api) = take_first(pairs, "api") else { return Source { files, ..Source::default() } };
+        let mut source = Source { files, ..Source::jaeger(&api) };
+        if let Some(service) = take_first(pairs, "service") {
+            let mut search = Search { service, ..Search::default() };
+            search.operation = take_first(pairs, "operation").unwrap_or_default();
+            for key in Search::KEYS {
+                if let Some(value) = take_first(pairs, key) {
+                    search.set(key, value);
+                }
+            }
+            source.wanted = Wanted::Search(Box::new(search));
+            return source;
+        }
+        let is_trace = |(key, value): &(String, String)| key == "traceID" && !value.is_empty();
+        let ids: BTreeSet<String> =
+            pairs.iter().filter(|pair| is_trace(pair)).map(|(_, id)| jaeger_id(id)).collect();
+        if !ids.is_empty() {
+            source.wanted = Wanted::Traces(ids);
+            let mut seen = false;
+            pairs.retain(|pair| !is_trace(pair) || !std::mem::replace(&mut seen, true));
+        }
+        source
+    }
+
+    /// Writes all of it but the ids of traces.
+    pub fn put(&self, out: &mut Writer) {
+        if let Some(api) = &self.api {
+            out.put("api", api);
+        }
+        if let Wanted::Search(search) = &self.wanted {
+            out.put("service", &search.service);
+            if !search.operation.is_empty() {
+                out.put("operation", &search.operation);
+            }
+            for key in Search::KEYS {
+                if let Some(value) = search.get(key) {
+                    out.put(key, &value);
+                }
+            }
+        }
+        for file in &self.files {
+            out.put("src", file);
+        }
+    }
+
+    /// Writes the ids of traces that are fetched by id, except the one that stands there as the one looked at.
+    pub fn put_traces(&self, written: Option<&str>, out: &mut Writer) {
+        let Wanted::Traces(ids) = &self.wanted else { return };
+        let written = written.map(jaeger_id);
+        for id in ids.iter().filter(|id| Some(*id) != written.as_ref()) {
+            out.put("traceID", id);
+        }
+    }
+}
+
+fn take_first(pairs: &mut Vec<(String, String)>, key: &str) -> Option<String> {
+    let at = pairs.iter().position(|(found, _)| found == key)?;
+    Some(pairs.remove(at).1)
+}
+
+/// The value of `subject=`: `["service","operation"]`, or `all`.
+pub fn subject_name(subject: &Subject) -> String {
+    match subject {
+        Subject::TraceRoots => "all".to_owned(),
+        Subject::Endpoint { service, operation } => {
+            serde_json::to_string(&[service, operation]).unwrap_or_default()
+        }
+    }
+}
+
+/// Undoes [`subject_name`].
+pub fn subject_of_name(text: &str) -> Option<Subject> {
+    if text == "all" {
+        return Some(Subject::TraceRoots);
+    }
+    let [service, operation] = serde_json::from_str(text).ok()?;
+    Some(Subject::Endpoint { service, operation })
+}
+
+/// A trace or span id as Jaeger writes it: 16 lower-case hexadecimal digits, 32 where 16 do not suffice; what is no
+/// hexadecimal number stays.
+pub fn jaeger_id(id: &str) -> String {
+    let digits = id.trim().to_ascii_lowercase();
+    let significant = digits.trim_start_matches('0');
+    if significant.len() > 32 || !significant.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return id.trim().to_owned();
+    }
+    let width = if significant.len() > 16 { 32 } else { 16 };
+    format!("{significant:0>width$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_written_as_jaeger_writes_them() {
+        assert_eq!(jaeger_id(&format!("{:0>32}", "AB")), format!("{:0>16}", "ab"));
+        assert_eq!(jaeger_id("123456789abcdef01"), format!("{:0>32}", "123456789abcdef01"));
+        assert_eq!(jaeger_id(" trace-1 "), "trace-1");
+    }
+}

@@ -1,0 +1,186 @@
+//! An odd request beside a normal one: both on one axis, with what tells them apart marked.
+
+use super::timeline::Sign;
+use pathlight_analysis::anomaly::{AnomalyReport, AnomalyRow, ReasonKind, ReasonRow};
+use pathlight_query::TraceReport;
+use std::collections::BTreeMap;
+
+const NONE: u32 = u32::MAX;
+
+/// Two requests alone, without the rest of their traces, on one axis: their roots start at the same place, and both end
+/// where the longer one does.
+pub fn align(requests: [TraceReport; 2]) -> [TraceReport; 2] {
+    let requests = requests.map(alone);
+    let lead = |of: &TraceReport| of.span_start_us.first().copied().unwrap_or(0);
+    let most = requests.iter().map(lead).max().unwrap_or(0);
+    let requests = requests.map(|mut of| {
+        let later = most - lead(&of);
+        let times = [&mut of.span_start_us, &mut of.segment_start_us, &mut of.segment_end_us];
+        times.into_iter().flatten().for_each(|us| *us += later);
+        of.start_us = of.start_us.saturating_sub(later);
+        of.end_us += later;
+        of
+    });
+    let end_us = requests.iter().map(|of| of.end_us).max().unwrap_or(0);
+    requests.map(|of| TraceReport { end_us, ..of })
+}
+
+/// A request without the rest of its trace; its first span begins at 0.
+fn alone(mut of: TraceReport) -> TraceReport {
+    let root = (of.request_root as usize).min(of.depth.len());
+    let depth = of.depth.get(root).copied().unwrap_or(0);
+    // Pre-order: what lies deeper right after the root is below it.
+    let below = of.depth[root..].iter().skip(1).take_while(|&&d| d > depth).count();
+    let spans = root..of.depth.len().min(root + 1 + below);
+    cut(&mut of.parent, &spans);
+    cut(&mut of.endpoint, &spans);
+    cut(&mut of.span_start_us, &spans);
+    cut(&mut of.duration_us, &spans);
+    cut(&mut of.depth, &spans);
+    cut(&mut of.bits, &spans);
+    cut(&mut of.drag_us, &spans);
+    cut(&mut of.slack_us, &spans);
+    let first_us = of.span_start_us.iter().copied().min().unwrap_or(0);
+    of.parent.iter_mut().for_each(|parent| *parent = parent.checked_sub(root as u32).unwrap_or(NONE));
+    if let Some(parent) = of.parent.first_mut() {
+        *parent = NONE;
+    }
+    of.depth.iter_mut().for_each(|d| *d -= depth);
+    of.segment_span.iter_mut().for_each(|span| *span = span.wrapping_sub(root as u32));
+    let times = [&mut of.span_start_us, &mut of.segment_start_us, &mut of.segment_end_us];
+    times.into_iter().flatten().for_each(|us| *us = us.saturating_sub(first_us));
+    let ends = of.span_start_us.iter().zip(&of.duration_us).map(|(start, duration)| start + duration);
+    of.end_us = ends.max().unwrap_or(0);
+    of.start_us += first_us;
+    of.request_root = 0;
+    of
+}
+
+fn cut<T>(column: &mut Vec<T>, spans: &std::ops::Range<usize>) {
+    column.truncate(spans.end);
+    column.drain(..spans.start.min(column.len()));
+}
+
+/// What the reasons of an odd request mark: in its own timeline, and in that of the normal one.
+pub fn signs(report: &AnomalyReport, row: &AnomalyRow, pair: &[TraceReport; 2]) -> [Vec<(u32, Sign)>; 2] {
+    let mut signs = [BTreeMap::new(), BTreeMap::new()];
+    for reason in &row.reasons {
+        let side = usize::from(reason.kind == ReasonKind::MissingPath);
+        let path: Vec<(&str, &str)> = report.path(reason.path).collect();
+        for span in spans_on(&pair[side], &path) {
+            // The strongest reason comes first.
+            signs[side].entry(span).or_insert_with(|| sign(report, reason));
+        }
+    }
+    signs.map(|signs| signs.into_iter().collect())
+}
+
+fn sign(report: &AnomalyReport, reason: &ReasonRow) -> Sign {
+    let (letter, words) = match reason.kind {
+        ReasonKind::NewPath if reason.requests == 0 => ('+', "new".to_owned()),
+        ReasonKind::NewPath => ('+', format!("rare: in {} of {}", reason.requests, report.trained)),
+        ReasonKind::MissingPath => ('\u{2212}', "missing in the other".to_owned()),
+        ReasonKind::Slower => ('\u{25b2}', format!("{:.1} times slower", reason.factor)),
+        ReasonKind::Faster => ('\u{25bc}', format!("{:.1} times faster", 1.0 / reason.factor.max(1e-9))),
+    };
+    Sign { letter, words }
+}
+
+/// The spans on the critical path of a request whose call path from its root is this one.
+fn spans_on(request: &TraceReport, path: &[(&str, &str)]) -> Vec<u32> {
+    let is = |endpoint: u32, (service, operation): (&str, &str)| {
+        request.endpoints.get(endpoint as usize).is_some_and(|(s, o)| s == service && o == operation)
+    };
+    // Of each span how much of the path leads to it; parents come first.
+    let mut led: Vec<usize> = Vec::with_capacity(request.parent.len());
+    let mut found = Vec::new();
+    for (span, (&parent, &endpoint)) in request.parent.iter().zip(&request.endpoint).enumerate() {
+        let above = if span == 0 { Some(0) } else { led.get(parent as usize).copied().filter(|&n| n > 0) };
+        let next = above.and_then(|above| Some((above, *path.get(above)?)));
+        let here = next.filter(|&(_, name)| is(endpoint, name)).map_or(0, |(above, _)| above + 1);
+        led.push(here);
+        if here == path.len() && request.bits[span] & TraceReport::ON_PATH != 0 {
+            found.push(span as u32);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::timeline::trace;
+    use super::*;
+    use pathlight_analysis::critical_path::RequestRef;
+
+    const P: u8 = TraceReport::ON_PATH;
+
+    /// A root beside the request, then the request, which waits for two spans and has one that begins before it.
+    fn request(at: u64, wait: u64) -> TraceReport {
+        let spans = [
+            (NONE, 0, 10_000, 0),
+            (NONE, at, 100 + wait, P),
+            (1, at + 50, wait, P),
+            (1, at - 20, 30, 0),
+            (NONE, 5, 5, 0),
+        ];
+        let segments = [(1, at, at + 50), (2, at + 50, at + 50 + wait), (1, at + 50 + wait, at + 100 + wait)];
+        TraceReport { request_root: 1, start_us: 1_000_000, ..trace(&spans, &segments) }
+    }
+
+    #[test]
+    fn roots_start_together_and_the_axis_is_that_of_the_longer_one() {
+        let mut plain = request(300, 40);
+        plain.span_start_us[3] = 300;
+        let [odd, normal] = align([request(700, 900), plain]);
+        // The odd one has a span 20 us before its root, so both roots stand there.
+        assert_eq!(
+            (odd.span_start_us.as_slice(), normal.span_start_us.as_slice()),
+            (&[20, 70, 0][..], &[20, 70, 20][..])
+        );
+        assert_eq!((odd.end_us, normal.end_us), (1020, 1020));
+        assert_eq!((odd.start_us, normal.start_us), (1_000_680, 1_000_280));
+        assert_eq!((odd.parent.as_slice(), odd.depth.as_slice()), (&[NONE, 0, 0][..], &[0, 1, 1][..]));
+        assert_eq!(
+            (odd.segment_span.as_slice(), odd.segment_start_us.as_slice()),
+            (&[0, 1, 0][..], &[20, 70, 970][..])
+        );
+        assert_eq!(normal.segment_end_us, [70, 110, 160]);
+        let [none, _] = align([TraceReport::default(), request(300, 40)]);
+        assert_eq!((none.parent.len(), none.end_us), (0, 160));
+    }
+
+    #[test]
+    fn reasons_mark_the_spans_they_speak_of_on_their_side() {
+        let pair = align([request(700, 900), request(300, 40)]);
+        // Endpoint i is (svc i, op i): the request is 1, what it waits for 2.
+        let name = |i: usize| (format!("svc{i}"), format!("op{i}"));
+        let reason =
+            |kind, path, factor| ReasonRow { kind, path, requests: 0, us: 1, factor, usual_us: (1.0, 2.0) };
+        let row = AnomalyRow {
+            request: RequestRef { trace_id: "1".into(), root_span_id: "2".into(), latency_us: 3 },
+            start_us: 0,
+            p_structure: 1.0,
+            p_time: 0.001,
+            is_abnormal: true,
+            reasons: vec![
+                reason(ReasonKind::Slower, 1, 22.5),
+                reason(ReasonKind::NewPath, 1, 0.0),
+                reason(ReasonKind::MissingPath, 0, 0.0),
+                reason(ReasonKind::NewPath, 2, 0.0),
+            ],
+            nearest: None,
+        };
+        let report = AnomalyReport {
+            endpoints: vec![name(1), name(2), name(3)],
+            // The third is not on the critical path.
+            paths: vec![vec![0], vec![0, 1], vec![0, 2]],
+            ..AnomalyReport::default()
+        };
+        let [odd, normal] = signs(&report, &row, &pair);
+        let said = |signs: &[(u32, Sign)]| -> Vec<(u32, char, String)> {
+            signs.iter().map(|(span, sign)| (*span, sign.letter, sign.words.clone())).collect()
+        };
+        assert_eq!(said(&odd), [(1, '\u{25b2}', "22.5 times slower".to_owned())]);
+        assert_eq!(said(&normal), [(0, '\u{2212}', "missing in the other".to_owned())]);
+    }
+}

@@ -1,0 +1,474 @@
+//! A trace prepared for its timeline: which spans have rows, and which segments belong to each.
+
+use super::parts::SpanPart;
+use crate::flame::Frame;
+use crate::{Shade, Window};
+use pathlight_query::TraceReport;
+use pathlight_text::format;
+use std::rc::Rc;
+
+const NONE: u32 = u32::MAX;
+
+/// The spans of a trace as rows that open and close.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    report: Rc<TraceReport>,
+    frames: Vec<Frame>,
+    /// One past the last descendant of each span.
+    end: Vec<u32>,
+    /// Where each span's own segments start in `segments`, and the end.
+    segment_starts: Vec<u32>,
+    /// Segments by (span, time).
+    segments: Vec<u32>,
+    /// First and last segment of each span's subtree, [`NONE`] without any.
+    subtree_segments: Vec<(u32, u32)>,
+    closed: Vec<bool>,
+    path_only: bool,
+    /// Signs by span, ascending.
+    signs: Vec<(u32, Sign)>,
+    /// The span of each row.
+    rows: Vec<u32>,
+    /// Named parts by (span, time).
+    pub(super) parts: Vec<SpanPart>,
+}
+
+/// What a span is marked with: a letter at its label and words at its bar, so that no mark is one of colour alone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sign {
+    /// The letter.
+    pub letter: char,
+    /// The words.
+    pub words: String,
+}
+
+/// The spans that a search found.
+#[derive(Clone, Debug, Default)]
+pub struct SpanMatches {
+    endpoints: Vec<bool>,
+    spans: Vec<u32>,
+}
+
+impl Timeline {
+    /// All rows of a trace, opened. Columns of unequal length are cut to the shortest.
+    pub fn new(report: impl Into<Rc<TraceReport>>) -> Timeline {
+        Timeline::of(report.into())
+    }
+
+    fn of(report: Rc<TraceReport>) -> Timeline {
+        let n = [
+            report.parent.len(),
+            report.endpoint.len(),
+            report.span_start_us.len(),
+            report.duration_us.len(),
+            report.depth.len(),
+            report.bits.len(),
+        ]
+        .into_iter()
+        .min()
+        .unwrap_or(0);
+        let frames = report
+            .endpoints
+            .iter()
+            .map(|(service, operation)| Frame {
+                label: format::printable(&format!("{service}: {operation}")),
+                shade: Shade::service(service),
+            })
+            .collect();
+        let parent = |i: usize| report.parent.get(i).copied().filter(|&p| (p as usize) < i);
+        let mut end: Vec<u32> = (1..=n as u32).collect();
+        for i in (0..n).rev() {
+            if let Some(p) = parent(i) {
+                end[p as usize] = end[p as usize].max(end[i]);
+            }
+        }
+        // Own segments of each span, by counting; they come in order of time.
+        let mut segment_starts = vec![0u32; n + 1];
+        let known = |&&span: &&u32| (span as usize) < n;
+        for &span in report.segment_span.iter().filter(known) {
+            segment_starts[span as usize + 1] += 1;
+        }
+        for i in 0..n {
+            segment_starts[i + 1] += segment_starts[i];
+        }
+        let mut next = segment_starts.clone();
+        let mut segments = vec![0u32; segment_starts[n] as usize];
+        let mut subtree_segments = vec![(NONE, NONE); n];
+        for (segment, &span) in report.segment_span.iter().enumerate().filter(|(_, span)| known(span)) {
+            let slot = &mut next[span as usize];
+            segments[*slot as usize] = segment as u32;
+            *slot += 1;
+        }
+        for i in (0..n).rev() {
+            let own = &segments[segment_starts[i] as usize..segment_starts[i + 1] as usize];
+            if let (Some(&first), Some(&last)) = (own.first(), own.last()) {
+                subtree_segments[i] = join(subtree_segments[i], (first, last));
+            }
+            if let Some(p) = parent(i) {
+                subtree_segments[p as usize] = join(subtree_segments[p as usize], subtree_segments[i]);
+            }
+        }
+        let mut timeline = Timeline {
+            frames,
+            end,
+            segment_starts,
+            segments,
+            subtree_segments,
+            closed: vec![false; n],
+            path_only: false,
+            signs: Vec::new(),
+            rows: Vec::new(),
+            parts: Vec::new(),
+            report,
+        };
+        timeline.list_rows();
+        timeline
+    }
+
+    /// The trace.
+    pub fn report(&self) -> &TraceReport {
+        &self.report
+    }
+
+    /// Number of spans.
+    pub fn len(&self) -> usize {
+        self.end.len()
+    }
+
+    /// Whether the trace has no spans.
+    pub fn is_empty(&self) -> bool {
+        self.end.is_empty()
+    }
+
+    /// Label (`service: operation`) and colour of a span.
+    pub fn frame(&self, span: u32) -> Option<&Frame> {
+        self.frames.get(*self.report.endpoint.get(span as usize)? as usize)
+    }
+
+    /// The spans of all rows from top to bottom, ascending.
+    pub fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
+    /// The row of a span, if it has one now.
+    pub fn row_of(&self, span: u32) -> Option<usize> {
+        self.rows.binary_search(&span).ok()
+    }
+
+    /// Start and end of a span as they were reported, relative to the trace.
+    pub fn interval_us(&self, span: u32) -> (u64, u64) {
+        let i = span as usize;
+        match (self.report.span_start_us.get(i), self.report.duration_us.get(i)) {
+            (Some(&start), Some(&duration)) => (start, start.saturating_add(duration)),
+            _ => (0, 0),
+        }
+    }
+
+    /// The window of the whole trace.
+    pub fn full(&self) -> Window {
+        Window::full(self.report.end_us)
+    }
+
+    /// A window that shows a span with some room beside it.
+    pub fn window_of(&self, span: u32) -> Window {
+        let (start, end) = self.interval_us(span);
+        let room = ((end - start) / 20).max(1);
+        Window::of(start.saturating_sub(room), end.saturating_add(room)).within(self.report.end_us)
+    }
+
+    /// Whether a span has children.
+    pub fn has_children(&self, span: u32) -> bool {
+        self.end.get(span as usize).is_some_and(|&end| end > span + 1)
+    }
+
+    /// Number of spans below a span.
+    pub fn descendants(&self, span: u32) -> u32 {
+        self.end.get(span as usize).map_or(0, |&end| end - span - 1)
+    }
+
+    /// Whether the rows below a span are hidden.
+    pub fn is_closed(&self, span: u32) -> bool {
+        self.closed.get(span as usize) == Some(&true)
+    }
+
+    /// Opens or closes a span with children.
+    pub fn toggle(&mut self, span: u32) {
+        if self.has_children(span) {
+            self.closed[span as usize] ^= true;
+            self.list_rows();
+        }
+    }
+
+    /// Closes all spans at this depth and opens those above; `None` opens all.
+    pub fn open_to(&mut self, depth: Option<u32>) {
+        for i in 0..self.len() {
+            self.closed[i] =
+                depth.is_some_and(|depth| self.report.depth[i] >= depth) && self.has_children(i as u32);
+        }
+        self.list_rows();
+    }
+
+    /// Opens what hides a span; shows all spans if it is not on the path.
+    pub fn reveal(&mut self, span: u32) {
+        if self.row_of(span).is_some() || span as usize >= self.len() {
+            return;
+        }
+        let mut above = self.parent(span);
+        while let Some(i) = above {
+            self.closed[i as usize] = false;
+            above = self.parent(i);
+        }
+        self.path_only &= self.bit(span, TraceReport::ON_PATH);
+        self.list_rows();
+    }
+
+    /// Whether only the critical path has rows.
+    pub fn path_only(&self) -> bool {
+        self.path_only
+    }
+
+    /// Shows only the spans on the critical path, or all.
+    pub fn set_path_only(&mut self, only: bool) {
+        if self.path_only != only {
+            self.path_only = only;
+            self.list_rows();
+        }
+    }
+
+    /// Marks spans; they come ascending.
+    pub fn set_signs(&mut self, signs: Vec<(u32, Sign)>) {
+        self.signs = signs;
+    }
+
+    /// What a span is marked with.
+    pub fn sign(&self, span: u32) -> Option<&Sign> {
+        let at = self.signs.binary_search_by_key(&span, |(of, _)| *of).ok()?;
+        Some(&self.signs[at].1)
+    }
+
+    /// The parent of a span.
+    pub fn parent(&self, span: u32) -> Option<u32> {
+        self.report.parent.get(span as usize).copied().filter(|&parent| parent < span)
+    }
+
+    /// Whether one of the bits of [`TraceReport`] is set for a span.
+    pub fn bit(&self, span: u32, bit: u8) -> bool {
+        self.report.bits.get(span as usize).is_some_and(|bits| bits & bit != 0)
+    }
+
+    /// The spans whose label holds every word of `query`, whatever the case; `None` if there is no word.
+    pub fn search(&self, query: &str) -> Option<SpanMatches> {
+        let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+        if words.is_empty() {
+            return None;
+        }
+        let holds = |frame: &Frame| {
+            let label = frame.label.to_lowercase();
+            words.iter().all(|word| label.contains(word.as_str()))
+        };
+        let endpoints: Vec<bool> = self.frames.iter().map(holds).collect();
+        let hit = |span: &u32| endpoints.get(self.report.endpoint[*span as usize] as usize) == Some(&true);
+        let spans = (0..self.len() as u32).filter(hit).collect();
+        Some(SpanMatches { endpoints, spans })
+    }
+
+    /// Whether a search found a span.
+    pub fn found(&self, matches: &SpanMatches, span: u32) -> bool {
+        let endpoint = self.report.endpoint.get(span as usize);
+        endpoint.is_some_and(|&endpoint| matches.endpoints.get(endpoint as usize) == Some(&true))
+    }
+
+    /// The segments to mark in the row of a span: its own, in order of time; or, if it is closed, one from the first to
+    /// the last of it and all below it, which is one piece without gaps.
+    pub(super) fn segments_of(&self, span: u32) -> Marks<'_> {
+        let i = span as usize;
+        if self.is_closed(span) {
+            let (first, last) = self.subtree_segments[i];
+            return match first == NONE {
+                true => Marks::Own(&[]),
+                false => Marks::Whole(self.segment_us(first).0, self.segment_us(last).1),
+            };
+        }
+        Marks::Own(&self.segments[self.segment_starts[i] as usize..self.segment_starts[i + 1] as usize])
+    }
+
+    /// Start and end of a segment.
+    pub(super) fn segment_us(&self, segment: u32) -> (u64, u64) {
+        let i = segment as usize;
+        let at = |column: &[u64]| column.get(i).copied().unwrap_or(0);
+        (at(&self.report.segment_start_us), at(&self.report.segment_end_us))
+    }
+
+    fn list_rows(&mut self) {
+        self.rows.clear();
+        let mut span = 0;
+        while span < self.len() {
+            if self.path_only && self.report.bits[span] & TraceReport::ON_PATH == 0 {
+                // What is below a span off the path is off it too.
+                span = self.end[span] as usize;
+                continue;
+            }
+            self.rows.push(span as u32);
+            span = if self.closed[span] { self.end[span] as usize } else { span + 1 };
+        }
+    }
+}
+
+/// Segments in a row.
+pub(super) enum Marks<'a> {
+    /// These, by index.
+    Own(&'a [u32]),
+    /// One stretch.
+    Whole(u64, u64),
+}
+
+impl SpanMatches {
+    /// The spans found, ascending.
+    pub fn spans(&self) -> &[u32] {
+        &self.spans
+    }
+
+    /// The next found span after one, or the one before it, around the end; `None` if nothing was found.
+    pub fn step(&self, from: Option<u32>, forward: bool) -> Option<u32> {
+        let spans = &self.spans;
+        let next = match (from, forward) {
+            (None, true) => spans.first(),
+            (None, false) => spans.last(),
+            (Some(from), true) => spans.get(spans.partition_point(|&s| s <= from)).or(spans.first()),
+            (Some(from), false) => {
+                let before = spans.partition_point(|&s| s < from);
+                before.checked_sub(1).and_then(|i| spans.get(i)).or(spans.last())
+            }
+        };
+        next.copied()
+    }
+}
+
+fn join(a: (u32, u32), b: (u32, u32)) -> (u32, u32) {
+    if a.0 == NONE {
+        b
+    } else if b.0 == NONE {
+        a
+    } else {
+        (a.0.min(b.0), a.1.max(b.1))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A trace of (parent, start, duration, bits); endpoint i % 5; segments as (span, start, end).
+    pub(crate) fn trace(spans: &[(u32, u64, u64, u8)], segments: &[(u32, u64, u64)]) -> TraceReport {
+        let mut depth: Vec<u32> = Vec::new();
+        for span in spans {
+            let above = depth.get(span.0 as usize).map_or(0, |d| d + 1);
+            depth.push(above);
+        }
+        TraceReport {
+            trace_id: "1".into(),
+            end_us: spans.iter().map(|s| s.1 + s.2).max().unwrap_or(0),
+            endpoints: (0..5).map(|i| (format!("svc{i}"), format!("op{i}"))).collect(),
+            parent: spans.iter().map(|s| s.0).collect(),
+            endpoint: (0..spans.len() as u32).map(|i| i % 5).collect(),
+            span_start_us: spans.iter().map(|s| s.1).collect(),
+            duration_us: spans.iter().map(|s| s.2).collect(),
+            depth,
+            bits: spans.iter().map(|s| s.3).collect(),
+            segment_span: segments.iter().map(|s| s.0).collect(),
+            segment_start_us: segments.iter().map(|s| s.1).collect(),
+            segment_end_us: segments.iter().map(|s| s.2).collect(),
+            ..TraceReport::default()
+        }
+    }
+
+    const P: u8 = TraceReport::ON_PATH;
+
+    /// 0 { 1 { 2 }, 3 }, 4 (a root of its own).
+    pub(crate) fn small() -> Timeline {
+        Timeline::new(trace(
+            &[(NONE, 0, 1000, P), (0, 100, 300, P), (1, 200, 100, P), (0, 500, 400, 0), (NONE, 50, 10, 0)],
+            &[(0, 0, 100), (1, 100, 200), (2, 200, 300), (1, 300, 400), (0, 400, 1000)],
+        ))
+    }
+
+    #[test]
+    fn rows_are_all_spans_until_some_are_closed() {
+        let mut timeline = small();
+        assert_eq!(timeline.rows(), [0, 1, 2, 3, 4]);
+        timeline.toggle(1);
+        assert_eq!(timeline.rows(), [0, 1, 3, 4]);
+        assert_eq!(timeline.row_of(3), Some(2));
+        assert_eq!(timeline.row_of(2), None);
+        timeline.toggle(2);
+        assert_eq!(timeline.rows(), [0, 1, 3, 4], "a leaf has nothing to close");
+        timeline.reveal(2);
+        assert_eq!(timeline.rows(), [0, 1, 2, 3, 4]);
+        timeline.open_to(Some(0));
+        assert_eq!(timeline.rows(), [0, 4]);
+        timeline.open_to(Some(1));
+        assert_eq!(timeline.rows(), [0, 1, 3, 4]);
+        timeline.open_to(None);
+        assert_eq!(timeline.rows().len(), 5);
+    }
+
+    #[test]
+    fn the_path_alone_can_be_shown_and_left_again() {
+        let mut timeline = small();
+        timeline.set_path_only(true);
+        assert_eq!(timeline.rows(), [0, 1, 2]);
+        timeline.reveal(3);
+        assert_eq!(timeline.rows(), [0, 1, 2, 3, 4]);
+        assert!(!timeline.path_only());
+    }
+
+    #[test]
+    fn a_closed_span_carries_the_path_of_what_it_hides() {
+        let mut timeline = small();
+        match timeline.segments_of(1) {
+            Marks::Own(own) => assert_eq!(own, [1, 3]),
+            Marks::Whole(..) => panic!("it is open"),
+        }
+        timeline.toggle(1);
+        match timeline.segments_of(1) {
+            Marks::Whole(start, end) => assert_eq!((start, end), (100, 400)),
+            Marks::Own(_) => panic!("it is closed"),
+        }
+    }
+
+    #[test]
+    fn a_search_steps_through_what_it_found_and_around_the_end() {
+        let timeline = small();
+        let matches = timeline.search("SVC op3").unwrap();
+        assert_eq!(matches.spans(), [3]);
+        let all = timeline.search("svc").unwrap();
+        assert_eq!(all.step(None, true), Some(0));
+        assert_eq!(all.step(Some(1), true), Some(2));
+        assert_eq!(all.step(Some(4), true), Some(0));
+        assert_eq!(all.step(Some(0), false), Some(4));
+        assert!(timeline.found(&matches, 3) && !timeline.found(&matches, 2));
+        assert!(timeline.search(" ").is_none());
+        assert_eq!(timeline.search("nowhere").unwrap().step(None, true), None);
+    }
+
+    #[test]
+    fn an_empty_trace_and_uneven_columns_are_no_trouble() {
+        let empty = Timeline::new(TraceReport::default());
+        assert!(empty.is_empty() && empty.rows().is_empty());
+        assert_eq!(empty.interval_us(7), (0, 0));
+        let mut report = small().report().clone();
+        report.depth.truncate(2);
+        report.segment_start_us.clear();
+        assert_eq!(Timeline::new(report).rows(), [0, 1]);
+    }
+
+    #[test]
+    fn a_chain_of_many_spans_opens_and_closes() {
+        let spans: Vec<_> = (0..100_000u32).map(|i| (i.wrapping_sub(1), u64::from(i), 200_000, P)).collect();
+        let mut timeline = Timeline::new(trace(&spans, &[]));
+        assert_eq!(timeline.descendants(0), 99_999);
+        timeline.open_to(Some(10));
+        assert_eq!(timeline.rows().len(), 11);
+        timeline.reveal(99_999);
+        assert_eq!(timeline.rows().len(), 100_000);
+    }
+}

@@ -1,0 +1,209 @@
+//! `pathlight anomaly`: which requests are abnormal, and why; how well that works.
+
+use super::Failure;
+use super::common::Settings;
+use pathlight_analysis::anomaly::vae::{TrainingProgress, VaeSettings};
+use pathlight_query::{AnomalyReport, AnomalySettings, Detector, EvaluationTable, Report, Request, Scope};
+use pathlight_text::format as words;
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+/// Abnormal requests printed as text.
+const ROWS: usize = 50;
+
+/// What `anomaly` may be told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Normal traces to learn from: files, folders (recursive) or `-`
+    #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "model")]
+    train: Vec<PathBuf>,
+    /// Traces to judge
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    test: Vec<PathBuf>,
+    /// Learn from half of the training traces; judge the rest, as it is and made abnormal
+    #[arg(long, conflicts_with_all = ["test", "model", "save_model"])]
+    evaluate: bool,
+    /// Accepted share of false alarms
+    #[arg(long, default_value_t = 0.01)]
+    alpha: f64,
+    /// Judge by the paper's auto-encoder; with `--evaluate` beside the rule
+    #[arg(long)]
+    vae: bool,
+    /// Width of its hidden layers
+    #[arg(long, default_value_t = 500)]
+    hidden: u32,
+    /// Its latent variables
+    #[arg(long, default_value_t = 10)]
+    latent: u32,
+    /// Steps of its planar flow
+    #[arg(long, default_value_t = 0)]
+    flow: u32,
+    /// Times it sees the training traces
+    #[arg(long, default_value_t = 20)]
+    epochs: u32,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Judge by a model that `--save-model` has written
+    #[arg(long, value_name = "FILE", conflicts_with = "train")]
+    model: Option<PathBuf>,
+    /// Write the trained model to this file
+    #[arg(long, value_name = "FILE")]
+    save_model: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if a side has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    if !(args.alpha > 0.0 && args.alpha <= 1.0) {
+        return Err(Failure::Usage("--alpha takes a share above 0 and up to 1".to_owned()));
+    }
+    if args.test.is_empty() && !args.evaluate && args.save_model.is_none() {
+        return Err(Failure::Usage("name what to judge: --test FILE..., or --evaluate".to_owned()));
+    }
+    let (hidden, latent) = (args.hidden.max(1), args.latent.max(1));
+    let vae = VaeSettings { hidden, latent, flow: args.flow, epochs: args.epochs, seed: args.seed };
+    let settings = AnomalySettings {
+        alpha_ppm: (args.alpha * 1e6).round() as u32,
+        detector: if args.vae { Detector::Vae(vae) } else { Detector::Rule },
+        ..AnomalySettings::default()
+    };
+    if args.evaluate { evaluate(args, settings) } else { judge(args, settings) }
+}
+
+/// Losses of the auto-encoder on standard error, one line an epoch, where somebody is looking.
+fn watch() -> impl FnMut(&TrainingProgress) {
+    let mut told = 0;
+    let is_watched = std::io::stderr().is_terminal();
+    move |progress: &TrainingProgress| {
+        for (epoch, loss) in progress.losses.iter().enumerate().skip(told) {
+            if is_watched {
+                eprintln!("pathlight: epoch {}: loss {loss:.3}", epoch + 1);
+            }
+        }
+        told = told.max(progress.losses.len());
+    }
+}
+
+fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
+    let (scope, band) = (args.settings.scope()?, args.settings.band()?);
+    let mut pool = args.settings.load_groups(&[&args.train])?;
+    let request = Request::AnomalyEvaluation { scope, band, seed: args.seed, settings };
+    let report = pool.ask_watching(request, &mut watch())?;
+    let Report::AnomalyEvaluation(table) = report else { return Err(Failure::wrong_report()) };
+    let text = if args.settings.json { table.to_json()? + "\n" } else { table_text(&table) };
+    args.settings.print(&text)
+}
+
+fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
+    let (train, band) = (args.settings.scope()?, args.settings.band()?);
+    let mut groups: Vec<&[PathBuf]> = Vec::new();
+    groups.extend((!args.train.is_empty()).then_some(args.train.as_slice()));
+    groups.extend((!args.test.is_empty()).then_some(args.test.as_slice()));
+    if let Some(file) = &args.model {
+        let bytes = std::fs::read(file)
+            .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", file.display())))?;
+        settings.model = Some(bytes);
+    }
+    let mut pool = args.settings.load_groups(&groups)?;
+    if let Some(file) = &args.save_model {
+        let request =
+            Request::AnomalyModel { train: train.clone(), band_train: band, settings: settings.clone() };
+        let report = pool.ask_watching(request, &mut watch())?;
+        let Report::AnomalyModel(bytes) = report else { return Err(Failure::wrong_report()) };
+        std::fs::write(file, &bytes)
+            .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", file.display())))?;
+        settings.model = Some(bytes);
+    }
+    if args.test.is_empty() {
+        return Ok(());
+    }
+    let test = Scope { group: groups.len() as u8 - 1, ..train.clone() };
+    let request = Request::Anomaly { train, band_train: band, test, band_test: band, settings };
+    let report = pool.ask_watching(request, &mut watch())?;
+    let Report::Anomaly(report) = report else { return Err(Failure::wrong_report()) };
+    let text =
+        if args.settings.json { report.to_json(words::duration)? + "\n" } else { report_text(&report) };
+    args.settings.print(&text)
+}
+
+fn report_text(report: &AnomalyReport) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "{} of {} requests are abnormal at {:.2} % accepted false alarms ({} by {}, trained on {} requests, {} call paths)",
+        report.abnormal(),
+        report.rows.len(),
+        100.0 * report.alpha,
+        if report.alpha > report.asked_alpha { "raised so that an alarm is possible;" } else { "judged" },
+        report.detector.name(),
+        report.trained,
+        report.features,
+    );
+    for row in report.rows.iter().filter(|row| row.is_abnormal).take(ROWS) {
+        let _ = writeln!(
+            out,
+            "\n{}  {}  p structure {:.4}, time {:.4}",
+            row.request.trace_id,
+            words::duration(row.request.latency_us as f64),
+            row.p_structure,
+            row.p_time,
+        );
+        for reason in &row.reasons {
+            let _ = writeln!(out, "    {}", report.words(reason, words::duration));
+        }
+        if let Some(nearest) = &row.nearest {
+            let _ = writeln!(out, "    most like it among normal requests: {}", nearest.trace_id);
+        }
+    }
+    out
+}
+
+fn table_text(table: &EvaluationTable) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "trained on {} requests, {} held out, {:.1} % of spans dropped where spans are dropped\n",
+        table.trained,
+        table.held_out,
+        100.0 * table.dropped_share,
+    );
+    let _ = writeln!(
+        out,
+        "{:8} {:7} {:36} {:>7} {:>9} {:>7} {:>7} {:>8} {:>9} {:>9}",
+        "detector",
+        "vectors",
+        "made abnormal by",
+        "AUPRC",
+        "precision",
+        "recall",
+        "alarms",
+        "features",
+        "train ms",
+        "score ms"
+    );
+    for row in &table.rows {
+        let ms = |ms: Option<f64>| ms.map_or(words::DASH.to_owned(), |ms| format!("{ms:.0}"));
+        let _ = writeln!(
+            out,
+            "{:8} {:7} {:36} {:>7.4} {:>9.4} {:>7.4} {:>7} {:>8} {:>9} {:>9}",
+            row.detector.name(),
+            row.encoding.name(),
+            row.injection.name(),
+            row.accuracy.auprc,
+            row.accuracy.precision,
+            row.accuracy.recall,
+            row.accuracy.false_alarms,
+            row.features,
+            ms(row.train_ms),
+            ms(row.score_ms),
+        );
+    }
+    out
+}

@@ -1,0 +1,77 @@
+//! `pathlight bottom-up`: interior endpoints ranked by what they cost all root endpoints together.
+
+use super::Failure;
+use super::common::{self, Common};
+use pathlight_query::{BottomUpReport, Report, Request};
+use pathlight_text::format::{count, duration, duration_us, share_of};
+use std::fmt::Write as _;
+
+/// What `bottom-up` may be told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// How much faster an endpoint could become, in percent, for the upper bound of what that would save
+    #[arg(long, default_value_t = 10.0, value_name = "PERCENT")]
+    faster: f64,
+    /// Endpoints printed as text
+    #[arg(long, default_value_t = 30)]
+    top: usize,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    if !(0.0..=100.0).contains(&args.faster) {
+        return Err(Failure::Usage("--faster takes a number from 0 to 100".to_owned()));
+    }
+    let mut pool = args.common.load()?;
+    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let report = common::ask(&mut pool, Request::BottomUp { scope, band })?;
+    let Report::BottomUp(report) = report else { return Err(Failure::wrong_report()) };
+    let text = if args.common.json { report.to_json(args.faster)? + "\n" } else { to_text(&report, args) };
+    args.common.print(&text)
+}
+
+fn to_text(report: &BottomUpReport, args: &Args) -> String {
+    let total = report.facts.latency_sum_us;
+    // Writing to a String cannot fail.
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{} requests of {} root endpoints, {} in all\n\n{:>10} {:>8} {:>8} {:>6} {:>12}  endpoint",
+        count(report.facts.requests),
+        report.roots.len(),
+        duration_us(total),
+        "impact",
+        "share",
+        "requests",
+        "roots",
+        format!("-{}% saves <", args.faster),
+    );
+    for row in report.rows.iter().filter(|row| row.is_interior).take(args.top) {
+        let (service, operation) = report.name(row.endpoint);
+        let _ = writeln!(
+            out,
+            "{:>10} {:>8} {:>8} {:>6} {:>12}  [{service}] {operation}",
+            duration_us(row.exclusive_us),
+            share_of(row.exclusive_us, total),
+            count(row.requests),
+            row.affected.len(),
+            duration(report.saving_at_most_us(row, args.faster)),
+        );
+        for affected in row.affected.iter().take(3) {
+            let root = report.roots[affected.root as usize];
+            let (service, operation) = report.name(root.endpoint);
+            let _ = writeln!(
+                out,
+                "{:>50}{:>8} of [{service}] {operation}",
+                "",
+                share_of(affected.exclusive_us, root.latency_us)
+            );
+        }
+    }
+    out
+}

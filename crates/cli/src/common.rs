@@ -1,0 +1,267 @@
+//! What most commands share: input files, the analysis root, settings, output.
+
+use super::Failure;
+use super::input;
+use pathlight_ingest::Keep;
+use pathlight_model::stats::Summary;
+use pathlight_query::native::Pool;
+use pathlight_query::{Band, Filter, Overlap, Report, Request, Scope, Subject};
+use pathlight_view::address::parse_band;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Files and options of most analyses.
+#[derive(Debug, clap::Args)]
+pub struct Common {
+    /// Files, folders (recursive) or `-`
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+impl std::ops::Deref for Common {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+/// One set of files, or two to compare.
+#[derive(Debug, clap::Args)]
+pub struct Sets {
+    /// Files, folders (recursive) or `-`
+    #[arg(conflicts_with_all = ["a", "b"])]
+    files: Vec<PathBuf>,
+    /// Files or folders of side A, to compare: before, or normal
+    #[arg(short, num_args = 1.., value_name = "FILE", requires = "b")]
+    a: Vec<PathBuf>,
+    /// Files or folders of side B: after, or faulty
+    #[arg(short, num_args = 1.., value_name = "FILE", requires = "a")]
+    b: Vec<PathBuf>,
+}
+
+impl Sets {
+    /// True if there are two.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if there is none; `command` is what was called.
+    pub fn are_two(&self, command: &str) -> Result<bool, Failure> {
+        if self.a.is_empty() && self.files.is_empty() {
+            return Err(Failure::Usage(format!("name files, or two sets: {command} -a FILE... -b FILE...")));
+        }
+        Ok(!self.a.is_empty())
+    }
+
+    /// Loads them: the only one as group 0, or A as group 0 and B as group 1.
+    ///
+    /// # Errors
+    /// [`Failure::NoTrace`] if there is no trace in one of them.
+    pub fn load(&self, settings: &Settings) -> Result<Pool, Failure> {
+        if self.a.is_empty() {
+            settings.load_groups(&[&self.files])
+        } else {
+            settings.load_groups(&[&self.a, &self.b])
+        }
+    }
+}
+
+/// Options of every analysis.
+#[derive(Debug, clap::Args)]
+pub struct Settings {
+    /// The analysis root's service (default: the trace root of each trace)
+    #[arg(long, requires = "operation")]
+    pub service: Option<String>,
+    /// The analysis root's operation
+    #[arg(long, requires = "service")]
+    pub operation: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, short = 'o')]
+    pub out: Option<PathBuf>,
+    /// Percentiles of latency: `95-99` for a band, `P95` for everything up to it
+    #[arg(long)]
+    pub band: Option<String>,
+    /// default, paper, upstream or strict
+    #[arg(long, default_value = "default")]
+    pub preset: String,
+    /// Longest overlap of siblings that passes for clock skew
+    #[arg(long)]
+    pub overlap_us: Option<u64>,
+    /// Greatest such overlap as a share of the parent's duration, 0.01 for 1 %
+    #[arg(long)]
+    pub overlap_share: Option<f64>,
+    /// Threads (default: one a core)
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// Read only one of N traces, chosen by id: the same ones every time
+    #[arg(long, value_name = "N")]
+    pub sample: Option<u32>,
+    /// Read only traces with a span of this service
+    #[arg(long, value_name = "SERVICE")]
+    pub keep_service: Option<String>,
+    /// Only requests of which some span or its process has this tag; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub with_tag: Vec<String>,
+    /// Only requests in which some span is of this endpoint; may be repeated
+    #[arg(long, value_name = "SERVICE:OPERATION")]
+    pub contains: Vec<String>,
+    /// Only requests in which some span is an error
+    #[arg(long)]
+    pub with_error: bool,
+    /// Only requests that start at this time or later, in microseconds since the epoch
+    #[arg(long, value_name = "US")]
+    pub from_us: Option<u64>,
+    /// Only requests that start before this time, in microseconds since the epoch
+    #[arg(long, value_name = "US")]
+    pub to_us: Option<u64>,
+}
+
+impl Common {
+    /// Loads the input.
+    ///
+    /// # Errors
+    /// [`Failure::NoTrace`] if there is none.
+    pub fn load(&self) -> Result<Pool, Failure> {
+        self.settings.load_groups(&[&self.files])
+    }
+}
+
+/// Reads `SERVICE:OPERATION`, cut at the first colon.
+///
+/// # Errors
+/// [`Failure::Usage`] without a colon.
+pub fn endpoint(text: &str) -> Result<(String, String), Failure> {
+    let (service, operation) = text
+        .split_once(':')
+        .ok_or_else(|| Failure::Usage(format!("no endpoint {text:?}: write SERVICE:OPERATION")))?;
+    Ok((service.to_owned(), operation.to_owned()))
+}
+
+impl Settings {
+    /// Loads sets of files into a pool, the first as group 0 (A), the second as group 1 (B); of their traces those that are
+    /// to be kept.
+    ///
+    /// # Errors
+    /// [`Failure::NoTrace`] if there is no trace in one of them.
+    pub fn load_groups(&self, groups: &[&[PathBuf]]) -> Result<Pool, Failure> {
+        let keep = self.sample.map_or(Keep::All, Keep::Sample);
+        let mut pool = Pool::of(input::load(groups, self.threads, &keep)?.sets).map_err(Failure::from)?;
+        if let Some(service) = &self.keep_service {
+            pool.keep_service(service);
+        }
+        for group in 0..groups.len() as u8 {
+            let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());
+            if !traces.any(|trace| trace.id.group == group) {
+                return Err(Failure::NoTrace);
+            }
+        }
+        Ok(pool)
+    }
+
+    fn filters(&self) -> Result<Vec<Filter>, Failure> {
+        let mut filters = Vec::new();
+        for text in &self.with_tag {
+            let (key, value) = text
+                .split_once('=')
+                .ok_or_else(|| Failure::Usage(format!("no tag {text:?}: write --with-tag KEY=VALUE")))?;
+            filters.push(Filter::Tag { key: key.to_owned(), value: value.to_owned() });
+        }
+        for text in &self.contains {
+            let (service, operation) = endpoint(text)?;
+            filters.push(Filter::Contains { service, operation });
+        }
+        if self.with_error {
+            filters.push(Filter::HasError);
+        }
+        if self.from_us.is_some() || self.to_us.is_some() {
+            let (from_us, to_us) = (self.from_us.unwrap_or(0), self.to_us.unwrap_or(u64::MAX));
+            filters.push(Filter::Time { from_us, to_us });
+        }
+        Ok(filters)
+    }
+
+    /// Which requests, and how their paths are found.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for an unknown preset.
+    pub fn scope(&self) -> Result<Scope, Failure> {
+        let mut overlap = Overlap::preset(&self.preset).ok_or_else(|| {
+            Failure::Usage(format!("no preset {:?}: take default, paper, upstream or strict", self.preset))
+        })?;
+        if let Some(overlap_us) = self.overlap_us {
+            overlap.overlap_us = overlap_us;
+        }
+        if let Some(share) = self.overlap_share {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Failure::Usage("--overlap-share takes a number from 0 to 1".to_owned()));
+            }
+            overlap.share_ppm = (share * 1e6).round() as u64;
+        }
+        let subject = match (&self.service, &self.operation) {
+            (Some(service), Some(operation)) => {
+                Subject::Endpoint { service: service.clone(), operation: operation.clone() }
+            }
+            _ => Subject::TraceRoots,
+        };
+        Ok(Scope { subject, filters: self.filters()?, overlap, group: 0 })
+    }
+
+    /// The band of latency.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if it cannot be read.
+    pub fn band(&self) -> Result<Band, Failure> {
+        match &self.band {
+            None => Ok(Band::ALL),
+            Some(text) => parse_band(text).ok_or_else(|| Failure::no_band(text)),
+        }
+    }
+
+    /// Prints a result, or writes it to the file asked for.
+    ///
+    /// # Errors
+    /// [`Failure::Io`].
+    pub fn print(&self, text: &str) -> Result<(), Failure> {
+        print(self.out.as_deref(), text)
+    }
+}
+
+/// Prints a result, or writes it to a file.
+///
+/// # Errors
+/// [`Failure::Io`].
+pub fn print(out: Option<&Path>, text: &str) -> Result<(), Failure> {
+    match out {
+        Some(path) => std::fs::write(path, text)
+            .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", path.display()))),
+        None => Ok(std::io::stdout().lock().write_all(text.as_bytes())?),
+    }
+}
+
+/// Microseconds as milliseconds.
+pub fn ms(us: f64) -> f64 {
+    us / 1000.0
+}
+
+/// How many requests there are and how long they take, for the head of a table.
+pub fn latency(requests: u64, latency_us: &Summary) -> String {
+    let Summary { p50, p95, p99, .. } = *latency_us;
+    format!(
+        "{requests} requests, latency p50 {:.3} ms, p95 {:.3} ms, p99 {:.3} ms",
+        ms(p50),
+        ms(p95),
+        ms(p99)
+    )
+}
+
+/// Asks a pool.
+///
+/// # Errors
+/// [`Failure::Usage`] with the engine's sentence.
+pub fn ask(pool: &mut Pool, request: Request) -> Result<Report, Failure> {
+    pool.ask(request).map_err(Failure::from)
+}

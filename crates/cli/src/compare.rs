@@ -1,0 +1,146 @@
+//! `pathlight compare`: two sets of traces, or two bands of one, frame by frame and service by service.
+
+use super::Failure;
+use super::common::{self, Sets, Settings, ms};
+use pathlight_query::{Band, Basis, DiffReport, Measure, Presence, Report, Request, Scope};
+use pathlight_text::format::DASH;
+use pathlight_view::address::parse_band;
+use std::fmt::Write as _;
+
+/// What `compare` may be told.
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("files", |files| files.help("Files, folders (recursive) or `-` of which two bands are compared")))]
+#[command(mut_arg("a", |a| a.help("Files or folders of side A: before, or normal")))]
+pub struct Args {
+    #[command(flatten)]
+    sets: Sets,
+    /// Band of side A (default: P0-50 when two bands are compared, else everything)
+    #[arg(long)]
+    band_a: Option<String>,
+    /// Band of side B (default: P95-100 when two bands are compared, else everything)
+    #[arg(long)]
+    band_b: Option<String>,
+    /// `mean` microseconds per request, or `share` of each side's total
+    #[arg(long, default_value = "mean", value_parser = ["mean", "share"])]
+    by: String,
+    /// Compare the own time of frames instead of that of the frame and all below it
+    #[arg(long)]
+    exclusive: bool,
+    /// Print folded stacks with the microseconds of both sides (the format of difffolded.pl)
+    #[arg(long, conflicts_with = "json")]
+    folded: bool,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if a side has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let two_sets = args.sets.are_two("compare")?;
+    let settings = &args.settings;
+    let default = |lo, hi| if two_sets { Band::ALL } else { Band { lo, hi, closed: false } };
+    let band = |text: &Option<String>, default| match text {
+        None => settings.band.as_ref().map_or(Ok(default), |_| settings.band()),
+        Some(text) => parse_band(text).ok_or_else(|| Failure::no_band(text)),
+    };
+    let (band_a, band_b) =
+        (band(&args.band_a, default(0, 50_000))?, band(&args.band_b, default(95_000, 100_000))?);
+    let a = settings.scope()?;
+    let b = Scope { group: u8::from(two_sets), ..a.clone() };
+    let mut pool = args.sets.load(settings)?;
+    let report = common::ask(&mut pool, Request::Compare { a, band_a, b, band_b })?;
+    let Report::Compare(report) = report else { return Err(Failure::wrong_report()) };
+    let basis = if args.by == "share" { Basis::Share } else { Basis::Mean };
+    let measure = if args.exclusive { Measure::Exclusive } else { Measure::Subtree };
+    let text = match (settings.json, args.folded) {
+        (true, _) => report.to_json(basis, measure)? + "\n",
+        (false, true) => report.to_folded(),
+        (false, false) => to_text(&report, basis, measure),
+    };
+    settings.print(&text)
+}
+
+/// Rows of each table.
+const ROWS: usize = 30;
+
+fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    for (name, side) in [("A", &report.a), ("B", &report.b)] {
+        let facts = &side.facts;
+        let _ = writeln!(
+            out,
+            "{name}: {} requests, latency mean {:.3} ms, p50 {:.3} ms, p99 {:.3} ms",
+            facts.requests,
+            ms(facts.latency_us.mean),
+            ms(facts.latency_us.p50),
+            ms(facts.latency_us.p99)
+        );
+    }
+    let say = |value: f64, sign: bool| match (basis, sign) {
+        (Basis::Mean, true) => format!("{:+.3} ms", ms(value)),
+        (Basis::Mean, false) => format!("{:.3} ms", ms(value)),
+        (Basis::Share, true) => format!("{:+.1} %", 100.0 * value),
+        (Basis::Share, false) => format!("{:.1} %", 100.0 * value),
+    };
+    let _ = writeln!(
+        out,
+        "\n{:>13} {:>27} {:>13} {:>13}       where it changed",
+        "change", "95 % interval", "A", "B"
+    );
+    for row in report.ranking(basis, measure).into_iter().take(ROWS) {
+        let change = row.change;
+        let interval = change
+            .interval
+            .map_or(DASH.to_owned(), |i| format!("{} .. {}", say(i.low, true), say(i.high, true)));
+        let mark = match report.nodes[row.node as usize].presence() {
+            Presence::New => "new",
+            Presence::Gone => "gone",
+            Presence::Both if change.is_noise => "~",
+            Presence::Both => "",
+        };
+        let _ = writeln!(
+            out,
+            "{:>13} {interval:>27} {:>13} {:>13} {mark:>4}  {}",
+            say(change.change, true),
+            say(change.a, false),
+            say(change.b, false),
+            call_path(report, row.node),
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\n{:>4} {:>13} {:>27} {:>13} {:>13}  service, self time per request",
+        "rank", "change", "95 % interval", "A", "B"
+    );
+    for row in report.services.iter().take(ROWS) {
+        let interval = row
+            .interval
+            .map_or(DASH.to_owned(), |i| format!("{:+.3} ms .. {:+.3} ms", ms(i.low), ms(i.high)));
+        let _ = writeln!(
+            out,
+            "{:>4} {:>10.3} ms {interval:>27} {:>10.3} ms {:>10.3} ms  {}",
+            row.rank,
+            ms(row.change_us),
+            ms(row.a_us),
+            ms(row.b_us),
+            row.service,
+        );
+    }
+    out
+}
+
+fn call_path(report: &DiffReport, node: u32) -> String {
+    let mut path = Vec::new();
+    let mut at = Some(node);
+    while let Some(number) = at {
+        let node = &report.nodes[number as usize];
+        let (service, operation) = report.name(node.endpoint);
+        path.push(format!("[{service}] {operation}"));
+        at = node.parent;
+    }
+    path.reverse();
+    path.join(" > ")
+}

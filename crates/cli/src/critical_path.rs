@@ -1,0 +1,86 @@
+//! `pathlight critical-path`: the aggregate critical calling contexts of many traces.
+
+use super::Failure;
+use super::common::{self, Common, ms};
+use pathlight_query::{CriticalPathReport, Report, Request};
+use std::fmt::Write as _;
+
+/// What `critical-path` may be told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// The critical path of every single request (with --json)
+    #[arg(long)]
+    per_trace: bool,
+    /// `folded`: one line a context, as flame graph tools read it
+    #[arg(long, value_parser = ["text", "json", "folded"])]
+    format: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let mut pool = args.common.load()?;
+    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let format = match (&args.format, args.common.json) {
+        (Some(format), _) => format.as_str(),
+        (None, true) => "json",
+        (None, false) => "text",
+    };
+    if args.per_trace {
+        let report = common::ask(&mut pool, Request::PerRequest { scope, band })?;
+        let Report::PerRequest(report) = report else { return Err(Failure::wrong_report()) };
+        return args.common.print(&(report.to_json()? + "\n"));
+    }
+    let report = common::ask(&mut pool, Request::CriticalPath { scope, band })?;
+    let Report::CriticalPath(report) = report else { return Err(Failure::wrong_report()) };
+    let text = match format {
+        "json" => report.to_json()? + "\n",
+        "folded" => report.to_folded(),
+        _ => to_text(&report),
+    };
+    args.common.print(&text)
+}
+
+/// Contexts as an indented table, those below a thousandth of the band's latency left out.
+fn to_text(report: &CriticalPathReport) -> String {
+    let mut out = String::new();
+    let facts = &report.facts;
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "{}\n\n{:>12} {:>7} {:>12} {:>9}  calling context",
+        common::latency(facts.requests, &facts.latency_us),
+        "excl. mean",
+        "share",
+        "excl. p99",
+        "requests",
+    );
+    let mut depth: Vec<usize> = Vec::with_capacity(report.nodes.len());
+    for node in &report.nodes {
+        let level = node.parent.map_or(0, |parent| depth[parent as usize] + 1);
+        depth.push(level);
+        if u128::from(node.subtree_us) * 1000 < u128::from(facts.latency_sum_us) {
+            continue;
+        }
+        let share = if facts.latency_sum_us == 0 {
+            "–".to_owned()
+        } else {
+            format!("{:.1}%", 100.0 * node.exclusive_us.sum as f64 / facts.latency_sum_us as f64)
+        };
+        let (service, operation) = report.name(node.endpoint);
+        let _ = writeln!(
+            out,
+            "{:>9.3} ms {share:>7} {:>9.3} ms {:>9}  {:indent$}[{service}] {operation}",
+            ms(node.exclusive_us.mean),
+            ms(node.exclusive_us.p99),
+            node.requests,
+            "",
+            indent = 2 * level,
+        );
+    }
+    out
+}

@@ -1,0 +1,69 @@
+//! `pathlight errors`: where errors start and stop, and what the requests would be without them.
+
+use super::Failure;
+use super::common::{self, Common};
+use pathlight_query::{ErrorsReport, Report, Request};
+use pathlight_text::format::{DASH, count, duration_us, share};
+use pathlight_view::error_words;
+use std::fmt::Write as _;
+
+/// What `errors` may be told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// json, text, or the error paths as folded stacks
+    #[arg(long, value_name = "FORMAT", value_parser = ["json", "text", "folded"])]
+    format: Option<String>,
+    /// Endpoints printed as text
+    #[arg(long, default_value_t = 30)]
+    top: usize,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let mut pool = args.common.load()?;
+    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let report = common::ask(&mut pool, Request::Errors { scope, band })?;
+    let Report::Errors(report) = report else { return Err(Failure::wrong_report()) };
+    let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
+    let text = match format {
+        "json" => report.to_json()? + "\n",
+        "folded" => report.to_folded(),
+        _ => to_text(&report, args.top),
+    };
+    args.common.print(&text)
+}
+
+fn to_text(report: &ErrorsReport, top: usize) -> String {
+    // Writing to a String cannot fail.
+    let mut out = String::new();
+    for sentence in error_words::sentences(report) {
+        let _ = writeln!(out, "{sentence}");
+    }
+    if report.totals.requests == 0 {
+        return out;
+    }
+    let _ = writeln!(
+        out,
+        "\n{:>8} {:>10} {:>8} {:>9} {:>10} {:>10}  endpoint",
+        "own", "propagated", "stopped", "on path", "path time", "saved"
+    );
+    for row in report.rows.iter().filter(|row| row.has_errors()).take(top) {
+        let (service, operation) = report.name(row.endpoint);
+        let on_path = row.path_share().map_or(DASH.to_owned(), share);
+        let _ = writeln!(
+            out,
+            "{:>8} {:>10} {:>8} {on_path:>9} {:>10} {:>10}  [{service}] {operation}",
+            count(row.own),
+            count(row.propagated),
+            count(row.stopped),
+            duration_us(row.path_error_us),
+            duration_us(row.saved_us),
+        );
+    }
+    out
+}

@@ -1,0 +1,305 @@
+//! `pathlight flow`: the execution flow of a parent endpoint, how well it predicts, and what-if.
+
+use super::Failure;
+use super::common::{self, Common, ms};
+use pathlight_analysis::flow::{ErrorQuantiles, parents_to_json};
+use pathlight_query::native::Pool;
+use pathlight_query::{
+    Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
+    Report, Request, SavingsReport, Scope, Subject, WhatIfReport,
+};
+use pathlight_text::format::DASH;
+use std::fmt::Write as _;
+
+/// What `flow` may be told. `--service` and `--operation` choose the parent; without them and without another question
+/// the parents are listed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// Compare six predictors on held-out invocations: of the chosen parent, else pooled over all parents
+    #[arg(long, conflicts_with_all = ["what_if", "parallel", "savings"])]
+    evaluate: bool,
+    /// Change the latency of an endpoint: SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; may be repeated
+    #[arg(long, value_name = "CHANGE", conflicts_with = "savings")]
+    what_if: Vec<String>,
+    /// Let two calls A and B of a parent run side by side; may be repeated
+    #[arg(long, num_args = 3, value_names = ["PARENT", "A", "B"], conflicts_with = "savings")]
+    parallel: Vec<String>,
+    /// Rank what every endpoint would save if it were 10 %, 50 %, 100 % faster
+    #[arg(long)]
+    savings: bool,
+    /// Share of the invocations with both calls in which one must end before the other (default 0.99, paper 1)
+    #[arg(long)]
+    tau: Option<f64>,
+    /// Leave out parents with fewer calls when pooling (default 2, paper 5)
+    #[arg(long, value_name = "N")]
+    min_children: Option<u32>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let common = &args.common;
+    let (scope, settings) = (common.scope()?, settings(args)?);
+    let mut pool = common.load()?;
+    let min_children = args.min_children.unwrap_or(if common.preset == "paper" { 5 } else { 2 });
+    let text = if args.evaluate {
+        let report = evaluate(&mut pool, scope, settings, min_children)?;
+        if common.json { report.to_json()? + "\n" } else { evaluation_text(&report) }
+    } else if args.savings {
+        let test = back_test(&mut pool, &scope, settings, min_children)?;
+        let Report::Savings(report) = common::ask(&mut pool, Request::Savings { scope, settings })? else {
+            return Err(Failure::wrong_report());
+        };
+        if common.json { report.to_json(Some(&test))? + "\n" } else { savings_text(&report, &test) }
+    } else if !args.what_if.is_empty() || !args.parallel.is_empty() {
+        let changes = changes(args, &pool)?;
+        let test = back_test(&mut pool, &scope, settings, min_children)?;
+        let Report::WhatIf(report) = common::ask(&mut pool, Request::WhatIf { scope, settings, changes })?
+        else {
+            return Err(Failure::wrong_report());
+        };
+        if common.json { report.to_json(Some(&test))? + "\n" } else { what_if_text(&report, &test) }
+    } else if scope.subject == Subject::TraceRoots {
+        let Report::FlowParents(parents) = common::ask(&mut pool, Request::FlowParents { scope })? else {
+            return Err(Failure::wrong_report());
+        };
+        if common.json { parents_to_json(&parents)? + "\n" } else { parents_text(&parents) }
+    } else {
+        let Report::Flow(report) = common::ask(&mut pool, Request::Flow { scope, settings })? else {
+            return Err(Failure::wrong_report());
+        };
+        if common.json { report.to_json()? + "\n" } else { flow_text(&report) }
+    };
+    common.print(&text)
+}
+
+fn settings(args: &Args) -> Result<FlowSettings, Failure> {
+    let mut settings =
+        if args.common.preset == "paper" { FlowSettings::paper() } else { FlowSettings::default() };
+    if let Some(tau) = args.tau {
+        if !(0.0..=1.0).contains(&tau) {
+            return Err(Failure::Usage("--tau takes a number from 0 to 1".to_owned()));
+        }
+        settings.tau_ppm = (tau * 1e6).round() as u32;
+    }
+    Ok(settings)
+}
+
+fn evaluate(
+    pool: &mut Pool,
+    scope: Scope,
+    settings: FlowSettings,
+    min_children: u32,
+) -> Result<EvaluationReport, Failure> {
+    match common::ask(pool, Request::FlowEvaluation { scope, settings, min_children })? {
+        Report::FlowEvaluation(report) => Ok(report),
+        _ => Err(Failure::wrong_report()),
+    }
+}
+
+/// How well the model does on held-out invocations of all parents.
+fn back_test(
+    pool: &mut Pool,
+    scope: &Scope,
+    settings: FlowSettings,
+    min_children: u32,
+) -> Result<EvaluationReport, Failure> {
+    let scope = Scope { overlap: scope.overlap, group: scope.group, ..Scope::default() };
+    evaluate(pool, scope, settings, min_children)
+}
+
+/// The endpoint a text names, among those that are loaded: service and operation may have colons of their own.
+fn endpoint(pool: &Pool, text: &str) -> Result<(String, String), Failure> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for session in pool.sessions() {
+        let named = session.set.endpoints().filter(|(service, operation)| {
+            text.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
+        });
+        found.extend(named.map(|(service, operation)| (service.to_owned(), operation.to_owned())));
+    }
+    found.sort_unstable();
+    found.into_iter().next().ok_or_else(|| {
+        Failure::Usage(format!(
+            "no endpoint {text:?} in these traces: write SERVICE:OPERATION as `pathlight flow FILE...` lists them"
+        ))
+    })
+}
+
+/// A call of a parent: an endpoint, with `#k` for the k-th call of it, `#rest` for those folded into one.
+fn node(pool: &Pool, text: &str) -> Result<NodeName, Failure> {
+    let (name, index) = match text.rsplit_once('#') {
+        Some((name, "rest")) => (name, 0),
+        Some((name, number)) => match number.parse() {
+            Ok(index) => (name, index),
+            Err(_) => (text, 1),
+        },
+        None => (text, 1),
+    };
+    let (service, operation) = endpoint(pool, name).or_else(|_| endpoint(pool, text))?;
+    Ok(NodeName { service, operation, index })
+}
+
+fn changes(args: &Args, pool: &Pool) -> Result<Changes, Failure> {
+    let mut changes = Changes::default();
+    for text in &args.what_if {
+        let parsed = text.rsplit_once('=').and_then(|(name, amount)| {
+            LatencyChange::parse_amount(amount).map(|(share_ppm, add_us)| (name, share_ppm, add_us))
+        });
+        let (name, share_ppm, add_us) = parsed.ok_or_else(|| {
+            Failure::Usage(format!(
+                "no change {text:?}: write SERVICE:OPERATION=-50%, or =+500us, =-2ms, =+1s"
+            ))
+        })?;
+        let (service, operation) = endpoint(pool, name)?;
+        changes.latencies.push(LatencyChange { service, operation, share_ppm, add_us });
+    }
+    for names in args.parallel.chunks_exact(3) {
+        let (service, operation) = endpoint(pool, &names[0])?;
+        let (first, second) = (node(pool, &names[1])?, node(pool, &names[2])?);
+        changes.parallel.push(Parallel { service, operation, first, second });
+    }
+    Ok(changes)
+}
+
+fn share(value: f64) -> String {
+    format!("{:.1}%", 100.0 * value)
+}
+
+// Writing to a String cannot fail.
+
+fn parents_text(parents: &[FlowParent]) -> String {
+    let mut parents: Vec<&FlowParent> = parents.iter().collect();
+    parents.sort_by_key(|p| (std::cmp::Reverse(p.nodes), std::cmp::Reverse(p.invocations)));
+    let mut out = format!("{:>6} {:>12}  parent\n", "calls", "invocations");
+    for p in parents {
+        let _ = writeln!(out, "{:>6} {:>12}  {}:{}", p.nodes, p.invocations, p.service, p.operation);
+    }
+    out
+}
+
+fn flow_text(report: &FlowReport) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{}:{}, {} invocations, latency p50 {:.3} ms, p99 {:.3} ms",
+        report.parent.0,
+        report.parent.1,
+        report.invocations,
+        ms(report.latency_us.p50),
+        ms(report.latency_us.p99),
+    );
+    if let Some(kept) = report.repeats_kept {
+        let _ = writeln!(out, "repeats of a callee above #{kept} are folded into one");
+    }
+    let _ = writeln!(out, "\n{:>12} {:>12} {:>9} {:>12}  call", "latency", "wait", "critical", "invocations");
+    for node in &report.nodes {
+        let _ = writeln!(
+            out,
+            "{:>9.3} ms {:>9.3} ms {:>9} {:>12}  {}",
+            ms(node.latency_us.mean),
+            ms(node.wait_us.mean),
+            share(node.critical_share()),
+            node.invocations,
+            node.label
+        );
+    }
+    let _ = writeln!(out, "\n{:>9} {:>9}  edge", "support", "binding");
+    for edge in &report.edges {
+        let _ = writeln!(
+            out,
+            "{:>9} {:>9}  {} -> {}",
+            share(edge.support()),
+            share(edge.binding_share()),
+            report.label(edge.from),
+            report.label(edge.to)
+        );
+    }
+    out
+}
+
+fn error_text(error: &ErrorQuantiles) -> String {
+    let column =
+        |value: f64| if value.is_finite() { format!("{value:>9.3}") } else { format!("{:>9}", "inf") };
+    format!("{}{}{}{}", column(error.p50), column(error.p90), column(error.p95), column(error.p99))
+}
+
+fn evaluation_text(report: &EvaluationReport) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{} parents, learned from {} invocations, tested on {}\n\n{:<24}{:>9}{:>9}{:>9}{:>9}",
+        report.parents, report.train, report.test, "error", "50%", "90%", "95%", "99%"
+    );
+    for method in &report.methods {
+        let _ = writeln!(out, "{:<24}{}", method.name, error_text(&method.error));
+    }
+    out
+}
+
+fn back_test_text(out: &mut String, test: &EvaluationReport) {
+    match test.flow_error() {
+        Some(error) => {
+            let _ = writeln!(
+                out,
+                "model error on {} held-out invocations: 50% {:.3}, 90% {:.3}, 99% {:.3}",
+                test.test, error.p50, error.p90, error.p99
+            );
+        }
+        None => out.push_str("no invocations to test the model on\n"),
+    }
+}
+
+fn what_if_text(report: &WhatIfReport, test: &EvaluationReport) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{} of {} requests change\n\n{:<8}{:>14}{:>14}{:>10}",
+        report.changed, report.requests, "", "before", "after", "change"
+    );
+    let (before, after) = (&report.before_us, &report.after_us);
+    let rows = [
+        ("mean", before.mean, after.mean),
+        ("p50", before.p50, after.p50),
+        ("p95", before.p95, after.p95),
+        ("p99", before.p99, after.p99),
+    ];
+    for (name, before, after) in rows {
+        let change =
+            if before == 0.0 { DASH.to_owned() } else { format!("{:+.1}%", 100.0 * (after / before - 1.0)) };
+        let _ = writeln!(out, "{name:<8}{:>11.3} ms{:>11.3} ms{change:>10}", ms(before), ms(after));
+    }
+    let _ = writeln!(out, "\n{:>9} {:>9}  share of the latency", "before", "after");
+    for endpoint in report.endpoints.iter().take(20) {
+        let (before, after) = (share(endpoint.before_share), share(endpoint.after_share));
+        let _ = writeln!(out, "{before:>9} {after:>9}  {}:{}", endpoint.service, endpoint.operation);
+    }
+    out.push('\n');
+    back_test_text(&mut out, test);
+    out
+}
+
+fn savings_text(report: &SavingsReport, test: &EvaluationReport) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{}\n\n{:^30} {:^30} {:^30}\n{}  endpoint",
+        common::latency(report.requests, &report.latency_us),
+        "10% faster",
+        "50% faster",
+        "100% faster",
+        format!("{:>10}{:>10}{:>10} ", "p50 ms", "p95 ms", "p99 ms").repeat(3),
+    );
+    for endpoint in &report.endpoints {
+        for level in &endpoint.levels {
+            let _ = write!(out, "{:>10.3}{:>10.3}{:>10.3} ", ms(level.p50), ms(level.p95), ms(level.p99));
+        }
+        let _ = writeln!(out, " {}:{}", endpoint.service, endpoint.operation);
+    }
+    out.push('\n');
+    back_test_text(&mut out, test);
+    out
+}

@@ -1,0 +1,76 @@
+//! `pathlight generate`: a synthetic Jaeger export, streamed.
+
+use super::Failure;
+use pathlight_generate::{Defects, Generator, Inject, Options, Shape, write_jaeger};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Writes synthetic traces as Jaeger JSON.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Spans of a trace: exact for wide and deep, the mean for mixed
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1 << 31))]
+    spans: u64,
+    /// How many traces
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    traces: u64,
+    /// wide (one parent), deep (a chain) or mixed (requests of a web shop)
+    #[arg(long, default_value = "mixed")]
+    shape: Shape,
+    /// The same seed gives the same bytes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print the places where time can be spent instead of traces, the most used first: name, service, operation,
+    /// subspan (or "gap"), share of the traces that pass through it; separated by tabs
+    #[arg(long)]
+    list_places: bool,
+    /// Delay a place by so many microseconds each time it is passed, in all or a share of the traces
+    #[arg(long, value_name = "PLACE=+US[@SHARE]")]
+    inject: Vec<Inject>,
+    /// What is to be wrong with the traces: all, or some of orphans, cycles, duplicates, zero-length, skew,
+    /// several-roots, missing-processes, async
+    #[arg(long, value_name = "KIND,...")]
+    defects: Option<Defects>,
+    /// Where to write; standard output if missing
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::Usage`] if a delay names no place of the shape; else those of writing.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let options = Options {
+        spans: args.spans,
+        traces: args.traces,
+        shape: args.shape,
+        seed: args.seed,
+        injects: args.inject.clone(),
+        defects: args.defects.unwrap_or_default(),
+    };
+    let generator = Generator::new(&options).map_err(|e| Failure::Usage(e.to_string()))?;
+    let mut out: Box<dyn Write> = match &args.out {
+        Some(path) => Box::new(File::create(path)?),
+        None => Box::new(io::stdout().lock()),
+    };
+    if args.list_places {
+        list_places(&generator, &mut out)?;
+    } else {
+        write_jaeger(&options, &mut out)?;
+    }
+    Ok(out.flush()?)
+}
+
+fn list_places(generator: &Generator, out: &mut dyn Write) -> io::Result<()> {
+    let mut text = String::new();
+    for place in generator.places() {
+        let subspan = place.subspan.map_or_else(|| "gap".to_owned(), |i| i.to_string());
+        text += &format!(
+            "{}\t{}\t{}\t{subspan}\t{:.4}\n",
+            place.name, place.service, place.operation, place.share
+        );
+    }
+    out.write_all(text.as_bytes())
+}

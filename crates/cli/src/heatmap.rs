@@ -1,0 +1,80 @@
+//! `pathlight heatmap`: endpoints on the critical path against requests.
+
+use super::Failure;
+use super::common::{self, Common, endpoint};
+use pathlight_query::{ColumnOrder, HeatmapReport, Report, Request, RowStat, RowTime};
+use pathlight_text::format::{duration, share_of};
+use std::fmt::Write as _;
+
+/// What `heatmap` may be told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// At most this many columns; more requests are put together in equal numbers (default: 60 as text, else 10000)
+    #[arg(long)]
+    columns: Option<u32>,
+    /// Order of columns: `latency`, `start`, or an endpoint, by whose exclusive time they are ordered
+    #[arg(long, default_value = "latency", value_name = "latency|start|SERVICE:OPERATION")]
+    sort_columns: String,
+    /// Order of rows
+    #[arg(long, default_value = "total", value_parser = ["p50", "p95", "p99", "mean", "total"])]
+    sort_rows: String,
+    /// Order rows by inclusive time
+    #[arg(long)]
+    inclusive: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let order = match args.sort_columns.as_str() {
+        "latency" => ColumnOrder::Latency,
+        "start" => ColumnOrder::Start,
+        other => {
+            let (service, operation) = endpoint(other)?;
+            ColumnOrder::Row { service, operation }
+        }
+    };
+    let mut pool = args.common.load()?;
+    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let columns = args.columns.unwrap_or(if args.common.json { 10_000 } else { 60 });
+    let report = common::ask(&mut pool, Request::Heatmap { scope, band, columns, order })?;
+    let Report::Heatmap(report) = report else { return Err(Failure::wrong_report()) };
+    let stat = RowStat::ALL.into_iter().find(|stat| stat.name() == args.sort_rows).unwrap_or_default();
+    let time = if args.inclusive { RowTime::Inclusive } else { RowTime::Exclusive };
+    let text =
+        if args.common.json { report.to_json(time, stat)? + "\n" } else { to_text(&report, time, stat) };
+    args.common.print(&text)
+}
+
+/// Rows as lines of shades, darker for a greater share of the request's latency.
+fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat) -> String {
+    const SHADES: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '#', '@'];
+    let columns = report.column_requests.len();
+    let mut cells = vec![vec![0u32; columns]; report.rows.rows.len()];
+    for (column, cell) in (0..columns).flat_map(|c| report.cells(c).map(move |cell| (c, cell))) {
+        cells[report.cell_row[cell] as usize][column] = report.cell_share_ppm[cell];
+    }
+    let mut out = String::new();
+    let total = report.rows.facts.latency_sum_us;
+    for row in report.rows.order(time, stat) {
+        let shades: String = cells[row as usize]
+            .iter()
+            .map(|&ppm| SHADES[(ppm as usize * (SHADES.len() - 1)).div_ceil(1_000_000).min(SHADES.len() - 1)])
+            .collect();
+        let (service, operation) = report.rows.name(row);
+        let row = &report.rows.rows[row as usize];
+        let weight = if time == RowTime::Exclusive { &row.exclusive_us } else { &row.inclusive_us };
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "|{shades}| {:>10} {:>8}  [{service}] {operation}",
+            duration(stat.of(weight)),
+            share_of(row.exclusive_us.sum, total),
+        );
+    }
+    out
+}

@@ -1,0 +1,59 @@
+//! `pathlight histograms`: how large, deep and parallel the traces are.
+
+use super::Failure;
+use super::common::{self, Common};
+use pathlight_query::{Distribution, HistogramsReport, Quantity, Report, Request};
+use pathlight_text::format::{count, duration};
+use std::fmt::Write as _;
+
+/// What `histograms` may be told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let mut pool = args.common.load()?;
+    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let report = common::ask(&mut pool, Request::Histograms { scope, band })?;
+    let Report::Histograms(report) = report else { return Err(Failure::wrong_report()) };
+    let text = if args.common.json { report.to_json()? + "\n" } else { to_text(&report) };
+    args.common.print(&text)
+}
+
+fn to_text(report: &HistogramsReport) -> String {
+    /// Width of the longest bar.
+    const BAR: u64 = 50;
+    let mut out = String::new();
+    for (quantity, of) in &report.distributions {
+        let Distribution { n, mean, median, max, is_log, edges, counts, .. } = of;
+        let say = |value: f64| match quantity {
+            Quantity::Latency => duration(value),
+            _ if value == value.trunc() => count(value as u64),
+            _ => format!("{value:.1}"),
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "{} (n {}, mean {}, median {}, max {}{})",
+            quantity.title(),
+            count(*n),
+            say(*mean),
+            say(*median),
+            say(*max as f64),
+            if *is_log { ", bins on a logarithmic axis" } else { "" }
+        );
+        let most = counts.iter().max().copied().unwrap_or(0).max(1);
+        for (bin, &values) in counts.iter().enumerate() {
+            let bar = "#".repeat((u128::from(values) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
+            let _ = writeln!(out, "{:>12} {:>10} {bar}", say(edges[bin] as f64), count(values));
+        }
+        out.push('\n');
+    }
+    out
+}

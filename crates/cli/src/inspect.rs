@@ -1,0 +1,108 @@
+//! `pathlight inspect`: what the files hold, their formats, and what was odd in them.
+
+use super::Failure;
+use super::common;
+use super::input::{self, Loaded};
+use pathlight_ingest::{Ended, FileReport, Keep};
+use pathlight_query::native::Pool;
+use pathlight_query::{OverviewReport, Report, Request};
+use pathlight_text::format::{bytes, count, counted, share};
+use pathlight_view::inspect;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// What `inspect` may be told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files, folders (recursive) or `-`
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write to this file instead of standard output
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Threads (default: one a core)
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`], after the account is printed, if there is none; [`Failure::Usage`] and [`Failure::Io`] as they
+/// say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let Loaded { sets, files } = input::load(&[&args.files], args.threads, &Keep::All)?;
+    let report = common::ask(&mut Pool::of(sets)?, Request::Overview)?;
+    let Report::Overview(overview) = report else { return Err(Failure::wrong_report()) };
+    let text =
+        if args.json { inspect::to_json(&overview, &files)? + "\n" } else { to_text(&overview, &files) };
+    common::print(args.out.as_deref(), &text)?;
+    if overview.traces == 0 { Err(Failure::NoTrace) } else { Ok(()) }
+}
+
+fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
+    // Writing to a String cannot fail.
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{}, {}, {}, {} in {} ({})\n\n{:>9} {:>11} {:>10}  {:<20}  file",
+        counted(overview.traces, "trace"),
+        counted(overview.spans, "span"),
+        counted(overview.services, "service"),
+        counted(overview.endpoints.len() as u64, "endpoint"),
+        counted(files.len() as u64, "file"),
+        bytes(files.iter().map(|file| file.bytes).sum()),
+        "traces",
+        "spans",
+        "size",
+        "format",
+    );
+    for file in files {
+        let _ = writeln!(
+            out,
+            "{:>9} {:>11} {:>10}  {:<20}  {}",
+            count(file.traces),
+            count(file.spans),
+            bytes(file.bytes),
+            file.format,
+            file.name,
+        );
+        for problem in &file.problems {
+            let example = &problem.example;
+            let (times, what) = (count(problem.count), problem.kind.explain());
+            let _ =
+                writeln!(out, "{times:>20} {what}\n{:>21}at byte {}: {}", "", example.offset, example.text);
+        }
+        match &file.ended {
+            Ended::Whole => {}
+            Ended::Cut { offset } => {
+                let _ = writeln!(out, "{:>21}it ends in the middle, at byte {offset}", "");
+            }
+            Ended::Stopped => {
+                let _ = writeln!(out, "{:>21}reading was stopped", "");
+            }
+            Ended::Failed(error) => {
+                let _ = writeln!(out, "{:>21}{}. {}", "", error.reason, error.next);
+            }
+        }
+    }
+    let quality = &overview.quality;
+    let _ = writeln!(
+        out,
+        "\nData quality: {} clipped ({} of all span time), {} dropped, {} asynchronous;\n\
+         {}, {}, {} of repeated ids, {}, {}",
+        counted(quality.clipped_spans, "span"),
+        share(quality.clipped_share()),
+        count(quality.dropped_spans),
+        count(quality.async_spans),
+        counted(quality.orphan_roots, "orphan root"),
+        counted(quality.cycles, "cycle"),
+        counted(quality.duplicate_spans, "span"),
+        counted(quality.multi_root_traces, "trace") + " with several roots",
+        counted(quality.incomplete_traces, "incomplete trace"),
+    );
+    out
+}

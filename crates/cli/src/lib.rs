@@ -1,0 +1,178 @@
+//! The commands of the native binary.
+//!
+//! One file a command, each with its `Args` and a `run`. A command prints its result to standard output; what went wrong
+//! on the way, a bad file among good ones for instance, goes to standard error and does not change the exit status.
+//!
+//! | exit status | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | the input holds no trace |
+//! | 2 | the command line is wrong, or something it names cannot be read, written or listened on |
+
+mod anomaly;
+mod bottom_up;
+mod common;
+mod compare;
+mod critical_path;
+mod errors;
+mod flow;
+mod generate;
+mod heatmap;
+mod histograms;
+mod input;
+mod inspect;
+mod report;
+mod serve;
+mod split;
+mod summary;
+mod tprof;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What the command line may say.
+#[derive(Debug, Parser)]
+#[command(
+    name = "pathlight",
+    version,
+    about = "Finds out where the latency of distributed traces comes from."
+)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// One variant a command; the text is its line in the help.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Learn what is normal and say which requests are not, and why
+    Anomaly(anomaly::Args),
+    /// Rank interior endpoints by what they cost all root endpoints together
+    BottomUp(bottom_up::Args),
+    /// Compare two sets of traces, or two latency bands of one
+    Compare(compare::Args),
+    /// Aggregate the critical paths of many traces
+    CriticalPath(critical_path::Args),
+    /// Where errors start and stop, and what requests would be without them
+    Errors(errors::Args),
+    /// Learn what waits for what, how well that predicts, and what-if
+    Flow(flow::Args),
+    /// Write synthetic traces as Jaeger JSON
+    Generate(generate::Args),
+    /// Endpoints on the critical path against requests
+    Heatmap(heatmap::Args),
+    /// How large, deep and parallel the traces are
+    Histograms(histograms::Args),
+    /// Write the page with the traces inside, one file that opens anywhere
+    Report(report::Args),
+    /// Say what files hold, their formats, and what is odd in them
+    Inspect(inspect::Args),
+    /// Serve a folder with the page, and a Jaeger query service beside it
+    Serve(serve::Args),
+    /// Split latency, or the time of one endpoint, by the values of a tag
+    Split(split::Args),
+    /// Top endpoints by percentiles of their time, with call chains
+    Summary(summary::Args),
+    /// Diagnose what is slow, in all requests and in the tail; aggregate traces
+    Tprof(tprof::Args),
+}
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Nothing in the input is a trace. Exit status 1.
+    #[error("no trace found")]
+    NoTrace,
+    /// The command line asks for what cannot be; the text says what and how to put it right. Exit status 2.
+    #[error("{0}")]
+    Usage(String),
+    /// Input or output failed. Exit status 2; quiet if it was only the reader of our output who left (`| head`).
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Failure {
+    /// A band that cannot be read.
+    fn no_band(text: &str) -> Failure {
+        Failure::Usage(format!("no band {text:?}: write 95-99 for a band, P95 for everything up to it"))
+    }
+
+    /// The engine answered another question than was asked: cannot happen, and is said rather than ignored.
+    fn wrong_report() -> Failure {
+        Failure::Usage("the engine gave another report than was asked for".to_owned())
+    }
+}
+
+impl From<pathlight_query::EngineError> for Failure {
+    fn from(error: pathlight_query::EngineError) -> Failure {
+        Failure::Usage(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Failure {
+        Failure::Usage(error.to_string())
+    }
+}
+
+/// Runs the command line of this process.
+pub fn run() -> ExitCode {
+    // clap ends the process itself where only help or the version was asked for, and with 2 on a bad line.
+    let line = CommandLine::parse();
+    let result = match line.command {
+        Command::Generate(args) => generate::run(&args),
+        Command::Anomaly(args) => anomaly::run(&args),
+        Command::BottomUp(args) => bottom_up::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::CriticalPath(args) => critical_path::run(&args),
+        Command::Errors(args) => errors::run(&args),
+        Command::Flow(args) => flow::run(&args),
+        Command::Heatmap(args) => heatmap::run(&args),
+        Command::Histograms(args) => histograms::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Split(args) => split::run(&args),
+        Command::Summary(args) => summary::run(&args),
+        Command::Tprof(args) => tprof::run(&args),
+    };
+    exit_code(result)
+}
+
+/// The exit status of a command's result; says on standard error why it is not 0.
+fn exit_code(result: Result<(), Failure>) -> ExitCode {
+    let status = match &result {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+        Err(Failure::NoTrace) => 1,
+        Err(Failure::Usage(_) | Failure::Io(_)) => 2,
+    };
+    if let Err(failure) = result {
+        eprintln!("pathlight: {failure}");
+    }
+    ExitCode::from(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn exit_statuses_are_those_of_the_documentation() {
+        let code = |result| format!("{:?}", exit_code(result));
+        let status = |n: u8| format!("{:?}", ExitCode::from(n));
+        assert_eq!(code(Ok(())), status(0));
+        assert_eq!(code(Err(Failure::NoTrace)), status(1));
+        assert_eq!(code(Err(Failure::Usage("no such band".to_owned()))), status(2));
+        assert_eq!(code(Err(io::Error::from(io::ErrorKind::NotFound).into())), status(2));
+        assert_eq!(code(Err(io::Error::from(io::ErrorKind::BrokenPipe).into())), status(0));
+    }
+}

@@ -1,0 +1,118 @@
+//! `pathlight report`: the page with the columns inside, one file.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::Failure;
+use super::common::Common;
+use pathlight_model::trace::TraceSet;
+use pathlight_view::address::{Address, View};
+use pathlight_view::saved;
+
+/// The page in one file, as `cargo xtask build` writes it.
+const PAGE: &str = "pathlight.html";
+
+/// Options of `pathlight report`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// What the report shows at first: a value of `view=` in the page's address
+    #[arg(long, default_value = "findings")]
+    view: String,
+    /// The page in one file (default: pathlight.html beside this program or in dist/)
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+}
+
+/// Writes the report.
+///
+/// # Errors
+/// No trace, no page, or a setting that makes no sense.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let view = View::from_key(&args.view)
+        .ok_or_else(|| Failure::Usage(format!("no view {:?}: take findings, flame or another", args.view)))?;
+    let path = page(args.page.as_deref())?;
+    let page = std::fs::read_to_string(&path)
+        .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
+    let Some((head, tail)) = saved::split(&page) else {
+        return Err(Failure::Usage(format!("{} is not the page in one file", path.display())));
+    };
+    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let address = Address {
+        view,
+        subject: scope.subject,
+        filters: scope.filters,
+        overlap: scope.overlap,
+        band,
+        ..Address::default()
+    };
+    let pool = args.common.load()?;
+    let mut out = head.to_owned();
+    out.push_str(&saved::facts(&address.to_fragment()));
+    for session in pool.sessions().iter().filter(|session| !session.set.traces().is_empty()) {
+        out.push_str(saved::PART.0);
+        base64(&pack(&session.set)?, &mut out);
+        out.push_str(saved::PART.1);
+    }
+    out.push_str(tail);
+    args.common.print(&out)
+}
+
+/// Where the page is.
+fn page(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(given) = given {
+        return Ok(given.to_owned());
+    }
+    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(PAGE)));
+    let places = beside.into_iter().chain([Path::new("dist").join(PAGE), PathBuf::from(PAGE)]);
+    places.into_iter().find(|place| place.is_file()).ok_or_else(|| {
+        Failure::Usage(format!(
+            "{PAGE} is neither beside this program nor in dist/: build it by `cargo xtask build`, or name it by --page"
+        ))
+    })
+}
+
+/// A set's columns as a gzip file without a time stamp: same input, same file.
+fn pack(set: &TraceSet) -> Result<Vec<u8>, Failure> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    let mut from = Some(0);
+    while let Some(first) = from {
+        let (bytes, next) = saved::columns(set, first)?;
+        gzip.write_all(&bytes)?;
+        from = next;
+    }
+    Ok(gzip.finish()?)
+}
+
+/// Base64 with padding.
+fn base64(bytes: &[u8], out: &mut String) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    out.reserve(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |n: usize| u32::from(three.get(n).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for n in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * n) & 63) as usize];
+            out.push(if n <= three.len() { char::from(digit) } else { '=' });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_agrees_with_the_examples_of_rfc_4648() {
+        let coded = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| {
+            let mut out = String::new();
+            base64(text.as_bytes(), &mut out);
+            out
+        });
+        assert_eq!(coded, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+    }
+}

@@ -1,0 +1,108 @@
+//! `pathlight split`: latency, or the time of one endpoint, by the values of a tag.
+
+use super::Failure;
+use super::common::{self, Common, endpoint};
+use pathlight_query::{ProposalsReport, ProposedValue, Report, Request, SplitOf, SplitReport, TagProposal};
+use pathlight_text::format::{DASH, count, duration};
+use std::fmt::Write as _;
+
+/// What `split` may be told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// The tag or process tag; without it, the tags whose values differ most are listed
+    #[arg(long, value_name = "KEY")]
+    tag: Option<String>,
+    /// Split the exclusive time of this endpoint on the critical path instead of the latency
+    #[arg(long, value_name = "SERVICE:OPERATION")]
+    endpoint: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let of = match &args.endpoint {
+        None => SplitOf::Latency,
+        Some(text) => {
+            let (service, operation) = endpoint(text)?;
+            SplitOf::Endpoint { service, operation }
+        }
+    };
+    let mut pool = args.common.load()?;
+    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let request = match args.tag.clone() {
+        Some(key) => Request::Split { scope, band, of, key },
+        None => Request::Proposals { scope, band, of },
+    };
+    let text = match common::ask(&mut pool, request)? {
+        Report::Split(report) if args.common.json => report.to_json()? + "\n",
+        Report::Split(report) => to_text(&report),
+        Report::Proposals(report) if args.common.json => report.to_json()? + "\n",
+        Report::Proposals(report) => list(&report),
+        _ => return Err(Failure::wrong_report()),
+    };
+    args.common.print(&text)
+}
+
+fn list(report: &ProposalsReport) -> String {
+    // Writing to a String cannot fail.
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{:>8} {:>16} {:>7}  tag: slowest and fastest median",
+        "effect", "95 % interval", "values"
+    );
+    for TagProposal { key, effect, values } in &report.proposals {
+        let interval = format!("{:.3} .. {:.3}", effect.interval.low, effect.interval.high);
+        let said = |value: Option<&ProposedValue>| {
+            value
+                .map_or(String::new(), |v| format!("{} {} (n = {})", v.value, duration(v.p50_us), count(v.n)))
+        };
+        let (slowest, fastest) = (said(values.first()), said(values.last()));
+        let _ = writeln!(
+            out,
+            "{:>8.3} {interval:>16} {:>7}  {key}: {slowest}, {fastest}",
+            effect.share,
+            values.len()
+        );
+    }
+    let _ = writeln!(
+        out,
+        "{} of {} tags differ by more than chance.",
+        report.proposals.len(),
+        report.proposals.len() + report.left_out.len()
+    );
+    out
+}
+
+fn to_text(report: &SplitReport) -> String {
+    // Writing to a String cannot fail.
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{:>10} {:>10} {:>10} {:>10}  {:>8} {:>20}  {}",
+        "n", "p50", "p95", "p99", "p50 x", "95 % interval", report.key
+    );
+    for value in &report.values {
+        let [median, ..] = value.ratios;
+        let ratio = median.ratio.map_or(DASH.to_owned(), |r| format!("{r:.3}"));
+        let interval = median.interval.map_or(DASH.to_owned(), |i| format!("{:.3} .. {:.3}", i.low, i.high));
+        let _ = writeln!(
+            out,
+            "{:>10} {:>10} {:>10} {:>10}  {ratio:>8} {interval:>20}  {}",
+            count(value.n),
+            duration(value.us.p50),
+            duration(value.us.p95),
+            duration(value.us.p99),
+            value.value,
+        );
+    }
+    let _ = writeln!(out, "{:>10} without the tag", count(report.missing));
+    if report.others.0 > 0 {
+        let _ = writeln!(out, "{:>10} of {} rarer values", count(report.others.1), report.others.0);
+    }
+    out
+}

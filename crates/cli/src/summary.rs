@@ -1,0 +1,38 @@
+//! `pathlight summary`: the endpoints that hold the time, by percentile, with their call chains.
+
+use super::Failure;
+use super::common::{self, Common};
+use pathlight_query::{Report, Request, RowStat, RowTime};
+use pathlight_view::summary;
+
+/// What `summary` may be told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// Endpoints in each list
+    #[arg(long, default_value_t = 10)]
+    top: usize,
+    /// `markdown` for a ticket, `csv` for every endpoint
+    #[arg(long, value_parser = ["text", "json", "markdown", "csv"])]
+    format: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let mut pool = args.common.load()?;
+    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let report = common::ask(&mut pool, Request::Endpoints { scope, band })?;
+    let Report::Endpoints(report) = report else { return Err(Failure::wrong_report()) };
+    let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
+    let text = match format {
+        "json" => report.to_json(RowTime::Exclusive, RowStat::Total)? + "\n",
+        "markdown" => summary::to_markdown(&report, args.top),
+        "csv" => summary::to_csv(&report),
+        _ => summary::to_text(&report, args.top),
+    };
+    args.common.print(&text)
+}

@@ -1,0 +1,64 @@
+//! `pathlight tprof`: layers, diagnosis and aggregate traces of a set; what changed, between two.
+
+use super::Failure;
+use super::common::{self, Sets, Settings};
+use pathlight_query::{Report, Request, Scope, TprofSettings};
+use pathlight_view::diagnosis_words::{markdown, sets_markdown};
+
+/// What `tprof` may be told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    sets: Sets,
+    #[command(flatten)]
+    settings: Settings,
+    /// Request types are the values of this tag (default: the root's endpoints)
+    #[arg(long, value_name = "KEY")]
+    tag: Option<String>,
+    /// Percent of the traces that are normal; the slowest rest is the tail
+    #[arg(long, default_value_t = 90.0)]
+    tail: f64,
+    /// `jaeger`: the aggregate traces as Jaeger JSON
+    #[arg(long, value_parser = ["text", "json", "jaeger"])]
+    format: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    if !(0.0..=100.0).contains(&args.tail) {
+        return Err(Failure::Usage("--tail takes a number from 0 to 100".to_owned()));
+    }
+    let two_sets = args.sets.are_two("tprof")?;
+    let (scope, band) = (args.settings.scope()?, args.settings.band()?);
+    let settings = TprofSettings {
+        tag: args.tag.clone(),
+        tail_permille: (args.tail * 10.0).round() as u32,
+        ..TprofSettings::default()
+    };
+    let format = args.format.as_deref().unwrap_or(if args.settings.json { "json" } else { "text" });
+    let mut pool = args.sets.load(&args.settings)?;
+    let text = if two_sets {
+        let b = Scope { group: 1, ..scope.clone() };
+        let request = Request::TprofCompare { a: scope, band_a: band, b, band_b: band, settings };
+        let Report::TprofCompare(report) = common::ask(&mut pool, request)? else {
+            return Err(Failure::wrong_report());
+        };
+        match format {
+            "json" => report.to_json()? + "\n",
+            "jaeger" => return Err(Failure::Usage("two sets have no aggregate traces".to_owned())),
+            _ => sets_markdown(&report),
+        }
+    } else {
+        let report = common::ask(&mut pool, Request::Tprof { scope, band, settings })?;
+        let Report::Tprof(report) = report else { return Err(Failure::wrong_report()) };
+        match format {
+            "json" => report.to_json()? + "\n",
+            "jaeger" => report.to_jaeger()? + "\n",
+            _ => markdown(&report),
+        }
+    };
+    args.settings.print(&text)
+}

@@ -1,0 +1,369 @@
+//! Synthetic Jaeger traces of any size, the same bytes for the same options on every machine.
+//!
+//! A trace is first a tree of work (own time, calls, groups of parallel calls, work on the side), then simulated to
+//! absolute times; so a delay injected at a *place* moves everything that waits for it, and nothing else.
+//!
+//! # Shapes
+//! * `mixed`: a web shop. Request types are the root endpoints of service `edge-gateway`; the traces vary in size
+//!   around [`Options::spans`]. Their natural size is about 50. Below 30 spans most services are left out (natural size
+//!   7). Between these, types of the right size become more common; for larger traces a request fetches its page
+//!   several times, up to 4 side by side. The slow tail is in one place: 2.5 % of `GET /product/{id}` find nothing in
+//!   `catalog`'s details cache and wait for `SELECT product_details` and `RecomputeOffers`, which no other request
+//!   calls. Traces of fewer than 5 spans have hardly any such page.
+//! * `wide`: one root of exactly `spans` - 1 children, all leaves, in waves of 1 to a quarter of them; the children of
+//!   a wave run side by side.
+//! * `deep`: a chain of exactly `spans` spans, each the only child of the one before, server and client in turn.
+//!
+//! A span takes about 0.65 KB of JSON, and up to 0.85 in traces of a few spans, because each brings its processes.
+//! [`write_jaeger`] streams: it needs the memory of one trace, about 200 bytes a span. A file holds the spans of a trace in
+//! no useful order, as storages return them.
+
+mod build;
+mod defects;
+mod jaeger;
+mod plan;
+mod shapes;
+mod shop;
+mod tags;
+mod topology;
+
+pub use build::{GeneratedProcess, GeneratedSpan, GeneratedTrace, Reference};
+pub use defects::Defects;
+pub use jaeger::{trace_json, write_jaeger};
+pub use tags::TagValue;
+
+use pathlight_model::stats::Random;
+use plan::{Conditions, Plan};
+use std::fmt;
+use std::str::FromStr;
+use topology::Topology;
+
+/// The form of the traces; see the [module](self).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Shape {
+    /// One parent, all others its children.
+    Wide,
+    /// A chain.
+    Deep,
+    /// Requests of a web shop.
+    #[default]
+    Mixed,
+}
+
+impl FromStr for Shape {
+    type Err = GenerateError;
+
+    fn from_str(text: &str) -> Result<Shape, GenerateError> {
+        match text {
+            "wide" => Ok(Shape::Wide),
+            "deep" => Ok(Shape::Deep),
+            "mixed" => Ok(Shape::Mixed),
+            _ => Err(GenerateError::Shape(text.to_owned())),
+        }
+    }
+}
+
+/// A delay at a place, for each visit of the place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Inject {
+    /// The name of the place, as [`Generator::places`] gives it.
+    pub place: String,
+    /// Microseconds more.
+    pub extra_us: u64,
+    /// The share of all traces, in [0, 1], that are delayed; which ones depends on seed and place only.
+    pub share: f64,
+}
+
+impl FromStr for Inject {
+    type Err = GenerateError;
+
+    /// Reads `PLACE=+US` or `PLACE=+US@SHARE`.
+    fn from_str(text: &str) -> Result<Inject, GenerateError> {
+        let bad = || GenerateError::Inject(text.to_owned());
+        let (place, delay) = text.rsplit_once("=+").ok_or_else(bad)?;
+        let (us, share) = match delay.split_once('@') {
+            Some((us, share)) => (us, share.parse().map_err(|_| bad())?),
+            None => (delay, 1.0),
+        };
+        let extra_us = us.parse().ok().filter(|&us: &u64| us <= 1 << 40).ok_or_else(bad)?;
+        if place.is_empty() || !(0.0..=1.0).contains(&share) {
+            return Err(bad());
+        }
+        Ok(Inject { place: place.to_owned(), extra_us, share })
+    }
+}
+
+/// What to generate.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Options {
+    /// Spans of a trace: exact for `wide` and `deep`, the mean for `mixed`. At least 1, at most 2^31.
+    pub spans: u64,
+    /// How many traces.
+    pub traces: u64,
+    /// The form of the traces.
+    pub shape: Shape,
+    /// The same seed gives the same traces.
+    pub seed: u64,
+    /// Delays; they change times only, never ids, tags or structure.
+    pub injects: Vec<Inject>,
+    /// What is to be wrong with the traces.
+    pub defects: Defects,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            spans: 50,
+            traces: 100,
+            shape: Shape::Mixed,
+            seed: 1,
+            injects: Vec::new(),
+            defects: Defects::default(),
+        }
+    }
+}
+
+/// What was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Summary {
+    /// Traces.
+    pub traces: u64,
+    /// Spans.
+    pub spans: u64,
+    /// Bytes of JSON.
+    pub bytes: u64,
+}
+
+/// Why options cannot be used.
+#[derive(Clone, PartialEq, Debug)]
+pub enum GenerateError {
+    /// Not a shape.
+    Shape(String),
+    /// Not `PLACE=+US[@SHARE]`.
+    Inject(String),
+    /// No such place in this shape.
+    Place(String),
+    /// Not a kind of defect.
+    Defect(String),
+    /// More spans in one trace than can be numbered.
+    Spans(u64),
+}
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GenerateError::Shape(text) => write!(f, "\"{text}\" is no shape; use wide, deep or mixed"),
+            GenerateError::Inject(text) => write!(
+                f,
+                "\"{text}\" is no delay; write PLACE=+US or PLACE=+US@SHARE, with whole microseconds and a share from 0 to 1"
+            ),
+            GenerateError::Place(text) => {
+                write!(f, "there is no place \"{text}\" in this shape; --list-places prints those there are")
+            }
+            GenerateError::Defect(text) => {
+                write!(f, "\"{text}\" is no defect; use all or some of {}", Defects::NAMES.join(", "))
+            }
+            GenerateError::Spans(n) => {
+                write!(f, "{n} spans in one trace are too many; use at most 2147483648")
+            }
+        }
+    }
+}
+
+impl std::error::Error for GenerateError {}
+
+/// A point of the topology where time can be spent.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Place {
+    /// `service:operation:step` (own work; steps count an endpoint's pieces of own work from 0) or
+    /// `client->server:operation gap` (the network around a call).
+    pub name: String,
+    /// The service whose span grows; for a gap that of the client span.
+    pub service: &'static str,
+    /// The operation of that span.
+    pub operation: &'static str,
+    /// The subspan of that span (n children that it waits for make n + 1 subspans, 0 to n), as it is in most visits;
+    /// `None` for a gap, where the delay falls before the server span.
+    pub subspan: Option<u32>,
+    /// The share of the traces that pass through it, in [0, 1].
+    pub share: f64,
+}
+
+/// Below so many spans a trace of the shop is made of its essential calls only.
+const LEAN_BELOW: u64 = 30;
+
+/// How many traces the shares of the places are taken from.
+const PILOT_TRACES: u64 = 4000;
+
+/// Numbers of the random streams of a trace.
+mod stream {
+    pub const SHAPE: u64 = 1;
+    pub const CONDITIONS: u64 = 2;
+    pub const INJECT: u64 = 3;
+    pub const DEFECTS: u64 = 4;
+}
+
+/// A system that makes traces.
+pub struct Generator {
+    options: Options,
+    topology: Topology,
+    pages: u64,
+    /// Running sums of the weights of the request types.
+    weights: Vec<f64>,
+    /// The place of each of `options.injects`.
+    inject_places: Vec<u16>,
+}
+
+impl Generator {
+    /// A generator for `options`.
+    ///
+    /// # Errors
+    /// If a delay names a place that the shape does not have, or a trace would have more than 2^31 spans.
+    pub fn new(options: &Options) -> Result<Generator, GenerateError> {
+        if options.spans > 1 << 31 {
+            return Err(GenerateError::Spans(options.spans));
+        }
+        let topology = match options.shape {
+            Shape::Wide => shapes::wide(),
+            Shape::Deep => shapes::deep(),
+            Shape::Mixed => shop::topology(options.spans < LEAN_BELOW),
+        };
+        let (pages, mut weights) = match options.shape {
+            Shape::Mixed => topology.fit(options.spans as f64),
+            Shape::Wide | Shape::Deep => (1, Vec::new()),
+        };
+        let mut sum = 0.0;
+        for weight in &mut weights {
+            sum += *weight;
+            *weight = sum;
+        }
+        let place = |inject: &Inject| {
+            let found = topology.places.iter().position(|p| p.name == inject.place);
+            found.map(|i| i as u16).ok_or_else(|| GenerateError::Place(inject.place.clone()))
+        };
+        let inject_places = options.injects.iter().map(place).collect::<Result<_, _>>()?;
+        Ok(Generator { options: options.clone(), topology, pages, weights, inject_places })
+    }
+
+    /// Trace number `index`, from 0; its spans stand parent before child, the root first (before defects).
+    pub fn trace(&self, index: u64) -> GeneratedTrace {
+        let mut plan = Plan::default();
+        self.trace_with(index, &mut plan)
+    }
+
+    fn trace_with(&self, index: u64, plan: &mut Plan) -> GeneratedTrace {
+        let seed = self.options.seed;
+        let mut random = Random::new(seed, stream::CONDITIONS, index);
+        let surroundings = build::Surroundings::new(&self.topology, &mut random);
+        self.plan(index, &surroundings.conditions, plan);
+        plan.schedule(&self.extra_us(index));
+        let mut trace = build::assemble(&self.options, &self.topology, plan, &surroundings, index);
+        if self.options.defects.any() {
+            self.options.defects.apply(&mut trace, &mut Random::new(seed, stream::DEFECTS, index));
+        }
+        trace
+    }
+
+    fn plan(&self, index: u64, conditions: &Conditions, plan: &mut Plan) {
+        let mut random = Random::new(self.options.seed, stream::SHAPE, index);
+        match self.options.shape {
+            Shape::Wide => plan.fan_out(&self.topology, &mut random, self.options.spans),
+            Shape::Deep => plan.chain(&self.topology, &mut random, self.options.spans),
+            Shape::Mixed => {
+                let at = random.unit() * self.weights.last().copied().unwrap_or(0.0);
+                let request = self.weights.iter().position(|&sum| at < sum).unwrap_or(0);
+                plan.request(&self.topology, conditions, &mut random, request, self.pages);
+            }
+        }
+    }
+
+    /// By place, the microseconds that trace `index` spends there besides its own; empty if none.
+    fn extra_us(&self, index: u64) -> Vec<u64> {
+        let mut extra_us = Vec::new();
+        for (inject, &place) in self.options.injects.iter().zip(&self.inject_places) {
+            if self.is_delayed(inject, place, index) {
+                extra_us.resize(self.topology.places.len(), 0);
+                extra_us[place as usize] += inject.extra_us;
+            }
+        }
+        extra_us
+    }
+
+    fn is_delayed(&self, inject: &Inject, place: u16, index: u64) -> bool {
+        let stream = stream::INJECT << 32 | u64::from(place);
+        inject.share >= 1.0 || Random::new(self.options.seed, stream, index).unit() < inject.share
+    }
+
+    /// Whether trace `index` passes through a place that is delayed in it, so that it differs from the same trace
+    /// without delays.
+    pub fn is_touched(&self, index: u64) -> bool {
+        let extra_us = self.extra_us(index);
+        if extra_us.is_empty() {
+            return false;
+        }
+        let mut random = Random::new(self.options.seed, stream::CONDITIONS, index);
+        let surroundings = build::Surroundings::new(&self.topology, &mut random);
+        let mut plan = Plan::default();
+        self.plan(index, &surroundings.conditions, &mut plan);
+        let mut touched = false;
+        plan.visits(|place, _| touched |= extra_us[place as usize] > 0);
+        touched
+    }
+
+    /// All places of the shape, those in most traces first (ties by name). The shares are those of a fixed sample, so
+    /// the list depends on shape and spans only.
+    pub fn places(&self) -> Vec<Place> {
+        let pilot = Generator {
+            options: Options { seed: 0, traces: PILOT_TRACES, injects: Vec::new(), ..self.options.clone() },
+            topology: self.topology.clone(),
+            pages: self.pages,
+            weights: self.weights.clone(),
+            inject_places: Vec::new(),
+        };
+        let traces = (2_000_000 / self.options.spans.max(1)).clamp(40, PILOT_TRACES);
+        let count = self.topology.places.len();
+        let mut seen_in = vec![0u64; count];
+        let mut last_trace = vec![u64::MAX; count];
+        // By place, how often each number of children stood before it.
+        let mut subspans = vec![Vec::<(u32, u64)>::new(); count];
+        let mut plan = Plan::default();
+        for index in 0..traces {
+            let mut random = Random::new(0, stream::CONDITIONS, index);
+            let surroundings = build::Surroundings::new(&self.topology, &mut random);
+            pilot.plan(index, &surroundings.conditions, &mut plan);
+            plan.visits(|place, children| {
+                let place = place as usize;
+                if last_trace[place] != index {
+                    last_trace[place] = index;
+                    seen_in[place] += 1;
+                }
+                let seen = &mut subspans[place];
+                match seen.iter().position(|&(subspan, _)| subspan == children) {
+                    Some(i) => seen[i].1 += 1,
+                    None if seen.len() < 64 => seen.push((children, 1)),
+                    None => {}
+                }
+            });
+        }
+        let mut places: Vec<Place> = Vec::with_capacity(count);
+        for (i, point) in self.topology.places.iter().enumerate() {
+            let endpoint = &self.topology.endpoints[point.endpoint as usize];
+            let most =
+                subspans[i].iter().max_by_key(|&&(subspan, times)| (times, std::cmp::Reverse(subspan)));
+            places.push(Place {
+                name: point.name.clone(),
+                service: self.topology.services[endpoint.service as usize],
+                operation: endpoint.operation,
+                subspan: if point.gap { None } else { Some(most.map_or(0, |&(subspan, _)| subspan)) },
+                share: seen_in[i] as f64 / traces as f64,
+            });
+        }
+        places.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.name.cmp(&b.name)));
+        places
+    }
+
+    /// The options the generator was made with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+}

@@ -1,0 +1,128 @@
+//! Objects that stand alone: single spans of any format, and what is none.
+
+use super::node::Node;
+use super::state::{Fail, State};
+use super::{jaeger, stdout, zipkin};
+use pathlight_model::trace::TraceSet;
+
+/// Whether an object must be walked into: it is no single span.
+pub(super) fn holds_documents(node: Node<'_>) -> bool {
+    for (key, value) in node.members().map_while(Result::ok) {
+        let is_container = match &*key {
+            "data" | "result" | "hits" | "_source" | "trace" | "traces" => {
+                value.is_array() || value.is_object()
+            }
+            "spans" | "scopeSpans" | "instrumentationLibrarySpans" | "resourceSpans" | "batches" => {
+                value.is_array()
+            }
+            _ => false,
+        };
+        if is_container {
+            return true;
+        }
+    }
+    // Bad syntax may hide a container behind it; walking finds out.
+    node.members().any(|m| m.is_err())
+}
+
+/// Takes a single object; whether it was a span.
+pub(super) fn take(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<bool, Fail> {
+    let mut keys: Vec<String> = Vec::new();
+    let mut kind = Kind::default();
+    for member in node.members() {
+        let (key, value) = member?;
+        kind.observe(&key, value);
+        if keys.len() < 6 {
+            keys.push(key.into_owned());
+        }
+    }
+    if kind.jaeger_span {
+        jaeger::single_span(state, set, node)?;
+        return Ok(true);
+    }
+    if kind.stdout_span {
+        stdout::span(state, set, node)?;
+        return Ok(true);
+    }
+    if kind.zipkin_id && kind.zipkin_trace {
+        zipkin::span(state, set, node, kind.zipkin_v1)?;
+        return Ok(true);
+    }
+    if kind.error {
+        note_server_error(state, node);
+        return Ok(false);
+    }
+    if kind.empty_answer {
+        state.is_known = true;
+        return Ok(false);
+    }
+    if kind.bulk_action && keys.len() == 1 {
+        return Ok(false);
+    }
+    state.note_other(node.at, || match keys.len() {
+        0 => "an empty object".into(),
+        _ => format!("an object with the keys {}", keys.join(", ")),
+    });
+    Ok(false)
+}
+
+/// What the keys of an object say it is.
+#[derive(Default)]
+struct Kind {
+    jaeger_span: bool,
+    stdout_span: bool,
+    zipkin_id: bool,
+    zipkin_trace: bool,
+    zipkin_v1: bool,
+    error: bool,
+    empty_answer: bool,
+    bulk_action: bool,
+}
+
+impl Kind {
+    fn observe(&mut self, key: &str, value: Node<'_>) {
+        match key {
+            "spanID" => self.jaeger_span = true,
+            "SpanContext" => self.stdout_span = value.is_object(),
+            "traceId" => self.zipkin_trace = value.is_string(),
+            "id" => self.zipkin_id = value.is_string(),
+            "binaryAnnotations" => self.zipkin_v1 = true,
+            // Annotations of version 1 say where they were made.
+            "annotations" => {
+                let first = value.elements().map_while(Result::ok).next();
+                let keys = first.into_iter().flat_map(Node::members).map_while(Result::ok);
+                self.zipkin_v1 |= keys.into_iter().any(|(key, _)| key == "endpoint");
+            }
+            "errors" => self.error |= value.is_array(),
+            "error" => self.error |= value.is_object(),
+            "data" | "resourceSpans" | "spans" => self.empty_answer |= value.is_null(),
+            "index" | "create" | "update" | "delete" => self.bulk_action |= value.is_object(),
+            _ => {}
+        }
+    }
+}
+
+/// Keeps the message of a server's error answer: `errors: [{code, msg}]`, or `error: {httpCode, message}`.
+pub(super) fn note_server_error(state: &mut State, node: Node<'_>) {
+    let (mut code, mut message) = (None, None);
+    // Answers nest their message one or two levels deep.
+    let mut todo = vec![node];
+    while let Some(node) = todo.pop() {
+        if message.is_some() {
+            break;
+        }
+        todo.extend(node.elements().map_while(Result::ok).take(1));
+        for (key, value) in node.members().map_while(Result::ok) {
+            match &*key {
+                "errors" | "error" => todo.push(value),
+                "code" | "httpCode" => code = value.plain().ok(),
+                "msg" | "message" => message = value.string().ok().flatten(),
+                _ => {}
+            }
+        }
+    }
+    let Some(message) = message else { return };
+    let code = code.map(|c| format!(" ({})", c.text)).unwrap_or_default();
+    let text: String = message.text.chars().take(300).collect();
+    state.server_error.get_or_insert_with(|| (node.at, format!("{text:?}{code}")));
+}

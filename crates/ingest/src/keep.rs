@@ -1,0 +1,74 @@
+//! Keeping a part of the traces, where all of them are too many.
+
+use super::state::State;
+use pathlight_model::trace::{RawSpan, SpanId, TraceId, TraceSet};
+use serde::{Deserialize, Serialize};
+
+/// Which traces of an input are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Keep {
+    /// Every one.
+    #[default]
+    All,
+    /// One of so many, chosen by a hash of the id: the same ones in every input and at every time.
+    Sample(u32),
+    /// Those with a span of this service. Only what stands together as a trace can be judged by it: formats that scatter
+    /// spans keep everything.
+    Service(String),
+    /// Those whose root is of this service and operation; like [`Keep::Service`] for whole traces only.
+    RequestType {
+        /// Service of the root.
+        service: String,
+        /// Operation of the root.
+        operation: String,
+    },
+}
+
+impl Keep {
+    /// Whether everything is kept.
+    pub fn is_all(&self) -> bool {
+        self.words().is_none()
+    }
+
+    /// What is kept, in words; `None` for everything.
+    pub fn words(&self) -> Option<String> {
+        match self {
+            Keep::All | Keep::Sample(0 | 1) => None,
+            Keep::Sample(of) => Some(format!("1 of {of} traces, by id")),
+            Keep::Service(service) => Some(format!("traces with a span of {service}")),
+            Keep::RequestType { service, operation } => {
+                Some(format!("traces whose root is {operation} @ {service}"))
+            }
+        }
+    }
+
+    /// Whether a trace of this id may be kept.
+    pub fn takes_id(&self, id: TraceId, set: &TraceSet) -> bool {
+        let Keep::Sample(of @ 2..) = *self else { return true };
+        (id.content_hash(&set.id_texts) >> 32).is_multiple_of(u64::from(of))
+    }
+
+    /// Whether a whole trace is kept, as far as its spans decide that.
+    pub fn takes_spans(&self, spans: &[RawSpan], set: &TraceSet) -> bool {
+        let is_of = |span: &RawSpan, service: &str| set.service_of(span.process) == service;
+        match self {
+            Keep::All | Keep::Sample(_) => true,
+            Keep::Service(service) => spans.iter().any(|span| is_of(span, service)),
+            Keep::RequestType { service, operation } => {
+                let roots = spans.iter().filter(|span| span.parent == SpanId::NONE);
+                roots
+                    .min_by_key(|span| (span.start_us, std::cmp::Reverse(span.duration_us)))
+                    .is_some_and(|root| is_of(root, service) && set.names.get(root.operation) == operation)
+            }
+        }
+    }
+}
+
+impl State {
+    /// Whether a trace of this id is to be read; one that is not is counted.
+    pub fn wants(&mut self, id: TraceId, set: &TraceSet) -> bool {
+        let wants = self.keep.takes_id(id, set);
+        self.left_out += u64::from(!wants);
+        wants
+    }
+}

@@ -1,0 +1,34 @@
+//! Bytes to spans: what a user drops, fetches or pastes becomes columns of a [`TraceSet`](pathlight_model::trace::TraceSet).
+//!
+//! A [`Reader`] takes one input in chunks of any size. It tells the format by content (`sniff`), unpacks archives
+//! (`source`), walks the shape of the document (`walk`) over the part of the text that is held (`window`), and hands single
+//! spans to the format they are of. Memory holds the columns, one incomplete trace without its text, and a chunk.
+
+pub mod columns;
+mod document;
+mod fast;
+mod jaeger;
+mod keep;
+mod masks;
+mod memo;
+mod node;
+mod otel;
+mod otlp;
+mod reader;
+mod report;
+mod sniff;
+mod source;
+mod state;
+mod stdout;
+mod view;
+mod walk;
+mod window;
+mod zip;
+mod zipkin;
+
+pub use keep::Keep;
+pub use reader::{Options, Reader};
+pub use report::{
+    Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress, SliceEnd,
+};
+pub use walk::seam::{OUTLINE_BYTES, Outline, SEARCH_BYTES, Seam, places_to_cut};

@@ -1,0 +1,229 @@
+//! The incremental reader of one input.
+
+use super::keep::Keep;
+use super::report::{Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress, SliceEnd};
+use super::sniff::quote;
+use super::source::{Context, Source, Stop};
+use super::state::State;
+use super::walk::WalkEnd;
+use super::walk::seam::Seam;
+use pathlight_model::trace::TraceSet;
+
+/// What can be read, for messages.
+const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger, Elasticsearch jaeger-span documents, OTLP, Zipkin, \
+                        OpenTelemetry SDK output), one document or many (NDJSON), also as .gz or .zip";
+
+/// How an input is read.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Reads by the slow reference way only. Both ways give the same; tests compare them.
+    pub reference: bool,
+    /// Which traces are kept.
+    pub keep: Keep,
+}
+
+/// Reads one input (a file, an archive, pasted text) into a [`TraceSet`].
+///
+/// Call [`feed`](Self::feed) with one chunk after the other, always with the same set, then [`finish`](Self::finish). When
+/// all inputs of a load are read, call [`TraceSet::seal`]: it joins traces that are spread over inputs.
+pub struct Reader {
+    name: String,
+    options: Options,
+    source: Source,
+    state: State,
+    /// Offset of the first byte.
+    start: u64,
+    /// Whether it reads a slice, and where that ends; `None` is the end of the input.
+    slice: Option<Option<Seam>>,
+    bytes: u64,
+    head: Vec<u8>,
+    failed: Option<IngestError>,
+}
+
+impl Reader {
+    /// A reader of an input of this name.
+    pub fn new(name: &str, options: Options) -> Reader {
+        Reader {
+            name: name.to_owned(),
+            source: Source::default(),
+            state: State::keeping(options.keep.clone()),
+            options,
+            start: 0,
+            slice: None,
+            bytes: 0,
+            head: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// A reader of a slice of an input: of the bytes from one seam (or the start) to another (or the end). Offsets in its
+    /// report are those of the whole input, and [`FileReport::slice`] says whether it was right to cut there.
+    pub fn of_slice(name: &str, options: Options, from: Option<&Seam>, until: Option<Seam>) -> Reader {
+        let mut reader = Reader::new(name, options);
+        if let Some(seam) = from {
+            reader.source = Source::from_seam(seam, reader.options.reference);
+            reader.start = seam.at;
+        }
+        reader.slice = Some(until);
+        reader
+    }
+
+    /// Feeds the next chunk. Any chunking of the same bytes gives the same result; the work is proportional to the chunk.
+    ///
+    /// # Errors
+    /// When the input is nothing known, or memory ends. What was read before stays in the set; the reader takes nothing
+    /// more, and [`finish`](Self::finish) reports the same error.
+    pub fn feed(&mut self, bytes: &[u8], set: &mut TraceSet) -> Result<(), IngestError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        if self.bytes == 0 {
+            self.state.remember(set);
+        }
+        self.bytes += bytes.len() as u64;
+        let want = 16usize.saturating_sub(self.head.len()).min(bytes.len());
+        self.head.extend_from_slice(&bytes[..want]);
+        let mut cx = Context { state: &mut self.state, set, reference: self.options.reference };
+        match self.source.feed(bytes, &mut cx) {
+            Ok(()) => Ok(()),
+            Err(stop) => {
+                let error = self.stopped(stop);
+                self.failed = Some(error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    /// How far the reader is.
+    pub fn progress(&self) -> Progress {
+        Progress { bytes: self.bytes, traces: self.state.traces, spans: self.state.spans }
+    }
+
+    /// Ends the input and gives the account of it. Whole traces are in the set now; spans of formats that scatter traces
+    /// wait for [`TraceSet::seal`].
+    pub fn finish(mut self, set: &mut TraceSet) -> FileReport {
+        let mut agrees = true;
+        let mut ended = match self.failed.take() {
+            Some(error) => Ended::Failed(error),
+            None if matches!(self.slice, Some(Some(_))) => {
+                agrees = self.slice.iter().flatten().any(|seam| self.source.meets(seam));
+                Ended::Whole
+            }
+            None => {
+                let mut cx = Context { state: &mut self.state, set, reference: self.options.reference };
+                match self.source.finish(&mut cx) {
+                    Ok(WalkEnd::Whole) => Ended::Whole,
+                    Ok(WalkEnd::Cut(offset)) => Ended::Cut { offset },
+                    Err(stop) => Ended::Failed(self.stopped(stop)),
+                }
+            }
+        };
+        let traces = self.trace_hashes();
+        if self.bytes > 0 {
+            self.state.leave(set);
+        }
+        // A slice without a trace, or a file without one of those to be kept, is nothing to complain about.
+        let is_complete = self.slice.is_none() && self.state.left_out == 0;
+        if self.state.spans == 0 && !matches!(ended, Ended::Failed(_)) && is_complete {
+            ended = Ended::Failed(self.nothing());
+        }
+        self.report(ended, SliceEnd { agrees, traces })
+    }
+
+    /// Gives up the rest of the input, keeping what is in the set, and gives the account of it.
+    pub fn stop(mut self) -> FileReport {
+        let ended = self.failed.take().map_or(Ended::Stopped, Ended::Failed);
+        let traces = self.trace_hashes();
+        self.report(ended, SliceEnd { agrees: true, traces })
+    }
+
+    fn trace_hashes(&self) -> Vec<u64> {
+        if self.slice.is_some() { self.state.trace_hashes() } else { Vec::new() }
+    }
+
+    fn report(self, ended: Ended, slice: SliceEnd) -> FileReport {
+        FileReport {
+            name: self.name,
+            format: self.state.format_names(),
+            bytes: self.bytes,
+            traces: self.state.traces,
+            spans: self.state.spans,
+            problems: self.state.problems.list,
+            ended,
+            keep: self.options.keep,
+            slice: self.slice.is_some().then_some(slice),
+        }
+    }
+
+    fn error(&self, kind: ErrorKind, offset: u64, reason: String, next: &str) -> IngestError {
+        IngestError { kind, file: self.name.clone(), offset, reason, next: next.to_owned() }
+    }
+
+    fn stopped(&self, stop: Stop) -> IngestError {
+        match stop {
+            Stop::Full(full) => self.error(
+                ErrorKind::Memory,
+                self.start + self.bytes,
+                full.to_string(),
+                "Load fewer files, or keep a sample of the traces.",
+            ),
+            Stop::Unknown(head, what) => {
+                let seen = match what {
+                    "" => "its content is not recognised".to_owned(),
+                    _ => format!("it looks like {what}"),
+                };
+                let reason = format!("{seen}; it begins with {}", quote(&head));
+                self.error(ErrorKind::NotRecognised, 0, reason, &format!("{ACCEPTED}."))
+            }
+        }
+    }
+
+    /// Why an input that was read to its end gave no span.
+    fn nothing(&self) -> IngestError {
+        let state = &self.state;
+        let left_out = state.problems.list.iter().find(|p| p.kind != ProblemKind::NotTraces);
+        if let Some((at, message)) = &state.server_error {
+            return self.error(
+                ErrorKind::ServerError,
+                *at,
+                format!("it is a server's error answer and holds no traces: {message}"),
+                "Ask the server again with another query, and save the answer once it has traces.",
+            );
+        }
+        if let Some((at, what)) = &state.other {
+            return self.error(
+                ErrorKind::OtherJson,
+                *at,
+                format!("it is JSON but holds no traces: {what}"),
+                &format!("{ACCEPTED}."),
+            );
+        }
+        match left_out {
+            Some(problem) if state.is_known => self.error(
+                ErrorKind::NothingReadable,
+                problem.example.offset,
+                format!("nothing of it could be read: {}", problem.example.text),
+                "Export the traces again, or mend the file at this place.",
+            ),
+            Some(problem) => self.error(
+                ErrorKind::NotRecognised,
+                problem.example.offset,
+                format!("{}; it begins with {}", problem.example.text, quote(&self.head)),
+                &format!("{ACCEPTED}."),
+            ),
+            None if state.is_known => self.error(
+                ErrorKind::NoTraces,
+                0,
+                "it is a trace export, but an empty one: it holds no spans".to_owned(),
+                "Widen the search (time range, limit, service) and export again.",
+            ),
+            None => self.error(
+                ErrorKind::Empty,
+                0,
+                if self.bytes == 0 { "the file is empty" } else { "there is nothing but white space in it" }
+                    .to_owned(),
+                "Export the traces again.",
+            ),
+        }
+    }
+}

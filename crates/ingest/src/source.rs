@@ -1,0 +1,271 @@
+//! One layer of an input: text, or an archive with more inputs inside.
+
+use super::columns::{self, Columns};
+use super::report::ProblemKind;
+use super::sniff::{self, HEAD, Kind};
+use super::state::State;
+use super::walk::seam::Seam;
+use super::walk::{WalkEnd, Walker};
+use super::window::Window;
+use super::zip::Zip;
+use flate2::{Decompress, FlushDecompress, Status};
+use pathlight_model::trace::{SetFull, TraceSet};
+
+/// Text is taken in pieces of this size, so that what is worked on stays in the processor's cache.
+pub(super) const PIECE: usize = 64 << 10;
+/// Archives within archives.
+const MAX_LAYERS: u32 = 4;
+
+/// What a source needs while it reads.
+pub(super) struct Context<'a> {
+    pub state: &'a mut State,
+    pub set: &'a mut TraceSet,
+    pub reference: bool,
+}
+
+/// Why a source gives nothing.
+#[derive(Clone, Debug)]
+pub(super) enum Stop {
+    /// Memory ended.
+    Full(SetFull),
+    /// The content is nothing known; the first bytes and what they may be.
+    Unknown(Vec<u8>, &'static str),
+}
+
+impl From<SetFull> for Stop {
+    fn from(full: SetFull) -> Stop {
+        Stop::Full(full)
+    }
+}
+
+/// An input or a part of one.
+#[derive(Default)]
+pub(super) struct Source {
+    head: Vec<u8>,
+    opened: Opened,
+    layer: u32,
+}
+
+#[derive(Default)]
+enum Opened {
+    /// Too few bytes to tell.
+    #[default]
+    No,
+    Text(Box<Text>),
+    Gzip(Box<Gzip>),
+    Zip(Box<Zip>),
+    Columns(Columns),
+}
+
+/// A text being read.
+struct Text {
+    window: Window,
+    walker: Walker,
+}
+
+/// A gzip file, of one or more members.
+struct Gzip {
+    inflate: Decompress,
+    out: Vec<u8>,
+    inner: Source,
+    state: GzipState,
+    taken: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GzipState {
+    /// In a member.
+    Member,
+    /// Between members, or after the last.
+    Between,
+    /// Damaged, or followed by something else: the rest is not read.
+    Done,
+}
+
+impl Source {
+    /// An input inside `layer` archives.
+    pub fn new(layer: u32) -> Source {
+        Source { layer, ..Source::default() }
+    }
+
+    /// A text from a seam on.
+    pub fn from_seam(seam: &Seam, reference: bool) -> Source {
+        let text = Text::new(Window::default(), seam.at, Walker::from_seam(seam), reference);
+        Source { opened: Opened::Text(Box::new(text)), ..Source::default() }
+    }
+
+    /// Whether everything before the seam was read, and a reader from there on goes on as this one would.
+    pub fn meets(&self, seam: &Seam) -> bool {
+        matches!(&self.opened, Opened::Text(text) if text.walker.meets(seam))
+    }
+
+    /// Takes bytes.
+    pub fn feed(&mut self, mut bytes: &[u8], cx: &mut Context<'_>) -> Result<(), Stop> {
+        if matches!(self.opened, Opened::No) {
+            if self.head.len() + bytes.len() < HEAD {
+                self.head.extend_from_slice(bytes);
+                return Ok(());
+            }
+            if self.head.is_empty() {
+                let skip = self.open(&bytes[..HEAD], cx)?;
+                bytes = &bytes[skip..];
+            } else {
+                self.open_head(&mut bytes, cx)?;
+            }
+        }
+        self.pass(bytes, cx)
+    }
+
+    /// Completes the head from `bytes`, opens the source and passes the head on.
+    fn open_head(&mut self, bytes: &mut &[u8], cx: &mut Context<'_>) -> Result<(), Stop> {
+        let (more, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
+        self.head.extend_from_slice(more);
+        *bytes = rest;
+        let head = std::mem::take(&mut self.head);
+        let skip = self.open(&head, cx)?;
+        self.pass(&head[skip..], cx)
+    }
+
+    /// Decides what the source is; the number of bytes to leave out.
+    fn open(&mut self, head: &[u8], cx: &mut Context<'_>) -> Result<usize, Stop> {
+        let refuse = |what| Err(Stop::Unknown(head[..head.len().min(HEAD)].to_vec(), what));
+        match sniff::sniff(head) {
+            Kind::Text(_) | Kind::Blank => {
+                // A byte order mark counts in offsets.
+                let skip = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+                let window = cx.state.windows.pop().unwrap_or_default();
+                let text = Text::new(window, skip as u64, Walker::new(skip as u64), cx.reference);
+                self.opened = Opened::Text(Box::new(text));
+                return Ok(skip);
+            }
+            Kind::Gzip | Kind::Zip if self.layer >= MAX_LAYERS => {
+                return refuse("archives within archives, more than four deep");
+            }
+            Kind::Gzip => {
+                self.opened = Opened::Gzip(Box::new(Gzip {
+                    inflate: Decompress::new_gzip(15),
+                    out: Vec::new(),
+                    inner: Source::new(self.layer + 1),
+                    state: GzipState::Member,
+                    taken: 0,
+                }));
+                cx.state.saw_packing("gzip");
+            }
+            Kind::Zip => {
+                self.opened = Opened::Zip(Box::new(Zip::new(self.layer)));
+                cx.state.saw_packing("zip");
+            }
+            Kind::Columns => {
+                self.opened = Opened::Columns(Columns::default());
+                return Ok(columns::MAGIC.len());
+            }
+            Kind::Other(what) => return refuse(what),
+            Kind::Unknown => return refuse(""),
+        }
+        Ok(0)
+    }
+
+    fn pass(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), Stop> {
+        match &mut self.opened {
+            Opened::No => Ok(()),
+            Opened::Text(text) => text.feed(bytes, cx).map_err(Stop::Full),
+            Opened::Gzip(gzip) => gzip.feed(bytes, cx),
+            Opened::Zip(zip) => zip.feed(bytes, cx),
+            Opened::Columns(columns) => columns.feed(bytes, cx),
+        }
+    }
+
+    /// The input has ended.
+    pub fn finish(&mut self, cx: &mut Context<'_>) -> Result<WalkEnd, Stop> {
+        if matches!(self.opened, Opened::No) && !self.head.is_empty() {
+            self.open_head(&mut &[][..], cx)?;
+        }
+        match &mut self.opened {
+            Opened::No => Ok(WalkEnd::Whole),
+            Opened::Text(text) => {
+                let end = text.walker.finish(&mut text.window, cx.state, cx.set);
+                cx.state.windows.push(std::mem::take(&mut text.window));
+                Ok(end?)
+            }
+            Opened::Gzip(gzip) => gzip.finish(cx),
+            Opened::Zip(zip) => zip.finish(cx),
+            Opened::Columns(columns) => Ok(columns.finish()),
+        }
+    }
+}
+
+impl Text {
+    fn new(mut window: Window, at: u64, mut walker: Walker, reference: bool) -> Text {
+        window.reset(at);
+        window.plain = reference;
+        walker.reference = reference;
+        Text { window, walker }
+    }
+
+    fn feed(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), SetFull> {
+        for piece in bytes.chunks(PIECE) {
+            if !self.window.push(piece) {
+                return Err(SetFull);
+            }
+            self.walker.run(&mut self.window, cx.state, cx.set)?;
+            self.window.forget(self.walker.keep_from());
+        }
+        Ok(())
+    }
+}
+
+impl Gzip {
+    fn feed(&mut self, mut bytes: &[u8], cx: &mut Context<'_>) -> Result<(), Stop> {
+        self.out.resize(PIECE, 0);
+        while !bytes.is_empty() && self.state != GzipState::Done {
+            if self.state == GzipState::Between {
+                match bytes[0] {
+                    0x1f => {
+                        self.inflate = Decompress::new_gzip(15);
+                        self.state = GzipState::Member;
+                    }
+                    // Tapes and some tools pad with zeros.
+                    0 => {
+                        bytes = &bytes[1..];
+                        self.taken += 1;
+                        continue;
+                    }
+                    _ => {
+                        self.damaged("something follows the compressed data", cx);
+                        break;
+                    }
+                }
+            }
+            let (before_in, before_out) = (self.inflate.total_in(), self.inflate.total_out());
+            let status = self.inflate.decompress(bytes, &mut self.out, FlushDecompress::None);
+            let used = (self.inflate.total_in() - before_in) as usize;
+            let made = (self.inflate.total_out() - before_out) as usize;
+            bytes = &bytes[used..];
+            self.taken += used as u64;
+            self.inner.feed(&self.out[..made], cx)?;
+            match status {
+                Ok(Status::StreamEnd) => self.state = GzipState::Between,
+                Ok(_) if used == 0 && made == 0 => {
+                    self.damaged("the compressed data does not go on", cx);
+                }
+                Ok(_) => {}
+                Err(_) => self.damaged("the compressed data is damaged", cx),
+            }
+        }
+        Ok(())
+    }
+
+    fn damaged(&mut self, what: &str, cx: &mut Context<'_>) {
+        self.state = GzipState::Done;
+        cx.state
+            .problems
+            .note(ProblemKind::BadMember, self.taken, || format!("{what}; what came before is kept"));
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<WalkEnd, Stop> {
+        if self.state == GzipState::Member {
+            self.damaged("the compressed data ends in the middle", cx);
+        }
+        self.inner.finish(cx)
+    }
+}

@@ -1,0 +1,213 @@
+//! Places where a text can be cut, so that several readers share it.
+//!
+//! A reader can begin in the middle of a text if it knows which containers are open there. An [`Outline`] learns from the
+//! first bytes of a text how its units of traces are wrapped, and finds starts of units elsewhere. Such a [`Seam`] is a
+//! guess (a string may hold anything), but one that is checked: the reader before it must stand there, having read
+//! everything up to it, in the very state in which the next one has begun. Then both have read what one would have.
+
+use super::{Expect, Frame, Step, Walker};
+use crate::report::ProblemKind;
+use crate::sniff;
+use crate::sniff::Kind;
+use crate::state::State;
+use crate::window::Window;
+use pathlight_model::trace::TraceSet;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of an input that [`Outline::of`] is shown, and that one search for a seam covers at most.
+pub const OUTLINE_BYTES: u64 = 1 << 20;
+/// See [`OUTLINE_BYTES`].
+pub const SEARCH_BYTES: u64 = 8 << 20;
+/// Slices a reader gets, so that none has to wait long for the last.
+const SLICES_A_READER: u64 = 4;
+/// Text that a walk on trial takes at a time: most are over soon.
+const TRIAL_BYTES: usize = 2 << 10;
+/// Objects that are looked at in one search for a seam.
+const MOST_TRIED: usize = 4096;
+
+/// A place in a text where a reader may begin: before the first byte of a document or of an OTLP resource.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Seam {
+    /// Byte offset in the text.
+    pub at: u64,
+    context: Context,
+}
+
+/// What a walker must know to go on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct Context {
+    /// Open containers; the innermost is an array, or there is none.
+    frames: Vec<Frame>,
+    /// Whether the first document at the top is being read.
+    is_first: bool,
+    /// See [`Walker::one_line`]; it matters for the first document only.
+    one_line: bool,
+}
+
+/// What is read as one: a trace, a resource with its spans, a single span.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Unit {
+    around: Vec<Frame>,
+    /// `None` is a single span.
+    frame: Option<Frame>,
+}
+
+/// How the units of a text are wrapped.
+#[derive(Clone, Debug)]
+pub struct Outline {
+    context: Context,
+    unit: Unit,
+    /// The first key of a unit with its quotes, if a seam stands right before it: most objects are none by that alone.
+    key: Vec<u8>,
+}
+
+impl Outline {
+    /// Learns from the first bytes of an input, as many as one likes; `None` if they show no unit, as in archives.
+    pub fn of(head: &[u8]) -> Option<Outline> {
+        let Kind::Text(skip) = sniff::sniff(head) else { return None };
+        let mut probe = Probe::new(Walker::new(skip as u64), skip as u64);
+        let unit = probe.first_unit(&head[skip..])?;
+        let key = match unit.frame {
+            Some(_) => first_key(head.get(probe.walker.pos as usize..)?),
+            None => Vec::new(),
+        };
+        probe.run(&head[probe.window.end() as usize..]);
+        let level = unit.around.iter().rposition(|frame| frame.is_array()).map_or(0, |place| place + 1);
+        let is_first = probe.walker.documents <= 1 && level > 0;
+        let frames = if is_first { unit.around[..level].to_vec() } else { Vec::new() };
+        let key = if frames == unit.around { key } else { Vec::new() };
+        let one_line = is_first && probe.walker.one_line;
+        Some(Outline { context: Context { frames, is_first, one_line }, unit, key })
+    }
+
+    /// The first seam in a part of the text that begins at offset `at`. The work is about proportional to the part.
+    pub fn find(&self, part: &[u8], at: u64) -> Option<Seam> {
+        let mut tried = 0;
+        for place in memchr::memchr_iter(b'{', part) {
+            let Some(newline) = self.may_follow(&part[..place]) else { continue };
+            if !self.key.is_empty() && !part[place + 1..].trim_ascii_start().starts_with(&self.key) {
+                continue;
+            }
+            tried += 1;
+            if tried > MOST_TRIED {
+                return None;
+            }
+            let mut context = self.context.clone();
+            context.one_line &= !newline;
+            let seam = Seam { at: at + place as u64, context };
+            let mut probe = Probe::new(Walker::from_seam(&seam), seam.at);
+            if probe.first_unit(&part[place..]).as_ref() == Some(&self.unit) {
+                return Some(seam);
+            }
+        }
+        None
+    }
+
+    /// Whether a unit may stand after this text, and then whether a line break lies between it and what came before.
+    fn may_follow(&self, before: &[u8]) -> Option<bool> {
+        if self.context.frames.is_empty() {
+            return before.ends_with(b"\n").then_some(true);
+        }
+        let trimmed = before.trim_ascii_end();
+        trimmed.ends_with(b",").then(|| memchr::memchr(b'\n', &before[trimmed.len()..]).is_some())
+    }
+}
+
+/// Where to look for seams in an input of this size for so many readers: in slices of `least` bytes at least.
+pub fn places_to_cut(bytes: u64, readers: usize, least: u64) -> Vec<u64> {
+    let slices = if readers < 2 { 1 } else { (bytes / least.max(1)).min(readers as u64 * SLICES_A_READER) };
+    (1..slices).map(|number| (u128::from(bytes) * u128::from(number) / u128::from(slices)) as u64).collect()
+}
+
+/// The key that a text inside an object begins with; empty if there is none.
+fn first_key(text: &[u8]) -> Vec<u8> {
+    let text = text.trim_ascii_start();
+    let end = memchr::memchr(b':', text).unwrap_or(0);
+    text[..end].trim_ascii_end().to_vec()
+}
+
+/// A walk on trial.
+struct Probe {
+    walker: Walker,
+    window: Window,
+    state: State,
+    set: TraceSet,
+}
+
+impl Probe {
+    fn new(walker: Walker, at: u64) -> Probe {
+        let mut window = Window::default();
+        window.reset(at);
+        Probe { walker, window, state: State::default(), set: TraceSet::new() }
+    }
+
+    /// Walks until a unit has begun; `None` if something else comes, or the text ends before it is clear.
+    fn first_unit(&mut self, text: &[u8]) -> Option<Unit> {
+        for piece in text.chunks(TRIAL_BYTES) {
+            self.window.push(piece).then_some(())?;
+            loop {
+                let step = self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()?;
+                let is_lost = |kind| matches!(kind, ProblemKind::BadSyntax | ProblemKind::NotTraces);
+                if self.walker.dead.is_some() || self.state.problems.list.iter().any(|p| is_lost(p.kind)) {
+                    return None;
+                }
+                if let Some((frame @ (Frame::Trace | Frame::Resource), around)) =
+                    self.walker.frames.split_last()
+                {
+                    return Some(Unit { around: around.to_vec(), frame: Some(*frame) });
+                }
+                if self.state.spans > 0 {
+                    return Some(Unit { around: self.walker.frames.clone(), frame: None });
+                }
+                if let Step::Starved = step {
+                    break;
+                }
+            }
+        }
+        None
+    }
+
+    /// Walks over the rest of what is there.
+    fn run(&mut self, text: &[u8]) {
+        for piece in std::iter::once(&[][..]).chain(text.chunks(TRIAL_BYTES)) {
+            if !self.window.push(piece)
+                || self.walker.run(&mut self.window, &mut self.state, &mut self.set).is_err()
+            {
+                return;
+            }
+        }
+    }
+}
+
+impl Walker {
+    /// A walk from a seam.
+    pub fn from_seam(seam: &Seam) -> Walker {
+        let Context { frames, is_first, one_line } = seam.context.clone();
+        let mut walker = Walker::new(seam.at);
+        walker.expect = (!frames.is_empty()).then_some(Expect::Another);
+        // At the top the next document is the second at least.
+        walker.documents = if is_first || frames.is_empty() { 1 } else { 2 };
+        walker.frames = frames;
+        walker.one_line = one_line;
+        walker
+    }
+
+    /// Whether this walk, over all text before a seam, has come to the state in which a walk from there begins.
+    pub fn meets(&self, seam: &Seam) -> bool {
+        let Context { frames, is_first, one_line } = &seam.context;
+        if self.resync.is_some() {
+            // The line break is there, and the seam begins the line that is looked for.
+            return self.dead.is_none() && frames.is_empty() && self.pos + 1 == seam.at;
+        }
+        let is_between = self.dead.is_none() && self.unit.is_none() && self.undecided.is_none();
+        if !is_between || self.pos != seam.at || self.frames != *frames {
+            return false;
+        }
+        if frames.is_empty() {
+            return self.documents > 0;
+        }
+        self.expect == Some(Expect::Another)
+            && (self.documents <= 1) == *is_first
+            && (!is_first || self.one_line == *one_line)
+    }
+}

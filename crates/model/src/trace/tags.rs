@@ -1,0 +1,337 @@
+//! Interned tags: a tag is a (key, value) pair, a span points at one interned set of pairs.
+
+use super::names::{Interner, Symbol};
+use crate::sort::Arrange;
+use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
+
+/// Distinct values of one key that are stored; a key with more is "high cardinality".
+pub const MAX_VALUES_PER_KEY: u32 = 4096;
+/// Longest stored value in bytes; a longer one is cut there and ends in an ellipsis.
+pub const MAX_VALUE_BYTES: usize = 256;
+
+/// An interned set of tags, valid for the [`TagTable`] that made it.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct TagSetId(pub u32);
+
+impl TagSetId {
+    /// The set without tags; the same in every table.
+    pub const EMPTY: TagSetId = TagSetId(0);
+}
+
+/// One key of a [`TagTable`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyFacts {
+    /// How often the key was seen.
+    pub occurrences: u64,
+    /// How many distinct values are stored.
+    pub values: u32,
+    /// Whether more than [`MAX_VALUES_PER_KEY`] distinct values were seen.
+    pub high_cardinality: bool,
+}
+
+/// All tags of a trace set.
+#[derive(Clone)]
+pub struct TagTable {
+    keys: Interner,
+    facts: Vec<KeyFacts>,
+    values: Interner,
+    pairs: Vec<(u32, u32)>,
+    pair_table: HashTable<u32>,
+    set_pairs: Vec<u32>,
+    set_ends: Vec<u32>,
+    set_table: HashTable<u32>,
+    scratch: Vec<u32>,
+}
+
+impl Default for TagTable {
+    fn default() -> TagTable {
+        let mut table = TagTable {
+            keys: Interner::default(),
+            facts: Vec::new(),
+            values: Interner::default(),
+            pairs: Vec::new(),
+            pair_table: HashTable::new(),
+            set_pairs: Vec::new(),
+            set_ends: Vec::new(),
+            set_table: HashTable::new(),
+            scratch: Vec::new(),
+        };
+        table.begin();
+        table.finish();
+        table
+    }
+}
+
+fn hash_pair(key: u32, value: u32) -> u64 {
+    (u64::from(key) << 32 | u64::from(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26)
+}
+
+fn hash_set(pairs: &[u32]) -> u64 {
+    pairs.iter().fold(0x51_7C_C1_B7u64, |hash, &pair| {
+        (hash.rotate_left(5) ^ u64::from(pair)).wrapping_mul(0x517C_C1B7_2722_0A95)
+    })
+}
+
+impl TagTable {
+    /// Starts a new set; add its tags with [`add`](Self::add), then call [`finish`](Self::finish).
+    pub fn begin(&mut self) {
+        self.scratch.clear();
+    }
+
+    /// The number of a key, for [`add_value`](Self::add_value): callers with few keys may remember it.
+    pub fn key(&mut self, key: &str) -> u32 {
+        let symbol = self.keys.intern(key).0;
+        if symbol as usize == self.facts.len() {
+            self.facts.push(KeyFacts::default());
+        }
+        symbol
+    }
+
+    /// Adds a tag to the set begun. The value of a high-cardinality key is counted and not stored.
+    pub fn add(&mut self, key: &str, value: &str) {
+        let key = self.key(key);
+        self.add_value(key, value);
+    }
+
+    /// Like [`add`](Self::add), by the number of the key. The number of the pair, for [`add_pair`](Self::add_pair);
+    /// `None` if the value is not stored.
+    pub fn add_value(&mut self, key: u32, value: &str) -> Option<u32> {
+        let facts = &mut self.facts[key as usize];
+        facts.occurrences += 1;
+        if facts.high_cardinality {
+            return None;
+        }
+        let cut;
+        let value = if value.len() > MAX_VALUE_BYTES {
+            let mut end = MAX_VALUE_BYTES;
+            while !value.is_char_boundary(end) {
+                end -= 1;
+            }
+            cut = format!("{}…", &value[..end]);
+            &cut
+        } else {
+            value
+        };
+        let symbol = self.values.intern(value).0;
+        let TagTable { pairs, pair_table, scratch, .. } = self;
+        let hash = hash_pair(key, symbol);
+        if let Some(&pair) = pair_table.find(hash, |&i| pairs[i as usize] == (key, symbol)) {
+            scratch.push(pair);
+            return Some(pair);
+        }
+        if facts.values >= MAX_VALUES_PER_KEY {
+            facts.high_cardinality = true;
+            return None;
+        }
+        facts.values += 1;
+        let pair = pairs.len() as u32;
+        pairs.push((key, symbol));
+        pair_table.insert_unique(hash, pair, |&i| hash_pair(pairs[i as usize].0, pairs[i as usize].1));
+        scratch.push(pair);
+        Some(pair)
+    }
+
+    /// Like [`add`](Self::add) with the key and the value of a pair that [`add_value`](Self::add_value) has given: the same
+    /// in less time.
+    pub fn add_pair(&mut self, pair: u32) {
+        let key = self.pairs[pair as usize].0;
+        let facts = &mut self.facts[key as usize];
+        facts.occurrences += 1;
+        if !facts.high_cardinality {
+            self.scratch.push(pair);
+        }
+    }
+
+    /// Adds the tags of a finished set to the set begun.
+    pub fn add_set(&mut self, set: TagSetId) {
+        let (start, end) = set_range(&self.set_ends, set.0);
+        for i in start..end {
+            self.add_pair(self.set_pairs[i]);
+        }
+    }
+
+    /// Counts a key without a value of it.
+    pub fn count_key(&mut self, key: u32) {
+        self.facts[key as usize].occurrences += 1;
+    }
+
+    /// Whether values of a key, by its number, are no longer stored.
+    pub fn is_high_cardinality(&self, key: u32) -> bool {
+        self.facts[key as usize].high_cardinality
+    }
+
+    /// Ends the set begun and returns its id.
+    pub fn finish(&mut self) -> TagSetId {
+        self.scratch.sort_unstable();
+        self.scratch.dedup();
+        let TagTable { set_pairs, set_ends, set_table, scratch, .. } = self;
+        let hash = hash_set(scratch);
+        if let Some(&set) = set_table.find(hash, |&i| set_slice(set_pairs, set_ends, i) == scratch.as_slice())
+        {
+            return TagSetId(set);
+        }
+        let set = set_ends.len() as u32;
+        set_pairs.extend_from_slice(scratch);
+        set_ends.push(set_pairs.len() as u32);
+        set_table.insert_unique(hash, set, |&i| hash_set(set_slice(set_pairs, set_ends, i)));
+        TagSetId(set)
+    }
+
+    /// The set with the tags of both.
+    pub fn union(&mut self, a: TagSetId, b: TagSetId) -> TagSetId {
+        if a == b || b == TagSetId::EMPTY {
+            return a;
+        }
+        self.begin();
+        self.scratch.extend_from_slice(set_slice(&self.set_pairs, &self.set_ends, a.0));
+        self.scratch.extend_from_slice(set_slice(&self.set_pairs, &self.set_ends, b.0));
+        self.finish()
+    }
+
+    /// The tags of a set as (key, value), in no particular order.
+    pub fn get(&self, set: TagSetId) -> impl Iterator<Item = (&str, &str)> {
+        set_slice(&self.set_pairs, &self.set_ends, set.0).iter().map(|&pair| {
+            let (key, value) = self.pairs[pair as usize];
+            (self.keys.get(Symbol(key)), self.values.get(Symbol(value)))
+        })
+    }
+
+    /// Numbers of the (key, value) pairs of a set, for [`pair`](Self::pair).
+    pub fn pairs_of(&self, set: TagSetId) -> &[u32] {
+        set_slice(&self.set_pairs, &self.set_ends, set.0)
+    }
+
+    /// Number of the key, and the value, of a pair by its number.
+    pub fn pair(&self, pair: u32) -> (u32, &str) {
+        let (key, value) = self.pairs[pair as usize];
+        (key, self.values.get(Symbol(value)))
+    }
+
+    /// How many distinct pairs there are.
+    pub fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// A key by its number.
+    pub fn key_name(&self, key: u32) -> &str {
+        self.keys.get(Symbol(key))
+    }
+
+    /// How many keys there are.
+    pub fn key_count(&self) -> usize {
+        self.facts.len()
+    }
+
+    /// The value of `key` in a set; of several, the smallest.
+    pub fn value(&self, set: TagSetId, key: &str) -> Option<&str> {
+        let key = self.keys.find(key)?.0;
+        set_slice(&self.set_pairs, &self.set_ends, set.0)
+            .iter()
+            .map(|&pair| self.pairs[pair as usize])
+            .filter(|&(k, _)| k == key)
+            .map(|(_, value)| self.values.get(Symbol(value)))
+            .min()
+    }
+
+    /// Whether the set has `key` = `value`.
+    pub fn contains(&self, set: TagSetId, key: &str, value: &str) -> bool {
+        let (Some(key), Some(value)) = (self.keys.find(key), self.values.find(value)) else { return false };
+        let TagTable { pairs, .. } = self;
+        match self.pair_table.find(hash_pair(key.0, value.0), |&i| pairs[i as usize] == (key.0, value.0)) {
+            Some(pair) => set_slice(&self.set_pairs, &self.set_ends, set.0).binary_search(pair).is_ok(),
+            None => false,
+        }
+    }
+
+    /// All keys with what is known of them, sorted by key.
+    pub fn keys(&self) -> Vec<(&str, KeyFacts)> {
+        let mut keys: Vec<_> = self.keys.iter().zip(self.facts.iter().copied()).collect();
+        keys.arrange_by(|a, b| a.0.cmp(b.0));
+        keys
+    }
+
+    /// The stored values of a key, sorted.
+    pub fn values_of(&self, key: &str) -> Vec<&str> {
+        let Some(key) = self.keys.find(key) else { return Vec::new() };
+        let mut values: Vec<_> =
+            self.pairs.iter().filter(|p| p.0 == key.0).map(|p| self.values.get(Symbol(p.1))).collect();
+        values.arrange();
+        values
+    }
+
+    /// How many distinct sets there are.
+    pub fn sets(&self) -> usize {
+        self.set_ends.len()
+    }
+
+    /// Says that a key has too many values, as another table found.
+    pub fn mark_high_cardinality(&mut self, key: &str) {
+        let key = self.key(key);
+        self.facts[key as usize].high_cardinality = true;
+    }
+
+    /// Bytes of heap held.
+    pub fn heap_bytes(&self) -> usize {
+        self.keys.heap_bytes()
+            + self.values.heap_bytes()
+            + self.pairs.capacity() * 8
+            + (self.pair_table.capacity() + self.set_table.capacity()) * 5
+            + (self.set_pairs.capacity() + self.set_ends.capacity()) * 4
+    }
+}
+
+fn set_range(ends: &[u32], set: u32) -> (usize, usize) {
+    let set = set as usize;
+    (if set == 0 { 0 } else { ends[set - 1] as usize }, ends[set] as usize)
+}
+
+fn set_slice<'a>(pairs: &'a [u32], ends: &[u32], set: u32) -> &'a [u32] {
+    let (start, end) = set_range(ends, set);
+    &pairs[start..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(table: &mut TagTable, tags: &[(&str, &str)]) -> TagSetId {
+        table.begin();
+        for (key, value) in tags {
+            table.add(key, value);
+        }
+        table.finish()
+    }
+
+    #[test]
+    fn equal_sets_are_one_in_any_order() {
+        let mut table = TagTable::default();
+        let a = set(&mut table, &[("region", "eu"), ("zone", "a")]);
+        assert_eq!(set(&mut table, &[("zone", "a"), ("region", "eu")]), a);
+        assert_eq!(set(&mut table, &[]), TagSetId::EMPTY);
+        assert_eq!(table.value(a, "zone"), Some("a"));
+        assert!(table.contains(a, "region", "eu") && !table.contains(a, "region", "a"));
+        let b = set(&mut table, &[("region", "us")]);
+        let both = table.union(a, b);
+        assert_eq!(table.get(both).count(), 3);
+    }
+
+    #[test]
+    fn a_key_with_too_many_values_keeps_counting() {
+        let mut table = TagTable::default();
+        for i in 0..5000 {
+            set(&mut table, &[("id", &i.to_string()), ("fixed", "x")]);
+        }
+        let keys = table.keys();
+        assert_eq!(keys[1], ("id", KeyFacts { occurrences: 5000, values: 4096, high_cardinality: true }));
+        assert_eq!(keys[0].1.values, 1);
+    }
+
+    #[test]
+    fn a_long_value_is_cut_at_a_character() {
+        let mut table = TagTable::default();
+        let long = "ü".repeat(300);
+        let id = set(&mut table, &[("k", &long)]);
+        assert_eq!(table.value(id, "k").map(|v| v.chars().count()), Some(129));
+    }
+}

@@ -1,0 +1,106 @@
+//! Bringing together what several workers saw of one trace.
+
+use super::{EngineError, Session};
+use pathlight_model::sort::Arrange;
+use pathlight_model::trace::{Portable, TraceId, hash_bytes};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A trace id that means the same in every set: group and id.
+type Key = (u8, Name);
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum Name {
+    Hex(u128),
+    Text(String),
+}
+
+impl Session {
+    fn key(&self, id: TraceId) -> Key {
+        (id.group, if id.text { Name::Text(id.to_text(&self.set.id_texts)) } else { Name::Hex(id.bits) })
+    }
+
+    /// The ids of all traces held, for [`plan_moves`]. Call [`TraceSet::seal`](pathlight_model::trace::TraceSet::seal) first.
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if they cannot be written.
+    pub fn trace_keys(&self) -> Result<Vec<u8>, EngineError> {
+        let mut keys: Vec<Key> = self.set.traces().iter().map(|trace| self.key(trace.id)).collect();
+        keys.arrange();
+        Ok(postcard::to_allocvec(&keys)?)
+    }
+
+    /// Removes the traces that a plan names and returns them for [`put_traces`](Self::put_traces) elsewhere.
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if the bytes are not from a plan.
+    pub fn take_traces(&mut self, keys: &[u8]) -> Result<Vec<u8>, EngineError> {
+        let keys: Vec<Key> = postcard::from_bytes(keys)?;
+        let ids: Vec<TraceId> = keys
+            .iter()
+            .filter_map(|(group, name)| {
+                let id = match name {
+                    Name::Hex(bits) => Some(TraceId::hex(*bits)),
+                    Name::Text(text) => TraceId::find(text, &self.set.id_texts),
+                };
+                Some(id?.in_group(*group))
+            })
+            .collect();
+        let numbers: Vec<u32> = ids.iter().filter_map(|&id| self.set.find_trace(id)).collect();
+        let bytes = postcard::to_allocvec(&Portable::copy(&self.set, numbers.iter().copied()))?;
+        let mut sorted: Vec<TraceId> = ids;
+        sorted.arrange();
+        self.set.retain(|trace| sorted.binary_search(&trace.id).is_err());
+        self.set.forget_losers(&sorted);
+        self.invalidate();
+        Ok(bytes)
+    }
+
+    /// Adds traces taken elsewhere; call [`TraceSet::seal`](pathlight_model::trace::TraceSet::seal) after the last ones.
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if the bytes are not from [`take_traces`](Self::take_traces), [`EngineError::Full`] when
+    /// memory ends.
+    pub fn put_traces(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
+        let portable: Portable = postcard::from_bytes(bytes)?;
+        self.invalidate();
+        portable.add_to(&mut self.set)?;
+        Ok(())
+    }
+}
+
+/// What one worker has to send: (receiver, keys for [`Session::take_traces`]).
+pub type Moves = Vec<(usize, Vec<u8>)>;
+
+/// What each worker has to send where, so that every trace lies in one worker only. A trace held by several goes to its owner, its hash modulo the workers.
+///
+/// # Errors
+/// [`EngineError::Message`] if `keys` are not from [`Session::trace_keys`].
+pub fn plan_moves(keys: &[Vec<u8>]) -> Result<Vec<Moves>, EngineError> {
+    let workers = keys.len();
+    let mut holders: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
+    for (worker, bytes) in keys.iter().enumerate() {
+        for key in postcard::from_bytes::<Vec<Key>>(bytes)? {
+            holders.entry(key).or_default().push(worker);
+        }
+    }
+    let mut plan: Vec<BTreeMap<usize, Vec<Key>>> = vec![BTreeMap::new(); workers];
+    for (key, holding) in holders {
+        if holding.len() < 2 {
+            continue;
+        }
+        let hash = match &key.1 {
+            Name::Hex(bits) => hash_bytes(&bits.to_le_bytes()),
+            Name::Text(text) => hash_bytes(text.as_bytes()),
+        };
+        let owner = (hash % workers as u64) as usize;
+        for worker in holding {
+            if worker != owner {
+                plan[worker].entry(owner).or_default().push(key.clone());
+            }
+        }
+    }
+    plan.into_iter()
+        .map(|moves| moves.into_iter().map(|(to, keys)| Ok((to, postcard::to_allocvec(&keys)?))).collect())
+        .collect()
+}

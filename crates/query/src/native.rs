@@ -1,0 +1,89 @@
+//! A pool of native threads that runs the same passes as the browser's workers.
+
+use super::{Chain, EngineError, Report, Request, Session, plan_moves};
+use pathlight_analysis::anomaly::vae::TrainingProgress;
+use pathlight_model::trace::{TraceId, TraceSet};
+use std::collections::HashSet;
+
+/// Sessions, one a thread.
+pub struct Pool {
+    sessions: Vec<Session>,
+}
+
+impl Pool {
+    /// A pool over the sets that threads have loaded, at least one; traces that several of them saw are joined.
+    ///
+    /// # Errors
+    /// [`EngineError`] when memory ends.
+    pub fn of(sets: Vec<TraceSet>) -> Result<Pool, EngineError> {
+        let mut sessions: Vec<Session> = sets.into_iter().map(Session::of).collect();
+        if sessions.is_empty() {
+            sessions.push(Session::new());
+        }
+        for session in &mut sessions {
+            session.set.seal()?;
+        }
+        let keys = sessions.iter().map(Session::trace_keys).collect::<Result<Vec<_>, _>>()?;
+        for (from, moves) in plan_moves(&keys)?.into_iter().enumerate() {
+            for (to, keys) in moves {
+                let bytes = sessions[from].take_traces(&keys)?;
+                sessions[to].put_traces(&bytes)?;
+            }
+        }
+        for session in &mut sessions {
+            session.set.seal()?;
+        }
+        Ok(Pool { sessions })
+    }
+
+    /// Drops every trace without a span of this service.
+    pub fn keep_service(&mut self, service: &str) {
+        for session in &mut self.sessions {
+            let set = &session.set;
+            let is_of = |&row: &u32| set.endpoint_name(set.endpoint(row)).0 == service;
+            let kept: HashSet<TraceId> = (set.traces().iter())
+                .filter(|trace| (trace.first..trace.end).any(|row| is_of(&row)))
+                .map(|trace| trace.id)
+                .collect();
+            session.set.retain(|trace| kept.contains(&trace.id));
+            session.invalidate();
+        }
+    }
+
+    /// Answers a request with all threads.
+    ///
+    /// # Errors
+    /// [`EngineError`] if memory ends.
+    pub fn ask(&mut self, request: Request) -> Result<Report, EngineError> {
+        self.ask_watching(request, &mut |_| {})
+    }
+
+    /// Like [`ask`](Self::ask); `watch` hears how a long training goes.
+    ///
+    /// # Errors
+    /// [`EngineError`] if memory ends.
+    pub fn ask_watching(
+        &mut self,
+        request: Request,
+        watch: &mut dyn FnMut(&TrainingProgress),
+    ) -> Result<Report, EngineError> {
+        Chain::new(request).answer(|pass| self.run(pass), watch)
+    }
+
+    /// The partials of a pass, one per thread.
+    fn run(&mut self, pass: &[u8]) -> Result<Vec<Vec<u8>>, EngineError> {
+        if let [session] = self.sessions.as_mut_slice() {
+            return Ok(vec![session.run(pass)?]);
+        }
+        std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                self.sessions.iter_mut().map(|session| scope.spawn(|| session.run(pass))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or(Err(EngineError::Ended))).collect()
+        })
+    }
+
+    /// The sessions.
+    pub fn sessions(&self) -> &[Session] {
+        &self.sessions
+    }
+}

@@ -1,0 +1,236 @@
+//! What is loaded: counts, request types, data quality.
+
+use super::{EndpointCount, OverviewReport, RequestType, TagKey};
+use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::{LogHistogram, Summary};
+use pathlight_model::trace::{Flags, MAX_VALUES_PER_KEY, Quality, TraceSet, Tree};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+const HISTOGRAM_BINS: u32 = 96;
+const SPARK_BINS: u32 = 24;
+/// Traces between two looks at the clock.
+const CHUNK: usize = 64;
+
+type Name = (String, String);
+
+/// The accumulator.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct OverviewPartial {
+    traces: u64,
+    spans: u64,
+    other_traces: u64,
+    other_spans: u64,
+    error_spans: u64,
+    logs: u64,
+    start_us: Option<u64>,
+    end_us: u64,
+    heap_bytes: u64,
+    quality: Quality,
+    /// By root endpoint: errors, and latencies sorted and packed.
+    types: BTreeMap<Name, (u64, Vec<u64>)>,
+    endpoints: BTreeMap<Name, u64>,
+    tag_keys: BTreeMap<String, (bool, BTreeSet<String>)>,
+}
+
+impl OverviewPartial {
+    pub fn merge(parts: Vec<OverviewPartial>) -> OverviewPartial {
+        let mut sum = OverviewPartial::default();
+        for part in parts {
+            sum.traces += part.traces;
+            sum.spans += part.spans;
+            sum.other_traces += part.other_traces;
+            sum.other_spans += part.other_spans;
+            sum.error_spans += part.error_spans;
+            sum.logs += part.logs;
+            sum.start_us = [sum.start_us, part.start_us].into_iter().flatten().min();
+            sum.end_us = sum.end_us.max(part.end_us);
+            sum.heap_bytes += part.heap_bytes;
+            sum.quality.merge(&part.quality);
+            for (name, (errors, latencies)) in part.types {
+                let into = sum.types.entry(name).or_default();
+                into.0 += errors;
+                let mut values = unpack_sorted(std::mem::take(&mut into.1));
+                values.append(&mut unpack_sorted(latencies));
+                values.sort();
+                into.1 = pack_sorted(values);
+            }
+            for (name, spans) in part.endpoints {
+                *sum.endpoints.entry(name).or_default() += spans;
+            }
+            for (key, (high, values)) in part.tag_keys {
+                let into = sum.tag_keys.entry(key).or_default();
+                into.0 |= high;
+                into.1.extend(values);
+            }
+        }
+        sum
+    }
+
+    pub fn finish(self) -> OverviewReport {
+        let mut all = Vec::with_capacity(self.traces as usize);
+        let mut request_types: Vec<(u128, RequestType)> = Vec::new();
+        for ((service, operation), (errors, latencies)) in self.types {
+            let sorted = unpack_sorted(latencies);
+            let total = sorted.iter().map(|&v| u128::from(v)).sum();
+            request_types.push((
+                total,
+                RequestType {
+                    service,
+                    operation,
+                    requests: sorted.len() as u64,
+                    errors,
+                    latency_us: Summary::of_sorted(&sorted),
+                    spark: LogHistogram::of_sorted(&sorted, SPARK_BINS),
+                },
+            ));
+            all.extend(sorted);
+        }
+        // Stable: equal totals stay by name.
+        request_types.arrange_by_key(|&(total, _)| std::cmp::Reverse(total));
+        all.sort_unstable();
+        let services: BTreeSet<&str> = self.endpoints.keys().map(|(service, _)| service.as_str()).collect();
+        let services = services.len() as u64;
+        let tag_keys = self.tag_keys.into_iter().map(|(key, (high, values))| {
+            let high_cardinality = high || values.len() > MAX_VALUES_PER_KEY as usize;
+            let listed = !high_cardinality && values.len() <= TagKey::LISTED;
+            let values = if listed { values.into_iter().collect() } else { Vec::new() };
+            TagKey { key, values, high_cardinality }
+        });
+        OverviewReport {
+            traces: self.traces,
+            spans: self.spans,
+            other_traces: self.other_traces,
+            other_spans: self.other_spans,
+            services,
+            error_spans: self.error_spans,
+            logs: self.logs,
+            start_us: self.start_us.unwrap_or(0),
+            end_us: self.end_us,
+            heap_bytes: self.heap_bytes,
+            quality: self.quality,
+            latency_us: Summary::of_sorted(&all),
+            histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
+            request_types: request_types.into_iter().map(|(_, t)| t).collect(),
+            endpoints: self
+                .endpoints
+                .into_iter()
+                .map(|((service, operation), spans)| EndpointCount { service, operation, spans })
+                .collect(),
+            tag_keys: tag_keys.collect(),
+        }
+    }
+}
+
+/// Builds the partial of one set in resumable steps.
+pub(super) struct OverviewPart {
+    partial: OverviewPartial,
+    tree: Tree,
+    trace: u32,
+    /// Whether a tree is half loaded.
+    is_loading: bool,
+    /// By endpoint number: spans; and for root endpoints errors and latencies.
+    spans: Vec<u64>,
+    roots: BTreeMap<u32, (u64, Vec<u64>)>,
+}
+
+impl OverviewPart {
+    pub fn new(set: &TraceSet) -> OverviewPart {
+        OverviewPart {
+            partial: OverviewPartial::default(),
+            tree: Tree::default(),
+            trace: 0,
+            is_loading: false,
+            spans: vec![0; set.endpoints().len()],
+            roots: BTreeMap::new(),
+        }
+    }
+
+    pub fn progress(&self, set: &TraceSet) -> (u64, u64) {
+        (u64::from(self.trace), set.traces().len() as u64)
+    }
+
+    pub fn partial(&self) -> &OverviewPartial {
+        &self.partial
+    }
+
+    /// True when done; then [`partial`](Self::partial) is complete.
+    pub fn step(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+        let mut left = CHUNK;
+        while (self.trace as usize) < set.traces().len() {
+            if left == 0 {
+                if time_is_up() {
+                    return false;
+                }
+                left = CHUNK;
+            }
+            left -= 1;
+            let trace = set.traces()[self.trace as usize];
+            if trace.id.group != 0 {
+                self.partial.other_traces += 1;
+                self.partial.other_spans += trace.len() as u64;
+                self.trace += 1;
+                continue;
+            }
+            if !self.is_loading {
+                self.tree.begin(set, self.trace);
+                self.is_loading = true;
+            }
+            let quality = &mut self.partial.quality;
+            if !self.tree.step(set, 1 << 16, &mut |event| quality.observe(event)) {
+                left = 0;
+                continue;
+            }
+            self.is_loading = false;
+            quality.observe_trace(set, &self.tree);
+            self.observe(set);
+            self.trace += 1;
+        }
+        self.finish(set);
+        true
+    }
+
+    fn observe(&mut self, set: &TraceSet) {
+        let partial = &mut self.partial;
+        partial.traces += 1;
+        partial.spans += self.tree.len() as u64;
+        for i in 0..self.tree.len() as u32 {
+            let row = self.tree.row(i);
+            self.spans[set.endpoint(row).0 as usize] += 1;
+            partial.error_spans += u64::from(set.flags(row).has(Flags::ERROR));
+            let start = set.start_us(row);
+            partial.start_us = Some(partial.start_us.map_or(start, |s| s.min(start)));
+            partial.end_us = partial.end_us.max(start + set.duration_us(row));
+        }
+        if !self.tree.is_empty() {
+            let row = self.tree.row(0);
+            let root = self.roots.entry(set.endpoint(row).0).or_default();
+            root.0 += u64::from(set.flags(row).has(Flags::ERROR));
+            root.1.push(self.tree.duration_us(0));
+        }
+    }
+
+    fn finish(&mut self, set: &TraceSet) {
+        let partial = &mut self.partial;
+        partial.logs = set.logs;
+        partial.heap_bytes = set.heap_bytes() as u64;
+        partial.quality.observe_set(set);
+        for (number, (service, operation)) in set.endpoints().enumerate() {
+            if self.spans[number] > 0 {
+                partial.endpoints.insert((service.to_owned(), operation.to_owned()), self.spans[number]);
+            }
+            if let Some((errors, mut latencies)) = self.roots.remove(&(number as u32)) {
+                latencies.sort_unstable();
+                partial
+                    .types
+                    .insert((service.to_owned(), operation.to_owned()), (errors, pack_sorted(latencies)));
+            }
+        }
+        for (key, facts) in set.tags.keys() {
+            let values = if facts.high_cardinality { Vec::new() } else { set.tags.values_of(key) };
+            let values = values.into_iter().map(str::to_owned).collect();
+            partial.tag_keys.insert(key.to_owned(), (facts.high_cardinality, values));
+        }
+    }
+}

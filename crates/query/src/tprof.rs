@@ -1,0 +1,132 @@
+//! The chains of tprof: the requests are cut, then workers send the times of their traces.
+
+use super::EngineError;
+use super::study::Study;
+use super::workers::{Workers, parts};
+use pathlight_analysis::critical_path::{Band, PathTable, Scope, ServiceSums, rank_services};
+use pathlight_analysis::tprof::{
+    Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, TracesPart,
+};
+use pathlight_model::steps::{Done, Pace};
+use pathlight_model::trace::{TraceSet, Tree};
+
+/// Spans between two looks at the clock; the least a trace counts for; and positions in one part, which is read in one
+/// step.
+const CHUNK: usize = 512;
+const LEAST: usize = 32;
+const PART: usize = 1 << 13;
+/// About how many units of work come of a byte that workers send; only for telling how far it is.
+const UNITS_PER_BYTE: u64 = 24;
+
+/// Layers, diagnosis and aggregate traces of one set.
+pub(super) async fn diagnose(
+    workers: &Workers,
+    (scope, band): (&Scope, Band),
+    settings: &Settings,
+) -> Result<TprofReport, EngineError> {
+    let (inside, _) = workers.cut(scope, band).await?;
+    let traces = inside.run(Study::Traces { tag: settings.tag.clone() }).await?;
+    let (of, done) = (units(&traces), Done::default());
+    let mut pace = Pace::telling(&done);
+    let work = async move {
+        let mut merging = Merging::default();
+        for part in parts(&traces)? {
+            merging.add(postcard::from_bytes(part)?, &mut pace).await;
+        }
+        let merged = merging.finish(&mut pace).await;
+        drop(traces);
+        Ok(merged.report(settings, &mut pace).await)
+    };
+    workers.watch(work, &done, of).await
+}
+
+/// Two sets, place by place and service by service.
+pub(super) async fn compare(
+    workers: &Workers,
+    sides: [(&Scope, Band); 2],
+    settings: &Settings,
+) -> Result<SetsReport, EngineError> {
+    let (mut traces, mut services) = (Vec::new(), Vec::new());
+    for (scope, band) in sides {
+        let (inside, facts) = workers.cut(scope, band).await?;
+        traces.push(inside.run(Study::Traces { tag: settings.tag.clone() }).await?);
+        services.push((ServiceSums::merge(inside.study(Study::Services).await?), facts.requests));
+    }
+    let (of, done) = (traces.iter().map(|side| units(side)).sum(), Done::default());
+    let mut pace = Pace::telling(&done);
+    let work = async move {
+        let mut comparing = Comparing::default();
+        for (partials, is_b) in traces.iter().zip([false, true]) {
+            for part in parts(partials)? {
+                comparing.add(postcard::from_bytes(part)?, is_b, &mut pace).await;
+            }
+        }
+        let places = comparing.finish(&mut pace).await;
+        let services = match services.as_slice() {
+            [(a, a_requests), (b, b_requests)] => rank_services(a, *a_requests, b, *b_requests),
+            _ => Vec::new(),
+        };
+        Ok(SetsReport { services, places })
+    };
+    workers.watch(work, &done, of).await
+}
+
+/// Units of work that come of what workers sent.
+fn units(partials: &[Vec<u8>]) -> u64 {
+    partials.iter().map(|partial| partial.len() as u64 * UNITS_PER_BYTE).sum()
+}
+
+/// Collects the traces of one worker, in steps.
+pub(super) struct TracesStudy {
+    collector: TraceCollector,
+    requests: Vec<u32>,
+    at: usize,
+    tree: Tree,
+    parts: Vec<Result<Vec<u8>, postcard::Error>>,
+}
+
+impl TracesStudy {
+    pub fn new(set: &TraceSet, tag: Option<String>, requests: Vec<u32>) -> TracesStudy {
+        let collector = TraceCollector::new(set, tag);
+        TracesStudy { collector, requests, at: 0, tree: Tree::default(), parts: Vec::new() }
+    }
+
+    fn put(&mut self, part: &TracesPart) {
+        self.parts.push(postcard::to_allocvec(part));
+    }
+
+    /// True when done.
+    pub fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+        let mut left = CHUNK;
+        while let Some(&request) = self.requests.get(self.at) {
+            if left == 0 {
+                if time_is_up() {
+                    return false;
+                }
+                left = CHUNK;
+            }
+            let entry = &table.requests[request as usize];
+            self.tree.load(set, entry.trace);
+            self.collector.observe(set, &self.tree, entry.row - self.tree.first);
+            left = left.saturating_sub(self.tree.len().max(LEAST));
+            self.at += 1;
+            if self.collector.positions() >= PART {
+                let part = self.collector.take_traces();
+                self.put(&part);
+            }
+        }
+        true
+    }
+
+    pub fn progress(&self) -> (u64, u64) {
+        (self.at as u64, self.requests.len() as u64)
+    }
+
+    /// Names first, then the traces.
+    pub fn finish(mut self) -> Result<Vec<Vec<u8>>, EngineError> {
+        let rest = self.collector.take_traces();
+        self.put(&rest);
+        let names = postcard::to_allocvec(&self.collector.finish());
+        Ok([names].into_iter().chain(self.parts).collect::<Result<_, _>>()?)
+    }
+}

@@ -1,0 +1,5 @@
+//! Text without knowledge of traces: numbers and durations in words ([`format`]), and the pairs of keys and values that an
+//! address carries after its `#` ([`fragment`]).
+
+pub mod format;
+pub mod fragment;

@@ -1,0 +1,603 @@
+//! What the page shows, as the fragment of its address: `#v=1&view=flame&service=..&operation=..&band=P95-99`.
+//!
+//! With `api`, `service` and `operation` are what is searched for at Jaeger and, both given, the subject too; another
+//! subject stands in `subject`. See [`source`](pathlight_backend::source).
+//!
+//! A fragment never reaches a server, so it works on any static host. Keys nobody here knows are kept as they are: a
+//! link of a later version loses nothing by passing through this one.
+
+use super::choices::Choices;
+use super::comparing::{Against, Comparison, Side};
+mod bands;
+
+pub use bands::{band_name, parse_band};
+
+pub use super::normal::{AnomalyChoice, Normal};
+use pathlight_backend::source::{Source, subject_name, subject_of_name};
+use pathlight_query::{Band, Filter, Overlap, Scope, SplitOf, Subject};
+use pathlight_text::fragment::{Writer, pairs};
+
+/// Version of the fragment; [`upgrade`] brings older ones up to it.
+const VERSION: u32 = 1;
+
+/// A view of the page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum View {
+    /// What is loaded, and where the time goes.
+    #[default]
+    Findings,
+    /// Flame graph of the critical path.
+    Flame,
+    /// Two bands or two sets side by side.
+    Compare,
+    /// Endpoints against requests.
+    Heat,
+    /// Interior endpoints over all root endpoints.
+    Endpoints,
+    /// Times by the values of a tag.
+    Split,
+    /// What waits for what, and what-if.
+    Flow,
+    /// Layers, diagnosis and aggregate traces.
+    Diagnosis,
+    /// Requests unlike those of a training set.
+    Anomalies,
+    /// Where errors start, stop, and what they cost.
+    Errors,
+    /// The slowest requests.
+    Requests,
+    /// Timeline of one trace.
+    Trace,
+}
+
+impl View {
+    /// Every view, in the order of the rail.
+    pub const ALL: [View; 12] = [
+        View::Findings,
+        View::Flame,
+        View::Compare,
+        View::Heat,
+        View::Endpoints,
+        View::Split,
+        View::Flow,
+        View::Diagnosis,
+        View::Anomalies,
+        View::Errors,
+        View::Requests,
+        View::Trace,
+    ];
+
+    /// Its value of `view=`.
+    pub fn key(self) -> &'static str {
+        match self {
+            View::Findings => "findings",
+            View::Flame => "flame",
+            View::Compare => "diff",
+            View::Heat => "heat",
+            View::Endpoints => "bottom",
+            View::Split => "split",
+            View::Flow => "flow",
+            View::Diagnosis => "tprof",
+            View::Anomalies => "anomaly",
+            View::Errors => "errors",
+            View::Requests => "requests",
+            View::Trace => "trace",
+        }
+    }
+
+    /// The view of this key.
+    pub fn from_key(key: &str) -> Option<View> {
+        View::ALL.into_iter().find(|view| view.key() == key)
+    }
+}
+
+/// Colours of the page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// As the system says.
+    #[default]
+    System,
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+impl Theme {
+    /// Its value of `theme=`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Theme::System => "system",
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+        }
+    }
+}
+
+/// Order of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sort {
+    /// Key of the column.
+    pub column: String,
+    /// Greatest first.
+    pub descending: bool,
+}
+
+/// A trace that is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceChoice {
+    /// Canonical trace id.
+    pub trace_id: String,
+    /// Canonical id of the request's root span; `None`: the trace root.
+    pub root_span_id: Option<String>,
+    /// Canonical id of the selected span.
+    pub span_id: Option<String>,
+}
+
+/// What is split by the values of a tag, and how it is drawn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SplitChoice {
+    /// The tag; `None`: one the page proposes.
+    pub key: Option<String>,
+    /// The latency, or the time of an endpoint.
+    pub of: SplitOf,
+    /// Whether the axis of times is linear.
+    pub linear: bool,
+}
+
+/// What the page shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Which view.
+    pub view: View,
+    /// Where the traces come from, if they are fetched.
+    pub source: Source,
+    /// Whose latency.
+    pub subject: Subject,
+    /// Which requests of it, by latency; while two sides are compared, of the one that views speak of.
+    pub band: Band,
+    /// The comparison under way.
+    pub comparison: Option<Comparison>,
+    /// Conditions on requests.
+    pub filters: Vec<Filter>,
+    /// Settings of the path.
+    pub overlap: Overlap,
+    /// The trace of the timeline.
+    pub trace: Option<TraceChoice>,
+    /// Call path of (service, operation) the flame graph is zoomed to; empty: all of it.
+    pub focus: Vec<(String, String)>,
+    /// Whether the flame graph shows callers below callees.
+    pub inverted: bool,
+    /// What is searched for.
+    pub search: String,
+    /// Switches of views.
+    pub choices: Choices,
+    /// Order of the view's table; `None`: its own.
+    pub sort: Option<Sort>,
+    /// What is split by which tag.
+    pub split: SplitChoice,
+    /// How abnormal requests are found.
+    pub anomaly: AnomalyChoice,
+    /// Colours.
+    pub theme: Theme,
+    /// Shown inside another page, without a header.
+    pub embed: bool,
+    /// Origins whose messages are followed without asking; see [`contract`](super::contract).
+    pub allow: Vec<String>,
+    /// Other keys with their values, decoded.
+    pub unknown: Vec<(String, String)>,
+}
+
+impl Default for Address {
+    fn default() -> Self {
+        Address {
+            view: View::default(),
+            source: Source::default(),
+            subject: Subject::default(),
+            band: Band::ALL,
+            comparison: None,
+            filters: Vec::new(),
+            overlap: Overlap::default(),
+            trace: None,
+            focus: Vec::new(),
+            inverted: false,
+            search: String::new(),
+            choices: Choices::default(),
+            sort: None,
+            split: SplitChoice::default(),
+            anomaly: AnomalyChoice::default(),
+            theme: Theme::default(),
+            embed: false,
+            allow: Vec::new(),
+            unknown: Vec::new(),
+        }
+    }
+}
+
+impl Address {
+    /// Reads a fragment, with or without its `#`. Never fails: what makes no sense is as if it were not there.
+    pub fn parse(fragment: &str) -> Address {
+        let mut pairs = pairs(fragment.strip_prefix('#').unwrap_or(fragment));
+        upgrade(&mut pairs);
+        let source = Source::take(&mut pairs);
+        let mut address = Address { subject: source.subject(), source, ..Address::default() };
+        let (mut service, mut operation) = (None, None);
+        let (mut from, mut to) = (None, None);
+        let (mut against, mut band_b, mut side, mut swapped) = (None, Band::ALL, Side::A, false);
+        let (mut trace_id, mut root, mut span) = (None, None, None);
+        for (key, value) in pairs {
+            match key.as_str() {
+                "v" => {}
+                "view" => address.view = View::from_key(&value).unwrap_or_default(),
+                "service" if service.is_none() => service = Some(value),
+                "operation" if operation.is_none() => operation = Some(value),
+                "subject" => address.subject = subject_of_name(&value).unwrap_or(address.subject),
+                "band" => address.band = parse_band(&value).unwrap_or(Band::ALL),
+                "against" => against = Against::from_key(&value),
+                "bandB" => band_b = parse_band(&value).unwrap_or(Band::ALL),
+                "side" if value == "B" => side = Side::B,
+                "swapped" => swapped = value == "1",
+                "overlap" => address.overlap = parse_overlap(&value).unwrap_or_default(),
+                "from" => from = value.parse().ok(),
+                "to" => to = value.parse().ok(),
+                "error" if value == "1" => address.filters.push(Filter::HasError),
+                "traceID" if trace_id.is_none() && !value.is_empty() => trace_id = Some(value),
+                "root" => root = Some(value),
+                "span" => span = Some(value),
+                "focus" => address.focus = parse_focus(&value).unwrap_or_default(),
+                "inverted" => address.inverted = value == "1",
+                "search" => address.search = value,
+                "sort" => address.sort = parse_sort(&value),
+                "split" => address.split.key = Some(value),
+                "of" => {
+                    let endpoint = parse_focus(&value).unwrap_or_default().into_iter().next();
+                    address.split.of = endpoint.map_or(SplitOf::Latency, |(service, operation)| {
+                        SplitOf::Endpoint { service, operation }
+                    });
+                }
+                "axis" => address.split.linear = value == "linear",
+                "theme" => {
+                    let known = [Theme::System, Theme::Light, Theme::Dark];
+                    address.theme = known.into_iter().find(|t| t.key() == value).unwrap_or_default();
+                }
+                "embed" => address.embed = value == "1",
+                "allow" => address.allow.push(value),
+                _ if address.choices.read(&key, &value) => {}
+                key if address.anomaly.take(key, &value) => {}
+                _ => match key.split_once('.') {
+                    Some(("tag", tag)) => address.filters.push(Filter::Tag { key: tag.to_owned(), value }),
+                    Some(("contains", service)) => address
+                        .filters
+                        .push(Filter::Contains { service: service.to_owned(), operation: value }),
+                    _ => address.unknown.push((key, value)),
+                },
+            }
+        }
+        if let (Some(service), Some(operation)) = (service, operation) {
+            address.subject = Subject::Endpoint { service, operation };
+        }
+        if let Some(against) = against {
+            let is_b = side == Side::B;
+            let (band, other) = if is_b { (band_b, address.band) } else { (address.band, band_b) };
+            let swapped = swapped && against == Against::Set;
+            address.band = band;
+            address.comparison = Some(Comparison { against, side, other, swapped });
+        }
+        if from.is_some() || to.is_some() {
+            let (from_us, to_us) = (from.unwrap_or(0), to.unwrap_or(u64::MAX));
+            address.filters.push(Filter::Time { from_us, to_us });
+        }
+        address.trace = trace_id.map(|trace_id| TraceChoice { trace_id, root_span_id: root, span_id: span });
+        address
+    }
+
+    /// The fragment, without its `#`; reading it gives this address again (filters of time go last).
+    pub fn to_fragment(&self) -> String {
+        let mut out = Writer::new(format!("v={VERSION}"));
+        if self.view != View::default() {
+            out.put("view", self.view.key());
+        }
+        self.source.put(&mut out);
+        match &self.subject {
+            subject if *subject == self.source.subject() => {}
+            // The plain keys are those of the search.
+            subject if self.source.is_search() => out.put("subject", &subject_name(subject)),
+            Subject::TraceRoots => {}
+            Subject::Endpoint { service, operation } => {
+                out.put("service", service);
+                out.put("operation", operation);
+            }
+        }
+        let mut bands = [("band", self.band), ("bandB", Band::ALL)];
+        if let Some(Comparison { against, side, other, swapped }) = self.comparison {
+            out.put("against", against.key());
+            bands[1].1 = other;
+            if side == Side::B {
+                out.put("side", "B");
+                (bands[0].1, bands[1].1) = (other, self.band);
+            }
+            if swapped {
+                out.put("swapped", "1");
+            }
+        }
+        for (key, band) in bands.into_iter().filter(|(_, band)| !band.is_all()) {
+            out.put(key, &band_name(band));
+        }
+        for filter in &self.filters {
+            match filter {
+                Filter::Tag { key, value } => out.put(&format!("tag.{key}"), value),
+                Filter::Contains { service, operation } => {
+                    out.put(&format!("contains.{service}"), operation);
+                }
+                Filter::HasError => out.put("error", "1"),
+                Filter::Time { from_us, to_us } => {
+                    if *from_us > 0 || *to_us == u64::MAX {
+                        out.put("from", &from_us.to_string());
+                    }
+                    if *to_us < u64::MAX {
+                        out.put("to", &to_us.to_string());
+                    }
+                }
+            }
+        }
+        if self.overlap != Overlap::default() {
+            out.put("overlap", &overlap_name(self.overlap));
+        }
+        if let Some(trace) = &self.trace {
+            out.put("traceID", &trace.trace_id);
+            if let Some(root) = &trace.root_span_id {
+                out.put("root", root);
+            }
+            if let Some(span) = &trace.span_id {
+                out.put("span", span);
+            }
+        }
+        self.source.put_traces(self.trace.as_ref().map(|trace| trace.trace_id.as_str()), &mut out);
+        if !self.focus.is_empty() {
+            out.put("focus", &focus_name(self.focus.iter().map(|(s, o)| (s, o))));
+        }
+        if self.inverted {
+            out.put("inverted", "1");
+        }
+        if !self.search.is_empty() {
+            out.put("search", &self.search);
+        }
+        for (key, value) in self.choices.pairs() {
+            out.put(key, &value);
+        }
+        if let Some(sort) = &self.sort {
+            let sign = if sort.descending { "-" } else { "" };
+            out.put("sort", &format!("{sign}{}", sort.column));
+        }
+        if let Some(key) = &self.split.key {
+            out.put("split", key);
+        }
+        if let SplitOf::Endpoint { service, operation } = &self.split.of {
+            out.put("of", &focus_name([(service, operation)]));
+        }
+        if self.split.linear {
+            out.put("axis", "linear");
+        }
+        self.anomaly.put(&mut out);
+        if self.theme != Theme::default() {
+            out.put("theme", self.theme.key());
+        }
+        if self.embed {
+            out.put("embed", "1");
+        }
+        for origin in &self.allow {
+            out.put("allow", origin);
+        }
+        for (key, value) in &self.unknown {
+            out.put(key, value);
+        }
+        out.finish()
+    }
+
+    /// Whether going from `before` to here is a step a reader may want to take back.
+    pub fn is_step_from(&self, before: &Address) -> bool {
+        let place = |a: &Address| a.trace.as_ref().map(|t| (t.trace_id.clone(), t.root_span_id.clone()));
+        self.view != before.view
+            || self.source != before.source
+            || self.subject != before.subject
+            || self.band != before.band
+            || self.comparison != before.comparison
+            || self.filters != before.filters
+            || self.overlap != before.overlap
+            || self.focus != before.focus
+            || self.inverted != before.inverted
+            || self.split != before.split
+            || self.choices.flow.parents != before.choices.flow.parents
+            || self.choices.diagnosis != before.choices.diagnosis
+            || self.anomaly.normal != before.anomaly.normal
+            || place(self) != place(before)
+    }
+
+    /// The requests an analysis is about.
+    pub fn scope(&self) -> Scope {
+        Scope {
+            subject: self.subject.clone(),
+            filters: self.filters.clone(),
+            overlap: self.overlap,
+            group: self.group(),
+        }
+    }
+}
+
+const PRESETS: [&str; 4] = ["default", "paper", "upstream", "strict"];
+
+fn overlap_name(overlap: Overlap) -> String {
+    let preset = PRESETS.into_iter().find(|name| Overlap::preset(name) == Some(overlap));
+    preset.map_or_else(|| format!("{}-{}", overlap.overlap_us, overlap.share_ppm), str::to_owned)
+}
+
+fn parse_overlap(text: &str) -> Option<Overlap> {
+    Overlap::preset(text).or_else(|| {
+        let (us, ppm) = text.split_once('-')?;
+        Some(Overlap { overlap_us: us.parse().ok()?, share_ppm: ppm.parse().ok()? })
+    })
+}
+
+pub(super) fn focus_name<'a>(path: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
+    let flat: Vec<&str> = path.into_iter().flat_map(|(s, o)| [s.as_str(), o.as_str()]).collect();
+    serde_json::to_string(&flat).unwrap_or_default()
+}
+
+pub(super) fn parse_focus(text: &str) -> Option<Vec<(String, String)>> {
+    let flat: Vec<String> = serde_json::from_str(text).ok()?;
+    Some(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
+}
+
+fn parse_sort(text: &str) -> Option<Sort> {
+    let (descending, column) = match text.strip_prefix('-') {
+        Some(column) => (true, column),
+        None => (false, text),
+    };
+    (!column.is_empty()).then(|| Sort { column: column.to_owned(), descending })
+}
+
+/// Brings the pairs of an older version up to [`VERSION`]. A fragment without `v` is one written by hand.
+fn upgrade(pairs: &mut Vec<(String, String)>) {
+    let version = pairs.iter().find(|(key, _)| key == "v").and_then(|(_, v)| v.parse().ok());
+    if version.unwrap_or(VERSION) < 1 {
+        // There was nothing before 1.
+        pairs.retain(|(key, _)| key == "theme" || key == "embed");
+    }
+}
+
+#[cfg(test)]
+mod source_tests;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_backend::source::{Search, Wanted};
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_link_of_jaegers_form_is_read() {
+        let address =
+            Address::parse("#v=1&view=trace&traceID=ab&traceID=cd&service=a+b&operation=GET%20%2Fx");
+        assert_eq!(address.view, View::Trace);
+        assert_eq!(address.trace.as_ref().map(|t| t.trace_id.as_str()), Some("ab"));
+        assert_eq!(
+            address.subject,
+            Subject::Endpoint { service: "a b".to_owned(), operation: "GET /x".to_owned() }
+        );
+        assert_eq!(address.unknown, [("traceID".to_owned(), "cd".to_owned())]);
+    }
+
+    #[test]
+    fn an_empty_fragment_is_everything_at_its_default_and_back() {
+        assert_eq!(Address::parse(""), Address::default());
+        assert_eq!(Address::parse("#"), Address::default());
+        assert_eq!(Address::default().to_fragment(), "v=1");
+    }
+
+    #[test]
+    fn a_service_without_an_operation_is_no_subject() {
+        assert_eq!(Address::parse("service=a").subject, Subject::TraceRoots);
+    }
+
+    #[test]
+    fn what_makes_no_sense_falls_back_and_never_fails() {
+        let address =
+            Address::parse("v=x&view=nonsense&band=P95-50&overlap=1&focus=[1&sort=-&theme=pink&&=&%zz=%");
+        let plain = Address { unknown: address.unknown.clone(), ..Address::default() };
+        assert_eq!(address, plain);
+        assert_eq!(address.unknown, [(String::new(), String::new()), ("%zz".to_owned(), "%".to_owned())]);
+    }
+
+    #[test]
+    fn unknown_keys_pass_through_in_order() {
+        let text = "v=1&api=/jaeger&later=1&api=/other";
+        assert_eq!(Address::parse(text).to_fragment(), text);
+    }
+
+    #[test]
+    fn only_a_change_of_place_is_a_step_back_can_undo() {
+        let here = Address::parse("view=flame&band=P95-99");
+        assert!(!Address { search: "db".to_owned(), theme: Theme::Dark, ..here.clone() }.is_step_from(&here));
+        assert!(Address { band: Band::ALL, ..here.clone() }.is_step_from(&here));
+        let trace = |span: Option<&str>| Address {
+            trace: Some(TraceChoice {
+                trace_id: "1".to_owned(),
+                root_span_id: None,
+                span_id: span.map(str::to_owned),
+            }),
+            ..here.clone()
+        };
+        assert!(!trace(Some("a")).is_step_from(&trace(None)));
+        assert!(trace(None).is_step_from(&here));
+    }
+
+    fn name() -> impl Strategy<Value = String> {
+        "[a-z .&=#%+/\"\\\\\u{e4}\u{1F600}]{0,6}"
+    }
+
+    prop_compose! {
+        fn filter()(kind in 0..3, a in name(), b in name()) -> Filter {
+            match kind {
+                0 => Filter::Tag { key: a, value: b },
+                1 => Filter::Contains { service: a, operation: b },
+                _ => Filter::HasError,
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_address_survives_its_fragment(
+            view in 0..4usize, names in prop::collection::vec(name(), 8),
+            filters in prop::collection::vec(filter(), 0..4),
+            time in prop::option::of((any::<u64>(), any::<u64>())),
+            band in (0..100_000u32, 1..100_000u32), flags in prop::array::uniform6(any::<bool>()),
+        ) {
+            let some = |n: usize, flag: bool| flag.then(|| names[n].clone());
+            let mut address = Address { view: View::ALL[view], inverted: flags[0], ..Address::default() };
+            if flags[1] {
+                address.subject =
+                    Subject::Endpoint { service: names[0].clone(), operation: names[1].clone() };
+            }
+            address.band = Band { lo: band.0, hi: (band.0 + band.1).min(100_000), closed: false };
+            if address.band.is_all() {
+                address.band = Band::ALL;
+            }
+            address.filters = filters;
+            address.filters.extend(time.map(|(from_us, to_us)| Filter::Time { from_us, to_us }));
+            address.overlap = Overlap { overlap_us: u64::from(band.0), share_ppm: u64::MAX };
+            if flags[2] {
+                address.trace = Some(TraceChoice {
+                    trace_id: format!("t{}", names[2]),
+                    root_span_id: some(3, flags[3]),
+                    span_id: some(4, flags[4]),
+                });
+            }
+            if flags[2] && flags[5] {
+                address.source = Source::jaeger(&names[5]);
+                address.source.wanted = Wanted::Search(Box::new(Search {
+                    service: names[6].clone(),
+                    operation: some(7, flags[1]).unwrap_or_default(),
+                    start_us: time.map(|(from, _)| from),
+                    tags: names[3].clone(),
+                    limit: Some(band.0),
+                    ..Search::default()
+                }));
+            }
+            address.focus = vec![(names[5].clone(), names[6].clone()); view];
+            address.search = names[7].clone();
+            address.split.key = some(0, flags[1]);
+            address.split.linear = flags[2];
+            address.anomaly.normal = [Normal::Others, Normal::SetA, Normal::Before(band.0.into())][view % 3];
+            address.anomaly.alpha_ppm = band.0 + 1;
+            (address.anomaly.vae, address.anomaly.evaluate) = (flags[0], flags[1]);
+            address.anomaly.network.epochs = band.0 % 1000 + 1;
+            if flags[3] {
+                address.split.of =
+                    SplitOf::Endpoint { service: names[1].clone(), operation: names[2].clone() };
+            }
+            address.sort = flags[5].then(|| Sort { column: "p99".to_owned(), descending: flags[0] });
+            prop_assert_eq!(Address::parse(&address.to_fragment()), address);
+        }
+    }
+}

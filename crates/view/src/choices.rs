@@ -1,0 +1,117 @@
+//! How views show what they show: their switches, as keys of the address.
+
+use super::diagnosis_choice::DiagnosisChoice;
+use super::flow_choice::FlowChoice;
+use pathlight_chart::flame::{DiffOptions, DiffWidth};
+use pathlight_query::{Basis, ColumnOrder, Measure, RowStat, RowTime};
+
+/// The switches of views.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// Compare: basis (`by=share`), measure (`own=1`), width (`width=b`) and least change (`least=10000`).
+    pub diff: DiffOptions,
+    /// Heat map: rows are ordered by this time (`rows=inclusive-p95`).
+    pub row_time: RowTime,
+    /// Heat map: and by this statistic of it.
+    pub row_stat: RowStat,
+    /// Heat map: order of columns (`columns=start`, `columns=["service","operation"]`).
+    pub columns: ColumnOrder,
+    /// Flow: whose, how learned, and what below it.
+    pub flow: FlowChoice,
+    /// Diagnosis: request types, the tail, which list.
+    pub diagnosis: DiagnosisChoice,
+}
+
+impl Choices {
+    /// Takes a key of the address; false if it is none of these. What makes no sense is as if it were not there.
+    pub(super) fn read(&mut self, key: &str, value: &str) -> bool {
+        match key {
+            "by" => self.diff.basis = if value == "share" { Basis::Share } else { Basis::Mean },
+            "own" => self.diff.measure = if value == "1" { Measure::Exclusive } else { Measure::Subtree },
+            "width" => self.diff.width = if value == "b" { DiffWidth::B } else { DiffWidth::Larger },
+            "least" => self.diff.least_ppm = value.parse().unwrap_or(0),
+            "rows" => {
+                let (time, stat) = value.split_once('-').unwrap_or(("", value));
+                self.row_time = if time == "inclusive" { RowTime::Inclusive } else { RowTime::Exclusive };
+                self.row_stat =
+                    RowStat::ALL.into_iter().find(|known| known.name() == stat).unwrap_or_default();
+            }
+            "columns" if value == "start" => self.columns = ColumnOrder::Start,
+            "columns" => {
+                let pair: Option<(String, String)> = serde_json::from_str(value).ok();
+                self.columns = pair.map_or(ColumnOrder::Latency, |(service, operation)| ColumnOrder::Row {
+                    service,
+                    operation,
+                });
+            }
+            _ => return self.flow.read(key, value) || self.diagnosis.read(key, value),
+        }
+        true
+    }
+
+    /// Every switch that is not as it comes, with its value.
+    pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
+        let usual = Choices::default();
+        let mut out = Vec::new();
+        let mut put = |key, is_usual: bool, value: String| {
+            if !is_usual {
+                out.push((key, value));
+            }
+        };
+        put("by", self.diff.basis == usual.diff.basis, "share".to_owned());
+        put("own", self.diff.measure == usual.diff.measure, "1".to_owned());
+        put("width", self.diff.width == usual.diff.width, "b".to_owned());
+        put("least", self.diff.least_ppm == usual.diff.least_ppm, self.diff.least_ppm.to_string());
+        let time = if self.row_time == RowTime::Inclusive { "inclusive-" } else { "" };
+        let is_usual = (self.row_time, self.row_stat) == (usual.row_time, usual.row_stat);
+        put("rows", is_usual, format!("{time}{}", self.row_stat.name()));
+        let columns = match &self.columns {
+            ColumnOrder::Latency => String::new(),
+            ColumnOrder::Start => "start".to_owned(),
+            ColumnOrder::Row { service, operation } => {
+                serde_json::to_string(&(service, operation)).unwrap_or_default()
+            }
+        };
+        put("columns", self.columns == usual.columns, columns);
+        out.extend(self.flow.pairs());
+        out.extend(self.diagnosis.pairs());
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::diagnosis_choice::DiagnosisList;
+    use super::*;
+
+    #[test]
+    fn every_switch_is_read_as_it_is_written() {
+        let row = ColumnOrder::Row { service: "a&b".to_owned(), operation: "GET /\"x\"".to_owned() };
+        let all = Choices {
+            diff: DiffOptions {
+                basis: Basis::Share,
+                measure: Measure::Exclusive,
+                width: DiffWidth::B,
+                least_ppm: 10_000,
+            },
+            row_time: RowTime::Inclusive,
+            row_stat: RowStat::P95,
+            columns: row,
+            flow: FlowChoice { paper: true, ..FlowChoice::default() },
+            diagnosis: DiagnosisChoice { list: DiagnosisList::Tail, ..DiagnosisChoice::default() },
+        };
+        for choices in
+            [Choices::default(), all, Choices { columns: ColumnOrder::Start, ..Choices::default() }]
+        {
+            let mut read = Choices::default();
+            for (key, value) in choices.pairs() {
+                assert!(read.read(key, &value), "{key}");
+            }
+            assert_eq!(read, choices);
+        }
+        assert!(Choices::default().pairs().is_empty());
+        let mut read = Choices::default();
+        assert!(!read.read("view", "flame") && read.read("columns", "{") && read.read("rows", "x"));
+        assert_eq!(read, Choices::default());
+    }
+}

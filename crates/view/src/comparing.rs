@@ -1,0 +1,221 @@
+//! Two sides against each other: which they are, and of which of them the views speak that do not compare.
+
+use super::address::{Address, View};
+use pathlight_query::{Band, Scope};
+
+/// One of two sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Before, the normal one, the bulk.
+    #[default]
+    A,
+    /// After, the faulty one, the tail.
+    B,
+}
+
+impl Side {
+    /// Both, in order.
+    pub const BOTH: [Side; 2] = [Side::A, Side::B];
+
+    /// `A` or `B`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::A => "A",
+            Side::B => "B",
+        }
+    }
+
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Side {
+        match self {
+            Side::A => Side::B,
+            Side::B => Side::A,
+        }
+    }
+}
+
+/// What tells the sides apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Against {
+    /// Bands of one set.
+    #[default]
+    Band,
+    /// Sets that were loaded apart.
+    Set,
+}
+
+impl Against {
+    /// Its value of `against=`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Against::Band => "band",
+            Against::Set => "set",
+        }
+    }
+
+    /// The one of this key.
+    pub fn from_key(key: &str) -> Option<Against> {
+        [Against::Band, Against::Set].into_iter().find(|against| against.key() == key)
+    }
+}
+
+/// A comparison. The side that views speak of has the band of the address; the band of the other one is here. So a view
+/// that knows nothing of sides asks about the right one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// What tells the sides apart.
+    pub against: Against,
+    /// The side that views speak of.
+    pub side: Side,
+    /// Band of the other side.
+    pub other: Band,
+    /// Side A is the set that was loaded second.
+    pub swapped: bool,
+}
+
+const BULK: Band = Band { lo: 0, hi: 50_000, closed: false };
+const TAIL: Band = Band { lo: 99_000, hi: 100_000, closed: false };
+
+impl Comparison {
+    /// Band against band: the bulk against the one that is looked at, or against the tail. Gives the band of the side
+    /// that views speak of besides.
+    fn of_bands(band: Band) -> (Comparison, Band) {
+        let of = |side, other| Comparison { against: Against::Band, side, other, swapped: false };
+        if band.is_all() || band == BULK { (of(Side::A, TAIL), BULK) } else { (of(Side::B, BULK), band) }
+    }
+
+    /// The [group](Scope::group) of a side.
+    fn group(&self, side: Side) -> u8 {
+        u8::from(self.against == Against::Set && (side == Side::B) != self.swapped)
+    }
+}
+
+impl Address {
+    /// The comparison under way. The view that compares has one always: if none was begun, that of the bulk with the tail.
+    pub fn compared(&self) -> Option<Comparison> {
+        self.comparison.or_else(|| (self.view == View::Compare).then(|| Comparison::of_bands(self.band).0))
+    }
+
+    /// The [group](Scope::group) that views speak of.
+    pub fn group(&self) -> u8 {
+        self.comparison.map_or(0, |comparison| comparison.group(comparison.side))
+    }
+
+    /// The requests of a side, of the same subject and filters.
+    pub fn side(&self, side: Side) -> (Scope, Band) {
+        let (comparison, band) = match self.comparison {
+            Some(comparison) => (comparison, self.band),
+            None => Comparison::of_bands(self.band),
+        };
+        let band = if side == comparison.side { band } else { comparison.other };
+        (Scope { group: comparison.group(side), ..self.scope() }, band)
+    }
+
+    /// Cuts the band of a side.
+    pub fn set_band(&mut self, side: Side, band: Band) {
+        let mut comparison = self.begin_comparing();
+        if side == comparison.side {
+            self.band = band;
+        } else {
+            comparison.other = band;
+        }
+        self.comparison = Some(comparison);
+    }
+
+    /// Lets the views speak of a side.
+    pub fn speak_of(&mut self, side: Side) {
+        let mut comparison = self.begin_comparing();
+        if side != comparison.side {
+            std::mem::swap(&mut comparison.other, &mut self.band);
+            comparison.side = side;
+        }
+        self.comparison = Some(comparison);
+    }
+
+    /// Makes A of B and B of A. What the views speak of stays what it is.
+    pub fn swap_sides(&mut self) {
+        let mut comparison = self.begin_comparing();
+        comparison.side = comparison.side.other();
+        comparison.swapped = comparison.against == Against::Set && !comparison.swapped;
+        self.comparison = Some(comparison);
+    }
+
+    /// Compares bands of the set that is looked at.
+    pub fn compare_bands(&mut self) {
+        self.comparison = None;
+        self.view = View::Compare;
+        self.comparison = Some(self.begin_comparing());
+    }
+
+    /// Compares with the set that is loaded second, the same band of both; nothing changes if that is so already.
+    pub fn compare_sets(&mut self) {
+        let is_begun = self.comparison.is_some_and(|comparison| comparison.against == Against::Set);
+        if !is_begun {
+            let band = if self.comparison.is_some() { Band::ALL } else { self.band };
+            self.band = band;
+            self.comparison =
+                Some(Comparison { against: Against::Set, side: Side::A, other: band, swapped: false });
+            self.view = View::Compare;
+        }
+    }
+
+    /// Ends comparing; a band that was there only to be compared goes too.
+    pub fn stop_comparing(&mut self) {
+        if self.comparison.take().is_some_and(|comparison| comparison.against == Against::Band) {
+            self.band = Band::ALL;
+        }
+        if self.view == View::Compare {
+            self.view = View::Flame;
+        }
+    }
+
+    fn begin_comparing(&mut self) -> Comparison {
+        self.comparison.unwrap_or_else(|| {
+            let (comparison, band) = Comparison::of_bands(self.band);
+            self.band = band;
+            comparison
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P95: Band = Band { lo: 95_000, hi: 99_000, closed: false };
+
+    fn bands(address: &Address) -> [Band; 2] {
+        Side::BOTH.map(|side| address.side(side).1)
+    }
+
+    #[test]
+    fn the_comparing_view_sets_the_bulk_against_the_tail_without_a_word() {
+        let mut address = Address { view: View::Compare, ..Address::default() };
+        assert_eq!(bands(&address), [BULK, TAIL]);
+        address.band = P95;
+        assert_eq!(bands(&address), [BULK, P95]);
+        assert_eq!(address.comparison, None, "other views stay as they are");
+        address.set_band(Side::A, Band::ALL);
+        assert_eq!((bands(&address), address.band), ([Band::ALL, P95], P95));
+        address.view = View::Flame;
+        address.stop_comparing();
+        assert_eq!((address.band, address.view), (Band::ALL, View::Flame));
+    }
+
+    #[test]
+    fn views_speak_of_the_side_they_are_told_to() {
+        let mut address = Address::default();
+        address.compare_sets();
+        assert_eq!((address.group(), address.side(Side::B).0.group), (0, 1));
+        address.set_band(Side::B, P95);
+        address.speak_of(Side::B);
+        assert_eq!((address.group(), address.band, bands(&address)), (1, P95, [Band::ALL, P95]));
+        assert_eq!(Address::parse(&address.to_fragment()), address);
+        address.swap_sides();
+        assert_eq!((address.group(), address.band, bands(&address)), (1, P95, [P95, Band::ALL]));
+        assert_eq!(address.side(Side::A).0.group, 1);
+        assert_eq!(Address::parse(&address.to_fragment()), address);
+        assert_eq!(address.comparison.map(|c| c.side), Some(Side::A));
+    }
+}

@@ -1,0 +1,227 @@
+//! What the flow view shows, as keys of the address: `parents`, `panel`, `pooled`, `children`,
+//! `learn`, `tau`, `whatif`.
+
+use super::address;
+use pathlight_query::{Changes, FlowSettings, LatencyChange, NodeName, Parallel};
+use serde::{Deserialize, Serialize};
+
+/// What stands below the picture of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FlowPanel {
+    /// The calls as a table.
+    #[default]
+    Calls,
+    /// Latencies before and after a change.
+    WhatIf,
+    /// How well the flow predicts.
+    Prediction,
+    /// What every endpoint would save.
+    Savings,
+}
+
+impl FlowPanel {
+    /// Every panel, in the order of the page.
+    pub const ALL: [FlowPanel; 4] =
+        [FlowPanel::Calls, FlowPanel::WhatIf, FlowPanel::Prediction, FlowPanel::Savings];
+
+    /// Whether it needs the room beside it too.
+    pub fn is_wide(self) -> bool {
+        matches!(self, FlowPanel::WhatIf | FlowPanel::Prediction)
+    }
+
+    /// Its value of `panel=`.
+    pub fn key(self) -> &'static str {
+        match self {
+            FlowPanel::Calls => "calls",
+            FlowPanel::WhatIf => "whatif",
+            FlowPanel::Prediction => "prediction",
+            FlowPanel::Savings => "savings",
+        }
+    }
+}
+
+/// What the flow view shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowChoice {
+    /// The parent whose flow is shown as the last of those that led to it, each called by the one before; empty: the
+    /// subject's own.
+    pub parents: Vec<(String, String)>,
+    /// What stands below.
+    pub panel: FlowPanel,
+    /// Whether the prediction is that of all parents pooled, not of the one shown.
+    pub pooled: bool,
+    /// Parents none of whose invocations has so many calls are left out when pooling; `None`: as many as the preset.
+    pub min_children: Option<u32>,
+    /// Learned as the paper does.
+    pub paper: bool,
+    /// Share of the invocations an edge must hold in, in millionths; `None`: that of the preset.
+    pub tau_ppm: Option<u32>,
+    /// The what-if.
+    pub changes: Changes,
+}
+
+/// A change as it is written: short, and told apart by its length.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum ChangeText {
+    /// Parent, then both calls with their numbers.
+    Parallel(String, String, String, String, u32, String, String, u32),
+    /// Endpoint, share in millionths, microseconds.
+    Latency(String, String, i64, i64),
+}
+
+impl FlowChoice {
+    /// How flows are learned.
+    pub fn settings(&self) -> FlowSettings {
+        let preset = if self.paper { FlowSettings::paper() } else { FlowSettings::default() };
+        FlowSettings { tau_ppm: self.tau_ppm.unwrap_or(preset.tau_ppm), ..preset }
+    }
+
+    /// Calls that some invocation of a parent must have when pooling: 5 in the paper.
+    pub fn least_children(&self) -> u32 {
+        self.min_children.unwrap_or(if self.paper { 5 } else { 2 })
+    }
+
+    /// Takes a key of the address; tells whether it was one of these. A value that makes no sense is as if it were not
+    /// there.
+    pub(super) fn read(&mut self, key: &str, value: &str) -> bool {
+        match key {
+            "parents" => self.parents = address::parse_focus(value).unwrap_or_default(),
+            "panel" => {
+                self.panel = FlowPanel::ALL.into_iter().find(|p| p.key() == value).unwrap_or_default();
+            }
+            "pooled" => self.pooled = value == "1",
+            "children" => self.min_children = value.parse().ok(),
+            "learn" => self.paper = value == "paper",
+            "tau" => self.tau_ppm = parse_tau(value),
+            "whatif" => self.changes = parse_changes(value),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Keys and values of all that is not as usual.
+    pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
+        let path = || address::focus_name(self.parents.iter().map(|(s, o)| (s, o)));
+        let all = [
+            ("parents", (!self.parents.is_empty()).then(path)),
+            ("panel", (self.panel != FlowPanel::default()).then(|| self.panel.key().to_owned())),
+            ("pooled", self.pooled.then(|| "1".to_owned())),
+            ("children", self.min_children.map(|children| children.to_string())),
+            ("learn", self.paper.then(|| "paper".to_owned())),
+            ("tau", self.tau_ppm.map(tau_text)),
+            ("whatif", (self.changes != Changes::default()).then(|| changes_text(&self.changes))),
+        ];
+        all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+}
+
+/// A share in millionths as a decimal fraction.
+pub fn tau_text(tau_ppm: u32) -> String {
+    let text = format!("{}.{:06}", tau_ppm / 1_000_000, tau_ppm % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Reads a decimal fraction from 0 to 1 as millionths.
+pub fn parse_tau(text: &str) -> Option<u32> {
+    let tau: f64 = text.trim().parse().ok()?;
+    (0.0..=1.0).contains(&tau).then(|| (tau * 1e6).round() as u32)
+}
+
+fn changes_text(changes: &Changes) -> String {
+    let latencies = changes.latencies.iter().cloned();
+    let latencies = latencies.map(|c| ChangeText::Latency(c.service, c.operation, c.share_ppm, c.add_us));
+    let parallel = changes.parallel.iter().cloned().map(|c| {
+        let (a, b) = (c.first, c.second);
+        ChangeText::Parallel(
+            c.service,
+            c.operation,
+            a.service,
+            a.operation,
+            a.index,
+            b.service,
+            b.operation,
+            b.index,
+        )
+    });
+    let list: Vec<ChangeText> = latencies.chain(parallel).collect();
+    serde_json::to_string(&list).unwrap_or_default()
+}
+
+fn parse_changes(text: &str) -> Changes {
+    let mut changes = Changes::default();
+    for change in serde_json::from_str::<Vec<ChangeText>>(text).unwrap_or_default() {
+        match change {
+            ChangeText::Latency(service, operation, share_ppm, add_us) => {
+                changes.latencies.push(LatencyChange { service, operation, share_ppm, add_us });
+            }
+            ChangeText::Parallel(service, operation, sa, oa, a, sb, ob, b) => {
+                changes.parallel.push(Parallel {
+                    service,
+                    operation,
+                    first: NodeName { service: sa, operation: oa, index: a },
+                    second: NodeName { service: sb, operation: ob, index: b },
+                });
+            }
+        }
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Address;
+    use crate::choices::Choices;
+
+    #[test]
+    fn a_what_if_survives_its_address() {
+        let node = |operation: &str, index| NodeName {
+            service: "s,\"".to_owned(),
+            operation: operation.to_owned(),
+            index,
+        };
+        let flow = FlowChoice {
+            parents: vec![("gateway".to_owned(), "GET /x".to_owned()), ("a".to_owned(), String::new())],
+            panel: FlowPanel::WhatIf,
+            pooled: true,
+            min_children: Some(5),
+            paper: true,
+            tau_ppm: Some(950_000),
+            changes: Changes {
+                latencies: vec![LatencyChange {
+                    service: "a&b".to_owned(),
+                    operation: "GET".to_owned(),
+                    share_ppm: -1_000_000,
+                    add_us: 500,
+                }],
+                parallel: vec![Parallel {
+                    service: "a".to_owned(),
+                    operation: "b".to_owned(),
+                    first: node("x", 1),
+                    second: node("y", 0),
+                }],
+            },
+        };
+        let choices = Choices { flow, ..Choices::default() };
+        let address = Address { choices, ..Address::default() };
+        let text = address.to_fragment();
+        assert!(text.contains("&panel=whatif&pooled=1&children=5&learn=paper&tau=0.95&whatif="), "{text}");
+        assert_eq!(Address::parse(&text), address);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_there() {
+        let address = Address::parse("parents=[1&panel=x&learn=1&tau=2&whatif=[[1]]");
+        assert_eq!(address, Address::default());
+    }
+
+    #[test]
+    fn settings_follow_preset_and_tau() {
+        let paper = FlowChoice { paper: true, ..FlowChoice::default() };
+        assert_eq!(paper.settings(), FlowSettings::paper());
+        assert_eq!(FlowChoice { tau_ppm: Some(5), ..paper }.settings().tau_ppm, 5);
+        assert_eq!(FlowChoice::default().settings(), FlowSettings::default());
+        assert_eq!(["1", "0.99", "0"].map(|t| parse_tau(t).map(tau_text).unwrap()), ["1", "0.99", "0"]);
+    }
+}

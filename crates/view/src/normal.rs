@@ -1,0 +1,93 @@
+//! How abnormal requests are found, as a part of the [address](super::address).
+
+use pathlight_analysis::anomaly::vae::VaeSettings;
+use pathlight_text::fragment::Writer;
+
+/// What requests are judged against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Normal {
+    /// Each against all others.
+    #[default]
+    Others,
+    /// Those that began at this time or later against those before it, microseconds since the epoch.
+    Before(u64),
+    /// Those of the set to compare with against those of the set looked at.
+    SetA,
+}
+
+/// How abnormal requests are found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnomalyChoice {
+    /// What is normal.
+    pub normal: Normal,
+    /// Accepted rate of false alarms in millionths.
+    pub alpha_ppm: u32,
+    /// Whether the auto-encoder judges.
+    pub vae: bool,
+    /// The sizes of its network (`network=500,10,0,20`: hidden, latent, steps of the flow, epochs; then, if not 1, the seed).
+    pub network: VaeSettings,
+    /// Whether the evaluation is shown.
+    pub evaluate: bool,
+}
+
+impl Default for AnomalyChoice {
+    fn default() -> AnomalyChoice {
+        let network = VaeSettings::default();
+        AnomalyChoice { normal: Normal::default(), alpha_ppm: 10_000, vae: false, network, evaluate: false }
+    }
+}
+
+impl AnomalyChoice {
+    /// Takes a key of a fragment; false if it is none of these.
+    pub(super) fn take(&mut self, key: &str, value: &str) -> bool {
+        match key {
+            "normal" => {
+                self.normal = match value.strip_prefix("before:").and_then(|us| us.parse().ok()) {
+                    Some(us) => Normal::Before(us),
+                    None if value == "a" => Normal::SetA,
+                    None => Normal::Others,
+                }
+            }
+            "alpha" => {
+                let share = value.parse().ok().filter(|share: &f64| *share > 0.0 && *share <= 1.0);
+                self.alpha_ppm = share.map_or(10_000, |share| ((share * 1e6).round() as u32).max(1));
+            }
+            "detector" => self.vae = value == "vae",
+            "network" => self.network = network(value).unwrap_or_default(),
+            "evaluate" => self.evaluate = value == "1",
+            _ => return false,
+        }
+        true
+    }
+
+    /// Adds the keys that are not as by default.
+    pub(super) fn put(&self, out: &mut Writer) {
+        match self.normal {
+            Normal::Others => {}
+            Normal::Before(us) => out.put("normal", &format!("before:{us}")),
+            Normal::SetA => out.put("normal", "a"),
+        }
+        if self.alpha_ppm != AnomalyChoice::default().alpha_ppm {
+            out.put("alpha", &(f64::from(self.alpha_ppm) / 1e6).to_string());
+        }
+        if self.vae {
+            out.put("detector", "vae");
+        }
+        if self.network != VaeSettings::default() {
+            let VaeSettings { hidden, latent, flow, epochs, seed } = self.network;
+            out.put("network", &format!("{hidden},{latent},{flow},{epochs},{seed}"));
+        }
+        if self.evaluate {
+            out.put("evaluate", "1");
+        }
+    }
+}
+
+/// The sizes of a network as they are written; `None` where they make no sense.
+fn network(value: &str) -> Option<VaeSettings> {
+    let mut sizes = value.split(',').map(str::parse::<u64>);
+    let mut next = |least: u64, most: u64| sizes.next()?.ok().filter(|size| (least..=most).contains(size));
+    let (hidden, latent) = (next(1, 2000)? as u32, next(1, 200)? as u32);
+    let (flow, epochs) = (next(0, 20)? as u32, next(1, 1000)? as u32);
+    Some(VaeSettings { hidden, latent, flow, epochs, seed: next(0, u64::MAX).unwrap_or(1) })
+}

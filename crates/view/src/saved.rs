@@ -1,0 +1,89 @@
+//! A saved report: the page in one file with the loaded columns inside, which opens from a disk with every view.
+//!
+//! Into the page (`dist/pathlight.html`, or a saved report without its data), before its first running script, go
+//!
+//! - `<script type="application/json" id="report">`: what the page shows, `{"fragment": "v=1&view=..."}`,
+//! - `<script type="application/octet-stream;base64" class="report-part">`, one or more: columns as
+//!   [`ingest`](pathlight_ingest) reads them, gzip, base64.
+//!
+//! These are data blocks and no scripts, so the page's policy, with the hashes of its scripts, holds as it is. `www/boot.js`
+//! takes them out and loads them as files would be.
+
+use pathlight_ingest::columns;
+use pathlight_model::trace::{Portable, TraceSet};
+use pathlight_query::EngineError;
+
+/// Spans of a record at least, unless it is the last: what is copied at once.
+const RECORD_SPANS: usize = 8192;
+
+/// Before and after each part's base64.
+pub const PART: (&str, &str) =
+    ("<script type=\"application/octet-stream;base64\" class=\"report-part\">", "</script>\n");
+
+/// Where the data goes: before the first script that runs.
+const PLACE: &str = "<script id=\"asset-glue\">";
+
+/// The next columns of a set as a part's bytes, beginning with trace number `from`, and where to go on.
+///
+/// # Errors
+/// [`EngineError::Message`] if they cannot be written.
+pub fn columns(set: &TraceSet, from: u32) -> Result<(Vec<u8>, Option<u32>), EngineError> {
+    let traces = set.traces();
+    let mut end = from as usize;
+    let mut spans = 0;
+    while end < traces.len() && spans < RECORD_SPANS {
+        spans += traces[end].len();
+        end += 1;
+    }
+    let mut portable = Portable::copy(set, from..end as u32);
+    let mut out = Vec::new();
+    if from == 0 {
+        portable.count(set);
+        out.extend_from_slice(columns::MAGIC);
+    }
+    columns::write(&portable, &mut out)?;
+    Ok((out, (end < traces.len()).then_some(end as u32)))
+}
+
+/// The page's text before and after the place of the data; `None` if it is not the page in one file.
+pub fn split(page: &str) -> Option<(&str, &str)> {
+    page.find(PLACE).map(|place| page.split_at(place))
+}
+
+/// The element that says what the page shows, by its fragment.
+pub fn facts(fragment: &str) -> String {
+    // Not where the traces came from: they are here, and a page from a disk is not to ask for them again.
+    let pairs = fragment.split('&').filter(|pair| !pair.starts_with("api=") && !pair.starts_with("src="));
+    let fragment = pairs.collect::<Vec<_>>().join("&");
+    // Within a script only `<` could mean something else.
+    let json = serde_json::json!({ "fragment": fragment }).to_string().replace('<', "\\u003c");
+    format!("<script type=\"application/json\" id=\"report\">{json}</script>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_can_never_end_its_element() {
+        let facts = facts("v=1&search=</script><script>alert(1)");
+        assert_eq!(facts.matches('<').count(), 2, "{facts}");
+        let json =
+            facts.split_once("id=\"report\">").unwrap().1.trim_end().strip_suffix("</script>").unwrap();
+        let json: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert_eq!(json["fragment"], "v=1&search=</script><script>alert(1)");
+    }
+
+    #[test]
+    fn a_report_does_not_say_where_to_fetch_from() {
+        let facts = facts("v=1&view=flame&api=/jaeger&traceID=ab&src=a.json");
+        assert!(facts.contains("\"v=1&view=flame&traceID=ab\""), "{facts}");
+    }
+
+    #[test]
+    fn the_data_goes_before_the_first_script_that_runs() {
+        let page = "<div id=\"app\"></div>\n<script id=\"asset-glue\">x</script>";
+        assert_eq!(split(page).map(|(head, _)| head), Some("<div id=\"app\"></div>\n"));
+        assert_eq!(split("<html>"), None);
+    }
+}

@@ -1,0 +1,15 @@
+//! Painting on an HTML canvas: sizes, text widths, theme tokens, pictures as PNG.
+//!
+//! What is painted is a [`Scene`](pathlight_chart::Scene); when to paint is for the page to say.
+
+mod measure;
+mod plot;
+mod png;
+mod surface;
+mod theme;
+
+pub use measure::CanvasMeasure;
+pub use plot::PlotBackend;
+pub use png::{png, png_of};
+pub use surface::Surface;
+pub use theme::theme_of;

@@ -1,0 +1,345 @@
+//! Drives a [`Plan`] over the network: opens the connections it asks for, hands over what comes.
+//!
+//! Bodies are looked through as they arrive, a chunk at a time, and kept as Blobs: the page never holds their text.
+
+use super::pool::Input;
+use super::ui::dom::{self, How, Listener, pause};
+use js_sys::{Array, Reflect, Uint8Array};
+use pathlight_backend::{
+    Answer, Listed, Listing, Lost, Next, Outcome, Place, Plan, Progress, Reply, Scan, Trouble,
+};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{
+    AbortController, AbortSignal, Blob, Headers, ReadableStreamDefaultReader, RequestInit, RequestMode,
+    Response,
+};
+
+/// What is to be fetched.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Who is asked.
+    pub place: Place,
+    /// What Jaeger is asked for, if anything.
+    pub plan: Option<Plan>,
+    /// Whole addresses of files.
+    pub files: Vec<String>,
+    /// Goes with every request to Jaeger, and only there.
+    pub token: Option<String>,
+}
+
+/// What a fetch tells.
+pub enum Event {
+    /// Traces came.
+    Input(Input),
+    /// Something changed: ask for [`Fetch::progress`].
+    Moved,
+    /// It has ended.
+    Ended(End),
+}
+
+/// How a fetch ended.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    /// What became of the plan.
+    pub outcome: Outcome,
+    /// Files that could not be fetched.
+    pub lost_files: Vec<(String, Trouble)>,
+}
+
+/// A fetch under way, or one that has ended and may be retried. Dropping the last clone does not end it.
+#[derive(Clone)]
+pub struct Fetch(Rc<Inner>);
+
+struct Inner {
+    place: Place,
+    token: Option<String>,
+    plan: RefCell<Option<Plan>>,
+    files: RefCell<Vec<String>>,
+    lost_files: RefCell<Vec<(String, Trouble)>>,
+    bodies: RefCell<BTreeMap<u32, Blob>>,
+    bytes: Cell<u64>,
+    /// Of the requests under way; none before the beginning and after the end.
+    abort: RefCell<Option<AbortController>>,
+    /// The plan has come to its end.
+    is_ending: Cell<bool>,
+    on_event: Box<dyn Fn(Event)>,
+}
+
+impl Fetch {
+    /// Begins.
+    pub fn start(job: Job, on_event: impl Fn(Event) + 'static) -> Fetch {
+        let fetch = Fetch(Rc::new(Inner {
+            place: job.place,
+            token: job.token,
+            plan: RefCell::new(job.plan),
+            files: RefCell::new(job.files),
+            lost_files: RefCell::default(),
+            bodies: RefCell::default(),
+            bytes: Cell::new(0),
+            abort: RefCell::default(),
+            is_ending: Cell::new(false),
+            on_event: Box::new(on_event),
+        }));
+        fetch.begin();
+        fetch
+    }
+
+    /// Asks again for what failed.
+    pub fn retry(&self) {
+        let lost = self.0.lost_files.take();
+        self.0.files.borrow_mut().extend(lost.into_iter().map(|(file, _)| file));
+        if let Some(plan) = self.0.plan.borrow_mut().as_mut() {
+            plan.retry();
+        }
+        self.begin();
+    }
+
+    /// Ends it without another word; what came stays.
+    pub fn cancel(&self) {
+        if let Some(abort) = self.0.abort.take() {
+            abort.abort();
+        }
+        self.0.bodies.borrow_mut().clear();
+    }
+
+    /// How far it is, and the bytes that came.
+    pub fn progress(&self) -> (Progress, u64) {
+        let plan = self.0.plan.borrow();
+        let progress = plan.as_ref().map(|plan| plan.progress(now_ms())).unwrap_or_default();
+        (progress, self.0.bytes.get())
+    }
+
+    fn begin(&self) {
+        self.0.is_ending.set(false);
+        self.0.abort.replace(AbortController::new().ok());
+        self.pump();
+    }
+
+    fn signal(&self) -> Option<AbortSignal> {
+        self.0.abort.borrow().as_ref().map(AbortController::signal)
+    }
+
+    /// Does what the plan wants done now.
+    fn pump(&self) {
+        let Some(signal) = self.signal() else { return };
+        loop {
+            let now = now_ms();
+            let next = self.0.plan.borrow_mut().as_mut().map_or(Next::End, |plan| plan.next(now));
+            match next {
+                Next::Ask { ticket, url } => {
+                    let (fetch, signal) = (self.clone(), signal.clone());
+                    spawn_local(async move { fetch.ask(ticket, &url, &signal).await });
+                }
+                Next::Wait { until_ms } => {
+                    if let Some(until) = until_ms {
+                        let fetch = self.clone();
+                        spawn_local(async move {
+                            pause(until.saturating_sub(now).min(600_000) as i32 + 1).await;
+                            fetch.pump();
+                        });
+                    }
+                    break;
+                }
+                Next::End => {
+                    if !self.0.is_ending.replace(true) {
+                        let fetch = self.clone();
+                        spawn_local(async move { fetch.end().await });
+                    }
+                    break;
+                }
+            }
+        }
+        (self.0.on_event)(Event::Moved);
+    }
+
+    async fn ask(&self, ticket: u32, url: &str, signal: &AbortSignal) {
+        let moved = |bytes: u64| {
+            self.0.bytes.set(self.0.bytes.get() + bytes);
+            (self.0.on_event)(Event::Moved);
+        };
+        let (reply, body) = get(url, &self.0.place, self.0.token.as_deref(), signal, moved).await;
+        if signal.aborted() {
+            return;
+        }
+        if let Some(plan) = self.0.plan.borrow_mut().as_mut() {
+            let is_kept = plan.replied(ticket, &reply, now_ms());
+            if let Some(body) = body.filter(|_| is_kept) {
+                self.0.bodies.borrow_mut().insert(ticket, body);
+            }
+        }
+        loop {
+            let delivery = self.0.plan.borrow_mut().as_mut().and_then(Plan::delivery);
+            let Some((ticket, name)) = delivery else { break };
+            let body = self.0.bodies.borrow_mut().remove(&ticket);
+            if let Some(blob) = body {
+                (self.0.on_event)(Event::Input(Input { name, blob }));
+            }
+        }
+        self.pump();
+    }
+
+    /// Fetches the files, then says that all has ended.
+    async fn end(&self) {
+        // What is still under way is not wanted any more.
+        let Some(rest) = self.0.abort.take() else { return };
+        rest.abort();
+        let Ok(abort) = AbortController::new() else { return };
+        let signal = abort.signal();
+        self.0.abort.replace(Some(abort));
+        for url in self.0.files.take() {
+            let moved = |bytes: u64| self.0.bytes.set(self.0.bytes.get() + bytes);
+            let place = Place { base: url.clone(), has_token: false, ..self.0.place.clone() };
+            let (reply, body) = get(&url, &place, None, &signal, moved).await;
+            if signal.aborted() {
+                return;
+            }
+            match (reply, body) {
+                (Reply::Answer(answer), Some(blob)) if (200..=299).contains(&answer.status) => {
+                    let name = url.split(['?', '#']).next().and_then(|path| path.rsplit('/').next());
+                    let name = name.filter(|name| !name.is_empty()).unwrap_or(&url).to_owned();
+                    (self.0.on_event)(Event::Input(Input { name, blob }));
+                }
+                (Reply::Answer(answer), _) => {
+                    self.0.lost_files.borrow_mut().push((url, Trouble::NoFile { status: answer.status }));
+                }
+                (Reply::Lost(lost), _) => self.0.lost_files.borrow_mut().push((url, Trouble::Lost(lost))),
+            }
+        }
+        self.0.abort.take();
+        self.0.bodies.borrow_mut().clear();
+        let plan = self.0.plan.borrow();
+        let outcome = plan.as_ref().map(|plan| plan.outcome().clone()).unwrap_or_default();
+        drop(plan);
+        let lost_files = self.0.lost_files.borrow().clone();
+        (self.0.on_event)(Event::Ended(End { outcome, lost_files }));
+    }
+}
+
+/// Names of services or operations, to choose from.
+///
+/// # Errors
+/// Why there is no list.
+pub async fn list(mut listing: Listing, place: &Place, token: Option<&str>) -> Result<Vec<String>, Trouble> {
+    let Ok(abort) = AbortController::new() else { return Err(Trouble::Lost(Lost::Down)) };
+    let mut url = listing.url();
+    loop {
+        let (reply, body) = get(&url, place, token, &abort.signal(), |_| ()).await;
+        let text = match body {
+            Some(body) => JsFuture::from(body.text()).await.ok().and_then(|text| text.as_string()),
+            None => None,
+        };
+        match listing.replied(&reply, &text.unwrap_or_default()) {
+            Listed::Ask(next) => url = next,
+            Listed::Names(names) => return Ok(names),
+            Listed::Failed(trouble) => return Err(trouble),
+        }
+    }
+}
+
+/// One GET: what came of it, and the body. `moved` is told the bytes of every chunk.
+async fn get(
+    url: &str,
+    place: &Place,
+    token: Option<&str>,
+    signal: &AbortSignal,
+    moved: impl Fn(u64),
+) -> (Reply, Option<Blob>) {
+    if is_mixed(url) {
+        return (Reply::Lost(Lost::Mixed), None);
+    }
+    let policy = Watch::policy();
+    let Ok(response) = request(url, token, signal).await else {
+        return (Reply::Lost(if signal.aborted() { Lost::Broken } else { why(place, &policy).await }), None);
+    };
+    let header = response.headers().get("Retry-After").ok().flatten();
+    let retry_after_s = header.and_then(|seconds| seconds.trim().parse().ok());
+    match read(&response, moved).await {
+        Ok((body, blob)) => {
+            (Reply::Answer(Answer { status: response.status(), retry_after_s, body }), Some(blob))
+        }
+        Err(_) => (Reply::Lost(Lost::Broken), None),
+    }
+}
+
+async fn request(url: &str, token: Option<&str>, signal: &AbortSignal) -> Result<Response, JsValue> {
+    let headers = Headers::new()?;
+    headers.set("Accept", "application/json")?;
+    if let Some(token) = token {
+        headers.set("Authorization", &format!("Bearer {token}"))?;
+    }
+    let options = RequestInit::new();
+    options.set_headers(&headers);
+    options.set_signal(Some(signal));
+    JsFuture::from(dom::window().fetch_with_str_and_init(url, &options)).await?.dyn_into()
+}
+
+/// Reads a body to its end, looking through it.
+async fn read(response: &Response, moved: impl Fn(u64)) -> Result<(Scan, Blob), JsValue> {
+    let (mut scan, parts) = (Scan::default(), Array::new());
+    if let Some(stream) = response.body() {
+        let reader: ReadableStreamDefaultReader = stream.get_reader().dyn_into()?;
+        loop {
+            let chunk = JsFuture::from(reader.read()).await?;
+            if Reflect::get(&chunk, &"done".into())?.is_truthy() {
+                break;
+            }
+            let chunk: Uint8Array = Reflect::get(&chunk, &"value".into())?.dyn_into()?;
+            scan.feed(&chunk.to_vec());
+            moved(chunk.length().into());
+            parts.push(&chunk);
+        }
+    }
+    Ok((scan, Blob::new_with_u8_array_sequence(&parts)?))
+}
+
+/// Why a request came to nothing: browsers do not tell scripts, so it is found out.
+async fn why(place: &Place, policy: &Watch) -> Lost {
+    // The report of a policy comes a moment after the failure.
+    pause(50).await;
+    if policy.has_seen() {
+        return Lost::Policy;
+    }
+    let options = RequestInit::new();
+    options.set_mode(RequestMode::NoCors);
+    // An answer nobody may read still says that somebody answers.
+    let probe = JsFuture::from(dom::window().fetch_with_str_and_init(&place.base, &options)).await;
+    let is_own = format!("{}/", place.base).starts_with(&format!("{}/", place.page_origin));
+    if probe.is_ok() && !is_own { Lost::Cors } else { Lost::Down }
+}
+
+/// Whether browsers refuse this address to a page that came safely. Addresses of the own machine count as safe.
+fn is_mixed(url: &str) -> bool {
+    let page = dom::window().location().protocol().unwrap_or_default();
+    let host = url.strip_prefix("http://").and_then(|rest| rest.split(['/', ':']).next());
+    page == "https:" && host.is_some_and(|host| !matches!(host, "127.0.0.1" | "localhost" | "[::1]" | "["))
+}
+
+/// Watches for connections that the page's policy refuses.
+struct Watch {
+    seen: Rc<Cell<bool>>,
+    _listener: Listener,
+}
+
+impl Watch {
+    fn policy() -> Watch {
+        let seen = Rc::new(Cell::new(false));
+        let mark = seen.clone();
+        let document = dom::document();
+        let how = How::default();
+        let listener = dom::listen(&document, "securitypolicyviolation", how, move |_| mark.set(true));
+        Watch { seen, _listener: listener }
+    }
+
+    fn has_seen(&self) -> bool {
+        self.seen.get()
+    }
+}
+
+/// Milliseconds of the clock of the day: a plan only compares them.
+fn now_ms() -> u64 {
+    js_sys::Date::now() as u64
+}

@@ -1,0 +1,287 @@
+//! The page: a handful of parts, each following what the page knows ([`page`]), built without a framework ([`dom`]).
+
+pub mod dom;
+pub mod page;
+pub mod shell;
+pub mod views;
+pub mod widgets;
+
+use super::boot::Boot;
+use super::pool::Pool;
+use dom::{El, Keep, div, el};
+use page::{Page, Part};
+use pathlight_view::address::{Theme, View};
+use pathlight_view::comparing::Side;
+use shell::saved_report::Origin;
+use std::cell::OnceCell;
+use std::rc::Rc;
+use wasm_bindgen::JsValue;
+use wasm_bindgen_futures::spawn_local;
+
+/// Starts the page: the pool, the parts, and the listeners of the whole window.
+pub fn start(boot: Boot, given: JsValue) {
+    std::panic::set_hook(Box::new(|info| broken(&info.to_string())));
+    let known: Rc<OnceCell<Page>> = Rc::default();
+    let to = known.clone();
+    let pool = Pool::new(boot, move |event| {
+        if let Some(page) = to.get() {
+            page.pool_event(event);
+        }
+    });
+    let origin = Origin::new(given);
+    let page = Page::new(pool, &origin.fragment());
+    let keep = Keep::default();
+    build(&page, &keep, &origin);
+    let _ = known.set(page.clone());
+    page.load(origin.inputs());
+    if !page.loading().running && !page.fetching().is_running() {
+        page.pool().rehearse();
+    }
+    // The page and its listeners live as long as the window.
+    std::mem::forget(keep);
+}
+
+/// A defect of the page itself: nothing of it may run any more, so it says so and how to go on.
+fn broken(what: &str) {
+    web_sys::console::error_1(&what.into());
+    let words = "Pathlight ran into a defect of its own and stopped. Reload the page to go on.";
+    if let Some(body) = dom::document().body() {
+        let row = div("error-row broken").attr("role", "alert").test("broken");
+        let row = row.child(&dom::span("error-message", words)).child(&dom::span("muted", what));
+        let _ = body.append_child(row.html());
+    }
+}
+
+fn build(page: &Page, keep: &Keep, origin: &Origin) {
+    let picker = shell::file_input::Picker::new(page, keep, None);
+    let against = shell::file_input::Picker::new(page, keep, Some(Side::B));
+    let found = shell::search::Search::default();
+    let header = shell::header::Header::new(page, &picker, &against, &found, origin);
+    let host = shell::host::Host::new(page, keep);
+    let errors = shell::banners::Errors::new();
+    let progress = shell::progress::Progress::new(page);
+    let shortage = shell::memory_row::ShortageRow::new();
+    let fetch = shell::fetch_row::FetchRow::new(page);
+    let subject = shell::selection_bar::SubjectBar::new(page);
+    let band = shell::range_bar::BandBar::new(page);
+    let sides = shell::sides::Sides::new(page);
+    let start = shell::start::Start::new(page, &picker);
+    let rail = shell::sidebar::Rail::new(page);
+    let findings = views::findings::Findings::new(page, &found);
+    let flame = views::flame::Flame::new(page, &found);
+    let compare = views::compare::Compare::new(page, &found);
+    let heat = views::heatmap::Heat::new(page, &found);
+    let error_paths = views::errors::ErrorPaths::new(page, &found);
+    let flow = views::flow::FlowView::new(page, &found);
+    let requests = views::requests::Requests::new(page, &found);
+    let timeline = views::trace::TimelineView::new(page, &found);
+    let endpoints = views::endpoints::Endpoints::new(page, &found);
+    let by_tag = views::split::Split::new(page, &found);
+    let anomalies = views::anomalies::Anomalies::new(page, &found);
+    let jump = shell::jump::Jump::default();
+    let diagnosis = views::diagnosis::Diagnosis::new(page, &found, &jump);
+    let detail = shell::detail::Detail::new(page, &jump);
+    let status = shell::status::Status::new(page);
+    let overlay = shell::file_input::overlay(page, keep);
+
+    let wait =
+        div("wait muted").attr("role", "status").text("Reading\u{2026} the first results come in a moment.");
+    let split = div("split")
+        .attr("role", "separator")
+        .attr("aria-orientation", "horizontal")
+        .attr("aria-label", "Height of the picture")
+        .attr("tabindex", "0")
+        .test("split");
+    let view = el("main").class("view").children([
+        flame.frame().above(),
+        compare.frame().above(),
+        heat.frame().above(),
+        endpoints.frame().above(),
+        by_tag.frame().above(),
+        error_paths.frame().above(),
+        flow.frame().above(),
+        diagnosis.frame().above(),
+        anomalies.frame().above(),
+        timeline.frame().above(),
+        &split,
+        findings.element(),
+        flame.frame().below(),
+        compare.frame().below(),
+        heat.frame().below(),
+        endpoints.frame().below(),
+        by_tag.frame().below(),
+        error_paths.frame().below(),
+        flow.frame().below(),
+        diagnosis.frame().below(),
+        anomalies.frame().below(),
+        requests.element(),
+        timeline.frame().below(),
+        detail.element(),
+    ]);
+    split_drag(&split, &view, keep);
+    let body = div("body").child(rail.element()).child(&view);
+    let app = dom::document().get_element_by_id("app");
+    if let Some(app) = app.and_then(|app| wasm_bindgen::JsCast::dyn_into(app).ok()).map(El::from_html) {
+        app.fill([
+            header.element(),
+            host.element(),
+            fetch.element(),
+            progress.element(),
+            shortage.element(),
+            errors.element(),
+            subject.element(),
+            band.element(),
+            sides.element(),
+            start.element(),
+            &wait,
+            &body,
+            status.element(),
+            &overlay,
+        ]);
+        for input in picker.elements().into_iter().chain(against.elements()) {
+            app.add(input);
+        }
+    }
+    let room = Room { body, view, wait, dark: None };
+    // The order is that of commands: what lies on top takes them first.
+    page.add_parts(vec![
+        Box::new(room),
+        Box::new(subject),
+        Box::new(band),
+        Box::new(sides),
+        Box::new(fetch),
+        Box::new(progress),
+        Box::new(shortage),
+        Box::new(errors),
+        Box::new(start),
+        Box::new(rail),
+        Box::new(findings),
+        Box::new(flame),
+        Box::new(compare),
+        Box::new(heat),
+        Box::new(endpoints),
+        Box::new(by_tag),
+        Box::new(diagnosis),
+        Box::new(anomalies),
+        Box::new(jump),
+        Box::new(error_paths),
+        Box::new(flow),
+        Box::new(requests),
+        Box::new(timeline),
+        Box::new(header),
+        Box::new(detail),
+        Box::new(status),
+        Box::new(host),
+    ]);
+
+    shell::keys::listen(page, keep, move || picker.open_files());
+    for event in ["popstate", "hashchange"] {
+        let to = page.clone();
+        keep.add(dom::listen(&dom::window(), event, dom::How::default(), move |_| to.follow_address()));
+    }
+    page.fetching().follow(page);
+    let to = page.clone();
+    keep.add(dom::listen(&dom::window(), "resize", dom::How::default(), move |_| to.refresh()));
+    if let Ok(Some(dark)) = dom::window().match_media(DARK) {
+        let to = page.clone();
+        keep.add(dom::listen(&dark, "change", dom::How::default(), move |_| to.refresh()));
+    }
+}
+
+const DARK: &str = "(prefers-color-scheme: dark)";
+
+/// What stands around the views: which of them is in sight, and the colours of the page.
+struct Room {
+    body: El,
+    view: El,
+    wait: El,
+    dark: Option<bool>,
+}
+
+impl Part for Room {
+    fn update(&mut self, page: &Page) {
+        let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
+        self.body.show(overview.is_some());
+        self.wait.show(
+            overview.is_none()
+                && (page.loading().running
+                    || page.fetching().is_running()
+                    || page.asks().overview.is_waiting()),
+        );
+        let address = page.address();
+        let kind = match address.view {
+            View::Findings | View::Requests => "view plain",
+            // What stands below the picture needs all of the width.
+            View::Flow if address.choices.flow.panel.is_wide() => "view split-view whole",
+            View::Anomalies if address.anomaly.evaluate => "view split-view whole",
+            _ => "view split-view",
+        };
+        self.view.html().set_class_name(kind);
+        let dark = match address.theme {
+            Theme::Light => false,
+            Theme::Dark => true,
+            Theme::System => {
+                dom::window().match_media(DARK).ok().flatten().is_some_and(|query| query.matches())
+            }
+        };
+        if self.dark != Some(dark) {
+            self.dark = Some(dark);
+            if let Some(root) = dom::root() {
+                let _ = root.set_attribute("data-theme", if dark { "dark" } else { "light" });
+            }
+        }
+        if let Some(root) = dom::root() {
+            let _ = root.set_attribute("data-view", address.view.key());
+        }
+    }
+}
+
+/// Lets the line between picture and table be moved, by pointer and keyboard.
+fn split_drag(split: &El, view: &El, keep: &Keep) {
+    use wasm_bindgen::JsCast;
+    let share = {
+        let view = view.clone();
+        move |share: f64| view.style("--stage", &format!("{:.1}%", share.clamp(0.15, 0.85) * 100.0))
+    };
+    let how = dom::How { active: true, ..dom::How::default() };
+    let handle = split.clone();
+    keep.add(dom::listen(split.html(), "pointerdown", how, move |event| {
+        if let Some(pointer) = event.dyn_ref::<web_sys::PointerEvent>() {
+            let _ = handle.html().set_pointer_capture(pointer.pointer_id());
+            event.prevent_default();
+        }
+    }));
+    let (handle, area, set) = (split.clone(), view.clone(), share.clone());
+    keep.add(dom::listen(split.html(), "pointermove", how, move |event| {
+        let Some(pointer) = event.dyn_ref::<web_sys::PointerEvent>() else { return };
+        if handle.html().has_pointer_capture(pointer.pointer_id()) {
+            let place = area.html().get_bounding_client_rect();
+            set((f64::from(pointer.client_y()) - place.top()) / place.height().max(1.0));
+            moved();
+        }
+    }));
+    let (handle, area) = (split.clone(), view.clone());
+    keep.add(dom::listen(split.html(), "keydown", how, move |event| {
+        let Some(key) = event.dyn_ref::<web_sys::KeyboardEvent>() else { return };
+        let step = match key.key().as_str() {
+            "ArrowUp" => -0.05,
+            "ArrowDown" => 0.05,
+            _ => return,
+        };
+        event.prevent_default();
+        event.stop_propagation();
+        let (place, line) =
+            (area.html().get_bounding_client_rect(), handle.html().get_bounding_client_rect());
+        share((line.top() - place.top()) / place.height().max(1.0) + step);
+        moved();
+    }));
+}
+
+/// Canvases and tables fit themselves to the window; a moved line is like a window of another size.
+fn moved() {
+    spawn_local(async {
+        if let Ok(event) = web_sys::Event::new("resize") {
+            let _ = dom::window().dispatch_event(&event);
+        }
+    });
+}

@@ -1,0 +1,597 @@
+//! What the page knows, and the one way it changes: an event changes it, then every part brings itself up to date.
+
+use super::dom;
+use crate::pool::{Input, Limits, LoadProgress, Pool, PoolEvent, Shortage, UserError};
+use crate::ui::shell::fetching::Fetching;
+use crate::ui::shell::queries as asks;
+use crate::ui::shell::queries::Asks;
+use pathlight_ingest::{Ended, ErrorKind, FileReport, Keep};
+use pathlight_query::Subject;
+use pathlight_text::format;
+use pathlight_text::format::counted;
+use pathlight_view::address::{Address, TraceChoice, View};
+use pathlight_view::comparing::{Against, Side};
+use std::cell::{Cell, Ref, RefCell};
+use std::rc::Rc;
+use wasm_bindgen::JsValue;
+
+/// The longest call path that is written into an address.
+pub const LONGEST_FOCUS: usize = 64;
+
+/// An endpoint: service and operation.
+pub type Endpoint = (String, String);
+
+/// The one thing that is selected, shared by all views.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A call path from the analysis root.
+    Path(Vec<Endpoint>),
+    /// An endpoint wherever it is called.
+    Endpoint(Endpoint),
+    /// A request.
+    Request(TraceChoice),
+    /// A span of the trace of the timeline, by its index.
+    Span(u32),
+}
+
+/// How far loading is.
+#[derive(Default)]
+pub struct Load {
+    /// Something is being read.
+    pub running: bool,
+    /// The last word on it.
+    pub progress: Option<LoadProgress>,
+    /// What is being read will not fit, and waits for a word on that.
+    pub shortage: Option<Shortage>,
+    /// Every file read so far, of all loads.
+    pub files: Vec<FileReport>,
+    /// What the reader should know, oldest first; the number tells them apart.
+    pub errors: Vec<(u32, UserError)>,
+    next_error: u32,
+}
+
+/// A part of the page that follows what the page knows.
+pub trait Part {
+    /// Brings it up to date; called after every change, so it looks first whether anything is new to it.
+    fn update(&mut self, page: &Page);
+
+    /// A command of the keyboard; tells whether it was one for this part.
+    fn command(&mut self, _page: &Page, _command: crate::ui::shell::keys::Command) -> bool {
+        false
+    }
+}
+
+struct Inner {
+    pool: Pool,
+    address: RefCell<Address>,
+    load: RefCell<Load>,
+    asks: Asks,
+    selection: RefCell<Selection>,
+    fetching: Fetching,
+    /// The tag whose values are suggested.
+    suggested_key: RefCell<String>,
+    /// Counts states of the data, so that a question asked of an older one is asked again.
+    generation: Cell<u64>,
+    has_data: Cell<bool>,
+    /// A saved detector of abnormal requests to judge by.
+    model: RefCell<Option<Vec<u8>>>,
+    update_due: Cell<bool>,
+    parts: RefCell<Vec<Box<dyn Part>>>,
+}
+
+/// The page; cloning shares it.
+#[derive(Clone)]
+pub struct Page(Rc<Inner>);
+
+impl Page {
+    /// A page without data that shows what the address says; if it says nothing, this fragment.
+    pub fn new(pool: Pool, otherwise: &str) -> Page {
+        let hash = dom::window().location().hash().unwrap_or_default();
+        let address = Address::parse(if hash.len() > 1 { hash.as_str() } else { otherwise });
+        pool.set_limits(Limits::from_keys(&address.unknown));
+        Page(Rc::new(Inner {
+            pool,
+            address: RefCell::new(address),
+            load: RefCell::default(),
+            asks: Asks::default(),
+            selection: RefCell::default(),
+            fetching: Fetching::default(),
+            suggested_key: RefCell::default(),
+            generation: Cell::new(0),
+            has_data: Cell::new(false),
+            model: RefCell::default(),
+            update_due: Cell::new(false),
+            parts: RefCell::default(),
+        }))
+    }
+
+    /// Adds parts, in the order they are brought up to date.
+    pub fn add_parts(&self, parts: Vec<Box<dyn Part>>) {
+        self.0.parts.borrow_mut().extend(parts);
+        self.refresh();
+    }
+
+    /// What the page shows.
+    pub fn address(&self) -> Ref<'_, Address> {
+        self.0.address.borrow()
+    }
+
+    /// How far loading is.
+    pub fn loading(&self) -> Ref<'_, Load> {
+        self.0.load.borrow()
+    }
+
+    /// A saved detector of abnormal requests, if one was loaded.
+    pub fn model(&self) -> Option<Vec<u8>> {
+        self.0.model.borrow().clone()
+    }
+
+    /// Judges by a saved detector from now on, or by a trained one again.
+    pub fn set_model(&self, model: Option<Vec<u8>>) {
+        self.0.model.replace(model);
+        self.refresh();
+    }
+
+    /// The questions and their answers.
+    pub fn asks(&self) -> &Asks {
+        &self.0.asks
+    }
+
+    /// What is selected.
+    pub fn selection(&self) -> Ref<'_, Selection> {
+        self.0.selection.borrow()
+    }
+
+    /// What is fetched for the page.
+    pub fn fetching(&self) -> &Fetching {
+        &self.0.fetching
+    }
+
+    /// Whether any trace is loaded.
+    pub fn has_data(&self) -> bool {
+        self.0.has_data.get()
+    }
+
+    /// Counts states of the data.
+    pub fn generation(&self) -> u64 {
+        self.0.generation.get()
+    }
+
+    /// Who answers.
+    pub fn pool(&self) -> &Pool {
+        &self.0.pool
+    }
+
+    /// Workers in the pool.
+    pub fn workers(&self) -> usize {
+        self.0.pool.workers()
+    }
+
+    /// Bytes of wasm memory of all workers.
+    pub fn wasm_bytes(&self) -> u64 {
+        self.0.pool.memory_bytes()
+    }
+
+    /// Selects.
+    pub fn select(&self, selection: Selection) {
+        if *self.0.selection.borrow() != selection {
+            let is_nothing = selection == Selection::Nothing;
+            self.0.selection.replace(selection);
+            if is_nothing {
+                self.change(|address| {
+                    if let Some(trace) = &mut address.trace {
+                        trace.span_id = None;
+                    }
+                });
+            }
+            self.refresh();
+        }
+    }
+
+    /// Keeps the selected span and the one in the address the same: links name it by id, views by index.
+    fn follow_span(&self) {
+        let Some(Some(span)) = self.0.asks.span.fresh().map(|span| (*span).clone()) else { return };
+        let Some(trace) = self.shown_trace().filter(|trace| trace.trace_id == span.trace_id) else { return };
+        let selection = self.0.selection.borrow().clone();
+        if selection == Selection::Nothing && trace.span_id.as_ref() == Some(&span.span_id) {
+            self.select(Selection::Span(span.index));
+        } else if selection == Selection::Span(span.index) && !span.span_id.is_empty() {
+            self.change(|address| {
+                if let Some(trace) = &mut address.trace {
+                    trace.span_id = Some(span.span_id);
+                }
+            });
+        }
+    }
+
+    fn tell_failures(&self) {
+        for reason in self.0.asks.take_failures() {
+            self.fail(UserError {
+                message: "This question could not be answered.".to_owned(),
+                detail: reason,
+                next_step: "Choose a smaller band or another subject, or reload the page.".to_owned(),
+            });
+        }
+    }
+
+    /// Changes what is shown, in the address too; a change of place becomes a step of the history.
+    pub fn change(&self, change: impl FnOnce(&mut Address)) {
+        self.put(Box::new(change), true);
+    }
+
+    /// Completes what the address says: never a step of the history.
+    pub fn amend(&self, change: impl FnOnce(&mut Address)) {
+        self.put(Box::new(change), false);
+    }
+
+    fn put(&self, change: Box<dyn FnOnce(&mut Address) + '_>, may_step: bool) {
+        let before = self.0.address.borrow().clone();
+        let mut after = before.clone();
+        change(&mut after);
+        if after == before {
+            return;
+        }
+        let is_step = may_step && after.is_step_from(&before);
+        if after.subject != before.subject
+            || after.view == View::Trace && before.trace != after.trace && is_step
+        {
+            self.0.selection.replace(Selection::Nothing);
+        }
+        let fragment = format!("#{}", after.to_fragment());
+        if let Ok(history) = dom::window().history() {
+            // Some frames may not touch the history; then the page works without it.
+            let _ = if is_step {
+                history.push_state_with_url(&JsValue::NULL, "", Some(&fragment))
+            } else {
+                history.replace_state_with_url(&JsValue::NULL, "", Some(&fragment))
+            };
+        }
+        self.0.address.replace(after);
+        self.refresh();
+    }
+
+    /// Follows the address after back, forward, or a fragment typed in.
+    pub fn follow_address(&self) {
+        let address = Address::parse(&dom::window().location().hash().unwrap_or_default());
+        if *self.0.address.borrow() != address {
+            self.0.address.replace(address);
+            self.refresh();
+        }
+        self.0.fetching.follow(self);
+    }
+
+    /// Opens a trace in the timeline.
+    pub fn open_trace(&self, choice: TraceChoice) {
+        self.change(|address| {
+            address.view = View::Trace;
+            address.trace = Some(choice);
+        });
+    }
+
+    /// Zooms the flame graph to a call path.
+    pub fn zoom_to(&self, path: Vec<Endpoint>) {
+        self.select(Selection::Path(path.clone()));
+        self.change(|address| {
+            address.view = View::Flame;
+            address.inverted = false;
+            if path.len() <= LONGEST_FOCUS {
+                address.focus = path;
+            }
+        });
+    }
+
+    /// Zooms the flame graph in sight to a call path.
+    pub fn zoom_here(&self, path: Vec<Endpoint>) {
+        self.select(Selection::Path(path.clone()));
+        if path.len() <= LONGEST_FOCUS {
+            self.change(|address| address.focus = path);
+        }
+    }
+
+    /// Brings every part up to date, once, after the running event.
+    pub fn refresh(&self) {
+        if self.0.update_due.replace(true) {
+            return;
+        }
+        let page = self.clone();
+        wasm_bindgen_futures::spawn_local(async move {
+            page.0.update_due.set(false);
+            page.follow_span();
+            asks::ask(&page);
+            page.tell_failures();
+            for part in page.0.parts.borrow_mut().iter_mut() {
+                part.update(&page);
+            }
+            page.tell_state();
+        });
+    }
+
+    /// Hands a command to the first part that takes it.
+    pub fn command(&self, command: crate::ui::shell::keys::Command) -> bool {
+        self.0.parts.borrow_mut().iter_mut().any(|part| part.command(self, command))
+    }
+
+    /// Reads more data in addition to what is there, into the set that views speak of unless two are compared.
+    pub fn load(&self, inputs: Vec<Input>) {
+        self.load_group(inputs, 0);
+    }
+
+    /// Reads more data into a side; a comparison with a set of its own begins if there is none.
+    pub fn load_side(&self, inputs: Vec<Input>, side: Side) {
+        if !inputs.is_empty() {
+            self.change(Address::compare_sets);
+            let group = self.0.address.borrow().side(side).0.group;
+            self.load_group(inputs, group);
+        }
+    }
+
+    /// Ends comparing; the set that was loaded for it goes.
+    pub fn stop_comparing(&self) {
+        let is_set = self.compares_sets();
+        self.change(Address::stop_comparing);
+        if is_set {
+            self.0.load.borrow_mut().running = true;
+            self.0.pool.unload_group(1);
+        }
+    }
+
+    /// Whether sets are compared that were loaded apart.
+    pub fn compares_sets(&self) -> bool {
+        self.0.address.borrow().comparison.is_some_and(|comparison| comparison.against == Against::Set)
+    }
+
+    /// Whether what is dropped goes to the side it is dropped on: the first files of a comparison are side A anywhere.
+    pub fn takes_sides(&self) -> bool {
+        self.has_data() && self.compares_sets()
+    }
+
+    fn load_group(&self, inputs: Vec<Input>, group: u8) {
+        if inputs.is_empty() {
+            return;
+        }
+        {
+            let mut load = self.0.load.borrow_mut();
+            load.running = true;
+            load.progress = None;
+        }
+        self.0.pool.load_group(inputs, group);
+        self.refresh();
+    }
+
+    /// Everything that is loaded, for a saved report; see [`Pool::columns`].
+    ///
+    /// # Errors
+    /// In words.
+    pub async fn columns(&self) -> Result<Vec<web_sys::Blob>, String> {
+        self.0.pool.columns().await
+    }
+
+    /// Goes on with a load that will not fit, keeping only these of its traces.
+    pub fn go_on(&self, keep: &Keep) {
+        self.0.load.borrow_mut().shortage = None;
+        self.0.pool.go_on(keep);
+        self.forget_answers();
+        self.refresh();
+    }
+
+    /// Ends loading, keeping or dropping what it brought so far.
+    pub fn cancel_load(&self, keep: bool) {
+        self.0.load.borrow_mut().shortage = None;
+        self.0.pool.cancel_load(keep);
+    }
+
+    /// Forgets all data, but not what the address says.
+    pub fn forget_data(&self) {
+        self.0.pool.clear();
+        let next_error = self.0.load.borrow().next_error;
+        self.0.load.replace(Load { next_error, ..Load::default() });
+        self.forget_answers();
+        self.0.has_data.set(false);
+        self.refresh();
+    }
+
+    /// Forgets all data and goes back to the start.
+    pub fn clear(&self) {
+        self.0.fetching.forget(self);
+        self.forget_data();
+        self.change(|address| {
+            *address = Address {
+                theme: address.theme,
+                embed: address.embed,
+                allow: std::mem::take(&mut address.allow),
+                unknown: std::mem::take(&mut address.unknown),
+                ..Address::default()
+            };
+        });
+        self.refresh();
+    }
+
+    /// Tells the reader what went wrong.
+    pub fn fail(&self, error: UserError) {
+        let mut load = self.0.load.borrow_mut();
+        let same =
+            |known: &(u32, UserError)| known.1.message == error.message && known.1.detail == error.detail;
+        if !load.errors.iter().any(same) {
+            load.next_error += 1;
+            let number = load.next_error;
+            load.errors.push((number, error));
+        }
+        drop(load);
+        self.refresh();
+    }
+
+    /// Takes an error off the page.
+    pub fn dismiss(&self, number: u32) {
+        self.0.load.borrow_mut().errors.retain(|(known, _)| *known != number);
+        self.refresh();
+    }
+
+    /// Something happened in the pool.
+    pub fn pool_event(&self, event: PoolEvent) {
+        match event {
+            PoolEvent::Ready => {}
+            PoolEvent::Progress(progress) => {
+                let mut load = self.0.load.borrow_mut();
+                if load.running {
+                    load.progress = Some(progress);
+                }
+            }
+            PoolEvent::Preliminary => self.data_changed(),
+            PoolEvent::Short(shortage) => {
+                self.0.load.borrow_mut().shortage = Some(shortage);
+                self.data_changed();
+            }
+            PoolEvent::Loaded(outcome) => {
+                {
+                    let mut load = self.0.load.borrow_mut();
+                    load.running = false;
+                    load.progress = None;
+                    load.shortage = None;
+                    load.files.extend(outcome.reports.iter().cloned());
+                }
+                self.data_changed();
+                outcome.errors.into_iter().for_each(|error| self.fail(error));
+                file_errors(&outcome.reports).into_iter().for_each(|error| self.fail(error));
+            }
+            PoolEvent::WorkerLost { name, reason } => self.fail(UserError {
+                message: "A worker died and was replaced; what it held is read again.".to_owned(),
+                detail: format!("{name}: {reason}"),
+                next_step: "If this repeats, load fewer files at once.".to_owned(),
+            }),
+            PoolEvent::Failed(error) => {
+                self.0.load.borrow_mut().running = false;
+                self.fail(error);
+            }
+        }
+        self.refresh();
+    }
+
+    fn data_changed(&self) {
+        self.0.generation.set(self.0.generation.get() + 1);
+        self.0.has_data.set(true);
+    }
+
+    fn forget_answers(&self) {
+        self.0.generation.set(self.0.generation.get() + 1);
+        self.0.asks.clear();
+        self.0.selection.replace(Selection::Nothing);
+    }
+
+    /// The trace the timeline shows: that of the address, else the slowest of the band.
+    pub fn shown_trace(&self) -> Option<TraceChoice> {
+        if let Some(trace) = &self.0.address.borrow().trace {
+            return Some(trace.clone());
+        }
+        let requests = self.0.asks.requests.get()?;
+        let slowest = requests.rows.first()?;
+        Some(TraceChoice {
+            trace_id: slowest.trace_id.clone(),
+            root_span_id: Some(slowest.root_span_id.clone()).filter(|id| !id.is_empty()),
+            span_id: None,
+        })
+    }
+
+    /// The values of this tag are suggested for a filter; empty: of none.
+    pub fn suggest_values_of(&self, key: &str) {
+        self.0.suggested_key.replace(key.to_owned());
+    }
+
+    /// The tag whose values are suggested.
+    pub fn suggested_key(&self) -> String {
+        self.0.suggested_key.borrow().clone()
+    }
+
+    /// Which requests a view speaks of: subject, band, filters.
+    pub fn whose(&self) -> String {
+        let address = self.0.address.borrow();
+        let mut words = vec![format::printable(&self.subject_name())];
+        if !address.band.is_all() {
+            words.push(crate::ui::shell::range_bar::words(address.band));
+        }
+        match address.filters.as_slice() {
+            [] => {}
+            [filter] => words.push(crate::ui::shell::filters::words(filter)),
+            filters => words.push(counted(filters.len() as u64, "filter")),
+        }
+        words.join(", ")
+    }
+
+    /// What the subject is called.
+    pub fn subject_name(&self) -> String {
+        match &self.0.address.borrow().subject {
+            Subject::TraceRoots => "All requests".to_owned(),
+            Subject::Endpoint { service, operation } => format!("{operation} @ {service}"),
+        }
+    }
+
+    /// The page's state for style and tests: `empty`, `loading` or `ready`; `data-busy` while anything is asked.
+    fn tell_state(&self) {
+        let Some(root) = dom::root() else { return };
+        let asks = &self.0.asks;
+        let overview = asks.overview.get();
+        let state = if self.0.load.borrow().running || self.0.fetching.is_running() {
+            "loading"
+        } else if !self.has_data() || overview.as_ref().is_some_and(|report| report.traces == 0) {
+            "empty"
+        } else if asks.overview.is_waiting() {
+            "loading"
+        } else {
+            "ready"
+        };
+        let busy = asks.is_waiting();
+        let _ = root.set_attribute("data-state", state);
+        let _ = root.set_attribute("data-busy", if busy { "true" } else { "false" });
+    }
+}
+
+/// Files named one by one in error rows; of more, the rows give counts and the details the names.
+const NAMED_FILES: usize = 3;
+
+/// What to say of files that gave nothing, or not all of themselves.
+fn file_errors(files: &[FileReport]) -> Vec<UserError> {
+    let mut nothing = Vec::new();
+    let mut cut = Vec::new();
+    for file in files {
+        match &file.ended {
+            Ended::Whole | Ended::Stopped => {}
+            // Said by the pool, once for all files.
+            Ended::Failed(error) if error.kind == ErrorKind::Memory => {}
+            Ended::Failed(error) => nothing.push(UserError {
+                message: format!("{}: {}.", file.name, error.reason.trim_end_matches('.')),
+                detail: format!("{}, byte {}", file.name, error.offset),
+                next_step: error.next.clone(),
+            }),
+            Ended::Cut { offset } => {
+                let place =
+                    file.problems.last().map_or_else(String::new, |p| format!(": {}", p.example.text));
+                cut.push(UserError {
+                    message: format!(
+                        "{} ends in the middle, at byte {offset}; the {} before are kept.",
+                        file.name,
+                        counted(file.traces, "complete trace")
+                    ),
+                    detail: format!("{}, byte {offset}{place}", file.name),
+                    next_step: "Export or copy it again to have the rest.".to_owned(),
+                });
+            }
+        }
+    }
+    let mut errors = Vec::new();
+    for (list, words) in [(nothing, "gave no trace"), (cut, "end in the middle; what is complete is kept")] {
+        if list.len() <= NAMED_FILES {
+            errors.extend(list);
+            continue;
+        }
+        let lines: Vec<String> =
+            list.iter().map(|error| format!("{} ({})", error.message, error.detail)).collect();
+        errors.push(UserError {
+            message: format!("{} of {} files {words}.", list.len(), files.len()),
+            detail: lines.join("\n"),
+            next_step: "The notes list every file.".to_owned(),
+        });
+    }
+    errors
+}

@@ -1,0 +1,465 @@
+//! What is selected, in numbers and examples.
+
+use super::jump::Jump;
+use super::keys::Command;
+use crate::ui::dom::{El, Keep, button, div, el, icon, span};
+use crate::ui::page::{Endpoint, Page, Part, Selection};
+use crate::ui::shell::selection_bar::look_at;
+use crate::ui::views::compare::detail as compare_detail;
+use crate::ui::views::endpoints::affected;
+use crate::ui::views::flow;
+use crate::ui::widgets::frame as view;
+use crate::ui::widgets::links;
+use crate::ui::widgets::names;
+use crate::ui::widgets::show_in;
+use crate::ui::widgets::tree;
+use pathlight_model::sort::Arrange;
+use pathlight_query::{ContextNode, CriticalPathReport, Exemplar, SpanReport, Subject, TraceReport, Weight};
+use pathlight_text::format;
+use pathlight_view::address::{TraceChoice, View};
+
+/// The detail panel.
+pub struct Detail {
+    element: El,
+    body: El,
+    keep: Keep,
+    close: El,
+    shown: String,
+    jump: Jump,
+    _own: Keep,
+}
+
+impl Detail {
+    /// Builds it.
+    pub fn new(page: &Page, jump: &Jump) -> Detail {
+        let own = Keep::default();
+        let to = page.clone();
+        let close = button("")
+            .class("quiet dismiss detail-close")
+            .label("Unselect (Esc)")
+            .test("detail-close")
+            .node(&icon("M4 4l8 8M12 4l-8 8"))
+            .on_click(&own, move || to.select(Selection::Nothing));
+        let body = div("detail-body").test("detail");
+        let element = el("aside").class("detail").attr("aria-label", "Selection").child(&close).child(&body);
+        Detail {
+            element,
+            body,
+            keep: Keep::default(),
+            close,
+            shown: String::new(),
+            jump: jump.clone(),
+            _own: own,
+        }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+
+    fn path(&self, page: &Page, report: &CriticalPathReport, at: u32) {
+        let Some(node) = report.nodes.get(at as usize) else { return };
+        let path = tree::path_of(report, at);
+        let Some((service, operation)) = path.last() else { return };
+        self.head(page, service, operation, Some(&path));
+        let depth = path.len();
+        if depth > 1 {
+            let crumbs = el("ol").class("crumbs");
+            for (level, (service, operation)) in path.iter().enumerate().take(depth - 1).rev().take(5) {
+                let to = page.clone();
+                let up = path[..=level].to_vec();
+                crumbs.add(
+                    &el("li").child(
+                        &button("")
+                            .class("link crumb")
+                            .child(&names::endpoint(service, operation))
+                            .on_click(&self.keep, move || to.select(Selection::Path(up.clone()))),
+                    ),
+                );
+            }
+            let more = (depth - 1).saturating_sub(5);
+            let words =
+                if more > 0 { format!("Called by (and {more} more above)") } else { "Called by".to_owned() };
+            self.body.add(&el("h3").text(&words));
+            self.body.add(&crumbs);
+        }
+        self.numbers(report, node);
+        let (to, zoom) = (page.clone(), path.clone());
+        self.body.add(&div("buttons").child(&button("Zoom to it").test("zoom-to").on_click(
+            &self.keep,
+            move || {
+                to.zoom_to(zoom.clone());
+            },
+        )));
+        self.exemplars(page, &node.exemplars, report.facts.requests);
+    }
+
+    /// The name of an endpoint and where else it is shown; `path` leads to it.
+    fn head(&self, page: &Page, service: &str, operation: &str, path: Option<&[Endpoint]>) {
+        self.body.add(&el("h2").child(&names::endpoint(service, operation)));
+        let subject = Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
+        if page.address().subject != subject {
+            let to = page.clone();
+            self.body.add(
+                &div("buttons under").child(
+                    &button("Look at this endpoint alone")
+                        .class("link")
+                        .test("make-subject")
+                        .on_click(&self.keep, move || look_at(&to, subject.clone())),
+                ),
+            );
+        }
+        let endpoint = (service.to_owned(), operation.to_owned());
+        self.body.add(&show_in::links(page, &self.keep, &endpoint, path));
+    }
+
+    fn numbers(&self, report: &CriticalPathReport, node: &ContextNode) {
+        let whole = report.facts.latency_sum_us;
+        let facts = el("dl").class("pairs");
+        pair(&facts, "Share of latency, own", &format::share_of(node.exclusive_us.sum, whole), "share-own");
+        pair(&facts, "with what it calls", &format::share_of(node.subtree_us, whole), "share-subtree");
+        let requests =
+            format!("{} of {}", format::count(node.requests), format::count(report.facts.requests));
+        pair(&facts, "Requests", &requests, "node-requests");
+        pair(&facts, "Spans", &format::count(node.spans), "node-spans");
+        if node.errors > 0 {
+            pair(&facts, "Error spans", &format::count(node.errors), "node-errors");
+        }
+        self.body.add(&facts);
+        let weight = |name: &str, hint: &str, weight: &Weight| {
+            let row = el("tr").child(&el("th").attr("scope", "row").attr("title", hint).text(name));
+            [weight.mean, weight.p50, weight.p95, weight.p99].iter().fold(row, |row, us| {
+                row.child(
+                    &el("td").class("num").attr("data-value", &us.to_string()).text(&format::duration(*us)),
+                )
+            })
+        };
+        let head = ["", "mean", "p50", "p95", "p99"]
+            .iter()
+            .fold(el("tr"), |row, title| row.child(&el("th").class("num").attr("scope", "col").text(title)));
+        let body = el("tbody")
+            .child(&weight(
+                "own",
+                "Time on the critical path in spans of this call path itself",
+                &node.exclusive_us,
+            ))
+            .child(&weight("whole", "Duration of its spans", &node.inclusive_us));
+        let table = el("table").class("weights").child(&el("thead").child(&head)).child(&body);
+        self.body.add(&table);
+        let note =
+            if node.requests < 30 { format!("; {}", format::sample(node.requests)) } else { String::new() };
+        let words = format!(
+            "Means over all {} requests, percentiles over those that contain it{note}.",
+            format::count(report.facts.requests)
+        );
+        self.body.add(&el("p").class("muted small").text(&words));
+    }
+
+    fn exemplars(&self, page: &Page, exemplars: &[Exemplar], _requests: u64) {
+        if exemplars.is_empty() {
+            return;
+        }
+        self.body.add(&el("h3").text("Example requests, by the time spent here"));
+        let list = el("ul").class("exemplars");
+        for exemplar in exemplars {
+            let choice = TraceChoice {
+                trace_id: exemplar.trace_id.clone(),
+                root_span_id: Some(exemplar.root_span_id.clone()).filter(|id| !id.is_empty()),
+                span_id: Some(exemplar.span_id.clone()).filter(|id| !id.is_empty()),
+            };
+            let to = page.clone();
+            let words = format!("{} here", format::duration_us(exemplar.exclusive_us));
+            let link = button("")
+                .class("link exemplar")
+                .test("exemplar")
+                .attr("data-trace", &exemplar.trace_id)
+                .attr("title", &format!("Open trace {} in the timeline", exemplar.trace_id))
+                .child(&span("mono", &names::short_id(&exemplar.trace_id)))
+                .child(&span("", &words))
+                .child(&span("muted", &format!("of {}", format::duration_us(exemplar.latency_us))))
+                .on_click(&self.keep, move || to.open_trace(choice.clone()));
+            let item = el("li").child(&link);
+            let span_id = Some(exemplar.span_id.as_str());
+            if let Some(mark) = links::mark(page, &exemplar.trace_id, span_id) {
+                item.add(&mark);
+            }
+            list.add(&item);
+        }
+        self.body.add(&list);
+        if let [first, second, ..] = exemplars
+            && let Some(link) = links::traces(page, &first.trace_id, &second.trace_id)
+        {
+            self.body.add(&link);
+        }
+    }
+
+    fn endpoint(&self, page: &Page, report: &CriticalPathReport, endpoint: &Endpoint) {
+        let (service, operation) = endpoint;
+        let mut contexts: Vec<(u32, &ContextNode)> = Vec::new();
+        for (at, node) in report.nodes.iter().enumerate() {
+            if report
+                .endpoints
+                .get(node.endpoint as usize)
+                .is_some_and(|(s, o)| s == service && o == operation)
+            {
+                contexts.push((at as u32, node));
+            }
+        }
+        contexts.arrange_by_key(|(at, node)| (std::cmp::Reverse(node.exclusive_us.sum), *at));
+        let most = contexts.first().map(|(at, _)| tree::path_of(report, *at));
+        self.head(page, service, operation, most.as_deref());
+        if let Some(facts) = flow::facts(page, endpoint, &self.keep) {
+            self.body.add(&facts);
+            self.body.add(&el("h3").text("On the critical path of the subject"));
+        }
+        let whole = report.facts.latency_sum_us;
+        let sum: u64 = contexts.iter().map(|(_, node)| node.exclusive_us.sum).sum();
+        let facts = el("dl").class("pairs");
+        pair(&facts, "Share of latency, own", &format::share_of(sum, whole), "share-own");
+        pair(
+            &facts,
+            "Mean a request",
+            &format::duration(sum as f64 / report.facts.requests.max(1) as f64),
+            "mean-own",
+        );
+        pair(
+            &facts,
+            "Spans",
+            &format::count(contexts.iter().map(|(_, node)| node.spans).sum()),
+            "node-spans",
+        );
+        pair(&facts, "Call paths", &format::count(contexts.len() as u64), "call-paths");
+        self.body.add(&facts);
+        self.body.add(&el("h3").text("Where it is called"));
+        let list = el("ul").class("exemplars");
+        for (at, node) in contexts.iter().take(12) {
+            let path = tree::path_of(report, *at);
+            let caller = path.len().checked_sub(2).and_then(|at| path.get(at));
+            let words = caller.map_or("at the root".to_owned(), |(_, operation)| {
+                format!("in {}", format::printable(operation))
+            });
+            let to = page.clone();
+            let row = button("")
+                .class("link exemplar")
+                .child(&span("", &words))
+                .child(&span("num", &format::share_of(node.exclusive_us.sum, whole)))
+                .on_click(&self.keep, move || {
+                    to.select(Selection::Path(path.clone()));
+                    to.change(|address| address.view = View::Flame);
+                });
+            list.add(&el("li").child(&row));
+        }
+        self.body.add(&list);
+        if let Some((_, node)) = contexts.first() {
+            self.exemplars(page, &node.exemplars, report.facts.requests);
+        }
+    }
+
+    fn span(&self, page: &Page, trace: &TraceReport, index: u32, full: Option<&SpanReport>) {
+        let at = index as usize;
+        let Some((service, operation)) =
+            trace.endpoint.get(at).and_then(|e| trace.endpoints.get(*e as usize))
+        else {
+            return;
+        };
+        self.head(page, service, operation, None);
+        let span_id = full.map(|full| full.span_id.as_str());
+        if let Some(link) = links::trace(page, &trace.trace_id, span_id) {
+            self.body.add(&link);
+        }
+        let bits = trace.bits.get(at).copied().unwrap_or(0);
+        let flags = [
+            (TraceReport::ERROR, "error", "The span is an error"),
+            (TraceReport::ON_PATH, "critical path", "The request waited for it"),
+            (TraceReport::ASYNC, "asynchronous", "Its parent does not wait for it"),
+            (TraceReport::CLIPPED, "clipped", "It begins or ends outside its parent: clock skew"),
+            (TraceReport::DROPPED, "dropped", "It lies wholly outside its parent and counts nowhere"),
+            (TraceReport::ORPHAN, "orphan", "Its parent is missing"),
+        ];
+        let marks = div("chips");
+        for (bit, name, what) in flags {
+            if bits & bit != 0 {
+                marks.add(&span(&format!("chip flag-{}", name.replace(' ', "-")), name).attr("title", what));
+            }
+        }
+        self.body.add(&marks);
+        let own: u64 = (0..trace.segment_span.len())
+            .filter(|segment| trace.segment_span[*segment] == index)
+            .map(|segment| trace.segment_end_us[segment].saturating_sub(trace.segment_start_us[segment]))
+            .sum();
+        let root = trace.request_root as usize;
+        let latency = trace.duration_us.get(root).copied().unwrap_or(0);
+        let facts = el("dl").class("pairs");
+        let start = trace.span_start_us.get(at).copied().unwrap_or(0);
+        let duration = trace.duration_us.get(at).copied().unwrap_or(0);
+        pair(&facts, "Duration", &format::duration_us(duration), "span-duration");
+        pair(&facts, "Start", &format!("+{}", format::duration_us(start)), "span-start");
+        let own = if own > 0 {
+            format!("{} ({})", format::duration_us(own), format::share_of(own, latency))
+        } else {
+            format::DASH.to_owned()
+        };
+        pair(&facts, "Own time on the path", &own, "span-own");
+        for (name, column, test) in
+            [("Drag", &trace.drag_us, "span-drag"), ("Slack", &trace.slack_us, "span-slack")]
+        {
+            if let Some(us) = column.get(at).filter(|us| **us != TraceReport::NOT_WAITED) {
+                pair(&facts, name, &format::duration_us(*us), test);
+            }
+        }
+        self.body.add(&facts);
+        let Some(full) = full else { return };
+        let more = el("dl").class("pairs");
+        for (name, value) in [("Span id", &full.span_id), ("Kind", &full.kind), ("Host", &full.host)] {
+            if !value.is_empty() {
+                pair(&more, name, value, "span-fact");
+            }
+        }
+        pair(&more, "At", &format!("{} UTC", format::moment(full.start_us)), "span-moment");
+        self.body.add(&more);
+        for (title, tags) in [("Tags", &full.tags), ("Process", &full.process_tags)] {
+            if tags.is_empty() {
+                continue;
+            }
+            self.body.add(&el("h3").text(title));
+            let list = el("dl").class("pairs tags").test("span-tags");
+            for (key, value) in tags {
+                pair(&list, key, value, "tag");
+            }
+            self.body.add(&list);
+        }
+    }
+
+    fn request(&self, page: &Page, choice: &TraceChoice) {
+        let requests = page.asks().requests.get();
+        let row = requests.iter().flat_map(|report| &report.rows).find(|row| {
+            row.trace_id == choice.trace_id
+                && choice.root_span_id.as_deref().is_none_or(|root| root == row.root_span_id)
+        });
+        let Some(row) = row else { return };
+        self.head(page, &row.service, &row.operation, None);
+        let facts = el("dl").class("pairs");
+        pair(&facts, "Latency", &format::duration_us(row.latency_us), "request-latency");
+        pair(&facts, "Start", &format!("{} UTC", format::moment(row.start_us)), "request-start");
+        pair(&facts, "Spans", &format::count(row.spans.into()), "request-spans");
+        pair(&facts, "on the critical path", &format::count(row.path_spans.into()), "request-path-spans");
+        pair(&facts, "Error spans", &format::count(row.errors.into()), "request-errors");
+        pair(&facts, "Trace", &row.trace_id, "request-trace");
+        self.body.add(&facts);
+        let (to, choice) = (page.clone(), choice.clone());
+        let buttons = div("buttons").child(
+            &button("Open timeline")
+                .class("primary")
+                .test("open-timeline")
+                .on_click(&self.keep, move || to.open_trace(choice.clone())),
+        );
+        if let Some(link) = links::trace(page, &row.trace_id, None) {
+            buttons.add(&link);
+        }
+        self.body.add(&buttons);
+    }
+}
+
+fn pair(list: &El, name: &str, value: &str, test: &str) {
+    list.add(&el("dt").text(&format::printable(name)));
+    list.add(&el("dd").test(test).text(value));
+}
+
+impl Part for Detail {
+    fn update(&mut self, page: &Page) {
+        let view = page.address().view;
+        let selection = page.selection().clone();
+        let shown = view::has_traces(page);
+        self.element.show(shown);
+        if !shown {
+            self.shown.clear();
+            return;
+        }
+        let path = page.asks().path.get();
+        let trace = page.asks().trace.get();
+        let span = page.asks().span.fresh();
+        let stale = match selection {
+            Selection::Path(_) | Selection::Endpoint(_) => page.asks().path.is_waiting(),
+            _ => false,
+        };
+        self.element.class_if("stale", stale);
+        // What is shown depends on these and on nothing else.
+        let asks = page.asks();
+        let key = format!(
+            "{view:?} {selection:?} {} {} {} {} {} {} {} {} {} {:?} {:?}",
+            asks.path.revision(),
+            asks.compare.revision(),
+            asks.bottom_up.revision(),
+            asks.savings.revision(),
+            asks.trace.revision(),
+            asks.requests.revision(),
+            asks.span.revision(),
+            asks.flow.revision(),
+            page.fetching().revision(),
+            page.address().subject,
+            page.address().choices,
+        );
+        if key == self.shown {
+            return;
+        }
+        self.shown = key;
+        self.keep.clear();
+        self.body.clear();
+        match (&selection, &path) {
+            (Selection::Path(path), _)
+                if view == View::Compare && compare_detail::show(page, &self.body, &self.keep, path) => {}
+            (Selection::Path(endpoints), Some(report)) => match tree::find(report, endpoints) {
+                Some(at) => self.path(page, report, at),
+                None => {
+                    self.body.add(
+                        &el("p").class("muted").text("The selected call path is in none of these requests."),
+                    );
+                }
+            },
+            (Selection::Endpoint(endpoint), _) if view == View::Endpoints => {
+                self.head(page, &endpoint.0, &endpoint.1, None);
+                affected::fill(page, &self.keep, &self.body, &self.jump, endpoint);
+            }
+            (Selection::Endpoint(endpoint), Some(report)) => self.endpoint(page, report, endpoint),
+            (Selection::Path(_) | Selection::Endpoint(_), None) => {
+                self.body.add(&el("p").class("muted").text(view::WORKING));
+            }
+            (Selection::Request(choice), _) => self.request(page, choice),
+            (Selection::Span(index), _) if view == View::Trace => {
+                if let Some(Some(trace)) = trace.as_deref() {
+                    let full = span.as_deref().and_then(Option::as_ref);
+                    self.span(page, trace, *index, full);
+                }
+            }
+            _ => {}
+        }
+        let is_empty = !self.body.html().has_child_nodes();
+        if is_empty {
+            let words = match view {
+                View::Flow => "Select a call to see its numbers, to change it, or to go to its own flow.",
+                View::Flame => "Select a frame to see its numbers and example requests.",
+                View::Compare => "Select a frame to see both sides and a request of each.",
+                View::Endpoints => "Select an endpoint to see which root endpoints it takes time of.",
+                View::Split => {
+                    "Click a violin, or open a row, to keep only requests with that value. Select an endpoint in another view to split its own time."
+                }
+                View::Requests => "Select a request; open it to see its timeline.",
+                View::Trace => "Select a span to see its times and tags.",
+                _ => "Select an endpoint to see where it is called and in which requests it costs most.",
+            };
+            self.body.add(&el("p").class("muted hint").text(words));
+        }
+        self.close.show(!is_empty);
+        self.element.class_if("filled", !is_empty);
+        self.element.html().set_scroll_top(0);
+    }
+
+    fn command(&mut self, page: &Page, command: Command) -> bool {
+        if command == Command::Leave && *page.selection() != Selection::Nothing {
+            page.select(Selection::Nothing);
+            return true;
+        }
+        false
+    }
+}

@@ -1,0 +1,226 @@
+//! The row under the header that says how a fetch goes, asks before it goes elsewhere, and explains what went wrong.
+
+use super::fetching::Phase;
+use crate::fetch::End;
+use crate::ui::dom::{El, Keep, button, div, el, icon, span};
+use crate::ui::page::{Page, Part};
+use crate::ui::shell::jaeger_dialog as connect;
+use pathlight_backend::Explanation;
+use pathlight_backend::source::{Search, Wanted};
+use pathlight_text::format;
+use pathlight_text::format::counted;
+
+/// Failed parts and missing traces that are named one by one.
+const NAMED: usize = 20;
+
+/// The row.
+pub struct FetchRow {
+    element: El,
+    fill: Option<El>,
+    words: Option<El>,
+    keep: Keep,
+    shown: Option<u64>,
+}
+
+impl FetchRow {
+    /// Builds it, out of sight.
+    pub fn new(_page: &Page) -> FetchRow {
+        let element = div("fetch").test("fetch").attr("role", "status");
+        element.show(false);
+        FetchRow { element, fill: None, words: None, keep: Keep::default(), shown: None }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+
+    fn action(&self, page: &Page, words: &str, test: &str, run: impl Fn(&Page) + 'static) -> El {
+        let page = page.clone();
+        button(words).test(test).on_click(&self.keep, move || run(&page))
+    }
+
+    fn dismiss(&self, page: &Page) -> El {
+        self.action(page, "", "fetch-dismiss", |page| page.fetching().cancel(page))
+            .class("quiet dismiss")
+            .label("Dismiss")
+            .node(&icon("M4 4l8 8M12 4l-8 8"))
+    }
+
+    fn running(&mut self, page: &Page) {
+        let fill = div("progress-fill");
+        let bar = div("progress-bar").attr("role", "progressbar").attr("aria-label", "Fetching").child(&fill);
+        let words = span("progress-words", "").test("fetch-words");
+        let stop = self
+            .action(page, "Stop", "fetch-stop", |page| page.fetching().cancel(page))
+            .class("quiet")
+            .attr("title", "Stop fetching and keep what has come");
+        self.element.fill([&bar, &words, &stop]);
+        (self.fill, self.words) = (Some(fill), Some(words));
+    }
+
+    fn asks(&self, page: &Page, origins: &[String]) {
+        let words = format!("This link fetches traces from {}.", origins.join(" and "));
+        let text = div("fetch-text").child(&span("strong", &words).test("fetch-message")).child(&span(
+            "muted",
+            "It learns what is searched for, and that you asked. Fetch only if you trust it.",
+        ));
+        let agree = self
+            .action(page, "Fetch", "fetch-agree", |page| page.fetching().agree_and_start(page))
+            .class("primary");
+        let no = self.action(page, "Do not fetch", "fetch-refuse", |page| page.fetching().cancel(page));
+        self.element.fill([&text, &agree, &no]);
+    }
+
+    fn failed(&self, page: &Page, told: &Explanation) {
+        let text = explanation(told);
+        let again = self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page));
+        let change = self.action(page, "Change\u{2026}", "fetch-change", connect::open);
+        self.element.fill([&text, &again, &change, &self.dismiss(page)]);
+    }
+
+    fn ended(&self, page: &Page, end: &End) {
+        let text = div("fetch-text");
+        text.add(&span("strong", &summary(page, end)).test("fetch-message"));
+        let parts = end.outcome.failed.iter().map(|(what, trouble)| (what, trouble));
+        let files = end.lost_files.iter().map(|(what, trouble)| (what, trouble));
+        let place = page.fetching().place(page);
+        let mut lines: Vec<String> = parts
+            .map(|(what, trouble)| format!("{what}: {}", trouble.explain(&place).message))
+            .chain(files.map(|(what, trouble)| {
+                let place = page.fetching().place_of(what.clone());
+                let told = trouble.explain(&place);
+                format!("{} {}", told.message, told.cures.join(" "))
+            }))
+            .collect();
+        let has_failed = !lines.is_empty();
+        lines.extend(
+            end.outcome.missing.iter().map(|id| format!("There is no trace {id} at {}.", place.base)),
+        );
+        let more = lines.len().saturating_sub(NAMED);
+        lines.truncate(NAMED);
+        if more > 0 {
+            lines.push(format!("and {} more.", format::count(more as u64)));
+        }
+        if !lines.is_empty() {
+            text.add(&cures(&lines));
+        }
+        let mut row = vec![text];
+        if has_failed {
+            row.push(self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page)));
+        }
+        row.push(self.action(page, "Change\u{2026}", "fetch-change", connect::open));
+        row.push(self.dismiss(page));
+        self.element.fill(&row);
+    }
+}
+
+/// An explanation with its ways out.
+pub fn explanation(told: &Explanation) -> El {
+    div("fetch-text")
+        .child(&span("error-message", &told.message).test("fetch-message"))
+        .child(&cures(&told.cures))
+}
+
+/// A list of sentences; text between backticks is set apart.
+fn cures(lines: &[String]) -> El {
+    let list = el("ul").class("cures").test("fetch-cures");
+    for line in lines {
+        let item = el("li");
+        for (at, piece) in line.split('`').enumerate() {
+            item.add(&if at % 2 == 1 { el("code").text(piece) } else { span("", piece) });
+        }
+        list.add(&item);
+    }
+    list
+}
+
+/// What a fetch brought, in a sentence or two.
+fn summary(page: &Page, end: &End) -> String {
+    let outcome = &end.outcome;
+    let limit = match &page.address().source.wanted {
+        Wanted::Search(search) => Some(u64::from(search.limit.unwrap_or(Search::LIMIT))),
+        _ => None,
+    };
+    let mut words = match (outcome.traces, limit) {
+        (0, Some(_)) if outcome.failed.is_empty() => {
+            "No trace fits this search: try a longer time range, fewer tags or another service.".to_owned()
+        }
+        (traces, Some(limit)) if traces >= limit => {
+            format!("The newest {}: the limit of the search. There may be more.", counted(traces, "trace"))
+        }
+        (traces, Some(_)) => format!("{} fetched, all that fit the search.", counted(traces, "trace")),
+        (traces, None) => format!("{} fetched.", counted(traces, "trace")),
+    };
+    if !outcome.failed.is_empty() || !end.lost_files.is_empty() {
+        let failed = (outcome.failed.len() + end.lost_files.len()) as u64;
+        words = format!("{} fetched; {} failed.", counted(outcome.traces, "trace"), counted(failed, "part"));
+    }
+    if outcome.crowded > 0 {
+        words.push_str(&format!(
+            " In {} there are more traces than one answer holds; some are left out.",
+            counted(outcome.crowded.into(), "millisecond")
+        ));
+    }
+    if outcome.repeated > 0 {
+        words.push_str(&format!(" {} came twice and was merged.", counted(outcome.repeated, "trace")));
+    }
+    words
+}
+
+/// Whether an end says more than that all went well.
+fn is_worth_telling(page: &Page, end: &End) -> bool {
+    page.address().source.wanted != Wanted::Nothing || !end.lost_files.is_empty()
+}
+
+impl Part for FetchRow {
+    fn update(&mut self, page: &Page) {
+        let fetching = page.fetching();
+        let phase = fetching.phase();
+        let revision = fetching.revision();
+        if self.shown != Some(revision) {
+            self.shown = Some(revision);
+            self.keep.clear();
+            self.element.clear();
+            (self.fill, self.words) = (None, None);
+            let (name, shown) = match &phase {
+                Phase::Idle => ("idle", false),
+                Phase::Asks(origins) => {
+                    self.asks(page, origins);
+                    ("asks", true)
+                }
+                Phase::Running => {
+                    self.running(page);
+                    ("running", true)
+                }
+                Phase::Failed(told) => {
+                    self.failed(page, told);
+                    ("failed", true)
+                }
+                Phase::Ended(end) => {
+                    self.ended(page, end);
+                    ("ended", is_worth_telling(page, end))
+                }
+            };
+            self.element.set("data-phase", name);
+            self.element.show(shown);
+            self.element.class_if("failed", name == "failed");
+        }
+        if let (Some(fill), Some(words)) = (&self.fill, &self.words) {
+            let (progress, bytes) = fetching.progress();
+            fill.style("width", &format!("{:.1}%", progress.share * 100.0));
+            self.element.set("data-traces", &progress.traces.to_string());
+            self.element.set("data-requests", &progress.answered.to_string());
+            let mut said = vec![
+                counted(progress.traces, "trace"),
+                format::bytes(bytes),
+                format!("{}, {} under way", counted(progress.answered.into(), "answer"), progress.under_way),
+            ];
+            if let Some(until) = progress.held_until_ms {
+                let left = until.saturating_sub(js_sys::Date::now() as u64).div_ceil(1000);
+                said.push(format!("the next request in {left}{}s", format::THIN));
+            }
+            words.say(&format!("Fetching: {}", said.join(" \u{b7} ")));
+        }
+    }
+}

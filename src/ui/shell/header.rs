@@ -1,0 +1,226 @@
+//! The header: name, files in and out, search, help, colours. Absent inside another page.
+
+use super::keys;
+use super::offline;
+use super::search::Search;
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div, el, icon, span};
+use crate::ui::page::{Page, Part};
+use crate::ui::shell::file_input::Picker;
+use crate::ui::shell::jaeger_dialog as connect;
+use crate::ui::shell::saved_report::Origin;
+use crate::ui::widgets::popover::Popover;
+use pathlight_view::address::{Address, Theme};
+use web_sys::HtmlInputElement;
+
+/// The header.
+pub struct Header {
+    element: El,
+    search: El,
+    field: El,
+    matches: El,
+    steps: El,
+    compare: El,
+    clear: El,
+    save: El,
+    theme: El,
+    theme_shown: Option<Theme>,
+    found: Search,
+    _keep: Keep,
+}
+
+impl Header {
+    /// Builds it.
+    pub fn new(page: &Page, picker: &Picker, against: &Picker, found: &Search, origin: &Origin) -> Header {
+        let keep = Keep::default();
+        let files = picker.clone();
+        let open = button("Open\u{2026}")
+            .test("open")
+            .attr("title", "Add trace files (Ctrl+O)")
+            .on_click(&keep, move || files.open_files());
+        let to = page.clone();
+        let jaeger = button("Jaeger\u{2026}")
+            .test("jaeger")
+            .attr("title", "Fetch traces from a Jaeger query service")
+            .on_click(&keep, move || connect::open(&to));
+        let to = page.clone();
+        let clear = button("Clear")
+            .test("clear")
+            .attr("title", "Forget everything that is loaded")
+            .on_click(&keep, move || to.clear());
+        let compare = compare_menu(page, against, &keep);
+
+        let field = el("input")
+            .attr("type", "search")
+            .attr("placeholder", "Search (/)")
+            .attr("aria-label", "Search")
+            .attr("spellcheck", "false")
+            .attr("autocomplete", "off")
+            .test("search");
+        let (to, typed) = (page.clone(), field.clone());
+        let field = field.on(&keep, "input", move |_| {
+            let text = typed.as_kind::<HtmlInputElement>().map(HtmlInputElement::value).unwrap_or_default();
+            to.change(|address| address.search = text);
+        });
+        let (to, here, steps) = (page.clone(), field.clone(), found.clone());
+        let how = dom::How { active: true, ..dom::How::default() };
+        keep.add(dom::listen(field.html(), "keydown", how, move |event| {
+            use wasm_bindgen::JsCast;
+            let Some(key) = event.dyn_ref::<web_sys::KeyboardEvent>() else { return };
+            match key.key().as_str() {
+                "Enter" => steps.step(&to, !key.shift_key()),
+                "Escape" => {
+                    let _ = here.html().blur();
+                    to.change(|address| address.search.clear());
+                }
+                _ => return,
+            }
+            event.prevent_default();
+            event.stop_propagation();
+        }));
+        let matches = span("matches", "").test("search-matches").attr("aria-live", "polite");
+        let step = |forward: bool, label: &str, path: &str| {
+            let (to, found) = (page.clone(), found.clone());
+            button("")
+                .class("quiet")
+                .label(label)
+                .node(&icon(path))
+                .on_click(&keep, move || found.step(&to, forward))
+        };
+        let steps = div("search-steps")
+            .child(&step(false, "Match before (Shift+Enter)", "M4 10l4-4 4 4"))
+            .child(&step(true, "Next match (Enter)", "M4 6l4 4 4-4"));
+        let search = div("search").attr("role", "search").child(&field).child(&matches).child(&steps);
+
+        let help =
+            button("?").class("quiet square").label("Keys (?)").test("help").on_click(&keep, keys::show_help);
+        let to = page.clone();
+        let theme = button("").class("quiet square").test("theme").on_click(&keep, move || {
+            to.change(|address| {
+                address.theme = match address.theme {
+                    Theme::System => Theme::Light,
+                    Theme::Light => Theme::Dark,
+                    Theme::Dark => Theme::System,
+                };
+            });
+        });
+        let (to, from) = (page.clone(), origin.clone());
+        let save = button("Save report")
+            .test("save-report")
+            .attr(
+                "title",
+                "One file with these traces and this view, to be opened by anybody, without Pathlight",
+            )
+            .on_click(&keep, move || from.save(&to));
+        let mut more = vec![save.clone()];
+        more.extend(offline::toggle(page, &keep));
+        let opener =
+            button("").class("quiet square").label("More").test("more").node(&icon("M3 8h.1M8 8h.1M13 8h.1"));
+        let more =
+            Popover::menu(&keep, opener, div("popover menu").test("more-menu"), &more).element().clone();
+        let brand =
+            el("span").class("brand").node(&icon("M2 3.5h3.5V8H9v4.5h5M5.5 3.5H14M9 8h5")).text("Pathlight");
+        let element = el("header")
+            .class("top")
+            .child(&brand)
+            .child(&open)
+            .child(&jaeger)
+            .child(&compare)
+            .child(&clear)
+            .child(&div("grow"))
+            .child(&search)
+            .child(&help)
+            .child(&theme)
+            .child(&more);
+        Header {
+            element,
+            search,
+            field,
+            matches,
+            steps,
+            compare,
+            clear,
+            save,
+            theme,
+            theme_shown: None,
+            found: found.clone(),
+            _keep: keep,
+        }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+/// What the traces can be compared with.
+fn compare_menu(page: &Page, against: &Picker, keep: &Keep) -> El {
+    let (files, folder, to) = (against.clone(), against.clone(), page.clone());
+    let items = [
+        button("Files\u{2026}")
+            .attr("title", "Traces of another time, version or place, as side B")
+            .test("compare-files")
+            .on_click(keep, move || files.open_files()),
+        button("Folder\u{2026}").test("compare-folder").on_click(keep, move || folder.open_folder()),
+        button("Another band of these traces")
+            .attr("title", "The bulk of the requests against the tail")
+            .test("compare-bands")
+            .on_click(keep, move || to.change(Address::compare_bands)),
+    ];
+    let open = button("Compare")
+        .child(&span("wide-only", "with\u{2026}"))
+        .attr("title", "Set these traces against others, or the tail against the bulk")
+        .test("compare");
+    Popover::menu(keep, open, div("popover menu left"), &items).element().clone()
+}
+
+impl Part for Header {
+    fn update(&mut self, page: &Page) {
+        let address = page.address();
+        self.element.show(!address.embed);
+        let has_data = page.has_data();
+        self.clear.show(has_data);
+        self.compare.show(has_data);
+        if has_data && !page.loading().running {
+            self.save.unset("disabled");
+        } else {
+            self.save.set("disabled", "");
+        }
+        self.search.show(has_data);
+        if let Some(field) = self.field.as_kind::<HtmlInputElement>()
+            && field.value() != address.search
+        {
+            field.set_value(&address.search);
+        }
+        self.matches.say(&self.found.words(&address.search));
+        self.steps.show(!address.search.is_empty());
+        if self.theme_shown != Some(address.theme) {
+            let (path, name) = match address.theme {
+                Theme::System => ("M2 3h12v8H2zM6 14h4M8 11v3", "as the system"),
+                Theme::Light => (
+                    "M8 5a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1",
+                    "light",
+                ),
+                Theme::Dark => ("M13 9.5A5.5 5.5 0 0 1 6.5 3 5.5 5.5 0 1 0 13 9.5z", "dark"),
+            };
+            self.theme.clear();
+            let _ = self.theme.html().append_child(&icon(path));
+            self.theme.set("title", &format!("Colours: {name}"));
+            self.theme.set("aria-label", &format!("Colours: {name}"));
+            self.theme.set("data-value", address.theme.key());
+            self.theme_shown = Some(address.theme);
+        }
+    }
+
+    fn command(&mut self, _page: &Page, command: keys::Command) -> bool {
+        if command == keys::Command::Search && self.element.size().1 > 0.0 {
+            self.field.focus();
+            if let Some(field) = self.field.as_kind::<HtmlInputElement>() {
+                field.select();
+            }
+            return true;
+        }
+        false
+    }
+}

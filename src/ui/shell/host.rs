@@ -1,0 +1,292 @@
+//! The page around this one: what it sends is followed, what it wants to know is told. The rules are those of
+//! [`contract`](pathlight_view::contract).
+
+use crate::pool::Input;
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div, span};
+use crate::ui::page::{Page, Part, Selection};
+use crate::ui::shell::file_input::text_input;
+use js_sys::{Array, ArrayBuffer, Reflect};
+use pathlight_view::address::View;
+use pathlight_view::contract;
+use pathlight_view::contract::{Code, Envelope, Incoming, Outgoing};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Blob, MessageEvent, Window};
+
+/// How it stands with an origin.
+enum Standing {
+    /// The user is being asked; what has come meanwhile.
+    Asked(VecDeque<(Window, Incoming, JsValue)>),
+    /// It is followed and told.
+    Admitted,
+    /// The user wants nothing of it.
+    Refused,
+}
+
+/// What is known of the pages around.
+struct Hosts {
+    page: Page,
+    /// Parent and opener, as far as they are there.
+    windows: Vec<Window>,
+    standings: RefCell<BTreeMap<String, Standing>>,
+    /// Who is told: the window and its origin.
+    listeners: RefCell<Vec<(Window, String)>>,
+    own_origin: String,
+}
+
+/// The row that asks the user, and what the hosts were told last.
+pub struct Host {
+    element: El,
+    hosts: Rc<Hosts>,
+    keep: Keep,
+    /// The origin the row is about.
+    asking: Option<String>,
+    /// The state of the data that was told.
+    generation: u64,
+    selected: Option<(String, Option<String>)>,
+}
+
+impl Host {
+    /// Listens from now on, and says so.
+    pub fn new(page: &Page, keep: &Keep) -> Host {
+        let window = dom::window();
+        let parent = window.parent().ok().flatten().filter(|parent| *parent != window);
+        // A window of another origin is no `Window` of ours, so it cannot be asked what it is.
+        let opener = window.opener().ok().filter(JsValue::is_object).map(JsCast::unchecked_into::<Window>);
+        let hosts = Rc::new(Hosts {
+            page: page.clone(),
+            windows: parent.into_iter().chain(opener).collect(),
+            standings: RefCell::default(),
+            listeners: RefCell::default(),
+            own_origin: own_origin(),
+        });
+        if !hosts.windows.is_empty() {
+            let heard = hosts.clone();
+            keep.add(dom::listen(&window, "message", dom::How::default(), move |event| {
+                if let Some(event) = event.dyn_ref::<MessageEvent>() {
+                    heard.hear(event);
+                }
+            }));
+            // It says nothing but that there is a page, so whoever is there may know.
+            for host in &hosts.windows {
+                post(host, "*", &Outgoing::Ready);
+            }
+        }
+        let element = div("notice").attr("role", "alert").test("host-ask");
+        element.show(false);
+        Host { element, hosts, keep: Keep::default(), asking: None, generation: 0, selected: None }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+
+    fn ask(&mut self, origin: &str) {
+        let who = if origin == "null" { "A page without an address" } else { origin };
+        let words = format!("{who} wants to hand traces to this page, steer it, and hear what you select.");
+        let answer = |admit: bool| {
+            let (hosts, origin) = (self.hosts.clone(), origin.to_owned());
+            move || hosts.decide(&origin, admit)
+        };
+        self.keep.clear();
+        let allow = button("Allow").class("primary").test("host-allow").on_click(&self.keep, answer(true));
+        let refuse = button("Refuse").test("host-refuse").on_click(&self.keep, answer(false));
+        self.element.fill([&span("", &words), &allow, &refuse]);
+    }
+}
+
+impl Part for Host {
+    fn update(&mut self, page: &Page) {
+        let asking = {
+            let standings = self.hosts.standings.borrow();
+            let mut waiting = standings.iter().filter(|(_, standing)| matches!(standing, Standing::Asked(_)));
+            waiting.next().map(|(origin, _)| origin.clone())
+        };
+        if asking != self.asking {
+            if let Some(origin) = &asking {
+                self.ask(origin);
+            }
+            self.element.show(asking.is_some());
+            self.asking = asking;
+        }
+        if self.hosts.listeners.borrow().is_empty() {
+            return;
+        }
+        if !page.loading().running
+            && self.generation != page.generation()
+            && let Some(overview) = page.asks().overview.fresh()
+        {
+            self.generation = page.generation();
+            let warnings: Vec<String> =
+                page.loading().errors.iter().map(|(_, error)| error.message.clone()).collect();
+            self.hosts.tell(&if overview.traces == 0 {
+                let message =
+                    warnings.last().cloned().unwrap_or_else(|| "There was no trace in it.".to_owned());
+                Outgoing::Error { code: Code::NoTraces, message }
+            } else {
+                Outgoing::Loaded { traces: overview.traces, spans: overview.spans, warnings }
+            });
+        }
+        if let Some(selected) = selected(page)
+            && self.selected.as_ref() != Some(&selected)
+        {
+            self.selected = Some(selected.clone());
+            let (trace_id, span_id) = selected;
+            self.hosts.tell(&Outgoing::Select { trace_id, span_id });
+        }
+    }
+}
+
+/// The trace and span the user looks at; `None` while that is being found out, or where it is neither.
+fn selected(page: &Page) -> Option<(String, Option<String>)> {
+    match &*page.selection() {
+        Selection::Request(choice) => Some((choice.trace_id.clone(), choice.root_span_id.clone())),
+        Selection::Span(index) => {
+            let span = page.asks().span.fresh()?;
+            let span = span.as_ref().as_ref().filter(|span| span.index == *index)?;
+            Some((span.trace_id.clone(), Some(span.span_id.clone()).filter(|id| !id.is_empty())))
+        }
+        Selection::Nothing => {
+            let address = page.address();
+            let trace = address.trace.as_ref().filter(|_| address.view == View::Trace)?;
+            Some((trace.trace_id.clone(), trace.span_id.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// The origin of this page; `null` from a file and in a sandboxed frame.
+fn own_origin() -> String {
+    Reflect::get(&dom::window(), &"origin".into()).ok().and_then(|own| own.as_string()).unwrap_or_default()
+}
+
+fn post(to: &Window, origin: &str, message: &Outgoing) {
+    // A page without an origin cannot be named; the window that wrote to us can.
+    let target = if origin == "null" { "*" } else { origin };
+    if let Ok(message) = js_sys::JSON::parse(&message.to_json()) {
+        // It fails if the window is gone or has another page by now: then nobody is to hear it.
+        let _ = to.post_message(&message, target);
+    }
+}
+
+impl Hosts {
+    fn hear(&self, event: &MessageEvent) {
+        let Some(source) = event.source() else { return };
+        let Some(from) = self.windows.iter().find(|window| JsValue::from(*window) == JsValue::from(&source))
+        else {
+            return;
+        };
+        let origin = event.origin();
+        let data = event.data();
+        let Ok(envelope) = serde_wasm_bindgen::from_value::<Envelope>(data.clone()) else { return };
+        let message = match envelope.read() {
+            Ok(message) => message,
+            Err(complaint) => return post(from, &origin, &complaint),
+        };
+        // Whoever is there may know that we are.
+        if message == Incoming::Ping {
+            return post(from, &origin, &Outgoing::Pong);
+        }
+        {
+            let mut standings = self.standings.borrow_mut();
+            let standing = standings.entry(origin.clone()).or_insert_with(|| {
+                match contract::is_trusted(&origin, &self.own_origin, &self.page.address()) {
+                    true => Standing::Admitted,
+                    false => Standing::Asked(VecDeque::new()),
+                }
+            });
+            match standing {
+                Standing::Admitted => {}
+                Standing::Asked(waiting) => {
+                    if waiting.len() == contract::MOST_WAITING {
+                        waiting.pop_front();
+                    }
+                    waiting.push_back((from.clone(), message, data));
+                    drop(standings);
+                    return self.page.refresh();
+                }
+                Standing::Refused => {
+                    drop(standings);
+                    return self.refuse(from, &origin);
+                }
+            }
+        }
+        self.follow(from, &origin, message, &data);
+    }
+
+    /// The user has decided.
+    fn decide(&self, origin: &str, admit: bool) {
+        let standing = if admit { Standing::Admitted } else { Standing::Refused };
+        let before = self.standings.borrow_mut().insert(origin.to_owned(), standing);
+        if let Some(Standing::Asked(waiting)) = before {
+            for (from, message, data) in waiting {
+                if admit {
+                    self.follow(&from, origin, message, &data);
+                } else {
+                    self.refuse(&from, origin);
+                }
+            }
+        }
+        self.page.refresh();
+    }
+
+    fn refuse(&self, to: &Window, origin: &str) {
+        let message = "The user does not want messages from this page.".to_owned();
+        post(to, origin, &Outgoing::Error { code: Code::Refused, message });
+    }
+
+    fn tell(&self, message: &Outgoing) {
+        for (window, origin) in self.listeners.borrow().iter() {
+            post(window, origin, message);
+        }
+    }
+
+    fn follow(&self, from: &Window, origin: &str, message: Incoming, data: &JsValue) {
+        {
+            let mut listeners = self.listeners.borrow_mut();
+            if !listeners.iter().any(|(window, known)| window == from && known == origin) {
+                listeners.push((from.clone(), origin.to_owned()));
+            }
+        }
+        let page = &self.page;
+        match message {
+            Incoming::Ping => {}
+            Incoming::Traces { title, replace } => {
+                let Some(input) = input(&title, data) else {
+                    let message = "A traces message needs data: an ArrayBuffer, a Blob or text.".to_owned();
+                    return post(from, origin, &Outgoing::Error { code: Code::BadMessage, message });
+                };
+                if replace {
+                    page.clear();
+                }
+                page.load(vec![input]);
+            }
+            Incoming::Query(query) => {
+                page.change(|address| contract::follow(&query, address));
+                page.fetching().follow(page);
+            }
+            Incoming::Theme(theme) => page.change(|address| address.theme = theme),
+            Incoming::View(view) => page.change(|address| address.view = view),
+        }
+    }
+}
+
+/// What a traces message carries.
+fn input(title: &str, message: &JsValue) -> Option<Input> {
+    let data = Reflect::get(message, &"data".into()).ok()?;
+    if let Some(text) = data.as_string() {
+        return text_input(title, &text);
+    }
+    let blob = match data.dyn_into::<Blob>() {
+        Ok(blob) => blob,
+        Err(data) if data.is_instance_of::<ArrayBuffer>() || ArrayBuffer::is_view(&data) => {
+            Blob::new_with_buffer_source_sequence(&Array::of1(&data)).ok()?
+        }
+        Err(_) => return None,
+    };
+    Some(Input { name: title.to_owned(), blob })
+}

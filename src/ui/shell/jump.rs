@@ -1,0 +1,51 @@
+//! From an endpoint to its place in the flame graph of another root endpoint, once that is known.
+
+use crate::ui::page::{Endpoint, Page, Part};
+use crate::ui::shell::selection_bar::set_subject;
+use crate::ui::widgets::tree;
+use pathlight_query::{CriticalPathReport, Subject};
+use pathlight_view::address::View;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Where the page is going; cloning shares it.
+#[derive(Clone, Default)]
+pub struct Jump(Rc<RefCell<Option<(Subject, Endpoint)>>>);
+
+impl Jump {
+    /// Shows the flame graph of `subject`, zoomed to where `endpoint` takes most time.
+    pub fn to(&self, page: &Page, subject: Subject, endpoint: Endpoint) {
+        self.0.replace(Some((subject.clone(), endpoint)));
+        page.change(|address| {
+            address.view = View::Flame;
+            set_subject(address, subject);
+        });
+    }
+}
+
+impl Part for Jump {
+    fn update(&mut self, page: &Page) {
+        let Some((subject, endpoint)) = self.0.borrow().clone() else { return };
+        let is_on_its_way = page.address().view == View::Flame && page.address().subject == subject;
+        let report = page.asks().path.fresh();
+        if is_on_its_way && report.is_none() {
+            return;
+        }
+        self.0.replace(None);
+        let place = report.filter(|_| is_on_its_way).and_then(|report| {
+            let at = heaviest(&report, &endpoint)?;
+            Some(tree::path_of(&report, at))
+        });
+        if let Some(path) = place {
+            page.zoom_to(path);
+        }
+    }
+}
+
+/// The calling context in which an endpoint takes most time of its own; of equal ones the first.
+fn heaviest(report: &CriticalPathReport, endpoint: &Endpoint) -> Option<u32> {
+    let wanted = report.endpoints.iter().position(|known| known == endpoint)? as u32;
+    let of_it = report.nodes.iter().enumerate().filter(|(_, node)| node.endpoint == wanted);
+    let (at, _) = of_it.max_by_key(|(at, node)| (node.exclusive_us.sum, std::cmp::Reverse(*at)))?;
+    Some(at as u32)
+}

@@ -1,0 +1,134 @@
+//! The row that says that what is loading will not fit into memory, with what can be done about it.
+
+use crate::pool::Shortage;
+use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::page::{Page, Part};
+use pathlight_ingest as ingest;
+use pathlight_query::OverviewReport;
+use pathlight_text::format;
+use std::collections::BTreeSet;
+use web_sys::HtmlSelectElement;
+
+/// Request types offered; services are few.
+const TYPES_OFFERED: usize = 50;
+
+/// The row.
+pub struct ShortageRow {
+    element: El,
+    keep: Keep,
+    /// Where services and request types to choose from come in later: no button may change under the pointer.
+    later: El,
+    /// What it says, and whether it has services to choose from.
+    shown: Option<(Shortage, bool)>,
+}
+
+impl ShortageRow {
+    /// Out of sight.
+    pub fn new() -> ShortageRow {
+        let element = div("shortage").attr("role", "alert").test("shortage");
+        element.show(false);
+        ShortageRow { element, keep: Keep::default(), later: div(""), shown: None }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+
+    fn fill(&self, page: &Page, shortage: &Shortage) {
+        let message = format!(
+            "This will not fit: all of it would take about {} of memory, and there are {}.",
+            format::bytes(shortage.needed),
+            format::bytes(shortage.limit)
+        );
+        let so_far = format!(
+            "Reading stopped after {} of {}. What is kept is read from the start.",
+            format::bytes(shortage.bytes),
+            format::bytes(shortage.total_bytes)
+        );
+        let words = div("shortage-words")
+            .child(&span("shortage-message", &message).test("shortage-message"))
+            .child(&span("muted", &so_far));
+        let choice = |name: &str, words: &str, keep: ingest::Keep| {
+            let page = page.clone();
+            button(words).test(name).on_click(&self.keep, move || page.go_on(&keep))
+        };
+        let sample = format!("Load 1 of {} traces", shortage.sample);
+        let choices = div("shortage-choices").child(
+            &choice("shortage-sample", &sample, ingest::Keep::Sample(shortage.sample)).class("primary"),
+        );
+        self.later.clear();
+        choices.add(&self.later);
+        choices.add(&choice("shortage-anyway", "Load until it is full", ingest::Keep::All).class("quiet"));
+        for (name, words, keeps) in
+            [("shortage-keep", "Keep what was read", true), ("shortage-drop", "Cancel", false)]
+        {
+            let page = page.clone();
+            let end = move || page.cancel_load(keeps);
+            choices.add(&button(words).class("quiet").test(name).on_click(&self.keep, end));
+        }
+        self.element.fill([&words, &choices]);
+    }
+
+    /// The services and request types seen so far; choosing one loads its traces.
+    fn chooser(&self, page: &Page, overview: &OverviewReport) -> El {
+        let mut offered = vec![];
+        for kind in overview.request_types.iter().take(TYPES_OFFERED) {
+            let keep = ingest::Keep::RequestType {
+                service: kind.service.clone(),
+                operation: kind.operation.clone(),
+            };
+            offered.push((format::endpoint(&kind.service, &kind.operation), keep));
+        }
+        let services: BTreeSet<&str> = overview.endpoints.iter().map(|e| e.service.as_str()).collect();
+        let types = offered.len();
+        offered.extend(
+            services.into_iter().map(|name| (name.to_owned(), ingest::Keep::Service(name.to_owned()))),
+        );
+        let groups = [el("optgroup").attr("label", "Requests"), el("optgroup").attr("label", "Services")];
+        for (at, (words, _)) in offered.iter().enumerate() {
+            let option = el("option").attr("value", &at.to_string()).text(words);
+            groups[usize::from(at >= types)].add(&option);
+        }
+        let select = el("select")
+            .attr("aria-label", "Load only traces of")
+            .test("shortage-choose")
+            .child(&el("option").attr("value", "").text("Load only traces of\u{2026}"))
+            .children(&groups);
+        let (field, page) = (select.clone(), page.clone());
+        select.on(&self.keep, "change", move |_| {
+            let chosen = field.as_kind::<HtmlSelectElement>().and_then(|field| field.value().parse().ok());
+            if let Some((_, keep)) = chosen.and_then(|at: usize| offered.get(at)) {
+                page.go_on(keep);
+            }
+        })
+    }
+}
+
+impl Part for ShortageRow {
+    fn update(&mut self, page: &Page) {
+        let shortage = page.loading().shortage.clone();
+        let Some(shortage) = shortage else {
+            self.element.show(false);
+            self.shown = None;
+            return;
+        };
+        let overview = page.asks().overview.get();
+        let (is_said, has_choice) = match &self.shown {
+            Some((said, has_choice)) => (*said == shortage, *has_choice),
+            None => (false, false),
+        };
+        if !is_said {
+            self.keep.clear();
+            self.fill(page, &shortage);
+            self.element.show(true);
+        }
+        let has_choice = is_said && has_choice;
+        if let Some(overview) = overview.filter(|_| !has_choice && shortage.has_whole_traces) {
+            self.later.add(&self.chooser(page, &overview));
+            self.shown = Some((shortage, true));
+        } else {
+            self.shown = Some((shortage, has_choice));
+        }
+    }
+}

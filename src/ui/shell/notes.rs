@@ -1,0 +1,194 @@
+//! The data-quality panel: what was odd in the traces and in the files they came from, with examples.
+
+use super::keys::open_dialog;
+use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::page::Page;
+use pathlight_ingest::{Ended, FileReport};
+use pathlight_model::sort::Arrange;
+use pathlight_model::trace::Quality;
+use pathlight_text::format;
+use pathlight_text::format::counted;
+
+/// Files listed at most; those with problems come first.
+const FILES_LISTED: usize = 500;
+
+/// One fact on the traces: how often, of what, and what it means for the numbers.
+struct Fact {
+    test: &'static str,
+    count: u64,
+    what: &'static str,
+    meaning: String,
+}
+
+/// Facts that are not zero, weightiest first.
+fn facts(quality: &Quality) -> Vec<Fact> {
+    let clipped = format!(
+        "They begin or end outside their parent. {} were cut off, {} of all span time; above 5 % the clocks deserve a look.",
+        format::duration_us(quality.clipped_us),
+        format::share(quality.clipped_share())
+    );
+    let dropped = format!(
+        "{} lie wholly outside their parent and count nowhere.",
+        counted(quality.dropped_subtrees, "subtree")
+    );
+    let fact = |test, count, what, meaning: &str| Fact { test, count, what, meaning: meaning.to_owned() };
+    let mut all = vec![
+        fact("clipped-spans", quality.clipped_spans, "spans clipped to their parent", &clipped),
+        fact("dropped-spans", quality.dropped_spans, "spans dropped", &dropped),
+        fact(
+            "incomplete-traces",
+            quality.incomplete_traces,
+            "incomplete traces",
+            "No span of them is without a parent; their longest part stands for the whole.",
+        ),
+        fact(
+            "orphan-roots",
+            quality.orphan_roots,
+            "spans whose parent is missing",
+            "Each begins a tree of its own, which is on no critical path but its own.",
+        ),
+        fact(
+            "multi-root-traces",
+            quality.multi_root_traces,
+            "traces with several roots",
+            "The root that starts first is the request; any endpoint of the others can be chosen as subject.",
+        ),
+        fact("cycles", quality.cycles, "cycles among parents", "Each is cut at its earliest span."),
+        fact("duplicate-spans", quality.duplicate_spans, "spans seen twice", "One of each is kept."),
+        fact(
+            "unknown-service",
+            quality.unknown_service_spans,
+            "spans of an unknown service",
+            "Their service reads unknown-service.",
+        ),
+        fact(
+            "start-missing",
+            quality.start_missing_spans,
+            "spans without a start",
+            "They are placed at their parent's start.",
+        ),
+        fact(
+            "async-spans",
+            quality.async_spans,
+            "asynchronous spans",
+            "Their parents do not wait for them; this is no fault.",
+        ),
+    ];
+    all.retain(|fact| fact.count > 0);
+    all
+}
+
+fn is_bad(file: &FileReport) -> bool {
+    !file.problems.is_empty() || file.ended != Ended::Whole || !file.keep.is_all()
+}
+
+/// Notes worth a word: kinds of oddities in the traces but for asynchronous spans, and files with problems.
+pub fn count(quality: &Quality, files: &[FileReport]) -> usize {
+    let odd = facts(quality).iter().filter(|fact| fact.test != "async-spans").count();
+    odd + files.iter().filter(|file| is_bad(file)).count()
+}
+
+/// Shows the panel.
+pub fn show(page: &Page) {
+    let Some(overview) = page.asks().overview.get() else { return };
+    let close = button("Close").class("quiet").test("close-notes");
+    let head = div("dialog-head").child(&el("h2").text("Data quality")).child(&close);
+    let body = div("dialog-body");
+    let facts = facts(&overview.quality);
+    body.add(&el("h3").text("Traces"));
+    if facts.is_empty() {
+        body.add(
+            &el("p")
+                .class("muted")
+                .text("Nothing odd: every span lies inside its parent, every parent is there."),
+        );
+    }
+    let list = el("dl").class("facts");
+    for fact in &facts {
+        let number = span("number", &format::count(fact.count))
+            .test(&format!("quality-{}", fact.test))
+            .attr("data-value", &fact.count.to_string());
+        list.add(&el("dt").child(&number).text(" ").text(fact.what));
+        list.add(&el("dd").text(&fact.meaning));
+    }
+    body.add(&list);
+    body.add(&el("h3").text("Files"));
+    body.add(&files(&page.loading().files));
+    let dialog = el("dialog")
+        .class("notes")
+        .test("notes")
+        .attr("aria-label", "Data quality")
+        .child(&head)
+        .child(&body);
+    open_dialog(&dialog, &close, Keep::default());
+}
+
+fn files(files: &[FileReport]) -> El {
+    let mut order: Vec<&FileReport> = files.iter().collect();
+    order.arrange_by_key(|file| !is_bad(file));
+    let rows = el("tbody");
+    for file in order.iter().take(FILES_LISTED) {
+        let name = el("td").class("file-name").child(&span("", &file.name));
+        for problem in &file.problems {
+            let example =
+                format!("first at byte {}: {}", format::count(problem.example.offset), problem.example.text);
+            name.add(
+                &div("problem")
+                    .test("problem")
+                    .child(&span("number", &format::count(problem.count)))
+                    .text(" ")
+                    .text(problem.kind.explain())
+                    .child(&div("example muted").text(&example)),
+            );
+        }
+        if let Some(words) = file.keep.words() {
+            name.add(&div("problem").test("file-kept").text(&format!("Only {words}, were kept.")));
+        }
+        if let Some(words) = ending(file) {
+            name.add(&div("problem").test("file-ending").text(&words));
+        }
+        rows.add(
+            &el("tr")
+                .test("file")
+                .child(&name)
+                .child(&el("td").text(if file.format.is_empty() { format::DASH } else { &file.format }))
+                .child(&el("td").class("num").text(&format::bytes(file.bytes)))
+                .child(&el("td").class("num").text(&format::count(file.traces)))
+                .child(&el("td").class("num").text(&format::count(file.spans))),
+        );
+    }
+    let titles = ["File", "Format", "Size", "Traces", "Spans"];
+    let head = el("tr").children(&titles.map(|title| {
+        el("th")
+            .attr("scope", "col")
+            .class(if matches!(title, "File" | "Format") { "" } else { "num" })
+            .text(title)
+    }));
+    let table = el("table").class("files").child(&el("thead").child(&head)).child(&rows);
+    let all = div("").child(&table);
+    if files.len() > FILES_LISTED {
+        all.add(
+            &el("p")
+                .class("muted")
+                .text(&format!("and {} more", format::count((files.len() - FILES_LISTED) as u64))),
+        );
+    }
+    all
+}
+
+fn ending(file: &FileReport) -> Option<String> {
+    match &file.ended {
+        Ended::Whole => None,
+        Ended::Cut { offset } => Some(format!(
+            "Ends at byte {} in the middle; everything complete is kept.",
+            format::count(*offset)
+        )),
+        Ended::Stopped => Some("Reading was stopped here.".to_owned()),
+        Ended::Failed(error) => Some(format!("{}. {}", capital(&error.reason), error.next)),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,96 @@
+//! Loading: how far it is, how fast, how long still, and the ways to end it.
+
+use crate::ui::dom::{El, Keep, button, div, span};
+use crate::ui::page::{Page, Part};
+use pathlight_text::format;
+use pathlight_text::format::counted;
+
+/// The progress row.
+pub struct Progress {
+    element: El,
+    bar: El,
+    fill: El,
+    words: El,
+    _keep: Keep,
+}
+
+impl Progress {
+    /// Builds it, out of sight.
+    pub fn new(page: &Page) -> Progress {
+        let keep = Keep::default();
+        let fill = div("progress-fill");
+        let bar = div("progress-bar")
+            .attr("role", "progressbar")
+            .attr("aria-label", "Loading")
+            .attr("aria-valuemin", "0")
+            .attr("aria-valuemax", "100")
+            .child(&fill);
+        let words = span("progress-words", "").test("progress-words");
+        let (to_keep, to_drop) = (page.clone(), page.clone());
+        let stop = button("Stop")
+            .class("quiet")
+            .attr("title", "Stop reading and keep what is loaded so far")
+            .test("cancel-keep")
+            .on_click(&keep, move || to_keep.cancel_load(true));
+        let cancel = button("Cancel")
+            .class("quiet")
+            .attr("title", "Stop reading and drop what this load brought")
+            .test("cancel-drop")
+            .on_click(&keep, move || to_drop.cancel_load(false));
+        let element = div("progress").test("progress").child(&bar).child(&words).child(&stop).child(&cancel);
+        element.show(false);
+        Progress { element, bar, fill, words, _keep: keep }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+impl Part for Progress {
+    fn update(&mut self, page: &Page) {
+        let load = page.loading();
+        let is_reading = load.running && load.shortage.is_none();
+        self.element.show(is_reading);
+        if !is_reading {
+            return;
+        }
+        let Some(progress) = &load.progress else {
+            self.words.say("Reading\u{2026}");
+            self.fill.style("width", "0");
+            return;
+        };
+        let whole = progress.total_bytes.max(1) as f64;
+        let percent = (progress.bytes as f64 / whole * 100.0).min(100.0);
+        self.fill.style("width", &format!("{percent:.1}%"));
+        self.bar.set("aria-valuenow", &format!("{percent:.0}"));
+        self.element.set("data-bytes", &progress.bytes.to_string());
+        let mut words = vec![
+            format!("{} of {}", format::bytes(progress.bytes), format::bytes(progress.total_bytes)),
+            format!("{} MB/s", format::number(progress.mb_per_s)),
+            counted(progress.traces, "trace"),
+            counted(progress.spans, "span"),
+        ];
+        if progress.files > 1 {
+            words.insert(
+                1,
+                format!(
+                    "{} of {} files",
+                    format::count(progress.files_done.into()),
+                    format::count(progress.files.into())
+                ),
+            );
+        }
+        if let Some(seconds) = progress.seconds_left {
+            // Whole seconds: the last digit of an estimate would only flicker.
+            let left = match seconds.ceil() as u64 {
+                0 | 1 => "less than 1 s".to_owned(),
+                seconds @ 2..120 => format!("{seconds}{}s", format::THIN),
+                seconds => format::duration(seconds as f64 * 1e6),
+            };
+            words.push(format!("{left} left"));
+        }
+        self.words.say(&words.join(" \u{b7} "));
+    }
+}

@@ -1,0 +1,247 @@
+//! The questions of the page, and which of them the view in sight needs answered.
+
+use crate::ui::page::{Page, Selection};
+use crate::ui::shell::slot::{Answer, Question, Slot};
+use pathlight_query::{
+    AnomalyReport, BandReport, BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport,
+    EvaluationReport, EvaluationTable, FlowParent, FlowReport, FlowSettings, HeatmapReport, HistogramsReport,
+    OverviewReport, ProposalsReport, Report, Request, RequestsReport, SavingsReport, Scope, SetsReport,
+    SpanKey, SpanReport, SplitReport, Subject, TagValuesReport, TprofReport, TraceReport, WhatIfReport,
+};
+use pathlight_view::address::View;
+use pathlight_view::comparing::Side;
+
+/// Requests listed at most; more are reached by narrowing the band.
+pub const REQUESTS_LISTED: u32 = 10_000;
+
+/// Columns of the heat map at most; more requests are put together.
+pub const COLUMNS: u32 = 10_000;
+
+/// Says which reports answer: the kind of [`Report`], what it holds, and how that is taken out.
+macro_rules! answers {
+    ($($kind:ident($held:ident) => $taken:expr, $report:ty;)*) => {
+        $(impl Answer for $report {
+            fn of(report: Report) -> Option<Self> {
+                if let Report::$kind($held) = report { Some($taken) } else { None }
+            }
+        })*
+    };
+}
+
+/// Declares the slots, and a list of them whatever they hold.
+macro_rules! asks {
+    ($($(#[$about:meta])* $name:ident: $report:ty,)*) => {
+        /// The questions of the page.
+        #[derive(Default)]
+        pub struct Asks {
+            $($(#[$about])* pub $name: Slot<$report>,)*
+        }
+
+        impl Asks {
+            fn all(&self) -> Vec<&dyn Question> {
+                vec![$(&self.$name),*]
+            }
+        }
+    };
+}
+
+answers! {
+    Overview(report) => report, OverviewReport;
+    Band(report) => report, BandReport;
+    CriticalPath(report) => report, CriticalPathReport;
+    Compare(report) => *report, DiffReport;
+    Heatmap(report) => *report, HeatmapReport;
+    TagValues(report) => report, TagValuesReport;
+    Endpoints(report) => *report, EndpointsReport;
+    BottomUp(report) => *report, BottomUpReport;
+    Histograms(report) => *report, HistogramsReport;
+    Savings(report) => report, SavingsReport;
+    Split(report) => *report, SplitReport;
+    Proposals(report) => *report, ProposalsReport;
+    Errors(report) => *report, ErrorsReport;
+    Requests(report) => report, RequestsReport;
+    FlowParents(report) => report, Vec<FlowParent>;
+    Flow(report) => report, FlowReport;
+    WhatIf(report) => report, WhatIfReport;
+    FlowEvaluation(report) => report, EvaluationReport;
+    Tprof(report) => *report, TprofReport;
+    TprofCompare(report) => report, SetsReport;
+    Anomaly(report) => *report, AnomalyReport;
+    AnomalyEvaluation(report) => *report, EvaluationTable;
+    Trace(report) => report, Option<TraceReport>;
+    Span(report) => report, Option<SpanReport>;
+}
+
+asks! {
+    /// What is loaded.
+    overview: OverviewReport,
+    /// What the band holds.
+    band: BandReport,
+    /// The critical path of the band.
+    path: CriticalPathReport,
+    /// The values of the tag that a filter is being made of.
+    tag_values: TagValuesReport,
+    /// Two sides against each other.
+    compare: DiffReport,
+    /// Endpoints against requests.
+    heatmap: HeatmapReport,
+    /// Times by endpoint.
+    endpoints: EndpointsReport,
+    /// Endpoints over all root endpoints.
+    bottom_up: BottomUpReport,
+    /// Sizes of requests.
+    histograms: HistogramsReport,
+    /// What faster endpoints would save.
+    savings: SavingsReport,
+    /// Times by the values of a tag.
+    split: SplitReport,
+    /// The tags whose values differ most.
+    proposals: ProposalsReport,
+    /// Errors of the band.
+    errors: ErrorsReport,
+    /// The diagnosis with its aggregate traces.
+    tprof: TprofReport,
+    /// Services and places by what changed between two sides.
+    tprof_sets: SetsReport,
+    /// Requests by how odd they are.
+    anomaly: AnomalyReport,
+    /// How well odd requests are found.
+    anomaly_check: EvaluationTable,
+    /// The trace of the chosen odd request.
+    odd_trace: Option<TraceReport>,
+    /// That of the normal request most like it.
+    normal_trace: Option<TraceReport>,
+    /// The slowest requests of the band.
+    requests: RequestsReport,
+    /// Which endpoints have a flow.
+    flow_parents: Vec<FlowParent>,
+    /// The flow of the parent shown.
+    flow: FlowReport,
+    /// Latencies before and after the changes.
+    what_if: WhatIfReport,
+    /// How well the model of what-ifs does on held-out invocations.
+    back_test: EvaluationReport,
+    /// The predictors compared.
+    evaluation: EvaluationReport,
+    /// The trace of the timeline.
+    trace: Option<TraceReport>,
+    /// The selected span.
+    span: Option<SpanReport>,
+}
+
+impl Asks {
+    /// Why questions have no answer; each told once.
+    pub fn take_failures(&self) -> Vec<String> {
+        self.all().into_iter().filter_map(Question::take_failure).collect()
+    }
+
+    /// Whether anything is being asked.
+    pub fn is_waiting(&self) -> bool {
+        self.all().into_iter().any(Question::is_waiting)
+    }
+
+    /// Forgets questions and answers.
+    pub fn clear(&self) {
+        self.all().into_iter().for_each(Question::clear);
+    }
+}
+
+/// Asks what the view in sight needs to know.
+pub fn ask(page: &Page) {
+    if !page.has_data() {
+        return;
+    }
+    let address = page.address().clone();
+    let asks = page.asks();
+    asks.overview.want(page, Request::Overview);
+    if asks.overview.get().is_some_and(|overview| overview.traces == 0) {
+        return;
+    }
+    let (scope, band) = (address.scope(), address.band);
+    asks.band.want(page, Request::Band { scope: scope.clone(), band });
+    // As large as there are calling contexts, a million in one deep trace: only for whoever shows some of them.
+    if address.view == View::Flame || matches!(*page.selection(), Selection::Path(_) | Selection::Endpoint(_))
+    {
+        asks.path.want(page, Request::CriticalPath { scope: scope.clone(), band });
+    } else {
+        asks.path.stop();
+    }
+    if address.view != View::Endpoints && address.view != View::Flow {
+        // It reads every trace several times: nothing that should go on when nobody looks.
+        asks.savings.stop();
+    }
+    if address.view != View::Diagnosis {
+        asks.tprof.stop();
+        asks.tprof_sets.stop();
+    }
+    if address.view != View::Anomalies {
+        asks.anomaly.stop();
+    }
+    if address.view != View::Anomalies || !address.anomaly.evaluate {
+        asks.anomaly_check.stop();
+    }
+    let key = page.suggested_key();
+    let known = asks.overview.get().map(|overview| overview.tag_keys.iter().any(|known| known.key == key));
+    if known == Some(true) {
+        asks.tag_values.want(page, Request::TagValues { scope: scope.clone(), band, key });
+    }
+    match address.view {
+        View::Anomalies => crate::ui::views::anomalies::ask(page),
+        View::Compare => {
+            let [(a, band_a), (b, band_b)] = Side::BOTH.map(|side| address.side(side));
+            asks.compare.want(page, Request::Compare { a, band_a, b, band_b });
+        }
+        View::Heat => {
+            let order = address.choices.columns;
+            asks.heatmap.want(page, Request::Heatmap { scope, band, columns: COLUMNS, order });
+        }
+        View::Findings => asks.endpoints.want(page, Request::Endpoints { scope, band }),
+        View::Endpoints => {
+            let scope = Scope { subject: Subject::TraceRoots, ..scope };
+            asks.bottom_up.want(page, Request::BottomUp { scope: scope.clone(), band });
+            asks.histograms.want(page, Request::Histograms { scope: scope.clone(), band });
+            // What-if speaks of all requests, so of a band there is none; and what takes long comes last.
+            if band.is_all() && asks.bottom_up.fresh().is_some() && asks.histograms.fresh().is_some() {
+                asks.savings.want(page, Request::Savings { scope, settings: FlowSettings::default() });
+            }
+        }
+        View::Split => {
+            let of = address.split.of.clone();
+            asks.proposals.want(page, Request::Proposals { scope: scope.clone(), band, of });
+            if let Some(key) = crate::ui::views::split::key(page) {
+                asks.split.want(page, Request::Split { scope, band, of: address.split.of, key });
+            }
+        }
+        View::Errors => asks.errors.want(page, Request::Errors { scope, band }),
+        View::Flow => crate::ui::views::flow::ask(page, &address),
+        View::Diagnosis => crate::ui::views::diagnosis::ask(page, &address),
+        View::Trace => {
+            if address.trace.is_none() {
+                asks.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });
+            }
+            ask_trace(page);
+        }
+        View::Requests => {
+            asks.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });
+        }
+        _ => {}
+    }
+}
+
+fn ask_trace(page: &Page) {
+    let Some(trace) = page.shown_trace() else { return };
+    let asks = page.asks();
+    let (overlap, group) = (page.address().overlap, page.address().group());
+    let trace_id = trace.trace_id;
+    let root_span_id = trace.root_span_id;
+    asks.trace.want(page, Request::Trace { trace_id: trace_id.clone(), root_span_id, overlap, group });
+    let selected = match *page.selection() {
+        Selection::Span(index) => Some(SpanKey::Index(index)),
+        // A link to a span: its index is in the answer.
+        Selection::Nothing => trace.span_id.map(SpanKey::Id),
+        _ => None,
+    };
+    if let Some(span) = selected {
+        asks.span.want(page, Request::Span { trace_id, span, group });
+    }
+}

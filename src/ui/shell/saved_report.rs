@@ -1,0 +1,101 @@
+//! Saving a report, and being one: what `www/boot.js` found in the page, and what it needs to write a page with it. The
+//! file is that of [`saved`].
+
+use crate::pool::{Input, UserError};
+use crate::ui::dom;
+use crate::ui::page::Page;
+use crate::ui::widgets::export::save;
+use crate::wire::words;
+use js_sys::{Array, Function, Promise, Reflect};
+use pathlight_view::saved;
+use std::rc::Rc;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{Blob, Response};
+
+/// What the page came with, by the names of `www/boot.js`.
+#[derive(Clone)]
+pub struct Origin(Rc<JsValue>);
+
+impl Origin {
+    /// From the object that boot.js hands over.
+    pub fn new(given: JsValue) -> Origin {
+        Origin(Rc::new(given))
+    }
+
+    fn get(&self, name: &str) -> Option<JsValue> {
+        Reflect::get(&self.0, &name.into()).ok().filter(|value| !value.is_undefined())
+    }
+
+    /// What a saved report shows at first; empty in a page that is none.
+    pub fn fragment(&self) -> String {
+        self.get("fragment").and_then(|fragment| fragment.as_string()).unwrap_or_default()
+    }
+
+    /// The traces of a saved report.
+    pub fn inputs(&self) -> Vec<Input> {
+        let parts: Vec<Blob> = self
+            .get("parts")
+            .and_then(|parts| parts.dyn_into::<Array>().ok())
+            .map(|parts| parts.iter().filter_map(|part| part.dyn_into().ok()).collect())
+            .unwrap_or_default();
+        let of = parts.len();
+        let name = |at: usize| {
+            if of == 1 { "this report".to_owned() } else { format!("this report, part {}", at + 1) }
+        };
+        parts.into_iter().enumerate().map(|(at, blob)| Input { name: name(at), blob }).collect()
+    }
+
+    /// The page in one file: this one as it came, or the one beside it.
+    async fn page(&self) -> Result<String, JsValue> {
+        if let Some(source) = self.get("source").and_then(|source| source.as_string()) {
+            return Ok(source);
+        }
+        let response = JsFuture::from(dom::window().fetch_with_str("pathlight.html")).await?;
+        let response: Response = response.dyn_into()?;
+        if !response.ok() {
+            return Err(JsValue::from_str(&format!("pathlight.html answers {}", response.status())));
+        }
+        Ok(JsFuture::from(response.text()?).await?.as_string().unwrap_or_default())
+    }
+
+    /// The base64 of a Blob's gzip.
+    async fn pack(&self, blob: &Blob) -> Result<JsValue, JsValue> {
+        let pack: Function = self.get("pack").unwrap_or_default().dyn_into()?;
+        let packed: Promise = pack.call1(&JsValue::NULL, blob)?.dyn_into()?;
+        JsFuture::from(packed).await
+    }
+
+    async fn report(&self, page: &Page) -> Result<Blob, JsValue> {
+        let fragment = page.address().to_fragment();
+        let template = self.page().await?;
+        let Some((head, tail)) = saved::split(&template) else {
+            return Err(JsValue::from_str("pathlight.html is another version's"));
+        };
+        let columns = page.columns().await.map_err(|reason| JsValue::from_str(&reason))?;
+        let parts = Array::of2(&head.into(), &saved::facts(&fragment).into());
+        for blob in &columns {
+            parts.push(&saved::PART.0.into());
+            parts.push(&self.pack(blob).await?);
+            parts.push(&saved::PART.1.into());
+        }
+        parts.push(&tail.into());
+        Blob::new_with_str_sequence(&parts)
+    }
+
+    /// Saves what is loaded and shown as one file.
+    pub fn save(&self, page: &Page) {
+        let (origin, page) = (self.clone(), page.clone());
+        spawn_local(async move {
+            match origin.report(&page).await {
+                Ok(blob) => save(&page, &blob, "pathlight-report.html"),
+                Err(error) => page.fail(UserError {
+                    message: "The report could not be saved.".to_owned(),
+                    detail: words(&error),
+                    next_step: "Wait until everything is read. Where the page is hosted, pathlight.html must lie beside it."
+                        .to_owned(),
+                }),
+            }
+        });
+    }
+}

@@ -1,0 +1,355 @@
+//! Whose latency is looked at: the bar that says it, and the list it is chosen from.
+
+use super::keys::Command;
+use super::notes;
+use super::search::fits;
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div, el, icon, span};
+use crate::ui::page::{Page, Part};
+use crate::ui::widgets::names;
+use pathlight_model::sort::Arrange;
+use pathlight_query::{Band, OverviewReport, Subject};
+use pathlight_text::format;
+use pathlight_text::format::counted;
+use pathlight_view::address::Address;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlInputElement, KeyboardEvent};
+
+/// Rows of each kind shown; typing narrows them.
+const SHOWN: usize = 100;
+
+/// The bar.
+pub struct SubjectBar {
+    element: El,
+    choose: El,
+    name: El,
+    figures: El,
+    notes: El,
+    list: List,
+    shown: String,
+    _keep: Keep,
+}
+
+/// The list of subjects, under its button.
+#[derive(Clone)]
+struct List {
+    panel: El,
+    field: El,
+    rows: El,
+    button: El,
+    options: Rc<RefCell<Vec<(Subject, El)>>>,
+    active: Rc<Cell<usize>>,
+}
+
+impl SubjectBar {
+    /// Builds it.
+    pub fn new(page: &Page) -> SubjectBar {
+        let keep = Keep::default();
+        let name = span("subject-name", "").test("subject");
+        let choose = button("")
+            .class("subject-button")
+            .attr("aria-haspopup", "listbox")
+            .attr("aria-expanded", "false")
+            .attr("title", "Choose whose latency to look at")
+            .test("choose-subject")
+            .child(&name)
+            .node(&icon("M4 6l4 4 4-4"));
+        let field = el("input")
+            .attr("type", "search")
+            .attr("placeholder", "Request type or endpoint")
+            .attr("aria-label", "Search request types and endpoints")
+            .attr("spellcheck", "false")
+            .attr("autocomplete", "off")
+            .attr("role", "combobox")
+            .attr("aria-controls", "subjects")
+            .test("subject-search");
+        let rows =
+            div("subject-rows").attr("role", "listbox").attr("id", "subjects").attr("aria-label", "Subjects");
+        let panel = div("popover subject-list").test("subject-list").child(&field).child(&rows);
+        panel.show(false);
+        let list = List {
+            panel: panel.clone(),
+            field,
+            rows,
+            button: choose.clone(),
+            options: Rc::default(),
+            active: Rc::default(),
+        };
+        list.listen(page, &keep);
+        let to = page.clone();
+        let notes = button("")
+            .class("quiet notes-button")
+            .test("notes-button")
+            .attr("title", "What was odd in the data")
+            .on_click(&keep, move || notes::show(&to));
+        let figures = div("figures").test("band-figures");
+        let element = div("subject")
+            .child(&div("popover-anchor").child(&choose).child(&panel))
+            .child(&figures)
+            .child(&div("grow"))
+            .child(&notes);
+        SubjectBar { element, choose, name, figures, notes, list, shown: String::new(), _keep: keep }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+impl List {
+    fn listen(&self, page: &Page, keep: &Keep) {
+        let (list, to) = (self.clone(), page.clone());
+        keep.add(dom::listen(self.button.html(), "click", dom::How::default(), move |_| {
+            if list.is_open() { list.close() } else { list.open(&to) }
+        }));
+        let (list, to) = (self.clone(), page.clone());
+        keep.add(dom::listen(self.field.html(), "input", dom::How::default(), move |_| list.fill(&to)));
+        let (list, to) = (self.clone(), page.clone());
+        keep.add(dom::listen(self.rows.html(), "click", dom::How::default(), move |event| {
+            if let Some((_, at)) = dom::closest(&event, "data-option")
+                && let Ok(at) = at.parse()
+            {
+                list.choose(&to, at);
+            }
+        }));
+        let (list, to) = (self.clone(), page.clone());
+        let how = dom::How { active: true, ..dom::How::default() };
+        keep.add(dom::listen(self.field.html(), "keydown", how, move |event| {
+            let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };
+            let at = list.active.get();
+            match key.key().as_str() {
+                "ArrowDown" => list.activate(at + 1),
+                "ArrowUp" => list.activate(at.saturating_sub(1)),
+                "Enter" => list.choose(&to, at),
+                "Escape" => {
+                    list.close();
+                    list.button.focus();
+                }
+                _ => return,
+            }
+            event.prevent_default();
+            event.stop_propagation();
+        }));
+        // A click anywhere else closes it.
+        let list = self.clone();
+        let how = dom::How { capture: true, ..dom::How::default() };
+        keep.add(dom::listen(&dom::document(), "pointerdown", how, move |event| {
+            let target = event.target().and_then(|target| target.dyn_into::<web_sys::Node>().ok());
+            let inside =
+                list.panel.html().contains(target.as_ref()) || list.button.html().contains(target.as_ref());
+            if list.is_open() && !inside {
+                list.close();
+            }
+        }));
+    }
+
+    fn is_open(&self) -> bool {
+        !self.panel.html().hidden()
+    }
+
+    fn open(&self, page: &Page) {
+        if let Some(field) = self.field.as_kind::<HtmlInputElement>() {
+            field.set_value("");
+        }
+        self.panel.show(true);
+        self.button.set_flag("aria-expanded", true);
+        self.fill(page);
+        self.field.focus();
+    }
+
+    fn close(&self) {
+        self.panel.show(false);
+        self.button.set_flag("aria-expanded", false);
+        self.rows.clear();
+        self.options.borrow_mut().clear();
+    }
+
+    fn choose(&self, page: &Page, at: usize) {
+        let chosen = self.options.borrow().get(at).map(|(subject, _)| subject.clone());
+        if let Some(subject) = chosen {
+            self.close();
+            self.button.focus();
+            look_at(page, subject);
+        }
+    }
+
+    fn activate(&self, at: usize) {
+        let options = self.options.borrow();
+        let at = at.min(options.len().saturating_sub(1));
+        self.active.set(at);
+        for (place, (_, row)) in options.iter().enumerate() {
+            row.set_flag("aria-selected", place == at);
+            if place == at {
+                self.field.set("aria-activedescendant", &row.html().id());
+                let area = self.rows.html();
+                let (top, height) = (row.html().offset_top() - area.offset_top(), row.html().offset_height());
+                if top < area.scroll_top() {
+                    area.set_scroll_top(top);
+                } else if top + height > area.scroll_top() + area.client_height() {
+                    area.set_scroll_top(top + height - area.client_height());
+                }
+            }
+        }
+    }
+
+    fn fill(&self, page: &Page) {
+        let Some(overview) = page.asks().overview.get() else { return };
+        let text = self.field.as_kind::<HtmlInputElement>().map(HtmlInputElement::value).unwrap_or_default();
+        let mut options = Vec::new();
+        self.rows.clear();
+        let mut add = |subject: Subject, row: El| {
+            let at = options.len();
+            let row = row
+                .attr("role", "option")
+                .attr("id", &format!("subject-{at}"))
+                .attr("data-option", &at.to_string());
+            self.rows.add(&row);
+            options.push((subject, row));
+        };
+        if text.trim().is_empty() {
+            add(Subject::TraceRoots, all_row(&overview));
+        }
+        let types: Vec<_> = overview
+            .request_types
+            .iter()
+            .filter(|kind| fits(&text, &[&kind.service, &kind.operation]))
+            .collect();
+        if !types.is_empty() {
+            self.rows.add(&heading("Request types", types.len()));
+        }
+        for kind in types.iter().take(SHOWN) {
+            let row = div("subject-row")
+                .test("subject-option")
+                .attr("data-service", &kind.service)
+                .attr("data-operation", &kind.operation)
+                .child(&names::endpoint(&kind.service, &kind.operation))
+                .child(&names::spark(&kind.spark))
+                .child(&span("num", &format::count(kind.requests)))
+                .child(&span("num", &format::duration(kind.latency_us.p50)))
+                .child(&span("num", &format::duration(kind.latency_us.p95)))
+                .child(&span("num", &format::duration(kind.latency_us.p99)));
+            add(endpoint_of(&kind.service, &kind.operation), row);
+        }
+        let mut endpoints: Vec<_> = overview
+            .endpoints
+            .iter()
+            .filter(|endpoint| fits(&text, &[&endpoint.service, &endpoint.operation]))
+            .collect();
+        endpoints.arrange_by_key(|endpoint| std::cmp::Reverse(endpoint.spans));
+        if !endpoints.is_empty() {
+            self.rows.add(&heading("Any endpoint", endpoints.len()));
+        }
+        for endpoint in endpoints.iter().take(SHOWN) {
+            let row = div("subject-row")
+                .test("endpoint-option")
+                .attr("data-service", &endpoint.service)
+                .attr("data-operation", &endpoint.operation)
+                .child(&names::endpoint(&endpoint.service, &endpoint.operation))
+                .child(&span("num wide", &counted(endpoint.spans, "span")));
+            add(endpoint_of(&endpoint.service, &endpoint.operation), row);
+        }
+        if options.is_empty() {
+            self.rows.add(&div("muted pad").text("No endpoint of this name is loaded."));
+        }
+        *self.options.borrow_mut() = options;
+        self.activate(0);
+    }
+}
+
+fn endpoint_of(service: &str, operation: &str) -> Subject {
+    Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() }
+}
+
+fn all_row(overview: &OverviewReport) -> El {
+    div("subject-row")
+        .test("subject-all")
+        .child(
+            &div("endpoint")
+                .child(&span("operation", "All requests"))
+                .child(&span("service", "the root of every trace")),
+        )
+        .child(&span("num", &format::count(overview.traces)))
+        .child(&span("num", &format::duration(overview.latency_us.p50)))
+        .child(&span("num", &format::duration(overview.latency_us.p95)))
+        .child(&span("num", &format::duration(overview.latency_us.p99)))
+}
+
+fn heading(title: &str, count: usize) -> El {
+    let heading = div("subject-heading").attr("role", "presentation").text(title);
+    let more = if count > SHOWN {
+        format!("{SHOWN} of {}, type to narrow", format::count(count as u64))
+    } else {
+        String::new()
+    };
+    heading
+        .child(&span("muted", &more))
+        .child(&span("num", if title == "Any endpoint" { "" } else { "p50   p95   p99" }))
+}
+
+/// Makes this the subject; what was zoomed into and which band are left behind only if they mean nothing any more.
+pub fn look_at(page: &Page, subject: Subject) {
+    page.change(|address| set_subject(address, subject));
+}
+
+/// Makes a subject the one of an address; the place in the flame graph and the band of another one mean nothing to it.
+pub fn set_subject(address: &mut Address, subject: Subject) {
+    if address.subject != subject {
+        address.focus.clear();
+        address.band = Band::ALL;
+    }
+    address.subject = subject;
+}
+
+impl Part for SubjectBar {
+    fn update(&mut self, page: &Page) {
+        let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
+        self.element.show(overview.is_some());
+        let Some(overview) = overview else { return };
+        let name = page.subject_name();
+        if name != self.shown {
+            self.name.clear();
+            match &page.address().subject {
+                Subject::TraceRoots => self.name.add(&span("operation", "All requests")),
+                Subject::Endpoint { service, operation } => {
+                    self.name.add(&names::endpoint(service, operation))
+                }
+            }
+            self.shown = name;
+        }
+        let _ = &self.choose;
+        self.figures.class_if("stale", page.asks().band.is_waiting());
+        if let Some(report) = page.asks().band.get() {
+            let facts = &report.facts;
+            let requests = if facts.requests == facts.scope_requests {
+                counted(facts.requests, "request")
+            } else {
+                format!("{} of {}", format::count(facts.requests), counted(facts.scope_requests, "request"))
+            };
+            let mut figures = vec![
+                names::figure("", "band-requests", &requests, &facts.requests.to_string()),
+                names::duration("p50", "band-p50", facts.latency_us.p50),
+                names::duration("p95", "band-p95", facts.latency_us.p95),
+                names::duration("p99", "band-p99", facts.latency_us.p99),
+            ];
+            if facts.requests == 0 {
+                figures.truncate(1);
+            }
+            self.figures.fill(&figures);
+        }
+        let count = notes::count(&overview.quality, &page.loading().files) as u64;
+        self.notes.show(count > 0);
+        self.notes.say(&format!("! {}", counted(count, "note")));
+        self.notes.set("data-value", &count.to_string());
+    }
+
+    fn command(&mut self, _page: &Page, command: Command) -> bool {
+        if command == Command::Leave && self.list.is_open() {
+            self.list.close();
+            return true;
+        }
+        false
+    }
+}

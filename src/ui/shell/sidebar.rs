@@ -1,0 +1,138 @@
+//! The views, as a rail beside them or, on a narrow page, as a select.
+
+use super::keys::Command;
+use crate::ui::dom::{El, Keep, button, el, icon};
+use crate::ui::page::{Page, Part};
+use pathlight_view::address::View;
+use web_sys::HtmlSelectElement;
+
+/// Every view with its name, what it answers, and its picture.
+const VIEWS: &[(View, &str, &str, &str)] = &[
+    (
+        View::Findings,
+        "Findings",
+        "What is loaded and where the time goes",
+        "M2.5 13.5v-5M6.2 13.5v-11M9.8 13.5v-7M13.5 13.5v-3",
+    ),
+    (
+        View::Flame,
+        "Flame graph",
+        "The critical path of all requests, by call path",
+        "M2 3h12M2 6.5h9M2 10h5.5M2 13.5h3",
+    ),
+    (
+        View::Compare,
+        "Compare",
+        "Two bands or two sets of traces, frame by frame",
+        "M3 13.5v-8M6 13.5v-11M10 13.5v-5M13 13.5v-9",
+    ),
+    (
+        View::Heat,
+        "Heat map",
+        "Where each request spends its time: endpoints against requests",
+        "M2.5 2.5h11v11h-11zM2.5 6.2h11M2.5 9.8h11M6.2 2.5v11M9.8 2.5v11",
+    ),
+    (
+        View::Endpoints,
+        "Endpoints",
+        "Which endpoints cost all root endpoints together most",
+        "M2 13.5h12M2 10h8M2 6.5h5M2 3h2.5",
+    ),
+    (
+        View::Split,
+        "Split by tag",
+        "Times by the values of a tag: host, region, version",
+        "M4 2.5c3 3 3 8 0 11c-3-3-3-8 0-11zM12 4.5c2 2 2 5 0 7c-2-2-2-5 0-7z",
+    ),
+    (
+        View::Flow,
+        "Flow",
+        "What waits for what, and what if it were otherwise",
+        "M2 6.5h3.5v3H2zM10.5 2H14v3h-3.5zM10.5 11H14v3h-3.5zM5.5 8c3 0 2-4.5 5-4.5M5.5 8c3 0 2 4.5 5 4.5",
+    ),
+    (
+        View::Diagnosis,
+        "Diagnosis",
+        "What is slow, where in its span, and whether only in the tail",
+        "M2 3h6M4.5 6.5h6M4.5 10h4M7 13.5h7M2 3v7.5h2.5",
+    ),
+    (
+        View::Anomalies,
+        "Anomalies",
+        "Which requests are abnormal, and why",
+        "M2 12.5l3-2 2.5 1.5L10 3.5l2 8.5 2-1.5",
+    ),
+    (
+        View::Errors,
+        "Errors",
+        "Where errors start and stop, and what they cost",
+        "M8 2.5l6 11H2zM8 6.5v3M8 11.5v.2",
+    ),
+    (View::Requests, "Requests", "The slowest requests", "M2 3.5h12M2 8h12M2 12.5h12"),
+    (View::Trace, "Timeline", "One trace with its critical path", "M2 3.5h12M4 8h6M8 12.5h6"),
+];
+
+/// The rail.
+pub struct Rail {
+    element: El,
+    buttons: Vec<El>,
+    select: El,
+    _keep: Keep,
+}
+
+impl Rail {
+    /// Builds it.
+    pub fn new(page: &Page) -> Rail {
+        let keep = Keep::default();
+        let mut buttons = Vec::new();
+        let select = el("select").attr("aria-label", "View").class("rail-select").test("view-select");
+        for (at, (view, name, what, path)) in VIEWS.iter().enumerate() {
+            let to = page.clone();
+            let view = *view;
+            let entry = button("")
+                .node(&icon(path))
+                .text(name)
+                .class("rail-entry")
+                .attr("title", &format!("{what} ({})", at + 1))
+                .test(&format!("view-{}", view.key()))
+                .on_click(&keep, move || to.change(|address| address.view = view));
+            buttons.push(entry);
+            select.add(&el("option").attr("value", view.key()).text(name));
+        }
+        let (to, chosen) = (page.clone(), select.clone());
+        let select = select.on(&keep, "change", move |_| {
+            let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
+            to.change(|address| address.view = View::from_key(&key).unwrap_or_default());
+        });
+        let element = el("nav").class("rail").attr("aria-label", "Views").children(&buttons).child(&select);
+        Rail { element, buttons, select, _keep: keep }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+impl Part for Rail {
+    fn update(&mut self, page: &Page) {
+        let shown = page.address().view;
+        for ((view, ..), entry) in VIEWS.iter().zip(&self.buttons) {
+            if *view == shown {
+                entry.set("aria-current", "page");
+            } else {
+                entry.unset("aria-current");
+            }
+        }
+        if let Some(select) = self.select.as_kind::<HtmlSelectElement>() {
+            select.set_value(shown.key());
+        }
+    }
+
+    fn command(&mut self, page: &Page, command: Command) -> bool {
+        let Command::View(at) = command else { return false };
+        let Some((view, ..)) = VIEWS.get(at) else { return false };
+        page.change(|address| address.view = *view);
+        page.has_data()
+    }
+}

@@ -1,0 +1,146 @@
+//! The two sides of a comparison: which requests each is, and of which the views speak that do not compare.
+
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div, el, icon, span};
+use crate::ui::page::{Page, Part};
+use crate::ui::shell::range_bar as band;
+use crate::ui::shell::range_bar::BANDS;
+use crate::ui::widgets::frame as view;
+use pathlight_query::Band;
+use pathlight_text::format;
+use pathlight_view::address::{Address, View, band_name, parse_band};
+use pathlight_view::comparing::{Against, Comparison, Side};
+use web_sys::HtmlSelectElement;
+
+/// The bar of both sides.
+pub struct Sides {
+    element: El,
+    cards: [Card; 2],
+    speak: El,
+    speakers: [El; 2],
+    shown: Option<(Comparison, [Band; 2], u64, bool)>,
+    _keep: Keep,
+}
+
+struct Card {
+    element: El,
+    what: El,
+    band: El,
+    facts: El,
+}
+
+impl Sides {
+    /// Builds it.
+    pub fn new(page: &Page) -> Sides {
+        let keep = Keep::default();
+        let cards = Side::BOTH.map(|side| card(page, &keep, side));
+        let to = page.clone();
+        let swap = button("")
+            .class("quiet square")
+            .label("Swap sides")
+            .test("swap-sides")
+            .node(&icon("M3 5.5h9M9.5 3 12 5.5 9.5 8M13 10.5H4M6.5 8 4 10.5 6.5 13"))
+            .on_click(&keep, move || to.change(Address::swap_sides));
+        let speakers = Side::BOTH.map(|side| {
+            let to = page.clone();
+            button(side.name())
+                .attr("title", &format!("This view speaks of side {}", side.name()))
+                .test(&format!("side-{}", side.name()))
+                .on_click(&keep, move || to.change(|address| address.speak_of(side)))
+        });
+        let group = div("segments").attr("role", "group").attr("aria-label", "Side").children(&speakers);
+        let speak = div("speaks").child(&span("muted", "This view speaks of")).child(&group);
+        let to = page.clone();
+        let stop =
+            button("Stop comparing").test("stop-comparing").on_click(&keep, move || to.stop_comparing());
+        let [a, b] = &cards;
+        let element =
+            div("sides").test("sides").children([&a.element, &swap, &b.element, &div("grow"), &speak, &stop]);
+        Sides { element, cards, speak, speakers, shown: None, _keep: keep }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+fn card(page: &Page, keep: &Keep, side: Side) -> Card {
+    let what = span("muted", "").test(&format!("what-{}", side.name()));
+    let band = el("select")
+        .attr("aria-label", &format!("Band of side {}", side.name()))
+        .test(&format!("band-of-{}", side.name()));
+    let (to, chosen) = (page.clone(), band.clone());
+    keep.add(dom::listen(band.html(), "change", dom::How::default(), move |_| {
+        let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
+        to.change(|address| address.set_band(side, parse_band(&key).unwrap_or(Band::ALL)));
+    }));
+    let facts = span("side-facts muted", "").test(&format!("facts-{}", side.name()));
+    let element = div(&format!("side side-{}", side.name().to_lowercase()))
+        .child(&span("side-name", side.name()))
+        .child(&what)
+        .child(&band)
+        .child(&facts);
+    Card { element, what, band, facts }
+}
+
+impl Card {
+    fn offer(&self, chosen: Band) {
+        self.band.clear();
+        let key = |band: Band| if band.is_all() { String::new() } else { band_name(band) };
+        let presets = BANDS.iter().map(|(band, ..)| *band);
+        let is_preset = presets.clone().any(|band| key(band) == key(chosen));
+        for band in presets.chain((!is_preset).then_some(chosen)) {
+            let name = if band.is_all() { "All".to_owned() } else { band::words(band) };
+            self.band.add(&el("option").attr("value", &key(band)).text(&name));
+        }
+        if let Some(select) = self.band.as_kind::<HtmlSelectElement>() {
+            select.set_value(&key(chosen));
+        }
+    }
+}
+
+impl Part for Sides {
+    fn update(&mut self, page: &Page) {
+        let has_data = view::has_traces(page);
+        let comparison = page.address().compared().filter(|_| has_data);
+        self.element.show(comparison.is_some());
+        if let Some(root) = dom::root() {
+            let _ = root.toggle_attribute_with_force("data-comparing", comparison.is_some());
+        }
+        let Some(comparison) = comparison else { return };
+        let is_here = page.address().view == View::Compare;
+        self.speak.show(!is_here);
+        for (side, button) in Side::BOTH.iter().zip(&self.speakers) {
+            button.set_flag("aria-pressed", *side == comparison.side);
+        }
+        let report = page.asks().compare.fresh().filter(|_| is_here);
+        let bands = Side::BOTH.map(|side| page.address().side(side).1);
+        let now = Some((comparison, bands, page.asks().compare.revision(), report.is_some()));
+        if self.shown == now {
+            return;
+        }
+        self.shown = now;
+        for (at, (side, card)) in Side::BOTH.into_iter().zip(&self.cards).enumerate() {
+            card.offer(bands[at]);
+            card.what.say(match (comparison.against, (side == Side::B) != comparison.swapped) {
+                (Against::Band, _) => "",
+                (Against::Set, false) => "first set",
+                (Against::Set, true) => "second set",
+            });
+            let facts = report.as_ref().map(|report| match side {
+                Side::A => &report.a.facts,
+                Side::B => &report.b.facts,
+            });
+            card.facts.say(&facts.map_or(String::new(), |facts| {
+                format!(
+                    "{}, mean {}, p99 {}",
+                    format::sample(facts.requests),
+                    format::duration(facts.latency_us.mean),
+                    format::duration(facts.latency_us.p99)
+                )
+            }));
+            card.facts.set("data-value", &facts.map_or(String::new(), |facts| facts.requests.to_string()));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The start screen: what the page does, and every way to give it data.
+
+use crate::ui::dom::{El, Keep, button, div, el, icon, span};
+use crate::ui::page::{Page, Part};
+use crate::ui::shell::file_input as gather;
+use crate::ui::shell::file_input::Picker;
+use crate::ui::shell::jaeger_dialog as connect;
+
+/// The start screen.
+pub struct Start {
+    element: El,
+    _keep: Keep,
+}
+
+impl Start {
+    /// Builds it.
+    pub fn new(page: &Page, picker: &Picker) -> Start {
+        let keep = Keep::default();
+        let (files, folder) = (picker.clone(), picker.clone());
+        let (to, asking) = (page.clone(), page.clone());
+        let mut buttons = vec![
+            button("Open files\u{2026}")
+                .class("primary")
+                .test("open-start")
+                .attr("title", "Ctrl+O")
+                .on_click(&keep, move || files.open_files()),
+            button("Open folder\u{2026}").test("open-folder").on_click(&keep, move || folder.open_folder()),
+            button("Jaeger\u{2026}")
+                .test("jaeger-start")
+                .attr("title", "Fetch traces from a Jaeger query service")
+                .on_click(&keep, move || connect::open(&asking)),
+            button("Paste").test("paste").attr("title", "Ctrl+V").on_click(&keep, move || gather::paste(&to)),
+        ];
+        if gather::has_demo() {
+            let to = page.clone();
+            buttons.push(button("Demo traces").test("demo").on_click(&keep, move || gather::load_demo(&to)));
+        }
+        let field = div("start-field")
+            .node(&icon("M2 3.5h3.5V8H9v4.5h5M5.5 3.5H14M9 8h5"))
+            .child(&el("h1").text("See where the latency of your requests comes from."))
+            .child(&el("p").text(
+                "Drop Jaeger trace files anywhere on this page: one or thousands, folders and .gz too. \
+                 They are read in this browser and sent nowhere.",
+            ))
+            .child(&div("buttons").children(&buttons));
+        let steps = el("ol").class("start-steps").children(&[
+            step("Critical path", "What every request really waited for, with clock skew taken out."),
+            step("Flame graph", "Those paths of thousands of requests in one picture, for any part of the latency distribution."),
+            step("Timeline", "From a frame to example traces, and each trace with its path marked."),
+        ]);
+        let element = div("start").test("start").child(&field).child(&steps);
+        Start { element, _keep: keep }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+fn step(title: &str, words: &str) -> El {
+    el("li").child(&span("step-title", title)).child(&span("muted", words))
+}
+
+impl Part for Start {
+    fn update(&mut self, page: &Page) {
+        let none = page.asks().overview.get().is_none_or(|overview| overview.traces == 0);
+        let is_fetching = page.fetching().is_running();
+        self.element
+            .show(!page.loading().running && !is_fetching && none && !page.asks().overview.is_waiting());
+    }
+}

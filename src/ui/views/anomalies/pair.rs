@@ -1,0 +1,197 @@
+//! The timeline of an odd request beside that of the normal one most like it, on one axis.
+
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div, span};
+use crate::ui::page::{Page, Selection};
+use crate::ui::shell::keys::Command;
+use crate::ui::views::trace::chart::{Overview, TimelinePicture};
+use crate::ui::widgets::chart_canvas::{Picture as _, Stage};
+use crate::ui::widgets::frame::WORKING;
+use crate::ui::widgets::names;
+use crate::ui::widgets::zoom::Zoomed;
+use pathlight_chart::pair::{align, signs};
+use pathlight_query::{AnomalyReport, AnomalyRow, Request, RequestRef};
+use pathlight_text::format;
+use std::rc::Rc;
+
+/// One of the two timelines.
+struct Half {
+    element: El,
+    head: El,
+    empty: El,
+    stage: Stage<TimelinePicture>,
+    overview: Rc<Overview>,
+}
+
+impl Half {
+    fn new(page: &Page, test: &str, label: &str) -> Half {
+        let overview = Overview::new();
+        // A span that is chosen here is so here alone: the page's selection is the request.
+        let stage = Stage::new(TimelinePicture::new(page, &overview, |_| {}), test, label);
+        let paint = stage.clone();
+        overview.repaint_timeline.replace(Some(Box::new(move || paint.paint())));
+        let head = div("pair-head");
+        let empty = div("canvas-empty").test(&format!("{test}-empty"));
+        stage.element().add(&empty);
+        let element = div("pair-half").child(&head).child(stage.element());
+        Half { element, head, empty, stage, overview }
+    }
+
+    fn tell(&self, words: &str, request: &RequestRef) {
+        self.head.fill([
+            &span("strong", words),
+            &span("", &format::duration_us(request.latency_us)),
+            &span("mono muted", &names::short_id(&request.trace_id)),
+        ]);
+    }
+
+    fn say(&self, why: &str) {
+        self.empty.say(why);
+        self.empty.show(!why.is_empty());
+    }
+}
+
+/// Both.
+pub struct Pair {
+    element: El,
+    halves: [Half; 2],
+    path_only: El,
+    /// The request shown, and the revisions of the two traces.
+    shown: Option<(RequestRef, u64, u64)>,
+    _keep: Keep,
+}
+
+impl Pair {
+    /// Builds it, out of sight.
+    pub fn new(page: &Page) -> Pair {
+        let keep = Keep::default();
+        let halves = [
+            ("anomaly-timeline", "Timeline of the odd request; its reasons are listed below"),
+            ("anomaly-nearest-timeline", "Timeline of the most similar normal request"),
+        ]
+        .map(|(test, label)| Half::new(page, test, label));
+        let [odd, normal] = halves.each_ref().map(|half| half.overview.clone());
+        for (leader, follower) in [(&odd, &normal), (&normal, &odd)] {
+            let (from, to) = (leader.clone(), follower.clone());
+            leader.repaint_overview.replace(Some(Box::new(move || from.lead(&to))));
+        }
+        let to = page.clone();
+        let close = button("All requests over time")
+            .test("anomaly-pair-close")
+            .on_click(&keep, move || to.select(Selection::Nothing));
+        let stages = halves.each_ref().map(|half| half.stage.clone());
+        let path_only = button("Critical path only").attr("aria-pressed", "true").test("anomaly-path-only");
+        let pressed = path_only.clone();
+        let path_only = path_only.on_click(&keep, move || {
+            let only = !is_pressed(&pressed);
+            pressed.set_flag("aria-pressed", only);
+            stages.iter().for_each(|stage| stage.with(|picture| picture.set_path_only(only)));
+        });
+        let stages = halves.each_ref().map(|half| half.stage.clone());
+        let all = button("Show all")
+            .attr("title", "F, or double-click")
+            .test("anomaly-pair-fit")
+            .on_click(&keep, move || stages[0].with(|picture| picture.fit()));
+        let tools = div("tools").child(&close).child(&div("grow")).child(&path_only).child(&all);
+        let sides = div("pair-halves").children(halves.each_ref().map(|half| &half.element));
+        let element = div("pair").test("anomaly-pair").child(&tools).child(&sides);
+        element.show(false);
+        Pair { element, halves, path_only, shown: None, _keep: keep }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+
+    /// It is out of sight.
+    pub fn leave(&self) {
+        self.halves.iter().for_each(|half| half.stage.look(TimelinePicture::leave));
+    }
+
+    /// Shows a request beside the normal one most like it, or nothing where none is known; tells whether anything is shown.
+    pub fn take(&mut self, page: &Page, chosen: Option<(&AnomalyReport, &AnomalyRow)>) -> bool {
+        let chosen = chosen.and_then(|(report, row)| Some((report, row, row.nearest.as_ref()?)));
+        self.element.show(chosen.is_some());
+        let Some((report, row, nearest)) = chosen else {
+            self.shown = None;
+            self.leave();
+            return false;
+        };
+        for half in &self.halves {
+            half.stage.follow_theme();
+            // The window may have another size.
+            half.stage.paint();
+        }
+        let slots = [&page.asks().odd_trace, &page.asks().normal_trace];
+        let now = Some((row.request.clone(), slots[0].revision(), slots[1].revision()));
+        let is_waiting = page.asks().anomaly.is_waiting() || slots.iter().any(|slot| slot.is_waiting());
+        self.halves
+            .iter()
+            .for_each(|half| half.element.class_if("stale", is_waiting && self.shown.is_some()));
+        if is_waiting && self.shown.is_none() {
+            self.halves.iter().for_each(|half| half.say(WORKING));
+        }
+        if is_waiting || self.shown == now {
+            return true;
+        }
+        self.shown = now;
+        let found = slots.map(|slot| slot.get().and_then(|trace| (*trace).clone()));
+        let missing = found.each_ref().map(Option::is_none);
+        let pair = align(found.map(Option::unwrap_or_default));
+        let signs = signs(report, row, &pair);
+        let only = is_pressed(&self.path_only);
+        for ((half, trace), signs) in self.halves.iter().zip(pair).zip(signs) {
+            half.stage.canvas().set("data-signs", &signs.len().to_string());
+            half.stage.canvas().set("data-end", &trace.end_us.to_string());
+            half.stage.with(|picture| {
+                picture.take(trace);
+                picture.set_signs(signs);
+                picture.set_path_only(only);
+            });
+        }
+        let [odd, normal] = &self.halves;
+        odd.tell(if row.is_abnormal { "Abnormal request" } else { "This request" }, &row.request);
+        normal.tell("Most similar normal request", nearest);
+        odd.say(if missing[0] { "This request is no longer loaded." } else { "" });
+        normal.say(if missing[1] {
+            "It is not loaded: the detector has learned from other traces. Open them too to see it here."
+        } else {
+            ""
+        });
+        true
+    }
+
+    /// A command for the timeline that has the focus.
+    pub fn command(&self, page: &Page, command: Command) -> bool {
+        let active = dom::document().active_element();
+        let is_active = |half: &&Half| active.as_ref() == Some(half.stage.canvas().html().as_ref());
+        let Some(half) = self.halves.iter().find(is_active) else { return false };
+        let width = half.stage.size().0;
+        half.stage.with(|picture| {
+            if !TimelinePicture::is_walk(command) {
+                return picture.common(page, command, width);
+            }
+            picture.walk(command);
+            true
+        })
+    }
+}
+
+fn is_pressed(button: &El) -> bool {
+    button.html().get_attribute("aria-pressed").as_deref() == Some("true")
+}
+
+/// Asks for the traces of a request and of the one most like it, in their groups.
+pub fn ask(page: &Page, row: &AnomalyRow, groups: (u8, u8)) {
+    let overlap = page.address().overlap;
+    let trace = |request: &RequestRef, group| {
+        let choice = super::choice(request);
+        Request::Trace { trace_id: choice.trace_id, root_span_id: choice.root_span_id, overlap, group }
+    };
+    let asks = page.asks();
+    if let Some(nearest) = &row.nearest {
+        asks.odd_trace.want(page, trace(&row.request, groups.1));
+        asks.normal_trace.want(page, trace(nearest, groups.0));
+    }
+}

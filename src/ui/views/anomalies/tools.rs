@@ -1,0 +1,205 @@
+//! What the reader chooses: what is normal, how many false alarms, which detector, and detectors as files.
+
+use super::{settings, sides};
+use crate::pool::UserError;
+use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::page::Page;
+use crate::ui::widgets::export;
+use js_sys::{Array, Uint8Array};
+use pathlight_analysis::anomaly::Model;
+use pathlight_query::{Report, Request};
+use pathlight_text::format;
+use pathlight_view::address::{AnomalyChoice, Normal};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{Blob, HtmlInputElement, HtmlSelectElement};
+
+/// Rates of false alarms to choose from, in millionths.
+const RATES: [u32; 8] = [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
+
+/// The switches above the picture.
+pub struct Tools {
+    element: El,
+    normal: El,
+    rate: El,
+    rate_words: El,
+    vae: El,
+    evaluate: El,
+    model: El,
+}
+
+impl Tools {
+    /// Builds them, with the menu of exports at the end.
+    pub fn new(page: &Page, keep: &Keep, exports: &El) -> Tools {
+        let normal = normal_select(page, keep);
+        let (rate, rate_words) = rate_slider(page, keep);
+        let toggle = |text: &str, hint: &str, test: &str, flip: fn(&mut AnomalyChoice)| {
+            let to = page.clone();
+            button(text)
+                .attr("title", hint)
+                .test(test)
+                .on_click(keep, move || to.change(|address| flip(&mut address.anomaly)))
+        };
+        let vae = toggle(
+            "Auto-encoder",
+            "Judge by the neural model of the paper instead of the rule; training takes a while",
+            "anomaly-vae",
+            |choice| choice.vae = !choice.vae,
+        );
+        let evaluate = toggle(
+            "Evaluate",
+            "Make half of the requests abnormal and see how many are found",
+            "anomaly-evaluate",
+            |choice| choice.evaluate = !choice.evaluate,
+        );
+        let (model, file) = load_button(page, keep);
+        let element = div("tools").children([
+            &normal,
+            &rate,
+            &rate_words,
+            &div("grow"),
+            &vae,
+            &evaluate,
+            &model,
+            &save_button(page, keep),
+            &file,
+            exports,
+        ]);
+        Tools { element, normal, rate, rate_words, vae, evaluate, model }
+    }
+
+    /// Their element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+
+    /// Brings them up to date.
+    pub fn update(&self, page: &Page) {
+        let choice = page.address().anomaly.clone();
+        let overview = page.asks().overview.get();
+        let has_two = overview.as_ref().is_some_and(|overview| overview.other_traces > 0);
+        if let Some(select) = self.normal.as_kind::<HtmlSelectElement>() {
+            let key = match choice.normal {
+                Normal::Others => "others",
+                Normal::Before(_) => "before",
+                Normal::SetA => "a",
+            };
+            select.set_value(key);
+            if let Some(option) = select.last_element_child() {
+                let _ = option.toggle_attribute_with_force("disabled", !has_two);
+            }
+        }
+        let rate = RATES.iter().position(|rate| *rate >= choice.alpha_ppm).unwrap_or(RATES.len() - 1);
+        if let Some(input) = self.rate.as_kind::<HtmlInputElement>() {
+            input.set_value(&rate.to_string());
+        }
+        let share = f64::from(choice.alpha_ppm) / 1e6;
+        let alarms = format!("{} false alarms in 1 000", format::number(1000.0 * share));
+        let hint = format!("{} of normal requests will be called abnormal", format::share(share));
+        self.rate_words.set("title", &hint);
+        self.rate_words.say(if choice.vae { "Threshold: p below 0.001" } else { &alarms });
+        self.rate.show(!choice.vae);
+        self.vae.set_flag("aria-pressed", choice.vae);
+        self.evaluate.set_flag("aria-pressed", choice.evaluate);
+        self.model.say(if page.model().is_some() { "Forget model" } else { "Load model\u{2026}" });
+    }
+}
+
+/// What is normal.
+fn normal_select(page: &Page, keep: &Keep) -> El {
+    let select = el("select").attr("aria-label", "What is normal").test("anomaly-normal");
+    for (key, words) in [
+        ("others", "Each request against all others"),
+        ("before", "The later half against the earlier"),
+        ("a", "Set B against set A"),
+    ] {
+        select.add(&el("option").attr("value", key).text(words));
+    }
+    let (to, chosen) = (page.clone(), select.clone());
+    select.on(keep, "change", move |_| {
+        let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
+        let overview = to.asks().overview.get();
+        let half = overview.map_or(0, |overview| overview.start_us / 2 + overview.end_us / 2);
+        to.change(|address| {
+            address.anomaly.normal = match key.as_str() {
+                "before" => Normal::Before(half),
+                "a" => Normal::SetA,
+                _ => Normal::Others,
+            }
+        });
+    })
+}
+
+/// How many false alarms are accepted.
+fn rate_slider(page: &Page, keep: &Keep) -> (El, El) {
+    let input = el("input")
+        .attr("type", "range")
+        .attr("min", "0")
+        .attr("max", &(RATES.len() - 1).to_string())
+        .attr("step", "1")
+        .attr("aria-label", "Accepted rate of false alarms")
+        .test("anomaly-rate");
+    let (to, field) = (page.clone(), input.clone());
+    let input = input.on(keep, "change", move |_| {
+        let at = field.as_kind::<HtmlInputElement>().and_then(|input| input.value().parse::<usize>().ok());
+        if let Some(&rate) = at.and_then(|at| RATES.get(at)) {
+            to.change(|address| address.anomaly.alpha_ppm = rate);
+        }
+    });
+    (input, span("muted nowrap", "").test("anomaly-rate-words"))
+}
+
+/// Judges by a saved detector: the button, and the field behind it.
+fn load_button(page: &Page, keep: &Keep) -> (El, El) {
+    let file = el("input").attr("type", "file").attr("hidden", "").test("anomaly-model-file");
+    let (to, field) = (page.clone(), file.clone());
+    let file = file.on(keep, "change", move |_| {
+        let Some(input) = field.as_kind::<HtmlInputElement>() else { return };
+        let chosen = input.files().and_then(|files| files.get(0));
+        input.set_value("");
+        let (Some(chosen), to) = (chosen, to.clone()) else { return };
+        spawn_local(async move {
+            let buffer = JsFuture::from(chosen.array_buffer()).await;
+            let bytes = buffer.map(|buffer| Uint8Array::new(&buffer).to_vec()).unwrap_or_default();
+            match Model::from_bytes(&bytes) {
+                Ok(_) => to.set_model(Some(bytes)),
+                Err(error) => to.fail(UserError {
+                    message: format!("{} cannot be used.", chosen.name()),
+                    detail: error.to_string(),
+                    next_step: "Choose a file that \u{201c}Save model\u{201d} has written.".to_owned(),
+                }),
+            }
+        });
+    });
+    let (to, pick) = (page.clone(), file.clone());
+    let load = button("")
+        .test("anomaly-model")
+        .on_click(keep, move || if to.model().is_some() { to.set_model(None) } else { pick.html().click() });
+    (load, file)
+}
+
+/// Writes the trained detector to a file.
+fn save_button(page: &Page, keep: &Keep) -> El {
+    let to = page.clone();
+    button("Save model").test("anomaly-save-model").on_click(keep, move || {
+        let (train, _, band_train) = sides(&to);
+        let settings = settings(&to);
+        let to = to.clone();
+        spawn_local(async move {
+            let request = Request::AnomalyModel { train, band_train, settings };
+            match to.pool().ask(request).await {
+                Ok(Report::AnomalyModel(bytes)) => {
+                    let parts = Array::of1(&Uint8Array::from(bytes.as_slice()));
+                    if let Ok(blob) = Blob::new_with_u8_array_sequence(&parts) {
+                        export::save(&to, &blob, "pathlight-anomaly-model.bin");
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => to.fail(UserError {
+                    message: "The model could not be saved.".to_owned(),
+                    detail: error.to_string(),
+                    next_step: "Try again.".to_owned(),
+                }),
+            }
+        });
+    })
+}

@@ -1,0 +1,81 @@
+//! The selected frame of a comparison: both sides in numbers, and a request of each to look at.
+
+use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::page::{Endpoint, Page};
+use crate::ui::views::compare::source::DiffSource;
+use crate::ui::widgets::names;
+use crate::ui::widgets::tree;
+use pathlight_chart::flame::DiffFlame;
+use pathlight_query::{FrameSums, Presence, RequestRef};
+use pathlight_text::format;
+use pathlight_view::address::{TraceChoice, View};
+use pathlight_view::comparing::Side;
+
+/// Fills the panel for a call path; false if no side has it.
+pub fn show(page: &Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
+    let Some(report) = page.asks().compare.get() else { return false };
+    let Some(at) = tree::find(&report, path) else { return false };
+    // Only what is said of frames is needed here, not where they lie.
+    let source = DiffSource {
+        report: report.clone(),
+        choices: page.address().choices.clone(),
+        flame: DiffFlame::default(),
+    };
+    let node = &report.nodes[at as usize];
+    let (service, operation) = report.name(node.endpoint);
+    body.add(&el("h2").child(&names::endpoint(service, operation)));
+    let presence = match node.presence() {
+        Presence::New => "New: on side B only",
+        Presence::Gone => "Gone: on side A only",
+        Presence::Both => "",
+    };
+    if !presence.is_empty() {
+        body.add(&div("strong").text(presence));
+    }
+    let caller = path.len().checked_sub(2).and_then(|at| path.get(at));
+    if let Some((service, operation)) = caller {
+        body.add(&el("h3").text("Called by"));
+        body.add(&names::endpoint(service, operation));
+    }
+    body.add(&source.numbers(at));
+    body.add(&el("p").test("certainty").text(&source.certainty(at)));
+    body.add(&el("p").class("muted small").text(&format!("It is {}.", source.presence(node))));
+    body.add(&el("h3").text("The request of each side that spends most here"));
+    let list = el("ul").class("exemplars");
+    for (side, sums) in [(Side::A, &node.a), (Side::B, &node.b)] {
+        if let Some(request) = sums.example.and_then(|at| report.examples.get(at as usize)) {
+            list.add(&el("li").child(&example(page, keep, side, sums, request)));
+        }
+    }
+    body.add(&list);
+    true
+}
+
+fn example(page: &Page, keep: &Keep, side: Side, sums: &FrameSums, request: &RequestRef) -> El {
+    let choice = TraceChoice {
+        trace_id: request.trace_id.clone(),
+        root_span_id: Some(request.root_span_id.clone()).filter(|id| !id.is_empty()),
+        span_id: None,
+    };
+    let to = page.clone();
+    button("")
+        .class("link exemplar")
+        .test(&format!("example-{}", side.name()))
+        .attr("data-trace", &request.trace_id)
+        .attr("title", &format!("Open trace {} in the timeline", request.trace_id))
+        .child(&span(&format!("side-name side-{}", side.name().to_lowercase()), side.name()))
+        .child(&span("mono", &names::short_id(&request.trace_id)))
+        .child(&span("", &format!("{} here", format::duration_us(sums.example_us))))
+        .child(&span("muted", &format!("of {}", format::duration_us(request.latency_us))))
+        .on_click(keep, move || {
+            let choice = choice.clone();
+            to.change(|address| {
+                // The timeline speaks of the side that the trace is from.
+                if address.side(side).0.group != address.group() {
+                    address.speak_of(side);
+                }
+                address.view = View::Trace;
+                address.trace = Some(choice);
+            });
+        })
+}

@@ -1,0 +1,286 @@
+//! The diagnosis as a tree of sentences, each with its evidence.
+
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div, el, icon, span};
+use crate::ui::shell::search::fits;
+use crate::ui::widgets::names;
+use pathlight_query::TprofReport;
+use pathlight_text::format;
+use pathlight_view::diagnosis_choice::DiagnosisChoice;
+use pathlight_view::diagnosis_tree::{Row, Step, Tree};
+use pathlight_view::diagnosis_words::{Line, lines};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use web_sys::KeyboardEvent;
+
+/// What a line was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// The line was chosen.
+    Choose,
+    /// The trace nearest to its aggregate trace.
+    Nearest,
+    /// The slowest trace of its group.
+    Slowest,
+    /// Its endpoint in the flame graph.
+    Flame,
+    /// Its endpoint's flow.
+    Flow,
+}
+
+/// The evidence of a line: the name of the link, what it shows, and the wish.
+const EVIDENCE: [(&str, &str, &str, Wish); 5] = [
+    ("aggregate trace", "Show the aggregate trace of its group above", "aggregate", Wish::Choose),
+    ("nearest trace", "Open the real trace nearest to the aggregate trace", "nearest", Wish::Nearest),
+    ("slowest trace", "Open the slowest trace of its group", "slowest", Wish::Slowest),
+    ("flame", "Show the endpoint in the flame graph", "flame", Wish::Flame),
+    ("flow", "Show what the endpoint waits for", "flow", Wish::Flow),
+];
+
+struct Inner {
+    element: El,
+    tree: RefCell<Tree>,
+    /// The line that has the focus, or would have it.
+    at: Cell<usize>,
+    search: RefCell<String>,
+    on_wish: Box<dyn Fn(usize, Wish)>,
+    on_more: Box<dyn Fn(u32)>,
+    keep: Keep,
+}
+
+/// The tree; cloning shares it.
+#[derive(Clone)]
+pub struct DiagnosisTree(Rc<Inner>);
+
+impl DiagnosisTree {
+    /// An empty tree. `on_wish` hears what is asked of a line, `on_more` at which level more is to be listed.
+    pub fn new(on_wish: impl Fn(usize, Wish) + 'static, on_more: impl Fn(u32) + 'static) -> DiagnosisTree {
+        let element =
+            div("diagnosis-tree").attr("role", "tree").attr("aria-label", "Diagnosis").test("diagnosis-tree");
+        let tree = DiagnosisTree(Rc::new(Inner {
+            element,
+            tree: RefCell::default(),
+            at: Cell::new(0),
+            search: RefCell::default(),
+            on_wish: Box::new(on_wish),
+            on_more: Box::new(on_more),
+            keep: Keep::default(),
+        }));
+        tree.listen();
+        tree
+    }
+
+    fn listen(&self) {
+        let inner = &self.0;
+        let weak = Rc::downgrade(inner);
+        let here = weak.clone();
+        inner.keep.add(dom::listen(inner.element.html(), "click", dom::How::default(), move |event| {
+            if let Some(inner) = here.upgrade() {
+                DiagnosisTree(inner).clicked(&event);
+            }
+        }));
+        let how = dom::How { active: true, ..dom::How::default() };
+        inner.keep.add(dom::listen(inner.element.html(), "keydown", how, move |event| {
+            use wasm_bindgen::JsCast;
+            let Some(inner) = weak.upgrade() else { return };
+            // A link inside a line has its own keys.
+            if dom::closest(&event, "data-do").is_some() {
+                return;
+            }
+            if event.dyn_ref::<KeyboardEvent>().is_some_and(|key| DiagnosisTree(inner).key(key)) {
+                event.prevent_default();
+            }
+        }));
+    }
+
+    fn clicked(&self, event: &web_sys::Event) {
+        let line = dom::closest(event, "data-line").and_then(|(_, at)| at.parse::<usize>().ok());
+        let wish = dom::closest(event, "data-do").map(|(_, wish)| wish);
+        match (line, wish.as_deref()) {
+            (Some(at), Some("toggle")) => {
+                self.0.tree.borrow_mut().toggle(at);
+                self.0.at.set(at);
+                self.render(true);
+            }
+            (Some(at), wish) => {
+                let wish = EVIDENCE.iter().find(|(_, _, key, _)| Some(*key) == wish);
+                let wish = wish.map_or(Wish::Choose, |(_, _, _, wish)| *wish);
+                self.choose(at, wish == Wish::Choose);
+                (self.0.on_wish)(at, wish);
+            }
+            (None, Some(level)) => {
+                if let Ok(level) = level.parse() {
+                    (self.0.on_more)(level);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn key(&self, key: &KeyboardEvent) -> bool {
+        if key.ctrl_key() || key.meta_key() || key.alt_key() || key.shift_key() {
+            return false;
+        }
+        let at = self.0.at.get();
+        let step = match key.key().as_str() {
+            "ArrowUp" => Step::Up,
+            "ArrowDown" => Step::Down,
+            "ArrowLeft" => Step::Left,
+            "ArrowRight" => Step::Right,
+            "Home" => Step::First,
+            "End" => Step::Last,
+            " " => {
+                self.0.tree.borrow_mut().toggle(at);
+                self.render(true);
+                return true;
+            }
+            "Enter" => {
+                (self.0.on_wish)(at, Wish::Choose);
+                return true;
+            }
+            _ => return false,
+        };
+        let to = self.0.tree.borrow_mut().walk(at, step);
+        self.choose(to, true);
+        (self.0.on_wish)(to, Wish::Choose);
+        true
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.0.element
+    }
+
+    /// Takes another report; gives the line to begin with: the first with evidence of its own.
+    pub fn take(&self, report: &TprofReport) -> Option<usize> {
+        let tree = Tree::new(lines(report), &self.0.tree.borrow());
+        let kept = tree.same_place(&self.0.tree.borrow(), self.0.at.get());
+        let at = kept.or_else(|| tree.lines().iter().position(|line| line.level == 3));
+        self.0.tree.replace(tree);
+        self.0.at.set(at.unwrap_or(0));
+        self.render(false);
+        at
+    }
+
+    /// What a line says, whose it is and where its evidence is: its endpoint and the number of its aggregate trace.
+    pub fn line(&self, at: usize) -> Option<((String, String), Option<u32>)> {
+        self.0.tree.borrow().lines().get(at).map(|line| (line.endpoint.clone(), line.aggregate))
+    }
+
+    /// Moves to a line, opening what hides it.
+    pub fn choose(&self, at: usize, takes_focus: bool) {
+        self.0.tree.borrow_mut().reveal(at);
+        self.0.at.set(at);
+        self.render(takes_focus);
+    }
+
+    /// Moves to the first line of an endpoint, unless the chosen line is one of its; gives where it moved.
+    pub fn follow(&self, endpoint: &(String, String)) -> Option<usize> {
+        let at = {
+            let tree = self.0.tree.borrow();
+            let is_its = |line: &Line| line.endpoint == *endpoint;
+            let is_there = tree.lines().get(self.0.at.get()).is_some_and(is_its);
+            tree.lines().iter().position(is_its).filter(|_| !is_there)?
+        };
+        self.choose(at, false);
+        Some(at)
+    }
+
+    /// Dims what a search does not find; gives how many lines it finds.
+    pub fn search(&self, text: &str) -> u64 {
+        self.0.search.replace(text.to_owned());
+        self.render(false);
+        self.hits().len() as u64
+    }
+
+    /// The next line that the search finds, or the one before, around the end.
+    pub fn neighbour(&self, forward: bool) -> Option<usize> {
+        let (hits, at) = (self.hits(), self.0.at.get());
+        if forward {
+            hits.iter().find(|hit| **hit > at).or(hits.first()).copied()
+        } else {
+            hits.iter().rev().find(|hit| **hit < at).or(hits.last()).copied()
+        }
+    }
+
+    fn hits(&self) -> Vec<usize> {
+        let (tree, text) = (self.0.tree.borrow(), self.0.search.borrow());
+        let lines = tree.lines().iter().enumerate();
+        lines.filter(|(_, line)| fits(&text, &[&line.words])).map(|(at, _)| at).collect()
+    }
+
+    /// Builds the rows in sight anew.
+    fn render(&self, takes_focus: bool) {
+        let (tree, text) = (self.0.tree.borrow(), self.0.search.borrow());
+        let mut focused = None;
+        let rows: Vec<El> = tree
+            .rows()
+            .into_iter()
+            .map(|row| match row {
+                Row::Line(at) => {
+                    let row = line_row(&tree, at, self.0.at.get() == at);
+                    row.class_if("dimmed", !fits(&text, &[&tree.lines()[at].words]));
+                    if self.0.at.get() == at {
+                        focused = Some(row.clone());
+                    }
+                    row
+                }
+                Row::More { level, more } => more_row(level, more),
+            })
+            .collect();
+        self.0.element.fill(&rows);
+        if let Some(row) = focused.filter(|_| takes_focus) {
+            // Scrolled to, unlike elsewhere: arrow keys may lead out of sight.
+            let _ = row.html().focus();
+        }
+    }
+}
+
+fn line_row(tree: &Tree, at: usize, is_chosen: bool) -> El {
+    let line = &tree.lines()[at];
+    let row = div(&format!("tree-row level-{}", line.level))
+        .attr("role", "treeitem")
+        .attr("aria-level", &line.level.to_string())
+        .attr("aria-selected", if is_chosen { "true" } else { "false" })
+        .attr("tabindex", if is_chosen { "0" } else { "-1" })
+        .attr("data-line", &at.to_string())
+        .attr("data-level", &line.level.to_string())
+        .attr("data-value", &line.value.to_string())
+        .attr("data-own-enter", "")
+        .test("diagnosis-line");
+    let toggle = span("tree-toggle", "").attr("aria-hidden", "true");
+    if tree.has_children(at) {
+        row.set_flag("aria-expanded", tree.is_open(at));
+        toggle.set("data-do", "toggle");
+        toggle.html().append_child(&icon("M6 4l4 4-4 4")).ok();
+    }
+    row.class_if("problem", line.is_problem);
+    let body = div("tree-body");
+    if line.level == 1 {
+        body.add(&names::dot(&line.endpoint.0));
+    }
+    body.add(&span("tree-words", &line.words));
+    if line.level < 5 && line.aggregate.is_some() {
+        let links = span("tree-links", "");
+        for (name, title, key, _) in EVIDENCE.iter().filter(|e| e.3 != Wish::Slowest || line.level == 4) {
+            let link = button(name).class("link").attr("title", title).attr("data-do", key);
+            links
+                .add(&link.attr("tabindex", if is_chosen { "0" } else { "-1" }).test(&format!("line-{key}")));
+        }
+        body.add(&links);
+    }
+    row.child(&toggle).child(&body)
+}
+
+fn more_row(level: u32, more: u64) -> El {
+    let what = ["endpoints", "request types", "parts of spans", "groups of traces"];
+    let what = what.get(level.saturating_sub(1) as usize).copied().unwrap_or_default();
+    let next = more.min(DiagnosisChoice::more(level).into());
+    let words = format!("Show {} more of {} other {what}", format::count(next), format::count(more));
+    let show = button(&words).class("link").attr("data-do", &level.to_string());
+    el("div")
+        .class(&format!("tree-row level-{level}"))
+        .attr("role", "none")
+        .child(&span("tree-toggle", ""))
+        .child(&show.test(&format!("more-{level}")))
+}

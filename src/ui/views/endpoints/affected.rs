@@ -1,0 +1,87 @@
+//! Who is affected by an endpoint, and what a faster one would save: the detail of the ranking.
+
+use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::page::{Endpoint, Page};
+use crate::ui::shell::jump::Jump;
+use crate::ui::widgets::names;
+use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT};
+use pathlight_query::Subject;
+use pathlight_text::format;
+
+/// Root endpoints listed at most.
+const LISTED: usize = 50;
+
+/// Fills `body` with the root endpoints that `endpoint` takes time of, each a way to its place in the flame graph.
+pub fn fill(page: &Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint) {
+    let asks = page.asks();
+    let Some(report) = asks.bottom_up.get() else { return };
+    let row = report
+        .rows
+        .iter()
+        .find(|row| report.name(row.endpoint) == (endpoint.0.as_str(), endpoint.1.as_str()));
+    let Some(row) = row else {
+        body.add(&el("p").class("muted").text("No critical path of these requests has this endpoint."));
+        return;
+    };
+    let facts = el("dl").class("pairs");
+    let pair = |name: &str, test: &str, value: &str| {
+        facts.add(&el("dt").text(name));
+        facts.add(&el("dd").test(test).text(value));
+    };
+    pair("Impact", "impact", &format::duration_us(row.exclusive_us));
+    pair("Share of all latency", "impact-share", &format::share(report.share(row)));
+    let of = format!("{} of {}", format::count(row.requests), format::count(report.facts.requests));
+    pair("Requests", "impact-requests", &of);
+    body.add(&facts);
+    body.add(&el("h3").text("Affected root endpoints, with its share in each"));
+    let list = el("ul").class("exemplars").test("affected");
+    for affected in row.affected.iter().take(LISTED) {
+        let root = report.roots[affected.root as usize];
+        let (service, operation) = report.name(root.endpoint);
+        let subject = Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
+        let (to, jump, endpoint) = (page.clone(), jump.clone(), endpoint.clone());
+        let place = button("")
+            .class("link exemplar")
+            .test("affected-root")
+            .attr("data-service", service)
+            .attr("data-operation", operation)
+            .attr("data-value", &affected.exclusive_us.to_string())
+            .attr("title", "Show its place in the flame graph of this root endpoint")
+            .child(&names::endpoint(service, operation))
+            .child(&span("num", &format::share(report.share_in(affected))))
+            .on_click(keep, move || jump.to(&to, subject.clone(), endpoint.clone()));
+        list.add(&el("li").child(&place));
+    }
+    body.add(&list);
+    let more = row.affected.len().saturating_sub(LISTED);
+    if more > 0 {
+        body.add(&div("muted small").text(&format!("and {more} more; the CSV export has all")));
+    }
+    let savings = asks.savings.get().filter(|_| page.address().band.is_all());
+    let saving = savings.as_ref().and_then(|savings| {
+        savings
+            .endpoints
+            .iter()
+            .find(|saving| (&saving.service, &saving.operation) == (&endpoint.0, &endpoint.1))
+    });
+    if let Some(saving) = saving {
+        body.add(&el("h3").text("What-if: saved of the latency of all requests"));
+        body.add(&savings_table(saving));
+    }
+}
+
+fn savings_table(saving: &EndpointSaving) -> El {
+    let head = ["faster", "mean", "p50", "p95", "p99"]
+        .iter()
+        .fold(el("tr"), |row, title| row.child(&el("th").class("num").attr("scope", "col").text(title)));
+    let body = el("tbody").test("savings");
+    for (percent, level) in FASTER_PERCENT.iter().zip(&saving.levels) {
+        let name = format!("{percent}{}%", format::THIN);
+        let row = el("tr").child(&el("th").attr("scope", "row").text(&name));
+        body.add(&[level.mean, level.p50, level.p95, level.p99].iter().fold(row, |row, us| {
+            let cell = el("td").class("num").attr("data-value", &us.to_string());
+            row.child(&cell.text(&format::duration(*us)))
+        }));
+    }
+    el("table").class("weights").child(&el("thead").child(&head)).child(&body)
+}

@@ -1,0 +1,487 @@
+//! The flame graph on its canvas: window, selection, search, tips.
+
+use crate::canvas::Surface;
+use crate::ui::dom::{El, div, el, span};
+use crate::ui::page::{Endpoint, LONGEST_FOCUS, Page, Selection};
+use crate::ui::shell::keys::Command;
+use crate::ui::views::flame::source::FlameSource;
+use crate::ui::widgets::chart_canvas::{Picture, Pointed, Tip, is_still};
+use crate::ui::widgets::names;
+use crate::ui::widgets::tree;
+use crate::ui::widgets::zoom::Zoomed;
+use pathlight_chart::flame::{
+    FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, FlameWords, Inverted, Matches, export_svg,
+    layout, scene,
+};
+use pathlight_chart::{Metrics, Theme, Window};
+use pathlight_query::{CriticalPathReport, Request, Weight};
+use pathlight_text::format;
+use std::rc::Rc;
+
+/// How long a change of the window takes.
+const MOVE_MS: f64 = 180.0;
+/// Callers narrower than this are not looked for.
+const NARROW_PX: i32 = 3;
+
+/// A window on its way to another.
+struct Move {
+    from: Window,
+    to: Window,
+    /// When it began; known with the first frame.
+    began_ms: Option<f64>,
+}
+
+/// Says something of a node, in lines.
+type TipOf<S> = Box<dyn Fn(&S, u32) -> Vec<El>>;
+
+/// What a flame graph says of its frames.
+pub struct Words<S> {
+    /// What it is of, after the name of the subject.
+    pub what: &'static str,
+    /// What it says of a node, below its name.
+    pub tip: TipOf<S>,
+}
+
+/// The picture of a source.
+pub struct FlamePicture<S = CriticalPathReport> {
+    page: Page,
+    words: Words<S>,
+    tip: Tip,
+    report: Option<Rc<S>>,
+    question: Option<Request>,
+    tree: FlameTree,
+    inverted: Option<Inverted>,
+    window: Window,
+    moving: Option<Move>,
+    scroll_px: f64,
+    selected: Option<u32>,
+    hovered: Option<u32>,
+    query: String,
+    matches: Option<Matches>,
+    focus: Vec<Endpoint>,
+    layout: FlameLayout,
+    size: FlameSize,
+}
+
+impl<S: FlameSource> FlamePicture<S> {
+    /// An empty picture.
+    pub fn new(page: &Page, words: Words<S>) -> FlamePicture<S> {
+        FlamePicture {
+            page: page.clone(),
+            words,
+            tip: Tip::new(),
+            report: None,
+            question: None,
+            tree: FlameTree::default(),
+            inverted: None,
+            window: Window::full(0),
+            moving: None,
+            scroll_px: 0.0,
+            selected: None,
+            hovered: None,
+            query: String::new(),
+            matches: None,
+            focus: Vec::new(),
+            layout: FlameLayout::default(),
+            size: FlameSize { width: 1, height: 1, metrics: Metrics::default() },
+        }
+    }
+
+    /// What is drawn.
+    pub fn report(&self) -> Option<&S> {
+        self.report.as_deref()
+    }
+
+    /// Number of nodes so far.
+    pub fn len(&self) -> usize {
+        self.tree.len()
+    }
+
+    /// It is out of sight.
+    pub fn leave(&self) {
+        self.tip.hide();
+    }
+
+    /// Takes a report. An answer to the same question, as while loading, keeps what is looked at.
+    pub fn take(&mut self, report: Rc<S>, question: Option<Request>, inverted: bool, focus: &[Endpoint]) {
+        let same = question.is_some() && self.question == question && self.inverted.is_some() == inverted;
+        let (total, aim) = (self.tree.total_us().max(1) as f64, self.aim());
+        self.inverted = report.callers().filter(|_| inverted).map(Inverted::new);
+        self.tree = self.inverted.as_ref().map_or_else(|| report.tree(), Inverted::tree);
+        let now = self.tree.total_us();
+        self.moving = None;
+        self.window = if same {
+            let scale = now as f64 / total;
+            Window { from: aim.from * scale, to: (aim.to * scale).max(aim.from * scale + 1.0) }.within(now)
+        } else {
+            self.scroll_px = 0.0;
+            self.tree.full()
+        };
+        self.report = Some(report);
+        self.question = question;
+        self.focus = focus.to_vec();
+        if !focus.is_empty()
+            && !inverted
+            && let Some(node) = self.node_of(focus)
+        {
+            self.window = self.tree.window_of(node);
+        }
+        self.selected = None;
+        self.set_hovered(None);
+        self.matches = Matches::find(&self.tree, &self.query);
+    }
+
+    /// Follows the selection and the focus of the page.
+    pub fn follow(&mut self, page: &Page) {
+        if self.inverted.is_none() {
+            let before = self.selected;
+            self.selected = match &*page.selection() {
+                Selection::Path(path) => self.node_of(path),
+                _ => None,
+            };
+            if let Some(node) = self.selected.filter(|_| self.selected != before) {
+                self.reveal(node);
+            }
+            let focus = page.address().focus.clone();
+            if focus != self.focus {
+                let node = self.node_of(&focus);
+                self.focus = focus;
+                let window = node.map_or_else(|| self.tree.full(), |node| self.tree.window_of(node));
+                self.go(window);
+                if let Some(node) = node {
+                    self.show_row(self.tree.depth(node));
+                }
+            }
+        } else if *page.selection() == Selection::Nothing {
+            self.selected = None;
+        }
+    }
+
+    fn node_of(&self, path: &[Endpoint]) -> Option<u32> {
+        if path.is_empty() { None } else { tree::find(self.report()?, path) }
+    }
+
+    /// Searches; gives how many frames were found and their share, nothing counted twice.
+    pub fn search(&mut self, text: &str) -> (u64, Option<f64>) {
+        text.clone_into(&mut self.query);
+        self.matches = Matches::find(&self.tree, text);
+        let Some(matches) = &self.matches else { return (0, None) };
+        let whole = self.tree.total_us();
+        let share = if whole == 0 { f64::NAN } else { matches.matched_us() as f64 / whole as f64 };
+        (matches.found().len() as u64, Some(share))
+    }
+
+    /// Selects the frame beside the selected one.
+    fn walk(&mut self, page: &Page, command: Command) {
+        let to = match (self.selected, command) {
+            (None, _) => self.tree.row(0).first().copied(),
+            (Some(node), Command::Up) => self.tree.parent(node),
+            (Some(node), Command::Down) => self.tree.child(node),
+            (Some(node), Command::Left) => self.tree.beside(node, false),
+            (Some(node), _) => self.tree.beside(node, true),
+        };
+        if let Some(node) = to {
+            self.choose(page, node);
+            self.reveal(node);
+        }
+    }
+
+    /// A command of the keyboard, on a canvas of this size; tells whether it was one for flame graphs.
+    pub fn command(&mut self, page: &Page, command: Command, (width, height): (i32, i32)) -> bool {
+        match command {
+            Command::PageUp => self.pan(0.0, f64::from(height) * 0.8),
+            Command::PageDown => self.pan(0.0, -f64::from(height) * 0.8),
+            Command::Up | Command::Down | Command::Left | Command::Right => self.walk(page, command),
+            _ => return self.common(page, command, width),
+        }
+        true
+    }
+
+    fn view(&self) -> FlameView<'_> {
+        FlameView {
+            window: self.window,
+            scroll_px: self.scroll_px as i64,
+            selected: self.selected,
+            hovered: self.hovered,
+            matches: self.matches.as_ref(),
+        }
+    }
+
+    /// The window it will have once nothing moves.
+    fn aim(&self) -> Window {
+        self.moving.as_ref().map_or(self.window, |moving| moving.to)
+    }
+
+    fn go(&mut self, to: Window) {
+        if is_still() {
+            self.window = to;
+            self.moving = None;
+        } else if to != self.aim() {
+            self.moving = Some(Move { from: self.window, to, began_ms: None });
+        }
+    }
+
+    fn choose(&mut self, page: &Page, node: u32) {
+        self.selected = Some(node);
+        let Some(report) = self.report() else { return };
+        if self.inverted.is_none() {
+            page.select(Selection::Path(tree::path_of(report, node)));
+        } else if let Some(endpoint) = report.names().get(self.tree.frame_index(node) as usize) {
+            page.select(Selection::Endpoint(endpoint.clone()));
+        }
+    }
+
+    /// Brings a frame into sight, wide enough to be seen.
+    fn reveal(&mut self, node: u32) {
+        let aim = self.aim();
+        let (left, wide) = self.tree.interval_us(node);
+        let (from, to) = (left as f64, (left + wide) as f64);
+        let px = wide as f64 / aim.width() * f64::from(self.size.width);
+        let outside = to <= aim.from || from >= aim.to;
+        if outside || px < 3.0 {
+            let above =
+                self.tree.parent(node).map_or_else(|| self.tree.full(), |above| self.tree.window_of(above));
+            let share = wide as f64 / above.width();
+            // A sliver of its parent is zoomed to a fifth of the canvas.
+            let window = if share < 0.02 {
+                let room = wide as f64 * 2.0;
+                Window { from: from - room, to: to + room }.within(self.tree.total_us())
+            } else {
+                above
+            };
+            self.go(window);
+        }
+        self.show_row(self.tree.depth(node));
+    }
+
+    fn show_row(&mut self, row: u32) {
+        let row_px = f64::from(self.size.row_px());
+        let top = f64::from(row) * row_px;
+        let height = f64::from(self.size.height);
+        if top < self.scroll_px {
+            self.scroll_px = top;
+        } else if top + row_px > self.scroll_px + height {
+            self.scroll_px = top + row_px - height;
+        }
+    }
+
+    fn set_hovered(&mut self, node: Option<u32>) -> bool {
+        let changed = self.hovered != node;
+        self.hovered = node;
+        if node.is_none() {
+            self.tip.hide();
+        }
+        changed
+    }
+
+    fn tip_of(&self, node: u32) -> Vec<El> {
+        let Some(report) = self.report() else { return Vec::new() };
+        let is_inverted = self.inverted.is_some();
+        let endpoint =
+            if is_inverted { Some(self.tree.frame_index(node)) } else { report.call(node).map(|c| c.1) };
+        let endpoint = endpoint.and_then(|at| report.names().get(at as usize));
+        let Some((service, operation)) = endpoint else { return Vec::new() };
+        let name = names::endpoint(service, operation);
+        let (_, wide) = self.tree.interval_us(node);
+        let share = format::share(self.tree.share(node));
+        if is_inverted {
+            let depth = self.tree.depth(node);
+            let words = if depth == 0 {
+                format!("{share} of all latency is its own time: {}", format::duration_us(wide))
+            } else {
+                let root = self.tree.ancestry(node).last().unwrap_or(node);
+                let callee = report.names().get(self.tree.frame_index(root) as usize);
+                let callee = callee.map_or("", |(_, operation)| operation.as_str());
+                format!("{share} of all latency: own time of {} called through it", format::printable(callee))
+            };
+            return vec![name, div("muted").text(&words)];
+        }
+        let mut lines = vec![name];
+        lines.extend((self.words.tip)(report, node));
+        lines
+    }
+}
+
+/// What the flame graph of the critical path says of a node.
+pub fn context_tip(report: &CriticalPathReport, node: u32) -> Vec<El> {
+    let Some(found) = report.nodes.get(node as usize) else { return Vec::new() };
+    let requests = report.facts.requests;
+    let lines = div("").text(&format!(
+        "{} of the latency of these requests with what it calls, {} its own",
+        format::share_of(found.subtree_us, report.facts.latency_sum_us),
+        format::share_of(found.exclusive_us.sum, report.facts.latency_sum_us)
+    ));
+    let row = |name: &str, weight: &Weight| {
+        [weight.mean, weight.p50, weight.p95, weight.p99]
+            .iter()
+            .fold(el("tr").child(&el("th").attr("scope", "row").text(name)), |row, us| {
+                row.child(&el("td").text(&format::duration(*us)))
+            })
+    };
+    let head = ["", "mean", "p50", "p95", "p99"]
+        .iter()
+        .fold(el("tr"), |row, title| row.child(&el("th").attr("scope", "col").text(title)));
+    let table = el("table")
+        .child(&head)
+        .child(&row("own", &found.exclusive_us))
+        .child(&row("whole", &found.inclusive_us));
+    let mut words = format!(
+        "in {} of {} requests ({})",
+        format::count(found.requests),
+        format::count(requests),
+        format::share_of(found.requests, requests)
+    );
+    if found.requests < 30 {
+        words.push_str(&format!("; {}", format::sample(found.requests)));
+    }
+    vec![lines, table, span("muted", &words)]
+}
+
+impl<S: FlameSource> Picture for FlamePicture<S> {
+    fn paint(&mut self, surface: &Surface, theme: &Theme, now_ms: f64) -> bool {
+        let (width, height) = surface.size();
+        let metrics = surface.metrics();
+        self.size = FlameSize { width, height, metrics };
+        if let Some(moving) = &mut self.moving {
+            let began = *moving.began_ms.get_or_insert(now_ms);
+            let t = ((now_ms - began) / MOVE_MS).clamp(0.0, 1.0);
+            // Slows down towards its end.
+            self.window = moving.from.toward(moving.to, 1.0 - (1.0 - t).powi(3));
+            if t >= 1.0 {
+                self.window = moving.to;
+                self.moving = None;
+            }
+        }
+        if let (Some(inverted), Some(report)) =
+            (&mut self.inverted, self.report.as_ref().and_then(|report| report.callers()))
+        {
+            let rows = ((self.scroll_px + f64::from(height)) / f64::from(self.size.row_px())) as u32 + 2;
+            if inverted.expand_visible(report, self.window, width, NARROW_PX, rows) {
+                self.tree = inverted.tree();
+                self.matches = Matches::find(&self.tree, &self.query);
+            }
+        }
+        self.scroll_px = self.scroll_px.clamp(0.0, self.size.scroll_end(&self.tree) as f64);
+        let mut measure = surface.measure(metrics.font_px(), false);
+        let layout = layout(&self.tree, &self.view(), self.size, &mut measure);
+        surface.paint(&scene(&layout, theme, metrics));
+        self.layout = layout;
+        self.moving.is_some()
+    }
+
+    fn zoom(&mut self, x: f64, factor: f64) {
+        let total = self.tree.total_us();
+        self.window = self.aim().zoomed(x, self.size.width, factor, total, 1.0);
+        self.moving = None;
+    }
+
+    fn pan(&mut self, x: f64, y: f64) {
+        let total = self.tree.total_us();
+        self.window = self.aim().panned(-x, self.size.width, total);
+        self.moving = None;
+        self.scroll_px = (self.scroll_px - y).clamp(0.0, self.size.scroll_end(&self.tree) as f64);
+    }
+
+    fn hover(&mut self, pointed: Option<Pointed>) -> bool {
+        let Some(pointed) = pointed else { return self.set_hovered(None) };
+        match self.layout.hit(&self.tree, pointed.at.0, pointed.at.1) {
+            Some(FlameHit::Node(node)) => {
+                let changed = self.set_hovered(Some(node));
+                if changed {
+                    self.tip.show(pointed.client, &self.tip_of(node));
+                } else {
+                    self.tip.place(pointed.client);
+                }
+                changed
+            }
+            Some(FlameHit::Merged { nodes, .. }) => {
+                let changed = self.set_hovered(None);
+                let words =
+                    format!("{} narrow frames; click to zoom in on them", format::count(nodes.into()));
+                self.tip.show(pointed.client, &[div("").text(&words)]);
+                changed
+            }
+            None => self.set_hovered(None),
+        }
+    }
+
+    fn click(&mut self, pointed: Pointed) {
+        let page = self.page.clone();
+        match self.layout.hit(&self.tree, pointed.at.0, pointed.at.1) {
+            // The second of a double click is not "again".
+            Some(FlameHit::Node(node)) if self.selected == Some(node) && pointed.count < 2 => {
+                self.zoom_to_selected(&page);
+            }
+            Some(FlameHit::Node(node)) => self.choose(&page, node),
+            Some(FlameHit::Merged { window, .. }) => self.go(window),
+            None => page.select(Selection::Nothing),
+        }
+        page.refresh();
+    }
+
+    fn fit(&mut self) {
+        self.go(self.tree.full());
+        self.scroll_px = 0.0;
+        self.focus.clear();
+        self.page.change(|address| address.focus.clear());
+        self.page.refresh();
+    }
+}
+
+impl<S: FlameSource> Zoomed for FlamePicture<S> {
+    fn has_selection(&self) -> bool {
+        self.selected.is_some()
+    }
+
+    fn is_zoomed(&self) -> bool {
+        !self.aim().is_full(self.tree.total_us())
+    }
+
+    fn middle(&self) -> f64 {
+        let width = f64::from(self.size.width);
+        let Some(node) = self.selected else { return width / 2.0 };
+        let (left, wide) = self.tree.interval_us(node);
+        let aim = self.aim();
+        let at = (left as f64 + wide as f64 / 2.0 - aim.from) / aim.width() * width;
+        if (0.0..=width).contains(&at) { at } else { width / 2.0 }
+    }
+
+    fn zoom_to_selected(&mut self, page: &Page) {
+        let Some(node) = self.selected else { return };
+        self.go(self.tree.window_of(node));
+        self.show_row(self.tree.depth(node));
+        if let (None, Some(report)) = (&self.inverted, self.report()) {
+            let path = tree::path_of(report, node);
+            if path.len() <= LONGEST_FOCUS {
+                self.focus.clone_from(&path);
+                page.change(|address| address.focus = path);
+            }
+        }
+    }
+
+    fn step(&mut self, page: &Page, forward: bool) {
+        let Some(matches) = &self.matches else { return };
+        let found = matches.found();
+        let place = self.selected.and_then(|node| found.iter().position(|at| *at == node));
+        let count = found.len();
+        let to = match (place, forward) {
+            _ if count == 0 => return,
+            (None, true) => 0,
+            (None, false) => count - 1,
+            (Some(place), true) => (place + 1) % count,
+            (Some(place), false) => (place + count - 1) % count,
+        };
+        let node = found[to];
+        self.choose(page, node);
+        self.reveal(node);
+    }
+
+    fn svg(&self, width: i32, theme: &Theme) -> String {
+        let title = format!("{}: {}", self.page.whose(), self.words.what);
+        let words = match self.report() {
+            Some(report) if self.inverted.is_none() => report.words(&self.tree, &title),
+            _ => FlameWords::of_times(&self.tree, &title),
+        };
+        export_svg(&self.tree, &self.view(), width, theme, &words)
+    }
+}

@@ -1,0 +1,288 @@
+//! The execution flow of a parent endpoint: what waits for what, what if it were otherwise, how well that predicts.
+
+pub mod calls;
+pub mod changes;
+pub mod chart;
+pub mod facts;
+pub mod learn;
+pub mod parent;
+pub mod prediction;
+pub mod queries;
+pub mod savings;
+pub mod what_if;
+
+use crate::ui::dom::{El, Keep, button, div, span};
+use crate::ui::page::{Page, Part};
+use crate::ui::shell::keys::Command;
+use crate::ui::shell::search::{Last, Search};
+use crate::ui::widgets::chart_canvas::{Picture, Stage};
+use crate::ui::widgets::export;
+use crate::ui::widgets::frame::{Frame, WORKING};
+use crate::ui::widgets::table::Table;
+use crate::ui::widgets::zoom::{Zoomed as _, svg_format};
+use calls::CallRow;
+use chart::FlowPicture;
+use learn::Learn;
+use parent::ParentBar;
+use pathlight_query::FlowReport;
+use pathlight_text::format;
+use pathlight_text::format::counted;
+use pathlight_view::address::View;
+use pathlight_view::flow_choice::FlowPanel;
+use prediction::PredictionPanel;
+use savings::SavingsPanel;
+use std::rc::Rc;
+use what_if::WhatIfPanel;
+
+use queries::shown_parent;
+
+pub use facts::facts;
+pub use queries::ask;
+
+/// Panels with their names, in the order of [`FlowPanel::ALL`].
+const PANELS: [(&str, &str); 4] = [
+    ("Calls", "Every call with its latency and wait"),
+    ("What if", "The whole request, were some calls faster, slower, gone or side by side"),
+    ("How well it predicts", "Six ways to predict held-out invocations"),
+    ("Savings", "What every endpoint would save, ranked"),
+];
+
+/// The view.
+pub struct FlowView {
+    frame: Frame,
+    stage: Stage<FlowPicture>,
+    title: El,
+    own_flow: El,
+    all: El,
+    parents: ParentBar,
+    learn: Learn,
+    tabs: [El; 4],
+    table: Table<CallRow>,
+    what_if: WhatIfPanel,
+    prediction: PredictionPanel,
+    savings: SavingsPanel,
+    search: Search,
+    shown: u64,
+    searched: Last<u64>,
+    _keep: Keep,
+}
+
+impl FlowView {
+    /// Builds it.
+    pub fn new(page: &Page, search: &Search) -> FlowView {
+        let keep = Keep::default();
+        let stage = Stage::new(
+            FlowPicture::new(page),
+            "flow",
+            "Execution flow, from start to return; the table below says the same",
+        );
+        let parents = ParentBar::new(page);
+        let learn = Learn::new(page);
+        let (picture, to) = (stage.clone(), page.clone());
+        let own_flow = parents.own_flow(move || picture.look(|picture| picture.open_selected(&to)));
+        let picture = stage.clone();
+        let all = button("Show all")
+            .attr("title", "F, or double-click beside the calls")
+            .test("fit-flow")
+            .on_click(&keep, move || picture.with(Picture::fit));
+        let title = span("title muted", "").test("flow-title");
+        let exports =
+            export::menu(page, &keep, "execution-flow", Some(stage.canvas().clone()), formats(&stage));
+        let tools = div("tools")
+            .child(parents.crumbs())
+            .child(parents.list())
+            .child(&title)
+            .child(&div("grow"))
+            .child(learn.element())
+            .child(&own_flow)
+            .child(&all)
+            .child(&exports);
+        let (picture, to) = (stage.clone(), page.clone());
+        let table = calls::table(page, move |node| picture.with(|picture| picture.choose(&to, node)));
+        let (what_if, prediction, savings) =
+            (WhatIfPanel::new(page), PredictionPanel::new(page), SavingsPanel::new(page));
+        let mut panels = FlowPanel::ALL.iter().zip(PANELS);
+        let tabs = std::array::from_fn(|_| {
+            let (panel, (name, what)) = panels.next().unwrap_or((&FlowPanel::Calls, ("", "")));
+            let (to, panel) = (page.clone(), *panel);
+            button(name)
+                .attr("title", what)
+                .test(&format!("panel-{}", panel.key()))
+                .on_click(&keep, move || to.change(|address| address.choices.flow.panel = panel))
+        });
+        let segments =
+            div("segments").attr("role", "group").attr("aria-label", "Below the picture").children(&tabs);
+        let below = div("twin flow-twin")
+            .child(&div("tools").child(&segments).child(&div("grow")).child(what_if.exports()))
+            .child(table.element())
+            .child(what_if.element())
+            .child(prediction.element())
+            .child(savings.element());
+        let frame = Frame::new(View::Flow, "flow", &stage, below).with(&tools).with(stage.element());
+        FlowView {
+            frame,
+            stage,
+            title,
+            own_flow,
+            all,
+            parents,
+            learn,
+            tabs,
+            table,
+            what_if,
+            prediction,
+            savings,
+            search: search.clone(),
+            shown: 0,
+            searched: Last::default(),
+            _keep: keep,
+        }
+    }
+
+    /// Where it stands.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn take_report(&mut self, page: &Page) {
+        let slot = &page.asks().flow;
+        let why = why_empty(page);
+        self.frame.say(&why);
+        let Some(report) = slot.get().filter(|_| self.shown != slot.revision()) else { return };
+        self.shown = slot.revision();
+        self.stage.with(|picture| picture.take(report.clone()));
+        let rows = (0..report.nodes.len() as u32).map(|at| CallRow { at, report: report.clone() });
+        self.table.set_rows(Rc::new(rows.collect()));
+        self.table.set_empty(&why);
+        self.title.say(&title_of(&report));
+        self.searched.forget();
+    }
+
+    fn show_panel(&mut self, page: &Page) {
+        let panel = page.address().choices.flow.panel;
+        for (tab, each) in self.tabs.iter().zip(FlowPanel::ALL) {
+            tab.set_flag("aria-pressed", each == panel);
+        }
+        self.table.element().show(panel == FlowPanel::Calls);
+        self.what_if.element().show(panel == FlowPanel::WhatIf);
+        self.what_if.exports().show(panel == FlowPanel::WhatIf);
+        self.prediction.element().show(panel == FlowPanel::Prediction);
+        self.savings.element().show(panel == FlowPanel::Savings);
+        let (report, selected) = self.stage.look(|picture| (picture.report().clone(), picture.selected()));
+        match panel {
+            FlowPanel::Calls => {
+                self.table.set_stale(page.asks().flow.is_waiting());
+                self.table.set_sort(page.address().sort.as_ref());
+                self.table.select(selected.map(|node| node as usize));
+            }
+            FlowPanel::WhatIf => self.what_if.update(page, &report, selected),
+            FlowPanel::Prediction => self.prediction.update(page),
+            FlowPanel::Savings => self.savings.update(page),
+        }
+    }
+
+    fn take_search(&mut self, page: &Page) {
+        let text = page.address().search.clone();
+        if !self.searched.is_new(&text, self.shown) {
+            return;
+        }
+        let found = self.stage.with(|picture| picture.search(&text));
+        self.table.set_hits(self.stage.look(FlowPicture::found).map(Rc::new));
+        let stage = self.stage.clone();
+        self.search.tell(found, None, move |page, forward| stage.with(|picture| picture.step(page, forward)));
+    }
+}
+
+fn title_of(report: &FlowReport) -> String {
+    let few = if report.invocations < 30 {
+        format!(" ({})", format::sample(report.invocations))
+    } else {
+        String::new()
+    };
+    let mut words = format!(
+        "{}, {}, {} in the mean{few}",
+        counted(report.invocations, "invocation"),
+        counted(report.nodes.len() as u64, "call"),
+        format::duration(report.latency_us.mean),
+    );
+    if let Some(kept) = report.repeats_kept {
+        words.push_str(&format!("; repeats above #{kept} folded"));
+    }
+    if report.has_others {
+        words.push_str("; the rarest calls share one node");
+    }
+    words
+}
+
+/// Why there is nothing to be seen; empty if there is.
+fn why_empty(page: &Page) -> String {
+    let asks = page.asks();
+    let Some((service, operation)) = shown_parent(page) else {
+        let waiting = asks.flow_parents.is_waiting();
+        return if waiting { WORKING } else { "No endpoint here waits for any call." }.to_owned();
+    };
+    match asks.flow.get() {
+        Some(report) if !report.nodes.is_empty() => String::new(),
+        Some(_) if !asks.flow.is_waiting() => format!(
+            "{} waits for no call{}. Choose another parent above.",
+            format::printable(&format::endpoint(&service, &operation)),
+            if page.address().filters.is_empty() { "" } else { " in requests that pass the filters" }
+        ),
+        _ => WORKING.to_owned(),
+    }
+}
+
+fn formats(stage: &Stage<FlowPicture>) -> Vec<export::Format> {
+    let (csv, json) = (stage.clone(), stage.clone());
+    vec![
+        svg_format(stage),
+        ("CSV table", "csv", Box::new(move || Some(csv.look(|picture| calls::csv(picture.report()))))),
+        ("JSON report", "json", Box::new(move || json.look(|picture| picture.report().to_json().ok()))),
+    ]
+}
+
+impl Part for FlowView {
+    fn update(&mut self, page: &Page) {
+        if !self.frame.update(page) {
+            self.stage.look(FlowPicture::leave);
+            return;
+        }
+        self.stage.follow_theme();
+        self.parents.update(page);
+        self.learn.update(page);
+        self.take_report(page);
+        self.stage.element().class_if("stale", page.asks().flow.is_waiting());
+        self.stage.with(|picture| {
+            picture.follow(page);
+            picture.mark(&page.address().choices.flow.changes);
+        });
+        self.take_search(page);
+        self.show_panel(page);
+        let (opens, zoomed) = self.stage.look(|picture| {
+            let node = picture.selected().and_then(|at| picture.report().nodes.get(at as usize));
+            (node.is_some_and(parent::opens), picture.is_zoomed())
+        });
+        for (button, on) in [(&self.own_flow, opens), (&self.all, zoomed)] {
+            if on { button.unset("disabled") } else { button.set("disabled", "") }
+        }
+        let report = self.stage.look(|picture| picture.report().clone());
+        self.stage.canvas().set("data-nodes", &report.nodes.len().to_string());
+        self.stage.canvas().set("data-edges", &report.edges.len().to_string());
+    }
+
+    fn command(&mut self, page: &Page, command: Command) -> bool {
+        if !self.frame.is_chosen(page) || self.shown == 0 {
+            return false;
+        }
+        let (width, height) = self.stage.size();
+        self.stage.with(|picture| {
+            match command {
+                Command::PageUp => picture.pan(0.0, f64::from(height) * 0.8),
+                Command::PageDown => picture.pan(0.0, -f64::from(height) * 0.8),
+                Command::Up | Command::Down | Command::Left | Command::Right => picture.walk(page, command),
+                _ => return picture.common(page, command, width),
+            }
+            true
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! The questions of the flow view.
+
+use crate::ui::page::{Endpoint, Page};
+use pathlight_query::{Request, Scope, Subject};
+use pathlight_view::address::Address;
+use pathlight_view::flow_choice::FlowPanel;
+
+/// Asks what the view shows.
+pub fn ask(page: &Page, address: &Address) {
+    let asks = page.asks();
+    let whole = Scope { overlap: address.overlap, ..Scope::default() };
+    asks.flow_parents.want(page, Request::FlowParents { scope: whole.clone() });
+    let choice = &address.choices.flow;
+    let settings = choice.settings();
+    let parent = shown_parent(page).map(|(service, operation)| {
+        let subject = Subject::Endpoint { service, operation };
+        Scope { subject, ..address.scope() }
+    });
+    if let Some(scope) = &parent {
+        asks.flow.want(page, Request::Flow { scope: scope.clone(), settings });
+    }
+    let (scope, min_children) = (address.scope(), choice.least_children());
+    match choice.panel {
+        FlowPanel::Calls => {}
+        FlowPanel::WhatIf => {
+            asks.what_if.want(page, Request::WhatIf { scope, settings, changes: choice.changes.clone() });
+        }
+        FlowPanel::Savings => asks.savings.want(page, Request::Savings { scope, settings }),
+        FlowPanel::Prediction => {
+            let scope = if choice.pooled { Some(whole.clone()) } else { parent };
+            if let Some(scope) = scope {
+                asks.evaluation.want(page, Request::FlowEvaluation { scope, settings, min_children });
+            }
+        }
+    }
+    if matches!(choice.panel, FlowPanel::WhatIf | FlowPanel::Savings) {
+        let min_children = if choice.paper { 5 } else { 2 };
+        asks.back_test.want(page, Request::FlowEvaluation { scope: whole, settings, min_children });
+    }
+    if choice.panel != FlowPanel::Savings {
+        asks.savings.stop();
+    }
+}
+
+/// Whose flow is shown: the one gone to, else the subject's, else that of the request type with the most time.
+pub fn shown_parent(page: &Page) -> Option<Endpoint> {
+    let address = page.address();
+    if let Some(parent) = address.choices.flow.parents.last() {
+        return Some(parent.clone());
+    }
+    if let Subject::Endpoint { service, operation } = &address.subject {
+        return Some((service.clone(), operation.clone()));
+    }
+    let parents = page.asks().flow_parents.get()?;
+    let overview = page.asks().overview.get()?;
+    let has_flow = |service: &str, operation: &str| {
+        parents.iter().any(|p| p.service == service && p.operation == operation)
+    };
+    let types = &overview.request_types;
+    let first = types.iter().find(|kind| has_flow(&kind.service, &kind.operation));
+    let first = first.map(|kind| (kind.service.clone(), kind.operation.clone()));
+    first.or_else(|| {
+        let most = parents.iter().max_by_key(|parent| parent.invocations)?;
+        Some((most.service.clone(), most.operation.clone()))
+    })
+}

@@ -1,0 +1,365 @@
+//! The heat map on its canvas: window, brush, tips.
+
+use crate::canvas::Surface;
+use crate::ui::dom::{El, div, el};
+use crate::ui::page::{Page, Selection};
+use crate::ui::shell::filters;
+use crate::ui::shell::keys::Command;
+use crate::ui::widgets::chart_canvas::{Picture, Pointed, Tip};
+use crate::ui::widgets::names;
+use crate::ui::widgets::zoom::Zoomed;
+use pathlight_chart::heatmap::{
+    HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, export_svg, layout, marks, raster, scene,
+};
+use pathlight_chart::{Metrics, Theme, Window};
+use pathlight_query::{Band, ColumnOrder, Filter, HeatmapReport};
+use pathlight_text::format;
+use pathlight_view::address::TraceChoice;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Fewer columns than this are never shown, unless there are no more.
+const LEAST_COLUMNS: f64 = 4.0;
+/// Call chains in a tip.
+const CHAINS: usize = 5;
+
+/// The picture.
+pub struct HeatPicture {
+    page: Page,
+    tip: Tip,
+    report: Option<Rc<HeatmapReport>>,
+    model: HeatModel,
+    order: Vec<u32>,
+    window: Window,
+    scroll_px: f64,
+    selected: Option<u32>,
+    hovered: Option<(u32, Range<u32>)>,
+    brush: Option<Range<u32>>,
+    layout: HeatLayout,
+    size: HeatSize,
+}
+
+impl HeatPicture {
+    /// An empty picture.
+    pub fn new(page: &Page) -> HeatPicture {
+        HeatPicture {
+            page: page.clone(),
+            tip: Tip::new(),
+            report: None,
+            model: HeatModel::default(),
+            order: Vec::new(),
+            window: Window::full(0),
+            scroll_px: 0.0,
+            selected: None,
+            hovered: None,
+            brush: None,
+            layout: HeatLayout::default(),
+            size: HeatSize { width: 1, height: 1, metrics: Metrics::default() },
+        }
+    }
+
+    /// What is drawn.
+    pub fn report(&self) -> Option<&HeatmapReport> {
+        self.report.as_deref()
+    }
+
+    /// Rows and columns.
+    pub fn extent(&self) -> (usize, u32) {
+        (self.order.len(), self.model.columns())
+    }
+
+    /// It is out of sight.
+    pub fn leave(&self) {
+        self.tip.hide();
+    }
+
+    /// Takes a report.
+    pub fn take(&mut self, report: Rc<HeatmapReport>) {
+        let before = self.model.columns();
+        self.model = HeatModel::new(&report);
+        if before != self.model.columns() {
+            self.window = Window::full(u64::from(self.model.columns()));
+        }
+        self.report = Some(report);
+        self.set_hovered(None);
+        self.brush = None;
+    }
+
+    /// Shows these rows, from top to bottom.
+    pub fn set_order(&mut self, order: Vec<u32>) {
+        self.order = order;
+    }
+
+    /// Selects a row and brings it into sight.
+    pub fn select(&mut self, row: Option<u32>) {
+        if self.selected != row {
+            self.selected = row;
+            self.reveal();
+        }
+    }
+
+    fn reveal(&mut self) {
+        let place = self.selected.and_then(|row| self.order.iter().position(|&known| known == row));
+        let Some(place) = place else { return };
+        let (row_px, top) = (f64::from(self.size.row_px()), place as f64 * f64::from(self.size.row_px()));
+        let room = f64::from((self.size.height - self.size.head_px()).max(0));
+        if top < self.scroll_px {
+            self.scroll_px = top;
+        } else if top + row_px > self.scroll_px + room {
+            self.scroll_px = top + row_px - room;
+        }
+    }
+
+    /// A command of the keyboard, on a canvas of this size; tells whether it was one for heat maps.
+    pub fn command(&mut self, page: &Page, command: Command, (width, height): (i32, i32)) -> bool {
+        match command {
+            Command::PageUp => self.pan(0.0, f64::from(height) * 0.8),
+            Command::PageDown => self.pan(0.0, -f64::from(height) * 0.8),
+            Command::Up => self.walk(false),
+            Command::Down => self.walk(true),
+            _ => return self.common(page, command, width),
+        }
+        true
+    }
+
+    /// Selects the row above or below.
+    fn walk(&mut self, down: bool) {
+        let place = self.selected.and_then(|row| self.order.iter().position(|&known| known == row));
+        let to = match place {
+            None => 0,
+            Some(place) if down => place + 1,
+            Some(place) => place.saturating_sub(1),
+        };
+        if let Some(&row) = self.order.get(to.min(self.order.len().saturating_sub(1))) {
+            self.choose(row);
+        }
+    }
+
+    fn choose(&mut self, row: u32) {
+        let endpoint = self.report().and_then(|report| report.rows.endpoints.get(row as usize)).cloned();
+        self.selected = Some(row);
+        self.reveal();
+        if let Some(endpoint) = endpoint {
+            self.page.select(Selection::Endpoint(endpoint));
+        }
+    }
+
+    fn set_hovered(&mut self, cell: Option<(u32, Range<u32>)>) -> bool {
+        let changed = self.hovered != cell;
+        self.hovered = cell;
+        changed
+    }
+
+    /// Opens the slowest of some requests.
+    fn open(&self, columns: &Range<u32>) {
+        let Some(report) = self.report() else { return };
+        let examples = report.column_example.get(columns.start as usize..columns.end as usize);
+        // Of equally slow ones the first.
+        let slowest = examples.into_iter().flatten().rev().max_by_key(|request| request.latency_us);
+        if let Some(request) = slowest {
+            self.page.open_trace(TraceChoice {
+                trace_id: request.trace_id.clone(),
+                root_span_id: Some(request.root_span_id.clone()).filter(|id| !id.is_empty()),
+                span_id: None,
+            });
+        }
+    }
+
+    /// Looks only at the requests of some columns; where columns are in no order of requests, at the columns only.
+    fn cut(&mut self, columns: &Range<u32>) {
+        let Some(report) = self.report.clone() else { return };
+        match &report.order {
+            ColumnOrder::Latency => {
+                let facts = &report.rows.facts;
+                let first = report.rows.band.unwrap_or(Band::ALL).ranks(facts.scope_requests).start;
+                let rank = |column| first + self.model.requests_before(column);
+                let band = Band::of_ranks(rank(columns.start)..rank(columns.end), facts.scope_requests);
+                self.page.change(|address| address.band = band);
+            }
+            ColumnOrder::Start => {
+                let start = |column: u32| report.column_start_us.get(column as usize).copied();
+                let Some(from_us) = start(columns.start) else { return };
+                // What follows the last column lies outside already.
+                filters::add(
+                    &self.page,
+                    Filter::Time { from_us, to_us: start(columns.end).unwrap_or(u64::MAX) },
+                );
+            }
+            ColumnOrder::Row { .. } => {
+                self.window = Window::of(u64::from(columns.start), u64::from(columns.end));
+            }
+        }
+    }
+
+    fn tip_of(&self, row: u32, columns: Option<&Range<u32>>) -> Vec<El> {
+        let Some(report) = self.report() else { return Vec::new() };
+        let (service, operation) = report.rows.name(row);
+        let mut lines = vec![names::endpoint(service, operation)];
+        if let Some(columns) = columns {
+            lines.extend(self.cell_lines(report, row, columns));
+        }
+        let whole = &report.rows.rows[row as usize];
+        let words = format!(
+            "{} of all latency; mean {}, p99 {}",
+            format::share_of(whole.exclusive_us.sum, report.rows.facts.latency_sum_us),
+            format::duration(whole.exclusive_us.mean),
+            format::duration(whole.exclusive_us.p99)
+        );
+        lines.push(div("muted").text(&words));
+        let list = el("ol").class("chains");
+        for chain in whole.chains.iter().take(CHAINS) {
+            let share = format::share_of(chain.exclusive_us, whole.exclusive_us.sum);
+            let path: Vec<String> =
+                chain.path.iter().map(|&at| format::printable(report.rows.name(at).1)).collect();
+            // The end of a chain tells more than its beginning.
+            let from = path.len().saturating_sub(6);
+            let cut = if from > 0 { "\u{2026} \u{2192} " } else { "" };
+            list.add(&el("li").text(&format!("{share}  {cut}{}", path[from..].join(" \u{2192} "))));
+        }
+        lines.push(list);
+        lines
+    }
+
+    fn cell_lines(&self, report: &HeatmapReport, row: u32, columns: &Range<u32>) -> Vec<El> {
+        let (mut us, mut weight) = (0, 0);
+        for column in columns.clone() {
+            let requests = u64::from(report.column_requests[column as usize]);
+            for cell in report.cells(column as usize).filter(|&cell| report.cell_row[cell] == row) {
+                us += report.cell_us[cell];
+                weight += u64::from(report.cell_share_ppm[cell]) * requests;
+            }
+        }
+        let requests = self.model.requests_before(columns.end) - self.model.requests_before(columns.start);
+        let share = format::share(weight as f64 / 1e6 / requests.max(1) as f64);
+        let latency = format::duration(self.model.latency_us(columns));
+        let words = if requests == 1 {
+            let start = report.column_start_us.get(columns.start as usize).copied().unwrap_or(0);
+            format!("{}, {share} of {latency}, at {} UTC", format::duration_us(us), format::moment(start))
+        } else {
+            let mean = format::duration(us as f64 / requests.max(1) as f64);
+            format!("{mean}, {share} of {latency}: means of {} requests", format::count(requests))
+        };
+        let hint = if requests == 1 { "Click to open the trace" } else { "Click to open the slowest trace" };
+        vec![div("").text(&words), div("muted small").text(hint)]
+    }
+}
+
+impl Picture for HeatPicture {
+    fn paint(&mut self, surface: &Surface, theme: &Theme, _now_ms: f64) -> bool {
+        let (width, height) = surface.size();
+        let metrics = surface.metrics();
+        self.size = HeatSize { width, height, metrics };
+        self.scroll_px = self.scroll_px.clamp(0.0, self.size.scroll_end(self.order.len()) as f64);
+        let view = HeatView {
+            order: &self.order,
+            window: self.window,
+            scroll_px: self.scroll_px as i64,
+            step_px: 1,
+            selected: self.selected,
+        };
+        let mut measure = surface.measure(metrics.font_px(), false);
+        self.layout = layout(&self.model, &view, self.size, &mut measure);
+        surface.paint(&scene(&self.layout, theme, metrics));
+        let cells = raster(&self.layout, theme);
+        surface.put_pixels(self.layout.gutter, self.layout.head, cells.width, &cells.rgba);
+        let marks = marks(&self.layout, theme, metrics, self.hovered.clone(), self.brush.clone());
+        surface.paint_over(&marks);
+        false
+    }
+
+    fn zoom(&mut self, x: f64, factor: f64) {
+        let (x, plot) = (x - f64::from(self.size.gutter_px()), self.size.plot_px());
+        let total = u64::from(self.model.columns());
+        self.window = self.window.zoomed(x.max(0.0), plot, factor, total, LEAST_COLUMNS);
+    }
+
+    fn pan(&mut self, x: f64, y: f64) {
+        let total = u64::from(self.model.columns());
+        self.window = self.window.panned(-x, self.size.plot_px(), total);
+        self.scroll_px = (self.scroll_px - y).clamp(0.0, self.size.scroll_end(self.order.len()) as f64);
+    }
+
+    fn hover(&mut self, pointed: Option<Pointed>) -> bool {
+        let hit = pointed.and_then(|pointed| self.layout.hit(pointed.at.0, pointed.at.1).zip(Some(pointed)));
+        let (lines, cell) = match &hit {
+            Some((HeatHit::Cells(row, columns), _)) => {
+                let cell = (*row, columns.clone());
+                if self.hovered.as_ref() == Some(&cell) {
+                    if let Some((_, pointed)) = &hit {
+                        self.tip.place(pointed.client);
+                    }
+                    return false;
+                }
+                (self.tip_of(*row, Some(columns)), Some(cell))
+            }
+            Some((HeatHit::Label(row), _)) => (self.tip_of(*row, None), None),
+            Some((HeatHit::Head(columns), _)) => {
+                let latency = format::duration(self.model.latency_us(columns));
+                let hint = div("muted small").text("Drag across columns to look at them alone");
+                (vec![div("").text(&format!("latency {latency}")), hint], None)
+            }
+            None => (Vec::new(), None),
+        };
+        match hit {
+            Some((_, pointed)) => self.tip.show(pointed.client, &lines),
+            None => self.tip.hide(),
+        }
+        self.set_hovered(cell)
+    }
+
+    fn click(&mut self, pointed: Pointed) {
+        match self.layout.hit(pointed.at.0, pointed.at.1) {
+            Some(HeatHit::Cells(_, columns) | HeatHit::Head(columns)) => self.open(&columns),
+            Some(HeatHit::Label(row)) => self.choose(row),
+            None => self.page.select(Selection::Nothing),
+        }
+    }
+
+    fn fit(&mut self) {
+        self.window = Window::full(u64::from(self.model.columns()));
+        self.page.refresh();
+    }
+
+    fn brush(&mut self, from: (i32, i32), to: (i32, i32), touch: bool) -> bool {
+        // A finger on the cells moves them; above them it brushes, as a mouse does anywhere.
+        if from.0 < self.layout.gutter || touch && from.1 >= self.layout.head {
+            return false;
+        }
+        self.brush = self.layout.columns_between(from.0, to.0);
+        true
+    }
+
+    fn brushed(&mut self) {
+        if let Some(columns) = self.brush.take() {
+            self.cut(&columns);
+        }
+    }
+}
+
+impl Zoomed for HeatPicture {
+    fn has_selection(&self) -> bool {
+        self.selected.is_some()
+    }
+
+    fn is_zoomed(&self) -> bool {
+        !self.window.is_full(u64::from(self.model.columns()))
+    }
+
+    fn middle(&self) -> f64 {
+        f64::from(self.size.gutter_px() + self.size.plot_px() / 2)
+    }
+
+    /// Rows are all of one height: the selected one is brought into sight.
+    fn zoom_to_selected(&mut self, _: &Page) {
+        self.reveal();
+    }
+
+    fn step(&mut self, _: &Page, forward: bool) {
+        self.walk(forward);
+    }
+
+    fn svg(&self, width: i32, theme: &Theme) -> String {
+        let title = format!("{}: heat map of the critical path", self.page.whose());
+        export_svg(&self.model, &self.order, self.window, width, theme, &title)
+    }
+}

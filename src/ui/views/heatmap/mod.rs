@@ -1,0 +1,305 @@
+//! Endpoints against requests: the heat map, its orders, and its table.
+
+pub mod chart;
+pub mod table;
+
+use super::findings::why_empty;
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::page::{Page, Part, Selection};
+use crate::ui::shell::keys::Command;
+use crate::ui::shell::search::Search;
+use crate::ui::views::heatmap::chart::HeatPicture;
+use crate::ui::views::heatmap::table as heat_table;
+use crate::ui::views::heatmap::table::HeatTableRow;
+use crate::ui::widgets::chart_canvas::Stage;
+use crate::ui::widgets::export;
+use crate::ui::widgets::frame::Frame;
+use crate::ui::widgets::table::Table;
+use crate::ui::widgets::zoom::{ZoomTools, Zoomed as _, svg_format};
+use pathlight_chart::Shade;
+use pathlight_chart::heatmap::heat_of_share;
+use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime};
+use pathlight_text::format;
+use pathlight_view::address::View;
+use pathlight_view::choices::Choices;
+use pathlight_view::summary;
+use std::rc::Rc;
+use web_sys::HtmlSelectElement;
+
+/// Shares named in the legend, in millionths.
+const NAMED: [u32; 4] = [10_000, 100_000, 500_000, 1_000_000];
+
+/// The view.
+pub struct Heat {
+    frame: Frame,
+    stage: Stage<HeatPicture>,
+    title: El,
+    times: [El; 2],
+    stat: El,
+    columns: [El; 3],
+    zooms: ZoomTools,
+    bar: El,
+    table: Table<HeatTableRow>,
+    search: Search,
+    /// Answer, order of rows, search.
+    shown: Option<(u64, (RowTime, RowStat), String)>,
+    _keep: Keep,
+}
+
+impl Heat {
+    /// Builds it.
+    pub fn new(page: &Page, search: &Search) -> Heat {
+        let keep = Keep::default();
+        let label = "Heat map of endpoints against requests; the table below has the endpoints";
+        let stage = Stage::new(HeatPicture::new(page), "heat", label);
+        let way = |text: &str, hint: &str, test: &str, set: fn(&Page, &mut Choices)| {
+            let to = page.clone();
+            button(text).attr("title", hint).test(test).on_click(&keep, move || {
+                let page = to.clone();
+                to.change(move |address| set(&page, &mut address.choices));
+            })
+        };
+        let times = [
+            way("Own", "Order rows by own time on the critical path", "rows-exclusive", |_, choices| {
+                choices.row_time = RowTime::Exclusive;
+            }),
+            way("Whole", "Order rows by the duration of their spans", "rows-inclusive", |_, choices| {
+                choices.row_time = RowTime::Inclusive;
+            }),
+        ];
+        let stat = stat_select(page, &keep);
+        let columns = [
+            way("Latency", "Fastest request first", "columns-latency", |_, choices| {
+                choices.columns = ColumnOrder::Latency;
+            }),
+            way("Time", "Earliest request first", "columns-start", |_, choices| {
+                choices.columns = ColumnOrder::Start;
+            }),
+            way(
+                "Selected row",
+                "By the own time of the selected endpoint",
+                "columns-row",
+                |page, choices| {
+                    if let Selection::Endpoint((service, operation)) = page.selection().clone() {
+                        choices.columns = ColumnOrder::Row { service, operation };
+                    }
+                },
+            ),
+        ];
+        let group = |label: &str, buttons: &[El]| {
+            div("segments").attr("role", "group").attr("aria-label", label).children(buttons)
+        };
+        let zooms = ZoomTools::new(page, &keep, &stage, "-heat");
+        let title = span("title muted", "").test("heat-title");
+        let exports =
+            export::menu(page, &keep, "heat-map", Some(stage.canvas().clone()), formats(page, &stage));
+        let rows_by = div("labelled")
+            .child(&span("muted", "Rows by"))
+            .child(&group("Time of rows", &times))
+            .child(&stat);
+        let columns_by =
+            div("labelled").child(&span("muted", "Columns by")).child(&group("Order of columns", &columns));
+        let tools = div("tools")
+            .child(&rows_by)
+            .child(&columns_by)
+            .child(&title)
+            .child(&div("grow"))
+            .child(&zooms.all)
+            .child(&exports);
+        let bar = div("legend-bar");
+        stage.element().class_if("heat-box", true);
+        let table = heat_table::table(page);
+        let below = div("twin").child(table.element());
+        let frame = Frame::new(View::Heat, "heat", &stage, below);
+        let frame = frame.with(&tools).with(&legend(&bar)).with(stage.element());
+        Heat {
+            frame,
+            stage,
+            title,
+            times,
+            stat,
+            columns,
+            zooms,
+            bar,
+            table,
+            search: search.clone(),
+            shown: None,
+            _keep: keep,
+        }
+    }
+
+    /// Where it stands.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn take_report(&mut self, page: &Page) {
+        let asks = page.asks();
+        let Some(report) = asks.heatmap.get() else {
+            return self.frame.wait(asks.heatmap.is_waiting());
+        };
+        let (choices, text) = (page.address().choices.clone(), page.address().search.clone());
+        let order = (choices.row_time, choices.row_stat);
+        let now = Some((asks.heatmap.revision(), order, text.clone()));
+        if self.shown == now {
+            return;
+        }
+        if self.shown.as_ref().map(|shown| shown.0) != now.as_ref().map(|now| now.0) {
+            let rows =
+                (0..report.rows.rows.len() as u32).map(|at| HeatTableRow { at, report: report.clone() });
+            self.table.set_rows(Rc::new(rows.collect()));
+            self.stage.with(|picture| picture.take(report.clone()));
+            let why = asks.band.get().map(|band| why_empty(page, &band.facts)).unwrap_or_default();
+            self.frame.say(if report.column_requests.is_empty() { &why } else { "" });
+            self.table.set_empty(&why);
+        }
+        self.shown = now;
+        let mut rows = report.rows.order(order.0, order.1);
+        let found = (!text.trim().is_empty()).then(|| {
+            let known = self.table.rows();
+            known.iter().map(|row| row.fits(&text)).collect::<Vec<bool>>()
+        });
+        if let Some(found) = &found {
+            rows.retain(|&row| found[row as usize]);
+        }
+        let own: u64 = rows.iter().map(|&row| report.rows.rows[row as usize].exclusive_us.sum).sum();
+        let share = own as f64 / report.rows.facts.latency_sum_us.max(1) as f64;
+        let stage = self.stage.clone();
+        self.search.tell(rows.len() as u64, Some(share), move |page, forward| {
+            stage.with(|picture| picture.step(page, forward));
+        });
+        self.table.set_hits(found.map(Rc::new));
+        self.stage.with(|picture| picture.set_order(rows));
+        self.title.say(&title_of(page, &report));
+    }
+
+    fn show_choices(&self, page: &Page) {
+        let choices = page.address().choices.clone();
+        let own = choices.row_time == RowTime::Exclusive;
+        for (button, on) in self.times.iter().zip([own, !own]) {
+            button.set_flag("aria-pressed", on);
+        }
+        if let Some(select) = self.stat.as_kind::<HtmlSelectElement>() {
+            select.set_value(choices.row_stat.name());
+        }
+        let by_row = matches!(choices.columns, ColumnOrder::Row { .. });
+        let pressed =
+            [choices.columns == ColumnOrder::Latency, choices.columns == ColumnOrder::Start, by_row];
+        for (button, on) in self.columns.iter().zip(pressed) {
+            button.set_flag("aria-pressed", on);
+        }
+        let can = by_row || matches!(*page.selection(), Selection::Endpoint(_));
+        if can {
+            self.columns[2].unset("disabled")
+        } else {
+            self.columns[2].set("disabled", "")
+        }
+        self.zooms.update(&self.stage);
+    }
+}
+
+fn stat_select(page: &Page, keep: &Keep) -> El {
+    let select = el("select").attr("aria-label", "Statistic that rows are ordered by").test("rows-stat");
+    for stat in RowStat::ALL {
+        select.add(&el("option").attr("value", stat.name()).text(stat.name()));
+    }
+    let (to, chosen) = (page.clone(), select.clone());
+    keep.add(dom::listen(select.html(), "change", dom::How::default(), move |_| {
+        let name = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
+        let stat = RowStat::ALL.into_iter().find(|stat| stat.name() == name).unwrap_or_default();
+        to.change(|address| address.choices.row_stat = stat);
+    }));
+    select
+}
+
+/// Colours with the shares they stand for; the bar is coloured once the theme is known.
+fn legend(bar: &El) -> El {
+    let ticks = div("legend-ticks");
+    for ppm in NAMED {
+        let at = f64::from(heat_of_share(ppm)) / 10.0;
+        let text = format!("{}\u{202f}%", ppm / 10_000);
+        ticks.add(&span("tick", &text).styled("left", &format!("{at:.1}%")));
+    }
+    div("legend")
+        .child(&span("muted", "Share of the request's latency"))
+        .child(&div("legend-scale").child(bar).child(&ticks))
+        .child(&span(
+            "muted",
+            "Drag across columns to look at those requests alone; click a cell to open its trace",
+        ))
+}
+
+fn title_of(page: &Page, report: &HeatmapReport) -> String {
+    let (rows, columns) = (report.rows.rows.len() as u64, report.column_requests.len() as u64);
+    let requests = report.rows.facts.requests;
+    let put =
+        if requests > columns { format!(" in {} columns", format::count(columns)) } else { String::new() };
+    format!("{}: {} endpoints, {} requests{put}", page.whose(), format::count(rows), format::count(requests))
+}
+
+fn formats(page: &Page, stage: &Stage<HeatPicture>) -> Vec<export::Format> {
+    let (csv, cells, json) = (stage.clone(), stage.clone(), stage.clone());
+    let page = page.clone();
+    vec![
+        svg_format(stage),
+        (
+            "CSV table of endpoints",
+            "csv",
+            Box::new(move || csv.look(|picture| Some(summary::to_csv(&picture.report()?.rows)))),
+        ),
+        (
+            "CSV table of cells",
+            "cells.csv",
+            Box::new(move || cells.look(|picture| picture.report().map(heat_table::cells_csv))),
+        ),
+        (
+            "JSON report",
+            "json",
+            Box::new(move || {
+                let choices = page.address().choices.clone();
+                json.look(|picture| picture.report()?.to_json(choices.row_time, choices.row_stat).ok())
+            }),
+        ),
+    ]
+}
+
+impl Part for Heat {
+    fn update(&mut self, page: &Page) {
+        if !self.frame.update(page) {
+            self.stage.look(HeatPicture::leave);
+            return;
+        }
+        if self.stage.follow_theme() {
+            let colors = self.stage.theme();
+            let stops: Vec<String> = (0..=10).map(|at| colors.fill(Shade::Heat(at * 100)).css()).collect();
+            self.bar.style("background", &format!("linear-gradient(to right, {})", stops.join(", ")));
+        }
+        self.take_report(page);
+        self.show_choices(page);
+        let stale = page.asks().heatmap.is_waiting();
+        self.stage.element().class_if("stale", stale);
+        self.table.set_stale(stale);
+        self.table.set_sort(page.address().sort.as_ref());
+        let row = match &*page.selection() {
+            Selection::Endpoint(endpoint) => self.stage.look(|picture| {
+                let endpoints = &picture.report()?.rows.endpoints;
+                endpoints.binary_search(endpoint).ok()
+            }),
+            _ => None,
+        };
+        self.table.select(row);
+        self.stage.with(|picture| picture.select(row.map(|row| row as u32)));
+        let (rows, columns) = self.stage.look(HeatPicture::extent);
+        self.stage.canvas().set("data-rows", &rows.to_string());
+        self.stage.canvas().set("data-columns", &columns.to_string());
+    }
+
+    fn command(&mut self, page: &Page, command: Command) -> bool {
+        if !self.frame.is_chosen(page) || self.shown.is_none() {
+            return false;
+        }
+        let size = self.stage.size();
+        self.stage.with(|picture| picture.command(page, command, size))
+    }
+}

@@ -1,0 +1,241 @@
+//! The latency histogram of the subject, with a brush that cuts the band.
+
+use crate::canvas::{PlotBackend, Surface, theme_of};
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, div, el};
+use crate::ui::page::Page;
+use crate::ui::widgets::chart_canvas::Tip;
+use pathlight_chart::Metrics;
+use pathlight_chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
+use pathlight_chart::plot::ChartSize;
+use pathlight_query::{Band, BandFacts, LogHistogram};
+use pathlight_text::format;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlCanvasElement, MouseEvent, PointerEvent};
+
+/// Further than this, a pointer brushes, in CSS pixels.
+const BRUSH_PX: f64 = 5.0;
+
+struct Inner {
+    page: Page,
+    canvas: El,
+    area: El,
+    brush: El,
+    surface: RefCell<Option<Surface>>,
+    facts: RefCell<BandFacts>,
+    band: Cell<Option<Band>>,
+    axis: Cell<Option<HistogramAxis>>,
+    /// Where the brush began, in CSS pixels, and whether it has moved.
+    from: Cell<Option<(f64, bool)>>,
+    tip: Tip,
+    keep: Keep,
+}
+
+/// The histogram.
+pub struct Distribution {
+    inner: Rc<Inner>,
+    /// What was painted: answer, theme, size, device scale.
+    painted: (u64, String, (f64, f64), f64),
+}
+
+impl Distribution {
+    /// Builds it.
+    pub fn new(page: &Page) -> Distribution {
+        let canvas = el("canvas").attr("role", "img").test("histogram");
+        let brush = div("brush");
+        brush.show(false);
+        let area = div("distribution").child(&canvas).child(&brush);
+        let inner = Rc::new(Inner {
+            page: page.clone(),
+            canvas,
+            area,
+            brush,
+            surface: RefCell::default(),
+            facts: RefCell::default(),
+            band: Cell::new(None),
+            axis: Cell::new(None),
+            from: Cell::new(None),
+            tip: Tip::new(),
+            keep: Keep::default(),
+        });
+        listen(&inner);
+        Distribution { inner, painted: (0, String::new(), (0.0, 0.0), 0.0) }
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.inner.area
+    }
+
+    /// Follows the report of the band.
+    pub fn update(&mut self, page: &Page) {
+        let inner = &self.inner;
+        let asks = page.asks();
+        inner.area.class_if("stale", asks.band.is_waiting());
+        let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
+        let scale = dom::window().device_pixel_ratio();
+        let now = (asks.band.revision(), theme, inner.area.size(), scale);
+        let Some(report) = asks.band.get().filter(|_| self.painted != now) else { return };
+        inner.facts.replace(report.facts.clone());
+        inner.band.set(Some(report.band).filter(|band| !band.is_all()));
+        let facts = &report.facts;
+        inner.canvas.set(
+            "aria-label",
+            &format!(
+                "Latency of {} requests: median {}, 95th percentile {}, 99th {}",
+                facts.scope_requests,
+                format::duration(facts.scope_latency_us.p50),
+                format::duration(facts.scope_latency_us.p95),
+                format::duration(facts.scope_latency_us.p99)
+            ),
+        );
+        inner.paint(scale);
+        self.painted = now;
+    }
+}
+
+impl Inner {
+    fn paint(&self, scale: f64) {
+        let (width, height) = self.area.size();
+        if width < 1.0 || height < 1.0 {
+            return;
+        }
+        let mut slot = self.surface.borrow_mut();
+        if slot.is_none() {
+            *slot = self.canvas.as_kind::<HtmlCanvasElement>().cloned().and_then(Surface::new);
+        }
+        let Some(surface) = &mut *slot else { return };
+        surface.resize(width, height, scale);
+        let theme = theme_of(self.canvas.html());
+        let facts = self.facts.borrow();
+        let size = size_of(surface);
+        self.axis.set(HistogramAxis::new(&Bars::from(&facts.histogram), size));
+        let lines = [
+            ("p50", facts.scope_latency_us.p50),
+            ("p95", facts.scope_latency_us.p95),
+            ("p99", facts.scope_latency_us.p99),
+        ];
+        let view = HistogramView {
+            bars: Bars::from(&facts.histogram),
+            band: self.band.get().filter(|_| facts.requests > 0).map(|_| facts.band_us),
+            lines: if facts.scope_requests > 0 { &lines } else { &[] },
+        };
+        // A chart that cannot be drawn leaves the numbers beside it, which say the same.
+        if let Some(backend) = PlotBackend::new(surface) {
+            let _ = draw(backend, &view, size, &theme);
+        }
+    }
+
+    fn scale(&self) -> f64 {
+        self.surface.borrow().as_ref().map_or(1.0, |surface| surface.metrics().scale)
+    }
+
+    /// The place of a pointer on the canvas in CSS pixels.
+    fn x_of(&self, event: &MouseEvent) -> f64 {
+        f64::from(event.client_x()) - self.canvas.html().get_bounding_client_rect().left()
+    }
+
+    /// The bins from one place to another, in CSS pixels: first, and one past the last.
+    fn bins(&self, a: f64, b: f64) -> Option<(usize, usize)> {
+        let axis = self.axis.get()?;
+        let facts = self.facts.borrow();
+        let edges = &facts.histogram.edges_us;
+        let us = |x: f64| axis.values.value_at((x * self.scale()) as i32);
+        let (low, high) = (us(a.min(b)), us(a.max(b)));
+        let first = edges.partition_point(|edge| *edge as f64 <= low).saturating_sub(1);
+        let end = edges.partition_point(|edge| (*edge as f64) < high).max(first + 1);
+        (edges.len() > 1).then(|| (first.min(edges.len() - 2), end.min(edges.len() - 1)))
+    }
+
+    fn show_brush(&self, a: f64, b: f64) {
+        let (Some((first, end)), Some(axis)) = (self.bins(a, b), self.axis.get()) else { return };
+        let facts = self.facts.borrow();
+        let edges = &facts.histogram.edges_us;
+        let scale = self.scale();
+        let (left, right) = (
+            f64::from(axis.values.pixel(edges[first] as f64)),
+            f64::from(axis.values.pixel(edges[end] as f64)),
+        );
+        self.brush.style("left", &format!("{:.1}px", left / scale));
+        self.brush.style("width", &format!("{:.1}px", (right - left) / scale));
+        self.brush.show(true);
+    }
+
+    fn tell(&self, event: &MouseEvent, from: Option<f64>) {
+        let x = self.x_of(event);
+        let Some((first, end)) = self.bins(from.unwrap_or(x), x) else { return };
+        let facts = self.facts.borrow();
+        let histogram = &facts.histogram;
+        let count: u64 = histogram.counts[first..end].iter().sum();
+        let whole: u64 = histogram.counts.iter().sum();
+        let (low, high) = (histogram.edges_us[first], histogram.edges_us[end]);
+        let words = format!("{} to {}", format::duration_us(low), format::duration_us(high));
+        let much = format!("{} requests, {}", format::count(count), format::share_of(count, whole));
+        let hint = if from.is_none() { "Drag to cut a band" } else { "" };
+        let client = (f64::from(event.client_x()), f64::from(event.client_y()));
+        self.tip.show(client, &[div("").text(&words), div("").text(&much), div("muted small").text(hint)]);
+    }
+}
+
+fn size_of(surface: &Surface) -> ChartSize {
+    let (width, height) = surface.size();
+    let metrics: Metrics = surface.metrics();
+    ChartSize { width, height, metrics }
+}
+
+/// The band of the requests in some bins. Edges of bins lie between requests, so their ranks are percentiles.
+fn band_of(histogram: &LogHistogram, first: usize, end: usize) -> Band {
+    let below = |bin: usize| histogram.counts.iter().take(bin).sum::<u64>();
+    Band::of_ranks(below(first)..below(end), below(histogram.counts.len()))
+}
+
+fn listen(inner: &Rc<Inner>) {
+    let add = |event: &'static str, run: fn(&Inner, &PointerEvent)| {
+        let weak = Rc::downgrade(inner);
+        inner.keep.add(dom::listen(inner.canvas.html(), event, dom::How::default(), move |event| {
+            if let (Some(inner), Some(pointer)) = (weak.upgrade(), event.dyn_ref::<PointerEvent>()) {
+                run(&inner, pointer);
+            }
+        }));
+    };
+    add("pointerdown", |inner, pointer| {
+        if pointer.button() == 0 {
+            inner.from.set(Some((inner.x_of(pointer), false)));
+            let _ = inner.canvas.html().set_pointer_capture(pointer.pointer_id());
+        }
+    });
+    add("pointermove", |inner, pointer| {
+        let x = inner.x_of(pointer);
+        match inner.from.get() {
+            Some((from, moved)) if moved || (x - from).abs() > BRUSH_PX => {
+                inner.from.set(Some((from, true)));
+                inner.show_brush(from, x);
+                inner.tell(pointer, Some(from));
+            }
+            Some(_) => {}
+            None => inner.tell(pointer, None),
+        }
+    });
+    add("pointerup", |inner, pointer| {
+        let Some((from, moved)) = inner.from.take() else { return };
+        inner.brush.show(false);
+        inner.tip.hide();
+        let band = match inner.bins(from, inner.x_of(pointer)).filter(|_| moved) {
+            Some((first, end)) => band_of(&inner.facts.borrow().histogram, first, end),
+            None => Band::ALL,
+        };
+        inner.page.change(|address| address.band = band);
+    });
+    add("pointercancel", |inner, _| {
+        inner.from.set(None);
+        inner.brush.show(false);
+        inner.tip.hide();
+    });
+    add("pointerleave", |inner, _| {
+        if inner.from.get().is_none() {
+            inner.tip.hide();
+        }
+    });
+}

@@ -1,0 +1,85 @@
+//! What is shown, as files.
+
+use super::popover::Popover;
+use crate::canvas::png;
+use crate::pool::UserError;
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div};
+use crate::ui::page::Page;
+use crate::ui::shell::file_input::text_input;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::{Blob, HtmlAnchorElement, HtmlCanvasElement, Url};
+
+/// A way to write something down: its name, the end of the file's name, and how.
+pub type Format = (&'static str, &'static str, Box<dyn Fn() -> Option<String>>);
+
+/// A button that opens a list of formats; `canvas` is offered as PNG.
+pub fn menu(page: &Page, keep: &Keep, name: &'static str, canvas: Option<El>, formats: Vec<Format>) -> El {
+    let mut items = Vec::new();
+    if let Some(canvas) = canvas {
+        let page = page.clone();
+        items.push(button("PNG picture").test("export-png").on_click(keep, move || {
+            let (canvas, page) = (canvas.clone(), page.clone());
+            spawn_local(async move {
+                let Some(canvas) = canvas.as_kind::<HtmlCanvasElement>() else { return };
+                match png(canvas).await {
+                    Ok(blob) => save(&page, &blob, &format!("{name}.png")),
+                    Err(error) => page.fail(UserError {
+                        message: "The picture could not be written.".to_owned(),
+                        detail: error.as_string().unwrap_or_default(),
+                        next_step: "Make the window smaller, or save as SVG.".to_owned(),
+                    }),
+                }
+            });
+        }));
+    }
+    for (label, ending, write) in formats {
+        let page = page.clone();
+        items.push(button(label).test(&format!("export-{ending}")).on_click(keep, move || {
+            if let Some(input) = write().and_then(|text| text_input("", &text)) {
+                save(&page, &input.blob, &format!("{name}.{ending}"));
+            }
+        }));
+    }
+    let open = button("Export")
+        .attr("title", "Save what is shown as a file")
+        .test("export")
+        .node(&dom::icon("M4 6l4 4 4-4"));
+    Popover::menu(keep, open, div("popover menu").test("export-menu"), &items).element().clone()
+}
+
+/// Saves a Blob as a file of this name.
+pub fn save(page: &Page, blob: &Blob, name: &str) {
+    let Ok(address) = Url::create_object_url_with_blob(blob) else {
+        page.fail(UserError {
+            message: format!("{name} could not be written."),
+            detail: String::new(),
+            next_step: "Check that this frame may download files.".to_owned(),
+        });
+        return;
+    };
+    let link = dom::el("a").attr("href", &address).attr("download", name);
+    if let Some(link) = link.as_kind::<HtmlAnchorElement>() {
+        link.click();
+    }
+    spawn_local(async move {
+        // The browser takes the address over a little later.
+        dom::pause(10_000).await;
+        let _ = Url::revoke_object_url(&address);
+    });
+}
+
+/// A line of comma-separated values.
+pub fn csv_line(cells: &[String]) -> String {
+    let quoted: Vec<String> = cells
+        .iter()
+        .map(|cell| {
+            if cell.contains([',', '"', '\n', '\r']) {
+                format!("\"{}\"", cell.replace('"', "\"\""))
+            } else {
+                cell.clone()
+            }
+        })
+        .collect();
+    format!("{}\r\n", quoted.join(","))
+}

@@ -1,0 +1,505 @@
+//! What all tables have in common, whatever their rows are: head, rows in sight, order, selection, keys. One copy of it
+//! serves every kind of row.
+
+use super::table::What;
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div, el, span};
+use pathlight_model::sort::Arrange;
+use pathlight_view::address::Sort;
+use std::cell::{Cell, RefCell};
+use std::cmp::Ordering;
+use std::rc::Rc;
+use wasm_bindgen::JsCast;
+use web_sys::KeyboardEvent;
+
+/// Height of a row in CSS pixels; the style sheet says the same.
+const ROW_PX: f64 = 24.0;
+/// Rows kept above and below those in sight.
+const SPARE_ROWS: usize = 12;
+/// Browsers give up on taller elements; with more rows, scrolling goes in larger steps.
+const MOST_PX: f64 = 8_000_000.0;
+
+/// The rows of a table, of whatever kind, by their number as they came.
+pub trait Lines {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// Attributes of a row's element.
+    fn attributes(&self, row: usize) -> Vec<(&'static str, String)>;
+
+    /// What a row shows in a column.
+    fn cell(&self, column: usize, row: usize) -> What;
+
+    /// Order of two rows by a column, smallest first.
+    fn compare(&self, column: usize, a: usize, b: usize) -> Ordering;
+}
+
+/// What is known of a column without its rows; see [`Column`](super::table::Column).
+#[derive(Clone, Copy)]
+pub struct Head {
+    /// Name in the address.
+    pub key: &'static str,
+    /// Words.
+    pub title: &'static str,
+    /// The same in a sentence.
+    pub hint: &'static str,
+    /// Class of its cells.
+    pub class: &'static str,
+    /// 1 is always shown, 2 and 3 where there is room.
+    pub priority: u8,
+    /// Whether rows can be sorted by it.
+    pub sorts: bool,
+}
+
+impl Head {
+    fn is_wide(&self) -> bool {
+        self.class == "wide"
+    }
+
+    /// Its width; the least of it for the one column that takes what is left.
+    fn width_px(&self) -> f64 {
+        match self.class {
+            "wide" => 200.0,
+            "bar" => 104.0,
+            "spark-cell" => 84.0,
+            "num tiny" => 64.0,
+            "num moment" => 188.0,
+            "num ratio" => 148.0,
+            "caller muted" | "what muted" => 136.0,
+            "text mono" => 156.0,
+            _ => 84.0,
+        }
+    }
+}
+
+type RowEvent = Box<dyn Fn(usize)>;
+
+/// A table but for its rows.
+pub struct Grid {
+    lines: Rc<dyn Lines>,
+    columns: Vec<Head>,
+    wrap: El,
+    table: El,
+    body: El,
+    heads: Vec<El>,
+    empty: El,
+    /// Rows shown, in order.
+    order: RefCell<Vec<u32>>,
+    hits: RefCell<Option<Rc<Vec<bool>>>>,
+    sort: RefCell<Sort>,
+    natural: Sort,
+    selected: Cell<Option<usize>>,
+    painted: Cell<(usize, usize)>,
+    click_opens: Cell<bool>,
+    /// Which columns there is room for.
+    fits: RefCell<Vec<bool>>,
+    on_select: RefCell<Option<RowEvent>>,
+    on_open: RefCell<Option<RowEvent>>,
+    name: String,
+    keep: Keep,
+}
+
+impl Grid {
+    /// A grid for these rows; see [`Table::new`](super::table::Table::new).
+    pub fn new(
+        (name, label): (&str, &str),
+        sorted: (&'static str, bool),
+        columns: Vec<Head>,
+        lines: Rc<dyn Lines>,
+        on_sort: Rc<dyn Fn(Sort)>,
+    ) -> Rc<Grid> {
+        let keep = Keep::default();
+        let natural = Sort { column: sorted.0.to_owned(), descending: sorted.1 };
+        let mut heads = Vec::new();
+        let head_row = el("tr");
+        for column in &columns {
+            let head = el("th").class(column.class).attr("scope", "col");
+            if !column.is_wide() {
+                head.style("width", &format!("{}px", column.width_px()));
+            }
+            if column.sorts {
+                let press = button(column.title)
+                    .class("sort")
+                    .attr("title", column.hint)
+                    .test(&format!("sort-{}", column.key))
+                    .attr("data-own-enter", "");
+                let (key, pressed) = (column.key, on_sort.clone());
+                // Text is sorted upwards first, numbers downwards.
+                let number = column.class.contains("num") || column.class.contains("bar");
+                let shown = head.clone();
+                head.add(&press.on_click(&keep, move || {
+                    let descending = match shown.html().get_attribute("aria-sort").as_deref() {
+                        Some("descending") => false,
+                        Some("ascending") => true,
+                        _ => number,
+                    };
+                    pressed(Sort { column: key.to_owned(), descending });
+                }));
+            } else {
+                head.add(&span("", column.title).attr("title", column.hint));
+            }
+            head_row.add(&head);
+            heads.push(head);
+        }
+        let body = el("tbody");
+        let table = el("table")
+            .class("grid")
+            .attr("role", "grid")
+            .attr("aria-label", label)
+            .attr("tabindex", "0")
+            .child(&el("thead").child(&head_row))
+            .child(&body);
+        let empty = div("empty").test(&format!("{name}-empty"));
+        empty.show(false);
+        let wrap = div("table").test(name).child(&table).child(&empty);
+        let grid = Rc::new(Grid {
+            lines,
+            columns,
+            wrap,
+            table,
+            body,
+            heads,
+            empty,
+            order: RefCell::default(),
+            hits: RefCell::default(),
+            sort: RefCell::new(natural.clone()),
+            natural,
+            selected: Cell::new(None),
+            painted: Cell::new((0, 0)),
+            click_opens: Cell::new(false),
+            fits: RefCell::default(),
+            on_select: RefCell::default(),
+            on_open: RefCell::default(),
+            name: name.to_owned(),
+            keep,
+        });
+        grid.listen();
+        grid
+    }
+
+    /// Hears of a row that is selected.
+    pub fn on_select(&self, run: RowEvent) {
+        self.on_select.replace(Some(run));
+    }
+
+    /// One click opens a row, not only a double click.
+    pub fn click_opens(&self) {
+        self.click_opens.set(true);
+    }
+
+    /// Hears of a row that is opened: by Enter or a double click.
+    pub fn on_open(&self, run: RowEvent) {
+        self.on_open.replace(Some(run));
+    }
+
+    /// Its element.
+    pub fn element(&self) -> &El {
+        &self.wrap
+    }
+
+    fn listen(self: &Rc<Grid>) {
+        // Weak, so that a table that is dropped takes its listeners along.
+        let weak = Rc::downgrade(self);
+        let table = move || weak.upgrade();
+        let at = table.clone();
+        self.keep.add(dom::listen(self.wrap.html(), "scroll", dom::How::default(), move |_| {
+            if let Some(table) = at() {
+                table.paint(false);
+            }
+        }));
+        let at = table.clone();
+        self.keep.add(dom::listen(self.body.html(), "click", dom::How::default(), move |event| {
+            if let (Some(table), Some((_, row))) = (at(), dom::closest(&event, "data-row"))
+                && let Ok(row) = row.parse()
+            {
+                if table.click_opens.get() {
+                    table.select(Some(row));
+                    table.open(row);
+                } else {
+                    table.choose(row);
+                }
+            }
+        }));
+        let at = table.clone();
+        self.keep.add(dom::listen(self.body.html(), "dblclick", dom::How::default(), move |event| {
+            if let (Some(table), Some((_, row))) = (at(), dom::closest(&event, "data-row"))
+                && let Ok(row) = row.parse()
+                && !table.click_opens.get()
+            {
+                table.open(row);
+            }
+        }));
+        let at = table.clone();
+        let how = dom::How { active: true, ..dom::How::default() };
+        self.keep.add(dom::listen(self.table.html(), "keydown", how, move |event| {
+            let Some(table) = at() else { return };
+            if dom::closest(&event, "data-own-enter").is_some() {
+                return;
+            }
+            if event.dyn_ref::<KeyboardEvent>().is_some_and(|key| table.key(key)) {
+                event.prevent_default();
+            }
+        }));
+        self.keep.add(dom::listen(&dom::window(), "resize", dom::How::default(), move |_| {
+            if let Some(table) = table() {
+                table.paint(true);
+            }
+        }));
+    }
+
+    fn key(&self, event: &KeyboardEvent) -> bool {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() || event.shift_key() {
+            return false;
+        }
+        let order = self.order.borrow();
+        let count = order.len();
+        let place = self.selected.get().and_then(|row| order.iter().position(|at| *at as usize == row));
+        let page = (self.wrap.size().1 / ROW_PX).max(2.0) as usize - 1;
+        let to = match (event.key().as_str(), place) {
+            ("Enter", Some(place)) => {
+                let row = order.get(place).map(|row| *row as usize);
+                drop(order);
+                row.into_iter().for_each(|row| self.open(row));
+                return true;
+            }
+            ("ArrowDown" | "PageDown" | "Home", None) => 0,
+            ("ArrowDown", Some(place)) => place + 1,
+            ("ArrowUp", Some(place)) => place.saturating_sub(1),
+            ("PageDown", Some(place)) => place + page,
+            ("PageUp", Some(place)) => place.saturating_sub(page),
+            ("Home", Some(_)) => 0,
+            ("End", _) => usize::MAX,
+            _ => return false,
+        };
+        let row = order.get(to.min(count.saturating_sub(1))).map(|row| *row as usize);
+        drop(order);
+        if let Some(row) = row {
+            self.choose(row);
+        }
+        true
+    }
+
+    /// Selects and tells.
+    fn choose(&self, row: usize) {
+        self.select(Some(row));
+        if let Some(run) = &*self.on_select.borrow() {
+            run(row);
+        }
+    }
+
+    fn open(&self, row: usize) {
+        if let Some(run) = &*self.on_open.borrow() {
+            run(row);
+        }
+    }
+
+    /// The rows are others now.
+    pub fn renew(&self) {
+        self.hits.replace(None);
+        self.selected.set(None);
+        self.arrange();
+    }
+
+    /// Sorts; `None` or a column it does not have: as it came.
+    pub fn set_sort(&self, sort: Option<&Sort>) {
+        let known =
+            sort.filter(|sort| self.columns.iter().any(|column| column.key == sort.column && column.sorts));
+        let sort = known.unwrap_or(&self.natural).clone();
+        if *self.sort.borrow() != sort {
+            self.sort.replace(sort);
+            self.arrange();
+        }
+    }
+
+    /// The row after the selected one as they are shown, or before it; round at the ends.
+    pub fn neighbour(&self, forward: bool) -> Option<usize> {
+        let order = self.order.borrow();
+        let count = order.len();
+        let place = self.selected.get().and_then(|row| order.iter().position(|at| *at as usize == row));
+        let to = match (place, forward) {
+            (None, true) => 0,
+            (None, false) => count.checked_sub(1)?,
+            (Some(place), true) => (place + 1) % count,
+            (Some(place), false) => (place + count - 1) % count,
+        };
+        order.get(to).map(|row| *row as usize)
+    }
+
+    /// Shows only these rows; `None`: all.
+    pub fn set_hits(&self, hits: Option<Rc<Vec<bool>>>) {
+        if *self.hits.borrow() != hits {
+            self.hits.replace(hits);
+            self.arrange();
+        }
+    }
+
+    /// Says why it is empty, or nothing.
+    pub fn set_empty(&self, why: &str) {
+        self.empty.say(why);
+    }
+
+    /// Dims what is about to be replaced.
+    pub fn set_stale(&self, stale: bool) {
+        self.wrap.class_if("stale", stale);
+    }
+
+    /// Selects a row and brings it into sight.
+    pub fn select(&self, row: Option<usize>) {
+        if self.selected.replace(row) == row {
+            return;
+        }
+        let order = self.order.borrow();
+        let place = row.and_then(|row| order.iter().position(|at| *at as usize == row));
+        let count = order.len();
+        drop(order);
+        if let Some(place) = place {
+            let wrap = self.wrap.html();
+            let height = self.wrap.size().1 - ROW_PX;
+            let stretch = stretch(count, height);
+            let (top, now) = (place as f64 * ROW_PX, f64::from(wrap.scroll_top()) * stretch);
+            if top < now {
+                wrap.set_scroll_top((top / stretch) as i32);
+            } else if top + ROW_PX > now + height {
+                wrap.set_scroll_top(((top + ROW_PX - height) / stretch).ceil() as i32);
+            }
+        }
+        self.paint(true);
+    }
+
+    /// Puts the rows in order and paints.
+    fn arrange(&self) {
+        let sort = self.sort.borrow().clone();
+        let hits = self.hits.borrow().clone();
+        let mut order: Vec<u32> = (0..self.lines.count() as u32)
+            .filter(|at| hits.as_ref().is_none_or(|hits| hits.get(*at as usize).copied().unwrap_or(true)))
+            .collect();
+        let column = self.columns.iter().position(|column| column.key == sort.column && column.sorts);
+        if let Some(column) = column {
+            order.arrange_by(|a, b| {
+                let ordering = self.lines.compare(column, *a as usize, *b as usize);
+                if sort.descending { ordering.reverse() } else { ordering }
+            });
+        }
+        for (column, head) in self.columns.iter().zip(&self.heads) {
+            let state = match (column.key == sort.column, sort.descending) {
+                (false, _) => "none",
+                (true, true) => "descending",
+                (true, false) => "ascending",
+            };
+            if column.sorts {
+                head.set("aria-sort", state);
+            }
+        }
+        self.table.set("aria-rowcount", &(order.len() + 1).to_string());
+        self.wrap.set("data-rows", &order.len().to_string());
+        self.empty.show(order.is_empty());
+        self.order.replace(order);
+        self.paint(true);
+    }
+
+    /// Leaves out columns there is no room for, the least important first; tells whether that changed.
+    fn fit_columns(&self, width: f64) -> bool {
+        let columns = &self.columns;
+        let mut fits = vec![true; columns.len()];
+        let mut whole: f64 = columns.iter().map(Head::width_px).sum();
+        for priority in [3, 2] {
+            for (at, column) in columns.iter().enumerate().rev() {
+                if whole > width && column.priority == priority {
+                    fits[at] = false;
+                    whole -= column.width_px();
+                }
+            }
+        }
+        if *self.fits.borrow() == fits {
+            return false;
+        }
+        for (head, fits) in self.heads.iter().zip(&fits) {
+            head.show(*fits);
+        }
+        self.fits.replace(fits);
+        true
+    }
+
+    /// Brings the rows in sight into the page.
+    pub fn paint(&self, anew: bool) {
+        let (width, height) = self.wrap.size();
+        let order = self.order.borrow();
+        let anew = self.fit_columns(width) || anew;
+        let fits = self.fits.borrow();
+        // The head takes one row.
+        let stretch = stretch(order.len(), height - ROW_PX);
+        let scrolled = f64::from(self.wrap.html().scroll_top());
+        let top = scrolled * stretch;
+        let first = (top / ROW_PX) as usize;
+        let last = ((top + height.max(200.0)) / ROW_PX) as usize + 1;
+        let (from, to) = self.painted.get();
+        if !anew && stretch == 1.0 && from <= first && last.min(order.len()) <= to {
+            return;
+        }
+        let from = first.saturating_sub(SPARE_ROWS).min(order.len());
+        let to = (last + SPARE_ROWS).min(order.len());
+        self.painted.set((from, to));
+        let space = |px: f64| {
+            el("tr").class("space").attr("aria-hidden", "true").styled("height", &format!("{px}px"))
+        };
+        let whole = (order.len() as f64 * ROW_PX / stretch).max(0.0);
+        let above =
+            if stretch == 1.0 { from as f64 * ROW_PX } else { scrolled - (top - from as f64 * ROW_PX) }
+                .max(0.0);
+        let below = (whole - above - (to - from) as f64 * ROW_PX).max(0.0);
+        self.body.clear();
+        self.body.add(&space(above));
+        let mut active = None;
+        for (place, at) in order.iter().enumerate().take(to).skip(from) {
+            let row = *at as usize;
+            if row >= self.lines.count() {
+                continue;
+            }
+            let line =
+                el("tr").attr("data-row", &at.to_string()).attr("aria-rowindex", &(place + 2).to_string());
+            // Stripes by place, not by what happens to be in the page.
+            if place % 2 == 1 {
+                line.class_if("odd", true);
+            }
+            for (name, value) in self.lines.attributes(row) {
+                line.set(name, &value);
+            }
+            let selected = self.selected.get() == Some(row);
+            line.set_flag("aria-selected", selected);
+            if selected {
+                let id = format!("{}-row", self.name);
+                line.set("id", &id);
+                active = Some(id);
+            }
+            for (at, column) in self.columns.iter().enumerate().filter(|(at, _)| fits.get(*at) == Some(&true))
+            {
+                line.add(&cell(column, self.lines.cell(at, row)));
+            }
+            self.body.add(&line);
+        }
+        self.body.add(&space(below));
+        match active {
+            Some(id) => self.table.set("aria-activedescendant", &id),
+            None => self.table.unset("aria-activedescendant"),
+        }
+    }
+}
+
+/// How many pixels of rows a pixel of scrolling moves.
+fn stretch(rows: usize, height: f64) -> f64 {
+    let whole = rows as f64 * ROW_PX;
+    if whole <= MOST_PX { 1.0 } else { (whole - height) / (MOST_PX - height) }
+}
+
+fn cell(column: &Head, what: What) -> El {
+    let cell = el("td").class(column.class).attr("data-column", column.key);
+    match what {
+        What::Text(text) => cell.attr("title", &text).text(&text),
+        What::Number(text, value) => cell.attr("data-value", &value).text(&text),
+        What::Bar(share, text) => {
+            let fill = div("bar-fill").styled("width", &format!("{:.2}%", share.clamp(0.0, 1.0) * 100.0));
+            cell.attr("data-value", &share.to_string()).child(&fill).child(&span("bar-text", &text))
+        }
+        What::Element(element) => cell.child(&element),
+    }
+}

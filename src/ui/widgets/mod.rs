@@ -1,0 +1,16 @@
+//! What views are built of: tables, chart canvases, menus.
+
+pub mod chart_canvas;
+pub mod distribution;
+pub mod export;
+pub mod frame;
+pub mod grid;
+pub mod links;
+pub mod names;
+pub mod plot_chart;
+pub mod popover;
+pub mod show_in;
+pub mod still_chart;
+pub mod table;
+pub mod tree;
+pub mod zoom;

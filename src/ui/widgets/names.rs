@@ -1,0 +1,94 @@
+//! Names of endpoints, traces and figures, written the same everywhere.
+
+use crate::ui::dom::{El, div, el, span};
+use pathlight_chart::color;
+use pathlight_query::LogHistogram;
+use pathlight_text::format;
+use wasm_bindgen::prelude::*;
+
+/// A dot in the colour of a service.
+pub fn dot(service: &str) -> El {
+    span(&format!("dot s{}", color::service_step(service)), "").attr("aria-hidden", "true")
+}
+
+/// An endpoint in one line: colour, operation, service.
+pub fn endpoint(service: &str, operation: &str) -> El {
+    div("endpoint")
+        .attr("title", &format::endpoint(service, operation))
+        .child(&dot(service))
+        .child(&cut_in_the_middle(&format::printable(operation)))
+        .child(&span("service", &format::printable(service)))
+}
+
+/// Characters of a name that stay at its end when it is cut, and how long it is at least to be cut there.
+const TAIL: (usize, usize) = (11, 28);
+
+/// An operation that gives way in the middle: long names often begin alike.
+fn cut_in_the_middle(operation: &str) -> El {
+    let length = operation.chars().count();
+    let cut = operation.char_indices().nth(length.saturating_sub(TAIL.0)).filter(|_| length >= TAIL.1);
+    let Some((at, _)) = cut else { return span("operation", operation) };
+    let (head, tail) = operation.split_at(at);
+    el("span").class("operation long").child(&span("head", head)).child(&span("tail", tail))
+}
+
+/// A service in one line, with its colour.
+pub fn service(service: &str) -> El {
+    div("endpoint").child(&dot(service)).child(&span("operation", &format::printable(service)))
+}
+
+/// The beginning of an id, enough to tell it from others.
+pub fn short_id(id: &str) -> String {
+    let id = id.trim_start_matches('0');
+    if id.chars().count() > 12 {
+        format!("{}\u{2026}", id.chars().take(8).collect::<String>())
+    } else {
+        id.to_owned()
+    }
+}
+
+/// A figure with its name, as in `p95 310 ms`; the number itself is there for tests.
+pub fn figure(name: &str, test: &str, text: &str, value: &str) -> El {
+    el("span")
+        .class("figure")
+        .child(&span("figure-name", name))
+        .child(&span("figure-value", text).test(test).attr("data-value", value))
+}
+
+/// A duration as a figure.
+pub fn duration(name: &str, test: &str, us: f64) -> El {
+    figure(name, test, &format::duration(us), &us.to_string())
+}
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_namespace = document, js_name = createElementNS)]
+    fn create_element_ns(namespace: &str, tag: &str) -> web_sys::Element;
+}
+
+/// A histogram as small as a word.
+pub fn spark(histogram: &LogHistogram) -> El {
+    const WIDTH: f64 = 64.0;
+    const HEIGHT: f64 = 16.0;
+    let most = histogram.counts.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let step = WIDTH / histogram.counts.len().max(1) as f64;
+    let mut path = String::new();
+    for (at, count) in histogram.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        // What is there is seen, however little it is.
+        let height = (*count as f64 / most * HEIGHT).max(1.0);
+        path.push_str(&format!(
+            "M{:.1} {HEIGHT}v-{height:.1}h{:.1}v{height:.1}z",
+            at as f64 * step,
+            (step - 0.4).max(0.6)
+        ));
+    }
+    const SVG: &str = "http://www.w3.org/2000/svg";
+    let svg = create_element_ns(SVG, "svg");
+    let line = create_element_ns(SVG, "path");
+    let _ = svg.set_attribute("viewBox", "0 0 64 16");
+    let _ = svg.set_attribute("class", "spark");
+    let _ = svg.set_attribute("aria-hidden", "true");
+    let _ = line.set_attribute("d", &path);
+    let _ = svg.append_child(&line);
+    span("spark-box", "").node(&svg)
+}

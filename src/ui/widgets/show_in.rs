@@ -1,0 +1,46 @@
+//! "Show in": the other views that say more of the endpoint that is selected.
+
+use crate::ui::dom::{El, Keep, button, div, span};
+use crate::ui::page::{Endpoint, Page, Selection};
+use pathlight_query::SplitOf;
+use pathlight_view::address::View;
+
+/// Views that follow a selected endpoint, with the words of their links.
+const VIEWS: [(View, &str); 7] = [
+    (View::Flame, "flame graph"),
+    (View::Heat, "heat map"),
+    (View::Endpoints, "endpoints"),
+    (View::Split, "split by tag"),
+    (View::Flow, "flow"),
+    (View::Diagnosis, "diagnosis"),
+    (View::Errors, "errors"),
+];
+
+/// A link for each view but the one in sight. `path` is the call path to mark in the flame graph.
+pub fn links(page: &Page, keep: &Keep, endpoint: &Endpoint, path: Option<&[Endpoint]>) -> El {
+    let row = div("show-in small").child(&span("muted", "Show in:"));
+    let now = page.address().view;
+    for (view, words) in VIEWS.into_iter().filter(|(view, _)| *view != now) {
+        let (to, endpoint, path) = (page.clone(), endpoint.clone(), path.map(<[Endpoint]>::to_vec));
+        let link = button(words).class("link").test(&format!("show-in-{}", view.key()));
+        row.add(&link.on_click(keep, move || show(&to, view, &endpoint, path.as_deref())));
+    }
+    row
+}
+
+fn show(page: &Page, view: View, endpoint: &Endpoint, path: Option<&[Endpoint]>) {
+    let selection = match (view, path) {
+        (View::Flame, Some(path)) => Selection::Path(path.to_vec()),
+        _ => Selection::Endpoint(endpoint.clone()),
+    };
+    page.select(selection);
+    page.change(|address| {
+        address.view = view;
+        let (service, operation) = endpoint.clone();
+        match view {
+            View::Split => address.split.of = SplitOf::Endpoint { service, operation },
+            View::Flow => address.choices.flow.parents = vec![(service, operation)],
+            _ => {}
+        }
+    });
+}

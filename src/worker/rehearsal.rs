@@ -1,0 +1,106 @@
+//! Work on made-up traces before there are real ones.
+//!
+//! A browser compiles wasm in a hurry and compiles again, well, what it sees running; until then reading is two to three
+//! times slower. So while the page waits for a file, its first worker reads and asks what a load will: what the compiler
+//! makes of that is shared by all workers of the page.
+
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use super::Worker;
+use super::pace::{Step, now_ms};
+use pathlight_analysis::critical_path::{Band, Scope};
+use pathlight_ingest::{Options, Reader};
+use pathlight_model::trace::TraceSet;
+use pathlight_query::{Request, Session};
+
+/// Spans of a made-up trace, and how many of those are read at a time.
+const SPANS: u32 = 40;
+const TRACES: u32 = 25;
+/// Milliseconds of work in all.
+const REHEARSAL_MS: f64 = 250.0;
+
+/// Reads and asks for a while, in steps; ends with the first call of the page.
+pub async fn rehearse(worker: Rc<Worker>) {
+    let text = text();
+    let mut worked_ms = 0.0;
+    let mut was_asked = false;
+    while worked_ms < REHEARSAL_MS && !worker.is_called.get() {
+        let (began_ms, step) = (now_ms(), Step::begin());
+        while !step.is_over() {
+            let set = read(&text);
+            if !std::mem::replace(&mut was_asked, true) {
+                ask(set);
+            }
+        }
+        worked_ms += now_ms() - began_ms;
+        worker.pace.breathe().await;
+    }
+}
+
+fn read(text: &str) -> TraceSet {
+    let mut set = TraceSet::new();
+    let mut reader = Reader::new("", Options::default());
+    // Nobody is told of what happens here: a failure would come again with the first real file.
+    let _ = reader.feed(text.as_bytes(), &mut set);
+    reader.finish(&mut set);
+    let _ = set.seal();
+    set
+}
+
+/// What every view asks, and the first views.
+fn ask(set: TraceSet) {
+    let mut session = Session::of(set);
+    let (scope, band) = (Scope::default(), Band::ALL);
+    for request in [
+        Request::Overview,
+        Request::Band { scope: scope.clone(), band },
+        Request::CriticalPath { scope: scope.clone(), band },
+        Request::Endpoints { scope, band },
+    ] {
+        let _ = session.ask(request);
+    }
+}
+
+/// Traces as Jaeger exports them: every span calls the next two.
+fn text() -> String {
+    let mut text = "{\"data\":[".to_owned();
+    for trace in 1..=TRACES {
+        // Writing to a String cannot fail.
+        let _ =
+            write!(text, "{}{{\"traceID\":\"{trace:032x}\",\"spans\":[", if trace == 1 { "" } else { "," });
+        for span in 1..=SPANS {
+            let (comma, operation, process) = (if span == 1 { "" } else { "," }, span % 7, span % 3);
+            let (start_us, duration_us) = (1_700_000_000_000_000 + u64::from(span) * 10, 1000 / span);
+            let _ = write!(
+                text,
+                "{comma}{{\"traceID\":\"{trace:032x}\",\"spanID\":\"{span:016x}\",\"flags\":1,\
+                 \"operationName\":\"operation {operation}\",\"references\":["
+            );
+            if span > 1 {
+                let parent = span / 2;
+                let _ = write!(
+                    text,
+                    "{{\"refType\":\"CHILD_OF\",\"traceID\":\"{trace:032x}\",\"spanID\":\"{parent:016x}\"}}"
+                );
+            }
+            let _ = write!(
+                text,
+                "],\"startTime\":{start_us},\"duration\":{duration_us},\"tags\":[\
+                 {{\"key\":\"span.kind\",\"type\":\"string\",\"value\":\"server\"}},\
+                 {{\"key\":\"http.status_code\",\"type\":\"int64\",\"value\":200}},\
+                 {{\"key\":\"cache.hit\",\"type\":\"bool\",\"value\":true}}],\
+                 \"logs\":[],\"processID\":\"p{process}\",\"warnings\":null}}"
+            );
+        }
+        text.push_str("],\"processes\":{");
+        for process in 0..3 {
+            let comma = if process == 0 { "" } else { "," };
+            let _ =
+                write!(text, "{comma}\"p{process}\":{{\"serviceName\":\"service {process}\",\"tags\":[]}}");
+        }
+        text.push_str("},\"warnings\":null}");
+    }
+    text.push_str("]}");
+    text
+}

@@ -1,0 +1,150 @@
+//! The programs beside the browser: Pathlight's own binary and chromedriver.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::failure::{Failure, Outcome, fail};
+
+/// The folder of the workspace.
+pub fn root() -> PathBuf {
+    let manifest =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or(env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    manifest.ancestors().nth(2).map_or(manifest.clone(), PathBuf::from)
+}
+
+/// Cargo's target folder.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
+}
+
+/// The page as `cargo xtask build` left it.
+pub fn dist() -> PathBuf {
+    root().join("dist")
+}
+
+/// A folder of this run's own for what tests drop and what failed tests looked like.
+pub fn scratch() -> Outcome<PathBuf> {
+    let folder = target().join("e2e");
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+fn binary() -> Outcome<PathBuf> {
+    let path = target().join("debug").join(format!("pathlight{}", std::env::consts::EXE_SUFFIX));
+    if path.is_file() {
+        return Ok(path);
+    }
+    fail("there is no native binary yet: run `cargo xtask build` first")
+}
+
+/// What `pathlight ARGUMENTS` prints.
+pub fn pathlight(arguments: &[&str]) -> Outcome<Vec<u8>> {
+    let output = Command::new(binary()?).args(arguments).stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    fail(format!("`pathlight {}` ended with {}: {}", arguments.join(" "), output.status, complaint.trim()))
+}
+
+/// A program that runs until it is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a program and waits for the line of its output that `read` finds something in.
+fn start<T: Send + 'static>(
+    command: &mut Command,
+    read: impl Fn(&str) -> Option<T> + Send + 'static,
+) -> Outcome<(Running, T)> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut running = Running(child.map_err(|error| Failure(format!("cannot start {name}: {error}")))?);
+    let Some(output) = running.0.stdout.take() else { return fail(format!("{name} has no output")) };
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+        if let Some(found) = lines.by_ref().find_map(|line| read(&line)) {
+            let _ = sender.send(found);
+        }
+        // Read on, or the program would stop at a full pipe.
+        lines.for_each(drop);
+    });
+    match receiver.recv_timeout(Duration::from_secs(30)) {
+        Ok(found) => Ok((running, found)),
+        Err(_) => fail(format!("{name} did not come up")),
+    }
+}
+
+/// `pathlight serve` on a port of its own.
+pub struct Server {
+    /// With a slash at its end.
+    pub url: String,
+    _running: Running,
+}
+
+impl Server {
+    /// Serves a folder.
+    pub fn start(dir: &Path) -> Outcome<Self> {
+        Self::start_with(dir, &[])
+    }
+
+    /// Serves a folder, with further options.
+    pub fn start_with(dir: &Path, options: &[&str]) -> Outcome<Self> {
+        let mut command = Command::new(binary()?);
+        command.arg("serve").arg(dir).args(["--port", "0"]).args(options);
+        let (running, url) =
+            start(&mut command, |line| line.starts_with("http://").then(|| line.to_owned()))?;
+        Ok(Self { url, _running: running })
+    }
+}
+
+/// chromedriver on a port of its own.
+pub struct Driver {
+    /// Where it listens, on this machine.
+    pub port: u16,
+    running: Running,
+}
+
+impl Driver {
+    /// Starts the chromedriver that `CHROMEDRIVER` names, or the one of the path.
+    pub fn start() -> Outcome<Self> {
+        let program = std::env::var_os("CHROMEDRIVER").unwrap_or("chromedriver".into());
+        let (running, port) = start(Command::new(program).arg("--port=0"), |line| {
+            line.strip_prefix("ChromeDriver was started successfully on port ")?
+                .trim_end_matches('.')
+                .parse()
+                .ok()
+        })?;
+        Ok(Self { port, running })
+    }
+
+    /// Its process; the browsers are below it.
+    pub fn id(&self) -> u32 {
+        self.running.0.id()
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // Asked to, chromedriver ends its browsers; killed, it would leave them behind.
+        if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) {
+            let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+            let _ = write!(stream, "GET /shutdown HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+        let patience = Instant::now() + Duration::from_secs(5);
+        while Instant::now() < patience && matches!(self.running.0.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What every target does with its bytes: the check of the replays in `tests/`.
+
+#[path = "../../../tests/common/archives.rs"]
+pub mod archives;
+#[path = "../../../tests/common/replay.rs"]
+pub mod replay;
+
+/// Reads bytes in every way; chunk boundaries follow from the bytes, so that a finding repeats.
+pub fn check(bytes: &[u8]) {
+    let seed = bytes.iter().fold(bytes.len() as u64, |sum, &byte| sum.wrapping_mul(31) + u64::from(byte));
+    replay::check(bytes, &mut replay::Random(seed));
+}
+
+/// Writes the seeds of a target into the folder it was started with, before libFuzzer looks there.
+pub fn sow(target: &str) {
+    let Some(folder) = std::env::args().skip(1).find(|word| !word.starts_with('-')) else { return };
+    let texts = replay::TARGETS.iter().filter(|(name, _)| *name == target).flat_map(|(_, texts)| texts());
+    for (number, text) in texts.enumerate() {
+        std::fs::write(format!("{folder}/seed-{number}"), text).expect("the folder of the seeds");
+    }
+}

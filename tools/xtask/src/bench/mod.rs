@@ -1,0 +1,173 @@
+//! `cargo xtask bench`: generated sets of fixed seeds, read and analysed natively and in Chromium in one run, beside
+//! `JSON.parse` of the same bytes; the figures become `docs/benchmarks.md`.
+//!
+//! | part | what | driven through |
+//! |---|---|---|
+//! | native | reading, growth, analyses on one thread | `benches/native.rs` |
+//! | diagnosis | whether tprof names an injected delay | `benches/diagnosis` |
+//! | browser | the engine in one worker; the built page, from drop to picture | `benches/browser.rs`, `e2e bench` |
+//!
+//! A run measures; no test asserts time. Figures of one run belong together: what counts are their ratios.
+
+mod peers;
+mod report;
+mod sets;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::args::Arguments;
+use crate::{Outcome, build, sh, tools};
+use report::{Report, Row};
+use sets::Sets;
+
+pub const USAGE: &str = "[native] [diagnosis] [browser] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+
+pub fn run(arguments: &[String]) -> Outcome {
+    let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
+    let parts = ["native", "diagnosis", "browser"];
+    if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
+        return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
+    }
+    let wanted = |part: &str| arguments.rest.is_empty() || arguments.rest.iter().any(|given| given == part);
+    let quick = arguments.flag("--quick");
+    let mut report = Report::default();
+    // What was measured before a part failed is kept.
+    let measured = run_parts(&wanted, quick, &mut report);
+    print!("{}", report.tables());
+    let missed = report.missed();
+    if missed > 0 {
+        println!("{missed} budgets missed.");
+    }
+    if quick {
+        return measured;
+    }
+    // A run of one part keeps what the other measured before.
+    let path = sh::root().join("docs/benchmarks.md");
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    sh::on(&path, std::fs::write(&path, report.page(&before)))?;
+    measured
+}
+
+fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) -> Outcome {
+    if wanted("diagnosis") {
+        bench(&["diagnosis"], report)?;
+    }
+    if !wanted("native") && !wanted("browser") {
+        return Ok(());
+    }
+    let sets = Sets::generate(quick)?;
+    if wanted("native") {
+        native(&sets, report)?;
+        peers::run(&sets, report)?;
+    }
+    if wanted("browser") {
+        browser(&sets, quick, report)?;
+    }
+    Ok(())
+}
+
+/// Runs `benches/native.rs` with these words.
+fn bench(words: &[&str], report: &mut Report) -> Outcome {
+    let mut command = sh::cargo();
+    command.args(["bench", "--quiet", "-p", "pathlight", "--bench", "native", "--"]).args(words);
+    measure(&mut command, report)
+}
+
+fn native(sets: &Sets, report: &mut Report) -> Outcome {
+    for (name, file) in &sets.ingest {
+        // Each in a process of its own: peak memory never goes down.
+        bench(&["ingest", name, file], report)?;
+    }
+    for (name, files) in &sets.growth {
+        let words: Vec<&str> =
+            ["scaling", name].into_iter().chain(files.iter().map(String::as_str)).collect();
+        bench(&words, report)?;
+    }
+    bench(&["analyses", &sets.million], report)?;
+    bench(&["what-if", &sets.hundred_thousand], report)?;
+    bench(&["drawing"], report)
+}
+
+fn browser(sets: &Sets, quick: bool, report: &mut Report) -> Outcome {
+    let driver = tools::chromedriver()?;
+    build::build(false)?;
+    sizes(report)?;
+    let mut page = sh::cargo();
+    page.args(["run", "--quiet", "-p", "e2e", "--", "bench"]).arg(&sets.folder).env("CHROMEDRIVER", &driver);
+    measure(&mut page, report)?;
+    let mut worker = sh::cargo();
+    worker
+        .args([
+            // Not quietly: cargo would hand that word on to the runner, which does not know it.
+            "test",
+            "-p",
+            "pathlight",
+            "--target",
+            tools::WASM,
+            "--profile",
+            "page",
+            "--bench",
+            "browser",
+        ])
+        .args(["--", "--nocapture"])
+        .env(
+            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
+            tools::wasm_bindgen()?.join("wasm-bindgen-test-runner"),
+        )
+        .env("CHROMEDRIVER", driver)
+        .env("WASM_BINDGEN_TEST_TIMEOUT", "1200");
+    if quick {
+        worker.env("PATHLIGHT_BENCH_QUICK", "1");
+    }
+    measure(&mut worker, report)
+}
+
+/// Sizes of the built page as a host sends it, packed.
+fn sizes(report: &mut Report) -> Outcome {
+    let (mut packed, mut single) = (0, 0);
+    for entry in sh::on(&build::dist(), std::fs::read_dir(build::dist()))? {
+        let path = sh::on(&build::dist(), entry)?.path();
+        if path.is_dir() {
+            continue;
+        }
+        let bytes = sh::on(&path, std::fs::read(&path))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name == "pathlight.html" {
+            single = bytes.len();
+        } else if ["html", "css", "js", "wasm", "svg"].iter().any(|end| name.ends_with(&format!(".{end}")))
+            // The same module once more, for frames that may not fetch it.
+            && !name.ends_with(".wasm.js") && !(name.contains(".wasm-") && name.ends_with(".js"))
+        {
+            packed += build::gzip(&bytes)?.len();
+        }
+    }
+    let kilobytes = |bytes: usize| bytes as f64 / 1e3;
+    report.add(Row::new("Page", "page, wasm and style, gz", kilobytes(packed), "KB", "< 500"));
+    report.add(Row::new("Page", "pathlight.html", kilobytes(single), "KB", "< 1000"));
+    Ok(())
+}
+
+/// Runs a command and takes the rows it prints.
+fn measure(command: &mut Command, report: &mut Report) -> Outcome {
+    eprintln!("  $ {}", sh::spell(command));
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let mut child = child.map_err(|error| format!("cannot start `{}`: {error}", sh::spell(command)))?;
+    for line in
+        child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok)
+    {
+        match Row::parse(&line) {
+            Some(row) => {
+                eprintln!("    {row}");
+                report.add(row);
+            }
+            None if line.contains("FAILED") || line.contains("panicked") => eprintln!("    {line}"),
+            None => {}
+        }
+    }
+    match child.wait() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{}` ended with {status}", sh::spell(command))),
+        Err(error) => Err(format!("`{}`: {error}", sh::spell(command))),
+    }
+}

@@ -1,0 +1,314 @@
+//! `cargo xtask build`: `dist/`, a folder for any static host, and `dist/pathlight.html`, the same page in one file.
+//!
+//! `index.html` names every file the page needs, by its path in the repository (`www/boot.js`) or, for what is
+//! generated, as `pathlight.js` (wasm-bindgen's glue, target no-modules), `pathlight.wasm`, `pathlight.wasm.js` (the same
+//! as a script, for frames that may not fetch) and `demo.json.gz`. What it names, directly or through a style sheet or
+//! script, gets a hash of its content into its name, so that a host may cache it for ever; the rest of `www/` is copied under its own name. How the single file comes about is in
+//! [`crate::single`].
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use flate2::{Compression, write::GzEncoder};
+use sha2::{Digest, Sha256};
+
+use crate::args::Arguments;
+use crate::{Outcome, html, sh, single, tools};
+
+pub const USAGE: &str = "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt";
+
+/// Traces shipped with the page. With this seed four of the 41 requests for a product miss a cache, and wait five times
+/// as long; 320 traces are enough to see it and small enough to load at once.
+const DEMO: &[&str] = &["--traces", "320", "--spans", "30", "--shape", "mixed", "--seed", "21"];
+
+/// Bytes the page in one file may have. Beyond it goes without the demo.
+const ONE_FILE: usize = 1_000_000;
+
+/// Files by the name `index.html` uses for them.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+pub fn run(arguments: &[String]) -> Outcome {
+    let arguments = Arguments::parse(arguments, &["--fast"], &[])?;
+    build(arguments.flag("--fast"))
+}
+
+/// The folder with the finished page.
+pub fn dist() -> PathBuf {
+    sh::root().join("dist")
+}
+
+/// Builds everything and prints the sizes.
+pub fn build(fast: bool) -> Outcome {
+    let mut files = Files::new();
+    compile(fast, &mut files)?;
+    if let Some(demo) = demo()? {
+        files.insert("demo.json.gz".to_owned(), demo);
+    }
+    read_folder(&sh::root().join("www"), "www", &mut files)?;
+    let index = sh::root().join("index.html");
+    if !index.is_file() {
+        return Err("there is no index.html".to_owned());
+    }
+    let index = sh::on(&index, fs::read_to_string(&index))?;
+
+    let mut sizes = Vec::new();
+    let _ = fs::remove_dir_all(dist());
+    for (name, bytes) in assemble(&index, &files)? {
+        write(&dist().join(&name), &bytes)?;
+        sizes.push((name, bytes));
+    }
+    let mut page = single::page(&index, &files)?.into_bytes();
+    if page.len() > ONE_FILE && files.remove("demo.json.gz").is_some() {
+        page = single::page(&index, &files)?.into_bytes();
+        eprintln!(
+            "pathlight.html goes without the demo traces: with them it is larger than {ONE_FILE} bytes."
+        );
+    }
+    write(&dist().join("pathlight.html"), &page)?;
+    sizes.push(("pathlight.html".to_owned(), page));
+    println!("{:<34} {:>11} {:>11}", "dist/", "bytes", "gz");
+    for (name, bytes) in &sizes {
+        println!("{name:<34} {:>11} {:>11}", bytes.len(), gzip(bytes)?.len());
+    }
+    Ok(())
+}
+
+/// The native binary, for serving and for the demo. Not a release build: it only moves bytes.
+pub fn native() -> Outcome<PathBuf> {
+    sh::run(sh::cargo().args(["build", "--package", "pathlight", "--bin", "pathlight"]))?;
+    Ok(sh::target().join("debug").join(format!("pathlight{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// `pathlight.js` and `pathlight.wasm`.
+fn compile(fast: bool, files: &mut Files) -> Outcome {
+    tools::wasm_target()?;
+    let bindgen = tools::wasm_bindgen()?.join("wasm-bindgen");
+    // Only the library: a binary of the same name would collide with it.
+    let build = ["build", "--package", "pathlight", "--lib", "--profile", "page", "--target", tools::WASM];
+    sh::run(sh::cargo().args(build))?;
+    let compiled = sh::target().join(tools::WASM).join("page/pathlight.wasm");
+    let folder = sh::target().join("page");
+    sh::run(
+        sh::command(bindgen)
+            .args(["--target", "no-modules", "--no-typescript", "--out-name", "pathlight", "--out-dir"])
+            .arg(&folder)
+            .arg(compiled),
+    )?;
+    let glue = folder.join("pathlight.js");
+    files.insert("pathlight.js".to_owned(), sh::on(&glue, fs::read(&glue))?);
+    let bound = folder.join("pathlight_bg.wasm");
+    let wasm = if fast { None } else { optimise(&bound)? };
+    let wasm = wasm.map_or_else(|| sh::on(&bound, fs::read(&bound)), Ok)?;
+    let script = format!("self.pathlightWasm = \"{}\";\n", single::base64(&gzip(&wasm)?));
+    files.insert("pathlight.wasm.js".to_owned(), script.into_bytes());
+    files.insert("pathlight.wasm".to_owned(), wasm);
+    Ok(())
+}
+
+/// The module after wasm-opt, or `None` where that is not to be had. Its result is kept.
+///
+/// The compiler has optimised already, and wasm-opt's own levels only make what gzip has left larger: what helps is to
+/// have functions of like names, copies of one generic mostly, beside each other.
+fn optimise(module: &Path) -> Outcome<Option<Vec<u8>>> {
+    let Some(mut wasm_opt) = tools::wasm_opt() else { return Ok(None) };
+    for pass in
+        ["duplicate-function-elimination", "reorder-functions-by-name", "strip-debug", "strip-producers"]
+    {
+        wasm_opt.arg(format!("--{pass}"));
+    }
+    // Each by name: `-all` emits what browsers reject.
+    for feature in [
+        "bulk-memory",
+        "multivalue",
+        "mutable-globals",
+        "nontrapping-float-to-int",
+        "reference-types",
+        "sign-ext",
+        "simd",
+    ] {
+        wasm_opt.arg(format!("--enable-{feature}"));
+    }
+    let input = sh::on(module, fs::read(module))?;
+    let key = hash(&[sh::spell(&wasm_opt).as_bytes(), &input].concat());
+    let kept = sh::target().join("page").join(format!("{key}.opt.wasm"));
+    if !kept.is_file() {
+        for old in fs::read_dir(sh::target().join("page")).into_iter().flatten().flatten() {
+            if old.file_name().to_string_lossy().ends_with(".opt.wasm") {
+                let _ = fs::remove_file(old.path());
+            }
+        }
+        let fresh = kept.with_extension("new");
+        if let Err(error) = sh::run(wasm_opt.arg(module).arg("-o").arg(&fresh)) {
+            eprintln!("{error}: the wasm stays as the compiler left it, with names and larger.");
+            return Ok(None);
+        }
+        sh::on(&kept, fs::rename(&fresh, &kept))?;
+    }
+    sh::on(&kept, fs::read(&kept)).map(Some)
+}
+
+/// The demo traces as one gzip file; `None` while the binary cannot generate.
+fn demo() -> Outcome<Option<Vec<u8>>> {
+    let binary = native()?;
+    let mut generate = sh::command(binary);
+    generate.arg("generate").args(DEMO).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output =
+        generate.output().map_err(|error| format!("cannot start `{}`: {error}", sh::spell(&generate)))?;
+    if !output.status.success() {
+        eprintln!(
+            "`{}` ended with {}: the page is built without demo traces.",
+            sh::spell(&generate),
+            output.status
+        );
+        return Ok(None);
+    }
+    gzip(&output.stdout).map(Some)
+}
+
+/// `bytes` as a gzip file without a time stamp: same input, same file.
+pub fn gzip(bytes: &[u8]) -> Outcome<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).map_err(|error| format!("gzip: {error}"))
+}
+
+/// The first ten hex digits of the SHA-256: two versions of a file never meet under one name.
+fn hash(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in &Sha256::digest(bytes)[..5] {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// Reads a folder, subfolders included; names are `prefix/...` with forward slashes.
+fn read_folder(folder: &Path, prefix: &str, files: &mut Files) -> Outcome {
+    let mut waiting = vec![(folder.to_owned(), prefix.to_owned())];
+    while let Some((folder, prefix)) = waiting.pop() {
+        for entry in sh::on(&folder, fs::read_dir(&folder))? {
+            let path = sh::on(&folder, entry)?.path();
+            let name = format!("{prefix}/{}", path.file_name().unwrap_or_default().to_string_lossy());
+            if path.is_dir() {
+                waiting.push((path, name));
+            } else {
+                files.insert(name, sh::on(&path, fs::read(&path))?);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Outcome {
+    if let Some(folder) = path.parent() {
+        sh::on(folder, fs::create_dir_all(folder))?;
+    }
+    sh::on(path, fs::write(path, bytes))
+}
+
+/// Whether a file may name others.
+fn is_text(name: &str) -> bool {
+    name.ends_with(".css") || name.ends_with(".js")
+}
+
+/// `style-1a2b3c.css` for `www/style.css`; only the last extension counts, but `.json.gz` stays together.
+fn hashed_name(name: &str, bytes: &[u8]) -> String {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let dot = file.find(".json.").or_else(|| file.rfind('.')).unwrap_or(file.len());
+    format!("{}-{}{}", &file[..dot], hash(bytes), &file[dot..])
+}
+
+/// The files of `dist/`: hashed names for what is referred to, and every reference following.
+fn assemble(index: &str, files: &Files) -> Outcome<Files> {
+    let mut used: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    let mut texts = vec![index.to_owned()];
+    while let Some(text) = texts.pop() {
+        for (name, bytes) in files {
+            if !used.contains_key(name.as_str()) && html::refers(&text, name) {
+                used.insert(name, bytes.clone());
+                if is_text(name) {
+                    texts.push(String::from_utf8_lossy(bytes).into_owned());
+                }
+            }
+        }
+    }
+    let mut done = Files::new();
+    for (name, bytes) in files {
+        if let Some(own) = name.strip_prefix("www/")
+            && !used.contains_key(name.as_str())
+        {
+            done.insert(own.to_owned(), bytes.clone());
+        }
+    }
+    let mut index = index.to_owned();
+    while !used.is_empty() {
+        // A file can be named once it names no file that is still without a name.
+        let ready = used.iter().find(|(name, bytes)| {
+            let text = if is_text(name) { String::from_utf8_lossy(bytes) } else { "".into() };
+            used.keys().all(|other| other == *name || !html::refers(&text, other))
+        });
+        let Some(name) = ready.map(|(name, _)| *name) else {
+            let names: Vec<&str> = used.keys().copied().collect();
+            return Err(format!("these files name each other in a circle: {}", names.join(", ")));
+        };
+        let bytes = used.remove(name).unwrap_or_default();
+        let hashed = hashed_name(name, &bytes);
+        index = html::refer(&index, name, &hashed);
+        for (other, bytes) in &mut used {
+            if is_text(other) {
+                *bytes = html::refer(&String::from_utf8_lossy(bytes), name, &hashed).into_bytes();
+            }
+        }
+        done.insert(hashed, bytes);
+    }
+    done.insert("index.html".to_owned(), index.into_bytes());
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(list: &[(&str, &str)]) -> Files {
+        list.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_owned())).collect()
+    }
+
+    #[test]
+    fn a_change_in_a_file_renames_it_and_every_file_on_the_way_to_it() {
+        let index = "<script src=\"www/boot.js\"></script>";
+        let build = |worker: &str| {
+            let list = [("www/boot.js", "new Worker('www/worker.js')"), ("www/worker.js", worker)];
+            assemble(index, &files(&list)).unwrap()
+        };
+        let (one, two) = (build("1"), build("2"));
+        assert_eq!(one.len(), 3);
+        for name in one.keys().filter(|name| *name != "index.html") {
+            assert!(!two.contains_key(name), "{name} kept its name");
+        }
+        let boot = one.keys().find(|name| name.starts_with("boot-")).unwrap();
+        let worker = one.keys().find(|name| name.starts_with("worker-")).unwrap();
+        assert!(String::from_utf8_lossy(&one["index.html"]).contains(boot));
+        assert!(String::from_utf8_lossy(&one[boot]).contains(worker));
+    }
+
+    #[test]
+    fn what_nothing_names_keeps_its_own_name_and_a_missing_file_its_reference() {
+        let built = assemble("'demo.json.gz'", &files(&[("www/plugin.js", "x")])).unwrap();
+        assert_eq!(built.keys().collect::<Vec<_>>(), ["index.html", "plugin.js"]);
+        assert_eq!(built["index.html"], b"'demo.json.gz'");
+    }
+
+    #[test]
+    fn files_that_name_each_other_are_an_error_not_an_endless_loop() {
+        let list = [("www/a.js", "'www/b.js'"), ("www/b.js", "'www/a.js'")];
+        assert!(assemble("'www/a.js'", &files(&list)).unwrap_err().contains("www/a.js, www/b.js"));
+    }
+
+    #[test]
+    fn hashed_names_keep_the_extension_a_server_goes_by() {
+        assert!(hashed_name("demo.json.gz", b"").ends_with(".json.gz"));
+        assert!(hashed_name("www/a.min.js", b"").starts_with("a.min-"));
+    }
+}

@@ -1,0 +1,346 @@
+//! `cargo xtask test`: everything that is checked, in one run, each part even after another failed.
+//!
+//! | part | what |
+//! |---|---|
+//! | lint | rustfmt, clippy natively and on wasm32, rustdoc: one test each |
+//! | native | the crate's tests, its doc tests, those of the tools |
+//! | wasm | the crate's tests in a browser |
+//! | e2e | the built page in a browser |
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+use crate::args::Arguments;
+use crate::{Outcome, build, sh, tools};
+
+pub const USAGE: &str = "[lint] [native] [wasm] [e2e]  run every check, or some parts of them";
+
+/// How a step tells how many tests it ran.
+#[derive(Clone, Copy)]
+enum Count {
+    /// It is one test itself.
+    Whole,
+    /// In its output, in one of the ways [`tally`] knows; none at all is a failure.
+    Output,
+    /// The same, but it may have none.
+    MayBeNone,
+}
+
+/// Results so far.
+#[derive(Default)]
+struct Results {
+    passed: u64,
+    failed: u64,
+    /// Names of what failed.
+    failures: Vec<String>,
+}
+
+pub fn run(arguments: &[String]) -> Outcome {
+    let arguments = Arguments::parse(arguments, &[], &[])?;
+    let parts = ["lint", "native", "wasm", "e2e"];
+    if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
+        return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
+    }
+    let wanted = |part: &str| arguments.rest.is_empty() || arguments.rest.iter().any(|given| given == part);
+
+    let mut results = Results::default();
+    if wanted("lint") {
+        lint(&mut results);
+    }
+    if wanted("native") {
+        native(&mut results);
+    }
+    if wanted("wasm") {
+        results.prepared("wasm tests", wasm);
+    }
+    if wanted("e2e") {
+        results.prepared("end-to-end tests", end_to_end);
+    }
+    for failure in &results.failures {
+        println!("FAILED {failure}");
+    }
+    println!("{} passed, {} failed", results.passed, results.failed);
+    if results.failed == 0 {
+        return Ok(());
+    }
+    // The line above stays the last one.
+    std::process::exit(1);
+}
+
+fn lint(results: &mut Results) {
+    results.step("rustfmt", Count::Whole, sh::cargo().args(["fmt", "--all", "--check"]));
+    let clippy = |line: &str| {
+        let mut command = sh::cargo();
+        command.arg("clippy").args(line.split(' ')).args(["--", "-D", "warnings"]);
+        command
+    };
+    results.step(
+        "clippy",
+        Count::Whole,
+        &mut clippy("--workspace --exclude xtask --exclude e2e --all-targets"),
+    );
+    results.step("clippy of the tools", Count::Whole, &mut clippy("-p xtask -p e2e --all-targets"));
+    if let Err(error) = tools::wasm_target() {
+        return results.fail("clippy on wasm32", &error);
+    }
+    results.step(
+        "clippy on wasm32",
+        Count::Whole,
+        &mut clippy(&format!(
+            "--workspace --exclude xtask --exclude e2e --exclude pathlight-cli --lib --target {}",
+            tools::WASM
+        )),
+    );
+    let mut docs = sh::cargo();
+    docs.args(["doc", "--no-deps", "--workspace", "--exclude", "xtask", "--exclude", "e2e"])
+        .env("RUSTDOCFLAGS", "-D warnings");
+    results.step("rustdoc", Count::Whole, &mut docs);
+}
+
+fn native(results: &mut Results) {
+    let nextest = sh::output(sh::cargo().args(["nextest", "--version"])).is_some();
+    let run = |line: &str| {
+        let mut command = sh::cargo();
+        command.args(if nextest { ["nextest", "run"].as_slice() } else { &["test"] });
+        command.args(line.split(' ')).arg("--no-fail-fast");
+        command
+    };
+    let crates = "--workspace --exclude xtask --exclude e2e";
+    results.step("native tests", Count::Output, &mut run(&format!("{crates} --lib --bins --tests")));
+    let mut documented = sh::cargo();
+    documented.args(["test", "--doc"]).args(crates.split(' '));
+    results.step("doc tests", Count::MayBeNone, &mut documented);
+    results.step("tests of the tools", Count::Output, &mut run("-p xtask -p e2e --lib --bins --tests"));
+}
+
+/// What the native binary makes of generated traces, for the tests in the browser to compare with.
+const NATIVE: &[(&str, &str)] = &[
+    ("traces.json", "generate --traces 150 --spans 20 --shape mixed --seed 11 --defects all"),
+    ("all.json", "critical-path --json traces.json"),
+    (
+        "band.json",
+        "critical-path --json --band 50-95 --preset paper --service edge-gateway --operation GET+/product/{id} traces.json",
+    ),
+    ("per-trace.json", "critical-path --json --per-trace traces.json"),
+];
+
+/// Writes the files of [`NATIVE`]; returns their folder.
+fn native_side() -> Outcome<PathBuf> {
+    let binary = build::native()?;
+    let folder = sh::target().join("native");
+    sh::on(&folder, std::fs::create_dir_all(&folder))?;
+    for (name, line) in NATIVE {
+        let words = line.split(' ').map(|word| word.replace('+', " "));
+        sh::run(sh::command(&binary).current_dir(&folder).args(words).arg("--out").arg(folder.join(name)))?;
+    }
+    Ok(folder)
+}
+
+fn wasm(results: &mut Results) -> Outcome {
+    tools::wasm_target()?;
+    let runner = tools::wasm_bindgen()?.join("wasm-bindgen-test-runner");
+    let driver = tools::chromedriver()?;
+    // In the page's profile: what page and tests both need is then built once.
+    let mut tests = sh::cargo();
+    tests
+        .args(["test", "-p", "pathlight", "--target", tools::WASM, "--profile", "page"])
+        .args(["--test", "web", "--test", "web_canvas", "--test", "web_pool"])
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
+        .env("CHROMEDRIVER", driver)
+        .env("PATHLIGHT_NATIVE", native_side()?)
+        // Seconds for all of them; the default is 20.
+        .env("WASM_BINDGEN_TEST_TIMEOUT", "600");
+    results.step("wasm tests", Count::Output, &mut tests);
+    Ok(())
+}
+
+fn end_to_end(results: &mut Results) -> Outcome {
+    let (driver, firefox) = (tools::chromedriver()?, tools::firefox()?);
+    build::build(false)?;
+    let mut tests = sh::cargo();
+    tests.args(["run", "--quiet", "-p", "e2e"]).env("CHROMEDRIVER", driver).env("FIREFOX", firefox);
+    results.step("end-to-end tests", Count::Output, &mut tests);
+    Ok(())
+}
+
+impl Results {
+    fn fail(&mut self, name: &str, reason: &str) {
+        println!("{name}: {reason}");
+        self.failed += 1;
+        self.failures.push(format!("{name}: {reason}"));
+    }
+
+    /// Runs steps that need something prepared, which may fail.
+    fn prepared(&mut self, name: &str, steps: impl FnOnce(&mut Self) -> Outcome) {
+        if let Err(reason) = steps(self) {
+            self.fail(name, &reason);
+        }
+    }
+
+    /// Runs a command, shows its output as it comes and counts its tests.
+    fn step(&mut self, name: &str, count: Count, command: &mut Command) {
+        println!("== {name}: {}", sh::spell(command));
+        let start = Instant::now();
+        let (ended_well, lines) = match watch(command) {
+            Ok(seen) => seen,
+            Err(reason) => return self.fail(name, &reason),
+        };
+        println!("== {name}: {:.0} s", start.elapsed().as_secs_f64());
+        let (passed, failed) = match count {
+            Count::Whole => (u64::from(ended_well), 0),
+            Count::Output | Count::MayBeNone => lines
+                .iter()
+                .filter_map(|line| tally(line))
+                .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)),
+        };
+        self.passed += passed;
+        self.failed += failed;
+        let mut names: Vec<String> = lines.iter().filter_map(|line| failed_test(line)).collect();
+        names.sort();
+        names.dedup();
+        self.failures.extend(names.iter().map(|test| format!("{name}: {test}")));
+        if !ended_well && failed == 0 {
+            self.fail(name, "did not end well");
+        } else if passed + failed == 0 && matches!(count, Count::Output) {
+            self.fail(name, "ran no test");
+        } else if failed > 0 && names.is_empty() {
+            self.failures.push(format!("{name}: {failed} failed"));
+        }
+    }
+}
+
+/// Whether the command ended with status 0, and all its lines, colours taken out. They are shown as they come.
+fn watch(command: &mut Command) -> Outcome<(bool, Vec<String>)> {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.map_err(|error| format!("cannot start: {error}"))?;
+    let lines = Mutex::new(Vec::new());
+    let show = |output: Option<Box<dyn Read + Send>>| {
+        for line in
+            output.into_iter().flat_map(|output| BufReader::new(output).split(b'\n')).map_while(Result::ok)
+        {
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            if let Ok(mut lines) = lines.lock() {
+                lines.push(plain(&line));
+            }
+        }
+    };
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    thread::scope(|scope| {
+        scope.spawn(|| show(err.map(|err| Box::new(err) as _)));
+        show(out.map(|out| Box::new(out) as _));
+    });
+    let status = child.wait().map_err(|error| format!("lost: {error}"))?;
+    Ok((status.success(), lines.into_inner().unwrap_or_default()))
+}
+
+/// The line without colours.
+fn plain(line: &str) -> String {
+    let mut out = String::new();
+    let mut pieces = line.split("\x1b[");
+    out.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        out.push_str(piece.split_once('m').map_or(piece, |(_, text)| text));
+    }
+    out.trim().to_owned()
+}
+
+/// Passed and failed tests, if this line is the sum a runner closes with: libtest's (`test result: ok. 3 passed; 0
+/// failed; ...`), nextest's (`Summary [ 1.2s] 4 tests run: 3 passed (1 slow), 1 timed out, 2 skipped`) or our own (`3
+/// passed, 0 failed`).
+fn tally(line: &str) -> Option<(u64, u64)> {
+    let list = if let Some(rest) = line.strip_prefix("test result: ") {
+        rest.split_once(". ")?.1
+    } else if line.starts_with("Summary [") {
+        line.split_once(" run: ")?.1
+    } else if let [_, "passed,", _, "failed"] = line.split(' ').collect::<Vec<_>>()[..] {
+        line
+    } else {
+        return None;
+    };
+    let (mut passed, mut failed) = (0, 0);
+    for entry in list.split([',', ';']) {
+        let Some((number, what)) = entry.trim().split_once(' ') else { continue };
+        let Ok(number) = number.parse::<u64>() else { continue };
+        match what.split(" (").next().unwrap_or_default() {
+            "passed" => passed += number,
+            "failed" | "timed out" | "exec failed" => failed += number,
+            _ => {}
+        }
+    }
+    Some((passed, failed))
+}
+
+/// The name of a test, if this line says that it failed.
+fn failed_test(line: &str) -> Option<String> {
+    if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+        return Some(name.to_owned());
+    }
+    if let Some(name) = line.strip_prefix("FAILED ") {
+        return Some(name.to_owned());
+    }
+    let rest =
+        ["FAIL [", "TIMEOUT [", "SIGABRT [", "SIGSEGV ["].iter().find_map(|word| line.strip_prefix(word))?;
+    // `FAIL [   0.013s] (1/2) pathlight cli::tests::name`
+    let rest = rest.split_once("] ")?.1;
+    Some(rest.rsplit_once(") ").map_or(rest, |(_, name)| name).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sums_of_every_runner_are_read() {
+        let libtest = "test result: FAILED. 9 passed; 1 failed; 2 ignored; 0 measured; 6 filtered out; finished in 0.01s";
+        assert_eq!(tally(libtest), Some((9, 1)));
+        assert_eq!(tally("Summary [   0.020s] 10 tests run: 10 passed, 2 skipped"), Some((10, 0)));
+        let slow = "Summary [ 61.0s] 9/12 tests run: 5 passed (2 slow), 2 failed, 1 timed out, 1 exec failed, 0 skipped";
+        assert_eq!(tally(slow), Some((5, 4)));
+        assert_eq!(tally("7 passed, 2 failed"), Some((7, 2)));
+        assert_eq!(tally("2 requests passed, 1 failed"), None);
+    }
+
+    #[test]
+    fn the_names_of_failed_tests_are_read() {
+        let names = [
+            "test a::b ... FAILED",
+            "FAILED drop::c: found 1",
+            "FAIL [   0.013s] (1/2) pathlight a::b",
+            "test a ... ok",
+        ]
+        .map(failed_test);
+        let names: Vec<_> = names.iter().flatten().map(String::as_str).collect();
+        assert_eq!(names, ["a::b", "drop::c: found 1", "pathlight a::b"]);
+    }
+
+    #[test]
+    fn colours_do_not_hide_a_sum() {
+        assert_eq!(
+            tally(&plain("\x1b[1m\x1b[32m     Summary\x1b[0m [ 1s] 2 tests run: 2 passed")),
+            Some((2, 0))
+        );
+    }
+
+    #[test]
+    fn a_step_counts_its_tests_and_one_that_breaks_or_tests_nothing_is_a_failure() {
+        let shell = |script: &str, count| {
+            let mut results = Results::default();
+            results.step("it", count, Command::new("sh").args(["-c", script]));
+            (results.passed, results.failed, results.failures.len())
+        };
+        assert_eq!(shell("echo '2 passed, 0 failed'", Count::Output), (2, 0, 0));
+        assert_eq!(
+            shell("echo 'FAILED a: b' >&2; echo '2 passed, 1 failed'; exit 1", Count::Output),
+            (2, 1, 1)
+        );
+        assert_eq!(shell("echo '2 passed, 0 failed'; exit 1", Count::Output), (2, 1, 1));
+        assert_eq!(shell("true", Count::Output), (0, 1, 1));
+        assert_eq!(shell("true", Count::MayBeNone), (0, 0, 0));
+        assert_eq!((shell("true", Count::Whole), shell("false", Count::Whole)), ((1, 0, 0), (0, 1, 1)));
+    }
+}
