@@ -31,7 +31,7 @@ pub mod pool;
 #[cfg(target_arch = "wasm32")]
 mod start;
 #[cfg(target_arch = "wasm32")]
-pub mod ui;
+mod ui;
 #[cfg(target_arch = "wasm32")]
 mod wire;
 #[cfg(target_arch = "wasm32")]
