@@ -1,5 +1,6 @@
 //! A browser and the page in it.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -83,12 +84,25 @@ pub struct Page {
     pub base: String,
     /// Where [`Page::picture`] puts its files.
     pictures: PathBuf,
+    /// Why the test that runs now has nothing to do.
+    skipped: RefCell<Option<String>>,
 }
 
 impl Page {
     /// A page of this session; nothing is opened yet.
     pub fn new(client: Client, base: &str, pictures: &Path) -> Self {
-        Self { client, base: base.to_owned(), pictures: pictures.to_owned() }
+        Self { client, base: base.to_owned(), pictures: pictures.to_owned(), skipped: RefCell::default() }
+    }
+
+    /// Notes that a test has nothing to do here; it counts as ignored.
+    pub fn skip(&self, reason: impl Into<String>) -> Outcome {
+        self.skipped.replace(Some(reason.into()));
+        Ok(())
+    }
+
+    /// Takes the reason that the last test gave to [`Page::skip`].
+    pub fn take_skipped(&self) -> Option<String> {
+        self.skipped.take()
     }
 
     /// The WebDriver session, for what has no helper here.

@@ -5,17 +5,24 @@
 //! origins only if told. It may be slow, closed, busy or broken. It can also serve files, as a host without a policy.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, RETRY_AFTER,
+};
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
-use url::Url;
+use tower_http::services::ServeFile;
 
 use crate::failure::Outcome;
+use crate::site::{Site, reply};
 
 /// How it behaves; may be changed while it runs.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +48,7 @@ pub struct Jaeger {
     /// Its base address, without a slash at its end.
     pub url: String,
     shared: Arc<Shared>,
+    _site: Site,
 }
 
 struct Shared {
@@ -54,8 +62,6 @@ struct Shared {
 impl Jaeger {
     /// Starts one that holds the traces of a document as `pathlight generate` writes it.
     pub fn start(document: &Value, ways: Ways) -> Outcome<Jaeger> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let url = format!("http://{}", listener.local_addr()?);
         let traces = document["data"].as_array().cloned().unwrap_or_default();
         let shared = Arc::new(Shared {
             traces,
@@ -64,15 +70,8 @@ impl Jaeger {
             open: AtomicUsize::new(0),
             most_open: AtomicUsize::new(0),
         });
-        let serving = shared.clone();
-        // It ends with the process.
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = serving.clone();
-                std::thread::spawn(move || shared.serve(&stream));
-            }
-        });
-        Ok(Jaeger { url, shared })
+        let site = Site::start(Router::new().fallback(serve).with_state(shared.clone()))?;
+        Ok(Jaeger { url: site.url.trim_end_matches('/').to_owned(), shared, _site: site })
     }
 
     /// How it behaves, to be changed.
@@ -100,107 +99,95 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// A response: status, content type, further headers, body.
-struct Response(u16, &'static str, Vec<(&'static str, String)>, Vec<u8>);
+fn json_reply(value: &Value) -> Response {
+    reply(200, "application/json", value.to_string())
+}
 
-impl Response {
-    fn json(value: &Value) -> Response {
-        Response(200, "application/json", Vec::new(), value.to_string().into_bytes())
-    }
+/// An error in the form of a dialect, sent as Go's `http.Error` sends it.
+fn refusal(is_v3: bool, status: u16, words: &str) -> Response {
+    let body = if is_v3 {
+        json!({ "error": { "httpCode": status, "message": words } })
+    } else {
+        json!({ "data": null, "total": 0, "limit": 0, "offset": 0, "errors": [{ "code": status, "msg": words }] })
+    };
+    reply(status, "text/plain; charset=utf-8", format!("{body}\n"))
+}
 
-    /// As Go's `http.Error` sends it.
-    fn error(status: u16, body: &Value) -> Response {
-        Response(status, "text/plain; charset=utf-8", Vec::new(), format!("{body}\n").into_bytes())
-    }
+/// Counts a request as under way until it is answered or the browser has left.
+struct Open(Arc<Shared>);
 
-    /// An error in the form of a dialect.
-    fn refusal(is_v3: bool, status: u16, words: &str) -> Response {
-        Response::error(
-            status,
-            &if is_v3 {
-                json!({ "error": { "httpCode": status, "message": words } })
-            } else {
-                json!({ "data": null, "total": 0, "limit": 0, "offset": 0, "errors": [{ "code": status, "msg": words }] })
-            },
-        )
+impl Open {
+    fn new(shared: &Arc<Shared>) -> Open {
+        let now_open = shared.open.fetch_add(1, Ordering::SeqCst) + 1;
+        shared.most_open.fetch_max(now_open, Ordering::SeqCst);
+        Open(shared.clone())
     }
 }
 
-impl Shared {
-    fn serve(&self, stream: &TcpStream) {
-        let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-        let Some(line) = lines.next() else { return };
-        let headers: BTreeMap<String, String> = lines
-            .take_while(|line| !line.is_empty())
-            .filter_map(|line| line.split_once(": ").map(|(n, v)| (n.to_ascii_lowercase(), v.to_owned())))
-            .collect();
-        let mut words = line.split(' ');
-        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let now_open = self.open.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most_open.fetch_max(now_open, Ordering::SeqCst);
-        let Response(status, kind, more, body) = self.answer(method, target, &headers);
-        self.open.fetch_sub(1, Ordering::SeqCst);
-        let mut head = format!(
-            "HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n",
-            body.len()
-        );
-        for (name, value) in more {
-            head.push_str(&format!("{name}: {value}\r\n"));
-        }
-        if let Some(origin) = &locked(&self.ways).cors {
-            head.push_str(&format!("Access-Control-Allow-Origin: {origin}\r\n"));
-        }
-        let mut stream = stream;
-        // A browser that has left is no concern of ours.
-        let _ = stream.write_all(format!("{head}\r\n").as_bytes()).and_then(|()| stream.write_all(&body));
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::SeqCst);
     }
+}
 
-    fn answer(&self, method: &str, target: &str, headers: &BTreeMap<String, String>) -> Response {
+/// Answers one request and names the origin that may read the answer.
+async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let _open = Open::new(&shared);
+    let mut response = shared.answer(request).await;
+    let origin = locked(&shared.ways).cors.as_deref().and_then(|origin| HeaderValue::try_from(origin).ok());
+    response.headers_mut().extend(origin.map(|origin| (ACCESS_CONTROL_ALLOW_ORIGIN, origin)));
+    response
+}
+
+impl Shared {
+    async fn answer(&self, request: Request) -> Response {
         let ways = locked(&self.ways).clone();
-        let Ok(url) = Url::parse(&format!("http://jaeger{target}")) else {
-            return Response(400, "text/plain", Vec::new(), Vec::new());
-        };
-        if let Some(file) = file_of(&ways.files, url.path()) {
-            return file;
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        if let Some(file) = file_of(&ways.files, uri.path()) {
+            return match ServeFile::new(file).try_call(request).await {
+                Ok(response) => response.map(Body::new),
+                Err(_) => reply(404, "text/plain", "not found"),
+            };
         }
-        if method == "OPTIONS" {
+        if method == Method::OPTIONS {
             // Jaeger 2 answers the question before a request with a token; Jaeger 1 does not.
-            let allowed = vec![("Access-Control-Allow-Headers", "Authorization".to_owned())];
-            return Response(if ways.v3 { 204 } else { 405 }, "text/plain", allowed, Vec::new());
+            let status = if ways.v3 { StatusCode::NO_CONTENT } else { StatusCode::METHOD_NOT_ALLOWED };
+            return (status, [(ACCESS_CONTROL_ALLOW_HEADERS, "Authorization")]).into_response();
         }
-        locked(&self.log).push(target.to_owned());
-        std::thread::sleep(ways.delay);
+        locked(&self.log).push(uri.to_string());
+        tokio::time::sleep(ways.delay).await;
         let expected = ways.token.as_ref().map(|token| format!("Bearer {token}"));
-        if expected.is_some() && headers.get("authorization") != expected.as_ref() {
-            return Response(401, "text/plain", Vec::new(), b"Unauthorized\n".to_vec());
+        if expected
+            .is_some_and(|token| request.headers().get(AUTHORIZATION).is_none_or(|sent| *sent != token))
+        {
+            return reply(401, "text/plain", "Unauthorized\n");
         }
-        let query: BTreeMap<String, String> = url.query_pairs().into_owned().collect();
+        let query = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+        let query: BTreeMap<String, String> = query.into_owned().collect();
         let get = |key: &str| query.get(key).map_or("", String::as_str);
-        let is_v3 = url.path().starts_with("/api/v3/");
-        let path = url.path().trim_start_matches("/api").trim_start_matches("/v3");
-        let known = url.path().starts_with("/api/") && if is_v3 { ways.v3 } else { ways.v1 };
+        let is_v3 = uri.path().starts_with("/api/v3/");
+        let path = uri.path().trim_start_matches("/api").trim_start_matches("/v3");
+        let known = uri.path().starts_with("/api/") && if is_v3 { ways.v3 } else { ways.v1 };
         match path.split('/').skip(1).collect::<Vec<_>>().as_slice() {
             ["services"] if known => {
                 let names = Value::from_iter(self.services());
-                Response::json(&if is_v3 { json!({ "services": names }) } else { list(names) })
+                json_reply(&if is_v3 { json!({ "services": names }) } else { list(names) })
             }
             ["operations"] if known => {
                 let names = self.operations(get("service"));
                 let kinds = names.iter().map(|name| json!({ "name": name, "spanKind": "server" }));
-                Response::json(&if is_v3 {
+                json_reply(&if is_v3 {
                     json!({ "operations": kinds.collect::<Vec<_>>() })
                 } else {
                     list(Value::from(names.clone()))
                 })
             }
             ["traces"] if known => {
-                match locked(&self.ways).next.pop_front() {
-                    None | Some((200, _)) => {}
-                    Some((status, wait)) => {
-                        let mut refusal = Response::refusal(is_v3, status, "the storage is not well");
-                        refusal.2.extend(wait.map(|seconds| ("Retry-After", seconds.to_string())));
-                        return refusal;
-                    }
+                let next = locked(&self.ways).next.pop_front();
+                if let Some((status, wait)) = next.filter(|(status, _)| *status != 200) {
+                    let mut refusal = refusal(is_v3, status, "the storage is not well");
+                    refusal.headers_mut().extend(wait.map(|seconds| (RETRY_AFTER, seconds.into())));
+                    return refusal;
                 }
                 if is_v3 { self.search_v3(&query) } else { self.search_v1(&query) }
             }
@@ -208,13 +195,13 @@ impl Shared {
                 let wanted = id.trim_start_matches('0');
                 let is_it = |trace: &&Value| text(&trace["traceID"]).trim_start_matches('0') == wanted;
                 match self.traces.iter().find(is_it) {
-                    None => Response::refusal(is_v3, 404, "trace not found"),
-                    Some(trace) if is_v3 => Response::json(&result(&[trace])),
-                    Some(trace) => Response::json(&list(json!([trace]))),
+                    None => refusal(is_v3, 404, "trace not found"),
+                    Some(trace) if is_v3 => json_reply(&result(&[trace])),
+                    Some(trace) => json_reply(&list(json!([trace]))),
                 }
             }
             // The page of Jaeger UI, whatever was asked for.
-            _ => Response(200, "text/html", Vec::new(), b"<!doctype html><title>Jaeger UI</title>".to_vec()),
+            _ => reply(200, "text/html", "<!doctype html><title>Jaeger UI</title>"),
         }
     }
 
@@ -232,15 +219,15 @@ impl Shared {
     fn search_v1(&self, query: &BTreeMap<String, String>) -> Response {
         let get = |key: &str| query.get(key).map_or("", String::as_str);
         if get("service").is_empty() {
-            return Response::refusal(false, 400, "parameter 'service' is required");
+            return refusal(false, 400, "parameter 'service' is required");
         }
         let Ok(tags) = tags(get("tags")) else {
-            return Response::refusal(false, 400, "malformed 'tags' parameter");
+            return refusal(false, 400, "malformed 'tags' parameter");
         };
         let (from, to) = (get("start").parse().unwrap_or(0), get("end").parse().unwrap_or(u64::MAX));
         let limit = get("limit").parse().unwrap_or(100);
         let found = self.find(get("service"), get("operation"), (from, to), &tags, limit);
-        Response::json(&list(json!(found)))
+        json_reply(&list(json!(found)))
     }
 
     fn search_v3(&self, query: &BTreeMap<String, String>) -> Response {
@@ -252,23 +239,19 @@ impl Shared {
             microseconds(get("query.start_time_max", "query.startTimeMax")),
         );
         let (Some(from), Some(to)) = range else {
-            return Response::refusal(
-                true,
-                400,
-                "query.start_time_min and query.start_time_max are required",
-            );
+            return refusal(true, 400, "query.start_time_min and query.start_time_max are required");
         };
         let Ok(tags) = tags(get("query.attributes", "query.attributes")) else {
-            return Response::refusal(true, 400, "malformed parameter query.attributes");
+            return refusal(true, 400, "malformed parameter query.attributes");
         };
         let service = get("query.service_name", "query.serviceName");
         let operation = get("query.operation_name", "query.operationName");
         let limit = get("query.search_depth", "query.searchDepth").parse().unwrap_or(100);
         let found = self.find(service, operation, (from, to), &tags, limit);
         if found.is_empty() {
-            return Response::refusal(true, 404, "No traces found");
+            return refusal(true, 404, "No traces found");
         }
-        Response::json(&result(&found))
+        json_reply(&result(&found))
     }
 
     /// Traces with a span that fits, newest first.
@@ -367,8 +350,8 @@ fn microseconds(text: &str) -> Option<u64> {
 }
 
 /// The file of an address, if one is served there.
-fn file_of(files: &BTreeMap<String, PathBuf>, path: &str) -> Option<Response> {
-    let file = files.iter().find_map(|(place, file)| {
+fn file_of(files: &BTreeMap<String, PathBuf>, path: &str) -> Option<PathBuf> {
+    files.iter().find_map(|(place, file)| {
         let rest = path.strip_prefix(place.as_str())?;
         match (place.ends_with('/'), rest) {
             (true, "") => Some(file.join("index.html")),
@@ -376,19 +359,7 @@ fn file_of(files: &BTreeMap<String, PathBuf>, path: &str) -> Option<Response> {
             (false, "") => Some(file.clone()),
             _ => None,
         }
-    })?;
-    let kind = match file.extension().and_then(|ending| ending.to_str()).unwrap_or_default() {
-        "html" => "text/html",
-        "js" => "text/javascript",
-        "css" => "text/css",
-        "wasm" => "application/wasm",
-        "svg" => "image/svg+xml",
-        _ => "application/octet-stream",
-    };
-    match std::fs::read(&file) {
-        Ok(bytes) => Some(Response(200, kind, Vec::new(), bytes)),
-        Err(_) => Some(Response(404, "text/plain", Vec::new(), b"not found".to_vec())),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -1,94 +1,119 @@
 //! End-to-end tests of the built page in a real browser, with a real drop of real files.
 //!
 //! `cargo run -p e2e [FILTER]` runs the tests whose names contain the filter, on `dist/` and the native binary that
-//! `cargo xtask build` made; `cargo xtask test e2e` does both. `--screens` writes the pictures of the documentation.
+//! `cargo xtask build` made; `cargo xtask test e2e` does both. Options are those of Rust's own test runner (`--list`,
+//! `--exact`, `--skip`). `--screens` writes the pictures of the documentation.
 
 mod bench;
 mod shot;
 mod tests;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use e2e::browser::{Page, session};
 use e2e::failure::{Failure, Outcome, ensure};
 use e2e::process::{Driver, Server, dist, root, scratch};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
 
 /// What no test takes, however slow the machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
+/// What looking at a page takes after its test has failed.
+const LOOK: Duration = Duration::from_secs(10);
+
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("e2e: {error}");
-            return ExitCode::FAILURE;
+    run(std::env::args().collect()).unwrap_or_else(|failure| {
+        eprintln!("e2e: {failure}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(mut arguments: Vec<String>) -> Outcome<ExitCode> {
+    // Servers of the tests run on threads of their own, so that a test may wait for anything.
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    match arguments.get(1).map(String::as_str) {
+        Some("shot") => runtime.block_on(shot::run(&arguments[2..]))?,
+        Some("bench") => runtime.block_on(bench::run(&arguments[2..]))?,
+        _ => {
+            if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+                println!("cargo run -p e2e -- [FILTER] [--screens]   run the tests\n{}\n", shot::USAGE);
+            }
+            let count = arguments.len();
+            arguments.retain(|argument| argument != "--screens");
+            let writes_screens = arguments.len() < count;
+            return run_tests(runtime, Arguments::from_iter(arguments), writes_screens);
         }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the tests that the arguments choose; returns success if all of them passed.
+fn run_tests(runtime: Runtime, mut arguments: Arguments, writes_screens: bool) -> Outcome<ExitCode> {
+    // There is one browser.
+    arguments.test_threads = Some(1);
+    let stage = if arguments.list { None } else { Some(Stage::start(runtime, writes_screens)?) };
+    let stage = Arc::new(Mutex::new(stage));
+    let trial = |test: &tests::Test| {
+        let (test, stage) = (*test, stage.clone());
+        Trial::ignorable_test(test.name, move || {
+            let mut stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
+            let stage = stage.as_mut().ok_or("there is no browser")?;
+            Ok(stage.run(&test)?.map_or(Completion::Completed, Completion::ignored_with))
+        })
     };
-    let result = match arguments.first().map(String::as_str) {
-        Some("shot") => runtime.block_on(shot::run(&arguments[1..])).map(|()| true),
-        Some("bench") => runtime.block_on(bench::run(&arguments[1..])).map(|()| true),
-        Some("help" | "--help" | "-h") => {
-            println!("cargo run -p e2e -- [FILTER] [--screens]   run the tests\n{}", shot::USAGE);
-            Ok(true)
-        }
-        _ => runtime.block_on(run(&arguments)),
-    };
-    match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(failure) => {
-            eprintln!("e2e: {failure}");
-            ExitCode::FAILURE
-        }
+    Ok(libtest_mimic::run(&arguments, tests::ALL.iter().map(trial).collect()).exit_code())
+}
+
+/// What all tests share: the served page and one browser.
+struct Stage {
+    runtime: Runtime,
+    pictures: PathBuf,
+    /// The page of the test before, if that passed: a failure may have left anything behind.
+    page: Option<Page>,
+    server: Server,
+    driver: Driver,
+}
+
+impl Stage {
+    fn start(runtime: Runtime, writes_screens: bool) -> Outcome<Stage> {
+        ensure(dist().join("index.html").is_file(), || {
+            "there is no page yet: run `cargo xtask build` first".to_owned()
+        })?;
+        let pictures = if writes_screens { root().join("docs/screens") } else { scratch()?.join("screens") };
+        Ok(Stage { runtime, pictures, page: None, server: Server::start(&dist())?, driver: Driver::start()? })
+    }
+
+    /// Runs one test. Returns why it had nothing to do, if so.
+    fn run(&mut self, test: &tests::Test) -> Result<Option<String>, Failed> {
+        let Stage { runtime, pictures, page: last, server, driver } = self;
+        runtime.block_on(async {
+            let page = match last.take() {
+                Some(page) => page,
+                None => Page::new(session(driver).await?, &server.url, pictures),
+            };
+            match one(test, &page).await {
+                Ok(()) => Ok(last.insert(page).take_skipped()),
+                Err(failure) => {
+                    let words = account(test, &page, failure).await;
+                    page.close().await;
+                    Err(words.into())
+                }
+            }
+        })
     }
 }
 
-/// Runs the tests; tells whether all passed.
-async fn run(arguments: &[String]) -> Outcome<bool> {
-    let screens = arguments.iter().any(|argument| argument == "--screens");
-    let filter = arguments.iter().find(|argument| !argument.starts_with("--")).map_or("", String::as_str);
-    let pictures = if screens { root().join("docs/screens") } else { scratch()?.join("screens") };
-    ensure(dist().join("index.html").is_file(), || {
-        "there is no page yet: run `cargo xtask build` first".to_owned()
-    })?;
-    let server = Server::start(&dist())?;
-    let driver = Driver::start()?;
-    let (mut passed, mut failed) = (0, 0);
-    // One browser for all, but a new one after a failure, which may have left anything behind.
-    let mut open: Option<Page> = None;
-    for test in tests::ALL.iter().filter(|test| test.name.contains(filter)) {
-        let page = match open.take() {
-            Some(page) => page,
-            None => Page::new(session(&driver).await?, &server.url, &pictures),
-        };
-        match one(test, &page).await {
-            Ok(()) => {
-                println!("ok {}", test.name);
-                passed += 1;
-                open = Some(page);
-            }
-            Err(failure) => {
-                println!("FAILED {}: {failure}", test.name);
-                failed += 1;
-                let complaints = tokio::time::timeout(Duration::from_secs(10), page.complaints()).await;
-                for complaint in complaints.into_iter().flatten().flatten() {
-                    println!("    console: {complaint}");
-                }
-                let kept = tokio::time::timeout(Duration::from_secs(10), page.keep_failure(test.name)).await;
-                if let Ok(Ok(file)) = kept {
-                    println!("    it looked like {}", file.strip_prefix(root()).unwrap_or(&file).display());
-                }
-                page.close().await;
-            }
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if let Some(page) = self.page.take() {
+            self.runtime.block_on(page.close());
         }
     }
-    if let Some(page) = open {
-        page.close().await;
-    }
-    println!("{passed} passed, {failed} failed");
-    Ok(failed == 0)
 }
 
 /// Runs one test. It also fails if the page complained on the console.
@@ -99,8 +124,20 @@ async fn one(test: &tests::Test, page: &Page) -> Outcome {
         let complaints = page.complaints().await?;
         ensure(complaints.is_empty(), || format!("errors on the console: {}", complaints.join(" | ")))
     };
-    match tokio::time::timeout(PATIENCE, whole).await {
-        Ok(result) => result,
-        Err(_) => Err(Failure(format!("not done after {PATIENCE:?}"))),
+    timeout(PATIENCE, whole).await.unwrap_or_else(|_| Err(Failure(format!("not done after {PATIENCE:?}"))))
+}
+
+/// Returns why a test failed, what stands on the console, and where the picture of its page is kept.
+async fn account(test: &tests::Test, page: &Page, failure: Failure) -> String {
+    let mut words = failure.to_string();
+    for complaint in timeout(LOOK, page.complaints()).await.into_iter().flatten().flatten() {
+        words.push_str(&format!("\n    console: {complaint}"));
     }
+    if let Ok(Ok(file)) = timeout(LOOK, page.keep_failure(test.name)).await {
+        words.push_str(&format!(
+            "\n    it looked like {}",
+            file.strip_prefix(root()).unwrap_or(&file).display()
+        ));
+    }
+    words
 }

@@ -250,15 +250,12 @@ fn plain(line: &str) -> String {
 }
 
 /// Passed and failed tests, if this line is the sum a runner closes with: libtest's (`test result: ok. 3 passed; 0
-/// failed; ...`), nextest's (`Summary [ 1.2s] 4 tests run: 3 passed (1 slow), 1 timed out, 2 skipped`) or our own (`3
-/// passed, 0 failed`).
+/// failed; ...`) or nextest's (`Summary [ 1.2s] 4 tests run: 3 passed (1 slow), 1 timed out, 2 skipped`).
 fn tally(line: &str) -> Option<(u64, u64)> {
     let list = if let Some(rest) = line.strip_prefix("test result: ") {
         rest.split_once(". ")?.1
     } else if line.starts_with("Summary [") {
         line.split_once(" run: ")?.1
-    } else if let [_, "passed,", _, "failed"] = line.split(' ').collect::<Vec<_>>()[..] {
-        line
     } else {
         return None;
     };
@@ -278,10 +275,7 @@ fn tally(line: &str) -> Option<(u64, u64)> {
 /// The name of a test, if this line says that it failed.
 fn failed_test(line: &str) -> Option<String> {
     if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
-        return Some(name.to_owned());
-    }
-    if let Some(name) = line.strip_prefix("FAILED ") {
-        return Some(name.to_owned());
+        return Some(name.trim_end().to_owned());
     }
     let rest =
         ["FAIL [", "TIMEOUT [", "SIGABRT [", "SIGSEGV ["].iter().find_map(|word| line.strip_prefix(word))?;
@@ -301,21 +295,26 @@ mod tests {
         assert_eq!(tally("Summary [   0.020s] 10 tests run: 10 passed, 2 skipped"), Some((10, 0)));
         let slow = "Summary [ 61.0s] 9/12 tests run: 5 passed (2 slow), 2 failed, 1 timed out, 1 exec failed, 0 skipped";
         assert_eq!(tally(slow), Some((5, 4)));
-        assert_eq!(tally("7 passed, 2 failed"), Some((7, 2)));
-        assert_eq!(tally("2 requests passed, 1 failed"), None);
+        assert_eq!(
+            tally(
+                "test result: ok. 7 passed; 0 failed; 2 ignored; 0 measured; 3 filtered out; finished in 9.12s"
+            ),
+            Some((7, 0))
+        );
+        assert_eq!(tally("7 passed, 2 failed"), None);
     }
 
     #[test]
     fn the_names_of_failed_tests_are_read() {
         let names = [
             "test a::b ... FAILED",
-            "FAILED drop::c: found 1",
+            "test drop::c    ... FAILED",
             "FAIL [   0.013s] (1/2) pathlight a::b",
             "test a ... ok",
         ]
         .map(failed_test);
         let names: Vec<_> = names.iter().flatten().map(String::as_str).collect();
-        assert_eq!(names, ["a::b", "drop::c: found 1", "pathlight a::b"]);
+        assert_eq!(names, ["a::b", "drop::c", "pathlight a::b"]);
     }
 
     #[test]
@@ -333,12 +332,15 @@ mod tests {
             results.step("it", count, Command::new("sh").args(["-c", script]));
             (results.passed, results.failed, results.failures.len())
         };
-        assert_eq!(shell("echo '2 passed, 0 failed'", Count::Output), (2, 0, 0));
+        assert_eq!(shell("echo 'test result: ok. 2 passed; 0 failed'", Count::Output), (2, 0, 0));
         assert_eq!(
-            shell("echo 'FAILED a: b' >&2; echo '2 passed, 1 failed'; exit 1", Count::Output),
+            shell(
+                "echo 'test a ... FAILED' >&2; echo 'test result: FAILED. 2 passed; 1 failed'; exit 1",
+                Count::Output
+            ),
             (2, 1, 1)
         );
-        assert_eq!(shell("echo '2 passed, 0 failed'; exit 1", Count::Output), (2, 1, 1));
+        assert_eq!(shell("echo 'test result: ok. 2 passed; 0 failed'; exit 1", Count::Output), (2, 1, 1));
         assert_eq!(shell("true", Count::Output), (0, 1, 1));
         assert_eq!(shell("true", Count::MayBeNone), (0, 0, 0));
         assert_eq!((shell("true", Count::Whole), shell("false", Count::Whole)), ((1, 0, 0), (0, 1, 1)));

@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
+use axum::Router;
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::process::dist;
-use e2e::site::{Answer, Site};
+use e2e::site::Site;
 use fantoccini::Locator;
 use serde_json::Value;
+use tower_http::services::ServeDir;
 
 use super::drop::{count, generated, summary};
 
 /// The example host on an origin of its own.
 fn host() -> Outcome<Site> {
-    Site::start(|path| Answer::file(&dist().join("examples"), path.split('?').next().unwrap_or_default()))
+    Site::start(Router::new().fallback_service(ServeDir::new(dist().join("examples"))))
 }
 
 /// Opens the example host with Pathlight in its frame and waits until that listens.

@@ -1,10 +1,17 @@
 //! Beside Jaeger UI: a stand-in with its addresses, layout and router, switched on by the very configuration we ship.
 
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, RawQuery};
+use axum::response::Html;
+use axum::routing::get;
 use e2e::browser::Page;
 use e2e::failure::{Outcome, ensure, same};
 use e2e::process::dist;
-use e2e::site::{Answer, Site};
+use e2e::site::{Site, reply};
 use serde_json::{Value, json};
+use tower_http::services::ServeDir;
 
 use super::drop::{generated, summary};
 use super::embed::{enter, heard, leave, select};
@@ -17,22 +24,25 @@ fn jaeger() -> Outcome<Site> {
     let ui = include_str!("../../pages/jaeger-ui.html").replace("SCRIPTS", &scripts.join("\n"));
     let file = generated("jaeger.json", "--traces 30 --spans 20 --seed 6")?;
     let stored: Value = serde_json::from_slice(&std::fs::read(file)?)?;
-    let stored = stored["data"].as_array().cloned().unwrap_or_default();
-    Site::start(move |address| {
-        let (path, query) = address.split_once('?').unwrap_or((address, ""));
-        if let Some(path) = path.strip_prefix("/pathlight/") {
-            return Answer::file(&dist(), path);
-        }
-        let Some(path) = path.strip_prefix("/jaeger/") else { return Answer::nothing() };
-        let data: Vec<&Value> = match path.strip_prefix("api/traces") {
-            None if path.starts_with("api/") => return Answer::nothing(),
-            None => return Answer::of("text/html; charset=utf-8", ui.as_str()),
-            Some("") if query.contains("limit=20") => stored.iter().take(20).collect(),
-            Some("") => stored.iter().collect(),
-            Some(id) => stored.iter().filter(|trace| trace["traceID"] == id[1..]).collect(),
-        };
-        Answer::of("application/json", json!({ "data": data }).to_string())
-    })
+    let stored = Arc::new(stored["data"].as_array().cloned().unwrap_or_default());
+    let data = |traces: &[&Value]| reply(200, "application/json", json!({ "data": traces }).to_string());
+    let all = stored.clone();
+    let search = move |RawQuery(query): RawQuery| async move {
+        let limit = if query.is_some_and(|query| query.contains("limit=20")) { 20 } else { usize::MAX };
+        data(&all.iter().take(limit).collect::<Vec<_>>())
+    };
+    let one = move |Path(id): Path<String>| async move {
+        data(&stored.iter().filter(|trace| trace["traceID"] == id).collect::<Vec<_>>())
+    };
+    let nothing = || async { reply(404, "text/plain", "There is nothing here.") };
+    let page = || async { Html(ui) };
+    let jaeger = Router::new()
+        .route("/api/traces", get(search))
+        .route("/api/traces/{id}", get(one))
+        .route("/api/{*path}", get(nothing))
+        .route("/", get(page.clone()))
+        .route("/{*path}", get(page));
+    Site::start(Router::new().nest("/jaeger", jaeger).nest_service("/pathlight", ServeDir::new(dist())))
 }
 
 /// Waits until Pathlight in the panel shows so many traces.

@@ -27,6 +27,7 @@ use e2e::browser::Page;
 use e2e::failure::Outcome;
 
 /// A test: opens the page itself, gets it in a window of 1280 by 800 with nothing stored.
+#[derive(Clone, Copy)]
 pub struct Test {
     /// Module and function.
     pub name: &'static str,

@@ -179,7 +179,7 @@ pub async fn tables_are_whole_on_any_page(page: &Page) -> Outcome {
     if real.is_dir() {
         sets.push(("media", real));
     } else {
-        println!("skipped: there is no ../shared/data/traceweaver-media");
+        eprintln!("skipped: there is no ../shared/data/traceweaver-media");
     }
     for (name, file) in sets {
         at(page, &file, "view=bottom").await?;
