@@ -3,23 +3,27 @@
 //! A browser lets a page read a Jaeger API of another origin only if Jaeger allows it, which it does not by default.
 //! Served beside the page, no permission is needed.
 
-use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
-use http_body_util::channel::{Channel, Sender};
-use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, StatusCode, Uri};
-use hyper_util::rt::TokioIo;
-use tokio::runtime::{Handle, Runtime};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, LOCATION, RETRY_AFTER,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{self, HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use futures_util::stream::try_unfold;
+use percent_encoding::percent_decode_str;
+use tokio::runtime::Runtime;
+use tokio::task::spawn_blocking;
+use tower_http::services::ServeDir;
 use ureq::Agent;
 
 use super::Failure;
@@ -28,12 +32,8 @@ use super::Failure;
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; \
                       worker-src 'self' blob:; img-src 'self' data: blob:";
 
-/// Bytes of a file or of Jaeger's answer that are read at once.
-const CHUNK: usize = 64 << 10;
-/// Chunks read ahead of the browser.
-const AHEAD: usize = 8;
-
-type Response = hyper::Response<UnsyncBoxBody<Bytes, io::Error>>;
+/// Bytes of Jaeger's answer that are read at once.
+const CHUNK: u64 = 64 << 10;
 
 /// Options of `pathlight serve`.
 #[derive(Debug, clap::Args)]
@@ -44,32 +44,33 @@ pub struct Args {
     #[arg(long, default_value_t = 8080)]
     port: u16,
     /// A Jaeger query service, as http://host:16686 or https://host/jaeger: /api/ and /jaeger/api/ are passed on to it, links to traces lead there
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = jaeger_url)]
     jaeger: Option<String>,
+}
+
+/// Reads the address of a Jaeger query service; returns it without a slash at its end.
+fn jaeger_url(text: &str) -> Result<String, &'static str> {
+    if text.starts_with("http://") || text.starts_with("https://") {
+        return Ok(text.trim_end_matches('/').to_owned());
+    }
+    Err("give the address with http:// or https://")
 }
 
 /// Serves until the process ends.
 ///
 /// # Errors
-/// The folder is not there, the port is taken, or the Jaeger address is none.
+/// The folder is not there, or the port is taken.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let (listener, site) = open(args)?;
+    let (listener, routes) = open(args)?;
     let mut out = io::stdout();
     writeln!(out, "http://127.0.0.1:{}/", listener.local_addr()?.port())?;
     out.flush()?;
-    Runtime::new()?.block_on(serve(listener, site))?;
-    Ok(())
+    Ok(Runtime::new()?.block_on(serve(listener, routes))?)
 }
 
-fn open(args: &Args) -> Result<(TcpListener, Site), Failure> {
+fn open(args: &Args) -> Result<(TcpListener, Router), Failure> {
     if !args.dir.is_dir() {
         return Err(Failure::Usage(format!("{} is no folder to serve", args.dir.display())));
-    }
-    let jaeger = args.jaeger.as_deref().map(|url| url.trim_end_matches('/').to_owned());
-    if let Some(url) = &jaeger
-        && !(url.starts_with("http://") || url.starts_with("https://"))
-    {
-        return Err(Failure::Usage(format!("--jaeger {url}: give the address with http:// or https://")));
     }
     let listener = TcpListener::bind(("127.0.0.1", args.port)).map_err(|error| {
         Failure::Usage(format!("cannot listen on port {}: {error}; --port 0 takes a free one", args.port))
@@ -79,196 +80,68 @@ fn open(args: &Args) -> Result<(TcpListener, Site), Failure> {
         .http_status_as_error(false)
         .timeout_connect(Some(Duration::from_secs(10)))
         .user_agent(concat!("pathlight/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .into();
-    Ok((listener, Site { dir: args.dir.clone(), jaeger, agent }))
-}
-
-/// Answers every connection. Browsers keep idle ones open, so none may hold up another.
-async fn serve(listener: TcpListener, site: Site) -> io::Result<()> {
-    let listener = tokio::net::TcpListener::from_std(listener)?;
-    let site = Arc::new(site);
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            // Too many open files, for instance: they become fewer.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
+        .build();
+    let jaeger = args.jaeger.clone().map(|url| Jaeger { url, agent: agent.into() });
+    let mut routes = Router::new().fallback(get(file).with_state(args.dir.clone()));
+    for prefix in ["", "/jaeger"] {
+        let (api, trace) = (format!("{prefix}/api/{{*path}}"), format!("{prefix}/trace/{{*path}}"));
+        routes = match &jaeger {
+            None => routes.route(&api, get(no_jaeger)),
+            Some(jaeger) => routes
+                .route(&api, get(pass_on).with_state(jaeger.clone()))
+                .route(&trace, get(lead_on).with_state(jaeger.clone())),
         };
-        let site = site.clone();
-        let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let (site, request) = (site.clone(), request.map(drop));
-            async move {
-                let answer = tokio::task::spawn_blocking(move || site.answer(&request)).await;
-                Ok::<_, Infallible>(answer.unwrap_or_else(|_| plain(500, "This request failed.", &[])))
-            }
-        });
-        // A browser that has left is no concern of ours.
-        tokio::spawn(
-            http1::Builder::new().title_case_headers(true).serve_connection(TokioIo::new(stream), service),
-        );
     }
+    Ok((listener, routes))
 }
 
-/// The request without its body, which nothing served here has a use for.
-type Request = hyper::Request<()>;
-
-/// What is served.
-struct Site {
-    dir: PathBuf,
-    /// Without a slash at its end.
-    jaeger: Option<String>,
-    agent: Agent,
+/// Answers every request. Browsers keep connections open, so none may hold up another.
+async fn serve(listener: TcpListener, routes: Router) -> io::Result<()> {
+    axum::serve(tokio::net::TcpListener::from_std(listener)?, routes).await
 }
 
-impl Site {
-    /// Reads files and asks Jaeger, so it may take its time.
-    fn answer(&self, request: &Request) -> Response {
-        let path = request.uri().path();
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            return plain(405, "Only GET and HEAD are answered here.", &[("Allow", "GET, HEAD")]);
+/// Answers with a static file, or with 304 if the browser has it.
+async fn file(State(dir): State<PathBuf>, request: Request) -> Response {
+    let path = request.uri().path().to_owned();
+    let mut response = match ServeDir::new(&dir).try_call(request).await {
+        Ok(response) if response.status() != StatusCode::NOT_FOUND => response.map(Body::new),
+        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            let words = format!("This file cannot be read: {error}.");
+            return (StatusCode::INTERNAL_SERVER_ERROR, words).into_response();
         }
-        let api = path.strip_prefix("/jaeger").unwrap_or(path);
-        if api.starts_with("/api/") {
-            return self.pass_on(request);
-        }
-        if let Some(jaeger) = self.jaeger.as_ref().filter(|_| api.starts_with("/trace/")) {
-            // The page's links back to Jaeger UI lead to Jaeger itself, which knows its own address.
-            let place = format!("{jaeger}{}", of_jaeger(request.uri()));
-            return plain(302, "", &[("Location", &place)]);
-        }
-        let answer = match locate(&self.dir, path) {
-            Place::File(file) => self.file(request, &file),
-            Place::Folder => {
-                // Relative, or `//x` would lead to a host named x.
-                let last = path.rsplit('/').next().unwrap_or_default();
-                Ok(plain(301, "", &[("Location", &format!("{last}/"))]))
-            }
-            Place::Nowhere => Ok(plain(404, "There is no such file here.", &[])),
-        };
-        answer.unwrap_or_else(|error| plain(500, &format!("This file cannot be read: {error}."), &[]))
+        _ => return (StatusCode::NOT_FOUND, "There is no such file here.").into_response(),
+    };
+    let headers = response.headers_mut();
+    if headers.contains_key(LOCATION) {
+        // To the same folder with its slash. Relative, or `//x` would lead to a host named x.
+        let place = format!("{}/", path.rsplit('/').next().unwrap_or_default());
+        return (StatusCode::MOVED_PERMANENTLY, [(LOCATION, place)]).into_response();
     }
-
-    /// A static file, or 304 if the browser has it.
-    fn file(&self, request: &Request, path: &Path) -> io::Result<Response> {
-        let mut file = File::open(path)?;
-        let facts = file.metadata()?;
-        let changed = facts.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let tag = format!("\"{:x}-{:x}\"", facts.len(), changed.unwrap_or_default().as_nanos());
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let cache = if is_hashed(&name) { "public, max-age=31536000, immutable" } else { "no-cache" };
-        let length = facts.len().to_string();
-        let mut headers = headers(&[
-            ("Content-Type", content_type(&name)),
-            ("Cache-Control", cache),
-            ("ETag", &tag),
-            ("X-Content-Type-Options", "nosniff"),
-        ]);
-        if !(name.ends_with(".html") && has_own_policy(&mut file)?) {
-            headers.extend(self::headers(&[("Content-Security-Policy", POLICY)]));
-        }
-        let is_known = |known: &str| known.split(',').any(|one| one.trim() == tag);
-        if field(request, "If-None-Match").is_some_and(is_known) {
-            return Ok(response(304, headers, whole("")));
-        }
-        // Always with its length, so that the page can show how much of a file has come.
-        headers.extend(self::headers(&[("Content-Length", &length)]));
-        Ok(response(200, headers, if *request.method() == Method::HEAD { whole("") } else { stream(file) }))
+    let path = percent_decode_str(&path).decode_utf8_lossy();
+    let mut file = dir.join(path.trim_start_matches('/'));
+    if path.ends_with('/') {
+        file.push("index.html");
     }
-
-    /// Jaeger's answer to this request, as it comes.
-    fn pass_on(&self, request: &Request) -> Response {
-        let Some(jaeger) = &self.jaeger else {
-            return api_error(501, "No Jaeger is connected here: start the server with --jaeger URL.");
-        };
-        // A foreign page whose host name was made to point at this machine must not get at Jaeger through us.
-        if !field(request, "Host").is_some_and(is_local) {
-            return api_error(
-                403,
-                "Jaeger is passed on to pages of this machine only: open the page as 127.0.0.1.",
-            );
-        }
-        let target = format!("{jaeger}{}", of_jaeger(request.uri()));
-        let mut call = if *request.method() == Method::HEAD {
-            self.agent.head(&target)
-        } else {
-            self.agent.get(&target)
-        };
-        for name in ["Accept", "Authorization"] {
-            if let Some(value) = field(request, name) {
-                call = call.header(name, value);
-            }
-        }
-        let answer = match call.call() {
-            Ok(answer) => answer,
-            Err(error) => return api_error(502, &format!("{jaeger} does not answer: {error}.")),
-        };
-        let mut headers = headers(&[("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]);
-        for name in ["Content-Type", "Retry-After", "WWW-Authenticate"] {
-            if let Some(value) = answer.headers().get(name).and_then(|value| value.to_str().ok()) {
-                headers.extend(self::headers(&[(name, value)]));
-            }
-        }
-        response(answer.status().as_u16(), headers, stream(answer.into_body().into_reader()))
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(kind) = headers.get(CONTENT_TYPE).and_then(|kind| text_type(&name, kind)) {
+        headers.insert(CONTENT_TYPE, kind);
     }
+    let cache = if is_hashed(&name) { "public, max-age=31536000, immutable" } else { "no-cache" };
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if !(name.ends_with(".html") && has_own_policy(&file).unwrap_or_default()) {
+        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    }
+    response
 }
 
-/// Where an address leads.
-#[derive(Debug, PartialEq)]
-enum Place {
-    File(PathBuf),
-    /// A folder named without the slash that makes its pages' relative addresses right.
-    Folder,
-    Nowhere,
-}
-
-/// The file of `dir` that the path of an address names. Nothing outside `dir` can be named.
-fn locate(dir: &Path, path: &str) -> Place {
-    let Some(path) = decode(path) else { return Place::Nowhere };
-    let mut place = dir.to_owned();
-    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        // A colon or backslash means something in a path of Windows.
-        if part == ".." || part.contains(['\\', ':', '\0']) {
-            return Place::Nowhere;
-        }
-        place.push(part);
-    }
-    if place.is_dir() {
-        if !path.ends_with('/') {
-            return Place::Folder;
-        }
-        place.push("index.html");
-    }
-    if place.is_file() { Place::File(place) } else { Place::Nowhere }
-}
-
-/// Percent-decoding; `None` if the result is no text.
-fn decode(path: &str) -> Option<String> {
-    let bytes = path.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        if bytes[at] == b'%' {
-            let digits = path.get(at + 1..at + 3)?;
-            out.push(u8::from_str_radix(digits, 16).ok()?);
-            at += 3;
-        } else {
-            out.push(bytes[at]);
-            at += 1;
-        }
-    }
-    String::from_utf8(out).ok()
-}
-
-/// Path and query as Jaeger knows them.
-fn of_jaeger(uri: &Uri) -> &str {
-    let target = uri.path_and_query().map_or("/", |target| target.as_str());
-    target.strip_prefix("/jaeger").unwrap_or(target)
-}
-
-/// Whether a `Host` header names this machine.
-fn is_local(host: &str) -> bool {
-    let name = host.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(host, |(name, _)| name);
-    matches!(name, "127.0.0.1" | "localhost" | "[::1]")
+/// Returns the content type of a text with its encoding; `None` if the file is none.
+fn text_type(name: &str, kind: &HeaderValue) -> Option<HeaderValue> {
+    // Declarations of TypeScript are not the films that have the same ending.
+    let is_plain = name.ends_with(".md") || name.ends_with(".ts");
+    let kind =
+        if is_plain { "text/plain" } else { kind.to_str().ok().filter(|kind| kind.starts_with("text/"))? };
+    format!("{kind}; charset=utf-8").try_into().ok()
 }
 
 /// Whether the build put a hash of the content into this name: `style-0123456789.css`.
@@ -279,86 +152,89 @@ fn is_hashed(name: &str) -> bool {
 }
 
 /// Whether an HTML file begins with a policy of its own: the page in one file. A second one would forbid its scripts.
-fn has_own_policy(file: &mut File) -> io::Result<bool> {
+fn has_own_policy(file: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
-    file.take(2048).read_to_end(&mut head)?;
-    io::Seek::rewind(file)?;
+    File::open(file)?.take(2048).read_to_end(&mut head)?;
     Ok(memchr::memmem::find(&head, b"http-equiv=\"Content-Security-Policy\"").is_some())
 }
 
-fn content_type(name: &str) -> &'static str {
-    match name.rsplit('.').next().unwrap_or_default() {
-        "css" => "text/css; charset=utf-8",
-        // Packed traces are data for the page, which unpacks them itself: no Content-Encoding.
-        "gz" => "application/gzip",
-        "html" => "text/html; charset=utf-8",
-        "ico" => "image/x-icon",
-        "js" | "mjs" => "text/javascript; charset=utf-8",
-        "json" | "map" | "webmanifest" => "application/json",
-        "md" | "txt" | "ts" => "text/plain; charset=utf-8",
-        "png" => "image/png",
-        "svg" => "image/svg+xml",
-        "wasm" => "application/wasm",
-        "zip" => "application/zip",
-        _ => "application/octet-stream",
+/// A Jaeger query service.
+#[derive(Clone)]
+struct Jaeger {
+    /// Without a slash at its end.
+    url: String,
+    agent: Agent,
+}
+
+impl Jaeger {
+    /// Returns the address that a request of ours has there.
+    fn place(&self, uri: &Uri) -> String {
+        let target = uri.path_and_query().map_or("/", |target| target.as_str());
+        format!("{}{}", self.url, target.strip_prefix("/jaeger").unwrap_or(target))
     }
 }
 
-/// A header of the request.
-fn field<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
-    request.headers().get(name)?.to_str().ok()
+async fn no_jaeger() -> Response {
+    let words = "No Jaeger is connected here: start the server with --jaeger URL.";
+    api_error(StatusCode::NOT_IMPLEMENTED, words)
 }
 
-/// Headers of a response, without those that cannot be sent.
-fn headers(list: &[(&str, &str)]) -> HeaderMap {
-    let one = |(name, value): &(&str, &str)| {
-        Some((HeaderName::try_from(*name).ok()?, HeaderValue::try_from(*value).ok()?))
-    };
-    list.iter().filter_map(one).collect()
+/// Leads a link back to Jaeger UI to Jaeger itself, which knows its own address.
+async fn lead_on(State(jaeger): State<Jaeger>, uri: Uri) -> Response {
+    (StatusCode::FOUND, [(LOCATION, jaeger.place(&uri))]).into_response()
 }
 
-fn response(status: u16, headers: HeaderMap, body: UnsyncBoxBody<Bytes, io::Error>) -> Response {
-    let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    *response.headers_mut() = headers;
-    response
-}
-
-fn whole(text: &str) -> UnsyncBoxBody<Bytes, io::Error> {
-    Full::from(text.to_owned()).map_err(|never| match never {}).boxed_unsync()
-}
-
-/// A body that is read while it is sent.
-fn stream(reader: impl Read + Send + 'static) -> UnsyncBoxBody<Bytes, io::Error> {
-    let (sender, body) = Channel::new(AHEAD);
-    tokio::task::spawn_blocking(move || feed(reader, sender));
-    body.boxed_unsync()
-}
-
-fn feed(mut reader: impl Read, mut sender: Sender<Bytes, io::Error>) {
-    let runtime = Handle::current();
-    loop {
-        let mut chunk = Vec::with_capacity(CHUNK);
-        match reader.by_ref().take(CHUNK as u64).read_to_end(&mut chunk) {
-            Err(error) => return sender.abort(error),
-            Ok(0) => return,
-            // A browser that has left is no concern of ours.
-            Ok(_) if runtime.block_on(sender.send_data(chunk.into())).is_err() => return,
-            Ok(_) => {}
+/// Passes a request on and answers with Jaeger's answer, as it comes.
+async fn pass_on(State(jaeger): State<Jaeger>, request: Request) -> Response {
+    // A foreign page whose host name was made to point at this machine must not get at Jaeger through us.
+    if !request.headers().get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_local) {
+        let words = "Jaeger is passed on to pages of this machine only: open the page as 127.0.0.1.";
+        return api_error(StatusCode::FORBIDDEN, words);
+    }
+    let mut call = http::Request::builder().method(request.method()).uri(jaeger.place(request.uri()));
+    if let Some(headers) = call.headers_mut() {
+        *headers = chosen(request.headers(), [ACCEPT, AUTHORIZATION]);
+    }
+    let Jaeger { url, agent } = jaeger;
+    let answer = spawn_blocking(move || agent.run(call.body(())?));
+    match answer.await.unwrap_or_else(|lost| Err(io::Error::from(lost).into())) {
+        Err(error) => api_error(StatusCode::BAD_GATEWAY, &format!("{url} does not answer: {error}.")),
+        Ok(answer) => {
+            let (parts, body) = answer.into_parts();
+            let fixed = [(CACHE_CONTROL, "no-store"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+            let headers = chosen(&parts.headers, [CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE]);
+            (parts.status, fixed, headers, stream(body.into_reader())).into_response()
         }
     }
 }
 
-fn plain(status: u16, text: &str, more: &[(&str, &str)]) -> Response {
-    let mut all = headers(&[("Content-Type", "text/plain; charset=utf-8")]);
-    all.extend(headers(more));
-    response(status, all, whole(text))
+/// Returns those of the headers that have one of the names.
+fn chosen<const N: usize>(headers: &HeaderMap, names: [HeaderName; N]) -> HeaderMap {
+    names.into_iter().filter_map(|name| Some((name.clone(), headers.get(name)?.clone()))).collect()
+}
+
+/// Returns a body that is read while it is sent.
+fn stream(reader: impl Read + Send + 'static) -> Body {
+    Body::from_stream(try_unfold(reader, |mut reader| async {
+        let read = spawn_blocking(move || {
+            let mut chunk = Vec::new();
+            reader.by_ref().take(CHUNK).read_to_end(&mut chunk)?;
+            io::Result::Ok((!chunk.is_empty()).then_some((chunk, reader)))
+        });
+        read.await?
+    }))
+}
+
+/// Whether a `Host` header names this machine.
+fn is_local(host: &str) -> bool {
+    let name = host.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(host, |(name, _)| name);
+    matches!(name, "127.0.0.1" | "localhost" | "[::1]")
 }
 
 /// An error in the form Jaeger's own errors have, which the page explains.
-fn api_error(status: u16, message: &str) -> Response {
-    let text = serde_json::json!({ "errors": [{ "code": status, "msg": message }] }).to_string();
-    plain(status, &text, &[("Content-Type", "application/json")])
+fn api_error(status: StatusCode, message: &str) -> Response {
+    let text = serde_json::json!({ "errors": [{ "code": status.as_u16(), "msg": message }] }).to_string();
+    (status, [(CONTENT_TYPE, "application/json")], text).into_response()
 }
 
 #[cfg(test)]
@@ -393,10 +269,10 @@ mod tests {
 
     /// Serves a folder for as long as the closure runs.
     fn serving<T>(dir: &Path, jaeger: Option<String>, ask: impl FnOnce(SocketAddr) -> T) -> T {
-        let (listener, site) = open(&Args { dir: dir.to_owned(), port: 0, jaeger }).unwrap();
+        let (listener, routes) = open(&Args { dir: dir.to_owned(), port: 0, jaeger }).unwrap();
         let address = listener.local_addr().unwrap();
         let runtime = Runtime::new().unwrap();
-        runtime.spawn(serve(listener, site));
+        runtime.spawn(serve(listener, routes));
         let answer = ask(address);
         runtime.shutdown_background();
         answer
@@ -419,14 +295,14 @@ mod tests {
         serving(&folder.0, None, |server| {
             let (head, body) = ask(server, "GET /?q=1", "");
             assert!(head.starts_with("HTTP/1.1 200") && body == "<p>", "{head}");
-            assert!(head.contains("text/html") && head.contains("Cache-Control: no-cache"), "{head}");
+            assert!(head.contains("text/html") && head.contains("cache-control: no-cache"), "{head}");
             assert!(
-                head.contains("script-src 'self' 'wasm-unsafe-eval'") && head.contains("Content-Length: 3")
+                head.contains("script-src 'self' 'wasm-unsafe-eval'") && head.contains("content-length: 3")
             );
             let (head, _) = ask(server, "GET /a-0123456789.wasm", "");
             assert!(head.contains("application/wasm") && head.contains("immutable"), "{head}");
             let (head, _) = ask(server, "GET /demo.json.gz", "");
-            assert!(head.contains("application/gzip") && !head.contains("Content-Encoding"), "{head}");
+            assert!(head.contains("application/gzip") && !head.contains("content-encoding"), "{head}");
         });
     }
 
@@ -435,8 +311,8 @@ mod tests {
         let folder = Folder::new("tags", &[("index.html", "<p>")]);
         serving(&folder.0, None, |server| {
             let (head, body) = ask(server, "HEAD /index.html", "");
-            assert!(head.contains("Content-Length: 3") && body.is_empty());
-            let tag = head.lines().find_map(|line| line.strip_prefix("Etag: ")).unwrap();
+            assert!(head.contains("content-length: 3") && body.is_empty());
+            let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
             let (head, body) = ask(server, "GET /", &format!("If-None-Match: {tag}\r\n"));
             assert!(head.starts_with("HTTP/1.1 304") && body.is_empty(), "{head}");
         });
@@ -448,7 +324,7 @@ mod tests {
         let folder = Folder::new("policy", &[("pathlight.html", own)]);
         serving(&folder.0, None, |server| {
             let (head, body) = ask(server, "GET /pathlight.html", "");
-            assert!(!head.contains("Content-Security-Policy") && body == own, "{head}");
+            assert!(!head.contains("content-security-policy") && body == own, "{head}");
         });
     }
 
@@ -458,20 +334,25 @@ mod tests {
             "outside",
             &[("site/index.html", "in"), ("secret.txt", "out"), ("site/sub/a.txt", "a")],
         );
-        let site = folder.0.join("site");
-        for path in [
-            "/../secret.txt",
-            "/%2e%2e/secret.txt",
-            "/sub/..%2f..%2fsecret.txt",
-            "/..%5csecret.txt",
-            "/%00",
-            "/%zz",
-        ] {
-            assert_eq!(locate(&site, path), Place::Nowhere, "{path}");
-        }
-        assert_eq!(locate(&site, "//sub/./a.txt"), Place::File(site.join("sub/a.txt")));
-        assert_eq!(locate(&site, "/sub"), Place::Folder);
-        assert_eq!(locate(&site, "/sub/"), Place::Nowhere);
+        serving(&folder.0.join("site"), None, |server| {
+            for path in [
+                "/../secret.txt",
+                "/%2e%2e/secret.txt",
+                "/sub/..%2f..%2fsecret.txt",
+                "/..%5csecret.txt",
+                "/%00",
+                "/%zz",
+            ] {
+                let (head, body) = ask(server, &format!("GET {path}"), "");
+                assert!(head.starts_with("HTTP/1.1 404") && !body.contains("out"), "{path}: {head}");
+            }
+            let (head, body) = ask(server, "GET //sub/./a.txt", "");
+            assert!(head.starts_with("HTTP/1.1 200") && body == "a", "{head}");
+            let (head, _) = ask(server, "GET /sub", "");
+            assert!(head.starts_with("HTTP/1.1 301") && head.contains("location: sub/"), "{head}");
+            let (head, _) = ask(server, "GET /sub/", "");
+            assert!(head.starts_with("HTTP/1.1 404"), "{head}");
+        });
     }
 
     #[test]
@@ -479,7 +360,7 @@ mod tests {
         let folder = Folder::new("slash", &[("evil.example/index.html", "x")]);
         serving(&folder.0, None, |server| {
             let (head, _) = ask(server, "GET //evil.example", "");
-            assert!(head.contains("Location: evil.example/\r\n"), "{head}");
+            assert!(head.contains("location: evil.example/\r\n"), "{head}");
         });
     }
 
@@ -508,12 +389,12 @@ mod tests {
                     .unwrap();
                 }
             });
-            serving(&folder.0, Some(base), |server| {
+            serving(&folder.0, jaeger_url(&base).ok(), |server| {
                 for prefix in ["", "/jaeger"] {
                     let line = format!("GET {prefix}/api/traces?service=a%20b&limit=2");
                     let (head, body) = ask(server, &line, "Authorization: Bearer t\r\n");
                     assert!(head.starts_with("HTTP/1.1 429") && head.contains("text/x"), "{head}");
-                    assert!(head.contains("Retry-After: 7"), "{head}");
+                    assert!(head.contains("retry-after: 7"), "{head}");
                     assert!(body.contains("/base/api/traces?service=a%20b&limit=2 Bearer t"), "{body}");
                 }
                 let (head, _) = ask(server, "GET /jaeger/trace/a1?uiFind=b2", "");
@@ -548,8 +429,7 @@ mod tests {
             let (head, body) = ask(server, "GET /api/services", "");
             assert!(head.starts_with("HTTP/1.1 502") && body.contains("does not answer"), "{head} {body}");
         });
-        let args = Args { dir: folder.0.clone(), port: 0, jaeger: Some("localhost:16686".to_owned()) };
-        assert!(matches!(open(&args), Err(Failure::Usage(text)) if text.contains("http://")));
+        assert!(jaeger_url("localhost:16686").is_err_and(|words| words.contains("http://")));
     }
 
     #[test]
