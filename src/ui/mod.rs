@@ -31,8 +31,8 @@ pub fn start(boot: Boot, given: JsValue) {
     let origin = Origin::new(given);
     let page = Page::new(pool, &origin.fragment());
     let keep = Keep::default();
-    build(&page, &keep, &origin);
-    let _ = known.set(page.clone());
+    build(page, &keep, &origin);
+    let _ = known.set(page);
     page.load(origin.inputs());
     if !page.loading().running && !page.fetching().is_running() {
         page.pool().rehearse();
@@ -52,7 +52,7 @@ fn broken(what: &str) {
     }
 }
 
-fn build(page: &Page, keep: &Keep, origin: &Origin) {
+fn build(page: Page, keep: &Keep, origin: &Origin) {
     let picker = shell::file_input::Picker::new(page, keep, None);
     let against = shell::file_input::Picker::new(page, keep, Some(Side::B));
     let found = shell::search::Search::default();
@@ -176,15 +176,12 @@ fn build(page: &Page, keep: &Keep, origin: &Origin) {
 
     shell::keys::listen(page, keep, move || picker.open_files());
     for event in ["popstate", "hashchange"] {
-        let to = page.clone();
-        keep.add(dom::listen(&dom::window(), event, dom::How::default(), move |_| to.follow_address()));
+        keep.add(dom::listen(&dom::window(), event, dom::How::default(), move |_| page.follow_address()));
     }
     page.fetching().follow(page);
-    let to = page.clone();
-    keep.add(dom::listen(&dom::window(), "resize", dom::How::default(), move |_| to.refresh()));
+    keep.add(dom::listen(&dom::window(), "resize", dom::How::default(), move |_| page.refresh()));
     if let Ok(Some(dark)) = dom::window().match_media(DARK) {
-        let to = page.clone();
-        keep.add(dom::listen(&dark, "change", dom::How::default(), move |_| to.refresh()));
+        keep.add(dom::listen(&dark, "change", dom::How::default(), move |_| page.refresh()));
     }
 }
 
@@ -199,7 +196,7 @@ struct Room {
 }
 
 impl Part for Room {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
         self.body.show(overview.is_some());
         self.wait.show(

@@ -12,7 +12,7 @@ use pathlight_text::format::counted;
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::comparing::{Against, Side};
 use std::cell::{Cell, Ref, RefCell};
-use std::rc::Rc;
+
 use wasm_bindgen::JsValue;
 
 /// The longest call path that is written into an address.
@@ -56,10 +56,10 @@ pub struct Load {
 /// A part of the page that follows what the page knows.
 pub trait Part {
     /// Brings it up to date; called after every change, so it looks first whether anything is new to it.
-    fn update(&mut self, page: &Page);
+    fn update(&mut self, page: Page);
 
     /// A command of the keyboard; tells whether it was one for this part.
-    fn command(&mut self, _page: &Page, _command: crate::ui::shell::keys::Command) -> bool {
+    fn command(&mut self, _page: Page, _command: crate::ui::shell::keys::Command) -> bool {
         false
     }
 }
@@ -82,9 +82,9 @@ struct Inner {
     parts: RefCell<Vec<Box<dyn Part>>>,
 }
 
-/// The page; cloning shares it.
-#[derive(Clone)]
-pub struct Page(Rc<Inner>);
+/// The page. It lives as long as the window, so a handle is a plain copy.
+#[derive(Clone, Copy)]
+pub struct Page(&'static Inner);
 
 impl Page {
     /// A page without data that shows what the address says; if it says nothing, this fragment.
@@ -92,7 +92,7 @@ impl Page {
         let hash = dom::window().location().hash().unwrap_or_default();
         let address = Address::parse(if hash.len() > 1 { hash.as_str() } else { otherwise });
         pool.set_limits(Limits::from_keys(&address.unknown));
-        Page(Rc::new(Inner {
+        Page(Box::leak(Box::new(Inner {
             pool,
             address: RefCell::new(address),
             load: RefCell::default(),
@@ -105,78 +105,78 @@ impl Page {
             model: RefCell::default(),
             update_due: Cell::new(false),
             parts: RefCell::default(),
-        }))
+        })))
     }
 
     /// Adds parts, in the order they are brought up to date.
-    pub fn add_parts(&self, parts: Vec<Box<dyn Part>>) {
+    pub fn add_parts(self, parts: Vec<Box<dyn Part>>) {
         self.0.parts.borrow_mut().extend(parts);
         self.refresh();
     }
 
     /// What the page shows.
-    pub fn address(&self) -> Ref<'_, Address> {
+    pub fn address(self) -> Ref<'static, Address> {
         self.0.address.borrow()
     }
 
     /// How far loading is.
-    pub fn loading(&self) -> Ref<'_, Load> {
+    pub fn loading(self) -> Ref<'static, Load> {
         self.0.load.borrow()
     }
 
     /// A saved detector of abnormal requests, if one was loaded.
-    pub fn model(&self) -> Option<Vec<u8>> {
+    pub fn model(self) -> Option<Vec<u8>> {
         self.0.model.borrow().clone()
     }
 
     /// Judges by a saved detector from now on, or by a trained one again.
-    pub fn set_model(&self, model: Option<Vec<u8>>) {
+    pub fn set_model(self, model: Option<Vec<u8>>) {
         self.0.model.replace(model);
         self.refresh();
     }
 
     /// The questions and their answers.
-    pub fn asks(&self) -> &Asks {
+    pub fn asks(self) -> &'static Asks {
         &self.0.asks
     }
 
     /// What is selected.
-    pub fn selection(&self) -> Ref<'_, Selection> {
+    pub fn selection(self) -> Ref<'static, Selection> {
         self.0.selection.borrow()
     }
 
     /// What is fetched for the page.
-    pub fn fetching(&self) -> &Fetching {
+    pub fn fetching(self) -> &'static Fetching {
         &self.0.fetching
     }
 
     /// Whether any trace is loaded.
-    pub fn has_data(&self) -> bool {
+    pub fn has_data(self) -> bool {
         self.0.has_data.get()
     }
 
     /// Counts states of the data.
-    pub fn generation(&self) -> u64 {
+    pub fn generation(self) -> u64 {
         self.0.generation.get()
     }
 
     /// Who answers.
-    pub fn pool(&self) -> &Pool {
+    pub fn pool(self) -> &'static Pool {
         &self.0.pool
     }
 
     /// Workers in the pool.
-    pub fn workers(&self) -> usize {
+    pub fn workers(self) -> usize {
         self.0.pool.workers()
     }
 
     /// Bytes of wasm memory of all workers.
-    pub fn wasm_bytes(&self) -> u64 {
+    pub fn wasm_bytes(self) -> u64 {
         self.0.pool.memory_bytes()
     }
 
     /// Selects.
-    pub fn select(&self, selection: Selection) {
+    pub fn select(self, selection: Selection) {
         if *self.0.selection.borrow() != selection {
             let is_nothing = selection == Selection::Nothing;
             self.0.selection.replace(selection);
@@ -192,7 +192,7 @@ impl Page {
     }
 
     /// Keeps the selected span and the one in the address the same: links name it by id, views by index.
-    fn follow_span(&self) {
+    fn follow_span(self) {
         let Some(Some(span)) = self.0.asks.span.fresh().map(|span| (*span).clone()) else { return };
         let Some(trace) = self.shown_trace().filter(|trace| trace.trace_id == span.trace_id) else { return };
         let selection = self.0.selection.borrow().clone();
@@ -207,7 +207,7 @@ impl Page {
         }
     }
 
-    fn tell_failures(&self) {
+    fn tell_failures(self) {
         for reason in self.0.asks.take_failures() {
             self.fail(UserError {
                 message: "This question could not be answered.".to_owned(),
@@ -218,16 +218,16 @@ impl Page {
     }
 
     /// Changes what is shown, in the address too; a change of place becomes a step of the history.
-    pub fn change(&self, change: impl FnOnce(&mut Address)) {
+    pub fn change(self, change: impl FnOnce(&mut Address)) {
         self.put(Box::new(change), true);
     }
 
     /// Completes what the address says: never a step of the history.
-    pub fn amend(&self, change: impl FnOnce(&mut Address)) {
+    pub fn amend(self, change: impl FnOnce(&mut Address)) {
         self.put(Box::new(change), false);
     }
 
-    fn put(&self, change: Box<dyn FnOnce(&mut Address) + '_>, may_step: bool) {
+    fn put(self, change: Box<dyn FnOnce(&mut Address) + '_>, may_step: bool) {
         let before = self.0.address.borrow().clone();
         let mut after = before.clone();
         change(&mut after);
@@ -254,7 +254,7 @@ impl Page {
     }
 
     /// Follows the address after back, forward, or a fragment typed in.
-    pub fn follow_address(&self) {
+    pub fn follow_address(self) {
         let address = Address::parse(&dom::window().location().hash().unwrap_or_default());
         if *self.0.address.borrow() != address {
             self.0.address.replace(address);
@@ -264,7 +264,7 @@ impl Page {
     }
 
     /// Opens a trace in the timeline.
-    pub fn open_trace(&self, choice: TraceChoice) {
+    pub fn open_trace(self, choice: TraceChoice) {
         self.change(|address| {
             address.view = View::Trace;
             address.trace = Some(choice);
@@ -272,7 +272,7 @@ impl Page {
     }
 
     /// Zooms the flame graph to a call path.
-    pub fn zoom_to(&self, path: Vec<Endpoint>) {
+    pub fn zoom_to(self, path: Vec<Endpoint>) {
         self.select(Selection::Path(path.clone()));
         self.change(|address| {
             address.view = View::Flame;
@@ -284,7 +284,7 @@ impl Page {
     }
 
     /// Zooms the flame graph in sight to a call path.
-    pub fn zoom_here(&self, path: Vec<Endpoint>) {
+    pub fn zoom_here(self, path: Vec<Endpoint>) {
         self.select(Selection::Path(path.clone()));
         if path.len() <= LONGEST_FOCUS {
             self.change(|address| address.focus = path);
@@ -292,35 +292,34 @@ impl Page {
     }
 
     /// Brings every part up to date, once, after the running event.
-    pub fn refresh(&self) {
+    pub fn refresh(self) {
         if self.0.update_due.replace(true) {
             return;
         }
-        let page = self.clone();
         wasm_bindgen_futures::spawn_local(async move {
-            page.0.update_due.set(false);
-            page.follow_span();
-            asks::ask(&page);
-            page.tell_failures();
-            for part in page.0.parts.borrow_mut().iter_mut() {
-                part.update(&page);
+            self.0.update_due.set(false);
+            self.follow_span();
+            asks::ask(self);
+            self.tell_failures();
+            for part in self.0.parts.borrow_mut().iter_mut() {
+                part.update(self);
             }
-            page.tell_state();
+            self.tell_state();
         });
     }
 
     /// Hands a command to the first part that takes it.
-    pub fn command(&self, command: crate::ui::shell::keys::Command) -> bool {
+    pub fn command(self, command: crate::ui::shell::keys::Command) -> bool {
         self.0.parts.borrow_mut().iter_mut().any(|part| part.command(self, command))
     }
 
     /// Reads more data in addition to what is there, into the set that views speak of unless two are compared.
-    pub fn load(&self, inputs: Vec<Input>) {
+    pub fn load(self, inputs: Vec<Input>) {
         self.load_group(inputs, 0);
     }
 
     /// Reads more data into a side; a comparison with a set of its own begins if there is none.
-    pub fn load_side(&self, inputs: Vec<Input>, side: Side) {
+    pub fn load_side(self, inputs: Vec<Input>, side: Side) {
         if !inputs.is_empty() {
             self.change(Address::compare_sets);
             let group = self.0.address.borrow().side(side).0.group;
@@ -329,7 +328,7 @@ impl Page {
     }
 
     /// Ends comparing; the set that was loaded for it goes.
-    pub fn stop_comparing(&self) {
+    pub fn stop_comparing(self) {
         let is_set = self.compares_sets();
         self.change(Address::stop_comparing);
         if is_set {
@@ -339,16 +338,16 @@ impl Page {
     }
 
     /// Whether sets are compared that were loaded apart.
-    pub fn compares_sets(&self) -> bool {
+    pub fn compares_sets(self) -> bool {
         self.0.address.borrow().comparison.is_some_and(|comparison| comparison.against == Against::Set)
     }
 
     /// Whether what is dropped goes to the side it is dropped on: the first files of a comparison are side A anywhere.
-    pub fn takes_sides(&self) -> bool {
+    pub fn takes_sides(self) -> bool {
         self.has_data() && self.compares_sets()
     }
 
-    fn load_group(&self, inputs: Vec<Input>, group: u8) {
+    fn load_group(self, inputs: Vec<Input>, group: u8) {
         if inputs.is_empty() {
             return;
         }
@@ -365,12 +364,12 @@ impl Page {
     ///
     /// # Errors
     /// In words.
-    pub async fn columns(&self) -> Result<Vec<web_sys::Blob>, String> {
+    pub async fn columns(self) -> Result<Vec<web_sys::Blob>, String> {
         self.0.pool.columns().await
     }
 
     /// Goes on with a load that will not fit, keeping only these of its traces.
-    pub fn go_on(&self, keep: &Keep) {
+    pub fn go_on(self, keep: &Keep) {
         self.0.load.borrow_mut().shortage = None;
         self.0.pool.go_on(keep);
         self.forget_answers();
@@ -378,13 +377,13 @@ impl Page {
     }
 
     /// Ends loading, keeping or dropping what it brought so far.
-    pub fn cancel_load(&self, keep: bool) {
+    pub fn cancel_load(self, keep: bool) {
         self.0.load.borrow_mut().shortage = None;
         self.0.pool.cancel_load(keep);
     }
 
     /// Forgets all data, but not what the address says.
-    pub fn forget_data(&self) {
+    pub fn forget_data(self) {
         self.0.pool.clear();
         let next_error = self.0.load.borrow().next_error;
         self.0.load.replace(Load { next_error, ..Load::default() });
@@ -394,7 +393,7 @@ impl Page {
     }
 
     /// Forgets all data and goes back to the start.
-    pub fn clear(&self) {
+    pub fn clear(self) {
         self.0.fetching.forget(self);
         self.forget_data();
         self.change(|address| {
@@ -410,7 +409,7 @@ impl Page {
     }
 
     /// Tells the reader what went wrong.
-    pub fn fail(&self, error: UserError) {
+    pub fn fail(self, error: UserError) {
         let mut load = self.0.load.borrow_mut();
         let same =
             |known: &(u32, UserError)| known.1.message == error.message && known.1.detail == error.detail;
@@ -424,13 +423,13 @@ impl Page {
     }
 
     /// Takes an error off the page.
-    pub fn dismiss(&self, number: u32) {
+    pub fn dismiss(self, number: u32) {
         self.0.load.borrow_mut().errors.retain(|(known, _)| *known != number);
         self.refresh();
     }
 
     /// Something happened in the pool.
-    pub fn pool_event(&self, event: PoolEvent) {
+    pub fn pool_event(self, event: PoolEvent) {
         match event {
             PoolEvent::Ready => {}
             PoolEvent::Progress(progress) => {
@@ -469,19 +468,19 @@ impl Page {
         self.refresh();
     }
 
-    fn data_changed(&self) {
+    fn data_changed(self) {
         self.0.generation.set(self.0.generation.get() + 1);
         self.0.has_data.set(true);
     }
 
-    fn forget_answers(&self) {
+    fn forget_answers(self) {
         self.0.generation.set(self.0.generation.get() + 1);
         self.0.asks.clear();
         self.0.selection.replace(Selection::Nothing);
     }
 
     /// The trace the timeline shows: that of the address, else the slowest of the band.
-    pub fn shown_trace(&self) -> Option<TraceChoice> {
+    pub fn shown_trace(self) -> Option<TraceChoice> {
         if let Some(trace) = &self.0.address.borrow().trace {
             return Some(trace.clone());
         }
@@ -495,17 +494,17 @@ impl Page {
     }
 
     /// The values of this tag are suggested for a filter; empty: of none.
-    pub fn suggest_values_of(&self, key: &str) {
+    pub fn suggest_values_of(self, key: &str) {
         self.0.suggested_key.replace(key.to_owned());
     }
 
     /// The tag whose values are suggested.
-    pub fn suggested_key(&self) -> String {
+    pub fn suggested_key(self) -> String {
         self.0.suggested_key.borrow().clone()
     }
 
     /// Which requests a view speaks of: subject, band, filters.
-    pub fn whose(&self) -> String {
+    pub fn whose(self) -> String {
         let address = self.0.address.borrow();
         let mut words = vec![format::printable(&self.subject_name())];
         if !address.band.is_all() {
@@ -520,7 +519,7 @@ impl Page {
     }
 
     /// What the subject is called.
-    pub fn subject_name(&self) -> String {
+    pub fn subject_name(self) -> String {
         match &self.0.address.borrow().subject {
             Subject::TraceRoots => "All requests".to_owned(),
             Subject::Endpoint { service, operation } => format!("{operation} @ {service}"),
@@ -528,7 +527,7 @@ impl Page {
     }
 
     /// The page's state for style and tests: `empty`, `loading` or `ready`; `data-busy` while anything is asked.
-    fn tell_state(&self) {
+    fn tell_state(self) {
         let Some(root) = dom::root() else { return };
         let asks = &self.0.asks;
         let overview = asks.overview.get();

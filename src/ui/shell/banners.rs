@@ -29,7 +29,7 @@ impl Errors {
         &self.element
     }
 
-    fn row(&self, page: &Page, number: u32, error: &UserError) -> El {
+    fn row(&self, page: Page, number: u32, error: &UserError) -> El {
         let words = div("error-words").child(&span("error-message", &error.message).test("error-message"));
         if !error.next_step.is_empty() {
             words.add(&span("error-next", &error.next_step).test("error-next"));
@@ -48,7 +48,6 @@ impl Errors {
                 .child(&copy);
             words.add(&details);
         }
-        let page = page.clone();
         let dismiss = button("")
             .class("quiet dismiss")
             .label("Dismiss")
@@ -82,7 +81,7 @@ pub fn copy_text(text: &str, pressed: &El) {
 }
 
 impl Part for Errors {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let load = page.loading();
         let numbers: Vec<u32> = load.errors.iter().map(|(number, _)| *number).collect();
         if numbers == self.shown {
@@ -95,10 +94,9 @@ impl Part for Errors {
         }
         let more = numbers.len().saturating_sub(SHOWN);
         if more > 0 {
-            let to = page.clone();
             let older: Vec<u32> = numbers.clone();
             let all = button("Dismiss all").class("quiet").on_click(&self.keep, move || {
-                older.iter().for_each(|number| to.dismiss(*number));
+                older.iter().for_each(|number| page.dismiss(*number));
             });
             let words = format!("and {more} more; the notes list every file with its problems");
             self.element.add(&div("error-row more").child(&span("muted", &words)).child(&all));

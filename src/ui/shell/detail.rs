@@ -31,15 +31,14 @@ pub struct Detail {
 
 impl Detail {
     /// Builds it.
-    pub fn new(page: &Page, jump: &Jump) -> Detail {
+    pub fn new(page: Page, jump: &Jump) -> Detail {
         let own = Keep::default();
-        let to = page.clone();
         let close = button("")
             .class("quiet dismiss detail-close")
             .label("Unselect (Esc)")
             .test("detail-close")
             .node(&icon("M4 4l8 8M12 4l-8 8"))
-            .on_click(&own, move || to.select(Selection::Nothing));
+            .on_click(&own, move || page.select(Selection::Nothing));
         let body = div("detail-body").test("detail");
         let element = el("aside").class("detail").attr("aria-label", "Selection").child(&close).child(&body);
         Detail {
@@ -58,7 +57,7 @@ impl Detail {
         &self.element
     }
 
-    fn path(&self, page: &Page, report: &CriticalPathReport, at: u32) {
+    fn path(&self, page: Page, report: &CriticalPathReport, at: u32) {
         let Some(node) = report.nodes.get(at as usize) else { return };
         let path = tree::path_of(report, at);
         let Some((service, operation)) = path.last() else { return };
@@ -67,14 +66,13 @@ impl Detail {
         if depth > 1 {
             let crumbs = el("ol").class("crumbs");
             for (level, (service, operation)) in path.iter().enumerate().take(depth - 1).rev().take(5) {
-                let to = page.clone();
                 let up = path[..=level].to_vec();
                 crumbs.add(
                     &el("li").child(
                         &button("")
                             .class("link crumb")
                             .child(&names::endpoint(service, operation))
-                            .on_click(&self.keep, move || to.select(Selection::Path(up.clone()))),
+                            .on_click(&self.keep, move || page.select(Selection::Path(up.clone()))),
                     ),
                 );
             }
@@ -85,28 +83,27 @@ impl Detail {
             self.body.add(&crumbs);
         }
         self.numbers(report, node);
-        let (to, zoom) = (page.clone(), path.clone());
+        let zoom = path.clone();
         self.body.add(&div("buttons").child(&button("Zoom to it").test("zoom-to").on_click(
             &self.keep,
             move || {
-                to.zoom_to(zoom.clone());
+                page.zoom_to(zoom.clone());
             },
         )));
         self.exemplars(page, &node.exemplars, report.facts.requests);
     }
 
     /// The name of an endpoint and where else it is shown; `path` leads to it.
-    fn head(&self, page: &Page, service: &str, operation: &str, path: Option<&[Endpoint]>) {
+    fn head(&self, page: Page, service: &str, operation: &str, path: Option<&[Endpoint]>) {
         self.body.add(&el("h2").child(&names::endpoint(service, operation)));
         let subject = Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
         if page.address().subject != subject {
-            let to = page.clone();
             self.body.add(
                 &div("buttons under").child(
                     &button("Look at this endpoint alone")
                         .class("link")
                         .test("make-subject")
-                        .on_click(&self.keep, move || look_at(&to, subject.clone())),
+                        .on_click(&self.keep, move || look_at(page, subject.clone())),
                 ),
             );
         }
@@ -156,7 +153,7 @@ impl Detail {
         self.body.add(&el("p").class("muted small").text(&words));
     }
 
-    fn exemplars(&self, page: &Page, exemplars: &[Exemplar], _requests: u64) {
+    fn exemplars(&self, page: Page, exemplars: &[Exemplar], _requests: u64) {
         if exemplars.is_empty() {
             return;
         }
@@ -168,7 +165,6 @@ impl Detail {
                 root_span_id: Some(exemplar.root_span_id.clone()).filter(|id| !id.is_empty()),
                 span_id: Some(exemplar.span_id.clone()).filter(|id| !id.is_empty()),
             };
-            let to = page.clone();
             let words = format!("{} here", format::duration_us(exemplar.exclusive_us));
             let link = button("")
                 .class("link exemplar")
@@ -178,7 +174,7 @@ impl Detail {
                 .child(&span("mono", &names::short_id(&exemplar.trace_id)))
                 .child(&span("", &words))
                 .child(&span("muted", &format!("of {}", format::duration_us(exemplar.latency_us))))
-                .on_click(&self.keep, move || to.open_trace(choice.clone()));
+                .on_click(&self.keep, move || page.open_trace(choice.clone()));
             let item = el("li").child(&link);
             let span_id = Some(exemplar.span_id.as_str());
             if let Some(mark) = links::mark(page, &exemplar.trace_id, span_id) {
@@ -194,7 +190,7 @@ impl Detail {
         }
     }
 
-    fn endpoint(&self, page: &Page, report: &CriticalPathReport, endpoint: &Endpoint) {
+    fn endpoint(&self, page: Page, report: &CriticalPathReport, endpoint: &Endpoint) {
         let (service, operation) = endpoint;
         let mut contexts: Vec<(u32, &ContextNode)> = Vec::new();
         for (at, node) in report.nodes.iter().enumerate() {
@@ -239,14 +235,13 @@ impl Detail {
             let words = caller.map_or("at the root".to_owned(), |(_, operation)| {
                 format!("in {}", format::printable(operation))
             });
-            let to = page.clone();
             let row = button("")
                 .class("link exemplar")
                 .child(&span("", &words))
                 .child(&span("num", &format::share_of(node.exclusive_us.sum, whole)))
                 .on_click(&self.keep, move || {
-                    to.select(Selection::Path(path.clone()));
-                    to.change(|address| address.view = View::Flame);
+                    page.select(Selection::Path(path.clone()));
+                    page.change(|address| address.view = View::Flame);
                 });
             list.add(&el("li").child(&row));
         }
@@ -256,7 +251,7 @@ impl Detail {
         }
     }
 
-    fn span(&self, page: &Page, trace: &TraceReport, index: u32, full: Option<&SpanReport>) {
+    fn span(&self, page: Page, trace: &TraceReport, index: u32, full: Option<&SpanReport>) {
         let at = index as usize;
         let Some((service, operation)) =
             trace.endpoint.get(at).and_then(|e| trace.endpoints.get(*e as usize))
@@ -331,7 +326,7 @@ impl Detail {
         }
     }
 
-    fn request(&self, page: &Page, choice: &TraceChoice) {
+    fn request(&self, page: Page, choice: &TraceChoice) {
         let requests = page.asks().requests.get();
         let row = requests.iter().flat_map(|report| &report.rows).find(|row| {
             row.trace_id == choice.trace_id
@@ -347,12 +342,12 @@ impl Detail {
         pair(&facts, "Error spans", &format::count(row.errors.into()), "request-errors");
         pair(&facts, "Trace", &row.trace_id, "request-trace");
         self.body.add(&facts);
-        let (to, choice) = (page.clone(), choice.clone());
+        let choice = choice.clone();
         let buttons = div("buttons").child(
             &button("Open timeline")
                 .class("primary")
                 .test("open-timeline")
-                .on_click(&self.keep, move || to.open_trace(choice.clone())),
+                .on_click(&self.keep, move || page.open_trace(choice.clone())),
         );
         if let Some(link) = links::trace(page, &row.trace_id, None) {
             buttons.add(&link);
@@ -367,7 +362,7 @@ fn pair(list: &El, name: &str, value: &str, test: &str) {
 }
 
 impl Part for Detail {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let view = page.address().view;
         let selection = page.selection().clone();
         let shown = view::has_traces(page);
@@ -455,7 +450,7 @@ impl Part for Detail {
         self.element.html().set_scroll_top(0);
     }
 
-    fn command(&mut self, page: &Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: Command) -> bool {
         if command == Command::Leave && *page.selection() != Selection::Nothing {
             page.select(Selection::Nothing);
             return true;

@@ -24,7 +24,7 @@ pub struct FetchRow {
 
 impl FetchRow {
     /// Builds it, out of sight.
-    pub fn new(_page: &Page) -> FetchRow {
+    pub fn new(_page: Page) -> FetchRow {
         let element = div("fetch").test("fetch").attr("role", "status");
         element.show(false);
         FetchRow { element, fill: None, words: None, keep: Keep::default(), shown: None }
@@ -35,19 +35,18 @@ impl FetchRow {
         &self.element
     }
 
-    fn action(&self, page: &Page, words: &str, test: &str, run: impl Fn(&Page) + 'static) -> El {
-        let page = page.clone();
-        button(words).test(test).on_click(&self.keep, move || run(&page))
+    fn action(&self, page: Page, words: &str, test: &str, run: impl Fn(Page) + 'static) -> El {
+        button(words).test(test).on_click(&self.keep, move || run(page))
     }
 
-    fn dismiss(&self, page: &Page) -> El {
+    fn dismiss(&self, page: Page) -> El {
         self.action(page, "", "fetch-dismiss", |page| page.fetching().cancel(page))
             .class("quiet dismiss")
             .label("Dismiss")
             .node(&icon("M4 4l8 8M12 4l-8 8"))
     }
 
-    fn running(&mut self, page: &Page) {
+    fn running(&mut self, page: Page) {
         let fill = div("progress-fill");
         let bar = div("progress-bar").attr("role", "progressbar").attr("aria-label", "Fetching").child(&fill);
         let words = span("progress-words", "").test("fetch-words");
@@ -59,7 +58,7 @@ impl FetchRow {
         (self.fill, self.words) = (Some(fill), Some(words));
     }
 
-    fn asks(&self, page: &Page, origins: &[String]) {
+    fn asks(&self, page: Page, origins: &[String]) {
         let words = format!("This link fetches traces from {}.", origins.join(" and "));
         let text = div("fetch-text").child(&span("strong", &words).test("fetch-message")).child(&span(
             "muted",
@@ -72,14 +71,14 @@ impl FetchRow {
         self.element.fill([&text, &agree, &no]);
     }
 
-    fn failed(&self, page: &Page, told: &Explanation) {
+    fn failed(&self, page: Page, told: &Explanation) {
         let text = explanation(told);
         let again = self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page));
         let change = self.action(page, "Change\u{2026}", "fetch-change", connect::open);
         self.element.fill([&text, &again, &change, &self.dismiss(page)]);
     }
 
-    fn ended(&self, page: &Page, end: &End) {
+    fn ended(&self, page: Page, end: &End) {
         let text = div("fetch-text");
         text.add(&span("strong", &summary(page, end)).test("fetch-message"));
         let parts = end.outcome.failed.iter().map(|(what, trouble)| (what, trouble));
@@ -136,7 +135,7 @@ fn cures(lines: &[String]) -> El {
 }
 
 /// What a fetch brought, in a sentence or two.
-fn summary(page: &Page, end: &End) -> String {
+fn summary(page: Page, end: &End) -> String {
     let outcome = &end.outcome;
     let limit = match &page.address().source.wanted {
         Wanted::Search(search) => Some(u64::from(search.limit.unwrap_or(Search::LIMIT))),
@@ -169,12 +168,12 @@ fn summary(page: &Page, end: &End) -> String {
 }
 
 /// Whether an end says more than that all went well.
-fn is_worth_telling(page: &Page, end: &End) -> bool {
+fn is_worth_telling(page: Page, end: &End) -> bool {
     page.address().source.wanted != Wanted::Nothing || !end.lost_files.is_empty()
 }
 
 impl Part for FetchRow {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let fetching = page.fetching();
         let phase = fetching.phase();
         let revision = fetching.revision();

@@ -73,14 +73,14 @@ impl Fetching {
     }
 
     /// Who is asked, for explanations.
-    pub fn place(&self, page: &Page) -> Place {
+    pub fn place(&self, page: Page) -> Place {
         let api = page.address().source.api.clone();
         let base = api.as_deref().and_then(|api| resolve(api).ok()).or(api).unwrap_or_default();
         self.place_of(base)
     }
 
     /// The whole base address of the page's Jaeger, if it has one and the user may be sent there.
-    pub fn jaeger(&self, page: &Page) -> Option<String> {
+    pub fn jaeger(&self, page: Page) -> Option<String> {
         let base = resolve(page.address().source.api.as_deref()?).ok()?;
         self.has_agreed(&base).then_some(base)
     }
@@ -108,7 +108,7 @@ impl Fetching {
     }
 
     /// Fetches what the address says, unless that was fetched before.
-    pub fn follow(&self, page: &Page) {
+    pub fn follow(&self, page: Page) {
         let source = page.address().source.clone();
         if source.wants_something() && source != *self.0.source.borrow() {
             self.start(page, false);
@@ -116,7 +116,7 @@ impl Fetching {
     }
 
     /// Fetches what the address says, after asking if need be; with `adds`, besides what is loaded.
-    pub fn start(&self, page: &Page, adds: bool) {
+    pub fn start(&self, page: Page, adds: bool) {
         self.cancel(page);
         self.0.adds.set(adds);
         let mut source = page.address().source.clone();
@@ -127,14 +127,14 @@ impl Fetching {
         if page.has_data() && !adds {
             page.forget_data();
         }
-        let (to, fetching) = (page.clone(), self.clone());
-        let fetch = Fetch::start(job, move |event| fetching.hear(&to, event));
+        let fetching = self.clone();
+        let fetch = Fetch::start(job, move |event| fetching.hear(page, event));
         self.0.fetch.replace(Some(fetch));
         self.set(page, Phase::Running);
     }
 
     /// What is to be done for a source; completes it. Without an answer the phase says why.
-    fn job(&self, page: &Page, source: &mut Source) -> Option<Job> {
+    fn job(&self, page: Page, source: &mut Source) -> Option<Job> {
         if let Wanted::Search(search) = &mut source.wanted {
             complete(search);
         }
@@ -172,7 +172,7 @@ impl Fetching {
         Some(Job { place, plan, files, token })
     }
 
-    fn hear(&self, page: &Page, event: Event) {
+    fn hear(&self, page: Page, event: Event) {
         match event {
             Event::Input(input) => page.load(vec![input]),
             Event::Moved => {
@@ -190,7 +190,7 @@ impl Fetching {
     }
 
     /// The user agrees to the origins named.
-    pub fn agree_and_start(&self, page: &Page) {
+    pub fn agree_and_start(&self, page: Page) {
         if let Phase::Asks(origins) = self.phase() {
             origins.iter().for_each(|origin| self.agree(origin));
             self.start(page, false);
@@ -198,7 +198,7 @@ impl Fetching {
     }
 
     /// Asks again for what failed.
-    pub fn retry(&self, page: &Page) {
+    pub fn retry(&self, page: Page) {
         let fetch = self.0.fetch.borrow().clone();
         match (self.phase(), fetch) {
             (Phase::Ended(_), Some(fetch)) => {
@@ -210,7 +210,7 @@ impl Fetching {
     }
 
     /// Ends it; what came stays, and is not fetched again before the address names something else.
-    pub fn cancel(&self, page: &Page) {
+    pub fn cancel(&self, page: Page) {
         if let Some(fetch) = self.0.fetch.take() {
             fetch.cancel();
         }
@@ -219,16 +219,16 @@ impl Fetching {
     }
 
     /// Ends it and forgets that anything was fetched.
-    pub fn forget(&self, page: &Page) {
+    pub fn forget(&self, page: Page) {
         self.cancel(page);
         self.0.source.take();
     }
 
-    fn fail(&self, page: &Page, trouble: &Trouble, place: &Place) {
+    fn fail(&self, page: Page, trouble: &Trouble, place: &Place) {
         self.set(page, Phase::Failed(trouble.explain(place)));
     }
 
-    fn set(&self, page: &Page, phase: Phase) {
+    fn set(&self, page: Page, phase: Phase) {
         self.0.phase.replace(phase);
         self.0.revision.set(self.0.revision.get() + 1);
         page.refresh();

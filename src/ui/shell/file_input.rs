@@ -26,7 +26,7 @@ pub fn text_input(name: &str, text: &str) -> Option<Input> {
 }
 
 /// Listens for drops and pastes anywhere; returns the overlay that shows while something is dragged over the window.
-pub fn overlay(page: &Page, keep: &Keep) -> El {
+pub fn overlay(page: Page, keep: &Keep) -> El {
     let card = |class: &str, title: &str| {
         div(class)
             .node(&dom::icon("M8 2v8M4.5 6.5 8 10l3.5-3.5M2.5 13.5h11"))
@@ -48,13 +48,13 @@ pub fn overlay(page: &Page, keep: &Keep) -> El {
     let window = dom::window();
     // Every element under the pointer sends its own enter and leave.
     let inside = Rc::new(Cell::new(0_u32));
-    let (shown, depth, to) = (overlay.clone(), inside.clone(), page.clone());
+    let (shown, depth) = (overlay.clone(), inside.clone());
     let cards = [one, a, b];
     keep.add(dom::listen(&window, "dragenter", how, move |event| {
         if brings_something(&event) {
             event.prevent_default();
             depth.set(depth.get() + 1);
-            let two = to.takes_sides();
+            let two = page.takes_sides();
             cards.iter().zip([!two, two, two]).for_each(|(card, on)| card.show(on));
             shown.show(true);
         }
@@ -72,22 +72,21 @@ pub fn overlay(page: &Page, keep: &Keep) -> El {
         depth.set(depth.get().saturating_sub(1));
         shown.show(depth.get() > 0);
     }));
-    let (shown, to) = (overlay.clone(), page.clone());
+    let shown = overlay.clone();
     keep.add(dom::listen(&window, "drop", how, move |event| {
         inside.set(0);
         shown.show(false);
         let Some(data) = transfer(&event).filter(|_| brings_something(&event)) else { return };
         event.prevent_default();
-        take(&to, &data, to.takes_sides().then(|| side_under(&event)));
+        take(page, &data, page.takes_sides().then(|| side_under(&event)));
     }));
-    let to = page.clone();
     keep.add(dom::listen(&dom::document(), "paste", how, move |event| {
         let Some(data) = event.dyn_ref::<ClipboardEvent>().and_then(ClipboardEvent::clipboard_data) else {
             return;
         };
         if !dom::is_typing(&event) {
             event.prevent_default();
-            take(&to, &data, None);
+            take(page, &data, None);
         }
     }));
     overlay
@@ -114,8 +113,8 @@ fn side_under(event: &web_sys::Event) -> Side {
 }
 
 /// Loads what is dropped or pasted, to a side if two sets are compared.
-fn take(page: &Page, data: &DataTransfer, side: Option<Side>) {
-    let load = move |page: &Page, inputs: Vec<Input>| match side {
+fn take(page: Page, data: &DataTransfer, side: Option<Side>) {
+    let load = move |page: Page, inputs: Vec<Input>| match side {
         Some(side) => page.load_side(inputs, side),
         None => page.load(inputs),
     };
@@ -144,7 +143,6 @@ fn take(page: &Page, data: &DataTransfer, side: Option<Side>) {
         }
         return;
     }
-    let page = page.clone();
     spawn_local(async move {
         let mut inputs: Vec<Input> =
             files.into_iter().map(|file| Input { name: file.name(), blob: file.into() }).collect();
@@ -167,7 +165,7 @@ fn take(page: &Page, data: &DataTransfer, side: Option<Side>) {
                 .to_owned(),
             });
         }
-        load(&page, inputs);
+        load(page, inputs);
     });
 }
 
@@ -223,9 +221,8 @@ pub struct Picker {
 
 impl Picker {
     /// Both inputs; what is chosen goes to `side`, which begins a comparison of sets, or to what is looked at.
-    pub fn new(page: &Page, keep: &Keep, side: Option<Side>) -> Picker {
+    pub fn new(page: Page, keep: &Keep, side: Option<Side>) -> Picker {
         let input = |name: &str| {
-            let page = page.clone();
             let name = side.map_or(name.to_owned(), |side| format!("{name}-{}", side.name().to_lowercase()));
             let input = el("input").attr("type", "file").attr("multiple", "").attr("hidden", "").test(&name);
             let field = input.clone();
@@ -273,8 +270,7 @@ impl Picker {
 }
 
 /// Loads what is in the clipboard; where the browser does not let a button do that, says what does.
-pub fn paste(page: &Page) {
-    let page = page.clone();
+pub fn paste(page: Page) {
     spawn_local(async move {
         let text = async {
             let navigator = dom::window().navigator();
@@ -302,8 +298,7 @@ pub fn paste(page: &Page) {
 }
 
 /// Loads the demo traces the page was built with.
-pub fn load_demo(page: &Page) {
-    let page = page.clone();
+pub fn load_demo(page: Page) {
     spawn_local(async move {
         let failed = |detail: String| UserError {
             message: "The demo traces could not be loaded.".to_owned(),

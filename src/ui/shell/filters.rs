@@ -29,7 +29,7 @@ pub struct FilterForm {
 }
 
 /// Reads a filter out of its fields, or says what is wrong with them.
-type Read = Box<dyn Fn(&Page) -> Result<Filter, &'static str>>;
+type Read = Box<dyn Fn(Page) -> Result<Filter, &'static str>>;
 
 /// A field with suggestions.
 #[derive(Clone)]
@@ -78,7 +78,7 @@ fn set_value(input: &El, value: &str) {
 }
 
 /// Adds a filter, or takes the place of one that cannot stand beside it.
-pub fn add(page: &Page, filter: Filter) {
+pub fn add(page: Page, filter: Filter) {
     page.change(|address| {
         address.filters.retain(|known| {
             *known != filter && !matches!((known, &filter), (Filter::Time { .. }, Filter::Time { .. }))
@@ -102,18 +102,17 @@ pub fn words(filter: &Filter) -> String {
 }
 
 /// A chip with a button that removes it.
-pub fn chip(page: &Page, keep: &Keep, text: &str, test: &str, remove: impl Fn(&Page) + 'static) -> El {
-    let to = page.clone();
+pub fn chip(page: Page, keep: &Keep, text: &str, test: &str, remove: impl Fn(Page) + 'static) -> El {
     let off = button("")
         .class("quiet dismiss")
         .label(&format!("Remove {text}"))
         .node(&icon("M4 4l8 8M12 4l-8 8"))
-        .on_click(keep, move || remove(&to));
+        .on_click(keep, move || remove(page));
     div("chip").test(test).attr("title", text).child(&span("chip-text", text)).child(&off)
 }
 
 /// The chips of filters.
-pub fn chips(page: &Page, keep: &Keep) -> Vec<El> {
+pub fn chips(page: Page, keep: &Keep) -> Vec<El> {
     let filters = page.address().filters.clone();
     let chip = |filter: Filter| {
         let text = words(&filter);
@@ -126,7 +125,7 @@ pub fn chips(page: &Page, keep: &Keep) -> Vec<El> {
 
 impl FilterForm {
     /// Builds it.
-    pub fn new(page: &Page) -> FilterForm {
+    pub fn new(page: Page) -> FilterForm {
         let keep = Keep::default();
         let key = Field::new("filter-key", "Tag", "region");
         let value = Field::new("filter-value", "Value of the tag", "eu-west");
@@ -151,7 +150,7 @@ impl FilterForm {
         rows.iter().for_each(|row| panel.add(row));
         panel.add(&div("form-row").child(&span("form-name", "Errors")).child(&error));
         panel.add(&note);
-        let (opened, asked) = (key.input.clone(), page.clone());
+        let opened = key.input.clone();
         let open = button("+ filter")
             .class("add-filter")
             .attr("aria-haspopup", "dialog")
@@ -159,7 +158,7 @@ impl FilterForm {
             .test("add-filter");
         let popover = Popover::new(&keep, open, panel, move || {
             opened.focus();
-            asked.refresh();
+            page.refresh();
         });
         let form = FilterForm { popover, key, value, endpoint, from, to, error, note, suggested: None, keep };
         form.listen(page, &rows);
@@ -171,17 +170,17 @@ impl FilterForm {
         self.popover.element()
     }
 
-    fn listen(&self, page: &Page, rows: &[El; 3]) {
+    fn listen(&self, page: Page, rows: &[El; 3]) {
         let how = dom::How { active: true, ..dom::How::default() };
         let submit = |row: &El, read: Read| {
-            let (page, popover, note) = (page.clone(), self.popover.clone(), self.note.clone());
+            let (popover, note) = (self.popover.clone(), self.note.clone());
             self.keep.add(dom::listen(row.html(), "submit", how, move |event| {
                 event.prevent_default();
-                match read(&page) {
+                match read(page) {
                     Ok(filter) => {
                         note.say("");
                         popover.close();
-                        add(&page, filter);
+                        add(page, filter);
                     }
                     Err(why) => note.say(why),
                 }
@@ -235,22 +234,22 @@ impl FilterForm {
                 }
             }),
         );
-        let (to, popover) = (page.clone(), self.popover.clone());
+        let popover = self.popover.clone();
         self.keep.add(dom::listen(self.error.html(), "click", dom::How::default(), move |_| {
             popover.close();
-            add(&to, Filter::HasError);
+            add(page, Filter::HasError);
         }));
         for field in [&self.key, &self.endpoint] {
-            let (to, key) = (page.clone(), self.key.clone());
+            let key = self.key.clone();
             self.keep.add(dom::listen(field.input.html(), "input", dom::How::default(), move |_| {
-                to.suggest_values_of(&key.value());
-                to.refresh();
+                page.suggest_values_of(&key.value());
+                page.refresh();
             }));
         }
     }
 
     /// Follows what is loaded and typed.
-    pub fn update(&mut self, page: &Page) {
+    pub fn update(&mut self, page: Page) {
         let Some(overview) = page.asks().overview.get().filter(|_| self.popover.is_open()) else { return };
         let typed = [self.key.value(), self.endpoint.value()];
         let values = page.asks().tag_values.fresh().filter(|values| values.key == typed[0]);

@@ -31,23 +31,21 @@ pub struct Header {
 
 impl Header {
     /// Builds it.
-    pub fn new(page: &Page, picker: &Picker, against: &Picker, found: &Search, origin: &Origin) -> Header {
+    pub fn new(page: Page, picker: &Picker, against: &Picker, found: &Search, origin: &Origin) -> Header {
         let keep = Keep::default();
         let files = picker.clone();
         let open = button("Open\u{2026}")
             .test("open")
             .attr("title", "Add trace files (Ctrl+O)")
             .on_click(&keep, move || files.open_files());
-        let to = page.clone();
         let jaeger = button("Jaeger\u{2026}")
             .test("jaeger")
             .attr("title", "Fetch traces from a Jaeger query service")
-            .on_click(&keep, move || connect::open(&to));
-        let to = page.clone();
+            .on_click(&keep, move || connect::open(page));
         let clear = button("Clear")
             .test("clear")
             .attr("title", "Forget everything that is loaded")
-            .on_click(&keep, move || to.clear());
+            .on_click(&keep, move || page.clear());
         let compare = compare_menu(page, against, &keep);
 
         let field = el("input")
@@ -57,21 +55,21 @@ impl Header {
             .attr("spellcheck", "false")
             .attr("autocomplete", "off")
             .test("search");
-        let (to, typed) = (page.clone(), field.clone());
+        let typed = field.clone();
         let field = field.on(&keep, "input", move |_| {
             let text = typed.as_kind::<HtmlInputElement>().map(HtmlInputElement::value).unwrap_or_default();
-            to.change(|address| address.search = text);
+            page.change(|address| address.search = text);
         });
-        let (to, here, steps) = (page.clone(), field.clone(), found.clone());
+        let (here, steps) = (field.clone(), found.clone());
         let how = dom::How { active: true, ..dom::How::default() };
         keep.add(dom::listen(field.html(), "keydown", how, move |event| {
             use wasm_bindgen::JsCast;
             let Some(key) = event.dyn_ref::<web_sys::KeyboardEvent>() else { return };
             match key.key().as_str() {
-                "Enter" => steps.step(&to, !key.shift_key()),
+                "Enter" => steps.step(page, !key.shift_key()),
                 "Escape" => {
                     let _ = here.html().blur();
-                    to.change(|address| address.search.clear());
+                    page.change(|address| address.search.clear());
                 }
                 _ => return,
             }
@@ -80,12 +78,12 @@ impl Header {
         }));
         let matches = span("matches", "").test("search-matches").attr("aria-live", "polite");
         let step = |forward: bool, label: &str, path: &str| {
-            let (to, found) = (page.clone(), found.clone());
+            let found = found.clone();
             button("")
                 .class("quiet")
                 .label(label)
                 .node(&icon(path))
-                .on_click(&keep, move || found.step(&to, forward))
+                .on_click(&keep, move || found.step(page, forward))
         };
         let steps = div("search-steps")
             .child(&step(false, "Match before (Shift+Enter)", "M4 10l4-4 4 4"))
@@ -94,9 +92,8 @@ impl Header {
 
         let help =
             button("?").class("quiet square").label("Keys (?)").test("help").on_click(&keep, keys::show_help);
-        let to = page.clone();
         let theme = button("").class("quiet square").test("theme").on_click(&keep, move || {
-            to.change(|address| {
+            page.change(|address| {
                 address.theme = match address.theme {
                     Theme::System => Theme::Light,
                     Theme::Light => Theme::Dark,
@@ -104,14 +101,14 @@ impl Header {
                 };
             });
         });
-        let (to, from) = (page.clone(), origin.clone());
+        let from = origin.clone();
         let save = button("Save report")
             .test("save-report")
             .attr(
                 "title",
                 "One file with these traces and this view, to be opened by anybody, without Pathlight",
             )
-            .on_click(&keep, move || from.save(&to));
+            .on_click(&keep, move || from.save(page));
         let mut more = vec![save.clone()];
         more.extend(offline::toggle(page, &keep));
         let opener =
@@ -155,8 +152,8 @@ impl Header {
 }
 
 /// What the traces can be compared with.
-fn compare_menu(page: &Page, against: &Picker, keep: &Keep) -> El {
-    let (files, folder, to) = (against.clone(), against.clone(), page.clone());
+fn compare_menu(page: Page, against: &Picker, keep: &Keep) -> El {
+    let (files, folder) = (against.clone(), against.clone());
     let items = [
         button("Files\u{2026}")
             .attr("title", "Traces of another time, version or place, as side B")
@@ -166,7 +163,7 @@ fn compare_menu(page: &Page, against: &Picker, keep: &Keep) -> El {
         button("Another band of these traces")
             .attr("title", "The bulk of the requests against the tail")
             .test("compare-bands")
-            .on_click(keep, move || to.change(Address::compare_bands)),
+            .on_click(keep, move || page.change(Address::compare_bands)),
     ];
     let open = button("Compare")
         .child(&span("wide-only", "with\u{2026}"))
@@ -176,7 +173,7 @@ fn compare_menu(page: &Page, against: &Picker, keep: &Keep) -> El {
 }
 
 impl Part for Header {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let address = page.address();
         self.element.show(!address.embed);
         let has_data = page.has_data();
@@ -213,7 +210,7 @@ impl Part for Header {
         }
     }
 
-    fn command(&mut self, _page: &Page, command: keys::Command) -> bool {
+    fn command(&mut self, _page: Page, command: keys::Command) -> bool {
         if command == keys::Command::Search && self.element.size().1 > 0.0 {
             self.field.focus();
             if let Some(field) = self.field.as_kind::<HtmlInputElement>() {

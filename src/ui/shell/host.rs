@@ -51,13 +51,13 @@ pub struct Host {
 
 impl Host {
     /// Listens from now on, and says so.
-    pub fn new(page: &Page, keep: &Keep) -> Host {
+    pub fn new(page: Page, keep: &Keep) -> Host {
         let window = dom::window();
         let parent = window.parent().ok().flatten().filter(|parent| *parent != window);
         // A window of another origin is no `Window` of ours, so it cannot be asked what it is.
         let opener = window.opener().ok().filter(JsValue::is_object).map(JsCast::unchecked_into::<Window>);
         let hosts = Rc::new(Hosts {
-            page: page.clone(),
+            page,
             windows: parent.into_iter().chain(opener).collect(),
             standings: RefCell::default(),
             listeners: RefCell::default(),
@@ -100,7 +100,7 @@ impl Host {
 }
 
 impl Part for Host {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let asking = {
             let standings = self.hosts.standings.borrow();
             let mut waiting = standings.iter().filter(|(_, standing)| matches!(standing, Standing::Asked(_)));
@@ -142,7 +142,7 @@ impl Part for Host {
 }
 
 /// The trace and span the user looks at; `None` while that is being found out, or where it is neither.
-fn selected(page: &Page) -> Option<(String, Option<String>)> {
+fn selected(page: Page) -> Option<(String, Option<String>)> {
     match &*page.selection() {
         Selection::Request(choice) => Some((choice.trace_id.clone(), choice.root_span_id.clone())),
         Selection::Span(index) => {
@@ -252,7 +252,7 @@ impl Hosts {
                 listeners.push((from.clone(), origin.to_owned()));
             }
         }
-        let page = &self.page;
+        let page = self.page;
         match message {
             Incoming::Ping => {}
             Incoming::Traces { title, replace } => {

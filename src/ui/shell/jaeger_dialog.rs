@@ -60,7 +60,7 @@ struct Form {
 }
 
 /// Opens the dialog with what the address says.
-pub fn open(page: &Page) {
+pub fn open(page: Page) {
     let keep = Keep::default();
     let form = Form::new(page);
     form.fill(&page.address().source);
@@ -103,14 +103,14 @@ pub fn open(page: &Page) {
 }
 
 impl Form {
-    fn new(page: &Page) -> Form {
+    fn new(page: Page) -> Form {
         let range = el("select").test("connect-range");
         for (words, seconds) in RANGES {
             range.add(&el("option").attr("value", &seconds.to_string()).text(words));
         }
         let moment = |test: &str| input(test, "datetime-local").attr("step", "1");
         Form {
-            page: page.clone(),
+            page,
             base: input("connect-base", "url").attr("placeholder", "https://jaeger.example or /jaeger"),
             connect: button("Connect").test("connect-list"),
             state: span("muted small", "").test("connect-state").attr("role", "status"),
@@ -381,7 +381,7 @@ impl Form {
             address.source = source;
         });
         let adds = self.adds.as_kind::<HtmlInputElement>().is_some_and(HtmlInputElement::checked);
-        self.page.fetching().start(&self.page, adds);
+        self.page.fetching().start(self.page, adds);
         true
     }
 }

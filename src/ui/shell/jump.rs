@@ -14,7 +14,7 @@ pub struct Jump(Rc<RefCell<Option<(Subject, Endpoint)>>>);
 
 impl Jump {
     /// Shows the flame graph of `subject`, zoomed to where `endpoint` takes most time.
-    pub fn to(&self, page: &Page, subject: Subject, endpoint: Endpoint) {
+    pub fn to(&self, page: Page, subject: Subject, endpoint: Endpoint) {
         self.0.replace(Some((subject.clone(), endpoint)));
         page.change(|address| {
             address.view = View::Flame;
@@ -24,7 +24,7 @@ impl Jump {
 }
 
 impl Part for Jump {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let Some((subject, endpoint)) = self.0.borrow().clone() else { return };
         let is_on_its_way = page.address().view == View::Flame && page.address().subject == subject;
         let report = page.asks().path.fresh();

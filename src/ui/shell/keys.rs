@@ -166,8 +166,7 @@ pub fn command_of(event: &KeyboardEvent) -> Option<Command> {
 }
 
 /// Listens to the keyboard for all of the page.
-pub fn listen(page: &Page, keep: &Keep, open: impl Fn() + 'static) {
-    let page = page.clone();
+pub fn listen(page: Page, keep: &Keep, open: impl Fn() + 'static) {
     let how = dom::How { active: true, ..dom::How::default() };
     let run = move |event: web_sys::Event| {
         let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };

@@ -35,7 +35,7 @@ impl ShortageRow {
         &self.element
     }
 
-    fn fill(&self, page: &Page, shortage: &Shortage) {
+    fn fill(&self, page: Page, shortage: &Shortage) {
         let message = format!(
             "This will not fit: all of it would take about {} of memory, and there are {}.",
             format::bytes(shortage.needed),
@@ -50,7 +50,6 @@ impl ShortageRow {
             .child(&span("shortage-message", &message).test("shortage-message"))
             .child(&span("muted", &so_far));
         let choice = |name: &str, words: &str, keep: ingest::Keep| {
-            let page = page.clone();
             button(words).test(name).on_click(&self.keep, move || page.go_on(&keep))
         };
         let sample = format!("Load 1 of {} traces", shortage.sample);
@@ -63,7 +62,6 @@ impl ShortageRow {
         for (name, words, keeps) in
             [("shortage-keep", "Keep what was read", true), ("shortage-drop", "Cancel", false)]
         {
-            let page = page.clone();
             let end = move || page.cancel_load(keeps);
             choices.add(&button(words).class("quiet").test(name).on_click(&self.keep, end));
         }
@@ -71,7 +69,7 @@ impl ShortageRow {
     }
 
     /// The services and request types seen so far; choosing one loads its traces.
-    fn chooser(&self, page: &Page, overview: &OverviewReport) -> El {
+    fn chooser(&self, page: Page, overview: &OverviewReport) -> El {
         let mut offered = vec![];
         for kind in overview.request_types.iter().take(TYPES_OFFERED) {
             let keep = ingest::Keep::RequestType {
@@ -95,7 +93,7 @@ impl ShortageRow {
             .test("shortage-choose")
             .child(&el("option").attr("value", "").text("Load only traces of\u{2026}"))
             .children(&groups);
-        let (field, page) = (select.clone(), page.clone());
+        let field = select.clone();
         select.on(&self.keep, "change", move |_| {
             let chosen = field.as_kind::<HtmlSelectElement>().and_then(|field| field.value().parse().ok());
             if let Some((_, keep)) = chosen.and_then(|at: usize| offered.get(at)) {
@@ -106,7 +104,7 @@ impl ShortageRow {
 }
 
 impl Part for ShortageRow {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let shortage = page.loading().shortage.clone();
         let Some(shortage) = shortage else {
             self.element.show(false);

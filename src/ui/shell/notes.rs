@@ -89,7 +89,7 @@ pub fn count(quality: &Quality, files: &[FileReport]) -> usize {
 }
 
 /// Shows the panel.
-pub fn show(page: &Page) {
+pub fn show(page: Page) {
     let Some(overview) = page.asks().overview.get() else { return };
     let close = button("Close").class("quiet").test("close-notes");
     let head = div("dialog-head").child(&el("h2").text("Data quality")).child(&close);

@@ -14,18 +14,18 @@ use web_sys::{ServiceWorkerContainer, ServiceWorkerRegistration};
 const SCRIPT: &str = "service-worker.js";
 
 /// The button, where this page can be kept: hosted, on https or this machine, and in no sandboxed frame.
-pub fn toggle(page: &Page, keep: &Keep) -> Option<El> {
+pub fn toggle(page: Page, keep: &Keep) -> Option<El> {
     let hosted =
         dom::document().get_element_by_id("asset-wasm").is_some_and(|link| link.has_attribute("href"));
     let workers = container().filter(|_| hosted)?;
     let toggle = button("").class("quiet").test("offline");
-    let (to, pressed) = (page.clone(), toggle.clone());
+    let pressed = toggle.clone();
     let toggle = toggle.on_click(keep, move || {
-        let (to, pressed) = (to.clone(), pressed.clone());
+        let pressed = pressed.clone();
         spawn_local(async move {
             pressed.say("One moment\u{2026}");
             if let Err(error) = turn(container()).await {
-                to.fail(UserError {
+                page.fail(UserError {
                     message: "The page could not be kept for offline use.".to_owned(),
                     detail: words(&error),
                     next_step: "Check that its server can be reached, and that this window may store data."

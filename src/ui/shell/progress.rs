@@ -16,7 +16,7 @@ pub struct Progress {
 
 impl Progress {
     /// Builds it, out of sight.
-    pub fn new(page: &Page) -> Progress {
+    pub fn new(page: Page) -> Progress {
         let keep = Keep::default();
         let fill = div("progress-fill");
         let bar = div("progress-bar")
@@ -26,17 +26,16 @@ impl Progress {
             .attr("aria-valuemax", "100")
             .child(&fill);
         let words = span("progress-words", "").test("progress-words");
-        let (to_keep, to_drop) = (page.clone(), page.clone());
         let stop = button("Stop")
             .class("quiet")
             .attr("title", "Stop reading and keep what is loaded so far")
             .test("cancel-keep")
-            .on_click(&keep, move || to_keep.cancel_load(true));
+            .on_click(&keep, move || page.cancel_load(true));
         let cancel = button("Cancel")
             .class("quiet")
             .attr("title", "Stop reading and drop what this load brought")
             .test("cancel-drop")
-            .on_click(&keep, move || to_drop.cancel_load(false));
+            .on_click(&keep, move || page.cancel_load(false));
         let element = div("progress").test("progress").child(&bar).child(&words).child(&stop).child(&cancel);
         element.show(false);
         Progress { element, bar, fill, words, _keep: keep }
@@ -49,7 +48,7 @@ impl Progress {
 }
 
 impl Part for Progress {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let load = page.loading();
         let is_reading = load.running && load.shortage.is_none();
         self.element.show(is_reading);

@@ -147,7 +147,7 @@ impl Asks {
 }
 
 /// Asks what the view in sight needs to know.
-pub fn ask(page: &Page) {
+pub fn ask(page: Page) {
     if !page.has_data() {
         return;
     }
@@ -228,7 +228,7 @@ pub fn ask(page: &Page) {
     }
 }
 
-fn ask_trace(page: &Page) {
+fn ask_trace(page: Page) {
     let Some(trace) = page.shown_trace() else { return };
     let asks = page.asks();
     let (overlap, group) = (page.address().overlap, page.address().group());

@@ -42,17 +42,16 @@ pub struct BandBar {
 
 impl BandBar {
     /// Builds it.
-    pub fn new(page: &Page) -> BandBar {
+    pub fn new(page: Page) -> BandBar {
         let keep = Keep::default();
         let mut buttons = Vec::new();
         for (band, name, what) in BANDS {
-            let to = page.clone();
             buttons.push(
                 button(name)
                     .attr("title", what)
                     .attr("aria-pressed", "false")
                     .test(&format!("band-{}", if band.is_all() { "all".to_owned() } else { band_name(band) }))
-                    .on_click(&keep, move || to.change(|address| address.band = band)),
+                    .on_click(&keep, move || page.change(|address| address.band = band)),
             );
         }
         let parts = div("segments")
@@ -95,7 +94,7 @@ pub fn words(band: Band) -> String {
 }
 
 impl Part for BandBar {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let shown = view::has_traces(page);
         self.element.show(shown);
         if !shown {

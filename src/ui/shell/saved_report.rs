@@ -66,7 +66,7 @@ impl Origin {
         JsFuture::from(packed).await
     }
 
-    async fn report(&self, page: &Page) -> Result<Blob, JsValue> {
+    async fn report(&self, page: Page) -> Result<Blob, JsValue> {
         let fragment = page.address().to_fragment();
         let template = self.page().await?;
         let Some((head, tail)) = saved::split(&template) else {
@@ -84,11 +84,11 @@ impl Origin {
     }
 
     /// Saves what is loaded and shown as one file.
-    pub fn save(&self, page: &Page) {
-        let (origin, page) = (self.clone(), page.clone());
+    pub fn save(&self, page: Page) {
+        let origin = self.clone();
         spawn_local(async move {
-            match origin.report(&page).await {
-                Ok(blob) => save(&page, &blob, "pathlight-report.html"),
+            match origin.report(page).await {
+                Ok(blob) => save(page, &blob, "pathlight-report.html"),
                 Err(error) => page.fail(UserError {
                     message: "The report could not be saved.".to_owned(),
                     detail: words(&error),

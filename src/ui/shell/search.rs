@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Goes to the next match, or with `false` to the one before.
-type Step = Box<dyn Fn(&Page, bool)>;
+type Step = Box<dyn Fn(Page, bool)>;
 
 #[derive(Default)]
 struct Inner {
@@ -22,12 +22,12 @@ pub struct Search(Rc<RefCell<Inner>>);
 
 impl Search {
     /// The view tells what it found, and how to go to the next (`true`) or previous match.
-    pub fn tell(&self, matches: u64, share: Option<f64>, step: impl Fn(&Page, bool) + 'static) {
+    pub fn tell(&self, matches: u64, share: Option<f64>, step: impl Fn(Page, bool) + 'static) {
         *self.0.borrow_mut() = Inner { matches, share, next: Some(Box::new(step)) };
     }
 
     /// Goes to the next match, or the one before.
-    pub fn step(&self, page: &Page, forward: bool) {
+    pub fn step(&self, page: Page, forward: bool) {
         if let Some(step) = &self.0.borrow().next {
             step(page, forward);
         }

@@ -45,7 +45,7 @@ struct List {
 
 impl SubjectBar {
     /// Builds it.
-    pub fn new(page: &Page) -> SubjectBar {
+    pub fn new(page: Page) -> SubjectBar {
         let keep = Keep::default();
         let name = span("subject-name", "").test("subject");
         let choose = button("")
@@ -78,12 +78,11 @@ impl SubjectBar {
             active: Rc::default(),
         };
         list.listen(page, &keep);
-        let to = page.clone();
         let notes = button("")
             .class("quiet notes-button")
             .test("notes-button")
             .attr("title", "What was odd in the data")
-            .on_click(&keep, move || notes::show(&to));
+            .on_click(&keep, move || notes::show(page));
         let figures = div("figures").test("band-figures");
         let element = div("subject")
             .child(&div("popover-anchor").child(&choose).child(&panel))
@@ -100,22 +99,22 @@ impl SubjectBar {
 }
 
 impl List {
-    fn listen(&self, page: &Page, keep: &Keep) {
-        let (list, to) = (self.clone(), page.clone());
+    fn listen(&self, page: Page, keep: &Keep) {
+        let list = self.clone();
         keep.add(dom::listen(self.button.html(), "click", dom::How::default(), move |_| {
-            if list.is_open() { list.close() } else { list.open(&to) }
+            if list.is_open() { list.close() } else { list.open(page) }
         }));
-        let (list, to) = (self.clone(), page.clone());
-        keep.add(dom::listen(self.field.html(), "input", dom::How::default(), move |_| list.fill(&to)));
-        let (list, to) = (self.clone(), page.clone());
+        let list = self.clone();
+        keep.add(dom::listen(self.field.html(), "input", dom::How::default(), move |_| list.fill(page)));
+        let list = self.clone();
         keep.add(dom::listen(self.rows.html(), "click", dom::How::default(), move |event| {
             if let Some((_, at)) = dom::closest(&event, "data-option")
                 && let Ok(at) = at.parse()
             {
-                list.choose(&to, at);
+                list.choose(page, at);
             }
         }));
-        let (list, to) = (self.clone(), page.clone());
+        let list = self.clone();
         let how = dom::How { active: true, ..dom::How::default() };
         keep.add(dom::listen(self.field.html(), "keydown", how, move |event| {
             let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };
@@ -123,7 +122,7 @@ impl List {
             match key.key().as_str() {
                 "ArrowDown" => list.activate(at + 1),
                 "ArrowUp" => list.activate(at.saturating_sub(1)),
-                "Enter" => list.choose(&to, at),
+                "Enter" => list.choose(page, at),
                 "Escape" => {
                     list.close();
                     list.button.focus();
@@ -150,7 +149,7 @@ impl List {
         !self.panel.html().hidden()
     }
 
-    fn open(&self, page: &Page) {
+    fn open(&self, page: Page) {
         if let Some(field) = self.field.as_kind::<HtmlInputElement>() {
             field.set_value("");
         }
@@ -167,7 +166,7 @@ impl List {
         self.options.borrow_mut().clear();
     }
 
-    fn choose(&self, page: &Page, at: usize) {
+    fn choose(&self, page: Page, at: usize) {
         let chosen = self.options.borrow().get(at).map(|(subject, _)| subject.clone());
         if let Some(subject) = chosen {
             self.close();
@@ -195,7 +194,7 @@ impl List {
         }
     }
 
-    fn fill(&self, page: &Page) {
+    fn fill(&self, page: Page) {
         let Some(overview) = page.asks().overview.get() else { return };
         let text = self.field.as_kind::<HtmlInputElement>().map(HtmlInputElement::value).unwrap_or_default();
         let mut options = Vec::new();
@@ -290,7 +289,7 @@ fn heading(title: &str, count: usize) -> El {
 }
 
 /// Makes this the subject; what was zoomed into and which band are left behind only if they mean nothing any more.
-pub fn look_at(page: &Page, subject: Subject) {
+pub fn look_at(page: Page, subject: Subject) {
     page.change(|address| set_subject(address, subject));
 }
 
@@ -304,7 +303,7 @@ pub fn set_subject(address: &mut Address, subject: Subject) {
 }
 
 impl Part for SubjectBar {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
         self.element.show(overview.is_some());
         let Some(overview) = overview else { return };
@@ -345,7 +344,7 @@ impl Part for SubjectBar {
         self.notes.set("data-value", &count.to_string());
     }
 
-    fn command(&mut self, _page: &Page, command: Command) -> bool {
+    fn command(&mut self, _page: Page, command: Command) -> bool {
         if command == Command::Leave && self.list.is_open() {
             self.list.close();
             return true;

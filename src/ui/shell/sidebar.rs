@@ -82,12 +82,11 @@ pub struct Rail {
 
 impl Rail {
     /// Builds it.
-    pub fn new(page: &Page) -> Rail {
+    pub fn new(page: Page) -> Rail {
         let keep = Keep::default();
         let mut buttons = Vec::new();
         let select = el("select").attr("aria-label", "View").class("rail-select").test("view-select");
         for (at, (view, name, what, path)) in VIEWS.iter().enumerate() {
-            let to = page.clone();
             let view = *view;
             let entry = button("")
                 .node(&icon(path))
@@ -95,14 +94,14 @@ impl Rail {
                 .class("rail-entry")
                 .attr("title", &format!("{what} ({})", at + 1))
                 .test(&format!("view-{}", view.key()))
-                .on_click(&keep, move || to.change(|address| address.view = view));
+                .on_click(&keep, move || page.change(|address| address.view = view));
             buttons.push(entry);
             select.add(&el("option").attr("value", view.key()).text(name));
         }
-        let (to, chosen) = (page.clone(), select.clone());
+        let chosen = select.clone();
         let select = select.on(&keep, "change", move |_| {
             let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
-            to.change(|address| address.view = View::from_key(&key).unwrap_or_default());
+            page.change(|address| address.view = View::from_key(&key).unwrap_or_default());
         });
         let element = el("nav").class("rail").attr("aria-label", "Views").children(&buttons).child(&select);
         Rail { element, buttons, select, _keep: keep }
@@ -115,7 +114,7 @@ impl Rail {
 }
 
 impl Part for Rail {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let shown = page.address().view;
         for ((view, ..), entry) in VIEWS.iter().zip(&self.buttons) {
             if *view == shown {
@@ -129,7 +128,7 @@ impl Part for Rail {
         }
     }
 
-    fn command(&mut self, page: &Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: Command) -> bool {
         let Command::View(at) = command else { return false };
         let Some((view, ..)) = VIEWS.get(at) else { return false };
         page.change(|address| address.view = *view);

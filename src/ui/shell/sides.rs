@@ -31,28 +31,25 @@ struct Card {
 
 impl Sides {
     /// Builds it.
-    pub fn new(page: &Page) -> Sides {
+    pub fn new(page: Page) -> Sides {
         let keep = Keep::default();
         let cards = Side::BOTH.map(|side| card(page, &keep, side));
-        let to = page.clone();
         let swap = button("")
             .class("quiet square")
             .label("Swap sides")
             .test("swap-sides")
             .node(&icon("M3 5.5h9M9.5 3 12 5.5 9.5 8M13 10.5H4M6.5 8 4 10.5 6.5 13"))
-            .on_click(&keep, move || to.change(Address::swap_sides));
+            .on_click(&keep, move || page.change(Address::swap_sides));
         let speakers = Side::BOTH.map(|side| {
-            let to = page.clone();
             button(side.name())
                 .attr("title", &format!("This view speaks of side {}", side.name()))
                 .test(&format!("side-{}", side.name()))
-                .on_click(&keep, move || to.change(|address| address.speak_of(side)))
+                .on_click(&keep, move || page.change(|address| address.speak_of(side)))
         });
         let group = div("segments").attr("role", "group").attr("aria-label", "Side").children(&speakers);
         let speak = div("speaks").child(&span("muted", "This view speaks of")).child(&group);
-        let to = page.clone();
         let stop =
-            button("Stop comparing").test("stop-comparing").on_click(&keep, move || to.stop_comparing());
+            button("Stop comparing").test("stop-comparing").on_click(&keep, move || page.stop_comparing());
         let [a, b] = &cards;
         let element =
             div("sides").test("sides").children([&a.element, &swap, &b.element, &div("grow"), &speak, &stop]);
@@ -65,15 +62,15 @@ impl Sides {
     }
 }
 
-fn card(page: &Page, keep: &Keep, side: Side) -> Card {
+fn card(page: Page, keep: &Keep, side: Side) -> Card {
     let what = span("muted", "").test(&format!("what-{}", side.name()));
     let band = el("select")
         .attr("aria-label", &format!("Band of side {}", side.name()))
         .test(&format!("band-of-{}", side.name()));
-    let (to, chosen) = (page.clone(), band.clone());
+    let chosen = band.clone();
     keep.add(dom::listen(band.html(), "change", dom::How::default(), move |_| {
         let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
-        to.change(|address| address.set_band(side, parse_band(&key).unwrap_or(Band::ALL)));
+        page.change(|address| address.set_band(side, parse_band(&key).unwrap_or(Band::ALL)));
     }));
     let facts = span("side-facts muted", "").test(&format!("facts-{}", side.name()));
     let element = div(&format!("side side-{}", side.name().to_lowercase()))
@@ -101,7 +98,7 @@ impl Card {
 }
 
 impl Part for Sides {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let has_data = view::has_traces(page);
         let comparison = page.address().compared().filter(|_| has_data);
         self.element.show(comparison.is_some());

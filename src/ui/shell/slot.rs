@@ -109,12 +109,12 @@ impl<T> Default for Slot<T> {
 }
 
 /// See [`Slot::want`]; `of` takes the answer out of its report.
-fn want(slot: &Rc<RefCell<State>>, page: &Page, request: Request, of: fn(Report) -> Option<Rc<dyn Any>>) {
+fn want(slot: &Rc<RefCell<State>>, page: Page, request: Request, of: fn(Report) -> Option<Rc<dyn Any>>) {
     let question = (page.generation(), request);
     if slot.borrow().wanted.as_ref() == Some(&question) {
         return;
     }
-    let (own, pool, page) = (slot.clone(), page.pool().clone(), page.clone());
+    let (own, pool) = (slot.clone(), page.pool().clone());
     let asked = question.clone();
     let work = async move {
         let watch = |progress: TrainingProgress| {
@@ -168,7 +168,7 @@ impl State {
 impl<T: Answer> Slot<T> {
     /// Makes sure that `request` is answered or being asked, of what is loaded now; the page is brought up to date once
     /// the answer is there. Asking the same again does nothing.
-    pub fn want(&self, page: &Page, request: Request) {
+    pub fn want(&self, page: Page, request: Request) {
         want(&self.0, page, request, |report| Some(Rc::new(T::of(report)?)));
     }
 

@@ -14,10 +14,9 @@ pub struct Start {
 
 impl Start {
     /// Builds it.
-    pub fn new(page: &Page, picker: &Picker) -> Start {
+    pub fn new(page: Page, picker: &Picker) -> Start {
         let keep = Keep::default();
         let (files, folder) = (picker.clone(), picker.clone());
-        let (to, asking) = (page.clone(), page.clone());
         let mut buttons = vec![
             button("Open files\u{2026}")
                 .class("primary")
@@ -28,12 +27,14 @@ impl Start {
             button("Jaeger\u{2026}")
                 .test("jaeger-start")
                 .attr("title", "Fetch traces from a Jaeger query service")
-                .on_click(&keep, move || connect::open(&asking)),
-            button("Paste").test("paste").attr("title", "Ctrl+V").on_click(&keep, move || gather::paste(&to)),
+                .on_click(&keep, move || connect::open(page)),
+            button("Paste")
+                .test("paste")
+                .attr("title", "Ctrl+V")
+                .on_click(&keep, move || gather::paste(page)),
         ];
         if gather::has_demo() {
-            let to = page.clone();
-            buttons.push(button("Demo traces").test("demo").on_click(&keep, move || gather::load_demo(&to)));
+            buttons.push(button("Demo traces").test("demo").on_click(&keep, move || gather::load_demo(page)));
         }
         let field = div("start-field")
             .node(&icon("M2 3.5h3.5V8H9v4.5h5M5.5 3.5H14M9 8h5"))
@@ -63,7 +64,7 @@ fn step(title: &str, words: &str) -> El {
 }
 
 impl Part for Start {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let none = page.asks().overview.get().is_none_or(|overview| overview.traces == 0);
         let is_fetching = page.fetching().is_running();
         self.element

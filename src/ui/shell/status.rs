@@ -19,9 +19,8 @@ pub struct Status {
 
 impl Status {
     /// Builds it.
-    pub fn new(page: &Page) -> Status {
+    pub fn new(page: Page) -> Status {
         let keep = Keep::default();
-        let to = page.clone();
         let loaded = span("status-loaded", "").test("status-loaded");
         let workers = span("status-workers", "").test("workers");
         let memory = span("status-memory", "").test("memory").attr("title", "Memory that holds the traces");
@@ -29,7 +28,7 @@ impl Status {
             .class("link")
             .test("clipped")
             .attr("title", "Show what was odd in the data")
-            .on_click(&keep, move || notes::show(&to));
+            .on_click(&keep, move || notes::show(page));
         let element = el("footer")
             .class("status")
             .child(&loaded)
@@ -47,7 +46,7 @@ impl Status {
 }
 
 impl Part for Status {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
         self.element.show(overview.is_some());
         let Some(overview) = overview else { return };

@@ -32,8 +32,7 @@ fn choice(row: &RequestRow) -> TraceChoice {
 
 impl Requests {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search) -> Requests {
-        let (sorting, choosing, opening) = (page.clone(), page.clone(), page.clone());
+    pub fn new(page: Page, search: &Search) -> Requests {
         let columns = vec![
             number!(
                 "latency",
@@ -89,19 +88,19 @@ impl Requests {
                     ("data-value", row.latency_us.to_string()),
                 ]
             },
-            move |sort| sorting.change(|address| address.sort = Some(sort)),
+            move |sort| page.change(|address| address.sort = Some(sort)),
         );
         let (rows, again) = (table.clone(), table.clone());
         let table = table
             .on_select(move |at| {
                 if let Some(row) = rows.rows().get(at) {
-                    choosing.select(Selection::Request(choice(row)));
+                    page.select(Selection::Request(choice(row)));
                 }
             })
             .click_opens()
             .on_open(move |at| {
                 if let Some(row) = again.rows().get(at) {
-                    opening.open_trace(choice(row));
+                    page.open_trace(choice(row));
                 }
             });
         let note = div("table-note muted");
@@ -116,7 +115,7 @@ impl Requests {
 }
 
 impl Part for Requests {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let shown = has_traces(page) && page.address().view == View::Requests;
         self.element.show(shown);
         if !shown {

@@ -42,13 +42,13 @@ pub struct Distribution {
 
 impl Distribution {
     /// Builds it.
-    pub fn new(page: &Page) -> Distribution {
+    pub fn new(page: Page) -> Distribution {
         let canvas = el("canvas").attr("role", "img").test("histogram");
         let brush = div("brush");
         brush.show(false);
         let area = div("distribution").child(&canvas).child(&brush);
         let inner = Rc::new(Inner {
-            page: page.clone(),
+            page,
             canvas,
             area,
             brush,
@@ -70,7 +70,7 @@ impl Distribution {
     }
 
     /// Follows the report of the band.
-    pub fn update(&mut self, page: &Page) {
+    pub fn update(&mut self, page: Page) {
         let inner = &self.inner;
         let asks = page.asks();
         inner.area.class_if("stale", asks.band.is_waiting());

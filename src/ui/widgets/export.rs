@@ -14,16 +14,15 @@ use web_sys::{Blob, HtmlAnchorElement, HtmlCanvasElement, Url};
 pub type Format = (&'static str, &'static str, Box<dyn Fn() -> Option<String>>);
 
 /// A button that opens a list of formats; `canvas` is offered as PNG.
-pub fn menu(page: &Page, keep: &Keep, name: &'static str, canvas: Option<El>, formats: Vec<Format>) -> El {
+pub fn menu(page: Page, keep: &Keep, name: &'static str, canvas: Option<El>, formats: Vec<Format>) -> El {
     let mut items = Vec::new();
     if let Some(canvas) = canvas {
-        let page = page.clone();
         items.push(button("PNG picture").test("export-png").on_click(keep, move || {
-            let (canvas, page) = (canvas.clone(), page.clone());
+            let canvas = canvas.clone();
             spawn_local(async move {
                 let Some(canvas) = canvas.as_kind::<HtmlCanvasElement>() else { return };
                 match png(canvas).await {
-                    Ok(blob) => save(&page, &blob, &format!("{name}.png")),
+                    Ok(blob) => save(page, &blob, &format!("{name}.png")),
                     Err(error) => page.fail(UserError {
                         message: "The picture could not be written.".to_owned(),
                         detail: error.as_string().unwrap_or_default(),
@@ -34,10 +33,9 @@ pub fn menu(page: &Page, keep: &Keep, name: &'static str, canvas: Option<El>, fo
         }));
     }
     for (label, ending, write) in formats {
-        let page = page.clone();
         items.push(button(label).test(&format!("export-{ending}")).on_click(keep, move || {
             if let Some(input) = write().and_then(|text| text_input("", &text)) {
-                save(&page, &input.blob, &format!("{name}.{ending}"));
+                save(page, &input.blob, &format!("{name}.{ending}"));
             }
         }));
     }
@@ -49,7 +47,7 @@ pub fn menu(page: &Page, keep: &Keep, name: &'static str, canvas: Option<El>, fo
 }
 
 /// Saves a Blob as a file of this name.
-pub fn save(page: &Page, blob: &Blob, name: &str) {
+pub fn save(page: Page, blob: &Blob, name: &str) {
     let Ok(address) = Url::create_object_url_with_blob(blob) else {
         page.fail(UserError {
             message: format!("{name} could not be written."),

@@ -43,12 +43,12 @@ impl Frame {
     }
 
     /// Whether it is the view that was chosen.
-    pub fn is_chosen(&self, page: &Page) -> bool {
+    pub fn is_chosen(&self, page: Page) -> bool {
         page.address().view == self.view
     }
 
     /// Comes into sight if it was chosen and there is data; whether it is in sight.
-    pub fn update(&self, page: &Page) -> bool {
+    pub fn update(&self, page: Page) -> bool {
         let shown = has_traces(page) && self.is_chosen(page);
         self.above.show(shown);
         self.below.show(shown);
@@ -68,6 +68,6 @@ impl Frame {
 }
 
 /// Whether any trace is loaded.
-pub fn has_traces(page: &Page) -> bool {
+pub fn has_traces(page: Page) -> bool {
     page.asks().overview.get().is_some_and(|overview| overview.traces > 0)
 }

@@ -17,18 +17,18 @@ const VIEWS: [(View, &str); 7] = [
 ];
 
 /// A link for each view but the one in sight. `path` is the call path to mark in the flame graph.
-pub fn links(page: &Page, keep: &Keep, endpoint: &Endpoint, path: Option<&[Endpoint]>) -> El {
+pub fn links(page: Page, keep: &Keep, endpoint: &Endpoint, path: Option<&[Endpoint]>) -> El {
     let row = div("show-in small").child(&span("muted", "Show in:"));
     let now = page.address().view;
     for (view, words) in VIEWS.into_iter().filter(|(view, _)| *view != now) {
-        let (to, endpoint, path) = (page.clone(), endpoint.clone(), path.map(<[Endpoint]>::to_vec));
+        let (endpoint, path) = (endpoint.clone(), path.map(<[Endpoint]>::to_vec));
         let link = button(words).class("link").test(&format!("show-in-{}", view.key()));
-        row.add(&link.on_click(keep, move || show(&to, view, &endpoint, path.as_deref())));
+        row.add(&link.on_click(keep, move || show(page, view, &endpoint, path.as_deref())));
     }
     row
 }
 
-fn show(page: &Page, view: View, endpoint: &Endpoint, path: Option<&[Endpoint]>) {
+fn show(page: Page, view: View, endpoint: &Endpoint, path: Option<&[Endpoint]>) {
     let selection = match (view, path) {
         (View::Flame, Some(path)) => Selection::Path(path.to_vec()),
         _ => Selection::Endpoint(endpoint.clone()),

@@ -25,16 +25,16 @@ pub trait Zoomed: Picture + 'static {
     fn middle(&self) -> f64;
 
     /// Zooms to what is selected.
-    fn zoom_to_selected(&mut self, page: &Page);
+    fn zoom_to_selected(&mut self, page: Page);
 
     /// Selects the next match, or the one before.
-    fn step(&mut self, page: &Page, forward: bool);
+    fn step(&mut self, page: Page, forward: bool);
 
     /// All of it as SVG.
     fn svg(&self, width: i32, theme: &Theme) -> String;
 
     /// A command that every such picture knows; false if it is another.
-    fn common(&mut self, page: &Page, command: Command, width: i32) -> bool {
+    fn common(&mut self, page: Page, command: Command, width: i32) -> bool {
         let width = f64::from(width);
         match command {
             Command::ZoomIn => self.zoom(self.middle(), ZOOM),
@@ -63,14 +63,14 @@ pub struct ZoomTools {
 
 impl ZoomTools {
     /// The buttons of a stage; `of` tells their test names from those of other views.
-    pub fn new<P: Zoomed>(page: &Page, keep: &Keep, stage: &Stage<P>, of: &str) -> ZoomTools {
-        let (to, picture) = (page.clone(), stage.clone());
+    pub fn new<P: Zoomed>(page: Page, keep: &Keep, stage: &Stage<P>, of: &str) -> ZoomTools {
+        let picture = stage.clone();
         let zoom = button("Zoom to selection")
             .attr("title", "Enter, or click it again")
             .test(&format!("zoom-selection{of}"))
             .on_click(keep, move || {
-                picture.with(|picture| picture.zoom_to_selected(&to));
-                to.refresh();
+                picture.with(|picture| picture.zoom_to_selected(page));
+                page.refresh();
             });
         let picture = stage.clone();
         let all = button("Show all")

@@ -34,7 +34,7 @@ use std::rc::Rc;
 const SEED: u64 = 1;
 
 /// Which requests are learned from and which are judged.
-fn sides(page: &Page) -> (Scope, Scope, Band) {
+fn sides(page: Page) -> (Scope, Scope, Band) {
     let address = page.address();
     let scope = address.scope();
     match address.anomaly.normal {
@@ -49,7 +49,7 @@ fn sides(page: &Page) -> (Scope, Scope, Band) {
     }
 }
 
-fn settings(page: &Page) -> AnomalySettings {
+fn settings(page: Page) -> AnomalySettings {
     let choice = page.address().anomaly.clone();
     let detector = if choice.vae { Detector::Vae(choice.network) } else { Detector::Rule };
     // The auto-encoder has a threshold of its own: another rate must not train it again.
@@ -58,7 +58,7 @@ fn settings(page: &Page) -> AnomalySettings {
 }
 
 /// Asks what the view needs to know.
-pub fn ask(page: &Page) {
+pub fn ask(page: Page) {
     let asks = page.asks();
     let (train, test, band) = sides(page);
     let groups = (train.group, test.group);
@@ -87,7 +87,7 @@ fn choice(request: &RequestRef) -> TraceChoice {
 }
 
 /// Where among rows the selected request stands. Another view may have chosen a trace without saying which request.
-fn selected<T>(page: &Page, rows: &[T], row: impl Fn(&T) -> &AnomalyRow) -> Option<usize> {
+fn selected<T>(page: Page, rows: &[T], row: impl Fn(&T) -> &AnomalyRow) -> Option<usize> {
     let Selection::Request(chosen) = &*page.selection() else { return None };
     rows.iter().position(|line| {
         let request = &row(line).request;
@@ -97,7 +97,7 @@ fn selected<T>(page: &Page, rows: &[T], row: impl Fn(&T) -> &AnomalyRow) -> Opti
 }
 
 /// Opens the timeline of a request, of the set it belongs to.
-fn open(page: &Page, request: &RequestRef, group: u8) {
+fn open(page: Page, request: &RequestRef, group: u8) {
     page.change(|address| {
         let side = Side::BOTH.into_iter().find(|&side| address.side(side).0.group == group);
         if let Some(side) = side.filter(|_| address.group() != group) {
@@ -131,7 +131,7 @@ pub struct Anomalies {
 
 impl Anomalies {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search) -> Anomalies {
+    pub fn new(page: Page, search: &Search) -> Anomalies {
         let keep = Keep::default();
         let label = "How odd requests are over time; the table below says the same";
         let (stage, scroller) = chart_picture::stage(Strip::new(page), "anomaly-strip", label);
@@ -182,7 +182,7 @@ impl Anomalies {
         &self.frame
     }
 
-    fn take_report(&mut self, page: &Page) {
+    fn take_report(&mut self, page: Page) {
         let asks = page.asks();
         let report = asks.anomaly.get();
         let words = match &report {
@@ -205,7 +205,7 @@ impl Anomalies {
         self.stage.with(|picture| picture.chart.report = Some(report));
     }
 
-    fn take_evaluation(&mut self, page: &Page) {
+    fn take_evaluation(&mut self, page: Page) {
         let asks = page.asks();
         let is_wanted = page.address().anomaly.evaluate;
         self.figures.show(is_wanted);
@@ -230,7 +230,7 @@ impl Anomalies {
     }
 
     /// The selected request beside the normal one most like it, its reasons, and where to look.
-    fn take_selection(&mut self, page: &Page) {
+    fn take_selection(&mut self, page: Page) {
         let rows = self.table.rows();
         let selected = selected(page, &rows, |line| &line.row);
         self.table.select(selected);
@@ -256,8 +256,8 @@ impl Anomalies {
         }
         let (train, test, _) = sides(page);
         let link = |text: &str, test: &str, request: &RequestRef, group: u8| {
-            let (to, request) = (page.clone(), request.clone());
-            button(text).test(test).on_click(&self.links, move || open(&to, &request, group))
+            let request = request.clone();
+            button(text).test(test).on_click(&self.links, move || open(page, &request, group))
         };
         let links = div("links").child(&link("Timeline", "anomaly-open", &line.row.request, test.group));
         if let Some(nearest) = &line.row.nearest {
@@ -268,7 +268,7 @@ impl Anomalies {
         self.reasons.add(&links);
     }
 
-    fn take_search(&mut self, page: &Page) {
+    fn take_search(&mut self, page: Page) {
         let text = page.address().search.clone();
         if !self.searched.is_new(&text, self.shown) {
             return;
@@ -296,7 +296,7 @@ fn title(report: &AnomalyReport) -> String {
     words
 }
 
-fn why_empty(page: &Page, report: &AnomalyReport) -> String {
+fn why_empty(page: Page, report: &AnomalyReport) -> String {
     if report.trained == 0 {
         let normal = page.address().anomaly.normal;
         return match normal {
@@ -309,7 +309,7 @@ fn why_empty(page: &Page, report: &AnomalyReport) -> String {
 }
 
 impl Part for Anomalies {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.stage.look(ChartPicture::leave);
             self.pair.leave();
@@ -326,7 +326,7 @@ impl Part for Anomalies {
         self.take_search(page);
     }
 
-    fn command(&mut self, page: &Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: Command) -> bool {
         self.frame.is_chosen(page) && self.pair.command(page, command)
     }
 }

@@ -24,7 +24,7 @@ pub struct Network {
 
 impl Network {
     /// Builds them.
-    pub fn new(page: &Page, keep: &Keep) -> Network {
+    pub fn new(page: Page, keep: &Keep) -> Network {
         let element = div("network").attr("role", "group").attr("aria-label", "Auto-encoder");
         let fields = SIZES.map(|(name, test, (least, most), of)| {
             let field = el("input")
@@ -33,14 +33,14 @@ impl Network {
                 .attr("max", &most.to_string())
                 .attr("aria-label", name)
                 .test(test);
-            let (to, input) = (page.clone(), field.clone());
+            let input = field.clone();
             let field = field.on(keep, "change", move |_| {
                 let typed = input.as_kind::<HtmlInputElement>().and_then(|input| input.value().parse().ok());
-                to.change(|address| {
+                page.change(|address| {
                     let place = of(&mut address.anomaly.network);
                     *place = typed.map_or(*place, |size: u32| size.clamp(least, most));
                 });
-                to.refresh();
+                page.refresh();
             });
             element.add(&el("label").child(&span("muted", name)).child(&field));
             field
@@ -54,7 +54,7 @@ impl Network {
     }
 
     /// Shows the sizes, or nothing where no auto-encoder judges.
-    pub fn update(&self, page: &Page) {
+    pub fn update(&self, page: Page) {
         let choice = page.address().anomaly.clone();
         self.element.show(choice.vae && page.model().is_none());
         let mut network = choice.network;
@@ -77,12 +77,11 @@ pub struct Progress {
 
 impl Progress {
     /// Builds it, out of sight.
-    pub fn new(page: &Page) -> Progress {
+    pub fn new(page: Page) -> Progress {
         let keep = Keep::default();
         let (words, loss) = (span("", ""), div("loss"));
-        let to = page.clone();
         let cancel = button("Cancel").test("anomaly-cancel").on_click(&keep, move || {
-            to.change(|address| (address.anomaly.vae, address.anomaly.evaluate) = (false, false));
+            page.change(|address| (address.anomaly.vae, address.anomaly.evaluate) = (false, false));
         });
         let element = div("training").attr("role", "status").test("anomaly-training");
         let element = element.child(&words).child(&loss).child(&cancel);
@@ -96,7 +95,7 @@ impl Progress {
     }
 
     /// Follows the training.
-    pub fn update(&mut self, page: &Page) {
+    pub fn update(&mut self, page: Page) {
         let asks = page.asks();
         let progress = asks.anomaly.progress().or_else(|| asks.anomaly_check.progress());
         self.element.show(progress.is_some());

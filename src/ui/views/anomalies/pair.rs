@@ -24,7 +24,7 @@ struct Half {
 }
 
 impl Half {
-    fn new(page: &Page, test: &str, label: &str) -> Half {
+    fn new(page: Page, test: &str, label: &str) -> Half {
         let overview = Overview::new();
         // A span that is chosen here is so here alone: the page's selection is the request.
         let stage = Stage::new(TimelinePicture::new(page, &overview, |_| {}), test, label);
@@ -63,7 +63,7 @@ pub struct Pair {
 
 impl Pair {
     /// Builds it, out of sight.
-    pub fn new(page: &Page) -> Pair {
+    pub fn new(page: Page) -> Pair {
         let keep = Keep::default();
         let halves = [
             ("anomaly-timeline", "Timeline of the odd request; its reasons are listed below"),
@@ -75,10 +75,9 @@ impl Pair {
             let (from, to) = (leader.clone(), follower.clone());
             leader.repaint_overview.replace(Some(Box::new(move || from.lead(&to))));
         }
-        let to = page.clone();
         let close = button("All requests over time")
             .test("anomaly-pair-close")
-            .on_click(&keep, move || to.select(Selection::Nothing));
+            .on_click(&keep, move || page.select(Selection::Nothing));
         let stages = halves.each_ref().map(|half| half.stage.clone());
         let path_only = button("Critical path only").attr("aria-pressed", "true").test("anomaly-path-only");
         let pressed = path_only.clone();
@@ -110,7 +109,7 @@ impl Pair {
     }
 
     /// Shows a request beside the normal one most like it, or nothing where none is known; tells whether anything is shown.
-    pub fn take(&mut self, page: &Page, chosen: Option<(&AnomalyReport, &AnomalyRow)>) -> bool {
+    pub fn take(&mut self, page: Page, chosen: Option<(&AnomalyReport, &AnomalyRow)>) -> bool {
         let chosen = chosen.and_then(|(report, row)| Some((report, row, row.nearest.as_ref()?)));
         self.element.show(chosen.is_some());
         let Some((report, row, nearest)) = chosen else {
@@ -163,7 +162,7 @@ impl Pair {
     }
 
     /// A command for the timeline that has the focus.
-    pub fn command(&self, page: &Page, command: Command) -> bool {
+    pub fn command(&self, page: Page, command: Command) -> bool {
         let active = dom::document().active_element();
         let is_active = |half: &&Half| active.as_ref() == Some(half.stage.canvas().html().as_ref());
         let Some(half) = self.halves.iter().find(is_active) else { return false };
@@ -183,7 +182,7 @@ fn is_pressed(button: &El) -> bool {
 }
 
 /// Asks for the traces of a request and of the one most like it, in their groups.
-pub fn ask(page: &Page, row: &AnomalyRow, groups: (u8, u8)) {
+pub fn ask(page: Page, row: &AnomalyRow, groups: (u8, u8)) {
     let overlap = page.address().overlap;
     let trace = |request: &RequestRef, group| {
         let choice = super::choice(request);

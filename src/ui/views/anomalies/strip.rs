@@ -27,8 +27,8 @@ pub struct Strip {
 
 impl Strip {
     /// A strip without dots.
-    pub fn new(page: &Page) -> Strip {
-        Strip { page: page.clone(), report: None }
+    pub fn new(page: Page) -> Strip {
+        Strip { page, report: None }
     }
 }
 

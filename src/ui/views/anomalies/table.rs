@@ -31,7 +31,7 @@ pub fn p_words(p: f64) -> String {
 }
 
 /// The table; a double click or Enter opens a timeline.
-pub fn table(page: &Page) -> Table<AnomalyLine> {
+pub fn table(page: Page) -> Table<AnomalyLine> {
     let p = |line: &AnomalyLine| line.row.p_structure.min(line.row.p_time);
     let columns = vec![
         Column {
@@ -88,7 +88,6 @@ pub fn table(page: &Page) -> Table<AnomalyLine> {
             |us: u64| format::moment(us / 1000 * 1000)
         ),
     ];
-    let (sorting, choosing, opening) = (page.clone(), page.clone(), page.clone());
     let table = Table::new(
         "anomaly-table",
         "Requests, the oddest first",
@@ -101,18 +100,18 @@ pub fn table(page: &Page) -> Table<AnomalyLine> {
                 ("data-abnormal", line.row.is_abnormal.to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     );
     let (rows, again) = (table.clone(), table.clone());
     table
         .on_select(move |at| {
             if let Some(line) = rows.rows().get(at) {
-                choosing.select(Selection::Request(choice(&line.row.request)));
+                page.select(Selection::Request(choice(&line.row.request)));
             }
         })
         .on_open(move |at| {
             if let Some(line) = again.rows().get(at) {
-                open(&opening, &line.row.request, sides(&opening).1.group);
+                open(page, &line.row.request, sides(page).1.group);
             }
         })
 }

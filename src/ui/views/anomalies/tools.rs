@@ -29,15 +29,14 @@ pub struct Tools {
 
 impl Tools {
     /// Builds them, with the menu of exports at the end.
-    pub fn new(page: &Page, keep: &Keep, exports: &El) -> Tools {
+    pub fn new(page: Page, keep: &Keep, exports: &El) -> Tools {
         let normal = normal_select(page, keep);
         let (rate, rate_words) = rate_slider(page, keep);
         let toggle = |text: &str, hint: &str, test: &str, flip: fn(&mut AnomalyChoice)| {
-            let to = page.clone();
             button(text)
                 .attr("title", hint)
                 .test(test)
-                .on_click(keep, move || to.change(|address| flip(&mut address.anomaly)))
+                .on_click(keep, move || page.change(|address| flip(&mut address.anomaly)))
         };
         let vae = toggle(
             "Auto-encoder",
@@ -73,7 +72,7 @@ impl Tools {
     }
 
     /// Brings them up to date.
-    pub fn update(&self, page: &Page) {
+    pub fn update(&self, page: Page) {
         let choice = page.address().anomaly.clone();
         let overview = page.asks().overview.get();
         let has_two = overview.as_ref().is_some_and(|overview| overview.other_traces > 0);
@@ -105,7 +104,7 @@ impl Tools {
 }
 
 /// What is normal.
-fn normal_select(page: &Page, keep: &Keep) -> El {
+fn normal_select(page: Page, keep: &Keep) -> El {
     let select = el("select").attr("aria-label", "What is normal").test("anomaly-normal");
     for (key, words) in [
         ("others", "Each request against all others"),
@@ -114,12 +113,12 @@ fn normal_select(page: &Page, keep: &Keep) -> El {
     ] {
         select.add(&el("option").attr("value", key).text(words));
     }
-    let (to, chosen) = (page.clone(), select.clone());
+    let chosen = select.clone();
     select.on(keep, "change", move |_| {
         let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
-        let overview = to.asks().overview.get();
+        let overview = page.asks().overview.get();
         let half = overview.map_or(0, |overview| overview.start_us / 2 + overview.end_us / 2);
-        to.change(|address| {
+        page.change(|address| {
             address.anomaly.normal = match key.as_str() {
                 "before" => Normal::Before(half),
                 "a" => Normal::SetA,
@@ -130,7 +129,7 @@ fn normal_select(page: &Page, keep: &Keep) -> El {
 }
 
 /// How many false alarms are accepted.
-fn rate_slider(page: &Page, keep: &Keep) -> (El, El) {
+fn rate_slider(page: Page, keep: &Keep) -> (El, El) {
     let input = el("input")
         .attr("type", "range")
         .attr("min", "0")
@@ -138,31 +137,31 @@ fn rate_slider(page: &Page, keep: &Keep) -> (El, El) {
         .attr("step", "1")
         .attr("aria-label", "Accepted rate of false alarms")
         .test("anomaly-rate");
-    let (to, field) = (page.clone(), input.clone());
+    let field = input.clone();
     let input = input.on(keep, "change", move |_| {
         let at = field.as_kind::<HtmlInputElement>().and_then(|input| input.value().parse::<usize>().ok());
         if let Some(&rate) = at.and_then(|at| RATES.get(at)) {
-            to.change(|address| address.anomaly.alpha_ppm = rate);
+            page.change(|address| address.anomaly.alpha_ppm = rate);
         }
     });
     (input, span("muted nowrap", "").test("anomaly-rate-words"))
 }
 
 /// Judges by a saved detector: the button, and the field behind it.
-fn load_button(page: &Page, keep: &Keep) -> (El, El) {
+fn load_button(page: Page, keep: &Keep) -> (El, El) {
     let file = el("input").attr("type", "file").attr("hidden", "").test("anomaly-model-file");
-    let (to, field) = (page.clone(), file.clone());
+    let field = file.clone();
     let file = file.on(keep, "change", move |_| {
         let Some(input) = field.as_kind::<HtmlInputElement>() else { return };
         let chosen = input.files().and_then(|files| files.get(0));
         input.set_value("");
-        let (Some(chosen), to) = (chosen, to.clone()) else { return };
+        let (Some(chosen), page) = (chosen, page) else { return };
         spawn_local(async move {
             let buffer = JsFuture::from(chosen.array_buffer()).await;
             let bytes = buffer.map(|buffer| Uint8Array::new(&buffer).to_vec()).unwrap_or_default();
             match Model::from_bytes(&bytes) {
-                Ok(_) => to.set_model(Some(bytes)),
-                Err(error) => to.fail(UserError {
+                Ok(_) => page.set_model(Some(bytes)),
+                Err(error) => page.fail(UserError {
                     message: format!("{} cannot be used.", chosen.name()),
                     detail: error.to_string(),
                     next_step: "Choose a file that \u{201c}Save model\u{201d} has written.".to_owned(),
@@ -170,31 +169,29 @@ fn load_button(page: &Page, keep: &Keep) -> (El, El) {
             }
         });
     });
-    let (to, pick) = (page.clone(), file.clone());
-    let load = button("")
-        .test("anomaly-model")
-        .on_click(keep, move || if to.model().is_some() { to.set_model(None) } else { pick.html().click() });
+    let pick = file.clone();
+    let load = button("").test("anomaly-model").on_click(keep, move || {
+        if page.model().is_some() { page.set_model(None) } else { pick.html().click() }
+    });
     (load, file)
 }
 
 /// Writes the trained detector to a file.
-fn save_button(page: &Page, keep: &Keep) -> El {
-    let to = page.clone();
+fn save_button(page: Page, keep: &Keep) -> El {
     button("Save model").test("anomaly-save-model").on_click(keep, move || {
-        let (train, _, band_train) = sides(&to);
-        let settings = settings(&to);
-        let to = to.clone();
+        let (train, _, band_train) = sides(page);
+        let settings = settings(page);
         spawn_local(async move {
             let request = Request::AnomalyModel { train, band_train, settings };
-            match to.pool().ask(request).await {
+            match page.pool().ask(request).await {
                 Ok(Report::AnomalyModel(bytes)) => {
                     let parts = Array::of1(&Uint8Array::from(bytes.as_slice()));
                     if let Ok(blob) = Blob::new_with_u8_array_sequence(&parts) {
-                        export::save(&to, &blob, "pathlight-anomaly-model.bin");
+                        export::save(page, &blob, "pathlight-anomaly-model.bin");
                     }
                 }
                 Ok(_) => {}
-                Err(error) => to.fail(UserError {
+                Err(error) => page.fail(UserError {
                     message: "The model could not be saved.".to_owned(),
                     detail: error.to_string(),
                     next_step: "Try again.".to_owned(),

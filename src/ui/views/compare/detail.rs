@@ -12,7 +12,7 @@ use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::comparing::Side;
 
 /// Fills the panel for a call path; false if no side has it.
-pub fn show(page: &Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
+pub fn show(page: Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
     let Some(report) = page.asks().compare.get() else { return false };
     let Some(at) = tree::find(&report, path) else { return false };
     // Only what is said of frames is needed here, not where they lie.
@@ -51,13 +51,12 @@ pub fn show(page: &Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
     true
 }
 
-fn example(page: &Page, keep: &Keep, side: Side, sums: &FrameSums, request: &RequestRef) -> El {
+fn example(page: Page, keep: &Keep, side: Side, sums: &FrameSums, request: &RequestRef) -> El {
     let choice = TraceChoice {
         trace_id: request.trace_id.clone(),
         root_span_id: Some(request.root_span_id.clone()).filter(|id| !id.is_empty()),
         span_id: None,
     };
-    let to = page.clone();
     button("")
         .class("link exemplar")
         .test(&format!("example-{}", side.name()))
@@ -69,7 +68,7 @@ fn example(page: &Page, keep: &Keep, side: Side, sums: &FrameSums, request: &Req
         .child(&span("muted", &format!("of {}", format::duration_us(request.latency_us))))
         .on_click(keep, move || {
             let choice = choice.clone();
-            to.change(|address| {
+            page.change(|address| {
                 // The timeline speaks of the side that the trace is from.
                 if address.side(side).0.group != address.group() {
                     address.speak_of(side);

@@ -68,7 +68,7 @@ struct Legend {
 
 impl Compare {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search) -> Compare {
+    pub fn new(page: Page, search: &Search) -> Compare {
         let keep = Keep::default();
         let words = Words { what: "A against B", tip: Box::new(DiffSource::tip) };
         let label = "Differential flame graph; the table below says the same";
@@ -125,10 +125,10 @@ impl Compare {
         let tabs = [("Largest changes", "tab-changes"), ("Services", "tab-services")];
         let tabs = [false, true].map(|second| {
             let (name, test) = tabs[usize::from(second)];
-            let (to, shows) = (page.clone(), shows_services.clone());
+            let shows = shows_services.clone();
             button(name).test(test).on_click(&keep, move || {
                 shows.set(second);
-                to.refresh();
+                page.refresh();
             })
         });
         let group = div("segments").attr("role", "group").attr("aria-label", "Table").children(&tabs);
@@ -160,7 +160,7 @@ impl Compare {
         &self.frame
     }
 
-    fn take_report(&mut self, page: &Page) {
+    fn take_report(&mut self, page: Page) {
         let asks = page.asks();
         let Some(report) = asks.compare.get() else {
             return self.frame.wait(asks.compare.is_waiting());
@@ -188,7 +188,7 @@ impl Compare {
         self.source = Some(source);
     }
 
-    fn take_search(&mut self, page: &Page) {
+    fn take_search(&mut self, page: Page) {
         let text = page.address().search.clone();
         let Some(shown) = self.shown.clone() else { return };
         if !self.searched.is_new(&text, shown) {
@@ -204,7 +204,7 @@ impl Compare {
 }
 
 fn switch(
-    page: &Page,
+    page: Page,
     keep: &Keep,
     label: &str,
     names: [&str; 2],
@@ -213,27 +213,27 @@ fn switch(
     set: fn(&mut Choices, bool),
 ) -> Switch {
     let buttons = [false, true].map(|is_second| {
-        let (to, at) = (page.clone(), usize::from(is_second));
+        let at = usize::from(is_second);
         let test = names[at].to_lowercase().replace(' ', "-");
         button(names[at])
             .attr("title", hints[at])
             .test(&format!("diff-{test}"))
-            .on_click(keep, move || to.change(|address| set(&mut address.choices, is_second)))
+            .on_click(keep, move || page.change(|address| set(&mut address.choices, is_second)))
     });
     let group = div("segments").attr("role", "group").attr("aria-label", label).children(&buttons);
     Switch { group, buttons, second }
 }
 
-fn least_select(page: &Page, keep: &Keep) -> El {
+fn least_select(page: Page, keep: &Keep) -> El {
     let select =
         el("select").attr("title", "Changes below this part of side A's latency are grey").test("least");
     for (ppm, name) in LEAST {
         select.add(&el("option").attr("value", &ppm.to_string()).text(name));
     }
-    let (to, chosen) = (page.clone(), select.clone());
+    let chosen = select.clone();
     keep.add(dom::listen(select.html(), "change", dom::How::default(), move |_| {
         let value = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
-        to.change(|address| address.choices.diff.least_ppm = value.parse().unwrap_or(0));
+        page.change(|address| address.choices.diff.least_ppm = value.parse().unwrap_or(0));
     }));
     select
 }
@@ -266,7 +266,7 @@ impl Legend {
 }
 
 /// Why there is nothing to compare.
-fn why_empty(page: &Page, report: &DiffReport) -> Option<String> {
+fn why_empty(page: Page, report: &DiffReport) -> Option<String> {
     let sides = [("A", &report.a.facts), ("B", &report.b.facts)];
     let (name, facts) = sides.into_iter().find(|(_, facts)| facts.requests == 0)?;
     if page.loading().running {
@@ -311,7 +311,7 @@ fn formats(stage: &Stage<FlamePicture<DiffSource>>) -> Vec<export::Format> {
 }
 
 impl Part for Compare {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.stage.look(FlamePicture::leave);
             return;
@@ -359,7 +359,7 @@ impl Part for Compare {
         self.changes.select(row);
     }
 
-    fn command(&mut self, page: &Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: Command) -> bool {
         if !self.frame.is_chosen(page) || self.source.is_none() {
             return false;
         }

@@ -100,7 +100,7 @@ pub(crate) use change_columns;
 const SIDES: [&str; 2] = ["A", "B"];
 
 /// The table of frames.
-pub fn changes(page: &Page) -> Table<ChangeRow> {
+pub fn changes(page: Page) -> Table<ChangeRow> {
     let mut columns = vec![
         number!(
             "rank",
@@ -175,7 +175,6 @@ pub fn changes(page: &Page) -> Table<ChangeRow> {
         |row: &ChangeRow| row.node().b.requests,
         format::count
     ));
-    let (sorting, choosing, opening) = (page.clone(), page.clone(), page.clone());
     let table = Table::new(
         "changes",
         "Largest changes",
@@ -192,25 +191,25 @@ pub fn changes(page: &Page) -> Table<ChangeRow> {
                 ("data-value", row.row.change.change.to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     );
     let (rows, again) = (table.clone(), table.clone());
     let path = |row: &ChangeRow| tree::path_of(&row.source, row.row.node);
     table
         .on_select(move |at| {
             if let Some(row) = rows.rows().get(at) {
-                choosing.select(Selection::Path(path(row)));
+                page.select(Selection::Path(path(row)));
             }
         })
         .on_open(move |at| {
             if let Some(row) = again.rows().get(at) {
-                opening.zoom_here(path(row));
+                page.zoom_here(path(row));
             }
         })
 }
 
 /// The table of services.
-pub fn services(page: &Page) -> Table<ServiceChange> {
+pub fn services(page: Page) -> Table<ServiceChange> {
     let mut columns = vec![
         number!(
             "rank",
@@ -244,7 +243,6 @@ pub fn services(page: &Page) -> Table<ServiceChange> {
             })
         }
     ));
-    let sorting = page.clone();
     Table::new(
         "services",
         "Services by change",
@@ -257,7 +255,7 @@ pub fn services(page: &Page) -> Table<ServiceChange> {
                 ("data-value", row.change_us.to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     )
 }
 

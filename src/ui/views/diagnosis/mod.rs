@@ -48,7 +48,7 @@ const LISTS: [(&str, &str); 4] = [
 ];
 
 /// Asks what the view shows.
-pub fn ask(page: &Page, address: &Address) {
+pub fn ask(page: Page, address: &Address) {
     let asks = page.asks();
     let settings = address.choices.diagnosis.settings.clone();
     if address.choices.diagnosis.list.is_of_sides() && address.comparison.is_some() {
@@ -93,12 +93,12 @@ pub struct Diagnosis {
 
 impl Diagnosis {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search, jump: &Jump) -> Diagnosis {
+    pub fn new(page: Page, search: &Search, jump: &Jump) -> Diagnosis {
         let keep = Keep::default();
         let spans: Shown = Rc::new(AggregateSpans::default());
-        let (to, chosen) = (page.clone(), spans.clone());
+        let chosen = spans.clone();
         let stage = Stage::new(
-            TimelinePicture::new(page, &Overview::new(), move |at| chosen.choose(&to, at)).of(spans.clone()),
+            TimelinePicture::new(page, &Overview::new(), move |at| chosen.choose(page, at)).of(spans.clone()),
             "aggregate-trace",
             "Timeline of the aggregate trace; the lines below say the same",
         );
@@ -112,10 +112,10 @@ impl Diagnosis {
             .test("order-varies");
         let examples = [("Nearest real trace", "open-nearest", 0), ("Slowest", "open-slowest", 1)].map(
             |(name, test, at)| {
-                let (to, trace) = (page.clone(), spans.clone());
+                let trace = spans.clone();
                 button(name).test(test).on_click(&keep, move || {
                     let chosen = trace.trace().exemplars.get(at).cloned();
-                    chosen.iter().for_each(|request| open(&to, request));
+                    chosen.iter().for_each(|request| open(page, request));
                 })
             },
         );
@@ -145,11 +145,10 @@ impl Diagnosis {
             .into_iter()
             .zip(LISTS)
             .map(|(list, (name, what))| {
-                let to = page.clone();
                 button(name)
                     .attr("title", what)
                     .test(&format!("list-{}", list.key()))
-                    .on_click(&keep, move || to.change(|address| address.choices.diagnosis.list = list))
+                    .on_click(&keep, move || page.change(|address| address.choices.diagnosis.list = list))
             })
             .collect();
         let segments = div("segments").attr("role", "group").attr("aria-label", "List").children(&tabs);
@@ -157,18 +156,17 @@ impl Diagnosis {
             .attr("title", "The list in sight, for a ticket")
             .attr("aria-live", "polite")
             .test("copy-diagnosis");
-        let (to, pressed) = (page.clone(), copy.clone());
+        let pressed = copy.clone();
         let copy = copy.on_click(&keep, move || {
-            let text = match (sets_in_sight(&to), to.asks().tprof.get()) {
+            let text = match (sets_in_sight(page), page.asks().tprof.get()) {
                 (Some(sets), _) => sets_markdown(&sets),
                 (None, Some(report)) => markdown(&report),
                 _ => return,
             };
             copy_text(&text, &pressed);
         });
-        let to = page.clone();
         let cancel = button("Cancel").test("diagnosis-cancel").on_click(&keep, move || {
-            to.change(|address| address.view = View::Findings);
+            page.change(|address| address.view = View::Findings);
         });
         let progress = [span("muted fixed", "").attr("role", "status").test("diagnosis-progress"), cancel];
         let label = |text: &str, of: &El| el("label").class("labelled").child(&span("muted", text)).child(of);
@@ -225,7 +223,7 @@ impl Diagnosis {
     }
 
     /// Brings the settings up to date.
-    fn offer(&mut self, page: &Page) {
+    fn offer(&mut self, page: Page) {
         let TprofSettings { tag, tail_permille, .. } = page.address().choices.diagnosis.settings.clone();
         let asks = page.asks();
         let now = Some((asks.overview.revision(), tag.clone(), tail_permille));
@@ -244,7 +242,7 @@ impl Diagnosis {
         choose(&self.tail, &tail_permille.to_string());
     }
 
-    fn take_report(&mut self, page: &Page) {
+    fn take_report(&mut self, page: Page) {
         let slot = &page.asks().tprof;
         let report = slot.get();
         let why = report.as_ref().map_or(WORKING.to_owned(), |report| why_empty(page, report));
@@ -268,7 +266,7 @@ impl Diagnosis {
     }
 
     /// Goes to the endpoint that was selected when the view came into sight. Later ones are selected in the view itself.
-    fn follow(&mut self, page: &Page) {
+    fn follow(&mut self, page: Page) {
         let Some(report) = page.asks().tprof.fresh() else { return };
         let at = self.wanted.take().and_then(|endpoint| self.tree.follow(&endpoint));
         if let Some((_, aggregate)) = at.and_then(|at| self.tree.line(at)) {
@@ -276,7 +274,7 @@ impl Diagnosis {
         }
     }
 
-    fn take_sets(&mut self, page: &Page) {
+    fn take_sets(&mut self, page: Page) {
         let slot = &page.asks().tprof_sets;
         let Some(report) = slot.get().filter(|_| self.shown.1 != slot.revision()) else { return };
         self.shown.1 = slot.revision();
@@ -287,7 +285,7 @@ impl Diagnosis {
     }
 
     /// Shows the list of the address.
-    fn show_list(&mut self, page: &Page) {
+    fn show_list(&mut self, page: Page) {
         let list = page.address().choices.diagnosis.list;
         for (tab, each) in self.tabs.iter().zip(DiagnosisList::ALL) {
             tab.set_flag("aria-pressed", each == list);
@@ -321,7 +319,7 @@ impl Diagnosis {
     }
 
     /// What is said of the aggregate trace beside its picture.
-    fn show_title(&self, page: &Page) {
+    fn show_title(&self, page: Page) {
         let trace = self.spans.trace();
         let is_there = !trace.spans.is_empty();
         let problem = trace.problem.and_then(|problem| {
@@ -356,7 +354,7 @@ impl Diagnosis {
         }
     }
 
-    fn take_search(&mut self, page: &Page) {
+    fn take_search(&mut self, page: Page) {
         let (text, list) = (page.address().search.clone(), page.address().choices.diagnosis.list);
         if !self.searched.is_new(&text, (self.shown.0, self.shown.1, list)) {
             return;
@@ -387,34 +385,32 @@ impl Diagnosis {
 }
 
 /// The tree, whose lines lead to their evidence.
-fn tree_of(page: &Page, jump: &Jump, stage: &Stage<TimelinePicture>, spans: &Shown) -> DiagnosisTree {
+fn tree_of(page: Page, jump: &Jump, stage: &Stage<TimelinePicture>, spans: &Shown) -> DiagnosisTree {
     let lines: Rc<std::cell::OnceCell<DiagnosisTree>> = Rc::default();
-    let (to, jump, stage, spans, known) =
-        (page.clone(), jump.clone(), stage.clone(), spans.clone(), lines.clone());
+    let (jump, stage, spans, known) = (jump.clone(), stage.clone(), spans.clone(), lines.clone());
     let on_wish = move |at: usize, wish: Wish| {
         let line = known.get().and_then(|tree: &DiagnosisTree| tree.line(at));
-        let (Some((endpoint, aggregate)), Some(report)) = (line, to.asks().tprof.get()) else { return };
+        let (Some((endpoint, aggregate)), Some(report)) = (line, page.asks().tprof.get()) else { return };
         show_line(&report, aggregate, &stage, &spans);
-        to.select(Selection::Endpoint(endpoint.clone()));
+        page.select(Selection::Endpoint(endpoint.clone()));
         let example =
             |at: usize| spans.trace().exemplars.get(at).or(spans.trace().exemplars.first()).cloned();
         match wish {
-            Wish::Choose => to.refresh(),
-            Wish::Nearest => example(0).iter().for_each(|request| open(&to, request)),
-            Wish::Slowest => example(1).iter().for_each(|request| open(&to, request)),
+            Wish::Choose => page.refresh(),
+            Wish::Nearest => example(0).iter().for_each(|request| open(page, request)),
+            Wish::Slowest => example(1).iter().for_each(|request| open(page, request)),
             Wish::Flame => {
-                let subject = to.address().subject.clone();
-                jump.to(&to, subject, endpoint);
+                let subject = page.address().subject.clone();
+                jump.to(page, subject, endpoint);
             }
-            Wish::Flow => to.change(|address| {
+            Wish::Flow => page.change(|address| {
                 address.view = View::Flow;
                 address.choices.flow.parents = vec![endpoint];
             }),
         }
     };
-    let more = page.clone();
     let tree = DiagnosisTree::new(on_wish, move |level| {
-        more.change(|address| address.choices.diagnosis.show_more(level));
+        page.change(|address| address.choices.diagnosis.show_more(level));
     });
     let _ = lines.set(tree.clone());
     tree
@@ -434,7 +430,7 @@ fn show_line(report: &TprofReport, number: Option<u32>, stage: &Stage<TimelinePi
     });
 }
 
-fn open(page: &Page, request: &RequestRef) {
+fn open(page: Page, request: &RequestRef) {
     page.open_trace(TraceChoice {
         trace_id: request.trace_id.clone(),
         root_span_id: Some(request.root_span_id.clone()).filter(|id| !id.is_empty()),
@@ -453,20 +449,20 @@ fn choose(select: &El, value: &str) {
 }
 
 /// What tells request types apart, and where the tail begins.
-fn selects(page: &Page, keep: &Keep) -> (El, El) {
+fn selects(page: Page, keep: &Keep) -> (El, El) {
     let value =
         |select: &El| select.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
     let kinds = el("select").attr("title", "What tells request types apart").test("diagnosis-types");
-    let (to, chosen) = (page.clone(), kinds.clone());
+    let chosen = kinds.clone();
     let kinds = kinds.on(keep, "change", move |_| {
         let key = Some(value(&chosen)).filter(|key| !key.is_empty());
-        to.change(|address| address.choices.diagnosis.settings.tag = key);
+        page.change(|address| address.choices.diagnosis.settings.tag = key);
     });
     let tail = el("select").attr("title", "Which traces of a group are its tail").test("diagnosis-tail");
-    let (to, chosen) = (page.clone(), tail.clone());
+    let chosen = tail.clone();
     let tail = tail.on(keep, "change", move |_| {
         if let Ok(permille) = value(&chosen).parse() {
-            to.change(|address| address.choices.diagnosis.settings.tail_permille = permille);
+            page.change(|address| address.choices.diagnosis.settings.tail_permille = permille);
         }
     });
     (kinds, tail)
@@ -489,7 +485,7 @@ fn fill_kinds(select: &El, overview: &OverviewReport, chosen: Option<&str>) {
 }
 
 /// Why there is nothing to diagnose; empty if there is.
-fn why_empty(page: &Page, report: &TprofReport) -> String {
+fn why_empty(page: Page, report: &TprofReport) -> String {
     if !report.report.is_empty() {
         return String::new();
     }
@@ -503,7 +499,7 @@ fn why_empty(page: &Page, report: &TprofReport) -> String {
 }
 
 /// Why no two sides can be compared; empty if they can.
-fn why_no_sides(page: &Page) -> String {
+fn why_no_sides(page: Page) -> String {
     if page.address().comparison.is_none() {
         return "Nothing is compared yet. Choose Compare with\u{2026} above to load a second set, or two bands in \
                 the Compare view."
@@ -519,12 +515,11 @@ fn why_no_sides(page: &Page) -> String {
 }
 
 /// The comparison, if a list of it is in sight.
-fn sets_in_sight(page: &Page) -> Option<Rc<SetsReport>> {
+fn sets_in_sight(page: Page) -> Option<Rc<SetsReport>> {
     page.asks().tprof_sets.get().filter(|_| page.address().choices.diagnosis.list.is_of_sides())
 }
 
-fn formats(page: &Page, stage: &Stage<TimelinePicture>, spans: &Shown) -> Vec<export::Format> {
-    let (csv, json, text, jaeger) = (page.clone(), page.clone(), page.clone(), page.clone());
+fn formats(page: Page, stage: &Stage<TimelinePicture>, spans: &Shown) -> Vec<export::Format> {
     let (canvas, shown) = (stage.canvas().clone(), spans.clone());
     vec![
         svg_format(stage),
@@ -532,8 +527,8 @@ fn formats(page: &Page, stage: &Stage<TimelinePicture>, spans: &Shown) -> Vec<ex
             "CSV table",
             "csv",
             Box::new(move || {
-                let report = csv.asks().tprof.get();
-                match (csv.address().choices.diagnosis.list, sets_in_sight(&csv)) {
+                let report = page.asks().tprof.get();
+                match (page.address().choices.diagnosis.list, sets_in_sight(page)) {
                     (DiagnosisList::Report, _) => report.map(|r| diagnosis_tables::report_csv(&r)),
                     (DiagnosisList::Tail, _) => report.map(|r| diagnosis_tables::places_csv(&r.tail)),
                     (DiagnosisList::Places, Some(sets)) => Some(diagnosis_tables::places_csv(&sets.places)),
@@ -544,19 +539,18 @@ fn formats(page: &Page, stage: &Stage<TimelinePicture>, spans: &Shown) -> Vec<ex
         (
             "JSON report",
             "json",
-            Box::new(move || match sets_in_sight(&json) {
+            Box::new(move || match sets_in_sight(page) {
                 Some(sets) => sets.to_json().ok(),
-                None => json.asks().tprof.get()?.to_json().ok(),
+                None => page.asks().tprof.get()?.to_json().ok(),
             }),
         ),
-        ("Markdown", "md", Box::new(move || text.asks().tprof.get().map(|report| markdown(&report)))),
+        ("Markdown", "md", Box::new(move || page.asks().tprof.get().map(|report| markdown(&report)))),
         (
             "Aggregate trace for Jaeger UI",
             "jaeger.json",
             Box::new(move || {
                 let number = canvas.html().get_attribute("data-aggregate")?.parse().ok()?;
-                jaeger
-                    .asks()
+                page.asks()
                     .tprof
                     .get()
                     .filter(|_| !shown.trace().spans.is_empty())?
@@ -567,7 +561,7 @@ fn formats(page: &Page, stage: &Stage<TimelinePicture>, spans: &Shown) -> Vec<ex
 }
 
 impl Part for Diagnosis {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.is_in_sight = false;
             self.stage.look(TimelinePicture::leave);
@@ -592,7 +586,7 @@ impl Part for Diagnosis {
         self.take_search(page);
     }
 
-    fn command(&mut self, page: &Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: Command) -> bool {
         if !self.frame.is_chosen(page) || self.spans.trace().spans.is_empty() {
             return false;
         }

@@ -55,7 +55,7 @@ fn interval_words(interval: Option<Interval>) -> String {
 
 /// The table of places; `sides` are the heads of both sides.
 pub fn places(
-    page: &Page,
+    page: Page,
     name: &'static str,
     label: &'static str,
     sides: [&'static str; 2],
@@ -115,7 +115,6 @@ pub fn places(
         |row: &PlaceRow| row.in_all(),
         format::change
     ));
-    let (sorting, choosing) = (page.clone(), page.clone());
     let table = Table::new(
         name,
         label,
@@ -130,14 +129,14 @@ pub fn places(
                 ("data-value", row.place.change_us.to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     );
     let rows = table.clone();
     table.on_select(move |at| {
         if let Some(PlaceRow { place, .. }) = rows.rows().get(at) {
             // A gap lies between its caller and the called endpoint.
             let service = place.gap_to.as_ref().unwrap_or(&place.service).clone();
-            choosing.select(Selection::Endpoint((service, place.operation.clone())));
+            page.select(Selection::Endpoint((service, place.operation.clone())));
         }
     })
 }

@@ -37,7 +37,7 @@ impl AggregateSpans {
     }
 
     /// A row was chosen, or none.
-    pub fn choose(&self, page: &Page, at: Option<u32>) {
+    pub fn choose(&self, page: Page, at: Option<u32>) {
         self.chosen.set(at);
         page.select(at.and_then(|at| self.endpoint(at)).map_or(Selection::Nothing, Selection::Endpoint));
     }
@@ -60,7 +60,7 @@ fn statistic(us: &Statistic) -> El {
 }
 
 impl Spans for AggregateSpans {
-    fn selected(&self, page: &Page, timeline: &Timeline) -> Option<u32> {
+    fn selected(&self, page: Page, timeline: &Timeline) -> Option<u32> {
         let Selection::Endpoint(endpoint) = page.selection().clone() else { return None };
         let is_it = |row: &u32| self.endpoint(*row).as_ref() == Some(&endpoint);
         let chosen = self.chosen.get().filter(|row| (*row as usize) < timeline.len());

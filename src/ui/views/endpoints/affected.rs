@@ -12,7 +12,7 @@ use pathlight_text::format;
 const LISTED: usize = 50;
 
 /// Fills `body` with the root endpoints that `endpoint` takes time of, each a way to its place in the flame graph.
-pub fn fill(page: &Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint) {
+pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint) {
     let asks = page.asks();
     let Some(report) = asks.bottom_up.get() else { return };
     let row = report
@@ -39,7 +39,7 @@ pub fn fill(page: &Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoin
         let root = report.roots[affected.root as usize];
         let (service, operation) = report.name(root.endpoint);
         let subject = Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
-        let (to, jump, endpoint) = (page.clone(), jump.clone(), endpoint.clone());
+        let (jump, endpoint) = (jump.clone(), endpoint.clone());
         let place = button("")
             .class("link exemplar")
             .test("affected-root")
@@ -49,7 +49,7 @@ pub fn fill(page: &Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoin
             .attr("title", "Show its place in the flame graph of this root endpoint")
             .child(&names::endpoint(service, operation))
             .child(&span("num", &format::share(report.share_in(affected))))
-            .on_click(keep, move || jump.to(&to, subject.clone(), endpoint.clone()));
+            .on_click(keep, move || jump.to(page, subject.clone(), endpoint.clone()));
         list.add(&el("li").child(&place));
     }
     body.add(&list);

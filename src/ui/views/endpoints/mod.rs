@@ -97,16 +97,16 @@ pub struct Endpoints {
 
 impl Endpoints {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search) -> Endpoints {
+    pub fn new(page: Page, search: &Search) -> Endpoints {
         let keep = Keep::default();
-        let sizes = Sizes { page: page.clone(), report: None, enlarged: None };
+        let sizes = Sizes { page, report: None, enlarged: None };
         let label = "Histograms of the sizes of requests; their figures stand in the JSON export";
         let (stage, scroller) = chart_picture::stage(sizes, "sizes", label);
         let title = span("title muted", "").test("sizes-title");
-        let (picture, to) = (stage.clone(), page.clone());
+        let picture = stage.clone();
         let all = button("Show all").test("sizes-all").on_click(&keep, move || {
             picture.with(|picture| picture.chart.enlarged = None);
-            to.refresh();
+            page.refresh();
         });
         let exports = export::menu(page, &keep, "sizes", Some(stage.canvas().clone()), size_formats(&stage));
         let tools = div("tools").child(&title).child(&div("grow")).child(&all).child(&exports);
@@ -117,13 +117,13 @@ impl Endpoints {
             .iter()
             .enumerate()
             .map(|(at, percent)| {
-                let (to, level) = (page.clone(), level.clone());
+                let level = level.clone();
                 button(&format!("{percent}{}%", format::THIN))
                     .attr("title", &format!("What is saved if an endpoint takes {percent} % less time"))
                     .test(&format!("faster-{percent}"))
                     .on_click(&keep, move || {
                         level.set(at);
-                        to.refresh();
+                        page.refresh();
                     })
             })
             .collect();
@@ -161,7 +161,7 @@ impl Endpoints {
         &self.frame
     }
 
-    fn take_sizes(&mut self, page: &Page) {
+    fn take_sizes(&mut self, page: Page) {
         let asks = page.asks();
         let report = asks.histograms.get();
         let words = match &report {
@@ -177,7 +177,7 @@ impl Endpoints {
         self.stage.with(|picture| picture.chart.report = Some(report));
     }
 
-    fn take_ranking(&mut self, page: &Page) {
+    fn take_ranking(&mut self, page: Page) {
         let asks = page.asks();
         let level = self.level.get();
         for (at, button) in self.levels.iter().enumerate() {
@@ -213,7 +213,7 @@ impl Endpoints {
         self.table.set_rows(Rc::new(endpoints_table::lines(&report, savings.as_deref(), level)));
     }
 
-    fn take_search(&mut self, page: &Page) {
+    fn take_search(&mut self, page: Page) {
         let text = page.address().search.clone();
         if !self.searched.is_new(&text, self.shown) {
             return;
@@ -235,12 +235,12 @@ impl Endpoints {
 }
 
 /// The requests the view speaks of: of all root endpoints, in the band.
-fn whose(page: &Page) -> String {
+fn whose(page: Page) -> String {
     let band = page.address().band;
     if band.is_all() { "all requests".to_owned() } else { format!("requests in {}", band::words(band)) }
 }
 
-fn why_empty(page: &Page, scope_requests: u64) -> String {
+fn why_empty(page: Page, scope_requests: u64) -> String {
     if scope_requests > 0 {
         format!("No request lies in {}.", band::words(page.address().band))
     } else {
@@ -248,7 +248,7 @@ fn why_empty(page: &Page, scope_requests: u64) -> String {
     }
 }
 
-fn why_no_endpoint(page: &Page, report: &BottomUpReport) -> String {
+fn why_no_endpoint(page: Page, report: &BottomUpReport) -> String {
     if report.facts.requests == 0 {
         return why_empty(page, report.facts.scope_requests);
     }
@@ -276,16 +276,15 @@ fn size_formats(stage: &Stage<ChartPicture<Sizes>>) -> Vec<export::Format> {
     ]
 }
 
-fn ranking_formats(page: &Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
-    let (csv, json) = (page.clone(), page.clone());
+fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
     let (csv_level, json_level) = (level.clone(), level.clone());
     vec![
         (
             "CSV table",
             "csv",
             Box::new(move || {
-                let asks = csv.asks();
-                let savings = asks.savings.get().filter(|_| csv.address().band.is_all());
+                let asks = page.asks();
+                let savings = asks.savings.get().filter(|_| page.address().band.is_all());
                 let report = asks.bottom_up.get()?;
                 Some(endpoints_table::csv(&report, savings.as_deref(), csv_level.get()))
             }),
@@ -295,7 +294,7 @@ fn ranking_formats(page: &Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> 
             "json",
             Box::new(move || {
                 let percent = f64::from(FASTER_PERCENT[json_level.get()]);
-                json.asks().bottom_up.get()?.to_json(percent).ok()
+                page.asks().bottom_up.get()?.to_json(percent).ok()
             }),
         ),
     ]
@@ -315,7 +314,7 @@ fn sizes_csv(report: &HistogramsReport) -> String {
 }
 
 impl Part for Endpoints {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.stage.look(ChartPicture::leave);
             return;
@@ -335,7 +334,7 @@ impl Part for Endpoints {
         });
     }
 
-    fn command(&mut self, page: &Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: Command) -> bool {
         let is_enlarged = self.stage.look(|picture| picture.chart.enlarged.is_some());
         if !self.frame.is_chosen(page) || !is_enlarged {
             return false;

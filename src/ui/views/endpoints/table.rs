@@ -46,7 +46,7 @@ pub fn lines(report: &BottomUpReport, savings: Option<&SavingsReport>, level: us
 }
 
 /// The table.
-pub fn table(page: &Page) -> Table<ImpactLine> {
+pub fn table(page: Page) -> Table<ImpactLine> {
     let columns = vec![
         endpoint!(
             "Endpoint",
@@ -107,7 +107,6 @@ pub fn table(page: &Page) -> Table<ImpactLine> {
             }),
         },
     ];
-    let (sorting, choosing) = (page.clone(), page.clone());
     let table = Table::new(
         "impact-table",
         "Endpoints by impact over all root endpoints",
@@ -121,12 +120,12 @@ pub fn table(page: &Page) -> Table<ImpactLine> {
                 ("data-value", line.row.exclusive_us.to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     );
     let rows = table.clone();
     table.on_select(move |at| {
         if let Some(line) = rows.rows().get(at) {
-            choosing.select(Selection::Endpoint(line.endpoint.clone()));
+            page.select(Selection::Endpoint(line.endpoint.clone()));
         }
     })
 }

@@ -41,7 +41,7 @@ pub struct ErrorPaths {
 
 impl ErrorPaths {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search) -> ErrorPaths {
+    pub fn new(page: Page, search: &Search) -> ErrorPaths {
         let keep = Keep::default();
         let report = Shown::default();
         let told = report.clone();
@@ -89,7 +89,7 @@ impl ErrorPaths {
         &self.frame
     }
 
-    fn take(&mut self, page: &Page) {
+    fn take(&mut self, page: Page) {
         let asks = page.asks();
         let Some(report) = asks.errors.get() else {
             return self.frame.wait(asks.errors.is_waiting());
@@ -116,7 +116,7 @@ impl ErrorPaths {
         self.stage.with(|picture| picture.take(paths, question, false, &page.address().focus));
     }
 
-    fn take_search(&mut self, page: &Page) {
+    fn take_search(&mut self, page: Page) {
         let text = page.address().search.clone();
         if !self.searched.is_new(&text, self.shown) {
             return;
@@ -129,7 +129,7 @@ impl ErrorPaths {
     }
 
     /// The line of what is selected: the endpoint itself, or that at the end of the path.
-    fn selected_line(&self, page: &Page) -> Option<usize> {
+    fn selected_line(&self, page: Page) -> Option<usize> {
         let selection = page.selection();
         let (service, operation) = match &*selection {
             Selection::Endpoint(endpoint) => endpoint,
@@ -145,7 +145,7 @@ fn no_errors(report: &ErrorsReport) -> String {
 }
 
 /// Why there is no picture; empty if there is one.
-fn why_nothing(page: &Page, report: &ErrorsReport, paths: &CriticalPathReport) -> String {
+fn why_nothing(page: Page, report: &ErrorsReport, paths: &CriticalPathReport) -> String {
     if report.facts.requests == 0 {
         why_empty(page, &paths.facts)
     } else if report.totals.requests == 0 {
@@ -195,7 +195,7 @@ fn formats(stage: &Stage<FlamePicture>, report: &Shown) -> Vec<export::Format> {
 }
 
 impl Part for ErrorPaths {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.stage.look(FlamePicture::leave);
             return;
@@ -213,7 +213,7 @@ impl Part for ErrorPaths {
         self.stage.canvas().set("data-nodes", &self.stage.look(FlamePicture::len).to_string());
     }
 
-    fn command(&mut self, page: &Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: Command) -> bool {
         if !self.frame.is_chosen(page) || self.report.borrow().is_none() {
             return false;
         }

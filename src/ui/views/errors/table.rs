@@ -39,7 +39,7 @@ impl ErrorLine {
 }
 
 /// The table.
-pub fn table(page: &Page) -> Table<ErrorLine> {
+pub fn table(page: Page) -> Table<ErrorLine> {
     let columns = vec![
         endpoint!(
             "Endpoint",
@@ -110,7 +110,6 @@ pub fn table(page: &Page) -> Table<ErrorLine> {
             format::duration_us
         ),
     ];
-    let (sorting, choosing, opening) = (page.clone(), page.clone(), page.clone());
     let table = Table::new(
         "error-table",
         "Errors by endpoint",
@@ -126,19 +125,19 @@ pub fn table(page: &Page) -> Table<ErrorLine> {
                 ("data-saved", line.row().saved_us.to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     );
     let (rows, again) = (table.clone(), table.clone());
     table
         .on_select(move |at| {
             if let Some(line) = rows.rows().get(at) {
                 let (service, operation) = line.name();
-                choosing.select(Selection::Endpoint((service.to_owned(), operation.to_owned())));
+                page.select(Selection::Endpoint((service.to_owned(), operation.to_owned())));
             }
         })
         .on_open(move |at| {
             if let Some(example) = again.rows().get(at).and_then(|line| line.row().example.clone()) {
-                opening.open_trace(TraceChoice {
+                page.open_trace(TraceChoice {
                     trace_id: example.trace_id,
                     root_span_id: Some(example.root_span_id).filter(|id| !id.is_empty()),
                     span_id: None,

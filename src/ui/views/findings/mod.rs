@@ -49,7 +49,7 @@ pub struct Findings {
 
 impl Findings {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search) -> Findings {
+    pub fn new(page: Page, search: &Search) -> Findings {
         let types = type_table(page);
         let top = top_table(page);
         types.element().class_if("types", true);
@@ -130,7 +130,7 @@ impl Findings {
         self.types.set_empty("No request type: no trace has a root.");
     }
 
-    fn ranking(&mut self, page: &Page, report: &EndpointsReport) {
+    fn ranking(&mut self, page: Page, report: &EndpointsReport) {
         let costs = costs(report);
         let why_nothing = page.asks().band.get().map(|band| why_empty(page, &band.facts)).unwrap_or_default();
         self.headline.clear();
@@ -148,12 +148,11 @@ impl Findings {
         match costs.first().filter(|_| report.facts.latency_sum_us > 0) {
             Some(most) => {
                 let (service, operation) = most.endpoint.clone();
-                let to = page.clone();
                 let endpoint = (service.clone(), operation.clone());
                 let name = button("")
                     .class("link")
                     .child(&names::endpoint(&service, &operation))
-                    .on_click(&self.keep, move || to.select(Selection::Endpoint(endpoint.clone())));
+                    .on_click(&self.keep, move || page.select(Selection::Endpoint(endpoint.clone())));
                 let mean = format!(
                     " of the latency of {of}, {} a request in the mean, is spent in ",
                     format::duration(most.row.exclusive_us.mean)
@@ -172,31 +171,30 @@ impl Findings {
 }
 
 /// The buttons that copy the textual summary, and the menu that saves it.
-fn copies(page: &Page, keep: &Keep) -> El {
+fn copies(page: Page, keep: &Keep) -> El {
     let copies = div("copies").child(&span("muted", "Copy summary as"));
     for (name, test, write) in COPIES {
         let copy = button(name)
             .attr("title", "The endpoints with most own time by p50, p95 and p99, with their call chains")
             .attr("aria-live", "polite")
             .test(test);
-        let (to, pressed) = (page.clone(), copy.clone());
+        let pressed = copy.clone();
         copies.add(&copy.on_click(keep, move || {
-            if let Some(report) = to.asks().endpoints.get() {
+            if let Some(report) = page.asks().endpoints.get() {
                 copy_text(&write(&report), &pressed);
             }
         }));
     }
-    let (csv, json) = (page.clone(), page.clone());
     let formats: Vec<export::Format> = vec![
         (
             "CSV table",
             "csv",
-            Box::new(move || csv.asks().endpoints.get().map(|report| summary::to_csv(&report))),
+            Box::new(move || page.asks().endpoints.get().map(|report| summary::to_csv(&report))),
         ),
         (
             "JSON report",
             "json",
-            Box::new(move || json.asks().endpoints.get()?.to_json(RowTime::Exclusive, RowStat::Total).ok()),
+            Box::new(move || page.asks().endpoints.get()?.to_json(RowTime::Exclusive, RowStat::Total).ok()),
         ),
     ];
     copies.add(&export::menu(page, keep, "summary", None, formats));
@@ -204,7 +202,7 @@ fn copies(page: &Page, keep: &Keep) -> El {
 }
 
 /// Why there is nothing to be seen of a report.
-pub fn why_empty(page: &Page, facts: &BandFacts) -> String {
+pub fn why_empty(page: Page, facts: &BandFacts) -> String {
     let address = page.address();
     if facts.scope_requests == 0 {
         let subject = match &address.subject {
@@ -227,7 +225,7 @@ pub fn why_empty(page: &Page, facts: &BandFacts) -> String {
 }
 
 impl Part for Findings {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
         let shown = overview.is_some() && page.address().view == View::Findings;
         self.element.show(shown);

@@ -39,8 +39,7 @@ pub fn costs(report: &EndpointsReport) -> Vec<Cost> {
 }
 
 /// The request types; a click makes one the subject.
-pub fn type_table(page: &Page) -> Table<Kind> {
-    let choosing = page.clone();
+pub fn type_table(page: Page) -> Table<Kind> {
     let columns = vec![
         endpoint!("Request type", "The endpoint at the root of the trace", |row: &Kind| (
             &row.kind.service,
@@ -123,13 +122,13 @@ pub fn type_table(page: &Page) -> Table<Kind> {
     table.click_opens().on_open(move |at| {
         if let Some(Kind { kind, .. }) = rows.rows().get(at) {
             let (service, operation) = (kind.service.clone(), kind.operation.clone());
-            look_at(&choosing, Subject::Endpoint { service, operation });
+            look_at(page, Subject::Endpoint { service, operation });
         }
     })
 }
 
 /// The endpoints; one that is opened is searched for in the flame graph.
-pub fn top_table(page: &Page) -> Table<Cost> {
+pub fn top_table(page: Page) -> Table<Cost> {
     let columns = vec![
         endpoint!("Endpoint", "Operation and service", |cost: &Cost| (&cost.endpoint.0, &cost.endpoint.1)),
         Column {
@@ -198,7 +197,6 @@ pub fn top_table(page: &Page) -> Table<Cost> {
             format::count
         ),
     ];
-    let (sorting, choosing, opening) = (page.clone(), page.clone(), page.clone());
     let table = Table::new(
         "top-endpoints",
         "Endpoints by own time on the critical path",
@@ -212,18 +210,18 @@ pub fn top_table(page: &Page) -> Table<Cost> {
                 ("data-value", cost.row.exclusive_us.sum.to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     );
     let (rows, again) = (table.clone(), table.clone());
     table
         .on_select(move |at| {
             if let Some(cost) = rows.rows().get(at) {
-                choosing.select(Selection::Endpoint(cost.endpoint.clone()));
+                page.select(Selection::Endpoint(cost.endpoint.clone()));
             }
         })
         .on_open(move |at| {
             if let Some(cost) = again.rows().get(at) {
-                opening.change(|address| {
+                page.change(|address| {
                     address.search = cost.endpoint.1.clone();
                     address.view = View::Flame;
                 });

@@ -65,9 +65,9 @@ pub struct FlamePicture<S = CriticalPathReport> {
 
 impl<S: FlameSource> FlamePicture<S> {
     /// An empty picture.
-    pub fn new(page: &Page, words: Words<S>) -> FlamePicture<S> {
+    pub fn new(page: Page, words: Words<S>) -> FlamePicture<S> {
         FlamePicture {
-            page: page.clone(),
+            page,
             words,
             tip: Tip::new(),
             report: None,
@@ -132,7 +132,7 @@ impl<S: FlameSource> FlamePicture<S> {
     }
 
     /// Follows the selection and the focus of the page.
-    pub fn follow(&mut self, page: &Page) {
+    pub fn follow(&mut self, page: Page) {
         if self.inverted.is_none() {
             let before = self.selected;
             self.selected = match &*page.selection() {
@@ -172,7 +172,7 @@ impl<S: FlameSource> FlamePicture<S> {
     }
 
     /// Selects the frame beside the selected one.
-    fn walk(&mut self, page: &Page, command: Command) {
+    fn walk(&mut self, page: Page, command: Command) {
         let to = match (self.selected, command) {
             (None, _) => self.tree.row(0).first().copied(),
             (Some(node), Command::Up) => self.tree.parent(node),
@@ -187,7 +187,7 @@ impl<S: FlameSource> FlamePicture<S> {
     }
 
     /// A command of the keyboard, on a canvas of this size; tells whether it was one for flame graphs.
-    pub fn command(&mut self, page: &Page, command: Command, (width, height): (i32, i32)) -> bool {
+    pub fn command(&mut self, page: Page, command: Command, (width, height): (i32, i32)) -> bool {
         match command {
             Command::PageUp => self.pan(0.0, f64::from(height) * 0.8),
             Command::PageDown => self.pan(0.0, -f64::from(height) * 0.8),
@@ -221,7 +221,7 @@ impl<S: FlameSource> FlamePicture<S> {
         }
     }
 
-    fn choose(&mut self, page: &Page, node: u32) {
+    fn choose(&mut self, page: Page, node: u32) {
         self.selected = Some(node);
         let Some(report) = self.report() else { return };
         if self.inverted.is_none() {
@@ -406,13 +406,13 @@ impl<S: FlameSource> Picture for FlamePicture<S> {
     }
 
     fn click(&mut self, pointed: Pointed) {
-        let page = self.page.clone();
+        let page = self.page;
         match self.layout.hit(&self.tree, pointed.at.0, pointed.at.1) {
             // The second of a double click is not "again".
             Some(FlameHit::Node(node)) if self.selected == Some(node) && pointed.count < 2 => {
-                self.zoom_to_selected(&page);
+                self.zoom_to_selected(page);
             }
-            Some(FlameHit::Node(node)) => self.choose(&page, node),
+            Some(FlameHit::Node(node)) => self.choose(page, node),
             Some(FlameHit::Merged { window, .. }) => self.go(window),
             None => page.select(Selection::Nothing),
         }
@@ -446,7 +446,7 @@ impl<S: FlameSource> Zoomed for FlamePicture<S> {
         if (0.0..=width).contains(&at) { at } else { width / 2.0 }
     }
 
-    fn zoom_to_selected(&mut self, page: &Page) {
+    fn zoom_to_selected(&mut self, page: Page) {
         let Some(node) = self.selected else { return };
         self.go(self.tree.window_of(node));
         self.show_row(self.tree.depth(node));
@@ -459,7 +459,7 @@ impl<S: FlameSource> Zoomed for FlamePicture<S> {
         }
     }
 
-    fn step(&mut self, page: &Page, forward: bool) {
+    fn step(&mut self, page: Page, forward: bool) {
         let Some(matches) = &self.matches else { return };
         let found = matches.found();
         let place = self.selected.and_then(|node| found.iter().position(|at| *at == node));

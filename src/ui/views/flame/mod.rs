@@ -40,7 +40,7 @@ pub struct Flame {
 
 impl Flame {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search) -> Flame {
+    pub fn new(page: Page, search: &Search) -> Flame {
         let keep = Keep::default();
         let stage = Stage::new(
             FlamePicture::new(page, Words { what: "critical path", tip: Box::new(context_tip) }),
@@ -48,11 +48,10 @@ impl Flame {
             "Flame graph of the critical path; the table below says the same",
         );
         let way = |text: &str, what: &str, test: &str, inverted: bool| {
-            let to = page.clone();
             button(text)
                 .attr("title", what)
                 .test(test)
-                .on_click(&keep, move || to.change(|address| address.inverted = inverted))
+                .on_click(&keep, move || page.change(|address| address.inverted = inverted))
         };
         let ways = [
             way("Callees", "From the root of the request down", "top-down", false),
@@ -92,7 +91,7 @@ impl Flame {
         &self.frame
     }
 
-    fn take_report(&mut self, page: &Page) {
+    fn take_report(&mut self, page: Page) {
         let asks = page.asks();
         let Some(report) = asks.path.get() else {
             return self.frame.wait(asks.path.is_waiting());
@@ -126,7 +125,7 @@ impl Flame {
         ));
     }
 
-    fn take_search(&mut self, page: &Page) {
+    fn take_search(&mut self, page: Page) {
         let text = page.address().search.clone();
         let nodes = self.stage.look(FlamePicture::len);
         let (revision, inverted) = self.shown.unwrap_or_default();
@@ -158,7 +157,7 @@ fn formats(stage: &Stage<FlamePicture>) -> Vec<export::Format> {
 }
 
 impl Part for Flame {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.stage.look(FlamePicture::leave);
             return;
@@ -184,7 +183,7 @@ impl Part for Flame {
         self.stage.canvas().set("data-nodes", &self.stage.look(FlamePicture::len).to_string());
     }
 
-    fn command(&mut self, page: &Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: Command) -> bool {
         if !self.frame.is_chosen(page) || self.shown.is_none() {
             return false;
         }

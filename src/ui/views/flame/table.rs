@@ -106,7 +106,7 @@ macro_rules! by {
 }
 
 /// The table.
-pub fn table(page: &Page) -> Table<FrameRow> {
+pub fn table(page: Page) -> Table<FrameRow> {
     let columns = vec![
         Column {
             key: "endpoint",
@@ -190,7 +190,6 @@ pub fn table(page: &Page) -> Table<FrameRow> {
         count("spans", "Spans", "Its spans", 3, |n| n.spans, by!(spans)),
         count("errors", "Errors", "Error spans among them", 3, |n| n.errors, by!(errors)),
     ];
-    let (sorting, choosing, opening) = (page.clone(), page.clone(), page.clone());
     let table = Table::new(
         "flame-table",
         "Calling contexts on the critical path",
@@ -208,19 +207,19 @@ pub fn table(page: &Page) -> Table<FrameRow> {
                 ("data-value", row.number(|node| node.exclusive_us.sum).to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     );
     let (rows, again) = (table.clone(), table.clone());
     table
         .on_select(move |at| {
             if let Some(row) = rows.rows().get(at) {
-                choosing.select(Selection::Path(tree::path_of(&row.report, row.at)));
+                page.select(Selection::Path(tree::path_of(&row.report, row.at)));
             }
         })
         .on_open(move |at| {
             if let Some(row) = again.rows().get(at) {
                 let path = tree::path_of(&row.report, row.at);
-                opening.zoom_to(path);
+                page.zoom_to(path);
             }
         })
 }

@@ -37,7 +37,7 @@ impl CallRow {
 }
 
 /// The table; `choose` hears of the node that is selected.
-pub fn table(page: &Page, choose: impl Fn(u32) + 'static) -> Table<CallRow> {
+pub fn table(page: Page, choose: impl Fn(u32) + 'static) -> Table<CallRow> {
     let columns = vec![
         Column {
             key: "call",
@@ -137,7 +137,6 @@ pub fn table(page: &Page, choose: impl Fn(u32) + 'static) -> Table<CallRow> {
             }),
         },
     ];
-    let (sorting, opening) = (page.clone(), page.clone());
     let table = Table::new(
         "call-table",
         "Calls of the flow",
@@ -150,7 +149,7 @@ pub fn table(page: &Page, choose: impl Fn(u32) + 'static) -> Table<CallRow> {
                 ("data-value", row.number(|n| n.latency_us.mean).to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     );
     let (rows, again) = (table.clone(), table.clone());
     table
@@ -163,7 +162,7 @@ pub fn table(page: &Page, choose: impl Fn(u32) + 'static) -> Table<CallRow> {
             let rows = again.rows();
             let node = rows.get(at).and_then(|row| row.report.nodes.get(row.at as usize));
             if let Some(endpoint) = node.filter(|node| node.has_calls).and_then(endpoint_of) {
-                go_to(&opening, endpoint);
+                go_to(page, endpoint);
             }
         })
 }

@@ -78,7 +78,7 @@ fn set_value(element: &El, value: i64) {
 
 impl ChangeControls {
     /// Builds them.
-    pub fn new(page: &Page) -> ChangeControls {
+    pub fn new(page: Page) -> ChangeControls {
         let keep = Keep::default();
         let pending = Pending::default();
         let slider = el("input")
@@ -95,18 +95,18 @@ impl ChangeControls {
             .attr("aria-label", "Microseconds added to its latency")
             .test("whatif-add");
         for input in [&slider, &add] {
-            let (slider, add, pending, to) = (slider.clone(), add.clone(), pending.clone(), page.clone());
+            let (slider, add, pending) = (slider.clone(), add.clone(), pending.clone());
             let _ = input.clone().on(&keep, "input", move |_| {
                 pending.set(Some((value(&slider), value(&add))));
-                to.refresh();
+                page.refresh();
             });
         }
-        let (asked, to) = (pending.clone(), page.clone());
+        let asked = pending.clone();
         let gone = button("Gone").attr("title", "As if it took no time").test("whatif-gone").on_click(
             &keep,
             move || {
                 asked.set(Some((-100, 0)));
-                to.refresh();
+                page.refresh();
             },
         );
         let beside = el("select").attr("aria-label", "Run in parallel to").test("whatif-parallel");
@@ -118,9 +118,8 @@ impl ChangeControls {
                 &div("whatif-row").child(&el("label").text("and ").child(&add).text(" \u{b5}s")).child(&gone),
             )
             .child(&div("whatif-row").child(&beside));
-        let to = page.clone();
         let reset = button("Reset").test("whatif-reset").on_click(&keep, move || {
-            to.change(|address| address.choices.flow.changes = Changes::default());
+            page.change(|address| address.choices.flow.changes = Changes::default());
         });
         let chips = div("chips whatif-chips").test("whatif-changes");
         let element = div("whatif-side")
@@ -152,7 +151,7 @@ impl ChangeControls {
 
     /// Follows the flow, its selected node and the changes. What the slider asks for goes on once the answer before is
     /// there, so that each is shown and none is asked in vain.
-    pub fn update(&mut self, page: &Page, report: &Rc<FlowReport>, selected: Option<u32>) {
+    pub fn update(&mut self, page: Page, report: &Rc<FlowReport>, selected: Option<u32>) {
         let is_waiting = page.asks().what_if.is_waiting();
         let target = self.target.borrow().clone();
         if let (Some((percent, add_us)), Some(target)) = (self.pending.get(), target) {
@@ -212,7 +211,7 @@ impl ChangeControls {
     }
 
     /// The calls that the selected one waits for or that wait for it: it could run beside them.
-    fn show_neighbours(&self, page: &Page, report: &Rc<FlowReport>, selected: Option<u32>) {
+    fn show_neighbours(&self, page: Page, report: &Rc<FlowReport>, selected: Option<u32>) {
         self.beside.clear();
         self.beside.show(false);
         let Some(selected) = selected else { return };
@@ -232,7 +231,7 @@ impl ChangeControls {
             let label = format::printable(report.label(*node));
             self.beside.add(&el("option").attr("value", &node.to_string()).text(&label));
         }
-        let (to, list, report) = (page.clone(), self.beside.clone(), report.clone());
+        let (list, report) = (self.beside.clone(), report.clone());
         let _ = self.beside.clone().on(&self.chip_keep, "change", move |_| {
             let text = list.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
             let name = |at: u32| {
@@ -244,7 +243,7 @@ impl ChangeControls {
             if let (Some(first), Some(second)) = (name(selected), other) {
                 let (service, operation) = report.parent.clone();
                 let parallel = Parallel { service, operation, first, second };
-                to.change(|address| {
+                page.change(|address| {
                     if !address.choices.flow.changes.parallel.contains(&parallel) {
                         address.choices.flow.changes.parallel.push(parallel);
                     }
@@ -253,17 +252,16 @@ impl ChangeControls {
         });
     }
 
-    fn show_chips(&self, page: &Page, changes: &Changes) {
+    fn show_chips(&self, page: Page, changes: &Changes) {
         self.chips.clear();
         let chip = |words: String, remove: Box<dyn Fn(&mut Changes)>| {
-            let to = page.clone();
             let away = button("")
                 .class("quiet dismiss")
                 .label(&format!("Take away: {words}"))
                 .test("whatif-remove")
                 .node(&icon("M4 4l8 8M12 4l-8 8"))
                 .on_click(&self.chip_keep, move || {
-                    to.change(|address| remove(&mut address.choices.flow.changes))
+                    page.change(|address| remove(&mut address.choices.flow.changes))
                 });
             let chip = div("chip").test("whatif-change").attr("title", &words);
             self.chips.add(&chip.child(&span("chip-words", &words)).child(&away));

@@ -42,7 +42,7 @@ pub fn endpoint_of(node: &FlowNode) -> Option<Endpoint> {
 }
 
 /// Goes to the flow of an endpoint from the one that is shown.
-pub fn go_to(page: &Page, endpoint: Endpoint) {
+pub fn go_to(page: Page, endpoint: Endpoint) {
     let shown = shown_parent(page);
     page.change(|address| {
         let parents = &mut address.choices.flow.parents;
@@ -59,9 +59,9 @@ pub fn go_to(page: &Page, endpoint: Endpoint) {
 
 impl FlowPicture {
     /// An empty picture.
-    pub fn new(page: &Page) -> FlowPicture {
+    pub fn new(page: Page) -> FlowPicture {
         FlowPicture {
-            page: page.clone(),
+            page,
             tip: Tip::new(),
             report: Rc::default(),
             layout: DagLayout::default(),
@@ -110,7 +110,7 @@ impl FlowPicture {
     }
 
     /// Follows the selection of the page.
-    pub fn follow(&mut self, page: &Page) {
+    pub fn follow(&mut self, page: Page) {
         let selection = page.selection();
         let Selection::Endpoint(endpoint) = &*selection else {
             self.selected = None;
@@ -159,7 +159,7 @@ impl FlowPicture {
     }
 
     /// Selects what stands beside the selected node.
-    pub fn walk(&mut self, page: &Page, command: Command) {
+    pub fn walk(&mut self, page: Page, command: Command) {
         let boxes = || self.layout.boxes.iter().filter(|b| matches!(b.item, DagItem::Node(_)));
         let here = self
             .selected
@@ -181,7 +181,7 @@ impl FlowPicture {
     }
 
     /// Goes to the selected node's own flow, if it has one.
-    pub fn open_selected(&self, page: &Page) {
+    pub fn open_selected(&self, page: Page) {
         let node = self.selected.and_then(|node| self.report.nodes.get(node as usize));
         if let Some(endpoint) = node.filter(|node| node.has_calls).and_then(endpoint_of) {
             go_to(page, endpoint);
@@ -189,7 +189,7 @@ impl FlowPicture {
     }
 
     /// Selects a node.
-    pub fn choose(&mut self, page: &Page, node: u32) {
+    pub fn choose(&mut self, page: Page, node: u32) {
         self.selected = Some(node);
         if let Some(endpoint) = self.report.nodes.get(node as usize).and_then(endpoint_of) {
             page.select(Selection::Endpoint(endpoint));
@@ -296,11 +296,11 @@ impl Zoomed for FlowPicture {
     }
 
     /// What a call contains is its own flow.
-    fn zoom_to_selected(&mut self, page: &Page) {
+    fn zoom_to_selected(&mut self, page: Page) {
         self.open_selected(page);
     }
 
-    fn step(&mut self, page: &Page, forward: bool) {
+    fn step(&mut self, page: Page, forward: bool) {
         let Some(found) = &self.found else { return };
         let found: Vec<u32> = (0..found.len() as u32).filter(|at| found[*at as usize]).collect();
         let place = self.selected.and_then(|node| found.iter().position(|at| *at == node));
@@ -381,15 +381,15 @@ impl Picture for FlowPicture {
     }
 
     fn click(&mut self, pointed: Pointed) {
-        let page = self.page.clone();
+        let page = self.page;
         let near = f64::from(self.metrics.px(NEAR_PX));
         let hit = self.window.and_then(|w| w.hit(&self.layout, pointed.at.0, pointed.at.1, near));
         match hit {
             Some(DagHit::Box(DagItem::Node(node))) if pointed.count == 2 => {
                 self.selected = Some(node);
-                self.open_selected(&page);
+                self.open_selected(page);
             }
-            Some(DagHit::Box(DagItem::Node(node))) => self.choose(&page, node),
+            Some(DagHit::Box(DagItem::Node(node))) => self.choose(page, node),
             _ => page.select(Selection::Nothing),
         }
         page.refresh();

@@ -10,7 +10,7 @@ use pathlight_view::flow_choice::FlowPanel;
 
 /// Its latency, wait and share of being critical as the flow in sight has them, and ways on; `None` in other views or if
 /// it is no call of that flow. Of several calls in an invocation, the first.
-pub fn facts(page: &Page, endpoint: &Endpoint, keep: &Keep) -> Option<El> {
+pub fn facts(page: Page, endpoint: &Endpoint, keep: &Keep) -> Option<El> {
     if page.address().view != View::Flow {
         return None;
     }
@@ -29,14 +29,13 @@ pub fn facts(page: &Page, endpoint: &Endpoint, keep: &Keep) -> Option<El> {
         list.add(&el("dd").text(&value));
     }
     let buttons = div("buttons");
-    let to = page.clone();
     buttons.add(&button("What if\u{2026}").class("primary").test("to-whatif").on_click(keep, move || {
-        to.change(|address| address.choices.flow.panel = FlowPanel::WhatIf);
+        page.change(|address| address.choices.flow.panel = FlowPanel::WhatIf);
     }));
     if opens(node) {
-        let (to, endpoint) = (page.clone(), endpoint.clone());
+        let endpoint = endpoint.clone();
         let open = button("Its own flow").test("to-own-flow");
-        buttons.add(&open.on_click(keep, move || go_to(&to, endpoint.clone())));
+        buttons.add(&open.on_click(keep, move || go_to(page, endpoint.clone())));
     }
     let (service, operation) = &report.parent;
     let head = format!("As a call of {}", format::printable(&format::endpoint(service, operation)));

@@ -15,7 +15,7 @@ pub struct Learn {
 
 impl Learn {
     /// Builds it.
-    pub fn new(page: &Page) -> Learn {
+    pub fn new(page: Page) -> Learn {
         let keep = Keep::default();
         let preset = el("select")
             .attr("aria-label", "How flows are learned")
@@ -23,10 +23,10 @@ impl Learn {
             .test("flow-preset")
             .child(&el("option").attr("value", "robust").text("Robust"))
             .child(&el("option").attr("value", "paper").text("As the paper"));
-        let (to, chosen) = (page.clone(), preset.clone());
+        let chosen = preset.clone();
         let preset = preset.on(&keep, "change", move |_| {
             let value = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value);
-            to.change(|address| {
+            page.change(|address| {
                 address.choices.flow.paper = value.as_deref() == Some("paper");
                 address.choices.flow.tau_ppm = None;
             });
@@ -40,12 +40,12 @@ impl Learn {
             .attr("aria-label", "Share of the invocations an edge must hold in")
             .attr("title", "Share of the invocations with both calls in which one must end before the other")
             .test("flow-tau");
-        let (to, field) = (page.clone(), tau.clone());
+        let field = tau.clone();
         let tau = tau.on(&keep, "change", move |_| {
             let text = field.as_kind::<HtmlInputElement>().map(HtmlInputElement::value).unwrap_or_default();
-            to.change(|address| address.choices.flow.tau_ppm = parse_tau(&text));
+            page.change(|address| address.choices.flow.tau_ppm = parse_tau(&text));
             // What is no share goes back to what holds.
-            to.refresh();
+            page.refresh();
         });
         let element =
             el("span").class("flow-learn").child(&preset).child(&el("label").text("\u{3c4} ").child(&tau));
@@ -59,7 +59,7 @@ impl Learn {
 }
 
 impl Part for Learn {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         let address = page.address();
         if let Some(select) = self.preset.as_kind::<HtmlSelectElement>() {
             select.set_value(if address.choices.flow.paper { "paper" } else { "robust" });

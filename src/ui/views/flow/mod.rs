@@ -69,7 +69,7 @@ pub struct FlowView {
 
 impl FlowView {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search) -> FlowView {
+    pub fn new(page: Page, search: &Search) -> FlowView {
         let keep = Keep::default();
         let stage = Stage::new(
             FlowPicture::new(page),
@@ -78,8 +78,8 @@ impl FlowView {
         );
         let parents = ParentBar::new(page);
         let learn = Learn::new(page);
-        let (picture, to) = (stage.clone(), page.clone());
-        let own_flow = parents.own_flow(move || picture.look(|picture| picture.open_selected(&to)));
+        let picture = stage.clone();
+        let own_flow = parents.own_flow(move || picture.look(|picture| picture.open_selected(page)));
         let picture = stage.clone();
         let all = button("Show all")
             .attr("title", "F, or double-click beside the calls")
@@ -97,18 +97,18 @@ impl FlowView {
             .child(&own_flow)
             .child(&all)
             .child(&exports);
-        let (picture, to) = (stage.clone(), page.clone());
-        let table = calls::table(page, move |node| picture.with(|picture| picture.choose(&to, node)));
+        let picture = stage.clone();
+        let table = calls::table(page, move |node| picture.with(|picture| picture.choose(page, node)));
         let (what_if, prediction, savings) =
             (WhatIfPanel::new(page), PredictionPanel::new(page), SavingsPanel::new(page));
         let mut panels = FlowPanel::ALL.iter().zip(PANELS);
         let tabs = std::array::from_fn(|_| {
             let (panel, (name, what)) = panels.next().unwrap_or((&FlowPanel::Calls, ("", "")));
-            let (to, panel) = (page.clone(), *panel);
+            let panel = *panel;
             button(name)
                 .attr("title", what)
                 .test(&format!("panel-{}", panel.key()))
-                .on_click(&keep, move || to.change(|address| address.choices.flow.panel = panel))
+                .on_click(&keep, move || page.change(|address| address.choices.flow.panel = panel))
         });
         let segments =
             div("segments").attr("role", "group").attr("aria-label", "Below the picture").children(&tabs);
@@ -144,7 +144,7 @@ impl FlowView {
         &self.frame
     }
 
-    fn take_report(&mut self, page: &Page) {
+    fn take_report(&mut self, page: Page) {
         let slot = &page.asks().flow;
         let why = why_empty(page);
         self.frame.say(&why);
@@ -158,7 +158,7 @@ impl FlowView {
         self.searched.forget();
     }
 
-    fn show_panel(&mut self, page: &Page) {
+    fn show_panel(&mut self, page: Page) {
         let panel = page.address().choices.flow.panel;
         for (tab, each) in self.tabs.iter().zip(FlowPanel::ALL) {
             tab.set_flag("aria-pressed", each == panel);
@@ -181,7 +181,7 @@ impl FlowView {
         }
     }
 
-    fn take_search(&mut self, page: &Page) {
+    fn take_search(&mut self, page: Page) {
         let text = page.address().search.clone();
         if !self.searched.is_new(&text, self.shown) {
             return;
@@ -215,7 +215,7 @@ fn title_of(report: &FlowReport) -> String {
 }
 
 /// Why there is nothing to be seen; empty if there is.
-fn why_empty(page: &Page) -> String {
+fn why_empty(page: Page) -> String {
     let asks = page.asks();
     let Some((service, operation)) = shown_parent(page) else {
         let waiting = asks.flow_parents.is_waiting();
@@ -242,7 +242,7 @@ fn formats(stage: &Stage<FlowPicture>) -> Vec<export::Format> {
 }
 
 impl Part for FlowView {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.stage.look(FlowPicture::leave);
             return;
@@ -270,7 +270,7 @@ impl Part for FlowView {
         self.stage.canvas().set("data-edges", &report.edges.len().to_string());
     }
 
-    fn command(&mut self, page: &Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: Command) -> bool {
         if !self.frame.is_chosen(page) || self.shown == 0 {
             return false;
         }

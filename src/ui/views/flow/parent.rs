@@ -27,17 +27,17 @@ pub struct ParentBar {
 
 impl ParentBar {
     /// Builds it.
-    pub fn new(page: &Page) -> ParentBar {
+    pub fn new(page: Page) -> ParentBar {
         let own = Keep::default();
         let list = el("select").class("flow-parent").attr("aria-label", "Flow of").test("flow-parent");
-        let (to, chosen) = (page.clone(), list.clone());
+        let chosen = list.clone();
         let list = list.on(&own, "change", move |_| {
             let text =
                 chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
-            let parents = to.asks().flow_parents.get().unwrap_or_default();
+            let parents = page.asks().flow_parents.get().unwrap_or_default();
             if let Some(parent) = text.parse().ok().and_then(|at: usize| parents.get(at)) {
                 let endpoint = (parent.service.clone(), parent.operation.clone());
-                to.change(|address| address.choices.flow.parents = vec![endpoint]);
+                page.change(|address| address.choices.flow.parents = vec![endpoint]);
             }
         });
         let crumbs = el("ol").class("flow-crumbs").attr("aria-label", "The way here").test("flow-crumbs");
@@ -63,7 +63,7 @@ impl ParentBar {
     }
 
     /// Follows answers and address.
-    pub fn update(&mut self, page: &Page) {
+    pub fn update(&mut self, page: Page) {
         let slot = &page.asks().flow_parents;
         let shown = shown_parent(page);
         let way = page.address().choices.flow.parents.clone();
@@ -77,13 +77,13 @@ impl ParentBar {
         self.keep.clear();
         let before = way.len().saturating_sub(1);
         for (level, (service, operation)) in way.iter().take(before).enumerate() {
-            let (to, up) = (page.clone(), way[..=level].to_vec());
+            let up = way[..=level].to_vec();
             let link = button(&format::printable(operation))
                 .class("link")
                 .attr("title", &format::endpoint(service, operation))
                 .test("flow-crumb")
                 .on_click(&self.keep, move || {
-                    to.change(|address| address.choices.flow.parents.clone_from(&up))
+                    page.change(|address| address.choices.flow.parents.clone_from(&up))
                 });
             self.crumbs.add(&el("li").child(&link).child(&span("muted", "\u{203a}")));
         }

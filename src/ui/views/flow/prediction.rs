@@ -100,22 +100,20 @@ fn error_text(error: f64) -> String {
 
 impl PredictionPanel {
     /// Builds it.
-    pub fn new(page: &Page) -> PredictionPanel {
+    pub fn new(page: Page) -> PredictionPanel {
         let keep = Keep::default();
         let way = |text: &str, test: &str, pooled: bool| {
-            let to = page.clone();
             button(text)
                 .test(test)
-                .on_click(&keep, move || to.change(|address| address.choices.flow.pooled = pooled))
+                .on_click(&keep, move || page.change(|address| address.choices.flow.pooled = pooled))
         };
         let whose = [way("This parent", "of-parent", false), way("All parents", "of-all", true)];
         let least = LEAST_CHILDREN.map(|children| {
-            let to = page.clone();
             button(&format!("\u{2265} {children} calls"))
                 .attr("title", "Parents none of whose invocations has so many calls are left out")
                 .test(&format!("least-{children}"))
                 .on_click(&keep, move || {
-                    to.change(|address| address.choices.flow.min_children = Some(children));
+                    page.change(|address| address.choices.flow.min_children = Some(children));
                 })
         });
         let charts = [
@@ -144,7 +142,7 @@ impl PredictionPanel {
     }
 
     /// Follows the answers.
-    pub fn update(&mut self, page: &Page) {
+    pub fn update(&mut self, page: Page) {
         let address = page.address();
         let choice = &address.choices.flow;
         for (button, pooled) in self.whose.iter().zip([false, true]) {
@@ -208,20 +206,15 @@ fn table_of(report: &EvaluationReport) -> El {
     el("table").class("weights").child(&caption).child(&el("thead").child(&head)).child(&body)
 }
 
-fn formats(page: &Page) -> Vec<export::Format> {
-    let report = {
-        let page = page.clone();
-        move || page.asks().evaluation.get()
-    };
+fn formats(page: Page) -> Vec<export::Format> {
+    let report = move || page.asks().evaluation.get();
     let picture = |plot: Plot, title: &'static str| -> Box<dyn Fn() -> Option<String>> {
-        let report = report.clone();
         Box::new(move || {
             let theme = export_theme();
             let draw = |view: &CurvesView| export_svg(view, export_size(), &theme, title);
             with_view(&*report()?, plot, true, &theme, draw).ok()
         })
     };
-    let (csv, json) = (report.clone(), report.clone());
     vec![
         ("SVG picture of the ratios", "ratios.svg", picture(Plot::Ratios, "Estimated by actual latency")),
         ("SVG picture of the errors", "errors.svg", picture(Plot::Errors, "Errors of predictions")),
@@ -230,7 +223,7 @@ fn formats(page: &Page) -> Vec<export::Format> {
             "csv",
             Box::new(move || {
                 let mut out = csv_line(&["method", "p50", "p90", "p95", "p99"].map(str::to_owned));
-                for method in &csv()?.methods {
+                for method in &report()?.methods {
                     let error = &method.error;
                     let mut cells = vec![method.name.clone()];
                     cells.extend([error.p50, error.p90, error.p95, error.p99].map(|e| e.to_string()));
@@ -239,6 +232,6 @@ fn formats(page: &Page) -> Vec<export::Format> {
                 Some(out)
             }),
         ),
-        ("JSON report", "json", Box::new(move || json()?.to_json().ok())),
+        ("JSON report", "json", Box::new(move || report()?.to_json().ok())),
     ]
 }

@@ -6,7 +6,7 @@ use pathlight_view::address::Address;
 use pathlight_view::flow_choice::FlowPanel;
 
 /// Asks what the view shows.
-pub fn ask(page: &Page, address: &Address) {
+pub fn ask(page: Page, address: &Address) {
     let asks = page.asks();
     let whole = Scope { overlap: address.overlap, ..Scope::default() };
     asks.flow_parents.want(page, Request::FlowParents { scope: whole.clone() });
@@ -43,7 +43,7 @@ pub fn ask(page: &Page, address: &Address) {
 }
 
 /// Whose flow is shown: the one gone to, else the subject's, else that of the request type with the most time.
-pub fn shown_parent(page: &Page) -> Option<Endpoint> {
+pub fn shown_parent(page: Page) -> Option<Endpoint> {
     let address = page.address();
     if let Some(parent) = address.choices.flow.parents.last() {
         return Some(parent.clone());

@@ -109,21 +109,20 @@ fn columns() -> Vec<Column<SavingRow>> {
 
 impl SavingsPanel {
     /// Builds it.
-    pub fn new(page: &Page) -> SavingsPanel {
+    pub fn new(page: Page) -> SavingsPanel {
         let keep = Keep::default();
         let level = Rc::new(Cell::new(1));
         let levels = [0, 1, 2].map(|number: usize| {
-            let (to, level) = (page.clone(), level.clone());
+            let level = level.clone();
             let percent = FASTER_PERCENT[number];
             button(&format!("{percent}{}% faster", format::THIN)).test(&format!("faster-{percent}")).on_click(
                 &keep,
                 move || {
                     level.set(number);
-                    to.refresh();
+                    page.refresh();
                 },
             )
         });
-        let (sorting, choosing) = (page.clone(), page.clone());
         let table = Table::new(
             "savings-table",
             "What every endpoint would save",
@@ -138,22 +137,22 @@ impl SavingsPanel {
                     ("data-value", row.saving().mean.to_string()),
                 ]
             },
-            move |sort| sorting.change(|address| address.sort = Some(sort)),
+            move |sort| page.change(|address| address.sort = Some(sort)),
         );
         let rows = table.clone();
         let table = table.on_select(move |at| {
             if let Some(row) = rows.rows().get(at) {
                 let (service, operation) = row.name();
-                choosing.select(Selection::Endpoint((service.to_owned(), operation.to_owned())));
+                page.select(Selection::Endpoint((service.to_owned(), operation.to_owned())));
             }
         });
-        let (rows, trying) = (table.clone(), page.clone());
+        let rows = table.clone();
         let table = table.on_open(move |at| {
             if let Some(row) = rows.rows().get(at) {
                 let (service, operation) = row.name();
                 let endpoint = (service.to_owned(), operation.to_owned());
                 let share_ppm = -i64::from(FASTER_PERCENT[row.level]) * 10_000;
-                trying.change(|address| {
+                page.change(|address| {
                     set_latency(&mut address.choices.flow.changes, &endpoint, share_ppm, 0);
                     address.choices.flow.panel = FlowPanel::WhatIf;
                 });
@@ -176,7 +175,7 @@ impl SavingsPanel {
     }
 
     /// Follows the answers.
-    pub fn update(&mut self, page: &Page) {
+    pub fn update(&mut self, page: Page) {
         let asks = page.asks();
         let level = self.level.get();
         for (number, button) in self.levels.iter().enumerate() {
@@ -206,14 +205,13 @@ impl SavingsPanel {
     }
 }
 
-fn formats(page: &Page) -> Vec<export::Format> {
-    let (csv, json) = (page.clone(), page.clone());
+fn formats(page: Page) -> Vec<export::Format> {
     vec![
         (
             "CSV table",
             "csv",
             Box::new(move || {
-                let report = csv.asks().savings.get()?;
+                let report = page.asks().savings.get()?;
                 let mut head =
                     ["service", "operation", "spans", "requests", "affected"].map(str::to_owned).to_vec();
                 for percent in FASTER_PERCENT {
@@ -239,7 +237,7 @@ fn formats(page: &Page) -> Vec<export::Format> {
             "JSON report",
             "json",
             Box::new(move || {
-                let asks = json.asks();
+                let asks = page.asks();
                 asks.savings.get()?.to_json(asks.back_test.fresh().as_deref()).ok()
             }),
         ),

@@ -106,7 +106,7 @@ fn percentiles(report: &WhatIfReport) -> [(&'static str, f64, f64); 4] {
 
 impl WhatIfPanel {
     /// Builds it.
-    pub fn new(page: &Page) -> WhatIfPanel {
+    pub fn new(page: Page) -> WhatIfPanel {
         let own = Keep::default();
         let changes = ChangeControls::new(page);
         let chart = StillChart::new("whatif-chart", "Latency of the request before and after the changes");
@@ -143,7 +143,7 @@ impl WhatIfPanel {
     }
 
     /// Follows the flow, the selected node and the answers.
-    pub fn update(&mut self, page: &Page, flow: &Rc<FlowReport>, selected: Option<u32>) {
+    pub fn update(&mut self, page: Page, flow: &Rc<FlowReport>, selected: Option<u32>) {
         self.changes.update(page, flow, selected);
         let asks = page.asks();
         let now = (asks.what_if.revision(), asks.back_test.revision());
@@ -161,7 +161,7 @@ impl WhatIfPanel {
         self.shown = now;
     }
 
-    fn show(&self, page: &Page, report: &WhatIfReport) {
+    fn show(&self, page: Page, report: &WhatIfReport) {
         self.keep.clear();
         let head = ["", "before", "after", "change"]
             .iter()
@@ -197,11 +197,11 @@ impl WhatIfPanel {
         self.endpoints.add(&el("h3").text("Share of the latency, before and after"));
         let list = el("ul");
         for row in changed.iter().take(LISTED) {
-            let (to, endpoint) = (page.clone(), (row.service.clone(), row.operation.clone()));
+            let endpoint = (row.service.clone(), row.operation.clone());
             let name = crate::ui::dom::button("")
                 .class("link")
                 .child(&names::endpoint(&row.service, &row.operation))
-                .on_click(&self.keep, move || to.select(Selection::Endpoint(endpoint.clone())));
+                .on_click(&self.keep, move || page.select(Selection::Endpoint(endpoint.clone())));
             let shares =
                 format!("{} \u{2192} {}", format::share(row.before_share), format::share(row.after_share));
             list.add(&el("li").child(&name).child(&span("num", &shares)));
@@ -210,19 +210,15 @@ impl WhatIfPanel {
     }
 }
 
-fn formats(page: &Page) -> Vec<export::Format> {
-    let report = {
-        let page = page.clone();
-        move || page.asks().what_if.get()
-    };
-    let (svg, csv, json, to) = (report.clone(), report.clone(), report, page.clone());
+fn formats(page: Page) -> Vec<export::Format> {
+    let report = move || page.asks().what_if.get();
     vec![
         (
             "SVG picture",
             "svg",
             Box::new(move || {
                 let theme = export_theme();
-                with_view(&*svg()?, &theme, |view| export_svg(view, export_size(), &theme, "What if")).ok()
+                with_view(&*report()?, &theme, |view| export_svg(view, export_size(), &theme, "What if")).ok()
             }),
         ),
         (
@@ -230,7 +226,7 @@ fn formats(page: &Page) -> Vec<export::Format> {
             "csv",
             Box::new(move || {
                 let mut out = csv_line(&["quantile", "before_us", "after_us"].map(str::to_owned));
-                for (name, before, after) in percentiles(&*csv()?) {
+                for (name, before, after) in percentiles(&*report()?) {
                     out.push_str(&csv_line(&[name.to_owned(), before.to_string(), after.to_string()]));
                 }
                 Some(out)
@@ -239,7 +235,7 @@ fn formats(page: &Page) -> Vec<export::Format> {
         (
             "JSON report",
             "json",
-            Box::new(move || json()?.to_json(to.asks().back_test.fresh().as_deref()).ok()),
+            Box::new(move || report()?.to_json(page.asks().back_test.fresh().as_deref()).ok()),
         ),
     ]
 }

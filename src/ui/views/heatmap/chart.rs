@@ -41,9 +41,9 @@ pub struct HeatPicture {
 
 impl HeatPicture {
     /// An empty picture.
-    pub fn new(page: &Page) -> HeatPicture {
+    pub fn new(page: Page) -> HeatPicture {
         HeatPicture {
-            page: page.clone(),
+            page,
             tip: Tip::new(),
             report: None,
             model: HeatModel::default(),
@@ -111,7 +111,7 @@ impl HeatPicture {
     }
 
     /// A command of the keyboard, on a canvas of this size; tells whether it was one for heat maps.
-    pub fn command(&mut self, page: &Page, command: Command, (width, height): (i32, i32)) -> bool {
+    pub fn command(&mut self, page: Page, command: Command, (width, height): (i32, i32)) -> bool {
         match command {
             Command::PageUp => self.pan(0.0, f64::from(height) * 0.8),
             Command::PageDown => self.pan(0.0, -f64::from(height) * 0.8),
@@ -181,7 +181,7 @@ impl HeatPicture {
                 let Some(from_us) = start(columns.start) else { return };
                 // What follows the last column lies outside already.
                 filters::add(
-                    &self.page,
+                    self.page,
                     Filter::Time { from_us, to_us: start(columns.end).unwrap_or(u64::MAX) },
                 );
             }
@@ -350,11 +350,11 @@ impl Zoomed for HeatPicture {
     }
 
     /// Rows are all of one height: the selected one is brought into sight.
-    fn zoom_to_selected(&mut self, _: &Page) {
+    fn zoom_to_selected(&mut self, _: Page) {
         self.reveal();
     }
 
-    fn step(&mut self, _: &Page, forward: bool) {
+    fn step(&mut self, _: Page, forward: bool) {
         self.walk(forward);
     }
 

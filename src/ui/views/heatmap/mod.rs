@@ -49,15 +49,13 @@ pub struct Heat {
 
 impl Heat {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search) -> Heat {
+    pub fn new(page: Page, search: &Search) -> Heat {
         let keep = Keep::default();
         let label = "Heat map of endpoints against requests; the table below has the endpoints";
         let stage = Stage::new(HeatPicture::new(page), "heat", label);
-        let way = |text: &str, hint: &str, test: &str, set: fn(&Page, &mut Choices)| {
-            let to = page.clone();
+        let way = |text: &str, hint: &str, test: &str, set: fn(Page, &mut Choices)| {
             button(text).attr("title", hint).test(test).on_click(&keep, move || {
-                let page = to.clone();
-                to.change(move |address| set(&page, &mut address.choices));
+                page.change(move |address| set(page, &mut address.choices));
             })
         };
         let times = [
@@ -134,7 +132,7 @@ impl Heat {
         &self.frame
     }
 
-    fn take_report(&mut self, page: &Page) {
+    fn take_report(&mut self, page: Page) {
         let asks = page.asks();
         let Some(report) = asks.heatmap.get() else {
             return self.frame.wait(asks.heatmap.is_waiting());
@@ -174,7 +172,7 @@ impl Heat {
         self.title.say(&title_of(page, &report));
     }
 
-    fn show_choices(&self, page: &Page) {
+    fn show_choices(&self, page: Page) {
         let choices = page.address().choices.clone();
         let own = choices.row_time == RowTime::Exclusive;
         for (button, on) in self.times.iter().zip([own, !own]) {
@@ -199,16 +197,16 @@ impl Heat {
     }
 }
 
-fn stat_select(page: &Page, keep: &Keep) -> El {
+fn stat_select(page: Page, keep: &Keep) -> El {
     let select = el("select").attr("aria-label", "Statistic that rows are ordered by").test("rows-stat");
     for stat in RowStat::ALL {
         select.add(&el("option").attr("value", stat.name()).text(stat.name()));
     }
-    let (to, chosen) = (page.clone(), select.clone());
+    let chosen = select.clone();
     keep.add(dom::listen(select.html(), "change", dom::How::default(), move |_| {
         let name = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
         let stat = RowStat::ALL.into_iter().find(|stat| stat.name() == name).unwrap_or_default();
-        to.change(|address| address.choices.row_stat = stat);
+        page.change(|address| address.choices.row_stat = stat);
     }));
     select
 }
@@ -230,7 +228,7 @@ fn legend(bar: &El) -> El {
         ))
 }
 
-fn title_of(page: &Page, report: &HeatmapReport) -> String {
+fn title_of(page: Page, report: &HeatmapReport) -> String {
     let (rows, columns) = (report.rows.rows.len() as u64, report.column_requests.len() as u64);
     let requests = report.rows.facts.requests;
     let put =
@@ -238,9 +236,8 @@ fn title_of(page: &Page, report: &HeatmapReport) -> String {
     format!("{}: {} endpoints, {} requests{put}", page.whose(), format::count(rows), format::count(requests))
 }
 
-fn formats(page: &Page, stage: &Stage<HeatPicture>) -> Vec<export::Format> {
+fn formats(page: Page, stage: &Stage<HeatPicture>) -> Vec<export::Format> {
     let (csv, cells, json) = (stage.clone(), stage.clone(), stage.clone());
-    let page = page.clone();
     vec![
         svg_format(stage),
         (
@@ -265,7 +262,7 @@ fn formats(page: &Page, stage: &Stage<HeatPicture>) -> Vec<export::Format> {
 }
 
 impl Part for Heat {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.stage.look(HeatPicture::leave);
             return;
@@ -295,7 +292,7 @@ impl Part for Heat {
         self.stage.canvas().set("data-columns", &columns.to_string());
     }
 
-    fn command(&mut self, page: &Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: Command) -> bool {
         if !self.frame.is_chosen(page) || self.shown.is_none() {
             return false;
         }

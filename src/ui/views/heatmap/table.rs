@@ -36,7 +36,7 @@ impl HeatTableRow {
 }
 
 /// The table.
-pub fn table(page: &Page) -> Table<HeatTableRow> {
+pub fn table(page: Page) -> Table<HeatTableRow> {
     let columns = vec![
         endpoint!("Endpoint", "On the critical path of some request", |row: &HeatTableRow| row.name()),
         Column {
@@ -105,7 +105,6 @@ pub fn table(page: &Page) -> Table<HeatTableRow> {
             format::count
         ),
     ];
-    let (sorting, choosing) = (page.clone(), page.clone());
     let table = Table::new(
         "heat-table",
         "Endpoints on the critical path",
@@ -120,13 +119,13 @@ pub fn table(page: &Page) -> Table<HeatTableRow> {
                 ("data-value", row.row().exclusive_us.sum.to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     );
     let rows = table.clone();
     table.on_select(move |at| {
         if let Some(row) = rows.rows().get(at) {
             let (service, operation) = row.name();
-            choosing.select(Selection::Endpoint((service.to_owned(), operation.to_owned())));
+            page.select(Selection::Endpoint((service.to_owned(), operation.to_owned())));
         }
     })
 }

@@ -30,7 +30,7 @@ const EXPORT_PX: (i32, i32) = (1200, 480);
 
 /// The tag that is split by: the one chosen, else the one whose values differ most, once that is known; where none
 /// differ, the first that has something to compare.
-pub fn key(page: &Page) -> Option<String> {
+pub fn key(page: Page) -> Option<String> {
     if let Some(key) = &page.address().split.key {
         return Some(key.clone());
     }
@@ -54,7 +54,7 @@ pub fn keys(overview: &OverviewReport) -> Vec<String> {
 }
 
 /// Keeps only requests that have this value of the tag.
-fn filter_by(page: &Page, value: &str) {
+fn filter_by(page: Page, value: &str) {
     let Some(key) = key(page) else { return };
     let filter = Filter::Tag { key, value: value.to_owned() };
     page.change(|address| {
@@ -106,7 +106,7 @@ impl Chart for Violins {
 
     fn click(&mut self, part: usize) {
         if let Some(value) = self.value(part) {
-            filter_by(&self.page, &value.value);
+            filter_by(self.page, &value.value);
         }
     }
 }
@@ -129,35 +129,32 @@ pub struct Split {
 
 impl Split {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search) -> Split {
+    pub fn new(page: Page, search: &Search) -> Split {
         let keep = Keep::default();
-        let violins = Violins { page: page.clone(), report: None, scale: Scale::Log };
+        let violins = Violins { page, report: None, scale: Scale::Log };
         let label = "Violins of times by the values of a tag; the table below says the same";
         let (stage, scroller) = chart_picture::stage(violins, "violins", label);
         let select = el("select").attr("aria-label", "Tag to split by").test("split-key");
-        let (to, chosen) = (page.clone(), select.clone());
+        let chosen = select.clone();
         let select = select.on(&keep, "change", move |_| {
             let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value);
-            to.change(|address| address.split.key = key);
+            page.change(|address| address.split.key = key);
         });
-        let to = page.clone();
         let latency = button("Latency").attr("title", "Of whole requests").test("split-latency");
         let latency =
-            latency.on_click(&keep, move || to.change(|address| address.split.of = SplitOf::Latency));
-        let to = page.clone();
+            latency.on_click(&keep, move || page.change(|address| address.split.of = SplitOf::Latency));
         let own = button("").test("split-endpoint").on_click(&keep, move || {
-            if let Some(of) = endpoint(&to) {
-                to.change(|address| address.split.of = of);
+            if let Some(of) = endpoint(page) {
+                page.change(|address| address.split.of = of);
             }
         });
         let of = [latency, own];
         let segments =
             div("segments").attr("role", "group").attr("aria-label", "What is split").children(&of);
         let scale = |text: &str, test: &str, linear: bool| {
-            let to = page.clone();
             button(text)
                 .test(test)
-                .on_click(&keep, move || to.change(|address| address.split.linear = linear))
+                .on_click(&keep, move || page.change(|address| address.split.linear = linear))
         };
         let scales = [scale("Log", "axis-log", false), scale("Linear", "axis-linear", true)];
         let axes =
@@ -196,7 +193,7 @@ impl Split {
     }
 
     /// Brings the switches up to date.
-    fn offer(&mut self, page: &Page) {
+    fn offer(&mut self, page: Page) {
         let asks = page.asks();
         let key = key(page);
         let now = Some((asks.overview.revision(), asks.proposals.revision(), key.clone()));
@@ -256,7 +253,7 @@ impl Split {
         self.stage.with(|picture| picture.chart.scale = scale);
     }
 
-    fn take_report(&mut self, page: &Page) {
+    fn take_report(&mut self, page: Page) {
         let asks = page.asks();
         let key = key(page);
         let report = asks.split.get().filter(|_| key.is_some());
@@ -280,7 +277,7 @@ impl Split {
         self.stage.with(|picture| picture.chart.report = Some(report));
     }
 
-    fn take_search(&mut self, page: &Page) {
+    fn take_search(&mut self, page: Page) {
         let text = page.address().search.clone();
         if !self.searched.is_new(&text, self.shown) {
             return;
@@ -296,7 +293,7 @@ fn option(value: &str, words: &str) -> El {
 }
 
 /// The endpoint whose time may be split: the one chosen, else the selected one.
-fn endpoint(page: &Page) -> Option<SplitOf> {
+fn endpoint(page: Page) -> Option<SplitOf> {
     let chosen = page.address().split.of.clone();
     if chosen != SplitOf::Latency {
         return Some(chosen);
@@ -309,7 +306,7 @@ fn endpoint(page: &Page) -> Option<SplitOf> {
     Some(SplitOf::Endpoint { service, operation })
 }
 
-fn title(page: &Page, report: &SplitReport) -> String {
+fn title(page: Page, report: &SplitReport) -> String {
     let whose = match report.band.filter(|band| !band.is_all()) {
         Some(band) => format!("{}, {}", page.subject_name(), band::words(band)),
         None => page.subject_name(),
@@ -329,7 +326,7 @@ fn title(page: &Page, report: &SplitReport) -> String {
     words
 }
 
-fn why_empty(page: &Page, report: &SplitReport) -> String {
+fn why_empty(page: Page, report: &SplitReport) -> String {
     if !report.values.is_empty() {
         return String::new();
     }
@@ -383,7 +380,7 @@ fn formats(stage: &Stage<ChartPicture<Violins>>) -> Vec<export::Format> {
 }
 
 impl Part for Split {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.stage.look(ChartPicture::leave);
             return;

@@ -48,7 +48,7 @@ macro_rules! by {
 }
 
 /// The table; `open` hears of a value that is opened.
-pub fn table(page: &Page, open: impl Fn(&Page, &str) + 'static) -> Table<SplitValue> {
+pub fn table(page: Page, open: impl Fn(Page, &str) + 'static) -> Table<SplitValue> {
     let columns = vec![
         Column {
             key: "value",
@@ -89,7 +89,6 @@ pub fn table(page: &Page, open: impl Fn(&Page, &str) + 'static) -> Table<SplitVa
             by!(row => row.ratios[2].ratio.unwrap_or(-1.0)),
         ),
     ];
-    let (sorting, opening) = (page.clone(), page.clone());
     let table = Table::new(
         "split-table",
         "Values of the tag",
@@ -102,12 +101,12 @@ pub fn table(page: &Page, open: impl Fn(&Page, &str) + 'static) -> Table<SplitVa
                 ("data-value", row.us.p50.to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     );
     let rows = table.clone();
     table.on_select(|_| {}).on_open(move |at| {
         if let Some(row) = rows.rows().get(at) {
-            open(&opening, &row.value);
+            open(page, &row.value);
         }
     })
 }

@@ -43,12 +43,12 @@ pub struct TimelinePicture {
 impl TimelinePicture {
     /// An empty picture; what it shows of the whole goes to `overview`, the span that is clicked to `chosen`.
     pub fn new(
-        page: &Page,
+        page: Page,
         overview: &Rc<Overview>,
         chosen: impl Fn(Option<u32>) + 'static,
     ) -> TimelinePicture {
         TimelinePicture {
-            page: page.clone(),
+            page,
             chosen: Box::new(chosen),
             source: Rc::new(TraceSpans),
             tip: Tip::new(),
@@ -106,7 +106,7 @@ impl TimelinePicture {
     }
 
     /// Follows the selection of the page.
-    pub fn follow(&mut self, page: &Page) {
+    pub fn follow(&mut self, page: Page) {
         let selected = self.source.selected(page, &self.timeline);
         if self.selected != selected {
             self.selected = selected;
@@ -159,7 +159,7 @@ impl TimelinePicture {
     }
 
     /// A command of the keyboard; false if it is none of these.
-    pub fn command(&mut self, page: &Page, command: Command, width: i32) -> bool {
+    pub fn command(&mut self, page: Page, command: Command, width: i32) -> bool {
         if !TimelinePicture::is_walk(command) {
             return self.common(page, command, width);
         }
@@ -300,13 +300,13 @@ impl Zoomed for TimelinePicture {
         column + at.filter(|at| (0.0..=plot).contains(at)).unwrap_or(plot / 2.0)
     }
 
-    fn zoom_to_selected(&mut self, _: &Page) {
+    fn zoom_to_selected(&mut self, _: Page) {
         if let Some(at) = self.selected {
             self.go(self.timeline.window_of(at));
         }
     }
 
-    fn step(&mut self, _: &Page, forward: bool) {
+    fn step(&mut self, _: Page, forward: bool) {
         if let Some(at) = self.matches.as_ref().and_then(|matches| matches.step(self.selected, forward)) {
             self.choose(at);
         }
@@ -379,13 +379,13 @@ impl Picture for TimelinePicture {
     }
 
     fn click(&mut self, pointed: Pointed) {
-        let page = self.page.clone();
+        let page = self.page;
         let hit = self.layout.as_ref().and_then(|layout| layout.hit(pointed.at.0, pointed.at.1));
         match hit.and_then(|hit| hit.span.map(|span| (span, hit.part))) {
             Some((at, Part::Toggle)) => self.timeline.toggle(at),
             // The second of a double click is not "again".
             Some((at, _)) if self.selected == Some(at) && pointed.count < 2 => {
-                self.zoom_to_selected(&page);
+                self.zoom_to_selected(page);
             }
             Some((at, _)) => self.choose(at),
             None => {

@@ -47,7 +47,7 @@ pub struct TimelineView {
 
 impl TimelineView {
     /// Builds it.
-    pub fn new(page: &Page, search: &Search) -> TimelineView {
+    pub fn new(page: Page, search: &Search) -> TimelineView {
         let keep = Keep::default();
         let shared = Overview::new();
         let overview = Stage::new(
@@ -56,8 +56,7 @@ impl TimelineView {
             "How many spans run at each moment of the trace",
         );
         overview.element().class_if("minimap", true);
-        let to = page.clone();
-        let chosen = move |at: Option<u32>| to.select(at.map_or(Selection::Nothing, Selection::Span));
+        let chosen = move |at: Option<u32>| page.select(at.map_or(Selection::Nothing, Selection::Span));
         let stage = Stage::new(
             TimelinePicture::new(page, &shared, chosen),
             "timeline",
@@ -69,14 +68,13 @@ impl TimelineView {
         shared.repaint_overview.replace(Some(Box::new(move || paint.paint())));
 
         let picture = stage.clone();
-        let to = page.clone();
         let path_only = button("Critical path only").attr("aria-pressed", "false").test("path-only");
         let pressed = path_only.clone();
         let path_only = path_only.on_click(&keep, move || {
             let only = pressed.html().get_attribute("aria-pressed").as_deref() != Some("true");
             pressed.set_flag("aria-pressed", only);
             picture.with(|picture| picture.set_path_only(only));
-            to.refresh();
+            page.refresh();
         });
         let picture = stage.clone();
         let slack = button("Slack")
@@ -140,7 +138,7 @@ impl TimelineView {
         &self.frame
     }
 
-    fn take(&mut self, page: &Page) {
+    fn take(&mut self, page: Page) {
         let asks = page.asks();
         let revision = asks.trace.revision();
         let Some(report) = asks.trace.get().filter(|_| self.shown != revision) else { return };
@@ -187,7 +185,7 @@ impl TimelineView {
     }
 
     /// Why there is nothing to be seen.
-    fn why_empty(&self, page: &Page) -> &'static str {
+    fn why_empty(&self, page: Page) -> &'static str {
         if self.trace.borrow().is_some() {
             ""
         } else if page.shown_trace().is_none() {
@@ -214,7 +212,7 @@ fn formats(stage: &Stage<TimelinePicture>, trace: &Shown) -> Vec<export::Format>
 }
 
 impl Part for TimelineView {
-    fn update(&mut self, page: &Page) {
+    fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.stage.look(TimelinePicture::leave);
             return;
@@ -248,7 +246,7 @@ impl Part for TimelineView {
             .set("data-spans", &self.stage.look(|picture| picture.timeline().len()).to_string());
     }
 
-    fn command(&mut self, page: &Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: Command) -> bool {
         if !self.frame.is_chosen(page) || self.trace.borrow().is_none() {
             return false;
         }

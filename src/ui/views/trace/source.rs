@@ -10,7 +10,7 @@ use pathlight_text::format;
 /// What spans mean to the rest of the page.
 pub trait Spans {
     /// The span that is selected.
-    fn selected(&self, page: &Page, timeline: &Timeline) -> Option<u32>;
+    fn selected(&self, page: Page, timeline: &Timeline) -> Option<u32>;
 
     /// What a tip says of a span, the pointer being on a named part of it or elsewhere.
     fn tip(&self, timeline: &Timeline, at: u32, part: Option<u32>) -> Vec<El>;
@@ -20,7 +20,7 @@ pub trait Spans {
 pub struct TraceSpans;
 
 impl Spans for TraceSpans {
-    fn selected(&self, page: &Page, timeline: &Timeline) -> Option<u32> {
+    fn selected(&self, page: Page, timeline: &Timeline) -> Option<u32> {
         match *page.selection() {
             Selection::Span(at) if (at as usize) < timeline.len() => Some(at),
             _ => None,

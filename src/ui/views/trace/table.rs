@@ -119,7 +119,7 @@ fn pressure_cell(us: Option<u64>) -> What {
 const DEEPEST: u32 = 16;
 
 /// The table.
-pub fn table(page: &Page) -> Table<SpanRow> {
+pub fn table(page: Page) -> Table<SpanRow> {
     let columns = vec![
         Column {
             key: "span",
@@ -185,7 +185,6 @@ pub fn table(page: &Page) -> Table<SpanRow> {
             cell: Box::new(|row| What::Text(row.words())),
         },
     ];
-    let (sorting, choosing) = (page.clone(), page.clone());
     let table = Table::new(
         "span-table",
         "Spans of the trace",
@@ -201,12 +200,12 @@ pub fn table(page: &Page) -> Table<SpanRow> {
                 ("data-value", row.own().to_string()),
             ]
         },
-        move |sort| sorting.change(|address| address.sort = Some(sort)),
+        move |sort| page.change(|address| address.sort = Some(sort)),
     );
     let rows = table.clone();
     table.on_select(move |at| {
         if let Some(row) = rows.rows().get(at) {
-            choosing.select(Selection::Span(row.at));
+            page.select(Selection::Span(row.at));
         }
     })
 }
