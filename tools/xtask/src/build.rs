@@ -86,10 +86,20 @@ pub fn native() -> Outcome<PathBuf> {
 /// `pathlight.js` and `pathlight.wasm`.
 fn compile(fast: bool, files: &mut Files) -> Outcome {
     tools::wasm_target()?;
-    let bindgen = tools::wasm_bindgen()?.join("wasm-bindgen");
-    // Only the library: a binary of the same name would collide with it.
-    let build = ["build", "--package", "pathlight", "--lib", "--profile", "page", "--target", tools::WASM];
-    sh::run(sh::cargo().args(build))?;
+    // On a fresh machine both take minutes, and the page ends with one long link on one core.
+    let (bindgen, built) = std::thread::scope(|scope| {
+        let bindgen = scope.spawn(tools::wasm_bindgen);
+        // Only the library: a binary of the same name would collide with it.
+        let build =
+            ["build", "--package", "pathlight", "--lib", "--profile", "page", "--target", tools::WASM];
+        let built = sh::run(sh::cargo().args(build));
+        (
+            bindgen.join().unwrap_or_else(|_| Err("the installation of wasm-bindgen broke off".to_owned())),
+            built,
+        )
+    });
+    built?;
+    let bindgen = bindgen?.join("wasm-bindgen");
     let compiled = sh::target().join(tools::WASM).join("page/pathlight.wasm");
     let folder = sh::target().join("page");
     sh::run(

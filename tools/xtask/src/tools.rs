@@ -47,6 +47,9 @@ pub fn wasm_bindgen() -> Outcome<PathBuf> {
     let install = |locked: bool| {
         let mut cargo = sh::cargo();
         cargo.args(["install", "wasm-bindgen-cli", "--force", "--version", &version, "--root"]).arg(&tools);
+        // It runs for seconds and is compiled for minutes, so it is compiled quickly.
+        cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env("CARGO_PROFILE_RELEASE_LTO", "off");
+        cargo.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "64").env("CARGO_PROFILE_RELEASE_DEBUG", "0");
         if locked {
             cargo.arg("--locked");
         }
