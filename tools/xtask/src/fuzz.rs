@@ -47,7 +47,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         for target in targets {
             let mut replay = sh::cargo();
             replay
-                .args(["test", "--release", "-p", "pathlight", "--test", "ingest_paths"])
+                .args(["test", "--release", "-p", "pathlight", "--test", "native"])
                 .args(["changed_texts", "--", "--nocapture"])
                 .env("PATHLIGHT_REPLAY", format!("{target}:{seconds}s"));
             sh::run(&mut replay)?;

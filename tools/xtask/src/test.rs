@@ -148,7 +148,7 @@ fn wasm(results: &mut Results) -> Outcome {
     let mut tests = sh::cargo();
     tests
         .args(["test", "-p", "pathlight", "--target", tools::WASM, "--profile", "page"])
-        .args(["--test", "web", "--test", "web_canvas", "--test", "web_pool"])
+        .args(["--test", "web"])
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
         .env("CHROMEDRIVER", driver)
         .env("PATHLIGHT_NATIVE", native_side()?)

@@ -1,0 +1,303 @@
+//! Anomaly detection: vectors, the rule and its calibration, injections, the auto-encoder, saved models.
+
+use crate::common::random::{any_traces, sets_of, shuffled};
+use crate::common::{Span, set_of, span};
+use pathlight::analysis::anomaly::vae::VaeSettings;
+use pathlight::analysis::anomaly::{
+    AnomalyReport, AnomalySettings, Detector, Encoding, EvaluationTable, FeaturePart, Features, Injection,
+    Model, ReasonKind, Rule, StvObserver, inject,
+};
+use pathlight::analysis::critical_path::{Band, Overlap, PathTable, Scope, Subject, Walk};
+use pathlight::model::stats::Random;
+use pathlight::model::trace::{TraceSet, Tree};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Trace `number`: A over `[0, end]` with these spans below it (name, parent, start, end), moved away from time 0.
+fn trace(number: u64, end: u64, below: &[(&str, u64, u64, u64)]) -> Vec<Span> {
+    let base = 10_000;
+    let mut spans = vec![span(1, 0, "A", base, base + end)];
+    for (i, &(name, parent, start, end)) in below.iter().enumerate() {
+        spans.push(span(2 + i as u64, parent, name, base + start, base + end));
+    }
+    spans.iter_mut().for_each(|s| s.trace = u128::from(number));
+    spans
+}
+
+fn scpv(set: &TraceSet) -> Features {
+    let table = PathTable::build(set, &Subject::TraceRoots, Overlap::default());
+    let all: Vec<u32> = (0..table.requests.len() as u32).collect();
+    Features::merge(vec![FeaturePart::observe(set, &table, &all)])
+}
+
+fn stv(set: &TraceSet) -> Features {
+    let table = PathTable::build(set, &Subject::TraceRoots, Overlap::default());
+    let mut walk = Walk::new(StvObserver::new(), (0..table.requests.len() as u32).collect());
+    while !walk.step(set, &table, &mut || false) {}
+    Features::merge(vec![walk.finish(set)])
+}
+
+/// Microseconds by call path, in words, of a row.
+fn named(features: &Features, row: usize) -> Vec<(String, u64)> {
+    let cells = features.row(row).iter().map(|cell| {
+        let chain = features.paths.chain(cell.path);
+        let names: Vec<&str> =
+            chain.iter().map(|&endpoint| features.paths.endpoints[endpoint as usize].1.as_str()).collect();
+        (names.join(">"), cell.us)
+    });
+    cells.collect()
+}
+
+fn pairs(of: &[(&str, u64)]) -> Vec<(String, u64)> {
+    of.iter().map(|&(name, us)| (name.to_owned(), us)).collect()
+}
+
+#[test]
+fn the_vector_of_a_request_has_the_exclusive_time_of_each_critical_call_path() {
+    // B, then C twice (once below B); D runs beside B and ends before it: not critical.
+    let spans = trace(1, 100, &[("B", 1, 10, 40), ("C", 2, 15, 25), ("C", 1, 50, 90), ("D", 1, 12, 30)]);
+    let set = set_of(&spans);
+    assert_eq!(named(&scpv(&set), 0), pairs(&[("A", 30), ("A>B", 20), ("A>B>C", 10), ("A>C", 40)]));
+    // All call paths: A less the union of B, C and D.
+    let all = [("A", 30), ("A>B", 20), ("A>B>C", 10), ("A>C", 40), ("A>D", 18)];
+    assert_eq!(named(&stv(&set), 0), pairs(&all));
+}
+
+#[test]
+fn a_call_path_of_no_time_is_present_and_one_that_is_missing_is_not() {
+    let mut spans = trace(1, 50, &[("B", 1, 0, 50)]);
+    spans.extend(trace(2, 50, &[]));
+    let features = scpv(&set_of(&spans));
+    assert_eq!(named(&features, 0), pairs(&[("A", 0), ("A>B", 50)]));
+    assert_eq!(named(&features, 1), pairs(&[("A", 50)]));
+}
+
+/// Normal traces: B of about 1,000 us, then C of about 5,000 us.
+fn normal(numbers: std::ops::Range<u64>) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for number in numbers {
+        let mut random = Random::new(7, 0, number);
+        let (b, c) = (random.log_normal_us(1000.0, 0.1), random.log_normal_us(5000.0, 0.1));
+        spans.extend(trace(number, b + c + 300, &[("B", 1, 100, 100 + b), ("C", 1, 200 + b, 200 + b + c)]));
+    }
+    spans
+}
+
+fn judged(train: &[Span], test: &[Span], settings: AnomalySettings) -> AnomalyReport {
+    let mut spans: Vec<(bool, Span)> = train.iter().map(|s| (false, s.clone())).collect();
+    spans.extend(test.iter().map(|s| (true, s.clone())));
+    ask(sets_of(&spans, 2), settings)
+}
+
+fn ask(sets: Vec<TraceSet>, settings: AnomalySettings) -> AnomalyReport {
+    let request = Request::Anomaly {
+        train: Scope::default(),
+        band_train: Band::ALL,
+        test: Scope { group: 1, ..Scope::default() },
+        band_test: Band::ALL,
+        settings,
+    };
+    let Report::Anomaly(report) = Pool::of(sets).unwrap().ask(request).unwrap() else { unreachable!() };
+    *report
+}
+
+fn alpha(share: f64) -> AnomalySettings {
+    AnomalySettings { alpha_ppm: (share * 1e6) as u32, ..AnomalySettings::default() }
+}
+
+#[test]
+fn what_is_odd_is_found_and_explained() {
+    let mut odd = trace(901, 31_300, &[("B", 1, 100, 26_100), ("C", 1, 26_200, 31_200)]);
+    odd.extend(trace(902, 6300, &[("B", 1, 100, 1100), ("C", 1, 1200, 6200), ("N", 3, 2000, 3000)]));
+    odd.extend(trace(903, 5300, &[("C", 1, 200, 5200)]));
+    odd.extend(trace(904, 6300, &[("B", 1, 100, 1100), ("C", 1, 1200, 6200)]));
+    let report = judged(&normal(1..501), &odd, alpha(0.02));
+    assert_eq!((report.trained, report.features, report.alpha), (500, 3, 0.02));
+    let row = |number: u64| {
+        report.rows.iter().find(|row| row.request.trace_id.ends_with(&format!("{number:x}"))).unwrap()
+    };
+    let kinds = |number| row(number).reasons.iter().map(|reason| reason.kind).collect::<Vec<_>>();
+    let last = |path| report.path(path).last().unwrap().1.to_owned();
+
+    // B takes 26 times as long as usual, and with half a percent either way no training request does.
+    let slow = row(901);
+    assert!(slow.is_abnormal && slow.p_time == 1.0 / 501.0 && slow.p_structure == 1.0);
+    assert_eq!((kinds(901)[0], last(slow.reasons[0].path)), (ReasonKind::Slower, "B".to_owned()));
+    assert!((slow.reasons[0].factor - 26.0).abs() < 1.0, "{}", slow.reasons[0].factor);
+    let (low, high) = slow.reasons[0].usual_us;
+    assert!(low > 800.0 && low < 900.0 && high > 1100.0 && high < 1250.0, "{low} {high}");
+
+    let new = row(902);
+    assert!(new.is_abnormal && new.p_structure == 1.0 / 501.0);
+    assert_eq!(
+        (kinds(902)[0], last(new.reasons[0].path), new.reasons[0].requests),
+        (ReasonKind::NewPath, "N".to_owned(), 0)
+    );
+
+    let missing = row(903);
+    assert!(missing.is_abnormal && missing.p_structure == 1.0 / 501.0);
+    assert_eq!(kinds(903)[0], ReasonKind::MissingPath);
+    assert_eq!((last(missing.reasons[0].path), missing.reasons[0].requests), ("B".to_owned(), 500));
+    assert!(missing.nearest.is_some());
+
+    assert!(!row(904).is_abnormal);
+    assert_eq!(report.abnormal(), 3);
+}
+
+#[test]
+fn with_few_traces_the_rate_is_raised_until_an_alarm_is_possible() {
+    // 99 training traces: a p-value is never below 1/100, so half the rate must be above it.
+    let report = judged(&normal(1..100), &trace(901, 900_000, &[("B", 1, 100, 890_000)]), alpha(0.01));
+    assert!(report.alpha > 0.02 && report.alpha < 0.02 + 1e-12 && report.asked_alpha == 0.01);
+    assert!(report.rows[0].is_abnormal);
+    assert_eq!(judged(&normal(1..500), &normal(901..902), alpha(0.01)).alpha, 0.01);
+}
+
+#[test]
+fn a_request_of_the_training_set_is_judged_by_the_rest() {
+    let features = scpv(&set_of(&normal(1..200)));
+    let rule = Rule::train(&features);
+    let lookup = rule.lookup(&features);
+    let judge = rule.judge(&features, &lookup);
+    let mut p_values: Vec<f64> = (0..features.len()).map(|row| judge.verdict(row).p_time).collect();
+    p_values.sort_by(f64::total_cmp);
+    // Each has its own place among the calibration scores, so the p-values are 2/200, 3/200, ... but for ties.
+    assert_eq!(p_values[0], 2.0 / 200.0);
+    assert!((p_values[98] - 0.5).abs() < 0.02, "{}", p_values[98]);
+}
+
+#[test]
+fn a_saved_model_judges_as_the_one_that_was_trained() {
+    let (train, mut test) = (normal(1..120), normal(901..950));
+    test.extend(trace(990, 7000, &[("B", 1, 100, 6000), ("X", 1, 6100, 6900)]));
+    let vae = Detector::Vae(VaeSettings { hidden: 8, latent: 2, flow: 1, epochs: 3, seed: 5 });
+    for detector in [Detector::Rule, vae] {
+        let settings = AnomalySettings { detector, ..alpha(0.05) };
+        let spans: Vec<(bool, Span)> =
+            train.iter().map(|s| (false, s.clone())).chain(test.iter().map(|s| (true, s.clone()))).collect();
+        let request = Request::AnomalyModel {
+            train: Scope::default(),
+            band_train: Band::ALL,
+            settings: settings.clone(),
+        };
+        let mut pool = Pool::of(sets_of(&spans, 3)).unwrap();
+        let Report::AnomalyModel(bytes) = pool.ask(request).unwrap() else { unreachable!() };
+        assert_eq!(Model::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes);
+        let mut direct = ask(sets_of(&spans, 2), settings.clone());
+        let saved = ask(sets_of(&spans, 1), AnomalySettings { model: Some(bytes.clone()), ..settings });
+        direct.training = None;
+        assert_eq!(direct.rows, saved.rows);
+        assert_eq!(direct.rows[0].request.trace_id, format!("{:032x}", 990));
+        assert!(Model::from_bytes(&bytes[..bytes.len() - 9]).is_err() && Model::from_bytes(b"{}").is_err());
+    }
+}
+
+#[test]
+fn recipes_change_what_they_say_and_nothing_else() {
+    let spans = trace(
+        5,
+        1000,
+        &[("B", 1, 10, 400), ("C", 2, 20, 100), ("D", 2, 120, 300), ("E", 1, 500, 900), ("F", 5, 510, 520)],
+    );
+    let set = set_of(&spans);
+    let mut tree = Tree::default();
+    tree.load(&set, 0);
+    let rows = |set: &TraceSet| -> BTreeMap<String, (u64, u64)> {
+        let rows = 0..set.spans() as u32;
+        rows.map(|row| (set.span_id_text(row), (set.start_us(row), set.duration_us(row)))).collect()
+    };
+    let before = rows(&set);
+    for seed in 0..40 {
+        let copy = |how| {
+            let mut out = set.without_traces();
+            let lost = inject(&set, &tree, 0, how, seed, &mut out).unwrap().unwrap();
+            (rows(&out), lost)
+        };
+        let durations = |rows: &BTreeMap<String, (u64, u64)>| {
+            let mut durations: Vec<u64> = rows.values().map(|(_, duration)| *duration).collect();
+            durations.sort_unstable();
+            durations
+        };
+        // round(0.2 * 5) = 1 span, with what hangs below it.
+        let (dropped, lost) = copy(Injection::Structure);
+        assert!(
+            lost >= 1 && dropped.len() + lost as usize == 6 && dropped.contains_key(&set.span_id_text(0))
+        );
+        assert!(dropped.iter().all(|(id, times)| before[id] == *times));
+        let (permuted, lost) = copy(Injection::Durations);
+        assert_eq!((lost, durations(&permuted)), (0, durations(&before)));
+        assert!(permuted.iter().all(|(id, (start, _))| before[id].0 == *start));
+        let (both, lost) = copy(Injection::Recipe);
+        assert!(lost >= 1 && both.len() + lost as usize == 6);
+        let (slower, _) = copy(Injection::Slower { percent: 300 });
+        let root = set.span_id_text(0);
+        let extra = slower[&root].1 - before[&root].1;
+        let longer: Vec<&String> = slower.keys().filter(|id| slower[*id].1 == 3 * before[*id].1).collect();
+        assert!(longer.iter().any(|id| extra == 2 * before[*id].1), "{slower:?}");
+    }
+    let mut out = set.without_traces();
+    let alone = set_of(&trace(6, 10, &[]));
+    tree.load(&alone, 0);
+    assert_eq!(inject(&alone, &tree, 0, Injection::Recipe, 1, &mut out).unwrap(), None);
+}
+
+#[test]
+fn the_auto_encoder_learns_and_tells_odd_times() {
+    let mut random = Random::new(3, 0, 0);
+    let mut test = normal(901..1000);
+    for number in 2001..2050 {
+        let b = random.log_normal_us(4000.0, 0.1);
+        test.extend(trace(number, b + 5300, &[("B", 1, 100, 100 + b), ("C", 1, 200 + b, 5200 + b)]));
+    }
+    let vae = VaeSettings { hidden: 24, latent: 3, flow: 2, epochs: 60, seed: 2 };
+    let settings = AnomalySettings { detector: Detector::Vae(vae), ..alpha(0.01) };
+    let report = judged(&normal(1..800), &test, settings);
+    let losses = &report.training.as_ref().unwrap().losses;
+    assert_eq!(losses.len(), 60);
+    assert!(losses[59] < losses[0] - 1.0, "{losses:?}");
+    // The 49 odd ones are all ranked before the normal ones.
+    let odd = |row: &str| u64::from_str_radix(&row[20..], 16).unwrap() > 2000;
+    assert!(report.rows[..49].iter().all(|row| odd(&row.request.trace_id)));
+    assert!(report.rows[..49].iter().all(|row| row.is_abnormal));
+}
+
+fn table(mut pool: Pool) -> EvaluationTable {
+    let vae = Detector::Vae(VaeSettings { hidden: 4, latent: 2, flow: 0, epochs: 1, seed: 1 });
+    let settings = AnomalySettings { detector: vae, ..alpha(0.1) };
+    let request = Request::AnomalyEvaluation { scope: Scope::default(), band: Band::ALL, seed: 9, settings };
+    let Report::AnomalyEvaluation(mut table) = pool.ask(request).unwrap() else { unreachable!() };
+    table.rows.iter_mut().for_each(|row| (row.train_ms, row.score_ms) = (None, None));
+    *table
+}
+
+#[test]
+fn the_evaluation_finds_the_injected_and_prints_every_pair() {
+    let spans: Vec<(bool, Span)> = normal(1..400).into_iter().map(|s| (false, s)).collect();
+    let table = table(Pool::of(sets_of(&spans, 2)).unwrap());
+    assert_eq!(table.rows.len(), 2 * 2 * Injection::ALL.len());
+    assert_eq!(table.trained + table.held_out, 399);
+    let rule = table.rows.iter().find(|row| {
+        (row.detector, row.encoding, row.injection) == (Detector::Rule, Encoding::Scpv, Injection::Structure)
+    });
+    // Dropping a span of three is always seen.
+    assert!(rule.unwrap().accuracy.auprc > 1.0 - 1e-9);
+    // One of the two spans below the root, of three.
+    assert!((table.dropped_share - 1.0 / 3.0).abs() < 1e-12);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn reports_depend_on_neither_order_nor_workers(spans in any_traces(60), workers in 1usize..4, seed in any::<u64>()) {
+        let settings = alpha(0.2);
+        let one = ask(sets_of(&spans, 1), settings.clone());
+        let many = ask(sets_of(&shuffled(&spans, seed), workers), settings);
+        prop_assert_eq!(one, many);
+        let one = table(Pool::of(sets_of(&spans, 1)).unwrap());
+        let many = table(Pool::of(sets_of(&shuffled(&spans, seed), workers)).unwrap());
+        prop_assert_eq!(one, many);
+    }
+}

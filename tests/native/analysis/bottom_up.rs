@@ -1,0 +1,155 @@
+//! Bottom-up ranking and histograms: worked examples, and sums that agree whichever way they are taken.
+
+use crate::common::random::{any_traces, sets_of};
+use crate::common::{Span, set_of, span};
+use pathlight::analysis::critical_path::{Band, BottomUpReport, HistogramsReport, Quantity, Scope, Subject};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn bottom_up(pool: &mut Pool) -> BottomUpReport {
+    let request = Request::BottomUp { scope: Scope::default(), band: Band::ALL };
+    let Report::BottomUp(report) = pool.ask(request).unwrap() else { panic!() };
+    *report
+}
+
+fn histograms(pool: &mut Pool) -> HistogramsReport {
+    let request = Request::Histograms { scope: Scope::default(), band: Band::ALL };
+    let Report::Histograms(report) = pool.ask(request).unwrap() else { panic!() };
+    *report
+}
+
+fn in_trace(trace: u128, mut spans: Vec<Span>) -> Vec<Span> {
+    spans.iter_mut().for_each(|s| s.trace = trace);
+    spans
+}
+
+/// Root endpoints P (latency 100, twice) and Q (latency 60). Both call X; Q calls P as well; P calls itself in trace 2.
+fn three() -> Vec<Span> {
+    [
+        in_trace(1, vec![span(1, 0, "P", 0, 100), span(2, 1, "X", 10, 50)]),
+        in_trace(2, vec![span(1, 0, "P", 0, 100), span(2, 1, "P", 10, 30), span(3, 1, "X", 40, 60)]),
+        in_trace(3, vec![span(1, 0, "Q", 0, 60), span(2, 1, "P", 10, 30), span(3, 2, "X", 15, 20)]),
+    ]
+    .concat()
+}
+
+#[test]
+fn endpoints_are_ranked_by_what_they_cost_all_roots() {
+    let report = bottom_up(&mut Pool::of(vec![set_of(&three())]).unwrap());
+    let roots: Vec<(&str, u64, u64)> =
+        report.roots.iter().map(|r| (report.name(r.endpoint).1, r.requests, r.latency_us)).collect();
+    assert_eq!(roots, [("P", 2, 200), ("Q", 1, 60)]);
+    let rows: Vec<(&str, bool, u64, u64, u64)> = report
+        .rows
+        .iter()
+        .map(|r| (report.name(r.endpoint).1, r.is_interior, r.exclusive_us, r.interior_us, r.requests))
+        .collect();
+    // P: 60 of its own in trace 1, 80 in trace 2 (20 of it below the root), 15 in trace 3. Q is only a root.
+    assert_eq!(
+        rows,
+        [("P", true, 60 + 80 + 15, 20 + 15, 3), ("X", true, 40 + 20 + 5, 65, 3), ("Q", false, 40, 0, 1)]
+    );
+    let p = &report.rows[0];
+    let affected: Vec<(u32, u64, u64)> =
+        p.affected.iter().map(|a| (a.root, a.exclusive_us, a.requests)).collect();
+    assert_eq!(affected, [(0, 140, 2), (1, 15, 1)]);
+    assert!((report.share_in(&p.affected[1]) - 0.25).abs() < 1e-12);
+    assert!((report.share(p) - 155.0 / 260.0).abs() < 1e-12);
+    assert_eq!(report.saving_at_most_us(p, 20.0), 31.0);
+}
+
+#[test]
+fn sizes_are_counted_as_the_paper_counts_them() {
+    let mut spans = vec![
+        span(1, 0, "R", 0, 100),
+        span(2, 1, "A", 10, 50),
+        span(3, 2, "B", 20, 40),
+        // Touches A: not at the same time. Overlaps C.
+        span(4, 1, "A", 50, 90),
+        span(5, 1, "C", 60, 95),
+        // Empty, inside B.
+        span(6, 3, "D", 30, 30),
+        // Nobody waits for it, but it is there.
+        span(7, 1, "E", 80, 200),
+        // Outside its parent: part of nothing.
+        span(8, 1, "F", 500, 600),
+    ];
+    spans[6].follows_from = true;
+    let spans = [spans, in_trace(2, vec![span(1, 0, "A", 0, 10)])].concat();
+    let report = histograms(&mut Pool::of(vec![set_of(&spans)]).unwrap());
+    let said: BTreeMap<&str, (u64, u64, u64, f64)> =
+        report.distributions.iter().map(|(q, d)| (q.key(), (d.n, d.min, d.max, d.mean))).collect();
+    assert_eq!(said["spans"], (2, 1, 7, 4.0));
+    assert_eq!(said["endpoints"], (2, 1, 6, 3.5));
+    assert_eq!(said["latency_us"], (2, 10, 100, 55.0));
+    assert_eq!(said["longest_call_chain"], (2, 1, 4, 2.5));
+    // R, A, B, D at 30; R, A, C, E at 80.
+    assert_eq!(said["max_concurrency"], (2, 1, 4, 2.5));
+    // R, C, the first A, B (which waits for the empty D): C ends last and overlaps the second A.
+    assert_eq!(said["critical_path_spans"], (2, 1, 5, 3.0));
+    assert_eq!(said["critical_path_endpoints"], (2, 1, 5, 3.0));
+    // R calls A, C, E; A calls B; B calls D.
+    assert_eq!(said["callers_per_endpoint"], (6, 0, 1, 5.0 / 6.0));
+    assert_eq!(said["spans_per_endpoint"], (6, 1, 3, 8.0 / 6.0));
+    assert_eq!(said["critical_path_spans_per_endpoint"], (6, 0, 2, 1.0));
+    assert_eq!(report.distributions.iter().map(|(q, _)| *q).collect::<Vec<_>>(), Quantity::ALL);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn impacts_add_up_to_all_latency_and_to_each_roots_flame_graph(spans in any_traces(80)) {
+        let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
+        let report = bottom_up(&mut pool);
+        let total = report.facts.latency_sum_us;
+        prop_assert_eq!(report.rows.iter().map(|row| row.exclusive_us).sum::<u64>(), total);
+        prop_assert_eq!(report.roots.iter().map(|root| root.latency_us).sum::<u64>(), total);
+        // By root endpoint: the same sums taken from the flame graph of all requests.
+        let Report::CriticalPath(flame) =
+            pool.ask(Request::CriticalPath { scope: Scope::default(), band: Band::ALL }).unwrap() else { panic!() };
+        let mut by_pair: BTreeMap<(String, String), u64> = BTreeMap::new();
+        let mut root_of: Vec<u32> = Vec::new();
+        for node in &flame.nodes {
+            root_of.push(node.parent.map_or(node.endpoint, |parent| root_of[parent as usize]));
+            let pair = (root_of[root_of.len() - 1], node.endpoint);
+            let name = |endpoint| flame.name(endpoint).1.to_owned();
+            *by_pair.entry((name(pair.0), name(pair.1))).or_default() += node.exclusive_us.sum;
+        }
+        by_pair.retain(|_, us| *us > 0);
+        let mut found = BTreeMap::new();
+        for row in &report.rows {
+            for affected in &row.affected {
+                let root = report.roots[affected.root as usize].endpoint;
+                let key = (report.name(root).1.to_owned(), report.name(row.endpoint).1.to_owned());
+                prop_assert!(found.insert(key, affected.exclusive_us).is_none());
+            }
+        }
+        prop_assert_eq!(found, by_pair);
+        prop_assert!(report.to_json(10.0).is_ok());
+    }
+
+    #[test]
+    fn histograms_count_every_request_and_every_endpoint_once(spans in any_traces(80)) {
+        let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
+        let report = histograms(&mut pool);
+        for (quantity, of) in &report.distributions {
+            prop_assert_eq!(of.counts.iter().sum::<u64>(), of.n, "{:?}", quantity);
+            let per_endpoint = matches!(quantity, Quantity::Callers | Quantity::Appearances | Quantity::PathAppearances);
+            if !per_endpoint {
+                prop_assert_eq!(of.n, report.facts.requests);
+            }
+        }
+        let of = |quantity| &report.distributions.iter().find(|(q, _)| *q == quantity).unwrap().1;
+        let sum = |quantity| (of(quantity).mean * of(quantity).n as f64).round();
+        // Spans counted by request and by endpoint are the same spans.
+        prop_assert_eq!(sum(Quantity::Spans), sum(Quantity::Appearances));
+        prop_assert_eq!(sum(Quantity::PathSpans), sum(Quantity::PathAppearances));
+        prop_assert!(of(Quantity::Concurrency).max <= of(Quantity::Spans).max);
+        let scope = Scope { subject: Subject::Endpoint { service: "x".to_owned(), operation: "x".to_owned() }, ..Scope::default() };
+        let Report::Histograms(none) = pool.ask(Request::Histograms { scope, band: Band::ALL }).unwrap() else { panic!() };
+        prop_assert!(none.distributions.iter().all(|(_, of)| of.n == 0));
+    }
+}

@@ -1,0 +1,207 @@
+//! Comparing bands and sets: worked examples, exact sums, real faults.
+
+use crate::common::random::{any_traces, sets_of};
+use crate::common::{Span, load_into, set_of, shared_data, span, stage};
+use pathlight::analysis::critical_path::{Band, Basis, DiffReport, Measure, Presence, Scope};
+use pathlight::model::trace::{SpanKind, TraceSet};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request};
+use proptest::prelude::*;
+
+const BULK: Band = Band { lo: 0, hi: 50_000, closed: false };
+const TAIL: Band = Band { lo: 50_000, hi: 100_000, closed: false };
+
+fn compare(pool: &mut Pool, request: Request) -> DiffReport {
+    let Report::Compare(report) = pool.ask(request).unwrap() else { panic!() };
+    *report
+}
+
+fn bands(a: Band, b: Band) -> Request {
+    Request::Compare { a: Scope::default(), band_a: a, b: Scope::default(), band_b: b }
+}
+
+fn sets() -> Request {
+    Request::Compare {
+        a: Scope::default(),
+        band_a: Band::ALL,
+        b: Scope { group: 1, ..Scope::default() },
+        band_b: Band::ALL,
+    }
+}
+
+/// A trace of the story of the paper's Fig. 12: R calls A; slow requests call C as well, which reads D.
+fn story(trace: u128, a_us: u64, d_us: u64) -> Vec<Span> {
+    let mut at = 1000 + 10;
+    let mut spans = vec![span(2, 1, "A", at, at + a_us)];
+    at += a_us;
+    if d_us > 0 {
+        spans.push(span(3, 1, "C", at, at + d_us + 4));
+        spans.push(span(4, 3, "D", at + 2, at + 2 + d_us));
+        at += d_us + 4;
+    }
+    spans.push(span(1, 0, "R", 1000, at + 10));
+    spans.iter_mut().for_each(|s| s.trace = trace);
+    spans
+}
+
+fn tail_story() -> Vec<Span> {
+    let requests = [(40, 0), (42, 0), (44, 0), (46, 0), (41, 90), (43, 92), (45, 94), (47, 96)];
+    requests.iter().enumerate().flat_map(|(i, &(a, d))| story(i as u128 + 1, a, d)).collect()
+}
+
+fn frame(report: &DiffReport, name: &str) -> u32 {
+    report.nodes.iter().position(|n| report.name(n.endpoint).1 == name).unwrap() as u32
+}
+
+#[test]
+fn a_call_that_only_the_tail_makes_is_the_first_change() {
+    let mut pool = Pool::of(vec![set_of(&tail_story())]).unwrap();
+    let report = compare(&mut pool, bands(BULK, TAIL));
+    for basis in [Basis::Mean, Basis::Share] {
+        let rows = report.ranking(basis, Measure::Subtree);
+        let first = &report.nodes[rows[0].node as usize];
+        assert_eq!((report.name(first.endpoint).1, first.presence()), ("C", Presence::New), "{basis:?}");
+        assert!(!rows[0].change.is_noise && rows[0].change.interval.is_some());
+        // D is part of what C brought; A and R are the only others.
+        assert_eq!(rows.len(), 3);
+    }
+    let own = report.ranking(Basis::Mean, Measure::Exclusive);
+    assert_eq!(report.name(report.nodes[own[0].node as usize].endpoint).1, "D");
+    assert_eq!(own.len(), 4);
+}
+
+#[test]
+fn sums_changes_and_intervals_are_those_worked_out_by_hand() {
+    let mut pool = Pool::of(vec![set_of(&tail_story())]).unwrap();
+    let report = compare(&mut pool, bands(BULK, TAIL));
+    assert_eq!((report.a.facts.latency_sum_us, report.b.facts.latency_sum_us), (252, 644));
+    let a = report.nodes[frame(&report, "A") as usize];
+    assert_eq!((a.a.exclusive.sum, a.b.exclusive.sum), (172, 176));
+    assert_eq!(a.a.exclusive.sum_sq, 40 * 40 + 42 * 42 + 44 * 44 + 46 * 46);
+    let c = report.nodes[frame(&report, "C") as usize];
+    assert_eq!((c.b.exclusive.sum, c.b.subtree.sum, c.b.requests), (16, 388, 4));
+    // A: 40 42 44 46 and 41 43 45 47. Means 43, 44; both variances 20 / 3; squared error 10 / 3, 6 degrees of freedom.
+    let change = report.change(frame(&report, "A"), Basis::Mean, Measure::Subtree);
+    let reach = 2.446912 * (10.0f64 / 3.0).sqrt();
+    let interval = change.interval.unwrap();
+    assert_eq!((change.a, change.b, change.change), (43.0, 44.0, 1.0));
+    assert!((interval.low - (1.0 - reach)).abs() < 1e-5 && (interval.high - (1.0 + reach)).abs() < 1e-5);
+    assert!(change.is_noise);
+    // As shares: 172 of 252 and 176 of 644.
+    let share = report.change(frame(&report, "A"), Basis::Share, Measure::Subtree);
+    assert!((share.a - 172.0 / 252.0).abs() < 1e-12 && (share.b - 176.0 / 644.0).abs() < 1e-12);
+    assert!(!share.is_noise);
+    // The root's share is all of it on both sides.
+    let root = report.change(frame(&report, "R"), Basis::Share, Measure::Subtree);
+    assert!((root.a - 1.0).abs() < 1e-12 && root.change.abs() < 1e-12);
+    let example = &report.examples[c.b.example.unwrap() as usize];
+    assert_eq!((example.trace_id.as_str(), c.b.example_us), (format!("{:032x}", 8).as_str(), 100));
+}
+
+#[test]
+fn nothing_is_tested_with_one_request_on_a_side() {
+    let mut pool = Pool::of(vec![set_of(&tail_story())]).unwrap();
+    let report = compare(&mut pool, bands(BULK, Band { lo: 90_000, hi: 100_000, closed: false }));
+    assert_eq!(report.b.facts.requests, 1);
+    let rows = report.ranking(Basis::Mean, Measure::Subtree);
+    assert!(rows.iter().all(|row| row.change.interval.is_none() && !row.change.is_noise));
+    assert_eq!(report.name(report.nodes[rows[0].node as usize].endpoint).1, "C");
+}
+
+#[test]
+fn the_table_tells_every_microsecond_of_the_change_once() {
+    let mut pool = Pool::of(vec![set_of(&tail_story())]).unwrap();
+    let report = compare(&mut pool, bands(BULK, TAIL));
+    for measure in [Measure::Subtree, Measure::Exclusive] {
+        let told: f64 = report.ranking(Basis::Mean, measure).iter().map(|row| row.change.change).sum();
+        assert!((told - (161.0 - 63.0)).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn services_are_charged_for_the_way_to_them() {
+    let calls = |client_us: u64, server_us: u64, kind: SpanKind| {
+        let mut client = span(2, 1, "front", 110, 110 + client_us);
+        client.kind = kind;
+        vec![
+            span(1, 0, "front", 100, 400),
+            client,
+            span(3, 2, "back", 112, 112 + server_us),
+            // Two children: own time stays where it is.
+            span(4, 3, "store", 113, 115),
+            span(5, 3, "store", 115, 116),
+        ]
+    };
+    for (kind, front, back) in [
+        (SpanKind::Client, 200.0, 97.0),
+        (SpanKind::Unspecified, 200.0, 97.0),
+        (SpanKind::Internal, 240.0, 57.0),
+    ] {
+        let mut set = set_of(&calls(100, 60, kind));
+        set.loading_group = 1;
+        stage(&mut set, &calls(100, 80, kind));
+        let report = compare(&mut Pool::of(vec![set]).unwrap(), sets());
+        let find = |name: &str| report.services.iter().find(|s| s.service == name).unwrap();
+        assert_eq!(
+            (find("front").a_us, find("back").a_us, find("store").a_us),
+            (front, back, 3.0),
+            "{kind:?}"
+        );
+        // A slower server takes from the gap, so a client's service is charged the same in sum.
+        let change = if kind == SpanKind::Internal { 20.0 } else { 0.0 };
+        assert_eq!(find("back").change_us, change);
+        assert_eq!(find("front").change_us, -change);
+    }
+}
+
+/// Faults that make requests slow. The culprit service is not always the one whose time grew most: a starved caller makes
+/// its callees look slow.
+const SLOW: [&str; 7] = ["00", "05", "11", "13", "14", "16", "21"];
+
+#[test]
+fn the_culprit_of_real_slow_cases_is_among_the_first_three_services() {
+    let Some(data) = shared_data() else { return };
+    let folder = data.join("onlineboutique-nezha-2022-08-22/cases");
+    let mut found = 0;
+    for case in ["00", "01", "05", "11", "13", "14", "16", "21", "23"] {
+        let folder = folder.join(format!("case-{case}"));
+        let label: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(folder.join("label.json")).unwrap()).unwrap();
+        let culprit = label["culprit_service"].as_str().unwrap();
+        let mut set = TraceSet::new();
+        load_into(&mut set, &folder.join("normal.json.gz"), 1 << 16);
+        set.loading_group = 1;
+        load_into(&mut set, &folder.join("fault.json.gz"), 1 << 16);
+        let report = compare(&mut Pool::of(vec![set]).unwrap(), sets());
+        let rank = report.services.iter().find(|s| s.service == culprit).map_or(u32::MAX, |s| s.rank);
+        let first = &report.services[0];
+        println!(
+            "case {case} ({}): {culprit} has rank {rank}; first is {} with {:+.1} ms a request",
+            label["fault_type"],
+            first.service,
+            first.change_us / 1000.0
+        );
+        found += u32::from(SLOW.contains(&case) && rank <= 3);
+    }
+    assert!(found >= 6, "only {found} of 7");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn frames_add_up_to_latencies_and_changes_to_the_whole_change(spans in any_traces(60)) {
+        let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
+        let report = compare(&mut pool, sets());
+        for (side, of) in [(&report.a, 0), (&report.b, 1)] {
+            let sums = |n: &pathlight::analysis::critical_path::DiffNode| if of == 0 { n.a } else { n.b };
+            let own: u64 = report.nodes.iter().map(|n| sums(n).exclusive.sum).sum();
+            let roots: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| sums(n).subtree.sum).sum();
+            prop_assert_eq!((own, roots), (side.facts.latency_sum_us, side.facts.latency_sum_us));
+        }
+        let whole = report.b.facts.latency_us.mean - report.a.facts.latency_us.mean;
+        let told: f64 = report.ranking(Basis::Mean, Measure::Subtree).iter().map(|row| row.change.change).sum();
+        prop_assert!((whole - told).abs() < 1e-6);
+        prop_assert!(report.to_json(Basis::Share, Measure::Exclusive).is_ok());
+    }
+}

@@ -1,0 +1,310 @@
+//! The critical path against worked examples and against its invariants on random traces.
+
+use crate::common::{Span, set_of, span, stage};
+use pathlight::analysis::critical_path::{Band, Filter, Overlap, PathFinder, Scope, Subject};
+use pathlight::model::trace::{Flags, Quality, Role, SpanKind, TraceSet, Tree};
+use pathlight::query::native::Pool;
+use pathlight::query::{BandReport, Report, Request};
+use proptest::prelude::*;
+
+/// Segments of trace 0's root as (operation, start, end).
+fn path(spans: &[Span], overlap: Overlap) -> Vec<(String, u64, u64)> {
+    let set = set_of(spans);
+    let mut tree = Tree::default();
+    tree.load(&set, 0);
+    let mut finder = PathFinder::default();
+    finder.find(&set, &tree, 0, overlap);
+    let name = |i: u32| set.endpoint_name(set.endpoint(tree.row(i))).1.to_owned();
+    finder.segments().map(|s| (name(s.span), s.start_us, s.end_us)).collect()
+}
+
+fn segments(expected: &[(&str, u64, u64)]) -> Vec<(String, u64, u64)> {
+    expected.iter().map(|&(name, start, end)| (name.to_owned(), start, end)).collect()
+}
+
+#[test]
+fn touching_siblings_are_all_on_the_path() {
+    let spans = [
+        span(1, 0, "R", 100, 200),
+        span(2, 1, "A", 110, 130),
+        span(3, 1, "B", 130, 150),
+        span(4, 1, "C", 150, 170),
+        span(5, 1, "D", 170, 190),
+    ];
+    let expected = [
+        ("R", 100, 110),
+        ("A", 110, 130),
+        ("B", 130, 150),
+        ("C", 150, 170),
+        ("D", 170, 190),
+        ("R", 190, 200),
+    ];
+    assert_eq!(path(&spans, Overlap::preset("strict").unwrap()), segments(&expected));
+}
+
+#[test]
+fn a_tolerated_overlap_moves_the_earlier_subtree_left() {
+    // B starts 100 us before A ends: 1 % of the parent. A and its child move left by 100.
+    let spans = [
+        span(1, 0, "R", 100_000, 110_000),
+        span(2, 1, "A", 101_000, 104_100),
+        span(3, 2, "A2", 102_000, 103_000),
+        span(4, 1, "B", 104_000, 109_000),
+    ];
+    let expected = [
+        ("R", 100_000, 100_900),
+        ("A", 100_900, 101_900),
+        ("A2", 101_900, 102_900),
+        ("A", 102_900, 104_000),
+        ("B", 104_000, 109_000),
+        ("R", 109_000, 110_000),
+    ];
+    assert_eq!(path(&spans, Overlap::default()), segments(&expected));
+    let strict = [("R", 100_000, 104_000), ("B", 104_000, 109_000), ("R", 109_000, 110_000)];
+    assert_eq!(path(&spans, Overlap::preset("strict").unwrap()), segments(&strict));
+    // One microsecond more is too much.
+    let mut longer = spans.clone();
+    longer[1].duration_us += 1;
+    assert_eq!(path(&longer, Overlap::default()), segments(&strict));
+}
+
+#[test]
+fn an_overlap_with_a_third_sibling_inside_is_not_skew() {
+    let spans = [
+        span(1, 0, "R", 100_000, 110_000),
+        span(2, 1, "A", 101_000, 104_100),
+        span(3, 1, "X", 104_050, 104_060),
+        span(4, 1, "B", 104_000, 109_000),
+    ];
+    let expected = [("R", 100_000, 104_000), ("B", 104_000, 109_000), ("R", 109_000, 110_000)];
+    assert_eq!(path(&spans, Overlap::default()), segments(&expected));
+}
+
+#[test]
+fn a_child_moved_before_its_parent_is_clipped_there() {
+    // A starts with its parent; moved left by 50 it loses its first 50.
+    let spans = [
+        span(1, 0, "R", 100_000, 110_000),
+        span(2, 1, "A", 100_000, 104_050),
+        span(3, 2, "A2", 100_010, 100_040),
+        span(4, 1, "B", 104_000, 110_000),
+    ];
+    let expected = [("A", 100_000, 104_000), ("B", 104_000, 110_000)];
+    assert_eq!(path(&spans, Overlap::default()), segments(&expected));
+}
+
+#[test]
+fn a_span_is_clipped_dropped_or_left_alone() {
+    let mut spans = vec![
+        span(1, 0, "R", 100, 200),
+        span(2, 1, "both", 50, 250),
+        span(3, 1, "before", 10, 100),
+        span(4, 3, "below", 50, 60),
+        span(5, 1, "edge", 200, 200),
+        span(6, 1, "async", 150, 400),
+    ];
+    spans[5].follows_from = true;
+    let set = set_of(&spans);
+    let (mut tree, mut quality) = (Tree::default(), Quality::default());
+    tree.load_counting(&set, 0, &mut quality);
+    let find = |name: &str| {
+        (0..tree.len()).find(|&i| set.endpoint_name(set.endpoint(tree.row(i as u32))).1 == name).unwrap()
+    };
+    assert_eq!((tree.start_us[find("both")], tree.end_us[find("both")]), (100, 200));
+    assert_eq!((tree.role[find("before")], tree.role[find("below")]), (Role::Dropped, Role::Dropped));
+    assert_eq!(tree.role[find("edge")], Role::Sync);
+    assert_eq!((tree.role[find("async")], tree.end_us[find("async")]), (Role::Async, 400));
+    assert_eq!((quality.clipped_spans, quality.clipped_us), (1, 100));
+    assert_eq!((quality.dropped_subtrees, quality.dropped_spans, quality.async_spans), (1, 2, 1));
+}
+
+#[test]
+fn a_shared_id_becomes_a_client_with_its_server_as_child() {
+    for server_first in [false, true] {
+        let mut client = span(7, 1, "client", 110, 190);
+        client.kind = SpanKind::Client;
+        let mut server = span(7, 1, "server", 120, 180);
+        server.kind = SpanKind::Server;
+        if server_first {
+            server.duration_us = 75;
+        }
+        let spans = [span(1, 0, "R", 100, 200), server, client, span(8, 7, "below", 130, 140)];
+        let set = set_of(&spans);
+        let name = |row: u32| set.endpoint_name(set.endpoint(row)).1;
+        let parents: Vec<(&str, &str)> = (1..4).map(|row| (name(row), name(set.parent(row)))).collect();
+        assert_eq!(parents, [("client", "R"), ("server", "client"), ("below", "server")]);
+    }
+}
+
+#[test]
+fn cycles_are_cut_at_the_earliest_span_and_orphans_are_roots() {
+    let spans = [
+        span(1, 3, "a", 120, 200),
+        span(2, 1, "b", 110, 200),
+        span(3, 2, "c", 130, 200),
+        span(4, 4, "self", 10, 20),
+        span(5, 99, "orphan", 10, 500),
+    ];
+    let set = set_of(&spans);
+    let shape = set.traces()[0].shape;
+    assert_eq!((shape.roots, shape.orphans, shape.cycles), (3, 3, 2));
+    assert!(shape.is_incomplete());
+    // No parentless root: the longest orphan root leads.
+    assert_eq!(set.endpoint_name(set.endpoint(0)).1, "orphan");
+    let cut = (0..5).find(|&row| set.endpoint_name(set.endpoint(row)).1 == "b").unwrap();
+    assert!(set.flags(cut).has(Flags::CYCLE));
+}
+
+#[test]
+fn missing_starts_come_from_the_tree_and_a_clock_at_zero_is_kept() {
+    let set = set_of(&[span(1, 0, "R", 0, 100), span(2, 1, "A", 10, 50)]);
+    assert_eq!(set.start_us(0), 0);
+    let set = set_of(&[span(1, 0, "R", 0, 100), span(2, 1, "A", 1_000_010, 1_000_050)]);
+    assert_eq!(set.start_us(0), 1_000_010);
+    let set = set_of(&[span(1, 0, "R", 5000, 5100), span(2, 1, "A", 0, 20), span(3, 2, "B", 0, 10)]);
+    assert_eq!((set.start_us(1), set.start_us(2)), (5000, 5000));
+}
+
+#[test]
+fn long_chains_and_wide_fans_work() {
+    let n = 100_000;
+    let chain: Vec<Span> = (1..=n).map(|i| span(i, i - 1, "hop", 1_000_000 + i, 2_000_000 - i)).collect();
+    let set = set_of(&chain);
+    let mut tree = Tree::default();
+    tree.load(&set, 0);
+    let mut finder = PathFinder::default();
+    finder.find(&set, &tree, 0, Overlap::default());
+    assert_eq!(finder.entries().len(), n as usize);
+    let fan: Vec<Span> = std::iter::once(span(1, 0, "root", 1_000_000, 3_000_000))
+        .chain((2..=n).map(|i| span(i, 1, "leaf", 1_000_000 + 10 * i, 1_000_009 + 10 * i)))
+        .collect();
+    let set = set_of(&fan);
+    tree.load(&set, 0);
+    finder.find(&set, &tree, 0, Overlap::default());
+    assert_eq!(finder.entries().len(), n as usize);
+}
+
+prop_compose! {
+    /// A trace with every defect: orphans, cycles, repeated ids, zero lengths, skew, async spans, missing starts.
+    fn any_spans(max: usize)(
+        raw in prop::collection::vec(
+            (0u64..2, 1u64..25, 0u64..26, 0u8..5, 0u64..60, 0u64..60, 0u8..6, 0u8..12), 1..max)
+    ) -> Vec<Span> {
+        raw.into_iter().map(|(trace, id, parent, name, start, duration, kind, odd)| {
+            let mut out = span(id, parent, ["a", "b", "c", "d", "e"][name as usize], 0, 0);
+            out.trace = u128::from(trace) + 1;
+            // Steps of 97 us against a tolerance of 1000 us make overlaps that pass and overlaps that do not.
+            out.start_us = if odd == 0 { 0 } else { 50_000 + start * 97 };
+            out.duration_us = duration * 197;
+            out.kind = [SpanKind::Unspecified, SpanKind::Client, SpanKind::Server, SpanKind::Producer,
+                SpanKind::Consumer, SpanKind::Internal][kind as usize];
+            out.follows_from = odd == 1;
+            out.error = odd == 2;
+            out
+        }).collect()
+    }
+}
+
+fn overlaps() -> impl Strategy<Value = Overlap> {
+    prop::sample::select(vec!["default", "paper", "upstream", "strict"])
+        .prop_map(|name| Overlap::preset(name).unwrap())
+}
+
+fn ask(sets: Vec<TraceSet>, request: &Request) -> Report {
+    Pool::of(sets).unwrap().ask(request.clone()).unwrap()
+}
+
+fn requests(overlap: Overlap) -> Vec<Request> {
+    let endpoint = |name: &str| Subject::Endpoint { service: name.to_owned(), operation: name.to_owned() };
+    let scope = |subject, filters| Scope { subject, filters, overlap, group: 0 };
+    let slow = Band { lo: 30_000, hi: 90_000, closed: false };
+    let contains = Filter::Contains { service: "b".to_owned(), operation: "b".to_owned() };
+    vec![
+        Request::CriticalPath { scope: scope(Subject::TraceRoots, vec![]), band: Band::ALL },
+        Request::CriticalPath { scope: scope(endpoint("a"), vec![]), band: slow },
+        Request::CriticalPath {
+            scope: scope(endpoint("c"), vec![contains, Filter::HasError]),
+            band: Band::ALL,
+        },
+        Request::PerRequest { scope: scope(endpoint("b"), vec![]), band: Band::ALL },
+        Request::Band { scope: scope(endpoint("a"), vec![]), band: slow },
+        Request::Requests { scope: scope(endpoint("a"), vec![]), band: slow, limit: 2 },
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn segments_partition_every_request(spans in any_spans(40), overlap in overlaps()) {
+        let set = set_of(&spans);
+        let (mut tree, mut finder, mut roots) = (Tree::default(), PathFinder::default(), Vec::new());
+        for trace in 0..set.traces().len() as u32 {
+            tree.load(&set, trace);
+            let endpoints = (0..set.endpoints().len() as u32).map(|e| Some(pathlight::model::trace::EndpointId(e)));
+            for endpoint in endpoints.chain([None]) {
+                tree.requests(&set, endpoint, &mut roots);
+                for &root in &roots {
+                    finder.find(&set, &tree, root, overlap);
+                    let mut at = tree.start_us[root as usize];
+                    for segment in finder.segments() {
+                        prop_assert_eq!(segment.start_us, at);
+                        prop_assert!(segment.end_us > segment.start_us);
+                        at = segment.end_us;
+                    }
+                    prop_assert_eq!(at, tree.end_us[root as usize]);
+                    let own: u64 = finder.entries().iter().map(|e| e.exclusive_us).sum();
+                    prop_assert_eq!(own, tree.duration_us(root));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_at_a_time_finds_the_same_path(spans in any_spans(40), step in 1usize..5) {
+        let set = set_of(&spans);
+        let (mut tree, mut whole, mut stepped) = (Tree::default(), PathFinder::default(), PathFinder::default());
+        for trace in 0..set.traces().len() as u32 {
+            tree.begin(&set, trace);
+            while !tree.step(&set, step, &mut |_| {}) {}
+            whole.find(&set, &tree, 0, Overlap::default());
+            stepped.begin(&set, &tree, 0, Overlap::default());
+            while !stepped.step(&set, &tree, step) {}
+            prop_assert_eq!(whole.entries(), stepped.entries());
+        }
+    }
+
+    #[test]
+    fn neither_order_nor_workers_nor_fragments_change_a_report(
+        spans in any_spans(40), overlap in overlaps(), seed in any::<u64>(), workers in 1usize..5
+    ) {
+        let mut shuffled = spans.clone();
+        shuffled.sort_by_key(|s| (s.id ^ s.start_us).wrapping_mul(seed | 1));
+        for request in requests(overlap) {
+            let expected = ask(vec![set_of(&spans)], &request);
+            prop_assert_eq!(&expected, &ask(vec![set_of(&shuffled)], &request));
+            // Spans dealt out blindly: traces are split over workers and over loads.
+            let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
+            for (i, span) in shuffled.iter().enumerate() {
+                stage(&mut sets[i % workers], std::slice::from_ref(span));
+                if i % 7 == 6 {
+                    sets[i % workers].seal().unwrap();
+                }
+            }
+            prop_assert_eq!(&expected, &ask(sets, &request));
+        }
+    }
+
+    #[test]
+    fn the_flame_graph_adds_up_to_the_latencies_of_its_band(spans in any_spans(60), lo in 0u32..100, width in 1u32..100) {
+        let band = Band { lo: lo * 1000, hi: (lo + width).min(100) * 1000, closed: false };
+        let request = Request::CriticalPath { scope: Scope::default(), band };
+        let Report::CriticalPath(report) = ask(vec![set_of(&spans)], &request) else { unreachable!() };
+        let own: u64 = report.nodes.iter().map(|n| n.exclusive_us.sum).sum();
+        let roots: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
+        prop_assert_eq!(own, report.facts.latency_sum_us);
+        prop_assert_eq!(roots, report.facts.latency_sum_us);
+        let alone = ask(vec![set_of(&spans)], &Request::Band { scope: Scope::default(), band });
+        prop_assert_eq!(alone, Report::Band(BandReport { band, facts: report.facts }));
+    }
+}

@@ -1,0 +1,196 @@
+//! Execution flows as requests: any number of workers, real traces, and what-if against what really happens.
+
+use pathlight::generate::{Defects, Generator, Inject, Options};
+use pathlight::query::native::Pool;
+use pathlight::query::{
+    Changes, EvaluationReport, Filter, FlowSettings, LatencyChange, Report, Request, RequestType, Scope,
+    Subject, Summary, WhatIfReport,
+};
+
+fn pool(options: &Options) -> Pool {
+    Pool::of(vec![crate::common::generated(options)]).unwrap()
+}
+
+fn endpoint(service: &str, operation: &str) -> Scope {
+    let subject = Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
+    Scope { subject, ..Scope::default() }
+}
+
+fn slower(service: &str, operation: &str, add_us: i64) -> Changes {
+    let (service, operation) = (service.to_owned(), operation.to_owned());
+    Changes {
+        latencies: vec![LatencyChange { service, operation, share_ppm: 0, add_us }],
+        parallel: Vec::new(),
+    }
+}
+
+fn what_if(pool: &mut Pool, changes: Changes) -> WhatIfReport {
+    let request = Request::WhatIf { scope: Scope::default(), settings: FlowSettings::default(), changes };
+    match pool.ask(request).unwrap() {
+        Report::WhatIf(report) => report,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn evaluate(pool: &mut Pool, settings: FlowSettings) -> EvaluationReport {
+    let request = Request::FlowEvaluation { scope: Scope::default(), settings, min_children: 2 };
+    match pool.ask(request).unwrap() {
+        Report::FlowEvaluation(report) => report,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
+    let options = Options { traces: 150, seed: 5, defects: Defects::ALL, ..Options::default() };
+    let part = |part: u128| {
+        let mut set = crate::common::generated(&options);
+        set.retain(|trace| trace.id.bits % 3 == part);
+        set
+    };
+    let settings = FlowSettings { min_traces: 2, ..FlowSettings::default() };
+    let scope = Scope::default();
+    let filtered = Scope { filters: vec![Filter::HasError], ..endpoint("catalog", "GET /product/{id}") };
+    let requests = [
+        Request::FlowParents { scope: scope.clone() },
+        Request::Flow { scope: endpoint("edge-gateway", "GET /product/{id}"), settings },
+        Request::FlowEvaluation { scope: scope.clone(), settings, min_children: 2 },
+        Request::FlowEvaluation {
+            scope: endpoint("edge-gateway", "GET /product/{id}"),
+            settings,
+            min_children: 2,
+        },
+        Request::WhatIf {
+            scope: scope.clone(),
+            settings,
+            changes: slower("edge-gateway", "GET /product/{id}", -300),
+        },
+        Request::WhatIf {
+            scope: filtered.clone(),
+            settings,
+            changes: slower("catalog", "GET /product/{id}", 900),
+        },
+        Request::Savings { scope: Scope { filters: vec![Filter::HasError], ..scope.clone() }, settings },
+        Request::Savings { scope, settings },
+    ];
+    let mut one = pool(&options);
+    let mut three = Pool::of(vec![part(2), part(0), part(1)]).unwrap();
+    for request in requests {
+        let (a, b) = (one.ask(request.clone()).unwrap(), three.ask(request.clone()).unwrap());
+        let same = serde_json::to_string(&a).unwrap() == serde_json::to_string(&b).unwrap();
+        assert!(same, "{request:?} differs between one worker and three");
+    }
+}
+
+#[test]
+fn nothing_changes_if_nothing_is_changed() {
+    let options = Options { traces: 200, defects: Defects::ALL, ..Options::default() };
+    let report = what_if(&mut pool(&options), Changes::default());
+    assert_eq!(report.requests, 200);
+    assert_eq!((report.changed, report.before_us), (0, report.after_us));
+    let total: u64 = report.endpoints.iter().map(|e| e.after_us).sum();
+    let sum = report.before_us.mean * 200.0;
+    assert!((total as f64 / sum - 1.0).abs() < 1e-3, "shares add up to {total} of {sum}");
+}
+
+#[test]
+fn the_flow_of_a_generated_parent_is_the_one_it_was_made_with() {
+    let options = Options { traces: 300, ..Options::default() };
+    let mut pool = pool(&options);
+    let scope = Scope::default();
+    let Report::FlowParents(parents) = pool.ask(Request::FlowParents { scope }).unwrap() else { panic!() };
+    assert!(parents.len() > 5);
+    for parent in parents {
+        let request = Request::Flow {
+            scope: endpoint(&parent.service, &parent.operation),
+            settings: FlowSettings::default(),
+        };
+        let Report::Flow(report) = pool.ask(request).unwrap() else { panic!() };
+        assert_eq!((report.invocations, report.nodes.len()), (parent.invocations, parent.nodes as usize));
+        assert!(report.nodes.iter().all(|node| node.invocations <= report.invocations));
+        assert!(report.edges.iter().all(|edge| edge.binding <= edge.both && edge.holds <= edge.both));
+        // Every node is reached from the start and reaches the return.
+        for node in 0..report.nodes.len() as u32 {
+            assert!(report.edges.iter().any(|e| e.to == node) && report.edges.iter().any(|e| e.from == node));
+        }
+    }
+}
+
+#[test]
+fn the_ranked_savings_are_those_of_single_what_ifs() {
+    let options = Options { traces: 120, seed: 3, ..Options::default() };
+    let mut pool = pool(&options);
+    let (scope, settings) = (Scope::default(), FlowSettings::default());
+    let Report::Savings(savings) = pool.ask(Request::Savings { scope, settings }).unwrap() else { panic!() };
+    assert!(savings.endpoints.len() > 20);
+    let Report::Overview(overview) = pool.ask(Request::Overview).unwrap() else { panic!() };
+    for row in savings.endpoints.iter().step_by(3) {
+        // A root is the request itself: it may be changed by a what-if only.
+        let is_root = |t: &RequestType| t.service == row.service && t.operation == row.operation;
+        if overview.request_types.iter().any(is_root) {
+            continue;
+        }
+        for (level, share_ppm) in [-100_000, -500_000, -1_000_000].into_iter().enumerate() {
+            let change = LatencyChange {
+                service: row.service.clone(),
+                operation: row.operation.clone(),
+                share_ppm,
+                add_us: 0,
+            };
+            let report = what_if(&mut pool, Changes { latencies: vec![change], parallel: Vec::new() });
+            let (before, after, saved) = (report.before_us, report.after_us, row.levels[level]);
+            let name = format!("{}:{} at {share_ppm}", row.service, row.operation);
+            for (was, is, saved) in [
+                (before.mean, after.mean, saved.mean),
+                (before.p50, after.p50, saved.p50),
+                (before.p95, after.p95, saved.p95),
+                (before.p99, after.p99, saved.p99),
+            ] {
+                assert!((was - is - saved).abs() < 1e-6 * was, "{name}: {was} - {is} is not {saved}");
+            }
+        }
+    }
+}
+
+/// p50, p95, p99.
+fn quantiles(summary: &Summary) -> [f64; 3] {
+    [summary.p50, summary.p95, summary.p99]
+}
+
+#[test]
+fn what_if_predicts_injected_delays_at_20_places() {
+    let options = Options { traces: 400, seed: 11, ..Options::default() };
+    let places = Generator::new(&options).unwrap().places();
+    let mut before = pool(&options);
+    let mean = what_if(&mut before, Changes::default()).before_us.mean;
+    let mut worst: f64 = 0.0;
+    for (i, place) in places.iter().take(20).enumerate() {
+        let extra_us = (mean * [0.05, 0.2, 0.5, 1.0][i % 4]) as u64;
+        let inject = Inject { place: place.name.clone(), extra_us, share: 1.0 };
+        let injected = Options { injects: vec![inject], ..options.clone() };
+        let really = what_if(&mut pool(&injected), Changes::default()).before_us;
+        let report = what_if(&mut before, slower(place.service, place.operation, extra_us as i64));
+        for (predicted, actual) in quantiles(&report.after_us).into_iter().zip(quantiles(&really)) {
+            let away = (predicted / actual - 1.0).abs();
+            worst = worst.max(away);
+            assert!(away < 0.05, "{} +{extra_us}: predicted {predicted}, really {actual}", place.name);
+        }
+    }
+    println!("worst of 60 quantiles: {:.2} %", 100.0 * worst);
+}
+
+#[test]
+fn flows_predict_real_traces_better_than_the_other_methods() {
+    let Some(folder) = crate::common::shared_data() else { return };
+    let file = folder.join("traceweaver-media/media_load25.json.gz");
+    let mut pool = Pool::of(vec![crate::common::load(&file, 1 << 16)]).unwrap();
+    let report = evaluate(&mut pool, FlowSettings::default());
+    assert_eq!((report.train, report.test), (3500, 3500));
+    let p90 = |name: &str| report.methods.iter().find(|m| m.name == name).unwrap().error.p90;
+    let (aggregate, nearest) = (p90("aggregate flow"), p90("nearest-neighbour flow"));
+    assert!(aggregate <= 0.15, "aggregate {aggregate}");
+    assert!(nearest <= 0.12, "nearest {nearest}");
+    for other in ["serial", "parallel", "linear regression", "best critical path"] {
+        assert!(aggregate.max(nearest) < p90(other), "{other}: {}", p90(other));
+    }
+}

@@ -1,0 +1,134 @@
+//! What the analyses of requests share: which traces a scope holds.
+
+use crate::common::{Span, set_of, span, stage};
+use pathlight::analysis::critical_path::{Band, Filter, Scope, Subject};
+use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request, SpanKey};
+
+/// Latencies of the requests of a scope, slowest first.
+fn latencies(pool: &mut Pool, scope: Scope) -> Vec<u64> {
+    let request = Request::Requests { scope, band: Band::ALL, limit: 1000 };
+    let Report::Requests(report) = pool.ask(request).unwrap() else { panic!() };
+    report.rows.iter().map(|row| row.latency_us).collect()
+}
+
+fn of_trace(trace: u128, mut spans: Vec<Span>) -> Vec<Span> {
+    spans.iter_mut().for_each(|s| s.trace = trace);
+    spans
+}
+
+#[test]
+fn one_trace_id_in_two_sets_is_two_traces() {
+    let a = [span(1, 0, "R", 100, 200), span(2, 1, "A", 110, 150)];
+    let b = [span(1, 0, "R", 100, 300), span(3, 1, "B", 110, 150)];
+    // Fragments of both come to both workers, and the second load adds to each.
+    let mut sets = vec![TraceSet::new(), TraceSet::new()];
+    for (i, (x, y)) in a.iter().zip(&b).enumerate() {
+        let set = &mut sets[i];
+        set.loading_group = 1;
+        stage(set, std::slice::from_ref(y));
+        set.loading_group = 0;
+        stage(set, std::slice::from_ref(x));
+    }
+    let mut pool = Pool::of(sets).unwrap();
+    assert_eq!(latencies(&mut pool, Scope::default()), [100]);
+    assert_eq!(latencies(&mut pool, Scope { group: 1, ..Scope::default() }), [200]);
+    let Report::Overview(overview) = pool.ask(Request::Overview).unwrap() else { panic!() };
+    assert_eq!((overview.traces, overview.spans), (1, 2));
+    assert_eq!((overview.other_traces, overview.other_spans), (1, 2));
+    for (group, operation) in [(0, "A"), (1, "B")] {
+        let request = Request::Span { trace_id: format!("{:032x}", 1), span: SpanKey::Index(1), group };
+        let Report::Span(Some(found)) = pool.ask(request).unwrap() else { panic!() };
+        assert_eq!(found.operation, operation);
+    }
+}
+
+#[test]
+fn removing_one_set_leaves_the_other() {
+    let mut set = set_of(&[span(1, 0, "R", 100, 200)]);
+    set.loading_group = 1;
+    stage(&mut set, &[span(1, 0, "R", 100, 300)]);
+    set.seal().unwrap();
+    set.retain(|trace| trace.id.group == 1);
+    assert_eq!(set.traces().len(), 1);
+    assert_eq!(set.find_trace(TraceId::hex(1)), None);
+    assert_eq!(set.find_trace(TraceId::hex(1).in_group(1)), Some(0));
+    assert_eq!(set.duration_us(0), 200);
+}
+
+/// Three requests: 1 has an error in a child, 2 calls B and starts late, 3 is plain; `zone` is a tag of single spans and
+/// `host` one of a process.
+fn tagged() -> TraceSet {
+    let mut set = TraceSet::new();
+    let mut failing = of_trace(1, vec![span(1, 0, "R", 1000, 1100), span(2, 1, "A", 1010, 1050)]);
+    failing[1].error = true;
+    stage(&mut set, &failing);
+    stage(&mut set, &of_trace(2, vec![span(1, 0, "R", 2000, 2200), span(2, 1, "B", 2010, 2050)]));
+    set.tags.begin();
+    set.tags.add("zone", "eu");
+    let zone = set.tags.finish();
+    set.tags.begin();
+    set.tags.add("host", "h3");
+    let host = set.tags.finish();
+    let mut push = |id, parent, start_us, duration_us, tags, process_tags| {
+        let raw = RawSpan {
+            id: SpanId::hex(id),
+            parent: SpanId::hex(parent),
+            start_us,
+            duration_us,
+            operation: set.names.intern("R"),
+            process: set.process("R", "", process_tags),
+            tags,
+            flags: Default::default(),
+        };
+        set.stage(TraceId::hex(3), raw).unwrap();
+    };
+    push(1, 0, 3000, 300, TagSetId::EMPTY, TagSetId::EMPTY);
+    push(2, 1, 3010, 10, zone, host);
+    // Wholly outside its parent: dropped, so what it has counts for nothing.
+    stage(&mut set, &of_trace(2, vec![span(9, 1, "outside", 9000, 9001)]));
+    set.seal().unwrap();
+    set
+}
+
+#[test]
+fn filters_keep_the_requests_they_name() {
+    let mut pool = Pool::of(vec![tagged()]).unwrap();
+    let mut kept = |filters: Vec<Filter>| latencies(&mut pool, Scope { filters, ..Scope::default() });
+    let tag = |key: &str, value: &str| Filter::Tag { key: key.to_owned(), value: value.to_owned() };
+    let contains = |name: &str| Filter::Contains { service: name.to_owned(), operation: name.to_owned() };
+    assert_eq!(kept(vec![]), [300, 200, 100]);
+    assert_eq!(kept(vec![Filter::HasError]), [100]);
+    assert_eq!(kept(vec![contains("B")]), [200]);
+    assert_eq!(kept(vec![contains("R")]), [300, 200, 100]);
+    assert_eq!(kept(vec![contains("outside")]), Vec::<u64>::new());
+    assert_eq!(kept(vec![contains("nowhere")]), Vec::<u64>::new());
+    assert_eq!(kept(vec![tag("zone", "eu")]), [300]);
+    assert_eq!(kept(vec![tag("host", "h3")]), [300]);
+    assert_eq!(kept(vec![tag("zone", "h3")]), Vec::<u64>::new());
+    let time = |from_us, to_us| Filter::Time { from_us, to_us };
+    assert_eq!(kept(vec![time(1000, 2000)]), [100]);
+    assert_eq!(kept(vec![time(1001, 2001)]), [200]);
+    assert_eq!(kept(vec![time(0, 3000), Filter::HasError]), [100]);
+    assert_eq!(kept(vec![contains("B"), Filter::HasError]), Vec::<u64>::new());
+}
+
+#[test]
+fn filters_look_at_the_request_and_not_at_its_whole_trace() {
+    let mut spans = vec![
+        span(1, 0, "R", 0, 1000),
+        span(2, 1, "E", 100, 200),
+        span(3, 1, "E", 300, 450),
+        span(4, 3, "X", 310, 320),
+    ];
+    spans[3].error = true;
+    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let subject = Subject::Endpoint { service: "E".to_owned(), operation: "E".to_owned() };
+    let mut kept = |filters: Vec<Filter>| {
+        latencies(&mut pool, Scope { subject: subject.clone(), filters, ..Scope::default() })
+    };
+    assert_eq!(kept(vec![]), [150, 100]);
+    assert_eq!(kept(vec![Filter::HasError]), [150]);
+    assert_eq!(kept(vec![Filter::Time { from_us: 0, to_us: 300 }]), [100]);
+}

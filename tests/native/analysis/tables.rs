@@ -1,0 +1,184 @@
+//! Endpoint rows, textual summary and heat map: worked examples, and sums that agree whichever way they are taken.
+
+use crate::common::random::{any_traces, sets_of};
+use crate::common::{Span, set_of, span};
+use pathlight::analysis::critical_path::{
+    Band, ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime, Scope,
+};
+use pathlight::query::native::Pool;
+use pathlight::query::{Report, Request};
+use pathlight::view::summary;
+use proptest::prelude::*;
+
+/// Request `trace`: R calls A, which calls B, then R calls B itself. B takes `b1` within A and `b2` within R.
+fn request(trace: u128, b1: u64, b2: u64) -> Vec<Span> {
+    let start = 1000 * trace as u64;
+    let mut at = start + 5;
+    let mut spans = vec![span(2, 1, "A", at, at + b1 + 10), span(3, 2, "B", at + 5, at + 5 + b1)];
+    at += b1 + 10;
+    if b2 > 0 {
+        spans.push(span(4, 1, "B", at, at + b2));
+        at += b2;
+    }
+    spans.push(span(1, 0, "R", start, at + 5));
+    spans.iter_mut().for_each(|s| s.trace = trace);
+    spans
+}
+
+/// Latencies 20 + b1 + b2: 130, 60, 90, 120.
+fn four() -> Pool {
+    let spans = [request(1, 100, 10), request(2, 40, 0), request(3, 50, 20), request(4, 100, 0)].concat();
+    Pool::of(vec![set_of(&spans)]).unwrap()
+}
+
+fn rows(pool: &mut Pool, band: Band) -> EndpointsReport {
+    let request = Request::Endpoints { scope: Scope::default(), band };
+    let Report::Endpoints(report) = pool.ask(request).unwrap() else { panic!() };
+    *report
+}
+
+fn heatmap(pool: &mut Pool, columns: u32, order: ColumnOrder) -> HeatmapReport {
+    let request = Request::Heatmap { scope: Scope::default(), band: Band::ALL, columns, order };
+    let Report::Heatmap(report) = pool.ask(request).unwrap() else { panic!() };
+    *report
+}
+
+/// Time of a row in each column.
+fn cells(report: &HeatmapReport, row: &str) -> Vec<u64> {
+    let row = report.rows.endpoints.iter().position(|(_, o)| o == row).unwrap() as u32;
+    let cell = |c| report.cells(c).filter(|&at| report.cell_row[at] == row).map(|at| report.cell_us[at]);
+    (0..report.column_requests.len()).map(|c| cell(c).sum()).collect()
+}
+
+#[test]
+fn an_endpoint_has_one_row_for_all_its_call_paths() {
+    let report = rows(&mut four(), Band::ALL);
+    assert_eq!(report.endpoints.iter().map(|(_, o)| o.as_str()).collect::<Vec<_>>(), ["A", "B", "R"]);
+    let b = &report.rows[1];
+    // Per request 110, 40, 70, 100.
+    assert_eq!((b.exclusive_us.sum, b.exclusive_us.p50, b.requests, b.spans), (320, 85.0, 4, 6));
+    assert_eq!(b.exclusive_us.p99, 100.0 + 10.0 * 0.97);
+    assert_eq!(b.inclusive_us.sum, 320);
+    assert!((report.share(1) - 320.0 / 400.0).abs() < 1e-12);
+    let paths: Vec<(Vec<u32>, u64, u64)> =
+        b.chains.iter().map(|c| (c.path.clone(), c.exclusive_us, c.requests)).collect();
+    assert_eq!(paths, [(vec![2, 0, 1], 290, 4), (vec![2, 1], 30, 2)]);
+    // A: inclusive b1 + 10, exclusive 10.
+    assert_eq!((report.rows[0].inclusive_us.sum, report.rows[0].exclusive_us.sum), (330, 40));
+}
+
+#[test]
+fn rows_are_sorted_by_the_number_asked_for() {
+    let report = rows(&mut four(), Band::ALL);
+    let order = |time, stat| -> Vec<&str> {
+        report.order(time, stat).iter().map(|&row| report.name(row).1).collect()
+    };
+    assert_eq!(order(RowTime::Exclusive, RowStat::Total), ["B", "A", "R"]);
+    assert_eq!(order(RowTime::Inclusive, RowStat::Total), ["R", "A", "B"]);
+    // Both have 85 us: by name.
+    assert_eq!(order(RowTime::Inclusive, RowStat::P50), ["R", "A", "B"]);
+    let mean = report.order(RowTime::Exclusive, RowStat::Mean);
+    assert_eq!(mean, report.order(RowTime::Exclusive, RowStat::Total));
+}
+
+#[test]
+fn columns_come_in_the_order_asked_for() {
+    let mut pool = four();
+    let latency = heatmap(&mut pool, 100, ColumnOrder::Latency);
+    assert_eq!(latency.column_latency_us, [60, 90, 120, 130]);
+    assert_eq!(cells(&latency, "B"), [40, 70, 100, 110]);
+    assert_eq!(latency.cell_share_ppm[latency.cells(0).start + 1], 666_666);
+    let start = heatmap(&mut pool, 100, ColumnOrder::Start);
+    assert_eq!(start.column_start_us, [1000, 2000, 3000, 4000]);
+    assert_eq!(cells(&start, "B"), [110, 40, 70, 100]);
+    assert_eq!(start.column_example[1].trace_id, format!("{:032x}", 2));
+    let row = ColumnOrder::Row { service: "B".to_owned(), operation: "B".to_owned() };
+    assert_eq!(cells(&heatmap(&mut pool, 100, row), "B"), [40, 70, 100, 110]);
+    // A row nobody has: all equal, so by latency.
+    let row = ColumnOrder::Row { service: "B".to_owned(), operation: "none".to_owned() };
+    assert_eq!(heatmap(&mut pool, 100, row).column_latency_us, [60, 90, 120, 130]);
+}
+
+#[test]
+fn more_requests_than_columns_are_put_together() {
+    let report = heatmap(&mut four(), 2, ColumnOrder::Latency);
+    assert_eq!(report.column_requests, [2, 2]);
+    assert_eq!(report.column_latency_us, [150, 250]);
+    assert_eq!(cells(&report, "B"), [110, 210]);
+    // The mean of 40 / 60 and 70 / 90.
+    let b = report.cells(0).find(|&at| report.cell_row[at] == 1).unwrap();
+    assert_eq!(report.cell_share_ppm[b], (666_666 + 777_777) / 2);
+    assert_eq!(report.column_example[1].latency_us, 130);
+    assert_eq!(report.column_start_us[0], 2000);
+}
+
+#[test]
+fn the_summary_lists_each_percentile_in_three_formats() {
+    let report = rows(&mut four(), Band::ALL);
+    let plain = |text: String| text.replace('\u{202f}', " ").replace('\u{b5}', "u");
+    let text = plain(summary::to_text(&report, 2));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "4 requests, latency p50 105 us, p95 128 us, p99 130 us");
+    assert_eq!(lines[4], "       85 us    80.0 %         4  [B] B");
+    assert!(lines[5].ends_with("90.6 %  [R] R > [A] A > [B] B"), "{}", lines[5]);
+    assert_eq!(text.matches("Top endpoints").count(), 3);
+    let markdown = plain(summary::to_markdown(&report, 1));
+    assert!(markdown.contains("| [B] B | 85 us | 80.0 % | 4 | [R] R > [A] A > [B] B |"));
+    let csv = summary::to_csv(&report);
+    let second = csv.split("\r\n").nth(1).unwrap();
+    assert!(second.starts_with("B,B,85,"), "{second}");
+    assert_eq!(csv.lines().count(), 4);
+    let columns = |line: &str| line.split(',').count();
+    assert!(csv.lines().all(|line| columns(line) == columns(second)));
+}
+
+#[test]
+fn a_name_cannot_break_a_table() {
+    let mut bad = span(1, 0, "R", 0, 100);
+    bad.operation = "a|b,\"c\"\nd".to_owned();
+    let report = rows(&mut Pool::of(vec![set_of(&[bad])]).unwrap(), Band::ALL);
+    assert!(summary::to_csv(&report).contains("\r\nR,\"a|b,\"\"c\"\"\nd\",100,"));
+    assert!(summary::to_markdown(&report, 5).contains("| [R] a\\|b,\"c\" d |"));
+}
+
+#[test]
+fn nothing_loaded_gives_an_empty_map() {
+    let mut pool = Pool::of(Vec::new()).unwrap();
+    let report = heatmap(&mut pool, 10, ColumnOrder::Latency);
+    assert!(report.column_requests.is_empty() && report.rows.rows.is_empty());
+    assert!(report.to_json(RowTime::Exclusive, RowStat::P50).is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn flame_graph_heat_map_and_latencies_have_one_total(
+        spans in any_traces(80), lo in 0u32..100, width in 1u32..100, columns in 1u32..12, by_start in any::<bool>()
+    ) {
+        let band = Band { lo: lo * 1000, hi: (lo + width).min(100) * 1000, closed: false };
+        let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
+        let scope = Scope::default();
+        let order = if by_start { ColumnOrder::Start } else { ColumnOrder::Latency };
+        let request = Request::Heatmap { scope: scope.clone(), band, columns, order };
+        let Report::Heatmap(map) = pool.ask(request).unwrap() else { panic!() };
+        let Report::CriticalPath(flame) = pool.ask(Request::CriticalPath { scope, band }).unwrap() else { panic!() };
+        let total = flame.facts.latency_sum_us;
+        prop_assert_eq!(flame.nodes.iter().map(|n| n.exclusive_us.sum).sum::<u64>(), total);
+        prop_assert_eq!(map.cell_us.iter().sum::<u64>(), total);
+        prop_assert_eq!(map.column_latency_us.iter().sum::<u64>(), total);
+        prop_assert_eq!(map.rows.rows.iter().map(|row| row.exclusive_us.sum).sum::<u64>(), total);
+        let requests: u64 = map.column_requests.iter().map(|&n| u64::from(n)).sum();
+        prop_assert_eq!(requests, flame.facts.requests);
+        prop_assert!(map.column_requests.len() <= columns as usize);
+        // Each row is the sum of the calling contexts of its endpoint, and of its cells.
+        for (number, row) in map.rows.rows.iter().enumerate() {
+            let name = &map.rows.endpoints[number];
+            let contexts: u64 = flame.nodes.iter()
+                .filter(|n| flame.endpoints[n.endpoint as usize] == *name).map(|n| n.exclusive_us.sum).sum();
+            let cells: u64 = (0..map.cell_row.len())
+                .filter(|&at| map.cell_row[at] == number as u32).map(|at| map.cell_us[at]).sum();
+            prop_assert_eq!((contexts, cells), (row.exclusive_us.sum, row.exclusive_us.sum));
+        }
+    }
+}

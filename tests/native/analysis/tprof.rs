@@ -1,0 +1,504 @@
+//! tprof against its worked examples, and against its invariants on random and generated traces.
+
+use crate::common::{Span, set_of, span, stage};
+use pathlight::analysis::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
+use pathlight::model::trace::{SpanKind, TraceSet, Tree};
+use pathlight::query::native::Pool;
+use pathlight::query::{Band, Report, Request, Scope, SetsReport, TprofReport, TprofSettings};
+use pathlight::text::format::THIN;
+use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
+use proptest::prelude::*;
+
+fn part(set: &TraceSet) -> TracesPart {
+    let (mut collector, mut tree) = (TraceCollector::new(set, None), Tree::default());
+    for trace in 0..set.traces().len() as u32 {
+        tree.load(set, trace);
+        collector.observe(set, &tree, 0);
+    }
+    collector.finish()
+}
+
+fn traces(spans: &[Span]) -> Traces {
+    Traces::merge(vec![part(&set_of(spans))])
+}
+
+fn report(sets: Vec<TraceSet>) -> TprofReport {
+    report_with(sets, TprofSettings::default())
+}
+
+fn report_with(sets: Vec<TraceSet>, settings: TprofSettings) -> TprofReport {
+    let request = Request::Tprof { scope: Scope::default(), band: Band::ALL, settings };
+    let Report::Tprof(report) = Pool::of(sets).unwrap().ask(request).unwrap() else { unreachable!() };
+    *report
+}
+
+/// Trace `number`: A over `[0, end]` with these children, all moved away from time 0.
+fn a_trace(number: u64, end: u64, children: &[(&str, u64, u64)]) -> Vec<Span> {
+    let base = 1000;
+    let mut spans = vec![span(number * 100, 0, "A", base, base + end)];
+    for (i, &(name, start, end)) in children.iter().enumerate() {
+        spans.push(span(number * 100 + 1 + i as u64, number * 100, name, base + start, base + end));
+    }
+    spans.iter_mut().for_each(|s| s.trace = u128::from(number));
+    spans
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-3
+}
+
+#[test]
+fn the_six_orders_have_the_subspans_of_figure_4() {
+    let rows = [
+        ([("B", 1, 3), ("C", 5, 8)], [1.0, 2.0, 2.0], 5.0),
+        ([("B", 5, 8), ("C", 1, 3)], [1.0, 2.0, 2.0], 5.0),
+        ([("B", 1, 5), ("C", 3, 8)], [1.0, 2.0, 2.0], 3.0),
+        ([("B", 1, 8), ("C", 3, 5)], [1.0, 2.0, 2.0], 3.0),
+        ([("B", 3, 8), ("C", 1, 5)], [1.0, 2.0, 2.0], 3.0),
+        ([("B", 3, 5), ("C", 1, 8)], [1.0, 2.0, 2.0], 3.0),
+    ];
+    let mut all = Vec::new();
+    for (number, (children, subspans, own)) in rows.iter().enumerate() {
+        let spans = a_trace(number as u64 + 1, 10, children);
+        let report = report(vec![set_of(&spans)]);
+        let found: Vec<f64> =
+            report.layers[3].groups[0].positions[0].subspans_us.iter().map(|s| s.all.mean).collect();
+        assert_eq!(found, subspans, "order {number}");
+        assert_eq!(report.layers[0].groups[0].endpoints[0].self_us.all.mean, *own, "order {number}");
+        all.extend(spans);
+    }
+    let report = report(vec![set_of(&all)]);
+    assert_eq!((report.layers[2].groups_in_all, report.layers[3].groups_in_all), (1, 6));
+}
+
+#[test]
+fn t1_means_of_two_traces_make_one_aggregate_trace() {
+    let mut spans = a_trace(1, 10, &[("B", 1, 3), ("C", 5, 8)]);
+    spans.extend(a_trace(2, 20, &[("B", 3, 9), ("C", 11, 17)]));
+    let report = report(vec![set_of(&spans)]);
+    let group = &report.layers[3].groups[0];
+    let a = &group.positions[0];
+    assert_eq!(a.subspans_us.iter().map(|s| s.all.mean).collect::<Vec<_>>(), [2.0, 2.0, 2.5]);
+    let d = a.duration_us.all;
+    assert!(near(d.mean, 15.0) && near(d.sd, 7.0711) && near(d.p50, 15.0) && near(d.p99, 19.9), "{d:?}");
+    assert!(a.duration_us.normal.is_none());
+    let means: Vec<f64> = group.positions.iter().map(|p| p.duration_us.all.mean).collect();
+    assert_eq!(means, [15.0, 4.0, 4.5]);
+    let own = report.layers[0].groups[0].endpoints[0].self_us.all;
+    assert_eq!((own.count, own.mean), (2, 6.5));
+    let third = &report.layers[2].groups[0].positions[0];
+    assert_eq!(third.child_diff_us.iter().map(|s| s.all.mean).collect::<Vec<_>>(), [2.0, 6.0]);
+    assert_eq!(third.end_diff_us.unwrap().all.mean, 2.5);
+    let drawn: Vec<(f64, f64)> =
+        report.aggregate_traces[0].spans.iter().map(|s| (s.start_us, s.end_us)).collect();
+    assert_eq!(drawn, [(0.0, 15.0), (2.0, 6.0), (8.0, 12.5)]);
+    // Halves round up.
+    assert_eq!(report.aggregate_traces[0].spans[2].end_rounded_us, 13);
+}
+
+#[test]
+fn t2_shapes_and_orders_group_five_traces() {
+    let rows: [&[(&str, u64, u64)]; 5] = [
+        &[("B", 1, 5), ("C", 3, 8)],
+        &[("B", 1, 8), ("C", 3, 5)],
+        &[("C", 1, 5), ("B", 3, 8)],
+        &[("B", 1, 3), ("C", 5, 8)],
+        &[("B", 1, 3)],
+    ];
+    let spans: Vec<Span> =
+        rows.iter().enumerate().flat_map(|(i, row)| a_trace(i as u64 + 1, 10, row)).collect();
+    let report = report(vec![set_of(&spans)]);
+    assert_eq!((report.layers[2].groups_in_all, report.layers[3].groups_in_all), (2, 5));
+    let by_name: Vec<(u64, f64)> = report.layers[0].groups[0]
+        .endpoints
+        .iter()
+        .map(|e| (e.self_us.all.count, e.self_us.all.mean * e.self_us.all.count as f64))
+        .collect();
+    assert_eq!(by_name, [(5, 22.0), (5, 20.0), (4, 14.0)]);
+    let group = &report.layers[2].groups[0];
+    assert_eq!(group.traces, 4);
+    let a = &group.positions[0];
+    assert_eq!(a.child_diff_us.iter().map(|s| s.all.mean).collect::<Vec<_>>(), [1.0, 2.5]);
+    assert_eq!(a.end_diff_us.unwrap().all.mean, 2.0);
+    assert_eq!(
+        (group.positions[1].duration_us.all.mean, group.positions[2].duration_us.all.mean),
+        (4.5, 3.5)
+    );
+}
+
+#[test]
+fn t3_a_slow_start_in_one_trace_of_ten_is_a_tail_issue() {
+    let mut spans: Vec<Span> = (1..10).flat_map(|i| a_trace(i, 10, &[("B", 2, 5)])).collect();
+    spans.extend(a_trace(10, 100, &[("B", 92, 95)]));
+    let report = report(vec![set_of(&spans)]);
+    assert_eq!(report.layers[0].groups[0].normal, Some(9));
+    let a = &report.report[0];
+    assert_eq!((a.operation.as_str(), a.self_us, a.total_us), ("A", 16.0, 160));
+    assert_eq!((report.report[1].operation.as_str(), report.report[1].total_us), ("B", 30));
+    let kind = &a.types[0];
+    assert_eq!(kind.verdict, Verdict::Tail);
+    assert!(near(kind.tail_ratio.unwrap(), 97.0 / 7.0));
+    let found: Vec<(&str, f64, u32)> =
+        kind.spans.iter().map(|s| (s.metric.as_str(), s.mean_us, s.subspan)).collect();
+    assert_eq!(found, [("child_diff[0]", 92.0, 0), ("end_diff", 5.0, 1)]);
+    assert!(near(kind.spans[0].groups[0].score, 84.64));
+    let whole = &report.layers[3].groups[0].positions[0];
+    assert!(near(whole.subspans_us[0].all.mean, 11.0) && near(whole.duration_us.all.mean, 19.0));
+    let traces = traces(&spans);
+    let group: Vec<u32> = (0..10).collect();
+    let drawn: Vec<(f64, f64)> =
+        aggregate(&traces, &group, None).spans.iter().map(|s| (s.start_us, s.end_us)).collect();
+    assert_eq!(drawn, [(0.0, 19.0), (11.0, 14.0)]);
+    let place = &report.tail.types[0].places[0];
+    assert_eq!((place.operation.as_str(), place.subspan, place.change_us), ("A", Some(0), 90.0));
+    let text = markdown(&report);
+    assert!(text.contains("mostly in the tail: 13.9 times the normal"), "{text}");
+    assert!(text.contains("A in A is slow before its first child"), "{text}");
+}
+
+#[test]
+fn traces_with_orphans_stay_out_and_several_roots_get_one_above() {
+    let mut spans = a_trace(1, 10, &[("B", 2, 5)]);
+    spans.extend(a_trace(2, 10, &[]));
+    spans.push(Span { trace: 2, ..span(290, 299, "lost", 1000, 1005) });
+    spans.extend(a_trace(3, 10, &[]));
+    spans.push(Span { trace: 3, ..span(390, 0, "Z", 1004, 1030) });
+    let report = report(vec![set_of(&spans)]);
+    assert_eq!((report.traces, report.has_orphans), (2, 1));
+    let group = report.layers[1].groups.iter().find(|g| g.root.as_ref().unwrap().0 == "(synthetic)").unwrap();
+    assert_eq!(group.root_us.all.mean, 30.0);
+}
+
+#[test]
+fn the_gap_between_client_and_server_is_a_place_of_its_own() {
+    let spans: Vec<Span> = (1..=20)
+        .flat_map(|i| {
+            let gap = if i == 20 { 500 } else { i };
+            let mut spans = a_trace(i, 2000, &[("B", 100, 1000 + gap)]);
+            spans[1].kind = SpanKind::Client;
+            let server = span(i * 100 + 50, i * 100 + 1, "S", 1100 + gap, 1900 + gap);
+            spans.push(Span { trace: u128::from(i), kind: SpanKind::Server, ..server });
+            spans[0].kind = SpanKind::Internal;
+            spans[0].duration_us += gap;
+            spans
+        })
+        .collect();
+    let report = report(vec![set_of(&spans)]);
+    let place = &report.tail.types[0].places[0];
+    assert_eq!((place.service.as_str(), place.gap_to.as_deref(), place.subspan), ("B", Some("S"), None));
+}
+
+/// Ten traces of a type: in one of them B takes `more` time.
+fn a_type(root: &str, first: u64, more: u64) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for number in first..first + 10 {
+        let late = if number == first { more } else { 0 };
+        let mut trace = a_trace(number, 100 + late, &[("B", 10, 50 + late)]);
+        (trace[0].service, trace[0].operation) = (root.to_owned(), root.to_owned());
+        spans.extend(trace);
+    }
+    spans
+}
+
+#[test]
+fn what_is_slow_in_many_types_outweighs_what_is_slower_in_one() {
+    // B is late by 60 in the tail of two types; a third waits 100 in its own root instead.
+    let mut spans = [a_type("X", 1, 60), a_type("Y", 11, 60)].concat();
+    for number in 21..31 {
+        let end = if number == 21 { 200 } else { 100 };
+        let mut trace = a_trace(number, end, &[("B", 10, 50)]);
+        (trace[0].service, trace[0].operation) = ("Z".to_owned(), "Z".to_owned());
+        spans.extend(trace);
+    }
+    let tail = report(vec![set_of(&spans)]).tail;
+    let first = &tail.types[0];
+    assert_eq!((first.operation.as_str(), first.places[0].change_us), ("Z", 100.0));
+    let all = tail.all.unwrap();
+    assert_eq!((all.a_traces, all.b_traces), (27, 3));
+    assert_eq!((all.places[0].operation.as_str(), all.places[0].subspan), ("B", Some(0)));
+    // 60 in two of three tail traces.
+    assert!(near(all.places[0].change_us, 40.0) && near(all.places[0].b_us - all.places[0].a_us, 40.0));
+    // One tail trace a type says nothing of how sure that is.
+    assert_eq!(all.places[0].interval, None);
+    let text = markdown(&report(vec![set_of(&spans)]));
+    assert!(text.contains("## What makes the tail of all request types slow: 3 slow traces"), "{text}");
+    // One type alone needs no other list.
+    assert_eq!(report(vec![set_of(&a_type("X", 1, 60))]).tail.all, None);
+}
+
+#[test]
+fn the_critical_path_of_an_aggregate_trace_runs_over_its_rounded_means() {
+    let mut spans = a_trace(1, 10, &[("B", 1, 3), ("C", 5, 8)]);
+    spans.extend(a_trace(2, 20, &[("B", 3, 9), ("C", 11, 17)]));
+    let trace = &report(vec![set_of(&spans)]).aggregate_traces[0];
+    let path: Vec<(&str, u64, u64)> = trace
+        .critical_path
+        .iter()
+        .map(|s| (trace.spans[s.span as usize].name.as_str(), s.start_us, s.end_us))
+        .collect();
+    assert_eq!(path, [("A", 0, 2), ("B", 2, 6), ("A", 6, 8), ("C", 8, 13), ("A", 13, 15)]);
+}
+
+#[test]
+fn the_nearest_trace_is_that_whose_starts_and_ends_are_nearest_to_the_means() {
+    let of = |children: &[(u64, u64)]| {
+        let spans: Vec<Span> = (1..)
+            .zip(children)
+            .flat_map(|(number, &(start, end))| a_trace(number, 100, &[("B", start, end)]))
+            .collect();
+        let trace = report(vec![set_of(&spans)]).aggregate_traces.remove(0);
+        trace.exemplars.iter().map(|e| e.trace_id.trim_start_matches('0').to_owned()).collect::<Vec<_>>()
+    };
+    // All take as long; of equally slow ones the last by id counts as the slowest.
+    assert_eq!(of(&[(10, 20), (30, 40), (20, 31), (90, 95)]), ["2", "4"]);
+    // Both are as far from the means.
+    assert_eq!(of(&[(10, 20), (30, 40)]), ["1", "2"]);
+}
+
+/// 60 traces of A, slow before it calls X and then Y; X calls six at once, in another order every time.
+fn shattered() -> Vec<Span> {
+    let mut spans = Vec::new();
+    for number in 1..=60u64 {
+        spans.extend(a_trace(number, 1000, &[("X", 500, 600), ("Y", 700, 710)]));
+        let mut left: Vec<u64> = (0..6).collect();
+        let mut code = number;
+        for place in 0..6u64 {
+            let which = left.remove((code % left.len() as u64) as usize);
+            code /= 6 - place;
+            let start = 1500 + 10 * place;
+            let name = ["p", "q", "r", "s", "t", "u"][which as usize];
+            let child = span(number * 100 + 10 + which, number * 100 + 1, name, start, start + 25);
+            spans.push(Span { trace: u128::from(number), ..child });
+        }
+    }
+    spans
+}
+
+#[test]
+fn where_whole_traces_shatter_groups_are_local() {
+    let report = report(vec![set_of(&shattered())]);
+    let layer = &report.layers[3];
+    assert!(layer.groups_in_all > 40, "{} groups", layer.groups_in_all);
+    let span = &report.report[0].types[0].spans[0];
+    assert_eq!((span.name.as_str(), span.metric.as_str()), ("A", "child_diff[0]"));
+    assert_eq!((span.groups.len(), span.groups_in_all), (1, 1));
+    let group = &span.groups[0];
+    assert!(group.is_local && group.traces == 60 && group.subspan_us == 500.0);
+    let trace = &report.aggregate_traces[group.aggregate_trace as usize];
+    assert!(trace.order_varies);
+    // Only the target keeps the order of its calls, so only it has subspans.
+    let with_subspans: Vec<&str> =
+        trace.spans.iter().filter(|s| !s.subspans.is_empty()).map(|s| s.name.as_str()).collect();
+    assert_eq!(with_subspans, ["A"]);
+    assert!(lines(&report).iter().any(|line| line.words.contains("whose order varies")));
+}
+
+#[test]
+fn a_tag_makes_the_request_types_and_the_threshold_the_tail() {
+    let spans: Vec<Span> = (1..=20)
+        .flat_map(|number| {
+            let mut spans = a_trace(number, 100 * number, &[]);
+            spans[0].zone = if number <= 12 {
+                "eu"
+            } else if number < 20 {
+                "us"
+            } else {
+                ""
+            };
+            spans
+        })
+        .collect();
+    let settings =
+        TprofSettings { tag: Some("zone".to_owned()), tail_permille: 500, ..TprofSettings::default() };
+    let found = report_with(vec![set_of(&spans)], settings);
+    let types: Vec<(&str, u64, Option<u64>)> = found.layers[1]
+        .groups
+        .iter()
+        .map(|g| (g.root.as_ref().unwrap().1.as_str(), g.traces, g.normal))
+        .collect();
+    assert_eq!(types, [("no zone", 1, None), ("zone=eu", 12, Some(6)), ("zone=us", 7, None)]);
+    assert_eq!(found.layers[0].groups[0].normal, Some(10));
+    assert_eq!(found.tail.types.len(), 1);
+    assert_eq!((found.tail.types[0].a_traces, found.tail.types[0].b_traces), (6, 6));
+    let kinds = &found.report[0];
+    assert_eq!((kinds.types.len(), kinds.types_in_all), (2, 3));
+    assert_eq!(kinds.types[0].verdict, Verdict::Unsplit);
+    let more: Vec<u64> = lines(&found).iter().filter(|l| l.level == 2).map(|l| l.more).collect();
+    assert_eq!(more, [0, 1]);
+}
+
+#[test]
+fn two_sets_are_compared_by_place_and_by_service() {
+    let set = |group, slow: u64| {
+        let traces = (1..=12).map(|i| a_trace(i, 100 + i + slow, &[("B", 10 + slow, 20 + slow)]));
+        let mut spans: Vec<Span> = traces.flatten().collect();
+        // No gaps between a client and its server.
+        spans.iter_mut().for_each(|span| span.kind = SpanKind::Internal);
+        let mut set = TraceSet::new();
+        set.loading_group = group;
+        stage(&mut set, &spans);
+        set
+    };
+    let (a, b) = (Scope::default(), Scope { group: 1, ..Scope::default() });
+    let settings = TprofSettings::default();
+    let request = Request::TprofCompare { a, band_a: Band::ALL, b, band_b: Band::ALL, settings };
+    let Report::TprofCompare(report) = Pool::of(vec![set(0, 0), set(1, 40)]).unwrap().ask(request).unwrap()
+    else {
+        unreachable!()
+    };
+    let kind = &report.places.types[0];
+    assert_eq!((kind.a_traces, kind.b_traces), (12, 12));
+    let first = &kind.places[0];
+    assert_eq!((first.operation.as_str(), first.subspan, first.change_us), ("A", Some(0), 40.0));
+    assert_eq!((report.services[0].service.as_str(), report.services[0].change_us), ("A", 40.0));
+    assert_eq!(report.services[1].change_us, 0.0);
+    let text = sets_markdown(&report).replace(THIN, " ");
+    assert!(text.contains("1. A: +40 µs per request"), "{text}");
+    assert!(text.contains("- subspan 0 of A in A: +40 µs (50 µs against 10 µs"), "{text}");
+    assert!(SetsReport::default().to_json().is_ok());
+}
+
+#[test]
+fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
+    let mut spans: Vec<Span> = (1..10).flat_map(|i| a_trace(i, 10, &[("B", 2, 5)])).collect();
+    spans.extend(a_trace(10, 100, &[("B", 92, 95)]));
+    let report = report(vec![set_of(&spans)]);
+    let plain = |text: &str| text.replace(THIN, " ");
+    let lines = lines(&report);
+    let levels: Vec<u32> = lines.iter().map(|line| line.level).collect();
+    assert_eq!(levels[..8], [1, 2, 3, 4, 5, 5, 3, 4]);
+    let words: Vec<String> = lines.iter().map(|line| plain(&line.words)).collect();
+    assert_eq!(words[0], "A in A takes 16 µs of its own per call, 160 µs in all (n = 10)");
+    let spread = "in 100.0 % of A in A, mostly in the tail: 13.9 times the normal";
+    assert_eq!(words[1], format!("{spread} (10 of 10 traces); 16 µs per call, 160 µs in all (n = 10)"));
+    let slow = "A in A is slow before its first child";
+    assert_eq!(words[2], format!("{slow}, {spread}; 92 µs on average (child_diff[0], n = 1)"));
+    assert_eq!(words[3], "subspan A 0 takes 92 µs of 100 µs on average, in 1 trace of one shape and order");
+    assert_eq!(
+        words[4],
+        "A 0, before its first child: 92 µs on average, p50 92 µs, p99 92 µs (n = 1): the problematic subspan"
+    );
+    assert!(lines[4].is_problem && !lines[5].is_problem);
+    assert_eq!(lines[0].aggregate, lines[3].aggregate);
+    let text = plain(&markdown(&report));
+    assert!(text.starts_with("# Diagnosis of 10 traces\n\n1. A in A takes"), "{text}");
+    assert!(text.contains(&format!("\n      - {slow}")), "{text}");
+    assert!(!text.contains("problematic"), "{text}");
+    assert!(
+        text.contains("## What makes the tail of A in A slow: 1 slow trace against 9 normal ones"),
+        "{text}"
+    );
+    assert!(text.contains("- subspan 0 of A in A: +90 µs (92 µs against 2 µs"), "{text}");
+}
+
+#[test]
+fn the_diagnosis_is_made_in_steps_that_tell_how_far_it_is() {
+    use pathlight::generate::Options;
+    let set = crate::common::generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
+    let settings = TprofSettings::default();
+    let request = Request::Tprof { scope: Scope::default(), band: Band::ALL, settings: settings.clone() };
+    let mut told = Vec::new();
+    let stepped = Pool::of(vec![set]).unwrap().ask_watching(request, &mut |p| told.push((p.done, p.of)));
+    assert!(told.len() > 3 && told.is_sorted(), "{told:?}");
+    assert!(told.iter().all(|(done, of)| done <= of), "{told:?}");
+    let set = crate::common::generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
+    let Report::Tprof(stepped) = stepped.unwrap() else { unreachable!() };
+    assert!(*stepped == Traces::merge(vec![part(&set)]).finish(&settings));
+}
+
+/// Mean form = recursive form, containment and order, on every layer-4 group.
+fn check_aggregates(traces: &Traces) {
+    for group in traces.layer_4() {
+        let mean = aggregate(traces, &group, None);
+        for (span, (start, end)) in mean.spans.iter().zip(recursive(traces, &group)) {
+            assert!((span.start_us - start).abs() < 1e-6 * (1.0 + start), "{} {start}", span.start_us);
+            assert!((span.end_us - end).abs() < 1e-6 * (1.0 + end), "{} {end}", span.end_us);
+            assert!(span.start_rounded_us <= span.end_rounded_us);
+            if let Some(parent) = span.parent {
+                let parent = &mean.spans[parent as usize];
+                assert!(parent.start_us <= span.start_us && span.end_us <= parent.end_us);
+                assert!(parent.start_rounded_us <= span.start_rounded_us);
+                assert!(span.end_rounded_us <= parent.end_rounded_us);
+            }
+            assert!(span.subspans.is_sorted_by(|a, b| a.end_us <= b.end_us));
+        }
+    }
+}
+
+#[test]
+fn aggregates_of_shared_data_agree_with_the_recursive_construction() {
+    let Some(folder) = crate::common::shared_data() else { return };
+    for name in ["traceweaver-hotel", "traceweaver-media", "dsb-media-latenseer", "crisp-test-cases"] {
+        for file in crate::common::files_below(&folder.join(name)) {
+            let set = crate::common::load(&file, 1 << 20);
+            check_aggregates(&Traces::merge(vec![part(&set)]));
+        }
+    }
+}
+
+#[test]
+fn aggregates_of_generated_data_agree_with_the_recursive_construction() {
+    use pathlight::generate::{Options, write_jaeger};
+    let mut bytes = Vec::new();
+    let options = Options { traces: 300, spans: 20, seed: 77, ..Options::default() };
+    write_jaeger(&options, &mut bytes).unwrap();
+    let mut set = TraceSet::new();
+    let mut reader = pathlight::ingest::Reader::new("x.json", pathlight::ingest::Options::default());
+    reader.feed(&bytes, &mut set).unwrap();
+    reader.finish(&mut set);
+    set.seal().unwrap();
+    let traces = Traces::merge(vec![part(&set)]);
+    check_aggregates(&traces);
+    // What is exported is a Jaeger file that reads back as it was written.
+    let report = report(vec![set]);
+    let json = report.to_jaeger().unwrap();
+    let mut back = TraceSet::new();
+    let mut reader = pathlight::ingest::Reader::new("y.json", pathlight::ingest::Options::default());
+    reader.feed(json.as_bytes(), &mut back).unwrap();
+    reader.finish(&mut back);
+    back.seal().unwrap();
+    let spans: usize = report.aggregate_traces.iter().map(|t| t.spans.len()).sum();
+    assert_eq!((back.traces().len(), back.spans()), (report.aggregate_traces.len(), spans));
+}
+
+prop_compose! {
+    fn any_spans(max: usize)(
+        raw in prop::collection::vec(
+            (0u64..6, 1u64..9, 0u64..9, 0u8..4, 0u64..30, 0u64..40, 0u8..4, 0u8..20), 1..max)
+    ) -> Vec<Span> {
+        raw.into_iter().map(|(trace, id, parent, name, start, duration, kind, odd)| {
+            let parent = if id == 1 { 0 } else { parent % id };
+            let mut out = span(id, parent, ["a", "b", "c", "d"][name as usize], 0, 0);
+            out.trace = u128::from(trace) + 1;
+            out.start_us = 50_000 + start * 97;
+            out.duration_us = duration * 197;
+            out.kind = [SpanKind::Unspecified, SpanKind::Client, SpanKind::Server, SpanKind::Internal]
+                [kind as usize];
+            out.follows_from = odd == 1;
+            out
+        }).collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn aggregate_traces_are_valid_and_equal_the_recursive_construction(spans in any_spans(60)) {
+        check_aggregates(&traces(&spans));
+    }
+
+    #[test]
+    fn neither_order_nor_workers_change_the_report(
+        spans in any_spans(60), seed in any::<u64>(), workers in 1usize..5
+    ) {
+        let expected = report(vec![set_of(&spans)]).to_json().unwrap();
+        let mut shuffled = spans.clone();
+        shuffled.sort_by_key(|s| (s.id ^ s.start_us).wrapping_mul(seed | 1));
+        let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
+        for (i, span) in shuffled.iter().enumerate() {
+            stage(&mut sets[i % workers], std::slice::from_ref(span));
+        }
+        prop_assert_eq!(expected, report(sets).to_json().unwrap());
+    }
+}

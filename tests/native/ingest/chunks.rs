@@ -1,0 +1,319 @@
+//! Parts of a text: read in slices by several readers it gives what one reader gives, wherever it is cut and whatever is
+//! in it; and of all its traces a part can be kept.
+
+use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
+use pathlight::ingest::{Ended, FileReport, Keep, Options, Outline, Reader, Seam};
+use pathlight::model::trace::{TraceSet, dump};
+use proptest::prelude::*;
+
+fn feed(mut reader: Reader, text: &[u8], set: &mut TraceSet) -> FileReport {
+    for chunk in text.chunks(777) {
+        if reader.feed(chunk, set).is_err() {
+            break;
+        }
+    }
+    reader.finish(set)
+}
+
+fn by_one(text: &[u8]) -> (String, FileReport) {
+    let mut set = TraceSet::new();
+    let report = feed(Reader::new("input", Options::default()), text, &mut set);
+    set.seal().unwrap();
+    (dump(&set), report)
+}
+
+/// The seams found from these places on.
+fn seams(text: &[u8], head: usize, places: &[usize]) -> Vec<Seam> {
+    let Some(outline) = Outline::of(&text[..head.min(text.len())]) else { return Vec::new() };
+    let mut seams: Vec<Seam> = (places.iter())
+        .filter_map(|&place| outline.find(text.get(place..)?, place as u64))
+        .filter(|seam| seam.at > 0)
+        .collect();
+    seams.sort_by_key(|seam| seam.at);
+    seams.dedup();
+    seams
+}
+
+/// What readers of the slices give together; `None` if they find that one of the seams is none.
+fn by_slices(text: &[u8], seams: &[Seam]) -> Option<(String, FileReport)> {
+    let mut set = TraceSet::new();
+    let mut reports = Vec::new();
+    for number in 0..=seams.len() {
+        let from = number.checked_sub(1).map(|before| &seams[before]);
+        let until = seams.get(number).cloned();
+        let start = from.map_or(0, |seam| seam.at as usize);
+        let end = until.as_ref().map_or(text.len(), |seam| seam.at as usize);
+        let reader = Reader::of_slice("input", Options::default(), from, until);
+        reports.push(feed(reader, &text[start..end], &mut set));
+    }
+    // In any order, as workers take them.
+    let whole = FileReport::of_slices(reports)?;
+    set.seal().unwrap();
+    Some((dump(&set), whole))
+}
+
+/// Reads a text in slices and compares; returns how many seams were used, or `None` if they did not agree.
+fn compare(name: &str, text: &[u8], head: usize, places: &[usize]) -> Option<usize> {
+    let seams = seams(text, head, places);
+    let sliced = by_slices(text, &seams)?;
+    assert_eq!(sliced, by_one(text), "{name}, cut at {:?}", seams.iter().map(|s| s.at).collect::<Vec<_>>());
+    Some(seams.len())
+}
+
+fn generated(spans: u64, traces: u64, defects: Defects) -> Vec<u8> {
+    let options = Generated { spans, traces, shape: Shape::Mixed, seed: 3, defects, ..Generated::default() };
+    let mut out = Vec::new();
+    write_jaeger(&options, &mut out).unwrap();
+    out
+}
+
+fn every(step: usize, text: &[u8]) -> Vec<usize> {
+    (step..text.len()).step_by(step).collect()
+}
+
+/// A Jaeger trace of `spans` spans whose last tag has this value, as JSON text.
+fn trace(id: u32, spans: u32, value: &str) -> String {
+    let spans: Vec<String> = (1..=spans)
+        .map(|span| {
+            format!(
+                r#"{{"traceID":"{id:x}","spanID":"{span:x}","operationName":"op","references":[{{"refType":"CHILD_OF","traceID":"{id:x}","spanID":"1"}}],"startTime":{span},"duration":9,"tags":[{{"key":"k","value":"{value}"}}],"logs":[],"processID":"p1"}}"#
+            )
+        })
+        .collect();
+    format!(
+        r#"{{"traceID":"{id:x}","spans":[{}],"processes":{{"p1":{{"serviceName":"s{}","tags":[]}}}}}}"#,
+        spans.join(","),
+        id % 3
+    )
+}
+
+#[test]
+fn generated_traces_are_cut_between_any_two() {
+    for defects in [Defects::default(), "all".parse().unwrap()] {
+        let text = generated(20, 60, defects);
+        let used = compare("generated", &text, 20_000, &every(3000, &text)).unwrap();
+        assert!(used > 40, "{used} seams in {} bytes", text.len());
+    }
+}
+
+#[test]
+fn every_shape_of_document_is_cut() {
+    let traces: Vec<String> = (1..60).map(|id| trace(id, 3, "v")).collect();
+    let zipkin = |id: usize| {
+        format!(
+            r#"{{"traceId":"{:x}","id":"{:x}","name":"n","timestamp":5,"duration":7,"localEndpoint":{{"serviceName":"z"}}}}"#,
+            1 + id / 4,
+            1 + id
+        )
+    };
+    let resource = |id: usize| {
+        format!(
+            r#"{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"r{}"}}}}]}},"scopeSpans":[{{"scope":{{"name":"x"}},"spans":[{{"traceId":"{:032x}","spanId":"{:016x}","name":"o","startTimeUnixNano":"1000","endTimeUnixNano":"9000"}}]}}]}}"#,
+            id % 5,
+            1 + id / 3,
+            1 + id
+        )
+    };
+    let resources: Vec<String> = (0..80).map(resource).collect();
+    let spans: Vec<String> = (0..80).map(zipkin).collect();
+    let nested: Vec<String> = spans.chunks(4).map(|group| format!("[{}]", group.join(","))).collect();
+    let jaeger_spans: Vec<String> = (1..80)
+        .map(|id| {
+            format!(
+                r#"{{"traceID":"{:x}","spanID":"{id:x}","operationName":"o","startTime":3,"duration":2,"tags":[],"process":{{"serviceName":"p","tags":[]}}}}"#,
+                1 + id / 4
+            )
+        })
+        .collect();
+    let hits: Vec<String> =
+        jaeger_spans.iter().map(|span| format!(r#"{{"_index":"i","_source":{span}}}"#)).collect();
+    let bulk: Vec<String> = jaeger_spans.iter().map(|span| format!("{{\"index\":{{}}}}\n{span}")).collect();
+    let texts = [
+        ("api answer", format!(r#"{{"data":[{}],"errors":null}}"#, traces.join(","))),
+        ("api answer in lines", format!("{{\"data\":[\n{}\n]}}", traces.join(",\n"))),
+        ("array of traces", format!("[{}]", traces.join(" , "))),
+        ("lines of traces", traces.join("\n")),
+        ("otlp", format!(r#"{{"resourceSpans":[{}]}}"#, resources.join(","))),
+        ("otlp in a result", format!(r#"{{"result":{{"resourceSpans":[{}]}}}}"#, resources.join(","))),
+        (
+            "otlp in lines",
+            resources
+                .chunks(2)
+                .map(|two| format!("{{\"resourceSpans\":[{}]}}", two.join(",")))
+                .collect::<Vec<_>>()
+                .join("\n"),
+        ),
+        ("zipkin", format!("[{}]", spans.join(","))),
+        ("zipkin of arrays", format!("[{}]", nested.join(","))),
+        ("zipkin in lines", spans.join("\r\n")),
+        ("anonymizer", format!("[{}]", jaeger_spans.join(",\n  "))),
+        ("elasticsearch answer", format!(r#"{{"took":1,"hits":{{"total":9,"hits":[{}]}}}}"#, hits.join(","))),
+        ("elasticsearch bulk", bulk.join("\n")),
+    ];
+    for (name, text) in texts {
+        for head in [1500, 4000] {
+            let used = compare(name, text.as_bytes(), head, &every(911, text.as_bytes()));
+            assert!(used.is_some_and(|used| used > 4), "{name}: {used:?} seams");
+        }
+    }
+}
+
+#[test]
+fn strings_that_look_like_traces_deceive_nobody() {
+    let looks = [
+        r#"},{\"traceID\":\"1\",\"spans\":[{\"traceID\""#,
+        r#"\\\"},{"#,
+        r#"]}]},{"#,
+        r#"\\"#,
+        r#"\n{\"traceID\":\"9\",\"spans\":[]}"#,
+        r#" , {\\\"traceID\\\":\\\"1\\\",\\\"spans\\\":["#,
+    ];
+    for value in looks {
+        let traces: Vec<String> = (1..40).map(|id| trace(id, 4, value)).collect();
+        let text = format!(r#"{{"data":[{}]}}"#, traces.join(","));
+        for step in [97, 1013] {
+            let used = compare(value, text.as_bytes(), 5000, &every(step, text.as_bytes()));
+            assert!(used.is_some_and(|used| used > 10), "{value}: {used:?}");
+        }
+    }
+    // A forged document whose quotes match: only the reader before it can tell, and it does.
+    let forged = r#","x":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"o","references":[],"startTime":1,"duration":1,"tags":[],"logs":[],"processID":"p"}],"processes":{}},{"traceID":"2","spans":[]}]"#;
+    let traces: Vec<String> = (1..40)
+        .map(|id| trace(id, 4, "v").replacen(r#","processes""#, &format!(r#"{forged},"processes""#), 1))
+        .collect();
+    let text = format!(r#"{{"data":[{}]}}"#, traces.join(","));
+    let mut refused = 0;
+    for place in every(331, text.as_bytes()) {
+        refused += usize::from(compare("forged", text.as_bytes(), 5000, &[place]).is_none());
+    }
+    assert!(refused > 0, "the forged traces were never met");
+}
+
+#[test]
+fn damage_is_told_as_one_reader_tells_it_or_the_slices_do_not_agree() {
+    let whole: Vec<String> = (1..60).map(|id| trace(id, 3, "v")).collect();
+    let mut bad_type = whole.clone();
+    bad_type[30] = bad_type[30].replace("\"startTime\":1", "\"startTime\":{}");
+    let mut bad_syntax = whole.clone();
+    bad_syntax[30] = bad_syntax[30].replace("\"startTime\":1", "\"startTime\":,");
+    let mut cut_off: Vec<u8> = format!(r#"{{"data":[{}]}}"#, whole.join(",")).into_bytes();
+    cut_off.truncate(cut_off.len() - 300);
+    let agrees = |name: &str, text: &[u8]| compare(name, text, 5000, &every(2000, text)).is_some();
+    assert!(agrees("wrong type", format!("[{}]", bad_type.join(",")).as_bytes()));
+    assert!(agrees("truncated", &cut_off));
+    assert!(agrees("a bad line", bad_syntax.join("\n").as_bytes()));
+    assert!(agrees("a bad line", format!("{}\n{{\"x\":\n\n", bad_syntax.join("\n")).as_bytes()));
+    assert!(!agrees("bad syntax within", format!("[{}]", bad_syntax.join(",")).as_bytes()));
+    // One line that goes on after bad syntax in its array.
+    let text = format!("{{\"data\":[{}]}}\n{}", bad_syntax.join(","), whole.join("\n"));
+    assert!(!agrees("bad syntax in a line", text.as_bytes()));
+}
+
+#[test]
+fn one_huge_trace_is_not_cut() {
+    let text = format!(r#"{{"data":[{}]}}"#, trace(1, 400, "v"));
+    assert_eq!(compare("one trace", text.as_bytes(), 5000, &every(500, text.as_bytes())), Some(0));
+    // Between others it is passed over.
+    let text = format!(r#"{{"data":[{},{},{}]}}"#, trace(1, 2, "v"), trace(2, 400, "v"), trace(3, 2, "v"));
+    assert_eq!(compare("among others", text.as_bytes(), 900, &every(700, text.as_bytes())), Some(1));
+}
+
+#[test]
+fn a_trace_in_two_slices_is_one_trace() {
+    let halves = [trace(7, 3, "v"), trace(8, 3, "v"), trace(7, 5, "v"), trace(9, 3, "v")];
+    let text = format!("[{}]", halves.join(","));
+    let seams = seams(text.as_bytes(), 600, &[600, 1900]);
+    assert_eq!(seams.len(), 2);
+    let (_, report) = by_slices(text.as_bytes(), &seams).unwrap();
+    assert_eq!((report.traces, report.spans), (3, 14));
+    assert_eq!(Some((by_one(text.as_bytes()).0, report)), by_slices(text.as_bytes(), &seams));
+}
+
+#[test]
+fn what_is_no_text_of_traces_has_no_outline() {
+    for text in [&b"\x1f\x8b\x08\0\0\0"[..], b"", b"{\"name\":\"x\"}", b"hello", b"[1,2,3]", b"{\"data\":["] {
+        assert!(Outline::of(text).is_none(), "{:?}", String::from_utf8_lossy(text));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn cut_anywhere_it_is_the_same_or_refused(
+        values in prop::collection::vec("[a-z{}\\[\\],:\" \\\\]{0,12}", 12),
+        lines in any::<bool>(),
+        head in 300_usize..6000,
+        places in prop::collection::vec(0_usize..12_000, 0..6),
+        damage in prop::option::of((0_usize..12_000, any::<u8>())),
+    ) {
+        let traces: Vec<String> = (values.iter().zip(1..))
+            .map(|(value, id)| trace(id, 1 + id % 4, &value.replace('\\', "\\\\").replace('"', "\\\"")))
+            .collect();
+        let text = if lines { traces.join("\n") } else { format!("{{\"data\":[{}]}}", traces.join(",")) };
+        let mut text = text.into_bytes();
+        if let Some((place, byte)) = damage && place < text.len() {
+            text[place] = byte;
+        }
+        // It may refuse, but never differ.
+        compare("random", &text, head, &places);
+    }
+}
+
+/// What a set holds of a text of which only some traces are kept.
+fn kept(text: &[u8], keep: Keep) -> (TraceSet, FileReport) {
+    let options = Options { keep, ..Options::default() };
+    let mut set = TraceSet::new();
+    let report = feed(Reader::new("input", options), text, &mut set);
+    set.seal().unwrap();
+    (set, report)
+}
+
+fn ids(set: &TraceSet) -> Vec<String> {
+    let mut ids: Vec<String> = (0..set.traces().len() as u32).map(|trace| set.trace_id_text(trace)).collect();
+    ids.sort_unstable();
+    ids
+}
+
+#[test]
+fn a_sample_is_the_same_in_every_form_of_the_text() {
+    let traces: Vec<String> = (1..200).map(|id| trace(id, 3, "v")).collect();
+    let array = format!("[{}]", traces.join(","));
+    let (sample, report) = kept(array.as_bytes(), Keep::Sample(4));
+    let chosen = ids(&sample);
+    assert!((25..80).contains(&chosen.len()), "{} of 199", chosen.len());
+    assert_eq!((report.traces as usize, report.spans as usize), (chosen.len(), 3 * chosen.len()));
+    assert_eq!(ids(&kept(traces.join("\n").as_bytes(), Keep::Sample(4)).0), chosen);
+    // The id may be that of the spans only, and spans may stand alone.
+    let inner = array.replace(r#","spans":["#, r#","x":0,"spans":["#);
+    let inner =
+        (1..200).fold(inner, |text, id| text.replace(&format!(r#"{{"traceID":"{id:x}","x""#), r#"{"x""#));
+    assert_eq!(ids(&kept(inner.as_bytes(), Keep::Sample(4)).0), chosen);
+    let single: Vec<String> = (1..200)
+        .map(|id| {
+            format!(
+                r#"{{"traceID":"{id:x}","spanID":"1","operationName":"o","startTime":3,"duration":2,"process":{{"serviceName":"p"}}}}"#
+            )
+        })
+        .collect();
+    assert_eq!(ids(&kept(single.join("\n").as_bytes(), Keep::Sample(4)).0), chosen);
+    assert_eq!(ids(&kept(array.as_bytes(), Keep::Sample(1)).0).len(), 199);
+}
+
+#[test]
+fn traces_of_a_service_or_a_request_type_are_kept_whole() {
+    let traces: Vec<String> = (1..100).map(|id| trace(id, 3, "v")).collect();
+    let text = format!("[{}]", traces.join(","));
+    let (set, report) = kept(text.as_bytes(), Keep::Service("s1".into()));
+    assert_eq!((set.traces().len(), report.spans), (33, 99));
+    let keep = |operation: &str| Keep::RequestType { service: "s2".into(), operation: operation.into() };
+    // Span 1 names itself as its parent: no trace has a root by its own word.
+    assert_eq!(kept(text.as_bytes(), keep("op")).0.traces().len(), 0);
+    let rooted = text.replace(r#""spanID":"1"}]"#, r#""spanID":"9"}]"#).replace(
+        r#""spanID":"1","operationName":"op","references":[{"refType":"CHILD_OF","traceID""#,
+        r#""spanID":"1","operationName":"root","references":[],"x":[{"traceID""#,
+    );
+    assert_eq!(kept(rooted.as_bytes(), keep("root")).0.traces().len(), 33);
+    let (none, report) = kept(rooted.as_bytes(), keep("other"));
+    assert_eq!((none.traces().len(), report.ended), (0, Ended::Whole));
+}

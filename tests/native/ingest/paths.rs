@@ -1,0 +1,91 @@
+//! The fast and the reference way of reading give the same, whatever the text and however it is cut.
+
+use crate::common::replay::{Random, TARGETS, one, read, replay};
+use crate::common::{files_below, shared_data};
+use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
+use std::time::{Duration, Instant};
+
+fn generated(spans: u64, traces: u64, shape: Shape, defects: Defects) -> Vec<u8> {
+    let options = Generated { spans, traces, shape, seed: 3, defects, ..Generated::default() };
+    let mut out = Vec::new();
+    write_jaeger(&options, &mut out).expect("generated");
+    out
+}
+
+#[test]
+fn generated_traces_read_the_same_both_ways() {
+    for (shape, defects) in [
+        (Shape::Mixed, Defects::default()),
+        (Shape::Mixed, "all".parse().expect("defects")),
+        (Shape::Wide, Defects::default()),
+        (Shape::Deep, Defects::default()),
+    ] {
+        let text = generated(60, 40, shape, defects);
+        let fast = read(&text, false, 1, || usize::MAX);
+        assert_eq!(read(&text, true, 1, || usize::MAX), fast);
+        let mut random = Random(1);
+        assert_eq!(read(&text, false, 1, || random.below(5000)), fast);
+    }
+}
+
+#[test]
+fn many_values_of_a_key_read_the_same_both_ways() {
+    // Tags and processes that are remembered must notice when a key stops storing values.
+    let mut text = String::from("[");
+    for trace in 0..40 {
+        let spans: Vec<String> = (0..200)
+            .map(|i| {
+                let n = if trace % 3 == 2 { i } else { trace * 200 + i };
+                format!(
+                    r#"{{"traceID":"{:x}","spanID":"{:x}","operationName":"o","references":[],"startTime":1,"duration":1,"tags":[{{"key":"n","type":"int64","value":{n}}},{{"key":"s","type":"string","value":"a\n{n}"}}],"logs":[],"processID":"p{}"}}"#,
+                    trace + 1,
+                    i + 1,
+                    i % 2
+                )
+            })
+            .collect();
+        text += &format!(
+            r#"{{"traceID":"{:x}","spans":[{}],"processes":{{"p0":{{"serviceName":"a","tags":[{{"key":"n","value":7}}]}},"p1":{{"serviceName":"b","tags":[]}}}}}},"#,
+            trace + 1,
+            spans.join(",")
+        );
+    }
+    text.pop();
+    text.push(']');
+    let fast = read(text.as_bytes(), false, 1, || usize::MAX);
+    assert!(fast.0.contains("high_cardinality: true") && fast.1[0].problems.is_empty());
+    assert_eq!(read(text.as_bytes(), true, 1, || usize::MAX), fast);
+}
+
+#[test]
+fn real_files_read_the_same_both_ways() {
+    let Some(data) = shared_data() else { return };
+    for file in files_below(&data) {
+        let bytes = std::fs::read(&file).unwrap();
+        let fast = read(&bytes, false, 1, || usize::MAX);
+        assert!(read(&bytes, true, 1, || usize::MAX) == fast, "{}", file.display());
+    }
+}
+
+/// Seeded changes of every fixture; what fails prints a seed.
+///
+/// `PATHLIGHT_REPLAY=TARGET:SEED` repeats one case, `PATHLIGHT_REPLAY=TARGET:SECONDSs` goes on for some time from a new
+/// seed (`cargo xtask fuzz --replay`).
+#[test]
+fn changed_texts_read_the_same_both_ways() {
+    let wish = std::env::var("PATHLIGHT_REPLAY").unwrap_or_default();
+    let Some((name, how)) = wish.split_once(':') else {
+        for target in TARGETS {
+            replay(target, 11, |number| number < 60);
+        }
+        return;
+    };
+    let target = *TARGETS.iter().find(|(known, _)| *known == name).expect("the name of a target");
+    let Some(seconds) = how.strip_suffix('s') else {
+        return one(&target.1(), how.parse().unwrap());
+    };
+    let until = Instant::now() + Duration::from_secs(seconds.parse().unwrap());
+    let run = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
+    let cases = replay(target, run, |_| Instant::now() < until);
+    println!("target {name}: {cases} cases from seed {run}, nothing found");
+}

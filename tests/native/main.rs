@@ -1,0 +1,45 @@
+//! Native tests of what several crates do together: worked examples, invariants on random traces, real traces.
+//!
+//! They are one program, because linking costs more than compiling them. A test that compares whole outputs with stored
+//! ones is a golden case: `tests/golden/`.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod analysis {
+    mod anomaly;
+    mod bottom_up;
+    mod compare;
+    mod critical_path;
+    mod errors;
+    mod filters;
+    mod flow;
+    mod flow_queries;
+    mod invariance;
+    mod selection;
+    mod split;
+    mod tables;
+    mod tprof;
+}
+mod chart;
+mod cli {
+    mod inspect;
+}
+mod generate;
+mod ingest {
+    mod archives;
+    mod chunks;
+    mod formats;
+    mod jaeger;
+    mod paths;
+}
+mod page {
+    mod style;
+    mod www;
+}
+mod real;
+mod view {
+    mod saved;
+}

@@ -1,0 +1,78 @@
+//! What stands in `www/` for other pages agrees with the contract and with where it is put.
+
+use pathlight::view::address::View;
+use pathlight::view::contract::{Code, Envelope, Outgoing};
+use std::path::Path;
+
+fn file(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+}
+
+/// One of each kind.
+fn outgoing() -> Vec<Outgoing> {
+    let error = |code| Outgoing::Error { code, message: String::new() };
+    vec![
+        Outgoing::Ready,
+        Outgoing::Pong,
+        Outgoing::Loaded { traces: 0, spans: 0, warnings: Vec::new() },
+        Outgoing::Select { trace_id: String::new(), span_id: None },
+        error(Code::Version),
+        error(Code::BadMessage),
+        error(Code::Refused),
+        error(Code::NoTraces),
+    ]
+}
+
+#[test]
+fn types_and_documentation_know_every_message_field_code_and_view() {
+    let (types, docs) = (file("www/pathlight.d.ts"), file("docs/embedding.md"));
+    for message in outgoing() {
+        let json: serde_json::Value = serde_json::from_str(&message.to_json()).unwrap();
+        for (key, value) in json.as_object().unwrap() {
+            assert!(types.contains(&format!("{key}: ")), "no field {key}");
+            if let ("type" | "code", Some(name)) = (key.as_str(), value.as_str()) {
+                assert!(
+                    types.contains(&format!("\"{name}\"")) && docs.contains(&format!("`{name}`")),
+                    "{name}"
+                );
+            }
+        }
+    }
+    for view in View::ALL {
+        assert!(types.contains(&format!("\"{}\"", view.key())), "no view {}", view.key());
+    }
+    for kind in ["ping", "traces", "query", "theme", "view"] {
+        assert!(
+            types.contains(&format!("type: \"{kind}\"")) && docs.contains(&format!("| `{kind}` |")),
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn the_example_and_the_plugin_send_what_is_understood() {
+    let sent = messages(&(file("www/examples/host.js") + &file("www/jaeger-plugin.js")));
+    assert!(sent.len() >= 4, "{sent:?}");
+    for kind in sent {
+        let message = serde_json::json!({
+            "pathlight": 1, "type": kind, "query": "", "theme": "dark", "view": "flame",
+        });
+        assert!(serde_json::from_value::<Envelope>(message).unwrap().read().is_ok(), "{kind}");
+    }
+}
+
+/// Every `X` of `send({ type: "X"`.
+fn messages(text: &str) -> Vec<String> {
+    let pieces = text.split("send({ type: \"").skip(1);
+    pieces.filter_map(|piece| piece.split('"').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn jaegers_server_finds_nothing_to_replace() {
+    for name in ["www/jaeger-ui.config.json", "www/jaeger-plugin.js"] {
+        assert!(!file(name).contains('$'), "{name} has a dollar sign");
+    }
+    let config: serde_json::Value = serde_json::from_str(&file("www/jaeger-ui.config.json")).unwrap();
+    let link = config["linkPatterns"][0]["url"].as_str().unwrap();
+    assert!(link.contains("view=trace&traceID=#{traceID}"), "{link}");
+}

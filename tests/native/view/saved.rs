@@ -1,0 +1,92 @@
+//! Saved reports: the columns come back as they were, and what is no such file is told apart.
+
+use pathlight::generate::{Options as Generate, write_jaeger};
+use pathlight::ingest::{Ended, Options, Reader};
+use pathlight::model::trace::{TraceSet, dump};
+use pathlight::view::saved;
+
+fn read(name: &str, bytes: &[u8], chunk: usize, group: u8) -> (TraceSet, pathlight::ingest::FileReport) {
+    let mut set = TraceSet::new();
+    set.loading_group = group;
+    let mut reader = Reader::new(name, Options::default());
+    for chunk in bytes.chunks(chunk) {
+        reader.feed(chunk, &mut set).unwrap();
+    }
+    let report = reader.finish(&mut set);
+    set.seal().unwrap();
+    (set, report)
+}
+
+fn columns(set: &TraceSet) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut from = Some(0);
+    while let Some(first) = from {
+        let (bytes, next) = saved::columns(set, first).unwrap();
+        out.extend_from_slice(&bytes);
+        from = next;
+    }
+    out
+}
+
+/// Traces with every defect the generator knows, more than one record of them.
+fn traces() -> TraceSet {
+    let mut json = Vec::new();
+    let options = Generate {
+        traces: 600,
+        spans: 30,
+        defects: pathlight::generate::Defects::ALL,
+        ..Generate::default()
+    };
+    write_jaeger(&options, &mut json).unwrap();
+    read("traces.json", &json, 1 << 20, 0).0
+}
+
+/// Everything in a set but how often a tag was read: columns hold a set of tags once.
+fn written(set: &TraceSet) -> String {
+    let lines = dump(set);
+    let lines = lines.lines().map(|line| match line.split_once("occurrences: ") {
+        Some((before, after)) if line.starts_with("key ") => {
+            format!("{before}{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
+        }
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn columns_come_back_as_they_were_however_they_are_cut() {
+    let set = traces();
+    assert!(set.spans() > 2 * 8192, "{} spans are one record", set.spans());
+    let bytes = columns(&set);
+    for chunk in [bytes.len(), 7919, 61] {
+        let (again, report) = read("saved", &bytes, chunk, 0);
+        assert!(written(&again) == written(&set), "read in pieces of {chunk}");
+        assert_eq!((report.ended, report.format.as_str()), (Ended::Whole, "pathlight"));
+        assert_eq!(report.traces, set.traces().len() as u64);
+        // Spans that lost against another of their id are written too, for the next fragment of their trace.
+        assert!(report.spans >= set.spans() as u64, "{} of {} spans", report.spans, set.spans());
+        // Saved once more: spans put aside may stand in another order, the traces are the same.
+        assert!(written(&read("saved", &columns(&again), chunk, 0).0) == written(&set), "saved again");
+    }
+}
+
+#[test]
+fn columns_loaded_to_be_compared_are_of_the_other_group() {
+    let (set, _) = read("saved", &columns(&traces()), 1 << 16, 1);
+    assert!(set.traces().iter().all(|trace| trace.id.group == 1));
+}
+
+#[test]
+fn cut_or_damaged_columns_keep_what_is_whole() {
+    let set = traces();
+    let bytes = columns(&set);
+    let (some, report) = read("cut", &bytes[..bytes.len() - 1], 4096, 0);
+    assert!(some.spans() >= 8192 && some.spans() < set.spans());
+    assert!(matches!(report.ended, Ended::Cut { .. }), "{:?}", report.ended);
+    let mut damaged = bytes;
+    let at = damaged.len() - 2000;
+    damaged[at..].fill(0xff);
+    let (some, report) = read("damaged", &damaged, 4096, 0);
+    assert!(some.spans() >= 8192 && some.spans() <= set.spans());
+    assert!(report.ended != Ended::Whole || !report.problems.is_empty());
+}

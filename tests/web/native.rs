@@ -1,0 +1,122 @@
+//! What must hold in a browser as it does natively.
+//!
+//! The native side is what the binary wrote just before, into the folder of `PATHLIGHT_NATIVE`.
+
+use pathlight::generate::{Generator, Options, Shape, write_jaeger};
+use pathlight::ingest::{self, Ended, Reader};
+use pathlight::model::trace::{SpanId, TraceId, TraceSet};
+use pathlight::query::{Band, Chain, Next, Overlap, Report, Request, Scope, Session, Subject};
+use wasm_bindgen_test::wasm_bindgen_test;
+
+/// A file of the native side.
+macro_rules! native {
+    ($name:literal) => {
+        include_str!(concat!(env!("PATHLIGHT_NATIVE", "run `cargo xtask test wasm`"), "/", $name))
+    };
+}
+
+/// The native traces, read in pieces of this many bytes.
+fn load(piece: usize) -> Session {
+    let mut set = TraceSet::new();
+    let mut reader = Reader::new("traces.json", ingest::Options::default());
+    for bytes in native!("traces.json").as_bytes().chunks(piece) {
+        reader.feed(bytes, &mut set).unwrap();
+    }
+    assert!(!matches!(reader.finish(&mut set).ended, Ended::Failed(_)));
+    set.seal().unwrap();
+    Session::of(set)
+}
+
+/// Asks a single session.
+fn ask(session: &mut Session, request: Request) -> Report {
+    let mut chain = Chain::new(request);
+    let mut partials = Vec::new();
+    loop {
+        match chain.next(partials).unwrap() {
+            Next::Done(report) => return *report,
+            Next::Working(_) => partials = Vec::new(),
+            Next::Ask(pass) => {
+                let mut task = session.start(&pass).unwrap();
+                // Interrupted all the time, as a busy worker is.
+                partials = vec![loop {
+                    if let Some(partial) = task.step(session, &mut || true).unwrap() {
+                        break partial;
+                    }
+                }];
+            }
+        }
+    }
+}
+
+/// Fails with the place of the first difference rather than with two long texts.
+#[track_caller]
+fn assert_same(what: &str, browser: &str, native: &str) {
+    if browser == native {
+        return;
+    }
+    let same = browser.bytes().zip(native.bytes()).take_while(|(a, b)| a == b).count();
+    let around = |text: &str| text.chars().skip(same.saturating_sub(60)).take(160).collect::<String>();
+    panic!("{what} differs at byte {same}:\nbrowser: {}\nnative:  {}", around(browser), around(native));
+}
+
+fn scope(overlap: &str) -> Scope {
+    let subject =
+        Subject::Endpoint { service: "edge-gateway".to_owned(), operation: "GET /product/{id}".to_owned() };
+    Scope { subject, overlap: Overlap::preset(overlap).unwrap(), ..Scope::default() }
+}
+
+#[wasm_bindgen_test]
+fn generated_traces_are_the_same_bytes() {
+    let options = Options {
+        traces: 150,
+        spans: 20,
+        shape: Shape::Mixed,
+        seed: 11,
+        defects: "all".parse().unwrap(),
+        ..Options::default()
+    };
+    assert!(Generator::new(&options).is_ok());
+    let mut bytes = Vec::new();
+    write_jaeger(&options, &mut bytes).unwrap();
+    assert_same("traces", &String::from_utf8(bytes).unwrap(), native!("traces.json"));
+}
+
+#[wasm_bindgen_test]
+fn reports_are_the_same_text_however_the_file_comes_in() {
+    for piece in [61, 4096, usize::MAX] {
+        let mut session = load(piece);
+        let Report::CriticalPath(report) =
+            ask(&mut session, Request::CriticalPath { scope: Scope::default(), band: Band::ALL })
+        else {
+            panic!("another report")
+        };
+        assert_same("all requests", &(report.to_json().unwrap() + "\n"), native!("all.json"));
+    }
+}
+
+#[wasm_bindgen_test]
+fn reports_of_a_band_of_one_endpoint_with_the_settings_of_the_paper_are_the_same_text() {
+    let band = pathlight::view::address::parse_band("50-95").unwrap();
+    let Report::CriticalPath(report) =
+        ask(&mut load(1 << 16), Request::CriticalPath { scope: scope("paper"), band })
+    else {
+        panic!("another report")
+    };
+    assert_same("the band", &(report.to_json().unwrap() + "\n"), native!("band.json"));
+}
+
+#[wasm_bindgen_test]
+fn the_path_of_every_request_is_the_same_text() {
+    let request = Request::PerRequest { scope: Scope::default(), band: Band::ALL };
+    let Report::PerRequest(report) = ask(&mut load(1 << 16), request) else { panic!("another report") };
+    assert_same("paths", &(report.to_json().unwrap() + "\n"), native!("per-trace.json"));
+}
+
+#[wasm_bindgen_test]
+fn ids_wider_than_a_pointer_keep_all_their_bits() {
+    let mut set = TraceSet::new();
+    let span = SpanId::parse("fedcba9876543210", &mut set.id_texts);
+    assert_eq!(span, SpanId::hex(0xfedc_ba98_7654_3210));
+    let trace = TraceId::parse("FEDCBA98765432100123456789abcdef", &mut set.id_texts);
+    assert_eq!(trace.to_text(&set.id_texts), "fedcba98765432100123456789abcdef");
+}
