@@ -237,7 +237,7 @@ impl El {
     }
 
     /// Replaces its text if it is another.
-    pub fn say(&self, text: &str) {
+    pub fn set_text(&self, text: &str) {
         if self.0.text_content().as_deref() != Some(text) {
             self.0.set_text_content(Some(text));
         }

@@ -58,20 +58,20 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let found = shell::search::Search::default();
     let header = shell::header::Header::new(page, &picker, &against, &found, origin);
     let host = shell::host::Host::new(page, keep);
-    let errors = shell::banners::Errors::new();
+    let banners = shell::banners::MessageBanners::new();
     let progress = shell::progress::Progress::new(page);
-    let shortage = shell::memory_row::ShortageRow::new();
+    let shortage = shell::memory_row::MemoryRow::new();
     let fetch = shell::fetch_row::FetchRow::new(page);
     let subject = shell::selection_bar::SubjectBar::new(page);
     let band = shell::range_bar::BandBar::new(page);
     let sides = shell::sides::Sides::new(page);
     let start = shell::start::Start::new(page, &picker);
-    let rail = shell::sidebar::Rail::new(page);
+    let sidebar = shell::sidebar::Sidebar::new(page);
     let findings = views::findings::Findings::new(page, &found);
     let flame = views::flame::Flame::new(page, &found);
     let compare = views::compare::Compare::new(page, &found);
     let heat = views::heatmap::Heat::new(page, &found);
-    let error_paths = views::errors::ErrorPaths::new(page, &found);
+    let errors = views::errors::ErrorPaths::new(page, &found);
     let flow = views::flow::FlowView::new(page, &found);
     let requests = views::requests::Requests::new(page, &found);
     let timeline = views::trace::TimelineView::new(page, &found);
@@ -98,7 +98,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         heat.frame().above(),
         endpoints.frame().above(),
         by_tag.frame().above(),
-        error_paths.frame().above(),
+        errors.frame().above(),
         flow.frame().above(),
         diagnosis.frame().above(),
         anomalies.frame().above(),
@@ -110,7 +110,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         heat.frame().below(),
         endpoints.frame().below(),
         by_tag.frame().below(),
-        error_paths.frame().below(),
+        errors.frame().below(),
         flow.frame().below(),
         diagnosis.frame().below(),
         anomalies.frame().below(),
@@ -119,7 +119,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         detail.element(),
     ]);
     split_drag(&split, &view, keep);
-    let body = div("body").child(rail.element()).child(&view);
+    let body = div("body").child(sidebar.element()).child(&view);
     let app = dom::document().get_element_by_id("app");
     if let Some(app) = app.and_then(|app| wasm_bindgen::JsCast::dyn_into(app).ok()).map(El::from_html) {
         app.fill([
@@ -128,7 +128,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
             fetch.element(),
             progress.element(),
             shortage.element(),
-            errors.element(),
+            banners.element(),
             subject.element(),
             band.element(),
             sides.element(),
@@ -142,7 +142,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
             app.add(input);
         }
     }
-    let room = Room { body, view, wait, dark: None };
+    let room = PageLayout { body, view, wait, dark: None };
     // The order is that of commands: what lies on top takes them first.
     page.add_parts(vec![
         Box::new(room),
@@ -152,9 +152,9 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         Box::new(fetch),
         Box::new(progress),
         Box::new(shortage),
-        Box::new(errors),
+        Box::new(banners),
         Box::new(start),
-        Box::new(rail),
+        Box::new(sidebar),
         Box::new(findings),
         Box::new(flame),
         Box::new(compare),
@@ -164,7 +164,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         Box::new(diagnosis),
         Box::new(anomalies),
         Box::new(jump),
-        Box::new(error_paths),
+        Box::new(errors),
         Box::new(flow),
         Box::new(requests),
         Box::new(timeline),
@@ -188,22 +188,22 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
 const DARK: &str = "(prefers-color-scheme: dark)";
 
 /// What stands around the views: which of them is in sight, and the colours of the page.
-struct Room {
+struct PageLayout {
     body: El,
     view: El,
     wait: El,
     dark: Option<bool>,
 }
 
-impl Part for Room {
+impl Part for PageLayout {
     fn update(&mut self, page: Page) {
-        let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
+        let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
         self.body.show(overview.is_some());
         self.wait.show(
             overview.is_none()
                 && (page.loading().running
                     || page.fetching().is_running()
-                    || page.asks().overview.is_waiting()),
+                    || page.queries().overview.is_waiting()),
         );
         let address = page.address();
         let kind = match address.view {
@@ -238,7 +238,7 @@ fn split_drag(split: &El, view: &El, keep: &Keep) {
     use wasm_bindgen::JsCast;
     let share = {
         let view = view.clone();
-        move |share: f64| view.style("--stage", &format!("{:.1}%", share.clamp(0.15, 0.85) * 100.0))
+        move |share: f64| view.style("--chart-height", &format!("{:.1}%", share.clamp(0.15, 0.85) * 100.0))
     };
     let how = dom::How { active: true, ..dom::How::default() };
     let handle = split.clone();

@@ -3,8 +3,8 @@
 use super::dom;
 use crate::pool::{Input, Limits, LoadProgress, Pool, PoolEvent, Shortage, UserError};
 use crate::ui::shell::fetching::Fetching;
-use crate::ui::shell::queries as asks;
-use crate::ui::shell::queries::Asks;
+use crate::ui::shell::queries;
+use crate::ui::shell::queries::Queries;
 use pathlight_ingest::{Ended, ErrorKind, FileReport, Keep};
 use pathlight_query::Subject;
 use pathlight_text::format;
@@ -68,7 +68,7 @@ struct Inner {
     pool: Pool,
     address: RefCell<Address>,
     load: RefCell<Load>,
-    asks: Asks,
+    queries: Queries,
     selection: RefCell<Selection>,
     fetching: Fetching,
     /// The tag whose values are suggested.
@@ -96,7 +96,7 @@ impl Page {
             pool,
             address: RefCell::new(address),
             load: RefCell::default(),
-            asks: Asks::default(),
+            queries: Queries::default(),
             selection: RefCell::default(),
             fetching: Fetching::default(),
             suggested_key: RefCell::default(),
@@ -136,8 +136,8 @@ impl Page {
     }
 
     /// The questions and their answers.
-    pub fn asks(self) -> &'static Asks {
-        &self.0.asks
+    pub fn queries(self) -> &'static Queries {
+        &self.0.queries
     }
 
     /// What is selected.
@@ -193,7 +193,7 @@ impl Page {
 
     /// Keeps the selected span and the one in the address the same: links name it by id, views by index.
     fn follow_span(self) {
-        let Some(Some(span)) = self.0.asks.span.fresh().map(|span| (*span).clone()) else { return };
+        let Some(Some(span)) = self.0.queries.span.fresh().map(|span| (*span).clone()) else { return };
         let Some(trace) = self.shown_trace().filter(|trace| trace.trace_id == span.trace_id) else { return };
         let selection = self.0.selection.borrow().clone();
         if selection == Selection::Nothing && trace.span_id.as_ref() == Some(&span.span_id) {
@@ -207,8 +207,8 @@ impl Page {
         }
     }
 
-    fn tell_failures(self) {
-        for reason in self.0.asks.take_failures() {
+    fn publish_failures(self) {
+        for reason in self.0.queries.take_failures() {
             self.fail(UserError {
                 message: "This question could not be answered.".to_owned(),
                 detail: reason,
@@ -299,12 +299,12 @@ impl Page {
         wasm_bindgen_futures::spawn_local(async move {
             self.0.update_due.set(false);
             self.follow_span();
-            asks::ask(self);
-            self.tell_failures();
+            queries::query(self);
+            self.publish_failures();
             for part in self.0.parts.borrow_mut().iter_mut() {
                 part.update(self);
             }
-            self.tell_state();
+            self.publish_state();
         });
     }
 
@@ -475,7 +475,7 @@ impl Page {
 
     fn forget_answers(self) {
         self.0.generation.set(self.0.generation.get() + 1);
-        self.0.asks.clear();
+        self.0.queries.clear();
         self.0.selection.replace(Selection::Nothing);
     }
 
@@ -484,7 +484,7 @@ impl Page {
         if let Some(trace) = &self.0.address.borrow().trace {
             return Some(trace.clone());
         }
-        let requests = self.0.asks.requests.get()?;
+        let requests = self.0.queries.requests.get()?;
         let slowest = requests.rows.first()?;
         Some(TraceChoice {
             trace_id: slowest.trace_id.clone(),
@@ -504,7 +504,7 @@ impl Page {
     }
 
     /// Which requests a view speaks of: subject, band, filters.
-    pub fn whose(self) -> String {
+    pub fn selection_label(self) -> String {
         let address = self.0.address.borrow();
         let mut words = vec![format::printable(&self.subject_name())];
         if !address.band.is_all() {
@@ -527,20 +527,20 @@ impl Page {
     }
 
     /// The page's state for style and tests: `empty`, `loading` or `ready`; `data-busy` while anything is asked.
-    fn tell_state(self) {
+    fn publish_state(self) {
         let Some(root) = dom::root() else { return };
-        let asks = &self.0.asks;
-        let overview = asks.overview.get();
+        let queries = &self.0.queries;
+        let overview = queries.overview.get();
         let state = if self.0.load.borrow().running || self.0.fetching.is_running() {
             "loading"
         } else if !self.has_data() || overview.as_ref().is_some_and(|report| report.traces == 0) {
             "empty"
-        } else if asks.overview.is_waiting() {
+        } else if queries.overview.is_waiting() {
             "loading"
         } else {
             "ready"
         };
-        let busy = asks.is_waiting();
+        let busy = queries.is_waiting();
         let _ = root.set_attribute("data-state", state);
         let _ = root.set_attribute("data-busy", if busy { "true" } else { "false" });
     }

@@ -6,22 +6,22 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
-/// Errors shown at once; the others are counted.
+/// MessageBanners shown at once; the others are counted.
 const SHOWN: usize = 3;
 
-/// The error rows.
-pub struct Errors {
+/// The message banners.
+pub struct MessageBanners {
     element: El,
     keep: Keep,
     shown: Vec<u32>,
 }
 
-impl Errors {
+impl MessageBanners {
     /// No row yet.
-    pub fn new() -> Errors {
+    pub fn new() -> MessageBanners {
         let element = div("errors").test("errors").attr("role", "alert");
         element.show(false);
-        Errors { element, keep: Keep::default(), shown: Vec::new() }
+        MessageBanners { element, keep: Keep::default(), shown: Vec::new() }
     }
 
     /// Its element.
@@ -72,15 +72,15 @@ pub fn copy_text(text: &str, pressed: &El) {
             JsFuture::from(navigator.clipboard().write_text(&text)).await.ok()
         };
         let said = if done.await.is_some() { "Copied" } else { "Not permitted: select and copy" };
-        pressed.say(said);
+        pressed.set_text(said);
         dom::pause(1500).await;
         if pressed.html().text_content().as_deref() == Some(said) {
-            pressed.say(&before);
+            pressed.set_text(&before);
         }
     });
 }
 
-impl Part for Errors {
+impl Part for MessageBanners {
     fn update(&mut self, page: Page) {
         let load = page.loading();
         let numbers: Vec<u32> = load.errors.iter().map(|(number, _)| *number).collect();

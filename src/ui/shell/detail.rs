@@ -30,7 +30,7 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, jump: &Jump) -> Detail {
         let own = Keep::default();
         let close = button("")
@@ -327,7 +327,7 @@ impl Detail {
     }
 
     fn request(&self, page: Page, choice: &TraceChoice) {
-        let requests = page.asks().requests.get();
+        let requests = page.queries().requests.get();
         let row = requests.iter().flat_map(|report| &report.rows).find(|row| {
             row.trace_id == choice.trace_id
                 && choice.root_span_id.as_deref().is_none_or(|root| root == row.root_span_id)
@@ -371,26 +371,26 @@ impl Part for Detail {
             self.shown.clear();
             return;
         }
-        let path = page.asks().path.get();
-        let trace = page.asks().trace.get();
-        let span = page.asks().span.fresh();
+        let path = page.queries().path.get();
+        let trace = page.queries().trace.get();
+        let span = page.queries().span.fresh();
         let stale = match selection {
-            Selection::Path(_) | Selection::Endpoint(_) => page.asks().path.is_waiting(),
+            Selection::Path(_) | Selection::Endpoint(_) => page.queries().path.is_waiting(),
             _ => false,
         };
         self.element.class_if("stale", stale);
         // What is shown depends on these and on nothing else.
-        let asks = page.asks();
+        let queries = page.queries();
         let key = format!(
             "{view:?} {selection:?} {} {} {} {} {} {} {} {} {} {:?} {:?}",
-            asks.path.revision(),
-            asks.compare.revision(),
-            asks.bottom_up.revision(),
-            asks.savings.revision(),
-            asks.trace.revision(),
-            asks.requests.revision(),
-            asks.span.revision(),
-            asks.flow.revision(),
+            queries.path.revision(),
+            queries.compare.revision(),
+            queries.bottom_up.revision(),
+            queries.savings.revision(),
+            queries.trace.revision(),
+            queries.requests.revision(),
+            queries.span.revision(),
+            queries.flow.revision(),
             page.fetching().revision(),
             page.address().subject,
             page.address().choices,

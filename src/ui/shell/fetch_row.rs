@@ -4,7 +4,7 @@ use super::fetching::Phase;
 use crate::fetch::End;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
-use crate::ui::shell::jaeger_dialog as connect;
+use crate::ui::shell::jaeger_dialog;
 use pathlight_backend::Explanation;
 use pathlight_backend::source::{Search, Wanted};
 use pathlight_text::format;
@@ -58,7 +58,7 @@ impl FetchRow {
         (self.fill, self.words) = (Some(fill), Some(words));
     }
 
-    fn asks(&self, page: Page, origins: &[String]) {
+    fn queries(&self, page: Page, origins: &[String]) {
         let words = format!("This link fetches traces from {}.", origins.join(" and "));
         let text = div("fetch-text").child(&span("strong", &words).test("fetch-message")).child(&span(
             "muted",
@@ -74,7 +74,7 @@ impl FetchRow {
     fn failed(&self, page: Page, told: &Explanation) {
         let text = explanation(told);
         let again = self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page));
-        let change = self.action(page, "Change\u{2026}", "fetch-change", connect::open);
+        let change = self.action(page, "Change\u{2026}", "fetch-change", jaeger_dialog::open);
         self.element.fill([&text, &again, &change, &self.dismiss(page)]);
     }
 
@@ -108,7 +108,7 @@ impl FetchRow {
         if has_failed {
             row.push(self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page)));
         }
-        row.push(self.action(page, "Change\u{2026}", "fetch-change", connect::open));
+        row.push(self.action(page, "Change\u{2026}", "fetch-change", jaeger_dialog::open));
         row.push(self.dismiss(page));
         self.element.fill(&row);
     }
@@ -184,8 +184,8 @@ impl Part for FetchRow {
             (self.fill, self.words) = (None, None);
             let (name, shown) = match &phase {
                 Phase::Idle => ("idle", false),
-                Phase::Asks(origins) => {
-                    self.asks(page, origins);
+                Phase::Queries(origins) => {
+                    self.queries(page, origins);
                     ("asks", true)
                 }
                 Phase::Running => {
@@ -219,7 +219,7 @@ impl Part for FetchRow {
                 let left = until.saturating_sub(js_sys::Date::now() as u64).div_ceil(1000);
                 said.push(format!("the next request in {left}{}s", format::THIN));
             }
-            words.say(&format!("Fetching: {}", said.join(" \u{b7} ")));
+            words.set_text(&format!("Fetching: {}", said.join(" \u{b7} ")));
         }
     }
 }

@@ -20,7 +20,7 @@ pub enum Phase {
     #[default]
     Idle,
     /// The user is asked whether these origins may be asked.
-    Asks(Vec<String>),
+    Queries(Vec<String>),
     /// Under way.
     Running,
     /// It did not even begin, or came to nothing.
@@ -152,7 +152,7 @@ impl Fetching {
         let foreign = urls.iter().filter(|url| !self.has_agreed(url)).filter_map(|url| origin(url));
         let foreign: BTreeSet<String> = foreign.collect();
         if !foreign.is_empty() {
-            self.set(page, Phase::Asks(foreign.into_iter().collect()));
+            self.set(page, Phase::Queries(foreign.into_iter().collect()));
             return None;
         }
         let files = urls.split_off(api.map_or(0, |_| 1));
@@ -191,7 +191,7 @@ impl Fetching {
 
     /// The user agrees to the origins named.
     pub fn agree_and_start(&self, page: Page) {
-        if let Phase::Asks(origins) = self.phase() {
+        if let Phase::Queries(origins) = self.phase() {
             origins.iter().for_each(|origin| self.agree(origin));
             self.start(page, false);
         }

@@ -96,7 +96,7 @@ fn transfer(event: &web_sys::Event) -> Option<DataTransfer> {
     event.dyn_ref::<DragEvent>()?.data_transfer()
 }
 
-/// Files or text, and not a link or picture of the page itself.
+/// Files or text, and not a link or chart of the page itself.
 fn brings_something(event: &web_sys::Event) -> bool {
     transfer(event).is_some_and(|data| {
         data.types()

@@ -124,7 +124,7 @@ pub fn chips(page: Page, keep: &Keep) -> Vec<El> {
 }
 
 impl FilterForm {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page) -> FilterForm {
         let keep = Keep::default();
         let key = Field::new("filter-key", "Tag", "region");
@@ -178,11 +178,11 @@ impl FilterForm {
                 event.prevent_default();
                 match read(page) {
                     Ok(filter) => {
-                        note.say("");
+                        note.set_text("");
                         popover.close();
                         add(page, filter);
                     }
-                    Err(why) => note.say(why),
+                    Err(why) => note.set_text(why),
                 }
             }));
         };
@@ -191,7 +191,7 @@ impl FilterForm {
             &rows[0],
             Box::new(move |page| {
                 let (key, value) = (key.value(), value.value());
-                let overview = page.asks().overview.get();
+                let overview = page.queries().overview.get();
                 match overview.iter().flat_map(|overview| &overview.tag_keys).find(|known| known.key == key) {
                     None => Err("No span has this tag; choose one of those suggested."),
                     Some(known) if known.high_cardinality => {
@@ -207,7 +207,7 @@ impl FilterForm {
             &rows[1],
             Box::new(move |page| {
                 let text = endpoint.value();
-                let overview = page.asks().overview.get();
+                let overview = page.queries().overview.get();
                 let mut known = overview.iter().flat_map(|overview| &overview.endpoints);
                 known
                     .find(|known| format::endpoint(&known.service, &known.operation) == text)
@@ -250,15 +250,15 @@ impl FilterForm {
 
     /// Follows what is loaded and typed.
     pub fn update(&mut self, page: Page) {
-        let Some(overview) = page.asks().overview.get().filter(|_| self.popover.is_open()) else { return };
+        let Some(overview) = page.queries().overview.get().filter(|_| self.popover.is_open()) else { return };
         let typed = [self.key.value(), self.endpoint.value()];
-        let values = page.asks().tag_values.fresh().filter(|values| values.key == typed[0]);
-        let asks = page.asks();
-        let now = Some((asks.overview.revision(), asks.tag_values.revision(), typed));
+        let values = page.queries().tag_values.fresh().filter(|values| values.key == typed[0]);
+        let queries = page.queries();
+        let now = Some((queries.overview.revision(), queries.tag_values.revision(), typed));
         if self.suggested == now {
             return;
         }
-        if self.suggested.as_ref().map(|known| known.0) != Some(asks.overview.revision()) {
+        if self.suggested.as_ref().map(|known| known.0) != Some(queries.overview.revision()) {
             self.new_times(&overview);
         }
         self.suggested = now;
@@ -281,7 +281,7 @@ impl FilterForm {
             .iter()
             .map(|known| (format::endpoint(&known.service, &known.operation), counted(known.spans, "span")));
         self.endpoint.suggest(endpoints.filter(|(name, _)| fits(endpoint, &[name])));
-        self.note.say(&note_of(&overview, key, values.as_deref()));
+        self.note.set_text(&note_of(&overview, key, values.as_deref()));
     }
 
     /// What is loaded reaches from here to there.

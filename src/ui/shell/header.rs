@@ -7,7 +7,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::file_input::Picker;
-use crate::ui::shell::jaeger_dialog as connect;
+use crate::ui::shell::jaeger_dialog;
 use crate::ui::shell::saved_report::Origin;
 use crate::ui::widgets::popover::Popover;
 use pathlight_view::address::{Address, Theme};
@@ -30,7 +30,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, picker: &Picker, against: &Picker, found: &Search, origin: &Origin) -> Header {
         let keep = Keep::default();
         let files = picker.clone();
@@ -41,7 +41,7 @@ impl Header {
         let jaeger = button("Jaeger\u{2026}")
             .test("jaeger")
             .attr("title", "Fetch traces from a Jaeger query service")
-            .on_click(&keep, move || connect::open(page));
+            .on_click(&keep, move || jaeger_dialog::open(page));
         let clear = button("Clear")
             .test("clear")
             .attr("title", "Forget everything that is loaded")
@@ -190,7 +190,7 @@ impl Part for Header {
         {
             field.set_value(&address.search);
         }
-        self.matches.say(&self.found.words(&address.search));
+        self.matches.set_text(&self.found.words(&address.search));
         self.steps.show(!address.search.is_empty());
         if self.theme_shown != Some(address.theme) {
             let (path, name) = match address.theme {

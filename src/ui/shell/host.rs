@@ -85,7 +85,7 @@ impl Host {
         &self.element
     }
 
-    fn ask(&mut self, origin: &str) {
+    fn ask_user(&mut self, origin: &str) {
         let who = if origin == "null" { "A page without an address" } else { origin };
         let words = format!("{who} wants to hand traces to this page, steer it, and hear what you select.");
         let answer = |admit: bool| {
@@ -108,7 +108,7 @@ impl Part for Host {
         };
         if asking != self.asking {
             if let Some(origin) = &asking {
-                self.ask(origin);
+                self.ask_user(origin);
             }
             self.element.show(asking.is_some());
             self.asking = asking;
@@ -118,12 +118,12 @@ impl Part for Host {
         }
         if !page.loading().running
             && self.generation != page.generation()
-            && let Some(overview) = page.asks().overview.fresh()
+            && let Some(overview) = page.queries().overview.fresh()
         {
             self.generation = page.generation();
             let warnings: Vec<String> =
                 page.loading().errors.iter().map(|(_, error)| error.message.clone()).collect();
-            self.hosts.tell(&if overview.traces == 0 {
+            self.hosts.publish(&if overview.traces == 0 {
                 let message =
                     warnings.last().cloned().unwrap_or_else(|| "There was no trace in it.".to_owned());
                 Outgoing::Error { code: Code::NoTraces, message }
@@ -136,7 +136,7 @@ impl Part for Host {
         {
             self.selected = Some(selected.clone());
             let (trace_id, span_id) = selected;
-            self.hosts.tell(&Outgoing::Select { trace_id, span_id });
+            self.hosts.publish(&Outgoing::Select { trace_id, span_id });
         }
     }
 }
@@ -146,7 +146,7 @@ fn selected(page: Page) -> Option<(String, Option<String>)> {
     match &*page.selection() {
         Selection::Request(choice) => Some((choice.trace_id.clone(), choice.root_span_id.clone())),
         Selection::Span(index) => {
-            let span = page.asks().span.fresh()?;
+            let span = page.queries().span.fresh()?;
             let span = span.as_ref().as_ref().filter(|span| span.index == *index)?;
             Some((span.trace_id.clone(), Some(span.span_id.clone()).filter(|id| !id.is_empty())))
         }
@@ -239,7 +239,7 @@ impl Hosts {
         post(to, origin, &Outgoing::Error { code: Code::Refused, message });
     }
 
-    fn tell(&self, message: &Outgoing) {
+    fn publish(&self, message: &Outgoing) {
         for (window, origin) in self.listeners.borrow().iter() {
             post(window, origin, message);
         }

@@ -258,16 +258,16 @@ impl Form {
             }
             _ => String::new(),
         };
-        self.state.say(&words);
+        self.state.set_text(&words);
     }
 
     /// Lists the services; pressing the button is the user's consent to the address above it.
     fn list_services(&self, is_guess: bool) {
         let Some((base, place)) = self.agree() else { return };
-        self.state.say("Asking for the services\u{2026}");
+        self.state.set_text("Asking for the services\u{2026}");
         let form = self.clone();
         self.list(Listing::services(&base), place, is_guess, move |names| {
-            form.state.say(&format!("Connected: {}.", words::counted(names.len() as u64, "service")));
+            form.state.set_text(&format!("Connected: {}.", words::counted(names.len() as u64, "service")));
             options(&form.services, names);
             form.list_operations();
         });
@@ -302,9 +302,9 @@ impl Form {
                     form.trouble.clear();
                     then(&names);
                 }
-                Err(_) if is_guess => form.state.say("Enter the base URL of Jaeger, then connect."),
+                Err(_) if is_guess => form.state.set_text("Enter the base URL of Jaeger, then connect."),
                 Err(trouble) => {
-                    form.state.say("");
+                    form.state.set_text("");
                     form.explain(&trouble, &place);
                 }
             }

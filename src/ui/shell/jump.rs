@@ -27,7 +27,7 @@ impl Part for Jump {
     fn update(&mut self, page: Page) {
         let Some((subject, endpoint)) = self.0.borrow().clone() else { return };
         let is_on_its_way = page.address().view == View::Flame && page.address().subject == subject;
-        let report = page.asks().path.fresh();
+        let report = page.queries().path.fresh();
         if is_on_its_way && report.is_none() {
             return;
         }

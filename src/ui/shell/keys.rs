@@ -21,7 +21,7 @@ pub enum Command {
     Help,
     /// Close what is open, else unselect, else zoom out.
     Leave,
-    /// Show the view of this place in the rail.
+    /// Show the view of this place in the sidebar.
     View(usize),
     /// Zoom in.
     ZoomIn,

@@ -13,7 +13,7 @@ use web_sys::HtmlSelectElement;
 const TYPES_OFFERED: usize = 50;
 
 /// The row.
-pub struct ShortageRow {
+pub struct MemoryRow {
     element: El,
     keep: Keep,
     /// Where services and request types to choose from come in later: no button may change under the pointer.
@@ -22,12 +22,12 @@ pub struct ShortageRow {
     shown: Option<(Shortage, bool)>,
 }
 
-impl ShortageRow {
+impl MemoryRow {
     /// Out of sight.
-    pub fn new() -> ShortageRow {
+    pub fn new() -> MemoryRow {
         let element = div("shortage").attr("role", "alert").test("shortage");
         element.show(false);
-        ShortageRow { element, keep: Keep::default(), later: div(""), shown: None }
+        MemoryRow { element, keep: Keep::default(), later: div(""), shown: None }
     }
 
     /// Its element.
@@ -103,7 +103,7 @@ impl ShortageRow {
     }
 }
 
-impl Part for ShortageRow {
+impl Part for MemoryRow {
     fn update(&mut self, page: Page) {
         let shortage = page.loading().shortage.clone();
         let Some(shortage) = shortage else {
@@ -111,7 +111,7 @@ impl Part for ShortageRow {
             self.shown = None;
             return;
         };
-        let overview = page.asks().overview.get();
+        let overview = page.queries().overview.get();
         let (is_said, has_choice) = match &self.shown {
             Some((said, has_choice)) => (*said == shortage, *has_choice),
             None => (false, false),

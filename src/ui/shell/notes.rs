@@ -90,7 +90,7 @@ pub fn count(quality: &Quality, files: &[FileReport]) -> usize {
 
 /// Shows the panel.
 pub fn show(page: Page) {
-    let Some(overview) = page.asks().overview.get() else { return };
+    let Some(overview) = page.queries().overview.get() else { return };
     let close = button("Close").class("quiet").test("close-notes");
     let head = div("dialog-head").child(&el("h2").text("Data quality")).child(&close);
     let body = div("dialog-body");

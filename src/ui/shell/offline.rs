@@ -23,7 +23,7 @@ pub fn toggle(page: Page, keep: &Keep) -> Option<El> {
     let toggle = toggle.on_click(keep, move || {
         let pressed = pressed.clone();
         spawn_local(async move {
-            pressed.say("One moment\u{2026}");
+            pressed.set_text("One moment\u{2026}");
             if let Err(error) = turn(container()).await {
                 page.fail(UserError {
                     message: "The page could not be kept for offline use.".to_owned(),
@@ -86,7 +86,7 @@ async fn show(workers: Option<ServiceWorkerContainer>, toggle: &El) {
         None => false,
     };
     toggle.set_flag("aria-pressed", is_kept);
-    toggle.say(if is_kept { "Kept for offline use" } else { "Keep for offline use" });
+    toggle.set_text(if is_kept { "Kept for offline use" } else { "Keep for offline use" });
     let title = if is_kept {
         "Forget the kept page again"
     } else {

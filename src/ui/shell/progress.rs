@@ -56,7 +56,7 @@ impl Part for Progress {
             return;
         }
         let Some(progress) = &load.progress else {
-            self.words.say("Reading\u{2026}");
+            self.words.set_text("Reading\u{2026}");
             self.fill.style("width", "0");
             return;
         };
@@ -90,6 +90,6 @@ impl Part for Progress {
             };
             words.push(format!("{left} left"));
         }
-        self.words.say(&words.join(" \u{b7} "));
+        self.words.set_text(&words.join(" \u{b7} "));
     }
 }

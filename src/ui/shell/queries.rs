@@ -29,15 +29,15 @@ macro_rules! answers {
 }
 
 /// Declares the slots, and a list of them whatever they hold.
-macro_rules! asks {
+macro_rules! queries {
     ($($(#[$about:meta])* $name:ident: $report:ty,)*) => {
         /// The questions of the page.
         #[derive(Default)]
-        pub struct Asks {
+        pub struct Queries {
             $($(#[$about])* pub $name: Slot<$report>,)*
         }
 
-        impl Asks {
+        impl Queries {
             fn all(&self) -> Vec<&dyn Question> {
                 vec![$(&self.$name),*]
             }
@@ -72,7 +72,7 @@ answers! {
     Span(report) => report, Option<SpanReport>;
 }
 
-asks! {
+queries! {
     /// What is loaded.
     overview: OverviewReport,
     /// What the band holds.
@@ -129,7 +129,7 @@ asks! {
     span: Option<SpanReport>,
 }
 
-impl Asks {
+impl Queries {
     /// Why questions have no answer; each told once.
     pub fn take_failures(&self) -> Vec<String> {
         self.all().into_iter().filter_map(Question::take_failure).collect()
@@ -147,82 +147,82 @@ impl Asks {
 }
 
 /// Asks what the view in sight needs to know.
-pub fn ask(page: Page) {
+pub fn query(page: Page) {
     if !page.has_data() {
         return;
     }
     let address = page.address().clone();
-    let asks = page.asks();
-    asks.overview.want(page, Request::Overview);
-    if asks.overview.get().is_some_and(|overview| overview.traces == 0) {
+    let queries = page.queries();
+    queries.overview.want(page, Request::Overview);
+    if queries.overview.get().is_some_and(|overview| overview.traces == 0) {
         return;
     }
     let (scope, band) = (address.scope(), address.band);
-    asks.band.want(page, Request::Band { scope: scope.clone(), band });
+    queries.band.want(page, Request::Band { scope: scope.clone(), band });
     // As large as there are calling contexts, a million in one deep trace: only for whoever shows some of them.
     if address.view == View::Flame || matches!(*page.selection(), Selection::Path(_) | Selection::Endpoint(_))
     {
-        asks.path.want(page, Request::CriticalPath { scope: scope.clone(), band });
+        queries.path.want(page, Request::CriticalPath { scope: scope.clone(), band });
     } else {
-        asks.path.stop();
+        queries.path.stop();
     }
     if address.view != View::Endpoints && address.view != View::Flow {
         // It reads every trace several times: nothing that should go on when nobody looks.
-        asks.savings.stop();
+        queries.savings.stop();
     }
     if address.view != View::Diagnosis {
-        asks.tprof.stop();
-        asks.tprof_sets.stop();
+        queries.tprof.stop();
+        queries.tprof_sets.stop();
     }
     if address.view != View::Anomalies {
-        asks.anomaly.stop();
+        queries.anomaly.stop();
     }
     if address.view != View::Anomalies || !address.anomaly.evaluate {
-        asks.anomaly_check.stop();
+        queries.anomaly_check.stop();
     }
     let key = page.suggested_key();
-    let known = asks.overview.get().map(|overview| overview.tag_keys.iter().any(|known| known.key == key));
+    let known = queries.overview.get().map(|overview| overview.tag_keys.iter().any(|known| known.key == key));
     if known == Some(true) {
-        asks.tag_values.want(page, Request::TagValues { scope: scope.clone(), band, key });
+        queries.tag_values.want(page, Request::TagValues { scope: scope.clone(), band, key });
     }
     match address.view {
-        View::Anomalies => crate::ui::views::anomalies::ask(page),
+        View::Anomalies => crate::ui::views::anomalies::query(page),
         View::Compare => {
             let [(a, band_a), (b, band_b)] = Side::BOTH.map(|side| address.side(side));
-            asks.compare.want(page, Request::Compare { a, band_a, b, band_b });
+            queries.compare.want(page, Request::Compare { a, band_a, b, band_b });
         }
         View::Heat => {
             let order = address.choices.columns;
-            asks.heatmap.want(page, Request::Heatmap { scope, band, columns: COLUMNS, order });
+            queries.heatmap.want(page, Request::Heatmap { scope, band, columns: COLUMNS, order });
         }
-        View::Findings => asks.endpoints.want(page, Request::Endpoints { scope, band }),
+        View::Findings => queries.endpoints.want(page, Request::Endpoints { scope, band }),
         View::Endpoints => {
             let scope = Scope { subject: Subject::TraceRoots, ..scope };
-            asks.bottom_up.want(page, Request::BottomUp { scope: scope.clone(), band });
-            asks.histograms.want(page, Request::Histograms { scope: scope.clone(), band });
+            queries.bottom_up.want(page, Request::BottomUp { scope: scope.clone(), band });
+            queries.histograms.want(page, Request::Histograms { scope: scope.clone(), band });
             // What-if speaks of all requests, so of a band there is none; and what takes long comes last.
-            if band.is_all() && asks.bottom_up.fresh().is_some() && asks.histograms.fresh().is_some() {
-                asks.savings.want(page, Request::Savings { scope, settings: FlowSettings::default() });
+            if band.is_all() && queries.bottom_up.fresh().is_some() && queries.histograms.fresh().is_some() {
+                queries.savings.want(page, Request::Savings { scope, settings: FlowSettings::default() });
             }
         }
         View::Split => {
             let of = address.split.of.clone();
-            asks.proposals.want(page, Request::Proposals { scope: scope.clone(), band, of });
+            queries.proposals.want(page, Request::Proposals { scope: scope.clone(), band, of });
             if let Some(key) = crate::ui::views::split::key(page) {
-                asks.split.want(page, Request::Split { scope, band, of: address.split.of, key });
+                queries.split.want(page, Request::Split { scope, band, of: address.split.of, key });
             }
         }
-        View::Errors => asks.errors.want(page, Request::Errors { scope, band }),
-        View::Flow => crate::ui::views::flow::ask(page, &address),
-        View::Diagnosis => crate::ui::views::diagnosis::ask(page, &address),
+        View::Errors => queries.errors.want(page, Request::Errors { scope, band }),
+        View::Flow => crate::ui::views::flow::query(page, &address),
+        View::Diagnosis => crate::ui::views::diagnosis::query(page, &address),
         View::Trace => {
             if address.trace.is_none() {
-                asks.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });
+                queries.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });
             }
             ask_trace(page);
         }
         View::Requests => {
-            asks.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });
+            queries.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });
         }
         _ => {}
     }
@@ -230,11 +230,11 @@ pub fn ask(page: Page) {
 
 fn ask_trace(page: Page) {
     let Some(trace) = page.shown_trace() else { return };
-    let asks = page.asks();
+    let queries = page.queries();
     let (overlap, group) = (page.address().overlap, page.address().group());
     let trace_id = trace.trace_id;
     let root_span_id = trace.root_span_id;
-    asks.trace.want(page, Request::Trace { trace_id: trace_id.clone(), root_span_id, overlap, group });
+    queries.trace.want(page, Request::Trace { trace_id: trace_id.clone(), root_span_id, overlap, group });
     let selected = match *page.selection() {
         Selection::Span(index) => Some(SpanKey::Index(index)),
         // A link to a span: its index is in the answer.
@@ -242,6 +242,6 @@ fn ask_trace(page: Page) {
         _ => None,
     };
     if let Some(span) = selected {
-        asks.span.want(page, Request::Span { trace_id, span, group });
+        queries.span.want(page, Request::Span { trace_id, span, group });
     }
 }

@@ -41,7 +41,7 @@ pub struct BandBar {
 }
 
 impl BandBar {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page) -> BandBar {
         let keep = Keep::default();
         let mut buttons = Vec::new();

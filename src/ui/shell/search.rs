@@ -22,7 +22,7 @@ pub struct Search(Rc<RefCell<Inner>>);
 
 impl Search {
     /// The view tells what it found, and how to go to the next (`true`) or previous match.
-    pub fn tell(&self, matches: u64, share: Option<f64>, step: impl Fn(Page, bool) + 'static) {
+    pub fn publish(&self, matches: u64, share: Option<f64>, step: impl Fn(Page, bool) + 'static) {
         *self.0.borrow_mut() = Inner { matches, share, next: Some(Box::new(step)) };
     }
 

@@ -44,7 +44,7 @@ struct List {
 }
 
 impl SubjectBar {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page) -> SubjectBar {
         let keep = Keep::default();
         let name = span("subject-name", "").test("subject");
@@ -195,7 +195,7 @@ impl List {
     }
 
     fn fill(&self, page: Page) {
-        let Some(overview) = page.asks().overview.get() else { return };
+        let Some(overview) = page.queries().overview.get() else { return };
         let text = self.field.as_kind::<HtmlInputElement>().map(HtmlInputElement::value).unwrap_or_default();
         let mut options = Vec::new();
         self.rows.clear();
@@ -304,7 +304,7 @@ pub fn set_subject(address: &mut Address, subject: Subject) {
 
 impl Part for SubjectBar {
     fn update(&mut self, page: Page) {
-        let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
+        let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
         self.element.show(overview.is_some());
         let Some(overview) = overview else { return };
         let name = page.subject_name();
@@ -319,8 +319,8 @@ impl Part for SubjectBar {
             self.shown = name;
         }
         let _ = &self.choose;
-        self.figures.class_if("stale", page.asks().band.is_waiting());
-        if let Some(report) = page.asks().band.get() {
+        self.figures.class_if("stale", page.queries().band.is_waiting());
+        if let Some(report) = page.queries().band.get() {
             let facts = &report.facts;
             let requests = if facts.requests == facts.scope_requests {
                 counted(facts.requests, "request")
@@ -340,7 +340,7 @@ impl Part for SubjectBar {
         }
         let count = notes::count(&overview.quality, &page.loading().files) as u64;
         self.notes.show(count > 0);
-        self.notes.say(&format!("! {}", counted(count, "note")));
+        self.notes.set_text(&format!("! {}", counted(count, "note")));
         self.notes.set("data-value", &count.to_string());
     }
 

@@ -1,4 +1,4 @@
-//! The views, as a rail beside them or, on a narrow page, as a select.
+//! The views, as a sidebar beside them or, on a narrow page, as a select.
 
 use super::keys::Command;
 use crate::ui::dom::{El, Keep, button, el, icon};
@@ -72,26 +72,26 @@ const VIEWS: &[(View, &str, &str, &str)] = &[
     (View::Trace, "Timeline", "One trace with its critical path", "M2 3.5h12M4 8h6M8 12.5h6"),
 ];
 
-/// The rail.
-pub struct Rail {
+/// The sidebar.
+pub struct Sidebar {
     element: El,
     buttons: Vec<El>,
     select: El,
     _keep: Keep,
 }
 
-impl Rail {
-    /// Builds it.
-    pub fn new(page: Page) -> Rail {
+impl Sidebar {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page) -> Sidebar {
         let keep = Keep::default();
         let mut buttons = Vec::new();
-        let select = el("select").attr("aria-label", "View").class("rail-select").test("view-select");
+        let select = el("select").attr("aria-label", "View").class("sidebar-select").test("view-select");
         for (at, (view, name, what, path)) in VIEWS.iter().enumerate() {
             let view = *view;
             let entry = button("")
                 .node(&icon(path))
                 .text(name)
-                .class("rail-entry")
+                .class("sidebar-entry")
                 .attr("title", &format!("{what} ({})", at + 1))
                 .test(&format!("view-{}", view.key()))
                 .on_click(&keep, move || page.change(|address| address.view = view));
@@ -103,8 +103,9 @@ impl Rail {
             let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
             page.change(|address| address.view = View::from_key(&key).unwrap_or_default());
         });
-        let element = el("nav").class("rail").attr("aria-label", "Views").children(&buttons).child(&select);
-        Rail { element, buttons, select, _keep: keep }
+        let element =
+            el("nav").class("sidebar").attr("aria-label", "Views").children(&buttons).child(&select);
+        Sidebar { element, buttons, select, _keep: keep }
     }
 
     /// Its element.
@@ -113,7 +114,7 @@ impl Rail {
     }
 }
 
-impl Part for Rail {
+impl Part for Sidebar {
     fn update(&mut self, page: Page) {
         let shown = page.address().view;
         for ((view, ..), entry) in VIEWS.iter().zip(&self.buttons) {

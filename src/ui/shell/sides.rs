@@ -30,7 +30,7 @@ struct Card {
 }
 
 impl Sides {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page) -> Sides {
         let keep = Keep::default();
         let cards = Side::BOTH.map(|side| card(page, &keep, side));
@@ -111,16 +111,16 @@ impl Part for Sides {
         for (side, button) in Side::BOTH.iter().zip(&self.speakers) {
             button.set_flag("aria-pressed", *side == comparison.side);
         }
-        let report = page.asks().compare.fresh().filter(|_| is_here);
+        let report = page.queries().compare.fresh().filter(|_| is_here);
         let bands = Side::BOTH.map(|side| page.address().side(side).1);
-        let now = Some((comparison, bands, page.asks().compare.revision(), report.is_some()));
+        let now = Some((comparison, bands, page.queries().compare.revision(), report.is_some()));
         if self.shown == now {
             return;
         }
         self.shown = now;
         for (at, (side, card)) in Side::BOTH.into_iter().zip(&self.cards).enumerate() {
             card.offer(bands[at]);
-            card.what.say(match (comparison.against, (side == Side::B) != comparison.swapped) {
+            card.what.set_text(match (comparison.against, (side == Side::B) != comparison.swapped) {
                 (Against::Band, _) => "",
                 (Against::Set, false) => "first set",
                 (Against::Set, true) => "second set",
@@ -129,7 +129,7 @@ impl Part for Sides {
                 Side::A => &report.a.facts,
                 Side::B => &report.b.facts,
             });
-            card.facts.say(&facts.map_or(String::new(), |facts| {
+            card.facts.set_text(&facts.map_or(String::new(), |facts| {
                 format!(
                     "{}, mean {}, p99 {}",
                     format::sample(facts.requests),

@@ -4,7 +4,7 @@ use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::file_input as gather;
 use crate::ui::shell::file_input::Picker;
-use crate::ui::shell::jaeger_dialog as connect;
+use crate::ui::shell::jaeger_dialog;
 
 /// The start screen.
 pub struct Start {
@@ -13,7 +13,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, picker: &Picker) -> Start {
         let keep = Keep::default();
         let (files, folder) = (picker.clone(), picker.clone());
@@ -27,7 +27,7 @@ impl Start {
             button("Jaeger\u{2026}")
                 .test("jaeger-start")
                 .attr("title", "Fetch traces from a Jaeger query service")
-                .on_click(&keep, move || connect::open(page)),
+                .on_click(&keep, move || jaeger_dialog::open(page)),
             button("Paste")
                 .test("paste")
                 .attr("title", "Ctrl+V")
@@ -65,9 +65,9 @@ fn step(title: &str, words: &str) -> El {
 
 impl Part for Start {
     fn update(&mut self, page: Page) {
-        let none = page.asks().overview.get().is_none_or(|overview| overview.traces == 0);
+        let none = page.queries().overview.get().is_none_or(|overview| overview.traces == 0);
         let is_fetching = page.fetching().is_running();
         self.element
-            .show(!page.loading().running && !is_fetching && none && !page.asks().overview.is_waiting());
+            .show(!page.loading().running && !is_fetching && none && !page.queries().overview.is_waiting());
     }
 }

@@ -18,7 +18,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page) -> Status {
         let keep = Keep::default();
         let loaded = span("status-loaded", "").test("status-loaded");
@@ -47,7 +47,7 @@ impl Status {
 
 impl Part for Status {
     fn update(&mut self, page: Page) {
-        let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
+        let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
         self.element.show(overview.is_some());
         let Some(overview) = overview else { return };
         let mut loaded = format!(
@@ -65,17 +65,22 @@ impl Part for Status {
         for words in kept {
             loaded += &format!(" \u{b7} {words}");
         }
-        self.loaded.say(&loaded);
+        self.loaded.set_text(&loaded);
         self.loaded.set("data-value", &overview.traces.to_string());
-        let busy = page.loading().running || page.asks().is_waiting();
+        let busy = page.loading().running || page.queries().is_waiting();
         let workers = page.workers() as u64;
-        self.workers.say(&format!("{} {}", counted(workers, "worker"), if busy { "busy" } else { "idle" }));
+        self.workers.set_text(&format!(
+            "{} {}",
+            counted(workers, "worker"),
+            if busy { "busy" } else { "idle" }
+        ));
         self.workers.set("data-value", &workers.to_string());
-        self.memory.say(&format::bytes(overview.heap_bytes));
+        self.memory.set_text(&format::bytes(overview.heap_bytes));
         self.memory.set("data-value", &overview.heap_bytes.to_string());
         self.memory.set("data-wasm", &page.wasm_bytes().to_string());
         let share = overview.quality.clipped_share();
-        self.quality.say(&format!("{} of span time clipped for clock skew \u{2192}", format::share(share)));
+        self.quality
+            .set_text(&format!("{} of span time clipped for clock skew \u{2192}", format::share(share)));
         self.quality.set("data-value", &share.to_string());
     }
 }

@@ -31,7 +31,7 @@ fn choice(row: &RequestRow) -> TraceChoice {
 }
 
 impl Requests {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search) -> Requests {
         let columns = vec![
             number!(
@@ -121,9 +121,9 @@ impl Part for Requests {
         if !shown {
             return;
         }
-        let asks = page.asks();
-        let revision = asks.requests.revision();
-        if let Some(report) = asks.requests.get().filter(|_| self.shown != revision) {
+        let queries = page.queries();
+        let revision = queries.requests.revision();
+        if let Some(report) = queries.requests.get().filter(|_| self.shown != revision) {
             self.shown = revision;
             self.table.set_rows(Rc::new(report.rows.clone()));
             let listed = report.rows.len() as u64;
@@ -134,21 +134,21 @@ impl Part for Requests {
                     format::count(report.facts.requests)
                 )
             } else {
-                format!("{}, slowest first. A click opens the timeline.", page.whose())
+                format!("{}, slowest first. A click opens the timeline.", page.selection_label())
             };
-            self.note.say(&words);
-            if let Some(band) = asks.band.get() {
+            self.note.set_text(&words);
+            if let Some(band) = queries.band.get() {
                 self.table.set_empty(&why_empty(page, &band.facts));
             }
         }
-        self.table.set_stale(asks.requests.is_waiting());
+        self.table.set_stale(queries.requests.is_waiting());
         self.table.set_sort(page.address().sort.as_ref());
         let text = page.address().search.clone();
         if self.searched.is_new(&text, revision) {
             let names = |row: &RequestRow| fits(&text, &[&row.service, &row.operation, &row.trace_id]);
             let matches = self.table.mark(&text, names);
             let table = self.table.clone();
-            self.search.tell(matches, None, move |page, forward| {
+            self.search.publish(matches, None, move |page, forward| {
                 if let Some(row) = table.neighbour(forward).and_then(|at| table.rows().get(at).map(choice)) {
                     page.select(Selection::Request(row));
                 }

@@ -1,10 +1,10 @@
-//! A canvas that is looked at through a window: size, frames, pointer, wheel, pinch; what is on it is a [`Picture`].
+//! A canvas that is looked at through a window: size, frames, pointer, wheel, pinch; what is on it is a [`CanvasChart`].
 
 use crate::canvas::{Surface, theme_of};
 use crate::ui::dom;
-use crate::ui::dom::{El, Keep, div, el};
+use crate::ui::dom::{El, div, el};
 use pathlight_chart::Theme;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
@@ -25,7 +25,7 @@ pub struct Pointed {
 }
 
 /// What is on a canvas. Distances are device pixels.
-pub trait Picture {
+pub trait CanvasChart: 'static {
     /// Paints; true asks for another frame, for what moves.
     fn paint(&mut self, surface: &Surface, theme: &Theme, now_ms: f64) -> bool;
 
@@ -65,8 +65,8 @@ type Down = (i32, (f64, f64), (f64, f64));
 /// What runs with the next frame; it is given the time in milliseconds.
 type Frame = Closure<dyn FnMut(f64)>;
 
-struct Inner<P> {
-    picture: RefCell<P>,
+struct Inner<C> {
+    chart: RefCell<C>,
     surface: RefCell<Option<Surface>>,
     theme: RefCell<Option<Rc<Theme>>>,
     /// What the page said of its colours when they were last looked up.
@@ -76,27 +76,28 @@ struct Inner<P> {
     area: El,
     down: RefCell<Vec<Down>>,
     dragged: Cell<bool>,
-    run_frame: RefCell<Option<Frame>>,
-    keep: Keep,
+    run_frame: OnceCell<Frame>,
 }
 
-/// A canvas with a picture on it; cloning shares it.
-pub struct Stage<P>(Rc<Inner<P>>);
+/// A canvas with a chart on it. Charts live as long as the page, so a handle is a plain copy.
+pub struct ChartCanvas<C: 'static>(&'static Inner<C>);
 
-impl<P> Clone for Stage<P> {
+impl<C> Clone for ChartCanvas<C> {
     fn clone(&self) -> Self {
-        Stage(self.0.clone())
+        *self
     }
 }
 
-impl<P: Picture + 'static> Stage<P> {
-    /// Puts a picture on a canvas of this name.
-    pub fn new(picture: P, test: &str, label: &str) -> Stage<P> {
+impl<C> Copy for ChartCanvas<C> {}
+
+impl<C: CanvasChart> ChartCanvas<C> {
+    /// Puts a chart on a canvas that tests know by this name.
+    pub fn new(chart: C, test: &str, label: &str) -> ChartCanvas<C> {
         let canvas =
             el("canvas").attr("tabindex", "0").attr("role", "img").attr("aria-label", label).test(test);
         let area = div("canvas-box").child(&canvas);
-        let inner = Rc::new(Inner {
-            picture: RefCell::new(picture),
+        let chart = ChartCanvas(Box::leak(Box::new(Inner {
+            chart: RefCell::new(chart),
             surface: RefCell::default(),
             theme: RefCell::default(),
             themed: RefCell::default(),
@@ -105,49 +106,42 @@ impl<P: Picture + 'static> Stage<P> {
             area,
             down: RefCell::default(),
             dragged: Cell::new(false),
-            run_frame: RefCell::default(),
-            keep: Keep::default(),
-        });
-        let weak = Rc::downgrade(&inner);
-        inner.run_frame.replace(Some(Closure::new(move |now_ms: f64| {
-            if let Some(inner) = weak.upgrade() {
-                Stage(inner).frame(now_ms);
-            }
+            run_frame: OnceCell::new(),
         })));
-        let stage = Stage(inner);
-        stage.listen();
-        stage
+        let _ = chart.0.run_frame.set(Closure::new(move |now_ms: f64| chart.frame(now_ms)));
+        chart.listen();
+        chart
     }
 
     /// The box of the canvas.
-    pub fn element(&self) -> &El {
+    pub fn element(self) -> &'static El {
         &self.0.area
     }
 
     /// The canvas.
-    pub fn canvas(&self) -> &El {
+    pub fn canvas(self) -> &'static El {
         &self.0.canvas
     }
 
     /// Changes the picture, then paints it.
-    pub fn with<T>(&self, work: impl FnOnce(&mut P) -> T) -> T {
-        let result = work(&mut self.0.picture.borrow_mut());
+    pub fn with<T>(self, work: impl FnOnce(&mut C) -> T) -> T {
+        let result = work(&mut self.0.chart.borrow_mut());
         self.paint();
         result
     }
 
     /// Looks at the picture.
-    pub fn look<T>(&self, work: impl FnOnce(&P) -> T) -> T {
-        work(&self.0.picture.borrow())
+    pub fn look<T>(self, work: impl FnOnce(&C) -> T) -> T {
+        work(&self.0.chart.borrow())
     }
 
     /// Width and height in device pixels, as last painted.
-    pub fn size(&self) -> (i32, i32) {
+    pub fn size(self) -> (i32, i32) {
         self.0.surface.borrow().as_ref().map_or((0, 0), Surface::size)
     }
 
     /// Paints in other colours if those of the page have changed; tells whether they have.
-    pub fn follow_theme(&self) -> bool {
+    pub fn follow_theme(self) -> bool {
         let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
         let is_new = self.0.themed.replace(theme.clone()) != theme;
         if is_new {
@@ -157,33 +151,33 @@ impl<P: Picture + 'static> Stage<P> {
     }
 
     /// The colours may have changed.
-    pub fn new_theme(&self) {
+    pub fn new_theme(self) {
         self.0.theme.replace(None);
         self.paint();
     }
 
     /// The colours it is painted in.
-    pub fn theme(&self) -> Rc<Theme> {
+    pub fn theme(self) -> Rc<Theme> {
         self.0.theme.borrow_mut().get_or_insert_with(|| theme_of(self.0.canvas.html())).clone()
     }
 
     /// The plain light or dark colours, for files.
-    pub fn plain_theme(&self) -> Theme {
+    pub fn plain_theme(self) -> Theme {
         if self.theme().dark { Theme::dark() } else { Theme::light() }
     }
 
     /// Paints with the next frame.
-    pub fn paint(&self) {
+    pub fn paint(self) {
         if self.0.frame_due.replace(true) {
             return;
         }
-        if let Some(run) = &*self.0.run_frame.borrow() {
+        if let Some(run) = self.0.run_frame.get() {
             let _ = dom::window().request_animation_frame(run.as_ref().unchecked_ref());
         }
     }
 
-    fn frame(&self, now_ms: f64) {
-        let inner = &self.0;
+    fn frame(self, now_ms: f64) {
+        let inner = self.0;
         inner.frame_due.set(false);
         let (width, height) = inner.area.size();
         if width < 1.0 || height < 1.0 {
@@ -197,7 +191,7 @@ impl<P: Picture + 'static> Stage<P> {
         }
         let Some(surface) = &mut *slot else { return };
         surface.resize(width, height, dom::window().device_pixel_ratio());
-        let more = inner.picture.borrow_mut().paint(surface, &self.theme(), now_ms);
+        let more = inner.chart.borrow_mut().paint(surface, &self.theme(), now_ms);
         drop(slot);
         if more {
             self.paint();
@@ -205,7 +199,7 @@ impl<P: Picture + 'static> Stage<P> {
     }
 
     /// A place of the window on the canvas, in device pixels.
-    fn device(&self, (x, y): (f64, f64)) -> (i32, i32) {
+    fn device(self, (x, y): (f64, f64)) -> (i32, i32) {
         let place = self.0.canvas.html().get_bounding_client_rect();
         let (left, top) = (x - place.left(), y - place.top());
         match &*self.0.surface.borrow() {
@@ -214,74 +208,69 @@ impl<P: Picture + 'static> Stage<P> {
         }
     }
 
-    fn pointed(&self, event: &MouseEvent) -> Pointed {
+    fn pointed(self, event: &MouseEvent) -> Pointed {
         let client = (f64::from(event.client_x()), f64::from(event.client_y()));
         Pointed { at: self.device(client), client, count: event.detail() }
     }
 
-    fn scale(&self) -> f64 {
+    fn scale(self) -> f64 {
         self.0.surface.borrow().as_ref().map_or(1.0, |surface| surface.metrics().scale)
     }
 
-    fn listen(&self) {
-        let weak = Rc::downgrade(&self.0);
-        let add = |event: &'static str, active: bool, run: fn(&Stage<P>, &web_sys::Event)| {
-            let weak = weak.clone();
+    fn listen(self) {
+        let add = |event: &'static str, active: bool, run: fn(ChartCanvas<C>, &web_sys::Event)| {
             let how = dom::How { active, ..dom::How::default() };
-            self.0.keep.add(dom::listen(self.0.canvas.html(), event, how, move |event| {
-                if let Some(inner) = weak.upgrade() {
-                    run(&Stage(inner), &event);
-                }
-            }));
+            // The listener lives as long as the chart: as long as the page.
+            std::mem::forget(dom::listen(self.0.canvas.html(), event, how, move |event| run(self, &event)));
         };
-        add("pointerdown", false, |stage, event| {
+        add("pointerdown", false, |chart, event| {
             if let Some(pointer) = event.dyn_ref::<PointerEvent>().filter(|pointer| pointer.button() == 0) {
-                stage.pointer_down(pointer);
+                chart.pointer_down(pointer);
             }
         });
-        add("pointermove", false, |stage, event| {
+        add("pointermove", false, |chart, event| {
             if let Some(pointer) = event.dyn_ref::<PointerEvent>() {
-                stage.pointer_move(pointer);
+                chart.pointer_move(pointer);
             }
         });
         for event in ["pointerup", "pointercancel"] {
-            add(event, false, |stage, event| {
+            add(event, false, |chart, event| {
                 if let Some(pointer) = event.dyn_ref::<PointerEvent>() {
-                    stage.0.down.borrow_mut().retain(|(id, ..)| *id != pointer.pointer_id());
-                    if stage.0.dragged.get() {
-                        stage.0.picture.borrow_mut().brushed();
-                        stage.paint();
+                    chart.0.down.borrow_mut().retain(|(id, ..)| *id != pointer.pointer_id());
+                    if chart.0.dragged.get() {
+                        chart.0.chart.borrow_mut().brushed();
+                        chart.paint();
                     }
                 }
             });
         }
-        add("pointerleave", false, |stage, _| {
-            if stage.0.down.borrow().is_empty() && stage.0.picture.borrow_mut().hover(None) {
-                stage.paint();
+        add("pointerleave", false, |chart, _| {
+            if chart.0.down.borrow().is_empty() && chart.0.chart.borrow_mut().hover(None) {
+                chart.paint();
             }
         });
-        add("click", false, |stage, event| {
-            if let Some(mouse) = event.dyn_ref::<MouseEvent>().filter(|_| !stage.0.dragged.get()) {
-                let pointed = stage.pointed(mouse);
-                stage.0.picture.borrow_mut().click(pointed);
-                stage.paint();
+        add("click", false, |chart, event| {
+            if let Some(mouse) = event.dyn_ref::<MouseEvent>().filter(|_| !chart.0.dragged.get()) {
+                let pointed = chart.pointed(mouse);
+                chart.0.chart.borrow_mut().click(pointed);
+                chart.paint();
             }
         });
-        add("dblclick", false, |stage, _| {
-            if !stage.0.dragged.get() {
-                stage.0.picture.borrow_mut().fit();
-                stage.paint();
+        add("dblclick", false, |chart, _| {
+            if !chart.0.dragged.get() {
+                chart.0.chart.borrow_mut().fit();
+                chart.paint();
             }
         });
-        add("wheel", true, |stage, event| {
+        add("wheel", true, |chart, event| {
             if let Some(wheel) = event.dyn_ref::<WheelEvent>() {
                 event.prevent_default();
-                stage.wheel(wheel);
+                chart.wheel(wheel);
             }
         });
     }
 
-    fn pointer_down(&self, pointer: &PointerEvent) {
+    fn pointer_down(self, pointer: &PointerEvent) {
         let at = (f64::from(pointer.client_x()), f64::from(pointer.client_y()));
         self.0.down.borrow_mut().push((pointer.pointer_id(), at, at));
         if self.0.down.borrow().len() == 1 {
@@ -289,14 +278,14 @@ impl<P: Picture + 'static> Stage<P> {
         }
     }
 
-    fn pointer_move(&self, pointer: &PointerEvent) {
+    fn pointer_move(self, pointer: &PointerEvent) {
         let now = (f64::from(pointer.client_x()), f64::from(pointer.client_y()));
         let scale = self.scale();
         let mut down = self.0.down.borrow_mut();
         let Some(mine) = down.iter().position(|(id, ..)| *id == pointer.pointer_id()) else {
             drop(down);
             let pointed = self.pointed(pointer);
-            if self.0.picture.borrow_mut().hover(Some(pointed)) {
+            if self.0.chart.borrow_mut().hover(Some(pointed)) {
                 self.paint();
             }
             return;
@@ -312,29 +301,25 @@ impl<P: Picture + 'static> Stage<P> {
         down[mine].1 = now;
         let other = down.iter().position(|(id, ..)| *id != pointer.pointer_id()).map(|at| down[at].1);
         drop(down);
-        let mut picture = self.0.picture.borrow_mut();
-        picture.hover(None);
+        let mut chart = self.0.chart.borrow_mut();
+        chart.hover(None);
         match other {
             // Two fingers: the distance zooms, the middle moves.
             Some(other) => {
                 let (was, is) = ((before.0 - other.0).abs().max(20.0), (now.0 - other.0).abs().max(20.0));
                 let place = self.0.canvas.html().get_bounding_client_rect();
                 let middle = ((now.0 + other.0) / 2.0 - place.left(), (now.1 + other.1) / 2.0 - place.top());
-                picture.zoom_at((middle.0 * scale, middle.1 * scale), is / was);
-                picture.pan((now.0 - before.0) / 2.0 * scale, (now.1 - before.1) / 2.0 * scale);
+                chart.zoom_at((middle.0 * scale, middle.1 * scale), is / was);
+                chart.pan((now.0 - before.0) / 2.0 * scale, (now.1 - before.1) / 2.0 * scale);
             }
-            None if picture.brush(
-                self.device(first),
-                self.device(now),
-                pointer.pointer_type() == "touch",
-            ) => {}
-            None => picture.pan((now.0 - before.0) * scale, (now.1 - before.1) * scale),
+            None if chart.brush(self.device(first), self.device(now), pointer.pointer_type() == "touch") => {}
+            None => chart.pan((now.0 - before.0) * scale, (now.1 - before.1) * scale),
         }
-        drop(picture);
+        drop(chart);
         self.paint();
     }
 
-    fn wheel(&self, wheel: &WheelEvent) {
+    fn wheel(self, wheel: &WheelEvent) {
         let unit = match wheel.delta_mode() {
             WheelEvent::DOM_DELTA_LINE => 16.0,
             WheelEvent::DOM_DELTA_PAGE => 400.0,
@@ -343,19 +328,19 @@ impl<P: Picture + 'static> Stage<P> {
         let (mut x, mut y) = (wheel.delta_x() * unit, wheel.delta_y() * unit);
         let scale = self.scale();
         let pointed = self.pointed(wheel);
-        let mut picture = self.0.picture.borrow_mut();
+        let mut chart = self.0.chart.borrow_mut();
         if wheel.ctrl_key() || wheel.meta_key() {
             // A pinch on a touch pad comes as small steps of this, a wheel as one of about 100.
             let at = (f64::from(pointed.at.0), f64::from(pointed.at.1));
-            picture.zoom_at(at, (-y * 0.004).clamp(-0.6, 0.6).exp());
+            chart.zoom_at(at, (-y * 0.004).clamp(-0.6, 0.6).exp());
         } else {
             if wheel.shift_key() && x == 0.0 {
                 (x, y) = (y, 0.0);
             }
-            picture.pan(-x * scale, -y * scale);
+            chart.pan(-x * scale, -y * scale);
         }
-        picture.hover(None);
-        drop(picture);
+        chart.hover(None);
+        drop(chart);
         self.paint();
     }
 }

@@ -41,7 +41,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page) -> Distribution {
         let canvas = el("canvas").attr("role", "img").test("histogram");
         let brush = div("brush");
@@ -72,12 +72,12 @@ impl Distribution {
     /// Follows the report of the band.
     pub fn update(&mut self, page: Page) {
         let inner = &self.inner;
-        let asks = page.asks();
-        inner.area.class_if("stale", asks.band.is_waiting());
+        let queries = page.queries();
+        inner.area.class_if("stale", queries.band.is_waiting());
         let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
         let scale = dom::window().device_pixel_ratio();
-        let now = (asks.band.revision(), theme, inner.area.size(), scale);
-        let Some(report) = asks.band.get().filter(|_| self.painted != now) else { return };
+        let now = (queries.band.revision(), theme, inner.area.size(), scale);
+        let Some(report) = queries.band.get().filter(|_| self.painted != now) else { return };
         inner.facts.replace(report.facts.clone());
         inner.band.set(Some(report.band).filter(|band| !band.is_all()));
         let facts = &report.facts;
@@ -163,7 +163,7 @@ impl Inner {
         self.brush.show(true);
     }
 
-    fn tell(&self, event: &MouseEvent, from: Option<f64>) {
+    fn show_tip(&self, event: &MouseEvent, from: Option<f64>) {
         let x = self.x_of(event);
         let Some((first, end)) = self.bins(from.unwrap_or(x), x) else { return };
         let facts = self.facts.borrow();
@@ -212,10 +212,10 @@ fn listen(inner: &Rc<Inner>) {
             Some((from, moved)) if moved || (x - from).abs() > BRUSH_PX => {
                 inner.from.set(Some((from, true)));
                 inner.show_brush(from, x);
-                inner.tell(pointer, Some(from));
+                inner.show_tip(pointer, Some(from));
             }
             Some(_) => {}
-            None => inner.tell(pointer, None),
+            None => inner.show_tip(pointer, None),
         }
     });
     add("pointerup", |inner, pointer| {

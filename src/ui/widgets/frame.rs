@@ -2,7 +2,7 @@
 
 use crate::ui::dom::{El, div};
 use crate::ui::page::Page;
-use crate::ui::widgets::chart_canvas::{Picture, Stage};
+use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use pathlight_view::address::View;
 
 /// What stands where something will be.
@@ -17,16 +17,16 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Around a stage; tests know the view as `NAME-view` and its words as `NAME-empty`.
-    pub fn new<P: Picture + 'static>(view: View, name: &str, stage: &Stage<P>, below: El) -> Frame {
+    /// Around a chart canvas; tests know the view as `NAME-view` and its words as `NAME-empty`.
+    pub fn new<P: CanvasChart>(view: View, name: &str, chart: ChartCanvas<P>, below: El) -> Frame {
         let empty = div("canvas-empty").test(&format!("{name}-empty"));
         empty.show(false);
-        stage.element().add(&empty);
+        chart.element().add(&empty);
         let above = div("stage").test(&format!("{name}-view"));
         Frame { view, above, below, empty }
     }
 
-    /// Puts this above: tools, legends and the stage itself, in their order.
+    /// Puts this above: tools, legends and the chart canvas itself, in their order.
     pub fn with(self, child: &El) -> Frame {
         self.above.add(child);
         self
@@ -56,18 +56,18 @@ impl Frame {
     }
 
     /// Says why nothing is drawn; without words something is.
-    pub fn say(&self, why: &str) {
-        self.empty.say(why);
+    pub fn set_text(&self, why: &str) {
+        self.empty.set_text(why);
         self.empty.show(!why.is_empty());
     }
 
     /// Says that work is under way, unless nothing was asked for.
     pub fn wait(&self, is_waiting: bool) {
-        self.say(if is_waiting { WORKING } else { "" });
+        self.set_text(if is_waiting { WORKING } else { "" });
     }
 }
 
 /// Whether any trace is loaded.
 pub fn has_traces(page: Page) -> bool {
-    page.asks().overview.get().is_some_and(|overview| overview.traces > 0)
+    page.queries().overview.get().is_some_and(|overview| overview.traces > 0)
 }

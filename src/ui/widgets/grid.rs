@@ -335,7 +335,7 @@ impl Grid {
 
     /// Says why it is empty, or nothing.
     pub fn set_empty(&self, why: &str) {
-        self.empty.say(why);
+        self.empty.set_text(why);
     }
 
     /// Dims what is about to be replaced.

@@ -4,7 +4,7 @@ use super::export;
 use crate::ui::dom::{El, Keep, button};
 use crate::ui::page::Page;
 use crate::ui::shell::keys::Command;
-use crate::ui::widgets::chart_canvas::{Picture, Stage};
+use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use pathlight_chart::Theme;
 
 /// How far a key moves or zooms.
@@ -14,7 +14,7 @@ const ZOOM: f64 = 1.35;
 const EXPORT_PX: i32 = 1600;
 
 /// A picture with a window, one thing selected, and matches to step through.
-pub trait Zoomed: Picture + 'static {
+pub trait ZoomableChart: CanvasChart {
     /// Whether something is selected.
     fn has_selection(&self) -> bool;
 
@@ -62,27 +62,25 @@ pub struct ZoomTools {
 }
 
 impl ZoomTools {
-    /// The buttons of a stage; `of` tells their test names from those of other views.
-    pub fn new<P: Zoomed>(page: Page, keep: &Keep, stage: &Stage<P>, of: &str) -> ZoomTools {
-        let picture = stage.clone();
+    /// The buttons of a chart canvas; `of` tells their test names from those of other views.
+    pub fn new<P: ZoomableChart>(page: Page, keep: &Keep, chart: ChartCanvas<P>, of: &str) -> ZoomTools {
         let zoom = button("Zoom to selection")
             .attr("title", "Enter, or click it again")
             .test(&format!("zoom-selection{of}"))
             .on_click(keep, move || {
-                picture.with(|picture| picture.zoom_to_selected(page));
+                chart.with(|chart| chart.zoom_to_selected(page));
                 page.refresh();
             });
-        let picture = stage.clone();
         let all = button("Show all")
             .attr("title", "F, or double-click")
             .test(&format!("fit{of}"))
-            .on_click(keep, move || picture.with(Picture::fit));
+            .on_click(keep, move || chart.with(CanvasChart::fit));
         ZoomTools { zoom, all }
     }
 
     /// Offers what can be done.
-    pub fn update<P: Zoomed>(&self, stage: &Stage<P>) {
-        let (selected, zoomed) = stage.look(|picture| (picture.has_selection(), picture.is_zoomed()));
+    pub fn update<P: ZoomableChart>(&self, chart: ChartCanvas<P>) {
+        let (selected, zoomed) = chart.look(|chart| (chart.has_selection(), chart.is_zoomed()));
         for (button, on) in [(&self.zoom, selected), (&self.all, zoomed)] {
             if on { button.unset("disabled") } else { button.set("disabled", "") }
         }
@@ -90,11 +88,10 @@ impl ZoomTools {
 }
 
 /// The picture as an SVG file.
-pub fn svg_format<P: Zoomed>(stage: &Stage<P>) -> export::Format {
-    let stage = stage.clone();
+pub fn svg_format<P: ZoomableChart>(chart: ChartCanvas<P>) -> export::Format {
     let write = move || {
-        let theme = stage.plain_theme();
-        stage.look(|picture| Some(picture.svg(EXPORT_PX, &theme)))
+        let theme = chart.plain_theme();
+        chart.look(|chart| Some(chart.svg(EXPORT_PX, &theme)))
     };
     ("SVG picture", "svg", Box::new(write))
 }

@@ -16,11 +16,11 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part, Selection};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search, fits};
-use crate::ui::widgets::chart_canvas::Stage;
+use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
-use crate::ui::widgets::plot_chart as chart_picture;
-use crate::ui::widgets::plot_chart::ChartPicture;
+use crate::ui::widgets::plot_chart;
+use crate::ui::widgets::plot_chart::ScrolledPlot;
 use crate::ui::widgets::table::Table;
 use pathlight_query::{
     AnomalyReport, AnomalyRow, AnomalySettings, Band, Detector, Filter, Request, RequestRef, Scope,
@@ -58,22 +58,22 @@ fn settings(page: Page) -> AnomalySettings {
 }
 
 /// Asks what the view needs to know.
-pub fn ask(page: Page) {
-    let asks = page.asks();
+pub fn query(page: Page) {
+    let queries = page.queries();
     let (train, test, band) = sides(page);
     let groups = (train.group, test.group);
     let request =
         Request::Anomaly { train, band_train: band, test, band_test: band, settings: settings(page) };
-    asks.anomaly.want(page, request);
-    let Some(report) = asks.anomaly.fresh() else { return };
+    queries.anomaly.want(page, request);
+    let Some(report) = queries.anomaly.fresh() else { return };
     if let Some(at) = selected(page, &report.rows, |row| row) {
-        pair::ask(page, &report.rows[at], groups);
+        pair::query(page, &report.rows[at], groups);
     }
     // What takes long comes last.
     if page.address().anomaly.evaluate {
         let settings = AnomalySettings { model: None, ..settings(page) };
         let (scope, _, band) = sides(page);
-        asks.anomaly_check.want(page, Request::AnomalyEvaluation { scope, band, seed: SEED, settings });
+        queries.anomaly_check.want(page, Request::AnomalyEvaluation { scope, band, seed: SEED, settings });
     }
 }
 
@@ -110,7 +110,7 @@ fn open(page: Page, request: &RequestRef, group: u8) {
 /// The view.
 pub struct Anomalies {
     frame: Frame,
-    stage: Stage<ChartPicture<Strip>>,
+    chart: ChartCanvas<ScrolledPlot<Strip>>,
     scroller: El,
     pair: Pair,
     title: El,
@@ -130,14 +130,14 @@ pub struct Anomalies {
 }
 
 impl Anomalies {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search) -> Anomalies {
         let keep = Keep::default();
         let label = "How odd requests are over time; the table below says the same";
-        let (stage, scroller) = chart_picture::stage(Strip::new(page), "anomaly-strip", label);
+        let (chart, scroller) = plot_chart::scrolled(Strip::new(page), "anomaly-strip", label);
         let pair = Pair::new(page);
-        let formats = strip::formats(&stage);
-        let exports = export::menu(page, &keep, "anomalies", Some(stage.canvas().clone()), formats);
+        let formats = strip::formats(chart);
+        let exports = export::menu(page, &keep, "anomalies", Some(chart.canvas().clone()), formats);
         let tools = Tools::new(page, &keep, &exports);
         let network = Network::new(page, &keep);
         let progress = Progress::new(page);
@@ -147,8 +147,8 @@ impl Anomalies {
         reasons.show(false);
         let figures = div("evaluation-box").test("anomaly-figures");
         figures.show(false);
-        let below = div("twin").child(&figures).child(&reasons).child(table.element());
-        let frame = Frame::new(View::Anomalies, "anomaly", &stage, below)
+        let below = div("companion").child(&figures).child(&reasons).child(table.element());
+        let frame = Frame::new(View::Anomalies, "anomaly", chart, below)
             .with(tools.element())
             .with(network.element())
             .with(&title)
@@ -157,7 +157,7 @@ impl Anomalies {
             .with(pair.element());
         Anomalies {
             frame,
-            stage,
+            chart,
             scroller,
             pair,
             title,
@@ -183,39 +183,39 @@ impl Anomalies {
     }
 
     fn take_report(&mut self, page: Page) {
-        let asks = page.asks();
-        let report = asks.anomaly.get();
+        let queries = page.queries();
+        let report = queries.anomaly.get();
         let words = match &report {
             None => WORKING.to_owned(),
             Some(report) => why_empty(page, report),
         };
-        self.frame.say(&words);
-        self.stage.element().class_if("stale", asks.anomaly.is_waiting());
-        self.table.set_stale(asks.anomaly.is_waiting());
+        self.frame.set_text(&words);
+        self.chart.element().class_if("stale", queries.anomaly.is_waiting());
+        self.table.set_stale(queries.anomaly.is_waiting());
         self.table.set_sort(page.address().sort.as_ref());
-        let revision = asks.anomaly.revision();
+        let revision = queries.anomaly.revision();
         let Some(report) = report.filter(|_| self.shown != revision) else { return };
         self.shown = revision;
-        self.title.say(&title(&report));
+        self.title.set_text(&title(&report));
         self.table.set_empty(&words);
         self.table.set_rows(Rc::new(table::lines(&report)));
-        let canvas = self.stage.canvas();
+        let canvas = self.chart.canvas();
         canvas.set("data-abnormal", &report.abnormal().to_string());
         canvas.set("data-requests", &report.rows.len().to_string());
-        self.stage.with(|picture| picture.chart.report = Some(report));
+        self.chart.with(|chart| chart.plot.report = Some(report));
     }
 
     fn take_evaluation(&mut self, page: Page) {
-        let asks = page.asks();
+        let queries = page.queries();
         let is_wanted = page.address().anomaly.evaluate;
         self.figures.show(is_wanted);
-        let revision = asks.anomaly_check.revision();
+        let revision = queries.anomaly_check.revision();
         if !is_wanted || self.evaluated == revision && self.figures.html().has_child_nodes() {
             return;
         }
         self.evaluated = revision;
         self.figures.clear();
-        let Some(table) = asks.anomaly_check.get() else {
+        let Some(table) = queries.anomaly_check.get() else {
             self.figures.add(&span("muted", "Evaluating\u{2026}"));
             return;
         };
@@ -234,7 +234,7 @@ impl Anomalies {
         let rows = self.table.rows();
         let selected = selected(page, &rows, |line| &line.row);
         self.table.select(selected);
-        let report = page.asks().anomaly.get();
+        let report = page.queries().anomaly.get();
         let chosen = report.as_deref().zip(selected.and_then(|at| rows.get(at)));
         let is_paired = self.pair.take(page, chosen.map(|(report, line)| (report, &line.row)));
         self.scroller.show(!is_paired);
@@ -275,7 +275,7 @@ impl Anomalies {
         }
         let matches = self.table.mark(&text, |line| fits(&text, &[&line.why, &line.row.request.trace_id]));
         let table = self.table.clone();
-        self.search.tell(matches, None, move |_, forward| table.select(table.neighbour(forward)));
+        self.search.publish(matches, None, move |_, forward| table.select(table.neighbour(forward)));
     }
 }
 
@@ -311,18 +311,18 @@ fn why_empty(page: Page, report: &AnomalyReport) -> String {
 impl Part for Anomalies {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.stage.look(ChartPicture::leave);
+            self.chart.look(ScrolledPlot::leave);
             self.pair.leave();
             return;
         }
-        self.stage.follow_theme();
+        self.chart.follow_theme();
         self.tools.update(page);
         self.network.update(page);
         self.progress.update(page);
         self.take_report(page);
         self.take_evaluation(page);
         self.take_selection(page);
-        chart_picture::fit(&self.stage);
+        plot_chart::fit(self.chart);
         self.take_search(page);
     }
 

@@ -96,22 +96,22 @@ impl Progress {
 
     /// Follows the training.
     pub fn update(&mut self, page: Page) {
-        let asks = page.asks();
-        let progress = asks.anomaly.progress().or_else(|| asks.anomaly_check.progress());
+        let queries = page.queries();
+        let progress = queries.anomaly.progress().or_else(|| queries.anomaly_check.progress());
         self.element.show(progress.is_some());
         let Some(progress) = progress.filter(|progress| *progress != self.shown) else { return };
         let share = 100.0 * progress.done as f64 / progress.of.max(1) as f64;
         let loss = progress.losses.last().map_or_else(String::new, |loss| format!(", loss {loss:.2}"));
         let epoch = progress.losses.len() + 1;
-        self.words.say(&format!("Training the auto-encoder: {share:.0} %, epoch {epoch}{loss}"));
+        self.words.set_text(&format!("Training the auto-encoder: {share:.0} %, epoch {epoch}{loss}"));
         if progress.losses.len() != self.shown.losses.len() {
             self.loss.clear();
             if let Some(path) = curve(&progress.losses) {
-                let picture = dom::icon(&path);
+                let chart = dom::icon(&path);
                 for (name, value) in [("class", "icon loss-curve"), ("preserveAspectRatio", "none")] {
-                    let _ = picture.set_attribute(name, value);
+                    let _ = chart.set_attribute(name, value);
                 }
-                let _ = self.loss.html().append_child(&picture);
+                let _ = self.loss.html().append_child(&chart);
             }
         }
         self.shown = progress;

@@ -4,11 +4,11 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Page, Selection};
 use crate::ui::shell::keys::Command;
-use crate::ui::views::trace::chart::{Overview, TimelinePicture};
-use crate::ui::widgets::chart_canvas::{Picture as _, Stage};
+use crate::ui::views::trace::chart::{Overview, TimelineChart};
+use crate::ui::widgets::chart_canvas::{CanvasChart as _, ChartCanvas};
 use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
-use crate::ui::widgets::zoom::Zoomed;
+use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_chart::pair::{align, signs};
 use pathlight_query::{AnomalyReport, AnomalyRow, Request, RequestRef};
 use pathlight_text::format;
@@ -19,7 +19,7 @@ struct Half {
     element: El,
     head: El,
     empty: El,
-    stage: Stage<TimelinePicture>,
+    chart: ChartCanvas<TimelineChart>,
     overview: Rc<Overview>,
 }
 
@@ -27,17 +27,17 @@ impl Half {
     fn new(page: Page, test: &str, label: &str) -> Half {
         let overview = Overview::new();
         // A span that is chosen here is so here alone: the page's selection is the request.
-        let stage = Stage::new(TimelinePicture::new(page, &overview, |_| {}), test, label);
-        let paint = stage.clone();
+        let chart = ChartCanvas::new(TimelineChart::new(page, &overview, |_| {}), test, label);
+        let paint = chart;
         overview.repaint_timeline.replace(Some(Box::new(move || paint.paint())));
         let head = div("pair-head");
         let empty = div("canvas-empty").test(&format!("{test}-empty"));
-        stage.element().add(&empty);
-        let element = div("pair-half").child(&head).child(stage.element());
-        Half { element, head, empty, stage, overview }
+        chart.element().add(&empty);
+        let element = div("pair-half").child(&head).child(chart.element());
+        Half { element, head, empty, chart, overview }
     }
 
-    fn tell(&self, words: &str, request: &RequestRef) {
+    fn set_title(&self, words: &str, request: &RequestRef) {
         self.head.fill([
             &span("strong", words),
             &span("", &format::duration_us(request.latency_us)),
@@ -45,8 +45,8 @@ impl Half {
         ]);
     }
 
-    fn say(&self, why: &str) {
-        self.empty.say(why);
+    fn set_text(&self, why: &str) {
+        self.empty.set_text(why);
         self.empty.show(!why.is_empty());
     }
 }
@@ -78,19 +78,19 @@ impl Pair {
         let close = button("All requests over time")
             .test("anomaly-pair-close")
             .on_click(&keep, move || page.select(Selection::Nothing));
-        let stages = halves.each_ref().map(|half| half.stage.clone());
+        let charts = halves.each_ref().map(|half| half.chart);
         let path_only = button("Critical path only").attr("aria-pressed", "true").test("anomaly-path-only");
         let pressed = path_only.clone();
         let path_only = path_only.on_click(&keep, move || {
             let only = !is_pressed(&pressed);
             pressed.set_flag("aria-pressed", only);
-            stages.iter().for_each(|stage| stage.with(|picture| picture.set_path_only(only)));
+            charts.iter().for_each(|chart| chart.with(|chart| chart.set_path_only(only)));
         });
-        let stages = halves.each_ref().map(|half| half.stage.clone());
+        let charts = halves.each_ref().map(|half| half.chart);
         let all = button("Show all")
             .attr("title", "F, or double-click")
             .test("anomaly-pair-fit")
-            .on_click(&keep, move || stages[0].with(|picture| picture.fit()));
+            .on_click(&keep, move || charts[0].with(|chart| chart.fit()));
         let tools = div("tools").child(&close).child(&div("grow")).child(&path_only).child(&all);
         let sides = div("pair-halves").children(halves.each_ref().map(|half| &half.element));
         let element = div("pair").test("anomaly-pair").child(&tools).child(&sides);
@@ -105,7 +105,7 @@ impl Pair {
 
     /// It is out of sight.
     pub fn leave(&self) {
-        self.halves.iter().for_each(|half| half.stage.look(TimelinePicture::leave));
+        self.halves.iter().for_each(|half| half.chart.look(TimelineChart::leave));
     }
 
     /// Shows a request beside the normal one most like it, or nothing where none is known; tells whether anything is shown.
@@ -118,18 +118,18 @@ impl Pair {
             return false;
         };
         for half in &self.halves {
-            half.stage.follow_theme();
+            half.chart.follow_theme();
             // The window may have another size.
-            half.stage.paint();
+            half.chart.paint();
         }
-        let slots = [&page.asks().odd_trace, &page.asks().normal_trace];
+        let slots = [&page.queries().odd_trace, &page.queries().normal_trace];
         let now = Some((row.request.clone(), slots[0].revision(), slots[1].revision()));
-        let is_waiting = page.asks().anomaly.is_waiting() || slots.iter().any(|slot| slot.is_waiting());
+        let is_waiting = page.queries().anomaly.is_waiting() || slots.iter().any(|slot| slot.is_waiting());
         self.halves
             .iter()
             .for_each(|half| half.element.class_if("stale", is_waiting && self.shown.is_some()));
         if is_waiting && self.shown.is_none() {
-            self.halves.iter().for_each(|half| half.say(WORKING));
+            self.halves.iter().for_each(|half| half.set_text(WORKING));
         }
         if is_waiting || self.shown == now {
             return true;
@@ -141,19 +141,19 @@ impl Pair {
         let signs = signs(report, row, &pair);
         let only = is_pressed(&self.path_only);
         for ((half, trace), signs) in self.halves.iter().zip(pair).zip(signs) {
-            half.stage.canvas().set("data-signs", &signs.len().to_string());
-            half.stage.canvas().set("data-end", &trace.end_us.to_string());
-            half.stage.with(|picture| {
-                picture.take(trace);
-                picture.set_signs(signs);
-                picture.set_path_only(only);
+            half.chart.canvas().set("data-signs", &signs.len().to_string());
+            half.chart.canvas().set("data-end", &trace.end_us.to_string());
+            half.chart.with(|chart| {
+                chart.take(trace);
+                chart.set_signs(signs);
+                chart.set_path_only(only);
             });
         }
         let [odd, normal] = &self.halves;
-        odd.tell(if row.is_abnormal { "Abnormal request" } else { "This request" }, &row.request);
-        normal.tell("Most similar normal request", nearest);
-        odd.say(if missing[0] { "This request is no longer loaded." } else { "" });
-        normal.say(if missing[1] {
+        odd.set_title(if row.is_abnormal { "Abnormal request" } else { "This request" }, &row.request);
+        normal.set_title("Most similar normal request", nearest);
+        odd.set_text(if missing[0] { "This request is no longer loaded." } else { "" });
+        normal.set_text(if missing[1] {
             "It is not loaded: the detector has learned from other traces. Open them too to see it here."
         } else {
             ""
@@ -164,14 +164,14 @@ impl Pair {
     /// A command for the timeline that has the focus.
     pub fn command(&self, page: Page, command: Command) -> bool {
         let active = dom::document().active_element();
-        let is_active = |half: &&Half| active.as_ref() == Some(half.stage.canvas().html().as_ref());
+        let is_active = |half: &&Half| active.as_ref() == Some(half.chart.canvas().html().as_ref());
         let Some(half) = self.halves.iter().find(is_active) else { return false };
-        let width = half.stage.size().0;
-        half.stage.with(|picture| {
-            if !TimelinePicture::is_walk(command) {
-                return picture.common(page, command, width);
+        let width = half.chart.size().0;
+        half.chart.with(|chart| {
+            if !TimelineChart::is_walk(command) {
+                return chart.common(page, command, width);
             }
-            picture.walk(command);
+            chart.walk(command);
             true
         })
     }
@@ -182,15 +182,15 @@ fn is_pressed(button: &El) -> bool {
 }
 
 /// Asks for the traces of a request and of the one most like it, in their groups.
-pub fn ask(page: Page, row: &AnomalyRow, groups: (u8, u8)) {
+pub fn query(page: Page, row: &AnomalyRow, groups: (u8, u8)) {
     let overlap = page.address().overlap;
     let trace = |request: &RequestRef, group| {
         let choice = super::choice(request);
         Request::Trace { trace_id: choice.trace_id, root_span_id: choice.root_span_id, overlap, group }
     };
-    let asks = page.asks();
+    let queries = page.queries();
     if let Some(nearest) = &row.nearest {
-        asks.odd_trace.want(page, trace(&row.request, groups.1));
-        asks.normal_trace.want(page, trace(nearest, groups.0));
+        queries.odd_trace.want(page, trace(&row.request, groups.1));
+        queries.normal_trace.want(page, trace(nearest, groups.0));
     }
 }

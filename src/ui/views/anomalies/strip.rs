@@ -4,9 +4,9 @@ use super::table::{self, p_words};
 use crate::canvas::PlotBackend;
 use crate::ui::dom::{El, div};
 use crate::ui::page::{Page, Selection};
-use crate::ui::widgets::chart_canvas::Stage;
+use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
-use crate::ui::widgets::plot_chart::{Chart, ChartPicture};
+use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
 use pathlight_chart::anomalies;
 use pathlight_chart::anomalies::AnomalyLayout;
 use pathlight_chart::plot::{ChartError, ChartSize};
@@ -32,7 +32,7 @@ impl Strip {
     }
 }
 
-impl Chart for Strip {
+impl Plot for Strip {
     fn height(&self, room: ChartSize) -> i32 {
         room.height
     }
@@ -76,9 +76,8 @@ impl Chart for Strip {
 }
 
 /// What the view is exported as.
-pub fn formats(stage: &Stage<ChartPicture<Strip>>) -> Vec<export::Format> {
-    let (svg, csv, json) = (stage.clone(), stage.clone(), stage.clone());
-    let report = |stage: &Stage<ChartPicture<Strip>>| stage.look(|picture| picture.chart.report.clone());
+pub fn formats(chart: ChartCanvas<ScrolledPlot<Strip>>) -> Vec<export::Format> {
+    let report = |chart: ChartCanvas<ScrolledPlot<Strip>>| chart.look(|chart| chart.plot.report.clone());
     vec![
         (
             "SVG picture",
@@ -86,10 +85,11 @@ pub fn formats(stage: &Stage<ChartPicture<Strip>>) -> Vec<export::Format> {
             Box::new(move || {
                 let (width, height) = EXPORT_PX;
                 let size = ChartSize { width, height, metrics: Metrics::default() };
-                anomalies::export_svg(&*report(&svg)?, size, &svg.plain_theme(), "How odd requests are").ok()
+                anomalies::export_svg(&*report(chart)?, size, &chart.plain_theme(), "How odd requests are")
+                    .ok()
             }),
         ),
-        ("CSV table", "csv", Box::new(move || report(&csv).map(|report| table::csv(&report)))),
-        ("JSON report", "json", Box::new(move || report(&json)?.to_json(format::duration).ok())),
+        ("CSV table", "csv", Box::new(move || report(chart).map(|report| table::csv(&report)))),
+        ("JSON report", "json", Box::new(move || report(chart)?.to_json(format::duration).ok())),
     ]
 }

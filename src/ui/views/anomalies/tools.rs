@@ -74,7 +74,7 @@ impl Tools {
     /// Brings them up to date.
     pub fn update(&self, page: Page) {
         let choice = page.address().anomaly.clone();
-        let overview = page.asks().overview.get();
+        let overview = page.queries().overview.get();
         let has_two = overview.as_ref().is_some_and(|overview| overview.other_traces > 0);
         if let Some(select) = self.normal.as_kind::<HtmlSelectElement>() {
             let key = match choice.normal {
@@ -95,11 +95,11 @@ impl Tools {
         let alarms = format!("{} false alarms in 1 000", format::number(1000.0 * share));
         let hint = format!("{} of normal requests will be called abnormal", format::share(share));
         self.rate_words.set("title", &hint);
-        self.rate_words.say(if choice.vae { "Threshold: p below 0.001" } else { &alarms });
+        self.rate_words.set_text(if choice.vae { "Threshold: p below 0.001" } else { &alarms });
         self.rate.show(!choice.vae);
         self.vae.set_flag("aria-pressed", choice.vae);
         self.evaluate.set_flag("aria-pressed", choice.evaluate);
-        self.model.say(if page.model().is_some() { "Forget model" } else { "Load model\u{2026}" });
+        self.model.set_text(if page.model().is_some() { "Forget model" } else { "Load model\u{2026}" });
     }
 }
 
@@ -116,7 +116,7 @@ fn normal_select(page: Page, keep: &Keep) -> El {
     let chosen = select.clone();
     select.on(keep, "change", move |_| {
         let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
-        let overview = page.asks().overview.get();
+        let overview = page.queries().overview.get();
         let half = overview.map_or(0, |overview| overview.start_us / 2 + overview.end_us / 2);
         page.change(|address| {
             address.anomaly.normal = match key.as_str() {

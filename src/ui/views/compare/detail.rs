@@ -13,7 +13,7 @@ use pathlight_view::comparing::Side;
 
 /// Fills the panel for a call path; false if no side has it.
 pub fn show(page: Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
-    let Some(report) = page.asks().compare.get() else { return false };
+    let Some(report) = page.queries().compare.get() else { return false };
     let Some(at) = tree::find(&report, path) else { return false };
     // Only what is said of frames is needed here, not where they lie.
     let source = DiffSource {

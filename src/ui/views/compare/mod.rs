@@ -12,13 +12,13 @@ use crate::ui::shell::search::{Last, Search, fits};
 use crate::ui::views::compare::source::DiffSource;
 use crate::ui::views::compare::tables as compare_tables;
 use crate::ui::views::compare::tables::ChangeRow;
-use crate::ui::views::flame::chart::{FlamePicture, Words};
-use crate::ui::widgets::chart_canvas::Stage;
+use crate::ui::views::flame::chart::{FlameChart, Words};
+use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::table::Table;
 use crate::ui::widgets::tree;
-use crate::ui::widgets::zoom::{ZoomTools, Zoomed as _, svg_format};
+use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_chart::flame::DiffWidth;
 use pathlight_chart::{Shade, Theme};
 use pathlight_query::{Basis, DiffReport, Measure, ServiceChange};
@@ -43,7 +43,7 @@ struct Switch {
 /// The view.
 pub struct Compare {
     frame: Frame,
-    stage: Stage<FlamePicture<DiffSource>>,
+    chart: ChartCanvas<FlameChart<DiffSource>>,
     zooms: ZoomTools,
     source: Option<Rc<DiffSource>>,
     switches: [Switch; 3],
@@ -67,13 +67,13 @@ struct Legend {
 }
 
 impl Compare {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search) -> Compare {
         let keep = Keep::default();
         let words = Words { what: "A against B", tip: Box::new(DiffSource::tip) };
         let label = "Differential flame graph; the table below says the same";
-        let stage = Stage::new(FlamePicture::new(page, words), "diff", label);
-        let zooms = ZoomTools::new(page, &keep, &stage, "-diff");
+        let chart = ChartCanvas::new(FlameChart::new(page, words), "diff", label);
+        let zooms = ZoomTools::new(page, &keep, chart, "-diff");
         let switches = [
             switch(
                 page,
@@ -112,7 +112,7 @@ impl Compare {
         ];
         let least = least_select(page, &keep);
         let least_label = el("label").class("labelled").child(&span("muted", "Grey below")).child(&least);
-        let exports = export::menu(page, &keep, "compare", Some(stage.canvas().clone()), formats(&stage));
+        let exports = export::menu(page, &keep, "compare", Some(chart.canvas().clone()), formats(chart));
         let tools = div("tools")
             .children(switches.iter().map(|switch| &switch.group))
             .child(&least_label)
@@ -132,13 +132,15 @@ impl Compare {
             })
         });
         let group = div("segments").attr("role", "group").attr("aria-label", "Table").children(&tabs);
-        let below =
-            div("twin").child(&div("tools").child(&group)).child(changes.element()).child(services.element());
-        let frame = Frame::new(View::Compare, "compare", &stage, below);
-        let frame = frame.with(&tools).with(&legend.element).with(stage.element());
+        let below = div("companion")
+            .child(&div("tools").child(&group))
+            .child(changes.element())
+            .child(services.element());
+        let frame = Frame::new(View::Compare, "compare", chart, below);
+        let frame = frame.with(&tools).with(&legend.element).with(chart.element());
         Compare {
             frame,
-            stage,
+            chart,
             zooms,
             source: None,
             switches,
@@ -161,11 +163,11 @@ impl Compare {
     }
 
     fn take_report(&mut self, page: Page) {
-        let asks = page.asks();
-        let Some(report) = asks.compare.get() else {
-            return self.frame.wait(asks.compare.is_waiting());
+        let queries = page.queries();
+        let Some(report) = queries.compare.get() else {
+            return self.frame.wait(queries.compare.is_waiting());
         };
-        let now = Some((asks.compare.revision(), page.address().choices.clone()));
+        let now = Some((queries.compare.revision(), page.address().choices.clone()));
         if self.shown == now {
             return;
         }
@@ -175,9 +177,9 @@ impl Compare {
         // Everything would be gone, or new, beside a side without requests.
         let report = if empty.is_some() { Rc::default() } else { report };
         let source = Rc::new(DiffSource::new(report.clone(), &page.address().choices));
-        self.frame.say(empty.as_deref().unwrap_or_default());
-        let (question, focus) = (asks.compare.answered(), page.address().focus.clone());
-        self.stage.with(|picture| picture.take(source.clone(), question, false, &focus));
+        self.frame.set_text(empty.as_deref().unwrap_or_default());
+        let (question, focus) = (queries.compare.answered(), page.address().focus.clone());
+        self.chart.with(|chart| chart.take(source.clone(), question, false, &focus));
         self.changes.set_rows(Rc::new(ChangeRow::of(&source)));
         self.changes.set_empty(empty.as_deref().unwrap_or("No frame on either side."));
         if is_new {
@@ -194,12 +196,11 @@ impl Compare {
         if !self.searched.is_new(&text, shown) {
             return;
         }
-        let (found, share) = self.stage.with(|picture| picture.search(&text));
+        let (found, share) = self.chart.with(|chart| chart.search(&text));
         self.changes.mark(&text, |row| row.fits(&text));
         self.services.mark(&text, |row| fits(&text, &[&row.service]));
-        let stage = self.stage.clone();
-        self.search
-            .tell(found, share, move |page, forward| stage.with(|picture| picture.step(page, forward)));
+        let chart = self.chart;
+        self.search.publish(found, share, move |page, forward| chart.with(|chart| chart.step(page, forward)));
     }
 }
 
@@ -254,9 +255,9 @@ impl Legend {
 
     fn show(&self, source: &DiffSource) {
         let scale = source.flame.scale;
-        self.ends[0].say(&format!("faster {}", source.change(-scale)));
-        self.ends[1].say(&format!("{} slower", source.change(scale)));
-        self.words.say(&format!(
+        self.ends[0].set_text(&format!("faster {}", source.change(-scale)));
+        self.ends[1].set_text(&format!("{} slower", source.change(scale)));
+        self.words.set_text(&format!(
             "{} of {} frames changed; grey: noise{}. New and gone frames say so.",
             format::count(source.flame.changed.into()),
             format::count(u64::from(source.flame.changed + source.flame.grey)),
@@ -278,7 +279,8 @@ fn why_empty(page: Page, report: &DiffReport) -> Option<String> {
             "No request lies in the band of side {name}: there are {} in all.",
             format::count(facts.scope_requests)
         )
-    } else if is_other_set && page.asks().overview.get().is_some_and(|overview| overview.other_traces == 0) {
+    } else if is_other_set && page.queries().overview.get().is_some_and(|overview| overview.other_traces == 0)
+    {
         "The second set is not loaded. Drop its files on the right half of the page, or choose Compare with\u{2026}, \
          Files\u{2026}"
             .to_owned()
@@ -287,17 +289,16 @@ fn why_empty(page: Page, report: &DiffReport) -> Option<String> {
     })
 }
 
-fn formats(stage: &Stage<FlamePicture<DiffSource>>) -> Vec<export::Format> {
-    let (csv, json, folded) = (stage.clone(), stage.clone(), stage.clone());
+fn formats(chart: ChartCanvas<FlameChart<DiffSource>>) -> Vec<export::Format> {
     vec![
-        svg_format(stage),
-        ("CSV table", "csv", Box::new(move || csv.look(|picture| picture.report().map(compare_tables::csv)))),
+        svg_format(chart),
+        ("CSV table", "csv", Box::new(move || chart.look(|chart| chart.report().map(compare_tables::csv)))),
         (
             "JSON report",
             "json",
             Box::new(move || {
-                json.look(|picture| {
-                    let DiffSource { report, choices, .. } = picture.report()?;
+                chart.look(|chart| {
+                    let DiffSource { report, choices, .. } = chart.report()?;
                     report.to_json(choices.diff.basis, choices.diff.measure).ok()
                 })
             }),
@@ -305,7 +306,7 @@ fn formats(stage: &Stage<FlamePicture<DiffSource>>) -> Vec<export::Format> {
         (
             "Folded stacks of both sides",
             "folded",
-            Box::new(move || folded.look(|picture| Some(picture.report()?.report.to_folded()))),
+            Box::new(move || chart.look(|chart| Some(chart.report()?.report.to_folded()))),
         ),
     ]
 }
@@ -313,10 +314,10 @@ fn formats(stage: &Stage<FlamePicture<DiffSource>>) -> Vec<export::Format> {
 impl Part for Compare {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.stage.look(FlamePicture::leave);
+            self.chart.look(FlameChart::leave);
             return;
         }
-        let stale = page.asks().compare.is_waiting();
+        let stale = page.queries().compare.is_waiting();
         self.take_report(page);
         let Address { choices, sort, .. } = page.address().clone();
         for switch in &self.switches {
@@ -343,13 +344,13 @@ impl Part for Compare {
         self.services.set_stale(stale);
         self.changes.set_sort(sort.as_ref());
         self.services.set_sort(sort.as_ref());
-        if self.stage.follow_theme() {
-            self.legend.colour(&self.stage.theme());
+        if self.chart.follow_theme() {
+            self.legend.colour(&self.chart.theme());
         }
-        self.stage.element().class_if("stale", stale);
-        self.stage.with(|picture| picture.follow(page));
-        self.zooms.update(&self.stage);
-        self.stage.canvas().set("data-nodes", &self.stage.look(FlamePicture::len).to_string());
+        self.chart.element().class_if("stale", stale);
+        self.chart.with(|chart| chart.follow(page));
+        self.zooms.update(self.chart);
+        self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
         self.take_search(page);
         let row = match (&*page.selection(), &self.source) {
             (Selection::Path(path), Some(source)) => tree::find(source, path)
@@ -363,7 +364,7 @@ impl Part for Compare {
         if !self.frame.is_chosen(page) || self.source.is_none() {
             return false;
         }
-        let size = self.stage.size();
-        self.stage.with(|picture| picture.command(page, command, size))
+        let size = self.chart.size();
+        self.chart.with(|chart| chart.command(page, command, size))
     }
 }

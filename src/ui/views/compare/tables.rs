@@ -1,4 +1,4 @@
-//! The table twins of a comparison: frames and services, what changed most first.
+//! The companion tables of a comparison: frames and services, what changed most first.
 
 use crate::ui::page::{Page, Selection};
 use crate::ui::views::compare::source::DiffSource;

@@ -17,8 +17,8 @@ use crate::ui::views::diagnosis::tables as diagnosis_tables;
 use crate::ui::views::diagnosis::tables::PlaceRow;
 use crate::ui::views::diagnosis::trace::{AggregateSpans, Shown};
 use crate::ui::views::diagnosis::tree::{DiagnosisTree, Wish};
-use crate::ui::views::trace::chart::{Overview, TimelinePicture};
-use crate::ui::widgets::chart_canvas::Stage;
+use crate::ui::views::trace::chart::{Overview, TimelineChart};
+use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
 use crate::ui::widgets::table::Table;
@@ -48,23 +48,23 @@ const LISTS: [(&str, &str); 4] = [
 ];
 
 /// Asks what the view shows.
-pub fn ask(page: Page, address: &Address) {
-    let asks = page.asks();
+pub fn query(page: Page, address: &Address) {
+    let queries = page.queries();
     let settings = address.choices.diagnosis.settings.clone();
     if address.choices.diagnosis.list.is_of_sides() && address.comparison.is_some() {
         let [(a, band_a), (b, band_b)] = Side::BOTH.map(|side| address.side(side));
         let settings = TprofSettings { tag: settings.tag.clone(), ..TprofSettings::default() };
-        asks.tprof_sets.want(page, Request::TprofCompare { a, band_a, b, band_b, settings });
+        queries.tprof_sets.want(page, Request::TprofCompare { a, band_a, b, band_b, settings });
     } else {
-        asks.tprof_sets.stop();
+        queries.tprof_sets.stop();
     }
-    asks.tprof.want(page, Request::Tprof { scope: address.scope(), band: address.band, settings });
+    queries.tprof.want(page, Request::Tprof { scope: address.scope(), band: address.band, settings });
 }
 
 /// The view.
 pub struct Diagnosis {
     frame: Frame,
-    stage: Stage<TimelinePicture>,
+    chart: ChartCanvas<TimelineChart>,
     spans: Shown,
     title: El,
     badge: El,
@@ -92,17 +92,17 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search, jump: &Jump) -> Diagnosis {
         let keep = Keep::default();
         let spans: Shown = Rc::new(AggregateSpans::default());
         let chosen = spans.clone();
-        let stage = Stage::new(
-            TimelinePicture::new(page, &Overview::new(), move |at| chosen.choose(page, at)).of(spans.clone()),
+        let chart = ChartCanvas::new(
+            TimelineChart::new(page, &Overview::new(), move |at| chosen.choose(page, at)).of(spans.clone()),
             "aggregate-trace",
             "Timeline of the aggregate trace; the lines below say the same",
         );
-        let zooms = ZoomTools::new(page, &keep, &stage, "-aggregate");
+        let zooms = ZoomTools::new(page, &keep, chart, "-aggregate");
         let title = span("title", "").test("aggregate-title");
         let badge = span("chip fixed", "order varies")
             .attr(
@@ -123,8 +123,8 @@ impl Diagnosis {
             page,
             &keep,
             "diagnosis",
-            Some(stage.canvas().clone()),
-            formats(page, &stage, &spans),
+            Some(chart.canvas().clone()),
+            formats(page, chart, &spans),
         );
         let tools = div("tools")
             .child(&title)
@@ -134,7 +134,7 @@ impl Diagnosis {
             .child(&zooms.zoom)
             .child(&zooms.all)
             .child(&exports);
-        let tree = tree_of(page, jump, &stage, &spans);
+        let tree = tree_of(page, jump, chart, &spans);
         let places = [
             diagnosis_tables::places(page, "slow-tail", "What makes the tail slow", ["Normal", "Tail"]),
             diagnosis_tables::places(page, "changed-places", "Places by change", ["A", "B"]),
@@ -158,7 +158,7 @@ impl Diagnosis {
             .test("copy-diagnosis");
         let pressed = copy.clone();
         let copy = copy.on_click(&keep, move || {
-            let text = match (sets_in_sight(page), page.asks().tprof.get()) {
+            let text = match (sets_in_sight(page), page.queries().tprof.get()) {
                 (Some(sets), _) => sets_markdown(&sets),
                 (None, Some(report)) => markdown(&report),
                 _ => return,
@@ -179,7 +179,7 @@ impl Diagnosis {
             .child(&note)
             .child(&div("grow"))
             .children(&progress);
-        let twin = div("twin")
+        let twin = div("companion")
             .child(&lists)
             .child(&settings)
             .child(&none)
@@ -187,11 +187,11 @@ impl Diagnosis {
             .child(places[0].element())
             .child(places[1].element())
             .child(services.element());
-        let frame = Frame::new(View::Diagnosis, "diagnosis", &stage, twin);
-        let frame = frame.with(&tools).with(stage.element());
+        let frame = Frame::new(View::Diagnosis, "diagnosis", chart, twin);
+        let frame = frame.with(&tools).with(chart.element());
         Diagnosis {
             frame,
-            stage,
+            chart,
             spans,
             title,
             badge,
@@ -225,9 +225,9 @@ impl Diagnosis {
     /// Brings the settings up to date.
     fn offer(&mut self, page: Page) {
         let TprofSettings { tag, tail_permille, .. } = page.address().choices.diagnosis.settings.clone();
-        let asks = page.asks();
-        let now = Some((asks.overview.revision(), tag.clone(), tail_permille));
-        let Some(overview) = asks.overview.get().filter(|_| self.offered != now) else { return };
+        let queries = page.queries();
+        let now = Some((queries.overview.revision(), tag.clone(), tail_permille));
+        let Some(overview) = queries.overview.get().filter(|_| self.offered != now) else { return };
         self.offered = now;
         fill_kinds(&self.kinds, &overview, tag.as_deref());
         self.tail.clear();
@@ -243,39 +243,39 @@ impl Diagnosis {
     }
 
     fn take_report(&mut self, page: Page) {
-        let slot = &page.asks().tprof;
+        let slot = &page.queries().tprof;
         let report = slot.get();
         let why = report.as_ref().map_or(WORKING.to_owned(), |report| why_empty(page, report));
-        self.frame.say(&why);
+        self.frame.set_text(&why);
         let Some(report) = report.filter(|_| self.shown.0 != slot.revision()) else { return };
         self.shown.0 = slot.revision();
         let at = self.tree.take(&report);
-        show_line(&report, at.and_then(|at| self.tree.line(at)?.1), &self.stage, &self.spans);
+        show_line(&report, at.and_then(|at| self.tree.line(at)?.1), self.chart, &self.spans);
         self.places[0].set_rows(Rc::new(PlaceRow::of(&report.tail)));
         self.places[0].set_empty(if report.traces == 0 {
             "There is no trace to look at."
         } else {
             "No request type has the 10 traces that it takes to tell a tail."
         });
-        let mut note = format!("{}: {}", page.whose(), counted(report.traces, "trace"));
+        let mut note = format!("{}: {}", page.selection_label(), counted(report.traces, "trace"));
         if report.has_orphans > 0 {
             let orphans = format::count(report.has_orphans);
             note.push_str(&format!("; {orphans} more left out, as spans of theirs have no parent"));
         }
-        self.note.say(&note);
+        self.note.set_text(&note);
     }
 
     /// Goes to the endpoint that was selected when the view came into sight. Later ones are selected in the view itself.
     fn follow(&mut self, page: Page) {
-        let Some(report) = page.asks().tprof.fresh() else { return };
+        let Some(report) = page.queries().tprof.fresh() else { return };
         let at = self.wanted.take().and_then(|endpoint| self.tree.follow(&endpoint));
         if let Some((_, aggregate)) = at.and_then(|at| self.tree.line(at)) {
-            show_line(&report, aggregate, &self.stage, &self.spans);
+            show_line(&report, aggregate, self.chart, &self.spans);
         }
     }
 
     fn take_sets(&mut self, page: Page) {
-        let slot = &page.asks().tprof_sets;
+        let slot = &page.queries().tprof_sets;
         let Some(report) = slot.get().filter(|_| self.shown.1 != slot.revision()) else { return };
         self.shown.1 = slot.revision();
         self.places[1].set_rows(Rc::new(PlaceRow::of(&report.places)));
@@ -291,7 +291,7 @@ impl Diagnosis {
             tab.set_flag("aria-pressed", each == list);
         }
         let why = if list.is_of_sides() { why_no_sides(page) } else { String::new() };
-        self.none.say(&why);
+        self.none.set_text(&why);
         self.none.show(!why.is_empty());
         let shows = |of| list == of && why.is_empty();
         self.tree.element().show(shows(DiagnosisList::Report));
@@ -300,8 +300,9 @@ impl Diagnosis {
         self.places[1].element().show(shows(DiagnosisList::Places));
         self.services.element().show(shows(DiagnosisList::Services));
         let sort = page.address().sort.clone();
-        let asks = page.asks();
-        for (table, stale) in self.places.iter().zip([asks.tprof.is_waiting(), asks.tprof_sets.is_waiting()])
+        let queries = page.queries();
+        for (table, stale) in
+            self.places.iter().zip([queries.tprof.is_waiting(), queries.tprof_sets.is_waiting()])
         {
             table.set_stale(stale);
             table.set_sort(sort.as_ref());
@@ -310,12 +311,12 @@ impl Diagnosis {
                 table.paint(true);
             }
         }
-        self.services.set_stale(asks.tprof_sets.is_waiting());
+        self.services.set_stale(queries.tprof_sets.is_waiting());
         self.services.set_sort(sort.as_ref());
         if self.listed.replace(list) != Some(list) {
             self.services.paint(true);
         }
-        self.tree.element().class_if("stale", asks.tprof.is_waiting());
+        self.tree.element().class_if("stale", queries.tprof.is_waiting());
     }
 
     /// What is said of the aggregate trace beside its picture.
@@ -335,7 +336,7 @@ impl Diagnosis {
                 format::duration(span.duration_us.mean)
             ));
         }
-        self.title.say(if is_there { &words } else { "" });
+        self.title.set_text(if is_there { &words } else { "" });
         self.badge.show(is_there && trace.order_varies);
         for (button, request) in self.examples.iter().zip([trace.exemplars.first(), trace.exemplars.get(1)]) {
             button.show(is_there && request.is_some());
@@ -345,12 +346,12 @@ impl Diagnosis {
                 button.set("data-trace", &request.trace_id);
             }
         }
-        let asks = page.asks();
-        let progress = asks.tprof.progress().or_else(|| asks.tprof_sets.progress());
+        let queries = page.queries();
+        let progress = queries.tprof.progress().or_else(|| queries.tprof_sets.progress());
         self.progress.iter().for_each(|part| part.show(progress.is_some()));
         if let Some(progress) = progress {
             let share = 100 * progress.done / progress.of.max(1);
-            self.progress[0].say(&format!("Diagnosing\u{2026} {share}{}%", format::THIN));
+            self.progress[0].set_text(&format!("Diagnosing\u{2026} {share}{}%", format::THIN));
         }
     }
 
@@ -365,7 +366,7 @@ impl Diagnosis {
         match list {
             DiagnosisList::Report => {
                 let tree = self.tree.clone();
-                self.search.tell(found, None, move |_, forward| {
+                self.search.publish(found, None, move |_, forward| {
                     if let Some(at) = tree.neighbour(forward) {
                         tree.choose(at, false);
                     }
@@ -373,25 +374,26 @@ impl Diagnosis {
             }
             DiagnosisList::Services => {
                 let table = self.services.clone();
-                self.search.tell(services, None, move |_, forward| table.select(table.neighbour(forward)));
+                self.search.publish(services, None, move |_, forward| table.select(table.neighbour(forward)));
             }
             _ => {
                 let at = usize::from(list == DiagnosisList::Places);
                 let table = self.places[at].clone();
-                self.search.tell(marked[at], None, move |_, forward| table.select(table.neighbour(forward)));
+                self.search
+                    .publish(marked[at], None, move |_, forward| table.select(table.neighbour(forward)));
             }
         }
     }
 }
 
 /// The tree, whose lines lead to their evidence.
-fn tree_of(page: Page, jump: &Jump, stage: &Stage<TimelinePicture>, spans: &Shown) -> DiagnosisTree {
+fn tree_of(page: Page, jump: &Jump, chart: ChartCanvas<TimelineChart>, spans: &Shown) -> DiagnosisTree {
     let lines: Rc<std::cell::OnceCell<DiagnosisTree>> = Rc::default();
-    let (jump, stage, spans, known) = (jump.clone(), stage.clone(), spans.clone(), lines.clone());
+    let (jump, spans, known) = (jump.clone(), spans.clone(), lines.clone());
     let on_wish = move |at: usize, wish: Wish| {
         let line = known.get().and_then(|tree: &DiagnosisTree| tree.line(at));
-        let (Some((endpoint, aggregate)), Some(report)) = (line, page.asks().tprof.get()) else { return };
-        show_line(&report, aggregate, &stage, &spans);
+        let (Some((endpoint, aggregate)), Some(report)) = (line, page.queries().tprof.get()) else { return };
+        show_line(&report, aggregate, chart, &spans);
         page.select(Selection::Endpoint(endpoint.clone()));
         let example =
             |at: usize| spans.trace().exemplars.get(at).or(spans.trace().exemplars.first()).cloned();
@@ -417,16 +419,16 @@ fn tree_of(page: Page, jump: &Jump, stage: &Stage<TimelinePicture>, spans: &Show
 }
 
 /// Puts an aggregate trace on the canvas; nothing without one.
-fn show_line(report: &TprofReport, number: Option<u32>, stage: &Stage<TimelinePicture>, spans: &Shown) {
+fn show_line(report: &TprofReport, number: Option<u32>, chart: ChartCanvas<TimelineChart>, spans: &Shown) {
     let trace = number.and_then(|number| report.aggregate_traces.get(number as usize));
     let timeline = spans.take(trace.unwrap_or(&AggregateTrace::default()));
     let problem = timeline.rows().iter().position(|&row| timeline.problem_of(row).is_some());
-    let canvas = stage.canvas();
+    let canvas = chart.canvas();
     canvas.set("data-spans", &timeline.len().to_string());
     canvas.set("data-aggregate", &number.map_or(String::new(), |number| number.to_string()));
-    stage.with(|picture| {
-        picture.take_timeline(timeline);
-        problem.iter().for_each(|&row| picture.show_row(row));
+    chart.with(|chart| {
+        chart.take_timeline(timeline);
+        problem.iter().for_each(|&row| chart.show_row(row));
     });
 }
 
@@ -495,7 +497,7 @@ fn why_empty(page: Page, report: &TprofReport) -> String {
             counted(report.has_orphans, "trace")
         );
     }
-    page.asks().band.get().map(|band| super::findings::why_empty(page, &band.facts)).unwrap_or_default()
+    page.queries().band.get().map(|band| super::findings::why_empty(page, &band.facts)).unwrap_or_default()
 }
 
 /// Why no two sides can be compared; empty if they can.
@@ -505,29 +507,29 @@ fn why_no_sides(page: Page) -> String {
                 the Compare view."
             .to_owned();
     }
-    let lacks_set = page.asks().overview.get().is_some_and(|overview| overview.other_traces == 0);
+    let lacks_set = page.queries().overview.get().is_some_and(|overview| overview.other_traces == 0);
     if page.compares_sets() && lacks_set {
         return "The second set is not loaded. Drop its files on the right half of the page, or choose Compare \
                 with\u{2026}, Files\u{2026}"
             .to_owned();
     }
-    if page.asks().tprof_sets.get().is_none() { WORKING.to_owned() } else { String::new() }
+    if page.queries().tprof_sets.get().is_none() { WORKING.to_owned() } else { String::new() }
 }
 
 /// The comparison, if a list of it is in sight.
 fn sets_in_sight(page: Page) -> Option<Rc<SetsReport>> {
-    page.asks().tprof_sets.get().filter(|_| page.address().choices.diagnosis.list.is_of_sides())
+    page.queries().tprof_sets.get().filter(|_| page.address().choices.diagnosis.list.is_of_sides())
 }
 
-fn formats(page: Page, stage: &Stage<TimelinePicture>, spans: &Shown) -> Vec<export::Format> {
-    let (canvas, shown) = (stage.canvas().clone(), spans.clone());
+fn formats(page: Page, chart: ChartCanvas<TimelineChart>, spans: &Shown) -> Vec<export::Format> {
+    let (canvas, shown) = (chart.canvas().clone(), spans.clone());
     vec![
-        svg_format(stage),
+        svg_format(chart),
         (
             "CSV table",
             "csv",
             Box::new(move || {
-                let report = page.asks().tprof.get();
+                let report = page.queries().tprof.get();
                 match (page.address().choices.diagnosis.list, sets_in_sight(page)) {
                     (DiagnosisList::Report, _) => report.map(|r| diagnosis_tables::report_csv(&r)),
                     (DiagnosisList::Tail, _) => report.map(|r| diagnosis_tables::places_csv(&r.tail)),
@@ -541,16 +543,16 @@ fn formats(page: Page, stage: &Stage<TimelinePicture>, spans: &Shown) -> Vec<exp
             "json",
             Box::new(move || match sets_in_sight(page) {
                 Some(sets) => sets.to_json().ok(),
-                None => page.asks().tprof.get()?.to_json().ok(),
+                None => page.queries().tprof.get()?.to_json().ok(),
             }),
         ),
-        ("Markdown", "md", Box::new(move || page.asks().tprof.get().map(|report| markdown(&report)))),
+        ("Markdown", "md", Box::new(move || page.queries().tprof.get().map(|report| markdown(&report)))),
         (
             "Aggregate trace for Jaeger UI",
             "jaeger.json",
             Box::new(move || {
                 let number = canvas.html().get_attribute("data-aggregate")?.parse().ok()?;
-                page.asks()
+                page.queries()
                     .tprof
                     .get()
                     .filter(|_| !shown.trace().spans.is_empty())?
@@ -564,7 +566,7 @@ impl Part for Diagnosis {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.is_in_sight = false;
-            self.stage.look(TimelinePicture::leave);
+            self.chart.look(TimelineChart::leave);
             return;
         }
         if !std::mem::replace(&mut self.is_in_sight, true) {
@@ -573,16 +575,16 @@ impl Part for Diagnosis {
                 _ => None,
             };
         }
-        self.stage.follow_theme();
+        self.chart.follow_theme();
         self.offer(page);
         self.take_report(page);
         self.follow(page);
         self.take_sets(page);
         self.show_list(page);
         self.show_title(page);
-        self.stage.element().class_if("stale", page.asks().tprof.is_waiting());
-        self.stage.with(|picture| picture.follow(page));
-        self.zooms.update(&self.stage);
+        self.chart.element().class_if("stale", page.queries().tprof.is_waiting());
+        self.chart.with(|chart| chart.follow(page));
+        self.zooms.update(self.chart);
         self.take_search(page);
     }
 
@@ -590,7 +592,7 @@ impl Part for Diagnosis {
         if !self.frame.is_chosen(page) || self.spans.trace().spans.is_empty() {
             return false;
         }
-        let width = self.stage.size().0;
-        self.stage.with(|picture| picture.command(page, command, width))
+        let width = self.chart.size().0;
+        self.chart.with(|chart| chart.command(page, command, width))
     }
 }

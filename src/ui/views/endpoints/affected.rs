@@ -13,8 +13,8 @@ const LISTED: usize = 50;
 
 /// Fills `body` with the root endpoints that `endpoint` takes time of, each a way to its place in the flame graph.
 pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint) {
-    let asks = page.asks();
-    let Some(report) = asks.bottom_up.get() else { return };
+    let queries = page.queries();
+    let Some(report) = queries.bottom_up.get() else { return };
     let row = report
         .rows
         .iter()
@@ -57,7 +57,7 @@ pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint
     if more > 0 {
         body.add(&div("muted small").text(&format!("and {more} more; the CSV export has all")));
     }
-    let savings = asks.savings.get().filter(|_| page.address().band.is_all());
+    let savings = queries.savings.get().filter(|_| page.address().band.is_all());
     let saving = savings.as_ref().and_then(|savings| {
         savings
             .endpoints

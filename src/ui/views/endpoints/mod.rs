@@ -11,11 +11,11 @@ use crate::ui::shell::range_bar as band;
 use crate::ui::shell::search::{Last, Search, fits};
 use crate::ui::views::endpoints::table as endpoints_table;
 use crate::ui::views::endpoints::table::ImpactLine;
-use crate::ui::widgets::chart_canvas::Stage;
+use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
-use crate::ui::widgets::plot_chart as chart_picture;
-use crate::ui::widgets::plot_chart::{Chart, ChartPicture};
+use crate::ui::widgets::plot_chart;
+use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
 use crate::ui::widgets::table::Table;
 use pathlight_analysis::flow::FASTER_PERCENT;
 use pathlight_chart::multiples;
@@ -45,7 +45,7 @@ impl Sizes {
     }
 }
 
-impl Chart for Sizes {
+impl Plot for Sizes {
     fn height(&self, room: ChartSize) -> i32 {
         if self.enlarged.is_some() { room.height } else { Grid::new(self.panels(), room).height() }
     }
@@ -81,7 +81,7 @@ impl Chart for Sizes {
 /// The view.
 pub struct Endpoints {
     frame: Frame,
-    stage: Stage<ChartPicture<Sizes>>,
+    chart: ChartCanvas<ScrolledPlot<Sizes>>,
     title: El,
     all: El,
     ranking: El,
@@ -96,19 +96,18 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search) -> Endpoints {
         let keep = Keep::default();
         let sizes = Sizes { page, report: None, enlarged: None };
         let label = "Histograms of the sizes of requests; their figures stand in the JSON export";
-        let (stage, scroller) = chart_picture::stage(sizes, "sizes", label);
+        let (chart, scroller) = plot_chart::scrolled(sizes, "sizes", label);
         let title = span("title muted", "").test("sizes-title");
-        let picture = stage.clone();
         let all = button("Show all").test("sizes-all").on_click(&keep, move || {
-            picture.with(|picture| picture.chart.enlarged = None);
+            chart.with(|chart| chart.plot.enlarged = None);
             page.refresh();
         });
-        let exports = export::menu(page, &keep, "sizes", Some(stage.canvas().clone()), size_formats(&stage));
+        let exports = export::menu(page, &keep, "sizes", Some(chart.canvas().clone()), size_formats(chart));
         let tools = div("tools").child(&title).child(&div("grow")).child(&all).child(&exports);
         let above = tools;
 
@@ -138,11 +137,11 @@ impl Endpoints {
             .child(&segments)
             .child(&exports);
         let table = endpoints_table::table(page);
-        let below = div("twin").test("ranking-view").child(&tools).child(table.element());
-        let frame = Frame::new(View::Endpoints, "sizes", &stage, below).with(&above).with(&scroller);
+        let below = div("companion").test("ranking-view").child(&tools).child(table.element());
+        let frame = Frame::new(View::Endpoints, "sizes", chart, below).with(&above).with(&scroller);
         Endpoints {
             frame,
-            stage,
+            chart,
             title,
             all,
             ranking,
@@ -162,48 +161,52 @@ impl Endpoints {
     }
 
     fn take_sizes(&mut self, page: Page) {
-        let asks = page.asks();
-        let report = asks.histograms.get();
+        let queries = page.queries();
+        let report = queries.histograms.get();
         let words = match &report {
             None => WORKING.to_owned(),
             Some(report) if report.facts.requests == 0 => why_empty(page, report.facts.scope_requests),
             Some(_) => String::new(),
         };
-        self.frame.say(&words);
-        self.stage.element().class_if("stale", asks.histograms.is_waiting());
-        let Some(report) = report.filter(|_| self.shown.0 != asks.histograms.revision()) else { return };
-        self.shown.0 = asks.histograms.revision();
-        self.title.say(&format!("Sizes of {}: {}", whose(page), counted(report.facts.requests, "request")));
-        self.stage.with(|picture| picture.chart.report = Some(report));
+        self.frame.set_text(&words);
+        self.chart.element().class_if("stale", queries.histograms.is_waiting());
+        let Some(report) = report.filter(|_| self.shown.0 != queries.histograms.revision()) else { return };
+        self.shown.0 = queries.histograms.revision();
+        self.title.set_text(&format!(
+            "Sizes of {}: {}",
+            selection_label(page),
+            counted(report.facts.requests, "request")
+        ));
+        self.chart.with(|chart| chart.plot.report = Some(report));
     }
 
     fn take_ranking(&mut self, page: Page) {
-        let asks = page.asks();
+        let queries = page.queries();
         let level = self.level.get();
         for (at, button) in self.levels.iter().enumerate() {
             button.set_flag("aria-pressed", at == level);
         }
-        self.table.set_stale(asks.bottom_up.is_waiting());
+        self.table.set_stale(queries.bottom_up.is_waiting());
         self.table.set_sort(page.address().sort.as_ref());
-        let Some(report) = asks.bottom_up.get() else {
-            self.ranking.say(WORKING);
+        let Some(report) = queries.bottom_up.get() else {
+            self.ranking.set_text(WORKING);
             return;
         };
-        let savings = asks.savings.fresh().filter(|_| page.address().band.is_all());
-        let known = if savings.is_some() { asks.savings.revision() + 1 } else { 0 };
-        let now = (self.shown.0, asks.bottom_up.revision(), known, level);
+        let savings = queries.savings.fresh().filter(|_| page.address().band.is_all());
+        let known = if savings.is_some() { queries.savings.revision() + 1 } else { 0 };
+        let now = (self.shown.0, queries.bottom_up.revision(), known, level);
         let what_if = if !page.address().band.is_all() {
             "what-if speaks of all requests, so not of a band"
-        } else if asks.savings.is_waiting() || savings.is_none() {
+        } else if queries.savings.is_waiting() || savings.is_none() {
             "what-if follows\u{2026}"
         } else {
             ""
         };
         let rows = report.rows.iter().filter(|row| row.is_interior).count() as u64;
         let over = counted(report.roots.len() as u64, "root endpoint");
-        let words = format!("{} below {over}, {}", counted(rows, "endpoint"), whose(page));
+        let words = format!("{} below {over}, {}", counted(rows, "endpoint"), selection_label(page));
         let joined = if what_if.is_empty() { words } else { format!("{words}; {what_if}") };
-        self.ranking.say(&joined);
+        self.ranking.set_text(&joined);
         self.frame.below().set_flag("data-what-if", savings.is_some());
         if self.shown == now {
             return;
@@ -225,7 +228,7 @@ impl Endpoints {
         let (matches, share) = (found().count() as u64, found().sum());
         self.table.set_hits((!text.is_empty()).then(|| Rc::new(hits)));
         let table = self.table.clone();
-        self.search.tell(matches, Some(share), move |page, forward| {
+        self.search.publish(matches, Some(share), move |page, forward| {
             let line = table.neighbour(forward);
             if let Some(endpoint) = line.and_then(|at| Some(table.rows().get(at)?.endpoint.clone())) {
                 page.select(Selection::Endpoint(endpoint));
@@ -235,7 +238,7 @@ impl Endpoints {
 }
 
 /// The requests the view speaks of: of all root endpoints, in the band.
-fn whose(page: Page) -> String {
+fn selection_label(page: Page) -> String {
     let band = page.address().band;
     if band.is_all() { "all requests".to_owned() } else { format!("requests in {}", band::words(band)) }
 }
@@ -255,24 +258,23 @@ fn why_no_endpoint(page: Page, report: &BottomUpReport) -> String {
     "No request waits for another endpoint: all its time is spent at its root.".to_owned()
 }
 
-fn size_formats(stage: &Stage<ChartPicture<Sizes>>) -> Vec<export::Format> {
-    let (svg, csv, json) = (stage.clone(), stage.clone(), stage.clone());
-    let report = |stage: &Stage<ChartPicture<Sizes>>| stage.look(|picture| picture.chart.report.clone());
+fn size_formats(chart: ChartCanvas<ScrolledPlot<Sizes>>) -> Vec<export::Format> {
+    let report = |chart: ChartCanvas<ScrolledPlot<Sizes>>| chart.look(|chart| chart.plot.report.clone());
     vec![
         (
             "SVG picture",
             "svg",
             Box::new(move || {
-                let theme = svg.plain_theme();
+                let theme = chart.plain_theme();
                 let (width, height) = EXPORT_PX;
                 let size = ChartSize { width, height, metrics: Metrics::default() };
-                let enlarged = svg.look(|picture| picture.chart.enlarged);
-                let report = report(&svg)?;
+                let enlarged = chart.look(|chart| chart.plot.enlarged);
+                let report = report(chart)?;
                 multiples::export_svg(&report, enlarged, size, &theme, "Sizes of requests").ok()
             }),
         ),
-        ("CSV table", "csv", Box::new(move || report(&csv).map(|report| sizes_csv(&report)))),
-        ("JSON report", "json", Box::new(move || report(&json)?.to_json().ok())),
+        ("CSV table", "csv", Box::new(move || report(chart).map(|report| sizes_csv(&report)))),
+        ("JSON report", "json", Box::new(move || report(chart)?.to_json().ok())),
     ]
 }
 
@@ -283,9 +285,9 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
             "CSV table",
             "csv",
             Box::new(move || {
-                let asks = page.asks();
-                let savings = asks.savings.get().filter(|_| page.address().band.is_all());
-                let report = asks.bottom_up.get()?;
+                let queries = page.queries();
+                let savings = queries.savings.get().filter(|_| page.address().band.is_all());
+                let report = queries.bottom_up.get()?;
                 Some(endpoints_table::csv(&report, savings.as_deref(), csv_level.get()))
             }),
         ),
@@ -294,7 +296,7 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
             "json",
             Box::new(move || {
                 let percent = f64::from(FASTER_PERCENT[json_level.get()]);
-                page.asks().bottom_up.get()?.to_json(percent).ok()
+                page.queries().bottom_up.get()?.to_json(percent).ok()
             }),
         ),
     ]
@@ -316,15 +318,15 @@ fn sizes_csv(report: &HistogramsReport) -> String {
 impl Part for Endpoints {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.stage.look(ChartPicture::leave);
+            self.chart.look(ScrolledPlot::leave);
             return;
         }
-        self.stage.follow_theme();
+        self.chart.follow_theme();
         self.take_sizes(page);
-        let enlarged = self.stage.look(|picture| picture.chart.enlarged);
+        let enlarged = self.chart.look(|chart| chart.plot.enlarged);
         self.all.show(enlarged.is_some());
-        self.stage.canvas().set("data-enlarged", &enlarged.map_or_else(String::new, |at| at.to_string()));
-        chart_picture::fit(&self.stage);
+        self.chart.canvas().set("data-enlarged", &enlarged.map_or_else(String::new, |at| at.to_string()));
+        plot_chart::fit(self.chart);
         self.take_ranking(page);
         self.take_search(page);
         let rows = self.table.rows();
@@ -335,14 +337,14 @@ impl Part for Endpoints {
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
-        let is_enlarged = self.stage.look(|picture| picture.chart.enlarged.is_some());
+        let is_enlarged = self.chart.look(|chart| chart.plot.enlarged.is_some());
         if !self.frame.is_chosen(page) || !is_enlarged {
             return false;
         }
         if !matches!(command, Command::Fit | Command::Leave) || *page.selection() != Selection::Nothing {
             return false;
         }
-        self.stage.with(|picture| picture.chart.enlarged = None);
+        self.chart.with(|chart| chart.plot.enlarged = None);
         page.refresh();
         true
     }

@@ -9,12 +9,12 @@ use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search};
 use crate::ui::views::errors::table as error_table;
 use crate::ui::views::errors::table::ErrorLine;
-use crate::ui::views::flame::chart::{FlamePicture, Words};
-use crate::ui::widgets::chart_canvas::Stage;
+use crate::ui::views::flame::chart::{FlameChart, Words};
+use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::table::Table;
-use crate::ui::widgets::zoom::{ZoomTools, Zoomed, svg_format};
+use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart, svg_format};
 use pathlight_query::{CriticalPathReport, ErrorsReport};
 use pathlight_text::format;
 use pathlight_view::address::View;
@@ -27,7 +27,7 @@ type Shown = Rc<RefCell<Option<Rc<ErrorsReport>>>>;
 /// The view.
 pub struct ErrorPaths {
     frame: Frame,
-    stage: Stage<FlamePicture>,
+    chart: ChartCanvas<FlameChart>,
     title: El,
     words: El,
     zooms: ZoomTools,
@@ -40,7 +40,7 @@ pub struct ErrorPaths {
 }
 
 impl ErrorPaths {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search) -> ErrorPaths {
         let keep = Keep::default();
         let report = Shown::default();
@@ -48,16 +48,16 @@ impl ErrorPaths {
         let tip = move |_: &CriticalPathReport, node: u32| {
             told.borrow().as_ref().map_or_else(Vec::new, |report| tip(report, node))
         };
-        let picture = FlamePicture::new(page, Words { what: "error paths", tip: Box::new(tip) });
-        let stage = Stage::new(
-            picture,
+        let chart = FlameChart::new(page, Words { what: "error paths", tip: Box::new(tip) });
+        let chart = ChartCanvas::new(
+            chart,
             "error-flame",
             "Flame graph of the call paths that lead to errors; the table below says where they start and stop",
         );
-        let zooms = ZoomTools::new(page, &keep, &stage, "-errors");
+        let zooms = ZoomTools::new(page, &keep, chart, "-errors");
         let title = span("title muted", "").test("errors-title");
         let exports =
-            export::menu(page, &keep, "errors", Some(stage.canvas().clone()), formats(&stage, &report));
+            export::menu(page, &keep, "errors", Some(chart.canvas().clone()), formats(chart, &report));
         let tools = div("tools")
             .child(&title)
             .child(&div("grow"))
@@ -66,12 +66,12 @@ impl ErrorPaths {
             .child(&exports);
         let words = el("p").class("errors-words").test("errors-words");
         let table = error_table::table(page);
-        let below = div("twin").child(table.element());
-        let frame = Frame::new(View::Errors, "errors", &stage, below);
-        let frame = frame.with(&tools).with(&words).with(stage.element());
+        let below = div("companion").child(table.element());
+        let frame = Frame::new(View::Errors, "errors", chart, below);
+        let frame = frame.with(&tools).with(&words).with(chart.element());
         ErrorPaths {
             frame,
-            stage,
+            chart,
             title,
             words,
             zooms,
@@ -90,30 +90,30 @@ impl ErrorPaths {
     }
 
     fn take(&mut self, page: Page) {
-        let asks = page.asks();
-        let Some(report) = asks.errors.get() else {
-            return self.frame.wait(asks.errors.is_waiting());
+        let queries = page.queries();
+        let Some(report) = queries.errors.get() else {
+            return self.frame.wait(queries.errors.is_waiting());
         };
-        if self.shown == asks.errors.revision() {
+        if self.shown == queries.errors.revision() {
             return;
         }
-        self.shown = asks.errors.revision();
+        self.shown = queries.errors.revision();
         let paths = Rc::new(report.paths());
-        self.frame.say(&why_nothing(page, &report, &paths));
+        self.frame.set_text(&why_nothing(page, &report, &paths));
         let sentences =
             if report.totals.requests == 0 { Vec::new() } else { error_words::sentences(&report) };
-        self.words.say(&sentences.join(" "));
+        self.words.set_text(&sentences.join(" "));
         self.words.show(!sentences.is_empty());
-        self.title.say(&format!(
+        self.title.set_text(&format!(
             "{}: {} on critical paths in erroring spans",
-            page.whose(),
+            page.selection_label(),
             format::duration_us(report.nodes.iter().map(|node| node.error_us).sum())
         ));
         self.table.set_rows(Rc::new(ErrorLine::of(&report)));
         self.table.set_empty(&no_errors(&report));
         self.report.replace(Some(report));
-        let question = asks.errors.answered();
-        self.stage.with(|picture| picture.take(paths, question, false, &page.address().focus));
+        let question = queries.errors.answered();
+        self.chart.with(|chart| chart.take(paths, question, false, &page.address().focus));
     }
 
     fn take_search(&mut self, page: Page) {
@@ -121,11 +121,10 @@ impl ErrorPaths {
         if !self.searched.is_new(&text, self.shown) {
             return;
         }
-        let (found, share) = self.stage.with(|picture| picture.search(&text));
+        let (found, share) = self.chart.with(|chart| chart.search(&text));
         self.table.mark(&text, |line| line.fits(&text));
-        let stage = self.stage.clone();
-        self.search
-            .tell(found, share, move |page, forward| stage.with(|picture| picture.step(page, forward)));
+        let chart = self.chart;
+        self.search.publish(found, share, move |page, forward| chart.with(|chart| chart.step(page, forward)));
     }
 
     /// The line of what is selected: the endpoint itself, or that at the end of the path.
@@ -184,10 +183,10 @@ fn tip(report: &ErrorsReport, node: u32) -> Vec<El> {
     lines.iter().map(|line| div("").text(line)).collect()
 }
 
-fn formats(stage: &Stage<FlamePicture>, report: &Shown) -> Vec<export::Format> {
+fn formats(chart: ChartCanvas<FlameChart>, report: &Shown) -> Vec<export::Format> {
     let (csv, json, folded) = (report.clone(), report.clone(), report.clone());
     vec![
-        svg_format(stage),
+        svg_format(chart),
         ("CSV table", "csv", Box::new(move || csv.borrow().as_deref().map(error_table::csv))),
         ("JSON report", "json", Box::new(move || json.borrow().as_ref()?.to_json().ok())),
         ("Folded stacks", "folded", Box::new(move || Some(folded.borrow().as_ref()?.to_folded()))),
@@ -197,27 +196,27 @@ fn formats(stage: &Stage<FlamePicture>, report: &Shown) -> Vec<export::Format> {
 impl Part for ErrorPaths {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.stage.look(FlamePicture::leave);
+            self.chart.look(FlameChart::leave);
             return;
         }
-        self.stage.follow_theme();
+        self.chart.follow_theme();
         self.take(page);
-        let stale = page.asks().errors.is_waiting();
-        self.stage.element().class_if("stale", stale);
+        let stale = page.queries().errors.is_waiting();
+        self.chart.element().class_if("stale", stale);
         self.table.set_stale(stale);
         self.table.set_sort(page.address().sort.as_ref());
-        self.stage.with(|picture| picture.follow(page));
+        self.chart.with(|chart| chart.follow(page));
         self.take_search(page);
         self.table.select(self.selected_line(page));
-        self.zooms.update(&self.stage);
-        self.stage.canvas().set("data-nodes", &self.stage.look(FlamePicture::len).to_string());
+        self.zooms.update(self.chart);
+        self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
         if !self.frame.is_chosen(page) || self.report.borrow().is_none() {
             return false;
         }
-        let size = self.stage.size();
-        self.stage.with(|picture| picture.command(page, command, size))
+        let size = self.chart.size();
+        self.chart.with(|chart| chart.command(page, command, size))
     }
 }

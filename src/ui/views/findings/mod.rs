@@ -48,7 +48,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search) -> Findings {
         let types = type_table(page);
         let top = top_table(page);
@@ -132,7 +132,8 @@ impl Findings {
 
     fn ranking(&mut self, page: Page, report: &EndpointsReport) {
         let costs = costs(report);
-        let why_nothing = page.asks().band.get().map(|band| why_empty(page, &band.facts)).unwrap_or_default();
+        let why_nothing =
+            page.queries().band.get().map(|band| why_empty(page, &band.facts)).unwrap_or_default();
         self.headline.clear();
         let subject = match &page.address().subject {
             Subject::TraceRoots => "all requests".to_owned(),
@@ -161,9 +162,9 @@ impl Findings {
                 self.headline.add(&span("", &mean));
                 self.headline.add(&name);
             }
-            None => self.headline.say(&why_nothing),
+            None => self.headline.set_text(&why_nothing),
         }
-        self.title.say(&format!("Where the time of {of} goes: own time on the critical path"));
+        self.title.set_text(&format!("Where the time of {of} goes: own time on the critical path"));
         self.top.set_empty(&why_nothing);
         self.copies.show(!costs.is_empty());
         self.top.set_rows(Rc::new(costs));
@@ -180,7 +181,7 @@ fn copies(page: Page, keep: &Keep) -> El {
             .test(test);
         let pressed = copy.clone();
         copies.add(&copy.on_click(keep, move || {
-            if let Some(report) = page.asks().endpoints.get() {
+            if let Some(report) = page.queries().endpoints.get() {
                 copy_text(&write(&report), &pressed);
             }
         }));
@@ -189,12 +190,14 @@ fn copies(page: Page, keep: &Keep) -> El {
         (
             "CSV table",
             "csv",
-            Box::new(move || page.asks().endpoints.get().map(|report| summary::to_csv(&report))),
+            Box::new(move || page.queries().endpoints.get().map(|report| summary::to_csv(&report))),
         ),
         (
             "JSON report",
             "json",
-            Box::new(move || page.asks().endpoints.get()?.to_json(RowTime::Exclusive, RowStat::Total).ok()),
+            Box::new(move || {
+                page.queries().endpoints.get()?.to_json(RowTime::Exclusive, RowStat::Total).ok()
+            }),
         ),
     ];
     copies.add(&export::menu(page, keep, "summary", None, formats));
@@ -226,23 +229,24 @@ pub fn why_empty(page: Page, facts: &BandFacts) -> String {
 
 impl Part for Findings {
     fn update(&mut self, page: Page) {
-        let overview = page.asks().overview.get().filter(|overview| overview.traces > 0);
+        let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
         let shown = overview.is_some() && page.address().view == View::Findings;
         self.element.show(shown);
         let Some(overview) = overview.filter(|_| shown) else { return };
-        let asks = page.asks();
-        let now = (asks.overview.revision(), asks.endpoints.revision());
+        let queries = page.queries();
+        let now = (queries.overview.revision(), queries.endpoints.revision());
         if self.shown.0 != now.0 {
             self.summary(&overview);
             self.chosen = None;
         }
-        if let Some(report) = asks.endpoints.get().filter(|_| self.shown.1 != now.1 || self.shown.0 != now.0)
+        if let Some(report) =
+            queries.endpoints.get().filter(|_| self.shown.1 != now.1 || self.shown.0 != now.0)
         {
             self.ranking(page, &report);
         }
         self.shown = now;
-        self.top.set_stale(asks.endpoints.is_waiting());
-        self.headline.class_if("stale", asks.endpoints.is_waiting());
+        self.top.set_stale(queries.endpoints.is_waiting());
+        self.headline.class_if("stale", queries.endpoints.is_waiting());
         self.top.set_sort(page.address().sort.as_ref());
         let text = page.address().search.clone();
         if self.searched.is_new(&text, now) {
@@ -252,7 +256,7 @@ impl Part for Findings {
             let share = (!text.trim().is_empty())
                 .then(|| self.top.rows().iter().filter(|row| is_found(row)).map(|row| row.share).sum());
             let table = self.top.clone();
-            self.search.tell(matches, share, move |page, forward| {
+            self.search.publish(matches, share, move |page, forward| {
                 if let Some(row) = table
                     .neighbour(forward)
                     .and_then(|at| table.rows().get(at).map(|row| row.endpoint.clone()))

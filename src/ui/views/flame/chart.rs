@@ -5,10 +5,10 @@ use crate::ui::dom::{El, div, el, span};
 use crate::ui::page::{Endpoint, LONGEST_FOCUS, Page, Selection};
 use crate::ui::shell::keys::Command;
 use crate::ui::views::flame::source::FlameSource;
-use crate::ui::widgets::chart_canvas::{Picture, Pointed, Tip, is_still};
+use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed, Tip, is_still};
 use crate::ui::widgets::names;
 use crate::ui::widgets::tree;
-use crate::ui::widgets::zoom::Zoomed;
+use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_chart::flame::{
     FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, FlameWords, Inverted, Matches, export_svg,
     layout, scene,
@@ -43,7 +43,7 @@ pub struct Words<S> {
 }
 
 /// The picture of a source.
-pub struct FlamePicture<S = CriticalPathReport> {
+pub struct FlameChart<S = CriticalPathReport> {
     page: Page,
     words: Words<S>,
     tip: Tip,
@@ -63,10 +63,10 @@ pub struct FlamePicture<S = CriticalPathReport> {
     size: FlameSize,
 }
 
-impl<S: FlameSource> FlamePicture<S> {
+impl<S: FlameSource> FlameChart<S> {
     /// An empty picture.
-    pub fn new(page: Page, words: Words<S>) -> FlamePicture<S> {
-        FlamePicture {
+    pub fn new(page: Page, words: Words<S>) -> FlameChart<S> {
+        FlameChart {
             page,
             words,
             tip: Tip::new(),
@@ -337,7 +337,7 @@ pub fn context_tip(report: &CriticalPathReport, node: u32) -> Vec<El> {
     vec![lines, table, span("muted", &words)]
 }
 
-impl<S: FlameSource> Picture for FlamePicture<S> {
+impl<S: FlameSource> CanvasChart for FlameChart<S> {
     fn paint(&mut self, surface: &Surface, theme: &Theme, now_ms: f64) -> bool {
         let (width, height) = surface.size();
         let metrics = surface.metrics();
@@ -428,7 +428,7 @@ impl<S: FlameSource> Picture for FlamePicture<S> {
     }
 }
 
-impl<S: FlameSource> Zoomed for FlamePicture<S> {
+impl<S: FlameSource> ZoomableChart for FlameChart<S> {
     fn has_selection(&self) -> bool {
         self.selected.is_some()
     }
@@ -477,7 +477,7 @@ impl<S: FlameSource> Zoomed for FlamePicture<S> {
     }
 
     fn svg(&self, width: i32, theme: &Theme) -> String {
-        let title = format!("{}: {}", self.page.whose(), self.words.what);
+        let title = format!("{}: {}", self.page.selection_label(), self.words.what);
         let words = match self.report() {
             Some(report) if self.inverted.is_none() => report.words(&self.tree, &title),
             _ => FlameWords::of_times(&self.tree, &title),

@@ -9,15 +9,15 @@ use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Page, Part, Selection};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search};
-use crate::ui::views::flame::chart::{FlamePicture, Words, context_tip};
+use crate::ui::views::flame::chart::{FlameChart, Words, context_tip};
 use crate::ui::views::flame::table as flame_table;
 use crate::ui::views::flame::table::FrameRow;
-use crate::ui::widgets::chart_canvas::Stage;
+use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::table::Table;
 use crate::ui::widgets::tree;
-use crate::ui::widgets::zoom::{ZoomTools, Zoomed, svg_format};
+use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart, svg_format};
 use pathlight_text::format;
 use pathlight_view::address::View;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ use std::rc::Rc;
 /// The view.
 pub struct Flame {
     frame: Frame,
-    stage: Stage<FlamePicture>,
+    chart: ChartCanvas<FlameChart>,
     title: El,
     ways: [El; 2],
     zooms: ZoomTools,
@@ -39,11 +39,11 @@ pub struct Flame {
 }
 
 impl Flame {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search) -> Flame {
         let keep = Keep::default();
-        let stage = Stage::new(
-            FlamePicture::new(page, Words { what: "critical path", tip: Box::new(context_tip) }),
+        let chart = ChartCanvas::new(
+            FlameChart::new(page, Words { what: "critical path", tip: Box::new(context_tip) }),
             "flame",
             "Flame graph of the critical path; the table below says the same",
         );
@@ -58,9 +58,9 @@ impl Flame {
             way("Callers", "From each endpoint's own time up to who called it (I)", "inverted", true),
         ];
         let segments = div("segments").attr("role", "group").attr("aria-label", "Direction").children(&ways);
-        let zooms = ZoomTools::new(page, &keep, &stage, "");
+        let zooms = ZoomTools::new(page, &keep, chart, "");
         let title = span("title muted", "").test("flame-title");
-        let exports = export::menu(page, &keep, "flame-graph", Some(stage.canvas().clone()), formats(&stage));
+        let exports = export::menu(page, &keep, "flame-graph", Some(chart.canvas().clone()), formats(chart));
         let tools = div("tools")
             .child(&segments)
             .child(&title)
@@ -69,11 +69,11 @@ impl Flame {
             .child(&zooms.all)
             .child(&exports);
         let table = flame_table::table(page);
-        let below = div("twin").child(table.element());
-        let frame = Frame::new(View::Flame, "flame", &stage, below).with(&tools).with(stage.element());
+        let below = div("companion").child(table.element());
+        let frame = Frame::new(View::Flame, "flame", chart, below).with(&tools).with(chart.element());
         Flame {
             frame,
-            stage,
+            chart,
             title,
             ways,
             zooms,
@@ -92,21 +92,21 @@ impl Flame {
     }
 
     fn take_report(&mut self, page: Page) {
-        let asks = page.asks();
-        let Some(report) = asks.path.get() else {
-            return self.frame.wait(asks.path.is_waiting());
+        let queries = page.queries();
+        let Some(report) = queries.path.get() else {
+            return self.frame.wait(queries.path.is_waiting());
         };
         let inverted = page.address().inverted;
-        let now = Some((asks.path.revision(), inverted));
+        let now = Some((queries.path.revision(), inverted));
         if self.shown == now {
             return;
         }
-        let is_new = self.shown.map(|(revision, _)| revision) != Some(asks.path.revision());
+        let is_new = self.shown.map(|(revision, _)| revision) != Some(queries.path.revision());
         self.shown = now;
         let is_empty = report.facts.latency_sum_us == 0;
-        self.frame.say(&if is_empty { why_empty(page, &report.facts) } else { String::new() });
-        let question = asks.path.answered();
-        self.stage.with(|picture| picture.take(report.clone(), question, inverted, &page.address().focus));
+        self.frame.set_text(&if is_empty { why_empty(page, &report.facts) } else { String::new() });
+        let question = queries.path.answered();
+        self.chart.with(|chart| chart.take(report.clone(), question, inverted, &page.address().focus));
         if is_new {
             let rows = (0..report.nodes.len() as u32).map(|at| FrameRow { at, report: report.clone() });
             self.table.set_rows(Rc::new(rows.collect()));
@@ -118,69 +118,63 @@ impl Flame {
         } else {
             String::new()
         };
-        self.title.say(&format!(
+        self.title.set_text(&format!(
             "{}: {} critical path a request in the mean{few}",
-            page.whose(),
+            page.selection_label(),
             format::duration(facts.latency_sum_us as f64 / facts.requests.max(1) as f64)
         ));
     }
 
     fn take_search(&mut self, page: Page) {
         let text = page.address().search.clone();
-        let nodes = self.stage.look(FlamePicture::len);
+        let nodes = self.chart.look(FlameChart::len);
         let (revision, inverted) = self.shown.unwrap_or_default();
         if !self.searched.is_new(&text, (revision, inverted, if inverted { nodes } else { 0 })) {
             return;
         }
-        let (found, share) = self.stage.with(|picture| picture.search(&text));
+        let (found, share) = self.chart.with(|chart| chart.search(&text));
         if self.marked.is_new(&text, revision) {
             self.table.mark(&text, |row| row.fits(&text));
         }
-        let stage = self.stage.clone();
-        self.search
-            .tell(found, share, move |page, forward| stage.with(|picture| picture.step(page, forward)));
+        let chart = self.chart;
+        self.search.publish(found, share, move |page, forward| chart.with(|chart| chart.step(page, forward)));
     }
 }
 
-fn formats(stage: &Stage<FlamePicture>) -> Vec<export::Format> {
-    let (csv, json, folded) = (stage.clone(), stage.clone(), stage.clone());
+fn formats(chart: ChartCanvas<FlameChart>) -> Vec<export::Format> {
     vec![
-        svg_format(stage),
-        ("CSV table", "csv", Box::new(move || csv.look(|picture| picture.report().map(flame_table::csv)))),
-        ("JSON report", "json", Box::new(move || json.look(|picture| picture.report()?.to_json().ok()))),
-        (
-            "Folded stacks",
-            "folded",
-            Box::new(move || folded.look(|picture| Some(picture.report()?.to_folded()))),
-        ),
+        svg_format(chart),
+        ("CSV table", "csv", Box::new(move || chart.look(|chart| chart.report().map(flame_table::csv)))),
+        ("JSON report", "json", Box::new(move || chart.look(|chart| chart.report()?.to_json().ok()))),
+        ("Folded stacks", "folded", Box::new(move || chart.look(|chart| Some(chart.report()?.to_folded())))),
     ]
 }
 
 impl Part for Flame {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.stage.look(FlamePicture::leave);
+            self.chart.look(FlameChart::leave);
             return;
         }
-        self.stage.follow_theme();
+        self.chart.follow_theme();
         self.take_report(page);
-        let stale = page.asks().path.is_waiting();
-        self.stage.element().class_if("stale", stale);
+        let stale = page.queries().path.is_waiting();
+        self.chart.element().class_if("stale", stale);
         self.table.set_stale(stale);
         self.table.set_sort(page.address().sort.as_ref());
         let inverted = page.address().inverted;
         for (way, on) in self.ways.iter().zip([!inverted, inverted]) {
             way.set_flag("aria-pressed", on);
         }
-        self.stage.with(|picture| picture.follow(page));
+        self.chart.with(|chart| chart.follow(page));
         self.take_search(page);
         let row = match &*page.selection() {
-            Selection::Path(path) => self.stage.look(|picture| tree::find(picture.report()?, path)),
+            Selection::Path(path) => self.chart.look(|chart| tree::find(chart.report()?, path)),
             _ => None,
         };
         self.table.select(row.map(|row| row as usize));
-        self.zooms.update(&self.stage);
-        self.stage.canvas().set("data-nodes", &self.stage.look(FlamePicture::len).to_string());
+        self.zooms.update(self.chart);
+        self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
@@ -191,7 +185,7 @@ impl Part for Flame {
             page.change(|address| address.inverted = !address.inverted);
             return true;
         }
-        let size = self.stage.size();
-        self.stage.with(|picture| picture.command(page, command, size))
+        let size = self.chart.size();
+        self.chart.with(|chart| chart.command(page, command, size))
     }
 }

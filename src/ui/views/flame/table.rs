@@ -1,4 +1,4 @@
-//! The table twin of the flame graph: every calling context with its numbers.
+//! The companion table of the flame graph: every calling context with its numbers.
 
 use crate::ui::page::{Page, Selection};
 use crate::ui::widgets::export::csv_line;

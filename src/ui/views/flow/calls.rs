@@ -1,4 +1,4 @@
-//! The table twin of a flow: every call with its numbers.
+//! The companion table of a flow: every call with its numbers.
 
 use crate::ui::dom::{div, span};
 use crate::ui::page::Page;

@@ -152,7 +152,7 @@ impl ChangeControls {
     /// Follows the flow, its selected node and the changes. What the slider asks for goes on once the answer before is
     /// there, so that each is shown and none is asked in vain.
     pub fn update(&mut self, page: Page, report: &Rc<FlowReport>, selected: Option<u32>) {
-        let is_waiting = page.asks().what_if.is_waiting();
+        let is_waiting = page.queries().what_if.is_waiting();
         let target = self.target.borrow().clone();
         if let (Some((percent, add_us)), Some(target)) = (self.pending.get(), target) {
             self.say_amount(percent, add_us, &target);
@@ -183,7 +183,7 @@ impl ChangeControls {
     fn say_amount(&self, percent: i64, add_us: i64, (service, operation): &Endpoint) {
         let (service, operation) = (service.clone(), operation.clone());
         let words = amount(&LatencyChange { service, operation, share_ppm: percent * 10_000, add_us });
-        self.words.say(if words.is_empty() { "as it is" } else { &words });
+        self.words.set_text(if words.is_empty() { "as it is" } else { &words });
         set_value(&self.slider, percent);
         set_value(&self.add, add_us);
     }

@@ -6,9 +6,9 @@ use crate::ui::page::{Endpoint, Page, Selection};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::fits;
 use crate::ui::views::flow::queries::shown_parent;
-use crate::ui::widgets::chart_canvas::{Picture, Pointed, Tip};
+use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed, Tip};
 use crate::ui::widgets::names;
-use crate::ui::widgets::zoom::Zoomed;
+use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_analysis::flow::FlowNode;
 use pathlight_chart::dag::{DagHit, DagItem, DagLayout, DagSizes, DagView, DagWindow, export_svg, scene};
 use pathlight_chart::{Metrics, Theme};
@@ -20,7 +20,7 @@ use std::rc::Rc;
 const NEAR_PX: f64 = 5.0;
 
 /// The picture.
-pub struct FlowPicture {
+pub struct FlowChart {
     page: Page,
     tip: Tip,
     report: Rc<FlowReport>,
@@ -57,10 +57,10 @@ pub fn go_to(page: Page, endpoint: Endpoint) {
     });
 }
 
-impl FlowPicture {
+impl FlowChart {
     /// An empty picture.
-    pub fn new(page: Page) -> FlowPicture {
-        FlowPicture {
+    pub fn new(page: Page) -> FlowChart {
+        FlowChart {
             page,
             tip: Tip::new(),
             report: Rc::default(),
@@ -282,7 +282,7 @@ impl FlowPicture {
     }
 }
 
-impl Zoomed for FlowPicture {
+impl ZoomableChart for FlowChart {
     fn has_selection(&self) -> bool {
         self.selected.is_some()
     }
@@ -322,7 +322,7 @@ impl Zoomed for FlowPicture {
     }
 }
 
-impl Picture for FlowPicture {
+impl CanvasChart for FlowChart {
     fn paint(&mut self, surface: &Surface, theme: &Theme, _now_ms: f64) -> bool {
         let (room, metrics) = (surface.size(), surface.metrics());
         if metrics != self.metrics {

@@ -14,7 +14,7 @@ pub fn facts(page: Page, endpoint: &Endpoint, keep: &Keep) -> Option<El> {
     if page.address().view != View::Flow {
         return None;
     }
-    let report = page.asks().flow.get()?;
+    let report = page.queries().flow.get()?;
     let node = report.nodes.iter().find(|n| n.service == endpoint.0 && n.operation == endpoint.1)?;
     let list = el("dl").class("pairs");
     let seen = format!("{} of {}", format::count(node.invocations), format::count(report.invocations));

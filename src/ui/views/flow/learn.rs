@@ -14,7 +14,7 @@ pub struct Learn {
 }
 
 impl Learn {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page) -> Learn {
         let keep = Keep::default();
         let preset = el("select")

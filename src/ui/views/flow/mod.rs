@@ -15,13 +15,13 @@ use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search};
-use crate::ui::widgets::chart_canvas::{Picture, Stage};
+use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
 use crate::ui::widgets::table::Table;
-use crate::ui::widgets::zoom::{Zoomed as _, svg_format};
+use crate::ui::widgets::zoom::{ZoomableChart as _, svg_format};
 use calls::CallRow;
-use chart::FlowPicture;
+use chart::FlowChart;
 use learn::Learn;
 use parent::ParentBar;
 use pathlight_query::FlowReport;
@@ -37,7 +37,7 @@ use what_if::WhatIfPanel;
 use queries::shown_parent;
 
 pub use facts::facts;
-pub use queries::ask;
+pub use queries::query;
 
 /// Panels with their names, in the order of [`FlowPanel::ALL`].
 const PANELS: [(&str, &str); 4] = [
@@ -50,7 +50,7 @@ const PANELS: [(&str, &str); 4] = [
 /// The view.
 pub struct FlowView {
     frame: Frame,
-    stage: Stage<FlowPicture>,
+    chart: ChartCanvas<FlowChart>,
     title: El,
     own_flow: El,
     all: El,
@@ -68,26 +68,24 @@ pub struct FlowView {
 }
 
 impl FlowView {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search) -> FlowView {
         let keep = Keep::default();
-        let stage = Stage::new(
-            FlowPicture::new(page),
+        let chart = ChartCanvas::new(
+            FlowChart::new(page),
             "flow",
             "Execution flow, from start to return; the table below says the same",
         );
         let parents = ParentBar::new(page);
         let learn = Learn::new(page);
-        let picture = stage.clone();
-        let own_flow = parents.own_flow(move || picture.look(|picture| picture.open_selected(page)));
-        let picture = stage.clone();
+        let own_flow = parents.own_flow(move || chart.look(|chart| chart.open_selected(page)));
         let all = button("Show all")
             .attr("title", "F, or double-click beside the calls")
             .test("fit-flow")
-            .on_click(&keep, move || picture.with(Picture::fit));
+            .on_click(&keep, move || chart.with(CanvasChart::fit));
         let title = span("title muted", "").test("flow-title");
         let exports =
-            export::menu(page, &keep, "execution-flow", Some(stage.canvas().clone()), formats(&stage));
+            export::menu(page, &keep, "execution-flow", Some(chart.canvas().clone()), formats(chart));
         let tools = div("tools")
             .child(parents.crumbs())
             .child(parents.list())
@@ -97,8 +95,7 @@ impl FlowView {
             .child(&own_flow)
             .child(&all)
             .child(&exports);
-        let picture = stage.clone();
-        let table = calls::table(page, move |node| picture.with(|picture| picture.choose(page, node)));
+        let table = calls::table(page, move |node| chart.with(|chart| chart.choose(page, node)));
         let (what_if, prediction, savings) =
             (WhatIfPanel::new(page), PredictionPanel::new(page), SavingsPanel::new(page));
         let mut panels = FlowPanel::ALL.iter().zip(PANELS);
@@ -112,16 +109,16 @@ impl FlowView {
         });
         let segments =
             div("segments").attr("role", "group").attr("aria-label", "Below the picture").children(&tabs);
-        let below = div("twin flow-twin")
+        let below = div("companion flow-companion")
             .child(&div("tools").child(&segments).child(&div("grow")).child(what_if.exports()))
             .child(table.element())
             .child(what_if.element())
             .child(prediction.element())
             .child(savings.element());
-        let frame = Frame::new(View::Flow, "flow", &stage, below).with(&tools).with(stage.element());
+        let frame = Frame::new(View::Flow, "flow", chart, below).with(&tools).with(chart.element());
         FlowView {
             frame,
-            stage,
+            chart,
             title,
             own_flow,
             all,
@@ -145,16 +142,16 @@ impl FlowView {
     }
 
     fn take_report(&mut self, page: Page) {
-        let slot = &page.asks().flow;
+        let slot = &page.queries().flow;
         let why = why_empty(page);
-        self.frame.say(&why);
+        self.frame.set_text(&why);
         let Some(report) = slot.get().filter(|_| self.shown != slot.revision()) else { return };
         self.shown = slot.revision();
-        self.stage.with(|picture| picture.take(report.clone()));
+        self.chart.with(|chart| chart.take(report.clone()));
         let rows = (0..report.nodes.len() as u32).map(|at| CallRow { at, report: report.clone() });
         self.table.set_rows(Rc::new(rows.collect()));
         self.table.set_empty(&why);
-        self.title.say(&title_of(&report));
+        self.title.set_text(&title_of(&report));
         self.searched.forget();
     }
 
@@ -168,10 +165,10 @@ impl FlowView {
         self.what_if.exports().show(panel == FlowPanel::WhatIf);
         self.prediction.element().show(panel == FlowPanel::Prediction);
         self.savings.element().show(panel == FlowPanel::Savings);
-        let (report, selected) = self.stage.look(|picture| (picture.report().clone(), picture.selected()));
+        let (report, selected) = self.chart.look(|chart| (chart.report().clone(), chart.selected()));
         match panel {
             FlowPanel::Calls => {
-                self.table.set_stale(page.asks().flow.is_waiting());
+                self.table.set_stale(page.queries().flow.is_waiting());
                 self.table.set_sort(page.address().sort.as_ref());
                 self.table.select(selected.map(|node| node as usize));
             }
@@ -186,10 +183,10 @@ impl FlowView {
         if !self.searched.is_new(&text, self.shown) {
             return;
         }
-        let found = self.stage.with(|picture| picture.search(&text));
-        self.table.set_hits(self.stage.look(FlowPicture::found).map(Rc::new));
-        let stage = self.stage.clone();
-        self.search.tell(found, None, move |page, forward| stage.with(|picture| picture.step(page, forward)));
+        let found = self.chart.with(|chart| chart.search(&text));
+        self.table.set_hits(self.chart.look(FlowChart::found).map(Rc::new));
+        let chart = self.chart;
+        self.search.publish(found, None, move |page, forward| chart.with(|chart| chart.step(page, forward)));
     }
 }
 
@@ -216,14 +213,14 @@ fn title_of(report: &FlowReport) -> String {
 
 /// Why there is nothing to be seen; empty if there is.
 fn why_empty(page: Page) -> String {
-    let asks = page.asks();
+    let queries = page.queries();
     let Some((service, operation)) = shown_parent(page) else {
-        let waiting = asks.flow_parents.is_waiting();
+        let waiting = queries.flow_parents.is_waiting();
         return if waiting { WORKING } else { "No endpoint here waits for any call." }.to_owned();
     };
-    match asks.flow.get() {
+    match queries.flow.get() {
         Some(report) if !report.nodes.is_empty() => String::new(),
-        Some(_) if !asks.flow.is_waiting() => format!(
+        Some(_) if !queries.flow.is_waiting() => format!(
             "{} waits for no call{}. Choose another parent above.",
             format::printable(&format::endpoint(&service, &operation)),
             if page.address().filters.is_empty() { "" } else { " in requests that pass the filters" }
@@ -232,55 +229,54 @@ fn why_empty(page: Page) -> String {
     }
 }
 
-fn formats(stage: &Stage<FlowPicture>) -> Vec<export::Format> {
-    let (csv, json) = (stage.clone(), stage.clone());
+fn formats(chart: ChartCanvas<FlowChart>) -> Vec<export::Format> {
     vec![
-        svg_format(stage),
-        ("CSV table", "csv", Box::new(move || Some(csv.look(|picture| calls::csv(picture.report()))))),
-        ("JSON report", "json", Box::new(move || json.look(|picture| picture.report().to_json().ok()))),
+        svg_format(chart),
+        ("CSV table", "csv", Box::new(move || Some(chart.look(|chart| calls::csv(chart.report()))))),
+        ("JSON report", "json", Box::new(move || chart.look(|chart| chart.report().to_json().ok()))),
     ]
 }
 
 impl Part for FlowView {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.stage.look(FlowPicture::leave);
+            self.chart.look(FlowChart::leave);
             return;
         }
-        self.stage.follow_theme();
+        self.chart.follow_theme();
         self.parents.update(page);
         self.learn.update(page);
         self.take_report(page);
-        self.stage.element().class_if("stale", page.asks().flow.is_waiting());
-        self.stage.with(|picture| {
-            picture.follow(page);
-            picture.mark(&page.address().choices.flow.changes);
+        self.chart.element().class_if("stale", page.queries().flow.is_waiting());
+        self.chart.with(|chart| {
+            chart.follow(page);
+            chart.mark(&page.address().choices.flow.changes);
         });
         self.take_search(page);
         self.show_panel(page);
-        let (opens, zoomed) = self.stage.look(|picture| {
-            let node = picture.selected().and_then(|at| picture.report().nodes.get(at as usize));
-            (node.is_some_and(parent::opens), picture.is_zoomed())
+        let (opens, zoomed) = self.chart.look(|chart| {
+            let node = chart.selected().and_then(|at| chart.report().nodes.get(at as usize));
+            (node.is_some_and(parent::opens), chart.is_zoomed())
         });
         for (button, on) in [(&self.own_flow, opens), (&self.all, zoomed)] {
             if on { button.unset("disabled") } else { button.set("disabled", "") }
         }
-        let report = self.stage.look(|picture| picture.report().clone());
-        self.stage.canvas().set("data-nodes", &report.nodes.len().to_string());
-        self.stage.canvas().set("data-edges", &report.edges.len().to_string());
+        let report = self.chart.look(|chart| chart.report().clone());
+        self.chart.canvas().set("data-nodes", &report.nodes.len().to_string());
+        self.chart.canvas().set("data-edges", &report.edges.len().to_string());
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
         if !self.frame.is_chosen(page) || self.shown == 0 {
             return false;
         }
-        let (width, height) = self.stage.size();
-        self.stage.with(|picture| {
+        let (width, height) = self.chart.size();
+        self.chart.with(|chart| {
             match command {
-                Command::PageUp => picture.pan(0.0, f64::from(height) * 0.8),
-                Command::PageDown => picture.pan(0.0, -f64::from(height) * 0.8),
-                Command::Up | Command::Down | Command::Left | Command::Right => picture.walk(page, command),
-                _ => return picture.common(page, command, width),
+                Command::PageUp => chart.pan(0.0, f64::from(height) * 0.8),
+                Command::PageDown => chart.pan(0.0, -f64::from(height) * 0.8),
+                Command::Up | Command::Down | Command::Left | Command::Right => chart.walk(page, command),
+                _ => return chart.common(page, command, width),
             }
             true
         })

@@ -26,7 +26,7 @@ pub struct ParentBar {
 }
 
 impl ParentBar {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page) -> ParentBar {
         let own = Keep::default();
         let list = el("select").class("flow-parent").attr("aria-label", "Flow of").test("flow-parent");
@@ -34,7 +34,7 @@ impl ParentBar {
         let list = list.on(&own, "change", move |_| {
             let text =
                 chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
-            let parents = page.asks().flow_parents.get().unwrap_or_default();
+            let parents = page.queries().flow_parents.get().unwrap_or_default();
             if let Some(parent) = text.parse().ok().and_then(|at: usize| parents.get(at)) {
                 let endpoint = (parent.service.clone(), parent.operation.clone());
                 page.change(|address| address.choices.flow.parents = vec![endpoint]);
@@ -64,7 +64,7 @@ impl ParentBar {
 
     /// Follows answers and address.
     pub fn update(&mut self, page: Page) {
-        let slot = &page.asks().flow_parents;
+        let slot = &page.queries().flow_parents;
         let shown = shown_parent(page);
         let way = page.address().choices.flow.parents.clone();
         let now = Some((slot.revision(), shown.clone(), way.clone()));

@@ -19,7 +19,7 @@ const LEAST_CHILDREN: [u32; 2] = [2, 5];
 /// The panel.
 pub struct PredictionPanel {
     element: El,
-    whose: [El; 2],
+    scopes: [El; 2],
     least: [El; 2],
     title: El,
     table: El,
@@ -99,7 +99,7 @@ fn error_text(error: f64) -> String {
 }
 
 impl PredictionPanel {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page) -> PredictionPanel {
         let keep = Keep::default();
         let way = |text: &str, test: &str, pooled: bool| {
@@ -107,7 +107,7 @@ impl PredictionPanel {
                 .test(test)
                 .on_click(&keep, move || page.change(|address| address.choices.flow.pooled = pooled))
         };
-        let whose = [way("This parent", "of-parent", false), way("All parents", "of-all", true)];
+        let scopes = [way("This parent", "of-parent", false), way("All parents", "of-all", true)];
         let least = LEAST_CHILDREN.map(|children| {
             button(&format!("\u{2265} {children} calls"))
                 .attr("title", "Parents none of whose invocations has so many calls are left out")
@@ -125,7 +125,7 @@ impl PredictionPanel {
             div("segments").attr("role", "group").attr("aria-label", label).children(buttons)
         };
         let tools = div("tools")
-            .child(&segments("Whose invocations", &whose))
+            .child(&segments("Whose invocations", &scopes))
             .child(&segments("Least calls", &least))
             .child(&title)
             .child(&div("grow"))
@@ -133,7 +133,16 @@ impl PredictionPanel {
         let table = div("prediction-table").test("prediction-table");
         let body = div("prediction-body").child(&table).children(charts.iter().map(StillChart::element));
         let element = div("prediction").test("prediction").child(&tools).child(&body);
-        PredictionPanel { element, whose, least, title, table, charts, shown: (u64::MAX, false), _keep: keep }
+        PredictionPanel {
+            element,
+            scopes,
+            least,
+            title,
+            table,
+            charts,
+            shown: (u64::MAX, false),
+            _keep: keep,
+        }
     }
 
     /// Its element.
@@ -145,17 +154,17 @@ impl PredictionPanel {
     pub fn update(&mut self, page: Page) {
         let address = page.address();
         let choice = &address.choices.flow;
-        for (button, pooled) in self.whose.iter().zip([false, true]) {
+        for (button, pooled) in self.scopes.iter().zip([false, true]) {
             button.set_flag("aria-pressed", choice.pooled == pooled);
         }
         for (button, children) in self.least.iter().zip(LEAST_CHILDREN) {
             button.set_flag("aria-pressed", choice.least_children() == children);
             if choice.pooled { button.unset("disabled") } else { button.set("disabled", "") }
         }
-        let slot = &page.asks().evaluation;
+        let slot = &page.queries().evaluation;
         self.element.class_if("stale", slot.is_waiting());
         let Some(report) = slot.get() else {
-            self.title.say(WORKING);
+            self.title.set_text(WORKING);
             return;
         };
         for (chart, plot) in self.charts.iter().zip(PLOTS) {
@@ -168,14 +177,14 @@ impl PredictionPanel {
             return;
         }
         self.shown = now;
-        let whose = match &report.parent {
+        let parent = match &report.parent {
             Some((service, operation)) => format::printable(&format::endpoint(service, operation)),
             None => counted(report.parents, "parent"),
         };
-        self.title.say(&match report.test {
-            0 => format!("{whose}: no invocation to test on"),
+        self.title.set_text(&match report.test {
+            0 => format!("{parent}: no invocation to test on"),
             test => format!(
-                "{whose}: learned from {}, tested on {}",
+                "{parent}: learned from {}, tested on {}",
                 format::count(report.train),
                 counted(test, "later invocation")
             ),
@@ -207,8 +216,8 @@ fn table_of(report: &EvaluationReport) -> El {
 }
 
 fn formats(page: Page) -> Vec<export::Format> {
-    let report = move || page.asks().evaluation.get();
-    let picture = |plot: Plot, title: &'static str| -> Box<dyn Fn() -> Option<String>> {
+    let report = move || page.queries().evaluation.get();
+    let chart = |plot: Plot, title: &'static str| -> Box<dyn Fn() -> Option<String>> {
         Box::new(move || {
             let theme = export_theme();
             let draw = |view: &CurvesView| export_svg(view, export_size(), &theme, title);
@@ -216,8 +225,8 @@ fn formats(page: Page) -> Vec<export::Format> {
         })
     };
     vec![
-        ("SVG picture of the ratios", "ratios.svg", picture(Plot::Ratios, "Estimated by actual latency")),
-        ("SVG picture of the errors", "errors.svg", picture(Plot::Errors, "Errors of predictions")),
+        ("SVG picture of the ratios", "ratios.svg", chart(Plot::Ratios, "Estimated by actual latency")),
+        ("SVG picture of the errors", "errors.svg", chart(Plot::Errors, "Errors of predictions")),
         (
             "CSV table",
             "csv",

@@ -6,10 +6,10 @@ use pathlight_view::address::Address;
 use pathlight_view::flow_choice::FlowPanel;
 
 /// Asks what the view shows.
-pub fn ask(page: Page, address: &Address) {
-    let asks = page.asks();
+pub fn query(page: Page, address: &Address) {
+    let queries = page.queries();
     let whole = Scope { overlap: address.overlap, ..Scope::default() };
-    asks.flow_parents.want(page, Request::FlowParents { scope: whole.clone() });
+    queries.flow_parents.want(page, Request::FlowParents { scope: whole.clone() });
     let choice = &address.choices.flow;
     let settings = choice.settings();
     let parent = shown_parent(page).map(|(service, operation)| {
@@ -17,28 +17,28 @@ pub fn ask(page: Page, address: &Address) {
         Scope { subject, ..address.scope() }
     });
     if let Some(scope) = &parent {
-        asks.flow.want(page, Request::Flow { scope: scope.clone(), settings });
+        queries.flow.want(page, Request::Flow { scope: scope.clone(), settings });
     }
     let (scope, min_children) = (address.scope(), choice.least_children());
     match choice.panel {
         FlowPanel::Calls => {}
         FlowPanel::WhatIf => {
-            asks.what_if.want(page, Request::WhatIf { scope, settings, changes: choice.changes.clone() });
+            queries.what_if.want(page, Request::WhatIf { scope, settings, changes: choice.changes.clone() });
         }
-        FlowPanel::Savings => asks.savings.want(page, Request::Savings { scope, settings }),
+        FlowPanel::Savings => queries.savings.want(page, Request::Savings { scope, settings }),
         FlowPanel::Prediction => {
             let scope = if choice.pooled { Some(whole.clone()) } else { parent };
             if let Some(scope) = scope {
-                asks.evaluation.want(page, Request::FlowEvaluation { scope, settings, min_children });
+                queries.evaluation.want(page, Request::FlowEvaluation { scope, settings, min_children });
             }
         }
     }
     if matches!(choice.panel, FlowPanel::WhatIf | FlowPanel::Savings) {
         let min_children = if choice.paper { 5 } else { 2 };
-        asks.back_test.want(page, Request::FlowEvaluation { scope: whole, settings, min_children });
+        queries.back_test.want(page, Request::FlowEvaluation { scope: whole, settings, min_children });
     }
     if choice.panel != FlowPanel::Savings {
-        asks.savings.stop();
+        queries.savings.stop();
     }
 }
 
@@ -51,8 +51,8 @@ pub fn shown_parent(page: Page) -> Option<Endpoint> {
     if let Subject::Endpoint { service, operation } = &address.subject {
         return Some((service.clone(), operation.clone()));
     }
-    let parents = page.asks().flow_parents.get()?;
-    let overview = page.asks().overview.get()?;
+    let parents = page.queries().flow_parents.get()?;
+    let overview = page.queries().overview.get()?;
     let has_flow = |service: &str, operation: &str| {
         parents.iter().any(|p| p.service == service && p.operation == operation)
     };

@@ -108,7 +108,7 @@ fn columns() -> Vec<Column<SavingRow>> {
 }
 
 impl SavingsPanel {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page) -> SavingsPanel {
         let keep = Keep::default();
         let level = Rc::new(Cell::new(1));
@@ -176,16 +176,16 @@ impl SavingsPanel {
 
     /// Follows the answers.
     pub fn update(&mut self, page: Page) {
-        let asks = page.asks();
+        let queries = page.queries();
         let level = self.level.get();
         for (number, button) in self.levels.iter().enumerate() {
             button.set_flag("aria-pressed", number == level);
         }
-        self.table.set_stale(asks.savings.is_waiting());
+        self.table.set_stale(queries.savings.is_waiting());
         self.table.set_sort(page.address().sort.as_ref());
-        self.note.say(&back_test_words(asks.back_test.fresh().as_deref()));
-        let now = (asks.savings.revision(), level);
-        match asks.savings.get() {
+        self.note.set_text(&back_test_words(queries.back_test.fresh().as_deref()));
+        let now = (queries.savings.revision(), level);
+        match queries.savings.get() {
             Some(report) if self.shown != now => {
                 self.shown = now;
                 let row = |at| SavingRow { at, level, report: report.clone() };
@@ -211,7 +211,7 @@ fn formats(page: Page) -> Vec<export::Format> {
             "CSV table",
             "csv",
             Box::new(move || {
-                let report = page.asks().savings.get()?;
+                let report = page.queries().savings.get()?;
                 let mut head =
                     ["service", "operation", "spans", "requests", "affected"].map(str::to_owned).to_vec();
                 for percent in FASTER_PERCENT {
@@ -237,8 +237,8 @@ fn formats(page: Page) -> Vec<export::Format> {
             "JSON report",
             "json",
             Box::new(move || {
-                let asks = page.asks();
-                asks.savings.get()?.to_json(asks.back_test.fresh().as_deref()).ok()
+                let queries = page.queries();
+                queries.savings.get()?.to_json(queries.back_test.fresh().as_deref()).ok()
             }),
         ),
     ]

@@ -105,7 +105,7 @@ fn percentiles(report: &WhatIfReport) -> [(&'static str, f64, f64); 4] {
 }
 
 impl WhatIfPanel {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page) -> WhatIfPanel {
         let own = Keep::default();
         let changes = ChangeControls::new(page);
@@ -145,9 +145,9 @@ impl WhatIfPanel {
     /// Follows the flow, the selected node and the answers.
     pub fn update(&mut self, page: Page, flow: &Rc<FlowReport>, selected: Option<u32>) {
         self.changes.update(page, flow, selected);
-        let asks = page.asks();
-        let now = (asks.what_if.revision(), asks.back_test.revision());
-        if let Some(report) = asks.what_if.get() {
+        let queries = page.queries();
+        let now = (queries.what_if.revision(), queries.back_test.revision());
+        if let Some(report) = queries.what_if.get() {
             self.chart.paint(now.0, |backend, size, theme| {
                 with_view(&report, theme, |view| draw(backend, view, size, theme))
             });
@@ -155,9 +155,9 @@ impl WhatIfPanel {
                 self.show(page, &report);
             }
         } else {
-            self.figures.say(WORKING);
+            self.figures.set_text(WORKING);
         }
-        self.back_test.say(&back_test_words(asks.back_test.fresh().as_deref()));
+        self.back_test.set_text(&back_test_words(queries.back_test.fresh().as_deref()));
         self.shown = now;
     }
 
@@ -211,7 +211,7 @@ impl WhatIfPanel {
 }
 
 fn formats(page: Page) -> Vec<export::Format> {
-    let report = move || page.asks().what_if.get();
+    let report = move || page.queries().what_if.get();
     vec![
         (
             "SVG picture",
@@ -235,7 +235,7 @@ fn formats(page: Page) -> Vec<export::Format> {
         (
             "JSON report",
             "json",
-            Box::new(move || report()?.to_json(page.asks().back_test.fresh().as_deref()).ok()),
+            Box::new(move || report()?.to_json(page.queries().back_test.fresh().as_deref()).ok()),
         ),
     ]
 }

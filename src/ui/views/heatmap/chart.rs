@@ -5,9 +5,9 @@ use crate::ui::dom::{El, div, el};
 use crate::ui::page::{Page, Selection};
 use crate::ui::shell::filters;
 use crate::ui::shell::keys::Command;
-use crate::ui::widgets::chart_canvas::{Picture, Pointed, Tip};
+use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed, Tip};
 use crate::ui::widgets::names;
-use crate::ui::widgets::zoom::Zoomed;
+use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_chart::heatmap::{
     HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, export_svg, layout, marks, raster, scene,
 };
@@ -24,7 +24,7 @@ const LEAST_COLUMNS: f64 = 4.0;
 const CHAINS: usize = 5;
 
 /// The picture.
-pub struct HeatPicture {
+pub struct HeatmapChart {
     page: Page,
     tip: Tip,
     report: Option<Rc<HeatmapReport>>,
@@ -39,10 +39,10 @@ pub struct HeatPicture {
     size: HeatSize,
 }
 
-impl HeatPicture {
+impl HeatmapChart {
     /// An empty picture.
-    pub fn new(page: Page) -> HeatPicture {
-        HeatPicture {
+    pub fn new(page: Page) -> HeatmapChart {
+        HeatmapChart {
             page,
             tip: Tip::new(),
             report: None,
@@ -244,7 +244,7 @@ impl HeatPicture {
     }
 }
 
-impl Picture for HeatPicture {
+impl CanvasChart for HeatmapChart {
     fn paint(&mut self, surface: &Surface, theme: &Theme, _now_ms: f64) -> bool {
         let (width, height) = surface.size();
         let metrics = surface.metrics();
@@ -336,7 +336,7 @@ impl Picture for HeatPicture {
     }
 }
 
-impl Zoomed for HeatPicture {
+impl ZoomableChart for HeatmapChart {
     fn has_selection(&self) -> bool {
         self.selected.is_some()
     }
@@ -359,7 +359,7 @@ impl Zoomed for HeatPicture {
     }
 
     fn svg(&self, width: i32, theme: &Theme) -> String {
-        let title = format!("{}: heat map of the critical path", self.page.whose());
+        let title = format!("{}: heat map of the critical path", self.page.selection_label());
         export_svg(&self.model, &self.order, self.window, width, theme, &title)
     }
 }

@@ -9,14 +9,14 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part, Selection};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::Search;
-use crate::ui::views::heatmap::chart::HeatPicture;
+use crate::ui::views::heatmap::chart::HeatmapChart;
 use crate::ui::views::heatmap::table as heat_table;
 use crate::ui::views::heatmap::table::HeatTableRow;
-use crate::ui::widgets::chart_canvas::Stage;
+use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::table::Table;
-use crate::ui::widgets::zoom::{ZoomTools, Zoomed as _, svg_format};
+use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_chart::Shade;
 use pathlight_chart::heatmap::heat_of_share;
 use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime};
@@ -33,7 +33,7 @@ const NAMED: [u32; 4] = [10_000, 100_000, 500_000, 1_000_000];
 /// The view.
 pub struct Heat {
     frame: Frame,
-    stage: Stage<HeatPicture>,
+    chart: ChartCanvas<HeatmapChart>,
     title: El,
     times: [El; 2],
     stat: El,
@@ -48,11 +48,11 @@ pub struct Heat {
 }
 
 impl Heat {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search) -> Heat {
         let keep = Keep::default();
         let label = "Heat map of endpoints against requests; the table below has the endpoints";
-        let stage = Stage::new(HeatPicture::new(page), "heat", label);
+        let chart = ChartCanvas::new(HeatmapChart::new(page), "heat", label);
         let way = |text: &str, hint: &str, test: &str, set: fn(Page, &mut Choices)| {
             button(text).attr("title", hint).test(test).on_click(&keep, move || {
                 page.change(move |address| set(page, &mut address.choices));
@@ -88,10 +88,10 @@ impl Heat {
         let group = |label: &str, buttons: &[El]| {
             div("segments").attr("role", "group").attr("aria-label", label).children(buttons)
         };
-        let zooms = ZoomTools::new(page, &keep, &stage, "-heat");
+        let zooms = ZoomTools::new(page, &keep, chart, "-heat");
         let title = span("title muted", "").test("heat-title");
         let exports =
-            export::menu(page, &keep, "heat-map", Some(stage.canvas().clone()), formats(page, &stage));
+            export::menu(page, &keep, "heat-map", Some(chart.canvas().clone()), formats(page, chart));
         let rows_by = div("labelled")
             .child(&span("muted", "Rows by"))
             .child(&group("Time of rows", &times))
@@ -106,14 +106,14 @@ impl Heat {
             .child(&zooms.all)
             .child(&exports);
         let bar = div("legend-bar");
-        stage.element().class_if("heat-box", true);
+        chart.element().class_if("heat-box", true);
         let table = heat_table::table(page);
-        let below = div("twin").child(table.element());
-        let frame = Frame::new(View::Heat, "heat", &stage, below);
-        let frame = frame.with(&tools).with(&legend(&bar)).with(stage.element());
+        let below = div("companion").child(table.element());
+        let frame = Frame::new(View::Heat, "heat", chart, below);
+        let frame = frame.with(&tools).with(&legend(&bar)).with(chart.element());
         Heat {
             frame,
-            stage,
+            chart,
             title,
             times,
             stat,
@@ -133,13 +133,13 @@ impl Heat {
     }
 
     fn take_report(&mut self, page: Page) {
-        let asks = page.asks();
-        let Some(report) = asks.heatmap.get() else {
-            return self.frame.wait(asks.heatmap.is_waiting());
+        let queries = page.queries();
+        let Some(report) = queries.heatmap.get() else {
+            return self.frame.wait(queries.heatmap.is_waiting());
         };
         let (choices, text) = (page.address().choices.clone(), page.address().search.clone());
         let order = (choices.row_time, choices.row_stat);
-        let now = Some((asks.heatmap.revision(), order, text.clone()));
+        let now = Some((queries.heatmap.revision(), order, text.clone()));
         if self.shown == now {
             return;
         }
@@ -147,9 +147,9 @@ impl Heat {
             let rows =
                 (0..report.rows.rows.len() as u32).map(|at| HeatTableRow { at, report: report.clone() });
             self.table.set_rows(Rc::new(rows.collect()));
-            self.stage.with(|picture| picture.take(report.clone()));
-            let why = asks.band.get().map(|band| why_empty(page, &band.facts)).unwrap_or_default();
-            self.frame.say(if report.column_requests.is_empty() { &why } else { "" });
+            self.chart.with(|chart| chart.take(report.clone()));
+            let why = queries.band.get().map(|band| why_empty(page, &band.facts)).unwrap_or_default();
+            self.frame.set_text(if report.column_requests.is_empty() { &why } else { "" });
             self.table.set_empty(&why);
         }
         self.shown = now;
@@ -163,13 +163,13 @@ impl Heat {
         }
         let own: u64 = rows.iter().map(|&row| report.rows.rows[row as usize].exclusive_us.sum).sum();
         let share = own as f64 / report.rows.facts.latency_sum_us.max(1) as f64;
-        let stage = self.stage.clone();
-        self.search.tell(rows.len() as u64, Some(share), move |page, forward| {
-            stage.with(|picture| picture.step(page, forward));
+        let chart = self.chart;
+        self.search.publish(rows.len() as u64, Some(share), move |page, forward| {
+            chart.with(|chart| chart.step(page, forward));
         });
         self.table.set_hits(found.map(Rc::new));
-        self.stage.with(|picture| picture.set_order(rows));
-        self.title.say(&title_of(page, &report));
+        self.chart.with(|chart| chart.set_order(rows));
+        self.title.set_text(&title_of(page, &report));
     }
 
     fn show_choices(&self, page: Page) {
@@ -193,7 +193,7 @@ impl Heat {
         } else {
             self.columns[2].set("disabled", "")
         }
-        self.zooms.update(&self.stage);
+        self.zooms.update(self.chart);
     }
 }
 
@@ -233,29 +233,33 @@ fn title_of(page: Page, report: &HeatmapReport) -> String {
     let requests = report.rows.facts.requests;
     let put =
         if requests > columns { format!(" in {} columns", format::count(columns)) } else { String::new() };
-    format!("{}: {} endpoints, {} requests{put}", page.whose(), format::count(rows), format::count(requests))
+    format!(
+        "{}: {} endpoints, {} requests{put}",
+        page.selection_label(),
+        format::count(rows),
+        format::count(requests)
+    )
 }
 
-fn formats(page: Page, stage: &Stage<HeatPicture>) -> Vec<export::Format> {
-    let (csv, cells, json) = (stage.clone(), stage.clone(), stage.clone());
+fn formats(page: Page, chart: ChartCanvas<HeatmapChart>) -> Vec<export::Format> {
     vec![
-        svg_format(stage),
+        svg_format(chart),
         (
             "CSV table of endpoints",
             "csv",
-            Box::new(move || csv.look(|picture| Some(summary::to_csv(&picture.report()?.rows)))),
+            Box::new(move || chart.look(|chart| Some(summary::to_csv(&chart.report()?.rows)))),
         ),
         (
             "CSV table of cells",
             "cells.csv",
-            Box::new(move || cells.look(|picture| picture.report().map(heat_table::cells_csv))),
+            Box::new(move || chart.look(|chart| chart.report().map(heat_table::cells_csv))),
         ),
         (
             "JSON report",
             "json",
             Box::new(move || {
                 let choices = page.address().choices.clone();
-                json.look(|picture| picture.report()?.to_json(choices.row_time, choices.row_stat).ok())
+                chart.look(|chart| chart.report()?.to_json(choices.row_time, choices.row_stat).ok())
             }),
         ),
     ]
@@ -264,39 +268,39 @@ fn formats(page: Page, stage: &Stage<HeatPicture>) -> Vec<export::Format> {
 impl Part for Heat {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.stage.look(HeatPicture::leave);
+            self.chart.look(HeatmapChart::leave);
             return;
         }
-        if self.stage.follow_theme() {
-            let colors = self.stage.theme();
+        if self.chart.follow_theme() {
+            let colors = self.chart.theme();
             let stops: Vec<String> = (0..=10).map(|at| colors.fill(Shade::Heat(at * 100)).css()).collect();
             self.bar.style("background", &format!("linear-gradient(to right, {})", stops.join(", ")));
         }
         self.take_report(page);
         self.show_choices(page);
-        let stale = page.asks().heatmap.is_waiting();
-        self.stage.element().class_if("stale", stale);
+        let stale = page.queries().heatmap.is_waiting();
+        self.chart.element().class_if("stale", stale);
         self.table.set_stale(stale);
         self.table.set_sort(page.address().sort.as_ref());
         let row = match &*page.selection() {
-            Selection::Endpoint(endpoint) => self.stage.look(|picture| {
-                let endpoints = &picture.report()?.rows.endpoints;
+            Selection::Endpoint(endpoint) => self.chart.look(|chart| {
+                let endpoints = &chart.report()?.rows.endpoints;
                 endpoints.binary_search(endpoint).ok()
             }),
             _ => None,
         };
         self.table.select(row);
-        self.stage.with(|picture| picture.select(row.map(|row| row as u32)));
-        let (rows, columns) = self.stage.look(HeatPicture::extent);
-        self.stage.canvas().set("data-rows", &rows.to_string());
-        self.stage.canvas().set("data-columns", &columns.to_string());
+        self.chart.with(|chart| chart.select(row.map(|row| row as u32)));
+        let (rows, columns) = self.chart.look(HeatmapChart::extent);
+        self.chart.canvas().set("data-rows", &rows.to_string());
+        self.chart.canvas().set("data-columns", &columns.to_string());
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
         if !self.frame.is_chosen(page) || self.shown.is_none() {
             return false;
         }
-        let size = self.stage.size();
-        self.stage.with(|picture| picture.command(page, command, size))
+        let size = self.chart.size();
+        self.chart.with(|chart| chart.command(page, command, size))
     }
 }

@@ -1,4 +1,4 @@
-//! The table twin of the heat map: every endpoint with its times, and its cells as lines of a file.
+//! The companion table of the heat map: every endpoint with its times, and its cells as lines of a file.
 
 use crate::ui::page::{Page, Selection};
 use crate::ui::widgets::export::csv_line;

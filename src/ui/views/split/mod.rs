@@ -8,11 +8,11 @@ use crate::ui::page::{Page, Part, Selection};
 use crate::ui::shell::range_bar as band;
 use crate::ui::shell::search::{Last, Search, fits};
 use crate::ui::views::split::table as split_table;
-use crate::ui::widgets::chart_canvas::Stage;
+use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
-use crate::ui::widgets::plot_chart as chart_picture;
-use crate::ui::widgets::plot_chart::{Chart, ChartPicture};
+use crate::ui::widgets::plot_chart;
+use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
 use crate::ui::widgets::table::Table;
 use pathlight_chart::axis::Scale;
 use pathlight_chart::plot::{ChartError, ChartSize};
@@ -34,17 +34,17 @@ pub fn key(page: Page) -> Option<String> {
     if let Some(key) = &page.address().split.key {
         return Some(key.clone());
     }
-    let asks = page.asks();
-    if asks.proposals.is_waiting() {
+    let queries = page.queries();
+    if queries.proposals.is_waiting() {
         return None;
     }
-    let proposed = asks.proposals.get().and_then(|report| {
+    let proposed = queries.proposals.get().and_then(|report| {
         let first = report.proposals.first().map(|proposal| proposal.key.clone());
         // Keys without a difference still have samples to show.
         let same = report.left_out.iter().find(|(_, why)| *why == NotProposed::NoDifference);
         first.or_else(|| same.map(|(key, _)| key.clone()))
     });
-    proposed.or_else(|| asks.overview.get().and_then(|overview| keys(&overview).into_iter().next()))
+    proposed.or_else(|| queries.overview.get().and_then(|overview| keys(&overview).into_iter().next()))
 }
 
 /// Tags with at least two values that are few enough to list.
@@ -77,7 +77,7 @@ impl Violins {
     }
 }
 
-impl Chart for Violins {
+impl Plot for Violins {
     fn height(&self, room: ChartSize) -> i32 {
         let report = self.report.as_ref();
         report.map_or(room.height, |report| ViolinLayout::new(report, self.scale, room).size.height)
@@ -114,7 +114,7 @@ impl Chart for Violins {
 /// The view.
 pub struct Split {
     frame: Frame,
-    stage: Stage<ChartPicture<Violins>>,
+    chart: ChartCanvas<ScrolledPlot<Violins>>,
     title: El,
     select: El,
     of: [El; 2],
@@ -128,12 +128,12 @@ pub struct Split {
 }
 
 impl Split {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search) -> Split {
         let keep = Keep::default();
         let violins = Violins { page, report: None, scale: Scale::Log };
         let label = "Violins of times by the values of a tag; the table below says the same";
-        let (stage, scroller) = chart_picture::stage(violins, "violins", label);
+        let (chart, scroller) = plot_chart::scrolled(violins, "violins", label);
         let select = el("select").attr("aria-label", "Tag to split by").test("split-key");
         let chosen = select.clone();
         let select = select.on(&keep, "change", move |_| {
@@ -160,7 +160,7 @@ impl Split {
         let axes =
             div("segments").attr("role", "group").attr("aria-label", "Axis of times").children(&scales);
         let title = span("title muted", "").test("split-title");
-        let exports = export::menu(page, &keep, "split", Some(stage.canvas().clone()), formats(&stage));
+        let exports = export::menu(page, &keep, "split", Some(chart.canvas().clone()), formats(chart));
         let tools = div("tools")
             .child(&select)
             .child(&segments)
@@ -169,11 +169,11 @@ impl Split {
             .child(&axes)
             .child(&exports);
         let table = split_table::table(page, filter_by);
-        let below = div("twin").child(table.element());
-        let frame = Frame::new(View::Split, "split", &stage, below).with(&tools).with(&scroller);
+        let below = div("companion").child(table.element());
+        let frame = Frame::new(View::Split, "split", chart, below).with(&tools).with(&scroller);
         Split {
             frame,
-            stage,
+            chart,
             title,
             select,
             of,
@@ -194,11 +194,11 @@ impl Split {
 
     /// Brings the switches up to date.
     fn offer(&mut self, page: Page) {
-        let asks = page.asks();
+        let queries = page.queries();
         let key = key(page);
-        let now = Some((asks.overview.revision(), asks.proposals.revision(), key.clone()));
-        if let Some(overview) = asks.overview.get().filter(|_| self.offered != now) {
-            let proposed = asks.proposals.get().map(|report| report.proposals.clone()).unwrap_or_default();
+        let now = Some((queries.overview.revision(), queries.proposals.revision(), key.clone()));
+        if let Some(overview) = queries.overview.get().filter(|_| self.offered != now) {
+            let proposed = queries.proposals.get().map(|report| report.proposals.clone()).unwrap_or_default();
             let mut keys = keys(&overview);
             keys.retain(|key| proposed.iter().all(|proposal| proposal.key != *key));
             // A key of a link that these traces do not have.
@@ -231,7 +231,7 @@ impl Split {
         let of = endpoint(page);
         match &of {
             Some(SplitOf::Endpoint { service, operation }) => {
-                self.of[1].say(&format!("Own time of {}", format::printable(operation)));
+                self.of[1].set_text(&format!("Own time of {}", format::printable(operation)));
                 self.of[1].set(
                     "title",
                     &format!("Of {} on the critical path", format::endpoint(service, operation)),
@@ -239,7 +239,7 @@ impl Split {
                 self.of[1].unset("disabled");
             }
             _ => {
-                self.of[1].say("Own time of an endpoint");
+                self.of[1].set_text("Own time of an endpoint");
                 self.of[1].set("title", "Select an endpoint in another view first");
                 self.of[1].set("disabled", "");
             }
@@ -250,31 +250,31 @@ impl Split {
         self.scales[0].set_flag("aria-pressed", !choice.linear);
         self.scales[1].set_flag("aria-pressed", choice.linear);
         let scale = if choice.linear { Scale::Linear } else { Scale::Log };
-        self.stage.with(|picture| picture.chart.scale = scale);
+        self.chart.with(|chart| chart.plot.scale = scale);
     }
 
     fn take_report(&mut self, page: Page) {
-        let asks = page.asks();
+        let queries = page.queries();
         let key = key(page);
-        let report = asks.split.get().filter(|_| key.is_some());
+        let report = queries.split.get().filter(|_| key.is_some());
         let words = match (&key, &report) {
-            (None, _) if asks.proposals.is_waiting() => WORKING.to_owned(),
+            (None, _) if queries.proposals.is_waiting() => WORKING.to_owned(),
             (None, _) => "No tag of these traces has two values or more.".to_owned(),
             (_, None) => WORKING.to_owned(),
             (_, Some(report)) => why_empty(page, report),
         };
-        self.frame.say(&words);
-        self.stage.element().class_if("stale", asks.split.is_waiting());
-        self.table.set_stale(asks.split.is_waiting());
+        self.frame.set_text(&words);
+        self.chart.element().class_if("stale", queries.split.is_waiting());
+        self.table.set_stale(queries.split.is_waiting());
         self.table.set_sort(page.address().sort.as_ref());
-        let revision = asks.split.revision();
+        let revision = queries.split.revision();
         let Some(report) = report.filter(|_| self.shown != revision) else { return };
         self.shown = revision;
-        self.title.say(&title(page, &report));
+        self.title.set_text(&title(page, &report));
         self.table.set_empty(&words);
         self.table.set_rows(Rc::new(report.values.clone()));
-        self.stage.canvas().set("data-values", &report.values.len().to_string());
-        self.stage.with(|picture| picture.chart.report = Some(report));
+        self.chart.canvas().set("data-values", &report.values.len().to_string());
+        self.chart.with(|chart| chart.plot.report = Some(report));
     }
 
     fn take_search(&mut self, page: Page) {
@@ -284,7 +284,7 @@ impl Split {
         }
         let matches = self.table.mark(&text, |row| fits(&text, &[&row.value]));
         let table = self.table.clone();
-        self.search.tell(matches, None, move |_, forward| table.select(table.neighbour(forward)));
+        self.search.publish(matches, None, move |_, forward| table.select(table.neighbour(forward)));
     }
 }
 
@@ -307,11 +307,11 @@ fn endpoint(page: Page) -> Option<SplitOf> {
 }
 
 fn title(page: Page, report: &SplitReport) -> String {
-    let whose = match report.band.filter(|band| !band.is_all()) {
+    let selection_label = match report.band.filter(|band| !band.is_all()) {
         Some(band) => format!("{}, {}", page.subject_name(), band::words(band)),
         None => page.subject_name(),
     };
-    let mut words = format::printable(&whose);
+    let mut words = format::printable(&selection_label);
     if report.missing > 0 {
         words.push_str(&format!("; {} without the tag", format::count(report.missing)));
     }
@@ -357,38 +357,37 @@ fn why_empty(page: Page, report: &SplitReport) -> String {
     }
 }
 
-fn formats(stage: &Stage<ChartPicture<Violins>>) -> Vec<export::Format> {
-    let (svg, csv, json) = (stage.clone(), stage.clone(), stage.clone());
-    let report = |stage: &Stage<ChartPicture<Violins>>| stage.look(|picture| picture.chart.report.clone());
+fn formats(chart: ChartCanvas<ScrolledPlot<Violins>>) -> Vec<export::Format> {
+    let report = |chart: ChartCanvas<ScrolledPlot<Violins>>| chart.look(|chart| chart.plot.report.clone());
     vec![
         (
             "SVG picture",
             "svg",
             Box::new(move || {
-                let theme = svg.plain_theme();
+                let theme = chart.plain_theme();
                 let (width, height) = EXPORT_PX;
                 let size = ChartSize { width, height, metrics: Metrics::default() };
-                let scale = svg.look(|picture| picture.chart.scale);
-                let report = report(&svg)?;
+                let scale = chart.look(|chart| chart.plot.scale);
+                let report = report(chart)?;
                 let title = format!("Times by {}", report.key);
                 violin::export_svg(&report, scale, size, &theme, &title).ok()
             }),
         ),
-        ("CSV table", "csv", Box::new(move || report(&csv).map(|report| split_table::csv(&report)))),
-        ("JSON report", "json", Box::new(move || report(&json)?.to_json().ok())),
+        ("CSV table", "csv", Box::new(move || report(chart).map(|report| split_table::csv(&report)))),
+        ("JSON report", "json", Box::new(move || report(chart)?.to_json().ok())),
     ]
 }
 
 impl Part for Split {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.stage.look(ChartPicture::leave);
+            self.chart.look(ScrolledPlot::leave);
             return;
         }
-        self.stage.follow_theme();
+        self.chart.follow_theme();
         self.offer(page);
         self.take_report(page);
-        chart_picture::fit(&self.stage);
+        plot_chart::fit(self.chart);
         self.take_search(page);
     }
 }

@@ -1,4 +1,4 @@
-//! The table twin of the violins: every value of the tag, against the first.
+//! The companion table of the violins: every value of the tag, against the first.
 
 use crate::ui::page::Page;
 use crate::ui::widgets::export::csv_line;

@@ -4,8 +4,8 @@ use crate::canvas::Surface;
 use crate::ui::page::Page;
 use crate::ui::shell::keys::Command;
 use crate::ui::views::trace::source::{Spans, TraceSpans};
-use crate::ui::widgets::chart_canvas::{Picture, Pointed, Tip, is_still};
-use crate::ui::widgets::zoom::Zoomed;
+use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed, Tip, is_still};
+use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_chart::timeline::{
     Minimap, Part, Sign, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView, export_svg,
     layout, scene,
@@ -19,7 +19,7 @@ use std::rc::Rc;
 const MOVE_MS: f64 = 180.0;
 
 /// The rows and bars of a trace.
-pub struct TimelinePicture {
+pub struct TimelineChart {
     page: Page,
     /// Told of the span that is chosen.
     chosen: Box<dyn Fn(Option<u32>)>,
@@ -40,14 +40,10 @@ pub struct TimelinePicture {
     size: TimelineSize,
 }
 
-impl TimelinePicture {
+impl TimelineChart {
     /// An empty picture; what it shows of the whole goes to `overview`, the span that is clicked to `chosen`.
-    pub fn new(
-        page: Page,
-        overview: &Rc<Overview>,
-        chosen: impl Fn(Option<u32>) + 'static,
-    ) -> TimelinePicture {
-        TimelinePicture {
+    pub fn new(page: Page, overview: &Rc<Overview>, chosen: impl Fn(Option<u32>) + 'static) -> TimelineChart {
+        TimelineChart {
             page,
             chosen: Box::new(chosen),
             source: Rc::new(TraceSpans),
@@ -67,8 +63,8 @@ impl TimelinePicture {
     }
 
     /// The picture of spans of another kind.
-    pub fn of(self, source: Rc<dyn Spans>) -> TimelinePicture {
-        TimelinePicture { source, ..self }
+    pub fn of(self, source: Rc<dyn Spans>) -> TimelineChart {
+        TimelineChart { source, ..self }
     }
 
     /// The trace.
@@ -160,7 +156,7 @@ impl TimelinePicture {
 
     /// A command of the keyboard; false if it is none of these.
     pub fn command(&mut self, page: Page, command: Command, width: i32) -> bool {
-        if !TimelinePicture::is_walk(command) {
+        if !TimelineChart::is_walk(command) {
             return self.common(page, command, width);
         }
         self.walk(command);
@@ -260,7 +256,7 @@ impl TimelinePicture {
     }
 
     /// What the overview shows: counted once a trace and width, since that reads every span.
-    fn tell_overview(&self) {
+    fn publish_overview(&self) {
         let overview = &self.overview;
         overview.window.set(self.window);
         let columns = overview.columns.get();
@@ -281,7 +277,7 @@ impl TimelinePicture {
     }
 }
 
-impl Zoomed for TimelinePicture {
+impl ZoomableChart for TimelineChart {
     fn has_selection(&self) -> bool {
         self.selected.is_some()
     }
@@ -319,7 +315,7 @@ impl Zoomed for TimelinePicture {
     }
 }
 
-impl Picture for TimelinePicture {
+impl CanvasChart for TimelineChart {
     fn paint(&mut self, surface: &Surface, theme: &Theme, now_ms: f64) -> bool {
         let (width, height) = surface.size();
         let metrics = surface.metrics();
@@ -344,7 +340,7 @@ impl Picture for TimelinePicture {
         let layout = layout(&self.timeline, &self.view(), self.size, &mut label, &mut small);
         surface.paint(&scene(&layout, theme));
         self.layout = Some(layout);
-        self.tell_overview();
+        self.publish_overview();
         self.moving.is_some()
     }
 
@@ -438,7 +434,7 @@ impl Overview {
         }
     }
 
-    fn ask(&self, window: Window) {
+    fn show(&self, window: Window) {
         self.asked.set(Some(window));
         self.repaint(&self.repaint_timeline);
     }
@@ -446,7 +442,7 @@ impl Overview {
     /// Makes another timeline show the same part of its axis.
     pub fn lead(&self, other: &Overview) {
         if other.window.get() != self.window.get() {
-            other.ask(self.window.get());
+            other.show(self.window.get());
         }
     }
 
@@ -456,9 +452,9 @@ impl Overview {
 }
 
 /// How many spans run at each moment of the trace; the part of it that the timeline shows is moved here.
-pub struct OverviewPicture(pub Rc<Overview>);
+pub struct OverviewChart(pub Rc<Overview>);
 
-impl Picture for OverviewPicture {
+impl CanvasChart for OverviewChart {
     fn paint(&mut self, surface: &Surface, theme: &Theme, _now_ms: f64) -> bool {
         let (width, height) = surface.size();
         self.0.columns.set(width);
@@ -476,14 +472,14 @@ impl Picture for OverviewPicture {
         // The place is on the axis of the whole; the window zooms about the same moment.
         let at = Window::full(end_us).at(x, columns);
         let x = (at - aim.from) / aim.width() * f64::from(columns);
-        self.0.ask(aim.zoomed(x.clamp(0.0, f64::from(columns)), columns, factor, end_us, 1.0));
+        self.0.show(aim.zoomed(x.clamp(0.0, f64::from(columns)), columns, factor, end_us, 1.0));
     }
 
     fn pan(&mut self, x: f64, _y: f64) {
         let end_us = self.0.end_us.get();
         let by = x / f64::from(self.0.columns.get().max(1)) * Window::full(end_us).width();
         let aim = self.0.aim();
-        self.0.ask(Window { from: aim.from + by, to: aim.to + by }.within(end_us));
+        self.0.show(Window { from: aim.from + by, to: aim.to + by }.within(end_us));
     }
 
     fn hover(&mut self, _pointed: Option<Pointed>) -> bool {
@@ -494,10 +490,10 @@ impl Picture for OverviewPicture {
         let (columns, end_us, aim) = (self.0.columns.get(), self.0.end_us.get(), self.0.aim());
         let middle = Window::full(end_us).at(f64::from(pointed.at.0), columns);
         let from = middle - aim.width() / 2.0;
-        self.0.ask(Window { from, to: from + aim.width() }.within(end_us));
+        self.0.show(Window { from, to: from + aim.width() }.within(end_us));
     }
 
     fn fit(&mut self) {
-        self.0.ask(Window::full(self.0.end_us.get()));
+        self.0.show(Window::full(self.0.end_us.get()));
     }
 }

@@ -8,16 +8,16 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part, Selection};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search};
-use crate::ui::views::trace::chart::{Overview, OverviewPicture, TimelinePicture};
+use crate::ui::views::trace::chart::{Overview, OverviewChart, TimelineChart};
 use crate::ui::views::trace::table as timeline_table;
 use crate::ui::views::trace::table::{SpanRow, TraceRows};
-use crate::ui::widgets::chart_canvas::Stage;
+use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
 use crate::ui::widgets::links;
 use crate::ui::widgets::names;
 use crate::ui::widgets::table::Table;
-use crate::ui::widgets::zoom::{ZoomTools, Zoomed as _, svg_format};
+use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::View;
@@ -32,8 +32,8 @@ type Shown = Rc<RefCell<Option<Rc<TraceRows>>>>;
 /// The view.
 pub struct TimelineView {
     frame: Frame,
-    stage: Stage<TimelinePicture>,
-    overview: Stage<OverviewPicture>,
+    chart: ChartCanvas<TimelineChart>,
+    overview: ChartCanvas<OverviewChart>,
     title: El,
     path_only: El,
     zooms: ZoomTools,
@@ -46,37 +46,35 @@ pub struct TimelineView {
 }
 
 impl TimelineView {
-    /// Builds it.
+    /// Builds the elements and their listeners.
     pub fn new(page: Page, search: &Search) -> TimelineView {
         let keep = Keep::default();
         let shared = Overview::new();
-        let overview = Stage::new(
-            OverviewPicture(shared.clone()),
+        let overview = ChartCanvas::new(
+            OverviewChart(shared.clone()),
             "minimap",
             "How many spans run at each moment of the trace",
         );
         overview.element().class_if("minimap", true);
         let chosen = move |at: Option<u32>| page.select(at.map_or(Selection::Nothing, Selection::Span));
-        let stage = Stage::new(
-            TimelinePicture::new(page, &shared, chosen),
+        let chart = ChartCanvas::new(
+            TimelineChart::new(page, &shared, chosen),
             "timeline",
             "Timeline of the trace with its critical path; the table below says the same",
         );
-        let paint = stage.clone();
+        let paint = chart;
         shared.repaint_timeline.replace(Some(Box::new(move || paint.paint())));
-        let paint = overview.clone();
+        let paint = overview;
         shared.repaint_overview.replace(Some(Box::new(move || paint.paint())));
 
-        let picture = stage.clone();
         let path_only = button("Critical path only").attr("aria-pressed", "false").test("path-only");
         let pressed = path_only.clone();
         let path_only = path_only.on_click(&keep, move || {
             let only = pressed.html().get_attribute("aria-pressed").as_deref() != Some("true");
             pressed.set_flag("aria-pressed", only);
-            picture.with(|picture| picture.set_path_only(only));
+            chart.with(|chart| chart.set_path_only(only));
             page.refresh();
         });
-        let picture = stage.clone();
         let slack = button("Slack")
             .attr("aria-pressed", "false")
             .attr("title", "Draw how much longer each span may take before the request ends later")
@@ -85,25 +83,23 @@ impl TimelineView {
         let slack = slack.on_click(&keep, move || {
             let shown = pressed.html().get_attribute("aria-pressed").as_deref() != Some("true");
             pressed.set_flag("aria-pressed", shown);
-            picture.with(|picture| picture.set_slack(shown));
+            chart.with(|chart| chart.set_slack(shown));
         });
-        let picture = stage.clone();
         let fold = button("Fold")
             .attr("title", "Fold everything below the root's children")
             .test("fold")
-            .on_click(&keep, move || picture.with(|picture| picture.open_to(Some(FOLD_DEPTH))));
-        let picture = stage.clone();
+            .on_click(&keep, move || chart.with(|chart| chart.open_to(Some(FOLD_DEPTH))));
         let unfold = button("Unfold")
             .attr("title", "Show every span")
             .test("unfold")
-            .on_click(&keep, move || picture.with(|picture| picture.open_to(None)));
+            .on_click(&keep, move || chart.with(|chart| chart.open_to(None)));
         let folds =
             div("segments").attr("role", "group").attr("aria-label", "Rows").children([&fold, &unfold]);
-        let zooms = ZoomTools::new(page, &keep, &stage, "-trace");
+        let zooms = ZoomTools::new(page, &keep, chart, "-trace");
         let title = div("title trace-title").test("trace-title");
         let trace: Shown = Rc::default();
         let exports =
-            export::menu(page, &keep, "timeline", Some(stage.canvas().clone()), formats(&stage, &trace));
+            export::menu(page, &keep, "timeline", Some(chart.canvas().clone()), formats(chart, &trace));
         let tools = div("tools")
             .child(&title)
             .child(&div("grow"))
@@ -114,12 +110,12 @@ impl TimelineView {
             .child(&zooms.all)
             .child(&exports);
         let table = timeline_table::table(page);
-        let below = div("twin").child(table.element());
-        let frame = Frame::new(View::Trace, "timeline", &stage, below);
-        let frame = frame.with(&tools).with(overview.element()).with(stage.element());
+        let below = div("companion").child(table.element());
+        let frame = Frame::new(View::Trace, "timeline", chart, below);
+        let frame = frame.with(&tools).with(overview.element()).with(chart.element());
         TimelineView {
             frame,
-            stage,
+            chart,
             overview,
             title,
             path_only,
@@ -139,24 +135,24 @@ impl TimelineView {
     }
 
     fn take(&mut self, page: Page) {
-        let asks = page.asks();
-        let revision = asks.trace.revision();
-        let Some(report) = asks.trace.get().filter(|_| self.shown != revision) else { return };
+        let queries = page.queries();
+        let revision = queries.trace.revision();
+        let Some(report) = queries.trace.get().filter(|_| self.shown != revision) else { return };
         self.shown = revision;
         self.title.clear();
         let Some(report) = &*report else {
             self.trace.replace(None);
             self.table.set_rows(Rc::default());
-            self.stage.with(|picture| picture.take(pathlight_query::TraceReport::default()));
+            self.chart.with(|chart| chart.take(pathlight_query::TraceReport::default()));
             return;
         };
         let same = self.trace.borrow().as_ref().is_some_and(|before| *before.report == *report);
         if !same {
             let report = Rc::new(report.clone());
             let rows = Rc::new(TraceRows::new(report.clone()));
-            self.stage.with(|picture| picture.take(report.clone()));
+            self.chart.with(|chart| chart.take(report.clone()));
             let only = self.path_only.html().get_attribute("aria-pressed").as_deref() == Some("true");
-            self.stage.with(|picture| picture.set_path_only(only));
+            self.chart.with(|chart| chart.set_path_only(only));
             let list = (0..report.endpoint.len() as u32).map(|at| SpanRow { at, trace: rows.clone() });
             self.table.set_rows(Rc::new(list.collect()));
             self.table.set_empty("No span has this name.");
@@ -189,8 +185,12 @@ impl TimelineView {
         if self.trace.borrow().is_some() {
             ""
         } else if page.shown_trace().is_none() {
-            if page.asks().requests.is_waiting() { WORKING } else { "No request to show: the band is empty." }
-        } else if page.asks().trace.is_waiting() {
+            if page.queries().requests.is_waiting() {
+                WORKING
+            } else {
+                "No request to show: the band is empty."
+            }
+        } else if page.queries().trace.is_waiting() {
             WORKING
         } else {
             "No trace with this id is loaded."
@@ -198,10 +198,10 @@ impl TimelineView {
     }
 }
 
-fn formats(stage: &Stage<TimelinePicture>, trace: &Shown) -> Vec<export::Format> {
+fn formats(chart: ChartCanvas<TimelineChart>, trace: &Shown) -> Vec<export::Format> {
     let (csv, json) = (trace.clone(), trace.clone());
     vec![
-        svg_format(stage),
+        svg_format(chart),
         ("CSV table", "csv", Box::new(move || csv.borrow().as_ref().map(timeline_table::csv))),
         (
             "JSON report",
@@ -214,43 +214,41 @@ fn formats(stage: &Stage<TimelinePicture>, trace: &Shown) -> Vec<export::Format>
 impl Part for TimelineView {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.stage.look(TimelinePicture::leave);
+            self.chart.look(TimelineChart::leave);
             return;
         }
-        self.stage.follow_theme();
+        self.chart.follow_theme();
         self.overview.follow_theme();
         self.take(page);
-        self.frame.say(self.why_empty(page));
-        let stale = page.asks().trace.is_waiting();
-        self.stage.element().class_if("stale", stale);
+        self.frame.set_text(self.why_empty(page));
+        let stale = page.queries().trace.is_waiting();
+        self.chart.element().class_if("stale", stale);
         self.table.set_stale(stale);
         self.table.set_sort(page.address().sort.as_ref());
-        self.stage.with(|picture| picture.follow(page));
+        self.chart.with(|chart| chart.follow(page));
         self.overview.paint();
         let text = page.address().search.clone();
         if self.searched.is_new(&text, self.shown) {
-            let found = self.stage.with(|picture| picture.search(&text));
-            self.table.set_hits(self.stage.look(TimelinePicture::hits).map(Rc::new));
-            let stage = self.stage.clone();
+            let found = self.chart.with(|chart| chart.search(&text));
+            self.table.set_hits(self.chart.look(TimelineChart::hits).map(Rc::new));
+            let chart = self.chart;
             self.search
-                .tell(found, None, move |page, forward| stage.with(|picture| picture.step(page, forward)));
+                .publish(found, None, move |page, forward| chart.with(|chart| chart.step(page, forward)));
         }
         let selected = match *page.selection() {
             Selection::Span(at) => Some(at as usize),
             _ => None,
         };
         self.table.select(selected);
-        self.zooms.update(&self.stage);
-        self.stage
-            .canvas()
-            .set("data-spans", &self.stage.look(|picture| picture.timeline().len()).to_string());
+        self.zooms.update(self.chart);
+        self.chart.canvas().set("data-spans", &self.chart.look(|chart| chart.timeline().len()).to_string());
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
         if !self.frame.is_chosen(page) || self.trace.borrow().is_none() {
             return false;
         }
-        let width = self.stage.size().0;
-        self.stage.with(|picture| picture.command(page, command, width))
+        let width = self.chart.size().0;
+        self.chart.with(|chart| chart.command(page, command, width))
     }
 }

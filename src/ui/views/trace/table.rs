@@ -1,4 +1,4 @@
-//! The table twin of the timeline: every span of the trace.
+//! The companion table of the timeline: every span of the trace.
 
 use crate::ui::dom::{div, span};
 use crate::ui::page::{Page, Selection};
