@@ -22,7 +22,6 @@ mod histograms;
 mod input;
 mod inspect;
 mod report;
-mod serve;
 mod split;
 mod summary;
 mod tprof;
@@ -70,7 +69,7 @@ enum Command {
     /// Say what files hold, their formats, and what is odd in them
     Inspect(inspect::Args),
     /// Serve a folder with the page, and a Jaeger query service beside it
-    Serve(serve::Args),
+    Serve(pathlight_serve::Args),
     /// Split latency, or the time of one endpoint, by the values of a tag
     Split(split::Args),
     /// Top endpoints by percentiles of their time, with call chains
@@ -133,7 +132,7 @@ pub fn run() -> ExitCode {
         Command::Histograms(args) => histograms::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Inspect(args) => inspect::run(&args),
-        Command::Serve(args) => serve::run(&args),
+        Command::Serve(args) => pathlight_serve::run(&args).map_err(Failure::from),
         Command::Split(args) => split::run(&args),
         Command::Summary(args) => summary::run(&args),
         Command::Tprof(args) => tprof::run(&args),

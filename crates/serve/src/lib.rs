@@ -1,4 +1,5 @@
-//! `pathlight serve`: a folder of static files, and a Jaeger query service on the same origin.
+//! `pathlight serve`: a folder of static files, and a Jaeger query service on the same origin. A crate of its own, so that
+//! `cargo xtask serve` compiles a server and not the whole product.
 //!
 //! A browser lets a page read a Jaeger API of another origin only if Jaeger allows it, which it does not by default.
 //! Served beside the page, no permission is needed.
@@ -26,9 +27,7 @@ use tokio::task::spawn_blocking;
 use tower_http::services::ServeDir;
 use ureq::Agent;
 
-use super::Failure;
-
-/// What the page needs and nothing more. The README tells hosts to send the same.
+/// What the page needs and nothing more. `docs/hosting.md` tells hosts to send the same.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; \
                       worker-src 'self' blob:; img-src 'self' data: blob:";
 
@@ -60,20 +59,20 @@ fn jaeger_url(text: &str) -> Result<String, &'static str> {
 ///
 /// # Errors
 /// The folder is not there, or the port is taken.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args) -> io::Result<()> {
     let (listener, routes) = open(args)?;
     let mut out = io::stdout();
     writeln!(out, "http://127.0.0.1:{}/", listener.local_addr()?.port())?;
     out.flush()?;
-    Ok(Runtime::new()?.block_on(serve(listener, routes))?)
+    Runtime::new()?.block_on(serve(listener, routes))
 }
 
-fn open(args: &Args) -> Result<(TcpListener, Router), Failure> {
+fn open(args: &Args) -> io::Result<(TcpListener, Router)> {
     if !args.dir.is_dir() {
-        return Err(Failure::Usage(format!("{} is no folder to serve", args.dir.display())));
+        return Err(io::Error::other(format!("{} is no folder to serve", args.dir.display())));
     }
     let listener = TcpListener::bind(("127.0.0.1", args.port)).map_err(|error| {
-        Failure::Usage(format!("cannot listen on port {}: {error}; --port 0 takes a free one", args.port))
+        io::Error::other(format!("cannot listen on port {}: {error}; --port 0 takes a free one", args.port))
     })?;
     listener.set_nonblocking(true)?;
     let agent = Agent::config_builder()
