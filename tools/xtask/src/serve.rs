@@ -10,7 +10,10 @@ pub fn run(arguments: &[String]) -> Outcome {
     build::build(arguments.flag("--fast"))?;
     // The server alone: the rest of the native binary would take another minute.
     let mut serve = sh::cargo();
-    serve.args(["run", "--quiet", "--package", "pathlight-serve", "--"]).arg(build::dist()).args(["--port", arguments.option("--port").unwrap_or("8080")]);
+    serve
+        .args(["run", "--quiet", "--package", "pathlight-serve", "--"])
+        .arg(build::dist())
+        .args(["--port", arguments.option("--port").unwrap_or("8080")]);
     if let Some(jaeger) = arguments.option("--jaeger") {
         serve.args(["--jaeger", jaeger]);
     }
