@@ -7,7 +7,7 @@ use js_sys::{Array, ArrayBuffer, Uint8Array};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use wasm_bindgen::{JsCast, JsValue};
 
-use pathlight_ingest::{FileReport, Keep, Seam};
+use pathlight_ingest::{FileReport, Keep, SplitPoint};
 
 /// From the page to a worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub enum ToWorker {
     /// Drop the state of a question.
     EndChain(u64),
     /// Get ready for a load while there is nothing to do.
-    Rehearse,
+    WarmUp,
 }
 
 /// Something a worker is asked to do.
@@ -34,7 +34,7 @@ pub enum Call {
         /// Heap that columns may take.
         most_bytes: u64,
     },
-    /// Find a seam after each of these offsets of the attached Blob. Answered by [`Done::Seams`].
+    /// Find a split point after each of these offsets of the attached Blob. Answered by [`Done::SplitPoints`].
     Cut(Vec<u64>),
     /// Join what was read. Answered by [`Done::Nothing`].
     Seal,
@@ -85,7 +85,7 @@ pub struct Piece {
     /// Which traces of it are kept.
     pub keep: Keep,
     /// Of a slice of a file: where it starts and ends; `None` within is the start or end of the file.
-    pub slice: Option<(Option<Seam>, Option<Seam>)>,
+    pub slice: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
 }
 
 /// From a worker to the page.
@@ -109,10 +109,10 @@ pub enum Done {
     /// It is done; whatever is to be said is attached.
     Nothing,
     /// One result a piece, in order, and then the state of the set. For every slice that has a report a
-    /// [`SliceEnd`](pathlight_ingest::SliceEnd) is attached, in order.
+    /// [`ChunkEnd`](pathlight_ingest::ChunkEnd) is attached, in order.
     Read(Vec<PieceResult>, Progress),
     /// Where the file can be cut, in order; none if it must be read in one piece.
-    Seams(Vec<Seam>),
+    SplitPoints(Vec<SplitPoint>),
     /// From worker, to worker; keys are attached in the same order.
     Moves(Vec<(u32, u32)>),
     /// Columns are attached; there are more from this trace on.

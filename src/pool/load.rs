@@ -414,8 +414,8 @@ impl Pool {
                 let mut result = results.next().unwrap_or(PieceResult::Untouched);
                 if let (Some(report), Some(part)) = (result.report(), &kept.part) {
                     let end = ends.next().map(|end| wire::bytes(&end)).unwrap_or_default();
-                    report.slice = postcard::from_bytes(&end).ok();
-                    if !report.slice.as_ref().is_some_and(|end| end.agrees) {
+                    report.chunk = postcard::from_bytes(&end).ok();
+                    if !report.chunk.as_ref().is_some_and(|end| end.agrees) {
                         wrongly_cut.insert(part.file);
                     }
                 }
@@ -446,8 +446,11 @@ impl Pool {
                         is_full = true;
                         kept.report = Some(report);
                         kept.cut = Some(bytes);
-                        let start =
-                            kept.part.as_ref().and_then(|part| part.from.as_ref()).map_or(0, |seam| seam.at);
+                        let start = kept
+                            .part
+                            .as_ref()
+                            .and_then(|part| part.from.as_ref())
+                            .map_or(0, |point| point.at);
                         ended_at.push(format!("{name}, byte {}", start + bytes));
                     }
                     PieceResult::Untouched => kept.state = State::Waiting,

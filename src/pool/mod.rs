@@ -29,7 +29,7 @@ use web_sys::Blob;
 use super::boot::Boot;
 use super::oneshot::Sender;
 use super::wire::ToWorker;
-use pathlight_ingest::{FileReport, Keep, Seam};
+use pathlight_ingest::{FileReport, Keep, SplitPoint};
 
 /// Workers at most: beyond, memory and the reading of files set the speed.
 const MOST_WORKERS: usize = 16;
@@ -134,13 +134,13 @@ struct Kept {
     report: Option<FileReport>,
 }
 
-/// A slice of a file: its seams, `None` for the start and the end of the file.
+/// A slice of a file: its split_points, `None` for the start and the end of the file.
 #[derive(Clone)]
 struct Part {
     /// The file, by index.
     file: usize,
-    from: Option<Seam>,
-    until: Option<Seam>,
+    from: Option<SplitPoint>,
+    until: Option<SplitPoint>,
 }
 
 impl Kept {
@@ -285,8 +285,8 @@ impl Pool {
     }
 
     /// Lets the first worker get ready for a load: nothing is loaded yet and nobody is in a hurry.
-    pub fn rehearse(&self) {
-        self.post(COORDINATOR, &ToWorker::Rehearse, &[]);
+    pub fn warm_up(&self) {
+        self.post(COORDINATOR, &ToWorker::WarmUp, &[]);
     }
 
     /// How many workers there are, started or not.

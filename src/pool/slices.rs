@@ -7,7 +7,7 @@ use wasm_bindgen::JsValue;
 use super::ask::COORDINATOR;
 use super::{Input, Kept, Part, Pool, State};
 use crate::wire::{Call, Done};
-use pathlight_ingest::{Ended, FileReport, Seam, places_to_cut};
+use pathlight_ingest::{Ended, FileReport, SplitPoint, places_to_split};
 
 impl Pool {
     /// Cuts the waiting files that would keep one worker busy while the others wait; their slices wait instead.
@@ -17,14 +17,16 @@ impl Pool {
             let (blob, places) = {
                 let kept = &self.0.kept.borrow()[file];
                 let least = self.0.limits.get().large_file / 2;
-                (kept.input.blob.clone(), places_to_cut(kept.bytes, self.workers(), least))
+                (kept.input.blob.clone(), places_to_split(kept.bytes, self.workers(), least))
             };
             let answer = self.call(COORDINATOR, Call::Cut(places), &[JsValue::from(blob)]).await;
             if self.0.epoch.get() != epoch || self.is_cancelled() {
                 return;
             }
             match answer {
-                Ok((Done::Seams(seams), _)) if !seams.is_empty() => self.cut(file, seams),
+                Ok((Done::SplitPoints(split_points), _)) if !split_points.is_empty() => {
+                    self.cut(file, split_points)
+                }
                 _ => self.0.kept.borrow_mut()[file].is_uncut = true,
             }
         }
@@ -44,19 +46,19 @@ impl Pool {
         if self.workers() > 1 { waiting } else { Vec::new() }
     }
 
-    fn cut(&self, file: usize, seams: Vec<Seam>) {
+    fn cut(&self, file: usize, split_points: Vec<SplitPoint>) {
         let mut all = self.0.kept.borrow_mut();
         if all[file].state != State::Waiting {
             return;
         }
         let (input, group, load) = (all[file].input.clone(), all[file].group, all[file].load);
         let is_unloaded = all[file].is_unloaded;
-        let starts = std::iter::once(None).chain(seams.iter().cloned().map(Some));
-        let ends = seams.iter().cloned().map(Some).chain([None]);
+        let starts = std::iter::once(None).chain(split_points.iter().cloned().map(Some));
+        let ends = split_points.iter().cloned().map(Some).chain([None]);
         let mut parts = Vec::new();
         for (from, until) in starts.zip(ends) {
-            let start = from.as_ref().map_or(0.0, |seam| seam.at as f64);
-            let end = until.as_ref().map_or(input.blob.size(), |seam| seam.at as f64);
+            let start = from.as_ref().map_or(0.0, |point| point.at as f64);
+            let end = until.as_ref().map_or(input.blob.size(), |point| point.at as f64);
             // The browser refuses only what is no number.
             let Ok(blob) = input.blob.slice_with_f64_and_f64(start, end) else { return };
             let mut kept = Kept::new(Input { name: input.name.clone(), blob }, group, load);
@@ -99,7 +101,7 @@ impl Pool {
                 let reports = slices.iter().map(|slice| slice.report.clone());
                 kept[file].state == State::Cut
                     && slices.iter().all(|slice| matches!(slice.state, State::Read(_)) && slice.cut.is_none())
-                    && reports.collect::<Option<Vec<_>>>().and_then(FileReport::of_slices).is_none()
+                    && reports.collect::<Option<Vec<_>>>().and_then(FileReport::of_chunks).is_none()
             });
             slices.into_keys().collect()
         };
@@ -117,7 +119,7 @@ impl Pool {
         let slices = all.iter().filter(|kept| kept.part.as_ref().is_some_and(|part| part.file == file));
         let reports: Vec<Option<FileReport>> = slices.map(|slice| slice.report.clone()).collect();
         let is_whole = reports.iter().all(Option::is_some);
-        let mut report = FileReport::of_slices(reports.into_iter().flatten())?;
+        let mut report = FileReport::of_chunks(reports.into_iter().flatten())?;
         if !is_whole && report.ended == Ended::Whole {
             report.ended = Ended::Stopped;
         }

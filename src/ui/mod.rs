@@ -35,7 +35,7 @@ pub fn start(boot: Boot, given: JsValue) {
     let _ = known.set(page);
     page.load(origin.inputs());
     if !page.loading().running && !page.fetching().is_running() {
-        page.pool().rehearse();
+        page.pool().warm_up();
     }
     // The page and its listeners live as long as the window.
     std::mem::forget(keep);

@@ -2,11 +2,11 @@
 //!
 //! Nothing here takes long at once: reading and passes go in steps (see [`pace`]) with a look at the messages between.
 
-mod cut;
 mod pace;
 mod read;
-mod rehearsal;
 mod source;
+mod split;
+mod warm_up;
 
 use pathlight_model::sort::Arrange;
 use std::cell::{Cell, RefCell};
@@ -125,7 +125,7 @@ impl Worker {
             ToWorker::Call(number, call) => self.call(number, call, attachments),
             ToWorker::Forget(call) => self.wish(call, Wish::Forget),
             ToWorker::StopReading(call) => self.wish(call, Wish::Stop),
-            ToWorker::Rehearse => spawn_local(rehearsal::rehearse(self.clone())),
+            ToWorker::WarmUp => spawn_local(warm_up::warm_up(self.clone())),
             ToWorker::EndChain(chain) => {
                 self.chains.borrow_mut().remove(&chain);
             }
@@ -185,11 +185,11 @@ impl Worker {
             Call::Cut(places) => {
                 let worker = self.clone();
                 spawn_local(async move {
-                    let seams = match attachments.into_iter().next().map(JsCast::dyn_into::<Blob>) {
-                        Some(Ok(blob)) => cut::seams(&blob, &places, &worker.pace).await,
+                    let split_points = match attachments.into_iter().next().map(JsCast::dyn_into::<Blob>) {
+                        Some(Ok(blob)) => split::split_points(&blob, &places, &worker.pace).await,
                         _ => Vec::new(),
                     };
-                    worker.answer(number, Ok((Done::Seams(seams), Vec::new())));
+                    worker.answer(number, Ok((Done::SplitPoints(split_points), Vec::new())));
                 });
             }
             _ => {

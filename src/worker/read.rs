@@ -116,7 +116,7 @@ pub async fn run(worker: &Worker, job: Job) {
     if reading.wish.get() != Wish::Forget {
         let progress = reading.progress();
         let ends: Vec<JsValue> = (results.iter_mut())
-            .filter_map(|result| result.report()?.slice.take())
+            .filter_map(|result| result.report()?.chunk.take())
             .map(|end| wire::buffer(&postcard::to_allocvec(&end).unwrap_or_default()))
             .collect();
         worker.post(&FromWorker::Done(call, Done::Read(results, progress)), &ends);
@@ -126,7 +126,7 @@ pub async fn run(worker: &Worker, job: Job) {
 fn reader_of(piece: &Piece) -> Reader {
     let options = Options { keep: piece.keep.clone(), ..Options::default() };
     match &piece.slice {
-        Some((from, until)) => Reader::of_slice(&piece.name, options, from.as_ref(), until.clone()),
+        Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),
         None => Reader::new(&piece.name, options),
     }
 }

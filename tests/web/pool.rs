@@ -170,7 +170,7 @@ fn large_file(bytes: u64) -> Limits {
 }
 
 #[wasm_bindgen_test]
-async fn a_large_file_in_slices_gives_what_one_reader_gives() {
+async fn a_large_file_in_chunks_gives_what_one_reader_gives() {
     let one = Bench::new(1);
     let expected = one.load(vec![input("large", &text(300, 5))]).await;
     let reports = one.reports().await;
@@ -181,7 +181,7 @@ async fn a_large_file_in_slices_gives_what_one_reader_gives() {
         assert!(many.workers.length() as usize == workers, "the file was not cut");
         assert_eq!(outcome.reports, expected.reports);
         assert_eq!(many.reports().await, reports, "{workers} workers");
-        // A slice of a worker that died is read again like any file.
+        // A chunk of a worker that died is read again like any file.
         many.kill(1);
         many.loaded().await;
         assert_eq!(many.reports().await, reports, "{workers} workers, one of them new");
@@ -246,16 +246,16 @@ async fn a_second_load_adds_and_clear_forgets() {
 }
 
 #[wasm_bindgen_test]
-async fn a_rehearsal_leaves_nothing_behind_and_gives_way_to_a_load() {
-    let [plain, rehearsed, interrupted] = [(); 3].map(|()| Bench::new(1));
-    rehearsed.pool.rehearse();
+async fn a_warm_up_leaves_nothing_behind_and_gives_way_to_a_load() {
+    let [plain, warmed, interrupted] = [(); 3].map(|()| Bench::new(1));
+    warmed.pool.warm_up();
     sleep(30).await;
-    assert_eq!(rehearsed.overview().await.traces, 0);
-    interrupted.pool.rehearse();
-    for bench in [&interrupted, &plain, &rehearsed] {
+    assert_eq!(warmed.overview().await.traces, 0);
+    interrupted.pool.warm_up();
+    for bench in [&interrupted, &plain, &warmed] {
         bench.load(inputs()).await;
     }
-    assert_eq!(plain.reports().await, rehearsed.reports().await);
+    assert_eq!(plain.reports().await, warmed.reports().await);
     assert_eq!(plain.reports().await, interrupted.reports().await);
 }
 

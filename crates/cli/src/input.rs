@@ -2,7 +2,8 @@
 
 use super::Failure;
 use pathlight_ingest::{
-    Ended, FileReport, Keep, OUTLINE_BYTES, Options, Outline, Reader, SEARCH_BYTES, Seam, places_to_cut,
+    Ended, FileReport, HEAD_BYTES, Keep, Options, Reader, SEARCH_BYTES, SplitFinder, SplitPoint,
+    places_to_split,
 };
 use pathlight_model::trace::TraceSet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +26,7 @@ struct Work {
     file: usize,
     group: u8,
     /// Its start and end if it is a slice; `None` within is that of the file.
-    slice: Option<(Option<Seam>, Option<Seam>)>,
+    slice: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
 }
 
 /// What was read.
@@ -64,8 +65,8 @@ pub fn load(groups: &[&[PathBuf]], threads: Option<usize>, keep: &Keep) -> Resul
         for (file, reports) in reports {
             let reports: Result<Vec<FileReport>, String> = reports.into_iter().collect();
             let report = match reports {
-                Ok(reports) if reports.iter().any(|report| report.slice.is_some()) => {
-                    FileReport::of_slices(reports).ok_or_else(|| {
+                Ok(reports) if reports.iter().any(|report| report.chunk.is_some()) => {
+                    FileReport::of_chunks(reports).ok_or_else(|| {
                         uncut.insert(file);
                         String::new()
                     })
@@ -100,20 +101,21 @@ pub fn load(groups: &[&[PathBuf]], threads: Option<usize>, keep: &Keep) -> Resul
 fn deal(files: &[(u8, PathBuf)], threads: usize, uncut: &BTreeSet<usize>) -> Vec<Work> {
     let mut work = Vec::new();
     for (file, (group, path)) in files.iter().enumerate() {
-        let seams = if uncut.contains(&file) { Vec::new() } else { seams(path, threads).unwrap_or_default() };
-        if seams.is_empty() {
+        let split_points =
+            if uncut.contains(&file) { Vec::new() } else { split_points(path, threads).unwrap_or_default() };
+        if split_points.is_empty() {
             work.push(Work { file, group: *group, slice: None });
             continue;
         }
-        let starts = std::iter::once(None).chain(seams.iter().cloned().map(Some));
-        let ends = seams.iter().cloned().map(Some).chain([None]);
+        let starts = std::iter::once(None).chain(split_points.iter().cloned().map(Some));
+        let ends = split_points.iter().cloned().map(Some).chain([None]);
         work.extend(starts.zip(ends).map(|slice| Work { file, group: *group, slice: Some(slice) }));
     }
     work
 }
 
 /// Where a file is cut for so many threads; nowhere if it is not worth it, or not known how.
-fn seams(path: &Path, threads: usize) -> std::io::Result<Vec<Seam>> {
+fn split_points(path: &Path, threads: usize) -> std::io::Result<Vec<SplitPoint>> {
     let size = std::fs::metadata(path)?.len();
     if threads < 2 || size < LARGE || !path.is_file() {
         return Ok(Vec::new());
@@ -125,21 +127,21 @@ fn seams(path: &Path, threads: usize) -> std::io::Result<Vec<Seam>> {
         (&mut file).take(bytes).read_to_end(&mut text)?;
         Ok(text)
     };
-    let Some(outline) = Outline::of(&part(0, OUTLINE_BYTES)?) else { return Ok(Vec::new()) };
-    let mut seams: Vec<Seam> = Vec::new();
-    for place in places_to_cut(size, threads, LARGE / 2) {
-        if seams.last().is_some_and(|seam| seam.at >= place) {
+    let Some(finder) = SplitFinder::of(&part(0, HEAD_BYTES)?) else { return Ok(Vec::new()) };
+    let mut split_points: Vec<SplitPoint> = Vec::new();
+    for place in places_to_split(size, threads, LARGE / 2) {
+        if split_points.last().is_some_and(|point| point.at >= place) {
             continue;
         }
-        // A seam is near as a rule; only where traces are large it is not.
+        // A split point is near as a rule; only where traces are large it is not.
         for bytes in [SEARCH_BYTES / 16, SEARCH_BYTES] {
-            if let Some(seam) = outline.find(&part(place, bytes)?, place) {
-                seams.push(seam);
+            if let Some(point) = finder.find(&part(place, bytes)?, place) {
+                split_points.push(point);
                 break;
             }
         }
     }
-    Ok(seams)
+    Ok(split_points)
 }
 
 /// Lets threads take one piece of work after the other; the sets, and what was read by the number of the work.
@@ -201,7 +203,7 @@ fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 
 fn read(
     path: &Path,
-    slice: Option<(Option<Seam>, Option<Seam>)>,
+    slice: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
     options: Options,
     set: &mut TraceSet,
 ) -> Outcome {
@@ -214,11 +216,11 @@ fn read(
         reader = Reader::new(&name, options);
     } else if let Some((from, until)) = slice {
         let mut whole = std::fs::File::open(path).map_err(words)?;
-        let start = from.as_ref().map_or(0, |seam| seam.at);
-        let length = until.as_ref().map_or(u64::MAX, |seam| seam.at - start);
+        let start = from.as_ref().map_or(0, |point| point.at);
+        let length = until.as_ref().map_or(u64::MAX, |point| point.at - start);
         whole.seek(SeekFrom::Start(start)).map_err(words)?;
         file = Box::new(whole.take(length));
-        reader = Reader::of_slice(&name, options, from.as_ref(), until);
+        reader = Reader::of_chunk(&name, options, from.as_ref(), until);
     } else {
         file = Box::new(std::fs::File::open(path).map_err(words)?);
         reader = Reader::new(&name, options);

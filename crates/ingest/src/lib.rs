@@ -1,8 +1,8 @@
 //! Bytes to spans: what a user drops, fetches or pastes becomes columns of a [`TraceSet`](pathlight_model::trace::TraceSet).
 //!
-//! A [`Reader`] takes one input in chunks of any size. It tells the format by content (`sniff`), unpacks archives
+//! A [`Reader`] takes the bytes of one input in parts of any size. It tells the format by content (`sniff`), unpacks archives
 //! (`source`), walks the shape of the document (`walk`) over the part of the text that is held (`window`), and hands single
-//! spans to the format they are of. Memory holds the columns, one incomplete trace without its text, and a chunk.
+//! spans to the format they are of. Memory holds the columns, one incomplete trace without its text, and one such part.
 
 pub mod columns;
 mod document;
@@ -29,6 +29,6 @@ mod zipkin;
 pub use keep::Keep;
 pub use reader::{Options, Reader};
 pub use report::{
-    Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress, SliceEnd,
+    ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress,
 };
-pub use walk::seam::{OUTLINE_BYTES, Outline, SEARCH_BYTES, Seam, places_to_cut};
+pub use walk::split::{HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};

@@ -1,12 +1,12 @@
 //! The incremental reader of one input.
 
 use super::keep::Keep;
-use super::report::{Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress, SliceEnd};
+use super::report::{ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress};
 use super::sniff::quote;
 use super::source::{Context, Source, Stop};
 use super::state::State;
 use super::walk::WalkEnd;
-use super::walk::seam::Seam;
+use super::walk::split::SplitPoint;
 use pathlight_model::trace::TraceSet;
 
 /// What can be read, for messages.
@@ -24,7 +24,7 @@ pub struct Options {
 
 /// Reads one input (a file, an archive, pasted text) into a [`TraceSet`].
 ///
-/// Call [`feed`](Self::feed) with one chunk after the other, always with the same set, then [`finish`](Self::finish). When
+/// Call [`feed`](Self::feed) with the bytes in order, always with the same set, then [`finish`](Self::finish). When
 /// all inputs of a load are read, call [`TraceSet::seal`]: it joins traces that are spread over inputs.
 pub struct Reader {
     name: String,
@@ -33,8 +33,8 @@ pub struct Reader {
     state: State,
     /// Offset of the first byte.
     start: u64,
-    /// Whether it reads a slice, and where that ends; `None` is the end of the input.
-    slice: Option<Option<Seam>>,
+    /// Whether it reads a chunk, and where that ends; `None` is the end of the input.
+    chunk: Option<Option<SplitPoint>>,
     bytes: u64,
     head: Vec<u8>,
     failed: Option<IngestError>,
@@ -49,26 +49,32 @@ impl Reader {
             state: State::keeping(options.keep.clone()),
             options,
             start: 0,
-            slice: None,
+            chunk: None,
             bytes: 0,
             head: Vec::new(),
             failed: None,
         }
     }
 
-    /// A reader of a slice of an input: of the bytes from one seam (or the start) to another (or the end). Offsets in its
-    /// report are those of the whole input, and [`FileReport::slice`] says whether it was right to cut there.
-    pub fn of_slice(name: &str, options: Options, from: Option<&Seam>, until: Option<Seam>) -> Reader {
+    /// Returns a reader of a chunk of an input: of the bytes from one split point (or the start) to another (or the end).
+    /// Offsets in its report are those of the whole input, and [`FileReport::chunk`] says whether the chunk ended at a true
+    /// split point.
+    pub fn of_chunk(
+        name: &str,
+        options: Options,
+        from: Option<&SplitPoint>,
+        until: Option<SplitPoint>,
+    ) -> Reader {
         let mut reader = Reader::new(name, options);
-        if let Some(seam) = from {
-            reader.source = Source::from_seam(seam, reader.options.reference);
-            reader.start = seam.at;
+        if let Some(point) = from {
+            reader.source = Source::from_split_point(point, reader.options.reference);
+            reader.start = point.at;
         }
-        reader.slice = Some(until);
+        reader.chunk = Some(until);
         reader
     }
 
-    /// Feeds the next chunk. Any chunking of the same bytes gives the same result; the work is proportional to the chunk.
+    /// Feeds the next bytes. However the same bytes are divided, the result is the same; the work is proportional to them.
     ///
     /// # Errors
     /// When the input is nothing known, or memory ends. What was read before stays in the set; the reader takes nothing
@@ -105,8 +111,8 @@ impl Reader {
         let mut agrees = true;
         let mut ended = match self.failed.take() {
             Some(error) => Ended::Failed(error),
-            None if matches!(self.slice, Some(Some(_))) => {
-                agrees = self.slice.iter().flatten().any(|seam| self.source.meets(seam));
+            None if matches!(self.chunk, Some(Some(_))) => {
+                agrees = self.chunk.iter().flatten().any(|point| self.source.meets(point));
                 Ended::Whole
             }
             None => {
@@ -122,26 +128,26 @@ impl Reader {
         if self.bytes > 0 {
             self.state.leave(set);
         }
-        // A slice without a trace, or a file without one of those to be kept, is nothing to complain about.
-        let is_complete = self.slice.is_none() && self.state.left_out == 0;
+        // A chunk without a trace, or a file without one of those to be kept, is nothing to complain about.
+        let is_complete = self.chunk.is_none() && self.state.left_out == 0;
         if self.state.spans == 0 && !matches!(ended, Ended::Failed(_)) && is_complete {
             ended = Ended::Failed(self.nothing());
         }
-        self.report(ended, SliceEnd { agrees, traces })
+        self.report(ended, ChunkEnd { agrees, traces })
     }
 
     /// Gives up the rest of the input, keeping what is in the set, and gives the account of it.
     pub fn stop(mut self) -> FileReport {
         let ended = self.failed.take().map_or(Ended::Stopped, Ended::Failed);
         let traces = self.trace_hashes();
-        self.report(ended, SliceEnd { agrees: true, traces })
+        self.report(ended, ChunkEnd { agrees: true, traces })
     }
 
     fn trace_hashes(&self) -> Vec<u64> {
-        if self.slice.is_some() { self.state.trace_hashes() } else { Vec::new() }
+        if self.chunk.is_some() { self.state.trace_hashes() } else { Vec::new() }
     }
 
-    fn report(self, ended: Ended, slice: SliceEnd) -> FileReport {
+    fn report(self, ended: Ended, chunk: ChunkEnd) -> FileReport {
         FileReport {
             name: self.name,
             format: self.state.format_names(),
@@ -151,7 +157,7 @@ impl Reader {
             problems: self.state.problems.list,
             ended,
             keep: self.options.keep,
-            slice: self.slice.is_some().then_some(slice),
+            chunk: self.chunk.is_some().then_some(chunk),
         }
     }
 

@@ -185,40 +185,40 @@ pub struct FileReport {
     /// Which traces were kept; counts are of those.
     #[serde(default, skip_serializing_if = "Keep::is_all")]
     pub keep: Keep,
-    /// What only the report of a slice says.
+    /// What only the report of a chunk of an input holds.
     #[serde(skip)]
-    pub slice: Option<SliceEnd>,
+    pub chunk: Option<ChunkEnd>,
 }
 
-/// What the report of a slice says beside the rest, for [`FileReport::of_slices`].
+/// What the report of a chunk says beside the rest, for [`FileReport::of_chunks`].
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct SliceEnd {
-    /// Whether the reader stood at the next slice's start in the state in which that one began. If not, the input was cut
-    /// at a wrong place: whatever its slices gave is void, and it must be read in one piece.
+pub struct ChunkEnd {
+    /// Whether the reader stood at the next chunk's start in the state in which that one began. If not, the input was split
+    /// at a wrong place: whatever its chunks gave is void, and it must be read in one piece.
     pub agrees: bool,
-    /// Hashes of its trace ids, in no particular order: a trace may lie in several slices.
+    /// Hashes of its trace ids, in no particular order: a trace may lie in several chunks.
     pub traces: Vec<u64>,
 }
 
 impl FileReport {
-    /// The account of an input from those of its slices, in order: what one reader would have said. `None` if a slice does
+    /// The account of an input from those of its chunks, in order: what one reader would have said. `None` if a chunk does
     /// not agree with the next, or nothing was found (then only one reader can say why).
-    pub fn of_slices(slices: impl IntoIterator<Item = FileReport>) -> Option<FileReport> {
+    pub fn of_chunks(chunks: impl IntoIterator<Item = FileReport>) -> Option<FileReport> {
         let mut whole: Option<FileReport> = None;
         let mut traces: Vec<u64> = Vec::new();
-        for slice in slices {
-            let end = slice.slice.as_ref().filter(|end| end.agrees)?;
+        for chunk in chunks {
+            let end = chunk.chunk.as_ref().filter(|end| end.agrees)?;
             traces.extend_from_slice(&end.traces);
             match &mut whole {
-                None => whole = Some(slice),
-                Some(whole) => whole.append(slice),
+                None => whole = Some(chunk),
+                Some(whole) => whole.append(chunk),
             }
         }
         let mut whole = whole.filter(|whole| whole.spans > 0 || !whole.keep.is_all())?;
         traces.sort_unstable();
         traces.dedup();
         whole.traces = traces.len() as u64;
-        whole.slice = None;
+        whole.chunk = None;
         Some(whole)
     }
 

@@ -4,7 +4,7 @@ use super::columns::{self, Columns};
 use super::report::ProblemKind;
 use super::sniff::{self, HEAD, Kind};
 use super::state::State;
-use super::walk::seam::Seam;
+use super::walk::split::SplitPoint;
 use super::walk::{WalkEnd, Walker};
 use super::window::Window;
 use super::zip::Zip;
@@ -88,15 +88,15 @@ impl Source {
         Source { layer, ..Source::default() }
     }
 
-    /// A text from a seam on.
-    pub fn from_seam(seam: &Seam, reference: bool) -> Source {
-        let text = Text::new(Window::default(), seam.at, Walker::from_seam(seam), reference);
+    /// A text from a split point on.
+    pub fn from_split_point(point: &SplitPoint, reference: bool) -> Source {
+        let text = Text::new(Window::default(), point.at, Walker::from_split_point(point), reference);
         Source { opened: Opened::Text(Box::new(text)), ..Source::default() }
     }
 
-    /// Whether everything before the seam was read, and a reader from there on goes on as this one would.
-    pub fn meets(&self, seam: &Seam) -> bool {
-        matches!(&self.opened, Opened::Text(text) if text.walker.meets(seam))
+    /// Whether everything before the split point was read, and a reader from there on goes on as this one would.
+    pub fn meets(&self, point: &SplitPoint) -> bool {
+        matches!(&self.opened, Opened::Text(text) if text.walker.meets(point))
     }
 
     /// Takes bytes.

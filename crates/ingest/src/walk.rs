@@ -13,7 +13,7 @@ use super::{fast, jaeger, otlp};
 use pathlight_model::trace::{SetFull, TraceSet};
 use serde::{Deserialize, Serialize};
 
-pub(super) mod seam;
+pub(super) mod split;
 
 /// An open container.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -29,7 +29,7 @@ pub(super) struct Window {
     pub plain: bool,
 }
 
-/// A value whose end is looked for, possibly over many chunks.
+/// A value whose end is looked for, possibly over many calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan {
     /// Offset of its first byte.

@@ -125,7 +125,7 @@ impl Zip {
         if self.held.len() < 4 {
             return used;
         }
-        // What is held may have come in several chunks; it began where the first of it did.
+        // What is held may have come in several parts; it began where the first of it did.
         self.at = self.taken + used as u64 - self.held.len() as u64;
         let signature = u32_at(&self.held, 0);
         if AFTER_MEMBERS.contains(&signature) {
@@ -303,7 +303,7 @@ impl Zip {
             return used;
         };
         let crc = u32_at(held, start);
-        // What was held beyond the descriptor is the next header's; some of it may be of an earlier chunk.
+        // What was held beyond the descriptor is the next header's; some of it may be of an earlier part.
         let beyond = self.held.split_off(end);
         self.held = beyond;
         self.state = State::Header;

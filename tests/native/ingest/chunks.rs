@@ -1,8 +1,8 @@
-//! Parts of a text: read in slices by several readers it gives what one reader gives, wherever it is cut and whatever is
+//! Parts of a text: read in chunks by several readers it gives what one reader gives, wherever it is cut and whatever is
 //! in it; and of all its traces a part can be kept.
 
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
-use pathlight::ingest::{Ended, FileReport, Keep, Options, Outline, Reader, Seam};
+use pathlight::ingest::{Ended, FileReport, Keep, Options, Reader, SplitFinder, SplitPoint};
 use pathlight::model::trace::{TraceSet, dump};
 use proptest::prelude::*;
 
@@ -22,42 +22,47 @@ fn by_one(text: &[u8]) -> (String, FileReport) {
     (dump(&set), report)
 }
 
-/// The seams found from these places on.
-fn seams(text: &[u8], head: usize, places: &[usize]) -> Vec<Seam> {
-    let Some(outline) = Outline::of(&text[..head.min(text.len())]) else { return Vec::new() };
-    let mut seams: Vec<Seam> = (places.iter())
-        .filter_map(|&place| outline.find(text.get(place..)?, place as u64))
-        .filter(|seam| seam.at > 0)
+/// The split points found from these places on.
+fn split_points(text: &[u8], head: usize, places: &[usize]) -> Vec<SplitPoint> {
+    let Some(finder) = SplitFinder::of(&text[..head.min(text.len())]) else { return Vec::new() };
+    let mut split_points: Vec<SplitPoint> = (places.iter())
+        .filter_map(|&place| finder.find(text.get(place..)?, place as u64))
+        .filter(|point| point.at > 0)
         .collect();
-    seams.sort_by_key(|seam| seam.at);
-    seams.dedup();
-    seams
+    split_points.sort_by_key(|point| point.at);
+    split_points.dedup();
+    split_points
 }
 
-/// What readers of the slices give together; `None` if they find that one of the seams is none.
-fn by_slices(text: &[u8], seams: &[Seam]) -> Option<(String, FileReport)> {
+/// What readers of the chunks give together; `None` if they find that one of the split points is none.
+fn by_chunks(text: &[u8], split_points: &[SplitPoint]) -> Option<(String, FileReport)> {
     let mut set = TraceSet::new();
     let mut reports = Vec::new();
-    for number in 0..=seams.len() {
-        let from = number.checked_sub(1).map(|before| &seams[before]);
-        let until = seams.get(number).cloned();
-        let start = from.map_or(0, |seam| seam.at as usize);
-        let end = until.as_ref().map_or(text.len(), |seam| seam.at as usize);
-        let reader = Reader::of_slice("input", Options::default(), from, until);
+    for number in 0..=split_points.len() {
+        let from = number.checked_sub(1).map(|before| &split_points[before]);
+        let until = split_points.get(number).cloned();
+        let start = from.map_or(0, |point| point.at as usize);
+        let end = until.as_ref().map_or(text.len(), |point| point.at as usize);
+        let reader = Reader::of_chunk("input", Options::default(), from, until);
         reports.push(feed(reader, &text[start..end], &mut set));
     }
     // In any order, as workers take them.
-    let whole = FileReport::of_slices(reports)?;
+    let whole = FileReport::of_chunks(reports)?;
     set.seal().unwrap();
     Some((dump(&set), whole))
 }
 
-/// Reads a text in slices and compares; returns how many seams were used, or `None` if they did not agree.
+/// Reads a text in chunks and compares; returns how many split points were used, or `None` if they did not agree.
 fn compare(name: &str, text: &[u8], head: usize, places: &[usize]) -> Option<usize> {
-    let seams = seams(text, head, places);
-    let sliced = by_slices(text, &seams)?;
-    assert_eq!(sliced, by_one(text), "{name}, cut at {:?}", seams.iter().map(|s| s.at).collect::<Vec<_>>());
-    Some(seams.len())
+    let split_points = split_points(text, head, places);
+    let in_chunks = by_chunks(text, &split_points)?;
+    assert_eq!(
+        in_chunks,
+        by_one(text),
+        "{name}, cut at {:?}",
+        split_points.iter().map(|s| s.at).collect::<Vec<_>>()
+    );
+    Some(split_points.len())
 }
 
 fn generated(spans: u64, traces: u64, defects: Defects) -> Vec<u8> {
@@ -92,7 +97,7 @@ fn generated_traces_are_cut_between_any_two() {
     for defects in [Defects::default(), "all".parse().unwrap()] {
         let text = generated(20, 60, defects);
         let used = compare("generated", &text, 20_000, &every(3000, &text)).unwrap();
-        assert!(used > 40, "{used} seams in {} bytes", text.len());
+        assert!(used > 40, "{used} split points in {} bytes", text.len());
     }
 }
 
@@ -153,7 +158,7 @@ fn every_shape_of_document_is_cut() {
     for (name, text) in texts {
         for head in [1500, 4000] {
             let used = compare(name, text.as_bytes(), head, &every(911, text.as_bytes()));
-            assert!(used.is_some_and(|used| used > 4), "{name}: {used:?} seams");
+            assert!(used.is_some_and(|used| used > 4), "{name}: {used:?} split points");
         }
     }
 }
@@ -190,7 +195,7 @@ fn strings_that_look_like_traces_deceive_nobody() {
 }
 
 #[test]
-fn damage_is_told_as_one_reader_tells_it_or_the_slices_do_not_agree() {
+fn damage_is_told_as_one_reader_tells_it_or_the_chunks_do_not_agree() {
     let whole: Vec<String> = (1..60).map(|id| trace(id, 3, "v")).collect();
     let mut bad_type = whole.clone();
     bad_type[30] = bad_type[30].replace("\"startTime\":1", "\"startTime\":{}");
@@ -219,20 +224,20 @@ fn one_huge_trace_is_not_cut() {
 }
 
 #[test]
-fn a_trace_in_two_slices_is_one_trace() {
+fn a_trace_in_two_chunks_is_one_trace() {
     let halves = [trace(7, 3, "v"), trace(8, 3, "v"), trace(7, 5, "v"), trace(9, 3, "v")];
     let text = format!("[{}]", halves.join(","));
-    let seams = seams(text.as_bytes(), 600, &[600, 1900]);
-    assert_eq!(seams.len(), 2);
-    let (_, report) = by_slices(text.as_bytes(), &seams).unwrap();
+    let split_points = split_points(text.as_bytes(), 600, &[600, 1900]);
+    assert_eq!(split_points.len(), 2);
+    let (_, report) = by_chunks(text.as_bytes(), &split_points).unwrap();
     assert_eq!((report.traces, report.spans), (3, 14));
-    assert_eq!(Some((by_one(text.as_bytes()).0, report)), by_slices(text.as_bytes(), &seams));
+    assert_eq!(Some((by_one(text.as_bytes()).0, report)), by_chunks(text.as_bytes(), &split_points));
 }
 
 #[test]
 fn what_is_no_text_of_traces_has_no_outline() {
     for text in [&b"\x1f\x8b\x08\0\0\0"[..], b"", b"{\"name\":\"x\"}", b"hello", b"[1,2,3]", b"{\"data\":["] {
-        assert!(Outline::of(text).is_none(), "{:?}", String::from_utf8_lossy(text));
+        assert!(SplitFinder::of(text).is_none(), "{:?}", String::from_utf8_lossy(text));
     }
 }
 

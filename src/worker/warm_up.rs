@@ -1,8 +1,8 @@
-//! Work on made-up traces before there are real ones.
+//! Warm-up: work on made-up traces before there is a file.
 //!
-//! A browser compiles wasm in a hurry and compiles again, well, what it sees running; until then reading is two to three
-//! times slower. So while the page waits for a file, its first worker reads and asks what a load will: what the compiler
-//! makes of that is shared by all workers of the page.
+//! A browser compiles wasm twice: first fast and badly, then well, but only what it has seen running. Until then reading is
+//! two to three times slower. So while the page waits for a file, its first worker reads made-up traces and runs the
+//! queries that follow every load. What the compiler makes of that is shared by all workers of the page.
 
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -14,23 +14,23 @@ use pathlight_ingest::{Options, Reader};
 use pathlight_model::trace::TraceSet;
 use pathlight_query::{Request, Session};
 
-/// Spans of a made-up trace, and how many of those are read at a time.
+/// Spans per made-up trace, and traces that are read at a time.
 const SPANS: u32 = 40;
 const TRACES: u32 = 25;
 /// Milliseconds of work in all.
-const REHEARSAL_MS: f64 = 250.0;
+const WARM_UP_MS: f64 = 250.0;
 
-/// Reads and asks for a while, in steps; ends with the first call of the page.
-pub async fn rehearse(worker: Rc<Worker>) {
+/// Reads and runs queries for a while, in steps; ends with the first call of the page.
+pub async fn warm_up(worker: Rc<Worker>) {
     let text = text();
     let mut worked_ms = 0.0;
-    let mut was_asked = false;
-    while worked_ms < REHEARSAL_MS && !worker.is_called.get() {
+    let mut has_queried = false;
+    while worked_ms < WARM_UP_MS && !worker.is_called.get() {
         let (began_ms, step) = (now_ms(), Step::begin());
         while !step.is_over() {
             let set = read(&text);
-            if !std::mem::replace(&mut was_asked, true) {
-                ask(set);
+            if !std::mem::replace(&mut has_queried, true) {
+                query(set);
             }
         }
         worked_ms += now_ms() - began_ms;
@@ -41,15 +41,15 @@ pub async fn rehearse(worker: Rc<Worker>) {
 fn read(text: &str) -> TraceSet {
     let mut set = TraceSet::new();
     let mut reader = Reader::new("", Options::default());
-    // Nobody is told of what happens here: a failure would come again with the first real file.
+    // Errors are ignored: the first real file would meet them again, and then they are shown.
     let _ = reader.feed(text.as_bytes(), &mut set);
     reader.finish(&mut set);
     let _ = set.seal();
     set
 }
 
-/// What every view asks, and the first views.
-fn ask(set: TraceSet) {
+/// Runs the queries of every view, and those of the first views.
+fn query(set: TraceSet) {
     let mut session = Session::of(set);
     let (scope, band) = (Scope::default(), Band::ALL);
     for request in [

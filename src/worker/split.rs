@@ -6,33 +6,33 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::Blob;
 
 use super::pace::Pace;
-use pathlight_ingest::{OUTLINE_BYTES, Outline, SEARCH_BYTES, Seam};
+use pathlight_ingest::{HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint};
 
-/// The first seam after each place, as far as there are any; none if the Blob must be read in one piece.
-pub async fn seams(blob: &Blob, places: &[u64], pace: &Pace) -> Vec<Seam> {
+/// The first split point after each place, as far as there are any; none if the Blob must be read in one piece.
+pub async fn split_points(blob: &Blob, places: &[u64], pace: &Pace) -> Vec<SplitPoint> {
     // A file that cannot be read here cannot be read by who reads all of it, and that one says so.
-    let Ok(head) = bytes(blob, 0, OUTLINE_BYTES).await else { return Vec::new() };
-    let Some(outline) = Outline::of(&head) else { return Vec::new() };
-    let mut seams: Vec<Seam> = Vec::new();
+    let Ok(head) = bytes(blob, 0, HEAD_BYTES).await else { return Vec::new() };
+    let Some(finder) = SplitFinder::of(&head) else { return Vec::new() };
+    let mut split_points: Vec<SplitPoint> = Vec::new();
     for &place in places {
-        if seams.last().is_some_and(|seam| seam.at >= place) {
+        if split_points.last().is_some_and(|point| point.at >= place) {
             continue;
         }
-        // A seam is near as a rule; only where traces are large it is not.
+        // A split point is near as a rule; only where traces are large it is not.
         let mut found = None;
         for most in [SEARCH_BYTES / 16, SEARCH_BYTES] {
             pace.breathe().await;
             let Ok(part) = bytes(blob, place, most).await else { return Vec::new() };
-            found = outline.find(&part, place);
+            found = finder.find(&part, place);
             if found.is_some() {
                 break;
             }
         }
         // Where traces are so large, the next place is inside one as well, and looking costs more than slices save.
-        let Some(seam) = found else { break };
-        seams.push(seam);
+        let Some(point) = found else { break };
+        split_points.push(point);
     }
-    seams
+    split_points
 }
 
 async fn bytes(blob: &Blob, from: u64, most: u64) -> Result<Vec<u8>, JsValue> {

@@ -1,9 +1,10 @@
-//! Places where a text can be cut, so that several readers share it.
+//! Splitting a large text into chunks, so that several readers share it.
 //!
-//! A reader can begin in the middle of a text if it knows which containers are open there. An [`Outline`] learns from the
-//! first bytes of a text how its units of traces are wrapped, and finds starts of units elsewhere. Such a [`Seam`] is a
-//! guess (a string may hold anything), but one that is checked: the reader before it must stand there, having read
-//! everything up to it, in the very state in which the next one has begun. Then both have read what one would have.
+//! A reader can begin in the middle of a text if it knows which containers are open there. A [`SplitFinder`] learns from
+//! the first bytes of a text how its units of traces are wrapped, and finds starts of units elsewhere: a [`SplitPoint`] is
+//! such a start. It is a guess, because a string may hold anything, but every guess is checked. The reader of the chunk
+//! before must arrive at the split point, having read everything up to it, in the very state in which the next reader has
+//! begun. If it does, both have read what one reader would have read.
 
 use super::{Expect, Frame, Step, Walker};
 use crate::report::ProblemKind;
@@ -14,20 +15,20 @@ use crate::window::Window;
 use pathlight_model::trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of an input that [`Outline::of`] is shown, and that one search for a seam covers at most.
-pub const OUTLINE_BYTES: u64 = 1 << 20;
-/// See [`OUTLINE_BYTES`].
+/// Bytes of an input that [`SplitFinder::of`] is shown, and that one search for a split point covers at most.
+pub const HEAD_BYTES: u64 = 1 << 20;
+/// See [`HEAD_BYTES`].
 pub const SEARCH_BYTES: u64 = 8 << 20;
-/// Slices a reader gets, so that none has to wait long for the last.
-const SLICES_A_READER: u64 = 4;
+/// Chunks per reader: several, so that no reader waits long for the last one.
+const CHUNKS_PER_READER: u64 = 4;
 /// Text that a walk on trial takes at a time: most are over soon.
 const TRIAL_BYTES: usize = 2 << 10;
-/// Objects that are looked at in one search for a seam.
+/// Objects that are looked at in one search for a split point.
 const MOST_TRIED: usize = 4096;
 
 /// A place in a text where a reader may begin: before the first byte of a document or of an OTLP resource.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Seam {
+pub struct SplitPoint {
     /// Byte offset in the text.
     pub at: u64,
     context: Context,
@@ -52,18 +53,18 @@ struct Unit {
     frame: Option<Frame>,
 }
 
-/// How the units of a text are wrapped.
+/// Finds split points in a text of which it has seen the first bytes.
 #[derive(Clone, Debug)]
-pub struct Outline {
+pub struct SplitFinder {
     context: Context,
     unit: Unit,
-    /// The first key of a unit with its quotes, if a seam stands right before it: most objects are none by that alone.
+    /// The first key of a unit with its quotes, if a split point stands right before it: that alone rules out most objects.
     key: Vec<u8>,
 }
 
-impl Outline {
-    /// Learns from the first bytes of an input, as many as one likes; `None` if they show no unit, as in archives.
-    pub fn of(head: &[u8]) -> Option<Outline> {
+impl SplitFinder {
+    /// Learns from the first bytes of an input; more bytes tell more. Returns `None` if they show no unit, as in archives.
+    pub fn of(head: &[u8]) -> Option<SplitFinder> {
         let Kind::Text(skip) = sniff::sniff(head) else { return None };
         let mut probe = Probe::new(Walker::new(skip as u64), skip as u64);
         let unit = probe.first_unit(&head[skip..])?;
@@ -77,11 +78,12 @@ impl Outline {
         let frames = if is_first { unit.around[..level].to_vec() } else { Vec::new() };
         let key = if frames == unit.around { key } else { Vec::new() };
         let one_line = is_first && probe.walker.one_line;
-        Some(Outline { context: Context { frames, is_first, one_line }, unit, key })
+        Some(SplitFinder { context: Context { frames, is_first, one_line }, unit, key })
     }
 
-    /// The first seam in a part of the text that begins at offset `at`. The work is about proportional to the part.
-    pub fn find(&self, part: &[u8], at: u64) -> Option<Seam> {
+    /// Returns the first split point in `part`, which stands at byte offset `at` of the text, or `None`. The work is about
+    /// proportional to the part.
+    pub fn find(&self, part: &[u8], at: u64) -> Option<SplitPoint> {
         let mut tried = 0;
         for place in memchr::memchr_iter(b'{', part) {
             let Some(newline) = self.may_follow(&part[..place]) else { continue };
@@ -94,10 +96,10 @@ impl Outline {
             }
             let mut context = self.context.clone();
             context.one_line &= !newline;
-            let seam = Seam { at: at + place as u64, context };
-            let mut probe = Probe::new(Walker::from_seam(&seam), seam.at);
+            let point = SplitPoint { at: at + place as u64, context };
+            let mut probe = Probe::new(Walker::from_split_point(&point), point.at);
             if probe.first_unit(&part[place..]).as_ref() == Some(&self.unit) {
-                return Some(seam);
+                return Some(point);
             }
         }
         None
@@ -113,10 +115,11 @@ impl Outline {
     }
 }
 
-/// Where to look for seams in an input of this size for so many readers: in slices of `least` bytes at least.
-pub fn places_to_cut(bytes: u64, readers: usize, least: u64) -> Vec<u64> {
-    let slices = if readers < 2 { 1 } else { (bytes / least.max(1)).min(readers as u64 * SLICES_A_READER) };
-    (1..slices).map(|number| (u128::from(bytes) * u128::from(number) / u128::from(slices)) as u64).collect()
+/// Returns the byte offsets at which to look for split points in an input of `bytes` bytes for so many readers, in
+/// ascending order. Chunks are `least` bytes long at least.
+pub fn places_to_split(bytes: u64, readers: usize, least: u64) -> Vec<u64> {
+    let chunks = if readers < 2 { 1 } else { (bytes / least.max(1)).min(readers as u64 * CHUNKS_PER_READER) };
+    (1..chunks).map(|number| (u128::from(bytes) * u128::from(number) / u128::from(chunks)) as u64).collect()
 }
 
 /// The key that a text inside an object begins with; empty if there is none.
@@ -180,10 +183,10 @@ impl Probe {
 }
 
 impl Walker {
-    /// A walk from a seam.
-    pub fn from_seam(seam: &Seam) -> Walker {
-        let Context { frames, is_first, one_line } = seam.context.clone();
-        let mut walker = Walker::new(seam.at);
+    /// Returns a walker that begins at a split point.
+    pub fn from_split_point(point: &SplitPoint) -> Walker {
+        let Context { frames, is_first, one_line } = point.context.clone();
+        let mut walker = Walker::new(point.at);
         walker.expect = (!frames.is_empty()).then_some(Expect::Another);
         // At the top the next document is the second at least.
         walker.documents = if is_first || frames.is_empty() { 1 } else { 2 };
@@ -192,15 +195,15 @@ impl Walker {
         walker
     }
 
-    /// Whether this walk, over all text before a seam, has come to the state in which a walk from there begins.
-    pub fn meets(&self, seam: &Seam) -> bool {
-        let Context { frames, is_first, one_line } = &seam.context;
+    /// Whether this walk, over all text before a split point, has come to the state in which a walk from there begins.
+    pub fn meets(&self, point: &SplitPoint) -> bool {
+        let Context { frames, is_first, one_line } = &point.context;
         if self.resync.is_some() {
-            // The line break is there, and the seam begins the line that is looked for.
-            return self.dead.is_none() && frames.is_empty() && self.pos + 1 == seam.at;
+            // The line break is there, and the split point begins the line that is looked for.
+            return self.dead.is_none() && frames.is_empty() && self.pos + 1 == point.at;
         }
         let is_between = self.dead.is_none() && self.unit.is_none() && self.undecided.is_none();
-        if !is_between || self.pos != seam.at || self.frames != *frames {
+        if !is_between || self.pos != point.at || self.frames != *frames {
             return false;
         }
         if frames.is_empty() {
