@@ -11,11 +11,11 @@ use super::ask::COORDINATOR;
 use super::call::{Answer, CallError, Reply, no_worker};
 use super::memory::Shortage;
 use super::{Input, Kept, LoadOutcome, Pool, PoolEvent, State, UserError, now_ms};
-use crate::deal::{Meter, deal};
 use crate::oneshot::{Sender, oneshot};
 use crate::wire;
 use crate::wire::{Call, Done, Piece, PieceResult, ToWorker};
 use pathlight_model::sort::Arrange;
+use pathlight_query::load::{Meter, batches};
 
 /// When first results are offered, in milliseconds after the start; then at twice the time each.
 const PRELIMINARY_MS: f64 = 1000.0;
@@ -284,7 +284,7 @@ impl Pool {
                 }
             }
         }
-        let units = deal(&sizes, self.workers());
+        let units = batches(&sizes, self.workers());
         let units = units.into_iter().map(|unit| unit.into_iter().map(|at| dealt[at]).collect());
         let queue: VecDeque<Vec<usize>> = units.chain(alone).collect();
         let slots = self.free_slots(queue.len());

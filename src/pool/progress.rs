@@ -70,7 +70,7 @@ impl Pool {
                 }
                 progress.files = named.len() as u32;
                 progress.files_done = (named.len() - undone.len()) as u32;
-                load.meter.observe(now, progress.bytes);
+                load.meter.observe((now * 1000.0) as u64, progress.bytes);
                 progress.mb_per_s = load.meter.mb_per_s();
                 let left = progress.total_bytes.saturating_sub(progress.bytes);
                 progress.seconds_left = load.meter.seconds_for(left);

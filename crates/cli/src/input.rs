@@ -1,33 +1,17 @@
-//! Reading the files of a command line.
+//! Reading the files of a command line: the load planner, carried out by threads.
 
 use super::Failure;
-use pathlight_ingest::{
-    Ended, FileReport, HEAD_BYTES, Keep, Options, Reader, SEARCH_BYTES, SplitFinder, SplitPoint,
-    places_to_split,
-};
+use pathlight_ingest::{Ended, FileReport, Keep, Options, Reader, SplitPoint};
 use pathlight_model::trace::TraceSet;
-use std::collections::{BTreeMap, BTreeSet};
+use pathlight_query::load::{InputFile, LoadPlanner, ReadResult, SplitSearch, Step};
+use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes read at a time.
-const CHUNK: usize = 1 << 20;
-
-/// Files of this many bytes or more are read by several threads, in slices of half that at least.
-const LARGE: u64 = 32 << 20;
-
-/// What reading a file or a slice gave; else why it could not be read.
-type Outcome = Result<FileReport, String>;
-
-/// A file, or a slice of one, for one thread to read.
-struct Work {
-    /// Which file.
-    file: usize,
-    group: u8,
-    /// Its start and end if it is a slice; `None` within is that of the file.
-    slice: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
-}
+const BLOCK: usize = 1 << 20;
 
 /// What was read.
 pub struct Loaded {
@@ -37,142 +21,113 @@ pub struct Loaded {
     pub files: Vec<FileReport>,
 }
 
-/// Loads files, folders (recursive) and `-`, dealt to threads, large ones in slices; one set a thread. A bad file among
-/// good ones is a warning on standard error. What the first of several lists names becomes group 0 (A), the second group
-/// 1 (B). Which traces are kept is decided file by file.
+/// Loads files, folders (recursive) and `-` with several threads, large files in chunks; returns one set a thread. A bad
+/// file among good ones is a warning on standard error. What the first of several lists names becomes group 0 (A), the
+/// second group 1 (B). Which traces are kept is decided file by file.
 ///
 /// # Errors
 /// [`Failure::Usage`] if a path cannot be read at all.
 pub fn load(groups: &[&[PathBuf]], threads: Option<usize>, keep: &Keep) -> Result<Loaded, Failure> {
-    let mut files = Vec::new();
-    for (group, paths) in groups.iter().enumerate() {
-        files.extend(list(paths)?.into_iter().map(|file| (group as u8, file)));
-    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.unwrap_or(cores).max(1);
-    // Files that are no good in slices.
-    let mut uncut: BTreeSet<usize> = BTreeSet::new();
+    let mut planner = LoadPlanner::new(threads.unwrap_or(cores).max(1));
+    let mut paths = Vec::new();
+    for (group, named) in groups.iter().enumerate() {
+        for path in list(named)? {
+            // Standard input has no size, so it is never split.
+            let bytes =
+                std::fs::metadata(&path).map_or(0, |data| if data.is_file() { data.len() } else { 0 });
+            planner.add(path.to_string_lossy().into_owned(), bytes, group as u8);
+            paths.push(path);
+        }
+    }
+    planner.keep_only(keep);
+    let (mut sets, mut problems) = (Vec::new(), BTreeMap::new());
     loop {
-        let work = deal(&files, threads, &uncut);
-        let (sets, mut read) = read_all(&files, &work, threads, keep);
-        read.sort_by_key(|(number, _)| *number);
-        let mut reports: BTreeMap<usize, Vec<Outcome>> = BTreeMap::new();
-        for (number, report) in read {
-            reports.entry(work[number].file).or_default().push(report);
-        }
-        let cut_before = uncut.len();
-        let mut said = Vec::new();
-        for (file, reports) in reports {
-            let reports: Result<Vec<FileReport>, String> = reports.into_iter().collect();
-            let report = match reports {
-                Ok(reports) if reports.iter().any(|report| report.chunk.is_some()) => {
-                    FileReport::of_chunks(reports).ok_or_else(|| {
-                        uncut.insert(file);
-                        String::new()
-                    })
-                }
-                Ok(reports) => reports.into_iter().next().ok_or_else(String::new),
-                Err(error) => Err(error),
-            };
-            said.push((file, report));
-        }
-        if uncut.len() > cut_before {
-            continue;
-        }
-        let mut loaded = Loaded { sets, files: Vec::new() };
-        for (file, report) in said {
-            let problem = match &report {
-                Err(problem) => Some(problem.clone()),
-                Ok(FileReport { ended: Ended::Failed(error), .. }) => {
-                    Some(format!("{} (byte {}). {}", error.reason, error.offset, error.next))
-                }
-                Ok(_) => None,
-            };
-            if let Some(problem) = problem {
-                eprintln!("pathlight: {}: {problem}", files[file].1.display());
+        match planner.next_step() {
+            // A file that cannot be read here cannot be read by a thread either, which then says why.
+            Step::Split { file, places } => {
+                planner.split(file, split_points(&paths[file], places).unwrap_or_default());
             }
-            loaded.files.extend(report);
+            Step::Read { batches } => {
+                let threads = planner.readers.min(batches);
+                sets.extend(read_all(&paths, &mut planner, threads, &mut problems));
+            }
+            Step::Restart => {
+                sets.clear();
+                problems.clear();
+            }
+            Step::Done => break,
         }
-        return Ok(loaded);
     }
+    if sets.is_empty() {
+        sets.push(TraceSet::new());
+    }
+    let mut loaded = Loaded { sets, files: Vec::new() };
+    for (file, path) in paths.iter().enumerate() {
+        let report = if problems.contains_key(&file) { None } else { planner.report(file) };
+        if let Some(FileReport { ended: Ended::Failed(error), .. }) = &report {
+            problems.insert(file, format!("{} (byte {}). {}", error.reason, error.offset, error.next));
+        }
+        if let Some(problem) = problems.get(&file) {
+            eprintln!("pathlight: {}: {problem}", path.display());
+        }
+        loaded.files.extend(report);
+    }
+    Ok(loaded)
 }
 
-/// What is to be read, in order; large files in slices.
-fn deal(files: &[(u8, PathBuf)], threads: usize, uncut: &BTreeSet<usize>) -> Vec<Work> {
-    let mut work = Vec::new();
-    for (file, (group, path)) in files.iter().enumerate() {
-        let split_points =
-            if uncut.contains(&file) { Vec::new() } else { split_points(path, threads).unwrap_or_default() };
-        if split_points.is_empty() {
-            work.push(Work { file, group: *group, slice: None });
-            continue;
-        }
-        let starts = std::iter::once(None).chain(split_points.iter().cloned().map(Some));
-        let ends = split_points.iter().cloned().map(Some).chain([None]);
-        work.extend(starts.zip(ends).map(|slice| Work { file, group: *group, slice: Some(slice) }));
-    }
-    work
-}
-
-/// Where a file is cut for so many threads; nowhere if it is not worth it, or not known how.
-fn split_points(path: &Path, threads: usize) -> std::io::Result<Vec<SplitPoint>> {
-    let size = std::fs::metadata(path)?.len();
-    if threads < 2 || size < LARGE || !path.is_file() {
-        return Ok(Vec::new());
-    }
+/// Returns where a file can be split, looking after each of these byte offsets.
+fn split_points(path: &Path, places: Vec<u64>) -> std::io::Result<Vec<SplitPoint>> {
     let mut file = std::fs::File::open(path)?;
-    let mut part = |from: u64, bytes: u64| -> std::io::Result<Vec<u8>> {
-        let mut text = Vec::new();
-        file.seek(SeekFrom::Start(from))?;
-        (&mut file).take(bytes).read_to_end(&mut text)?;
-        Ok(text)
-    };
-    let Some(finder) = SplitFinder::of(&part(0, HEAD_BYTES)?) else { return Ok(Vec::new()) };
-    let mut split_points: Vec<SplitPoint> = Vec::new();
-    for place in places_to_split(size, threads, LARGE / 2) {
-        if split_points.last().is_some_and(|point| point.at >= place) {
-            continue;
-        }
-        // A split point is near as a rule; only where traces are large it is not.
-        for bytes in [SEARCH_BYTES / 16, SEARCH_BYTES] {
-            if let Some(point) = finder.find(&part(place, bytes)?, place) {
-                split_points.push(point);
-                break;
-            }
-        }
+    let mut search = SplitSearch::new(places);
+    let mut bytes = Vec::new();
+    while let Some(wanted) = search.wanted() {
+        bytes.clear();
+        file.seek(SeekFrom::Start(wanted.start))?;
+        (&mut file).take(wanted.end - wanted.start).read_to_end(&mut bytes)?;
+        search.show(&bytes);
     }
-    Ok(split_points)
+    Ok(search.finish())
 }
 
-/// Lets threads take one piece of work after the other; the sets, and what was read by the number of the work.
+/// Lets threads take one batch after the other; returns their sets, and in `problems` what could not be read, by file.
 fn read_all(
-    files: &[(u8, PathBuf)],
-    work: &[Work],
+    paths: &[PathBuf],
+    planner: &mut LoadPlanner,
     threads: usize,
-    keep: &Keep,
-) -> (Vec<TraceSet>, Vec<(usize, Outcome)>) {
-    let next = Mutex::new(work.iter().enumerate());
-    let run = || {
-        let (mut set, mut reports) = (TraceSet::new(), Vec::new());
+    problems: &mut BTreeMap<usize, String>,
+) -> Vec<TraceSet> {
+    let shared = Mutex::new((planner, problems));
+    let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let run = |thread: usize| {
+        let mut set = TraceSet::new();
         loop {
-            let Some((number, work)) = next.lock().ok().and_then(|mut work| work.next()) else {
-                return (set, reports);
+            let batch: Vec<(usize, InputFile, usize, Range<u64>)> = {
+                let (planner, _) = &mut *lock();
+                let Some(batch) = planner.take(thread) else { return set };
+                let describe = |file| {
+                    let (whole, range) = planner.range(file);
+                    (file, planner.files()[file].clone(), whole, range)
+                };
+                batch.into_iter().map(describe).collect()
             };
-            set.loading_group = work.group;
-            let options = Options { keep: keep.clone(), ..Options::default() };
-            reports.push((number, read(&files[work.file].1, work.slice.clone(), options, &mut set)));
+            for (file, input, whole, range) in batch {
+                let result = read(&paths[whole], &input, range, &mut set);
+                let (planner, problems) = &mut *lock();
+                if let ReadResult::Unreadable(reason) = &result {
+                    problems.insert(whole, reason.clone());
+                }
+                planner.complete(thread, file, result);
+            }
         }
     };
-    let threads = threads.min(work.len()).max(1);
     if threads == 1 {
-        let (set, reports) = run();
-        return (vec![set], reports);
+        return vec![run(0)];
     }
+    let run = &run;
     std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        let (sets, reports): (Vec<_>, Vec<_>) =
-            running.into_iter().filter_map(|thread| thread.join().ok()).unzip();
-        (sets, reports.into_iter().flatten().collect())
+        let running: Vec<_> = (0..threads).map(|thread| scope.spawn(move || run(thread))).collect();
+        running.into_iter().filter_map(|thread| thread.join().ok()).collect()
     })
 }
 
@@ -201,47 +156,50 @@ fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-fn read(
-    path: &Path,
-    slice: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
-    options: Options,
-    set: &mut TraceSet,
-) -> Outcome {
-    let words = |error: std::io::Error| error.to_string();
-    let name = path.to_string_lossy();
-    let mut reader;
-    let mut file: Box<dyn std::io::Read>;
-    if path.as_os_str() == "-" {
-        file = Box::new(std::io::stdin().lock());
-        reader = Reader::new(&name, options);
-    } else if let Some((from, until)) = slice {
-        let mut whole = std::fs::File::open(path).map_err(words)?;
-        let start = from.as_ref().map_or(0, |point| point.at);
-        let length = until.as_ref().map_or(u64::MAX, |point| point.at - start);
-        whole.seek(SeekFrom::Start(start)).map_err(words)?;
-        file = Box::new(whole.take(length));
-        reader = Reader::of_chunk(&name, options, from.as_ref(), until);
-    } else {
-        file = Box::new(std::fs::File::open(path).map_err(words)?);
-        reader = Reader::new(&name, options);
+/// Reads a file, or the part of it that a chunk is, into a set.
+fn read(path: &Path, input: &InputFile, range: Range<u64>, set: &mut TraceSet) -> ReadResult {
+    set.loading_group = input.group;
+    let options = Options { keep: input.keep.clone(), ..Options::default() };
+    let mut reader = match &input.chunk {
+        Some(chunk) => Reader::of_chunk(&input.name, options, chunk.from.as_ref(), chunk.until.clone()),
+        None => Reader::new(&input.name, options),
+    };
+    let result = match open(path, input, range) {
+        Ok(mut file) => feed(&mut *file, &mut reader, set),
+        Err(error) => Err(error),
+    };
+    let report = reader.finish(set);
+    match result {
+        Ok(()) => ReadResult::Read { report, bytes: input.bytes },
+        Err(error) => ReadResult::Unreadable(error.to_string()),
     }
-    let mut chunk = vec![0; CHUNK];
-    let mut broken = None;
+}
+
+fn open(path: &Path, input: &InputFile, range: Range<u64>) -> std::io::Result<Box<dyn std::io::Read>> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(std::io::stdin().lock()));
+    }
+    let mut file = std::fs::File::open(path)?;
+    if input.chunk.is_none() {
+        return Ok(Box::new(file));
+    }
+    file.seek(SeekFrom::Start(range.start))?;
+    Ok(Box::new(file.take(range.end - range.start)))
+}
+
+/// Feeds a reader until the file ends, or until it wants no more.
+fn feed(file: &mut dyn std::io::Read, reader: &mut Reader, set: &mut TraceSet) -> std::io::Result<()> {
+    let mut block = vec![0; BLOCK];
     loop {
-        match file.read(&mut chunk) {
-            Ok(0) => break,
+        match file.read(&mut block) {
+            Ok(0) => return Ok(()),
             Ok(n) => {
-                if reader.feed(&chunk[..n], set).is_err() {
-                    break;
+                if reader.feed(&block[..n], set).is_err() {
+                    return Ok(());
                 }
             }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                broken = Some(words(error));
-                break;
-            }
+            Err(error) => return Err(error),
         }
     }
-    let report = reader.finish(set);
-    broken.map_or(Ok(report), Err)
 }

@@ -13,6 +13,7 @@ mod cutting;
 mod detail;
 mod flow;
 mod heatmap;
+pub mod load;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;

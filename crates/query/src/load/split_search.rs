@@ -1,0 +1,128 @@
+//! The search for split points in one large file.
+//!
+//! The search says which bytes it wants to see next ([`SplitSearch::wanted`]), and its caller, who can read the file, shows
+//! them ([`SplitSearch::show`]), until nothing more is wanted. First comes the head of the file, from which a
+//! [`SplitFinder`] learns how traces are wrapped; then, from each of the given places on, some bytes in which a split point
+//! is looked for.
+
+use pathlight_ingest::{HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Bytes that the first look from a place covers: a split point is near, unless traces are large.
+const FIRST_LOOK_BYTES: u64 = SEARCH_BYTES / 16;
+
+/// A search for split points; see the [module](self).
+#[derive(Debug)]
+pub struct SplitSearch {
+    /// Known once the head was shown.
+    finder: Option<SplitFinder>,
+    /// Byte offsets from which to look; the first one is being looked from.
+    places: VecDeque<u64>,
+    found: Vec<SplitPoint>,
+    wanted: Option<Range<u64>>,
+}
+
+impl SplitSearch {
+    /// Starts a search for one split point after each of these byte offsets, which are in ascending order.
+    pub fn new(places: Vec<u64>) -> SplitSearch {
+        let wanted = (!places.is_empty()).then_some(0..HEAD_BYTES);
+        SplitSearch { finder: None, places: places.into(), found: Vec::new(), wanted }
+    }
+
+    /// Returns the byte offsets of the file between which the search wants to see the bytes, or `None` when it has ended.
+    /// The end may lie beyond that of the file.
+    pub fn wanted(&self) -> Option<Range<u64>> {
+        self.wanted.clone()
+    }
+
+    /// Shows the bytes that were wanted, as many as the file has.
+    pub fn show(&mut self, bytes: &[u8]) {
+        let Some(shown) = self.wanted.take() else { return };
+        let finder = match &self.finder {
+            Some(finder) => finder,
+            None => {
+                self.finder = SplitFinder::of(bytes);
+                return self.look_on();
+            }
+        };
+        match finder.find(bytes, shown.start) {
+            Some(point) => {
+                self.places.retain(|&place| place > point.at);
+                self.found.push(point);
+                self.look_on();
+            }
+            None if shown.end - shown.start < SEARCH_BYTES => {
+                self.wanted = Some(shown.start..shown.start + SEARCH_BYTES);
+            }
+            // Where traces are so large, the next place is probably inside one as well, and looking on costs more than
+            // chunks save.
+            None => {}
+        }
+    }
+
+    /// Ends the search; returns the split points found, in ascending order. Without any the file is read in one piece.
+    pub fn finish(self) -> Vec<SplitPoint> {
+        self.found
+    }
+
+    fn look_on(&mut self) {
+        let next = self.places.front().filter(|_| self.finder.is_some());
+        self.wanted = next.map(|&place| place..place + FIRST_LOOK_BYTES);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a search over a text; returns the offsets found and how many bytes were shown.
+    fn search(text: &[u8], places: &[u64]) -> (Vec<u64>, u64) {
+        let (mut search, mut shown) = (SplitSearch::new(places.to_vec()), 0);
+        while let Some(wanted) = search.wanted() {
+            let end = text.len().min(wanted.end as usize);
+            let bytes = &text[(wanted.start as usize).min(end)..end];
+            shown += bytes.len() as u64;
+            search.show(bytes);
+        }
+        (search.finish().iter().map(|point| point.at).collect(), shown)
+    }
+
+    fn trace(id: u32, padding: usize) -> String {
+        format!(
+            r#"{{"traceID":"{id}","spans":[{{"traceID":"{id}","spanID":"1","operationName":"{}","references":[],"startTime":1,"duration":1,"tags":[],"logs":[],"processID":"p"}}],"processes":{{}}}}"#,
+            "x".repeat(padding)
+        )
+    }
+
+    #[test]
+    fn one_split_point_is_found_after_each_place() {
+        let text = format!("[{}]", (0..50).map(|id| trace(id, 100)).collect::<Vec<_>>().join(","));
+        let third = text.len() as u64 / 3;
+        let (found, _) = search(text.as_bytes(), &[third, 2 * third]);
+        assert_eq!(found.len(), 2);
+        for (at, from) in found.iter().zip([third, 2 * third]) {
+            assert!((from..from + 500).contains(at), "{at} is not right after {from}");
+            assert!(text[*at as usize..].starts_with("{\"traceID\""));
+        }
+        // Two places before one split point give that one once.
+        let (found, _) = search(text.as_bytes(), &[third, third + 1, 2 * third]);
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_text_of_traces_is_given_up_after_its_head() {
+        let text = vec![b'x'; 3 << 20];
+        assert_eq!(search(&text, &[1 << 20, 2 << 20]), (vec![], HEAD_BYTES));
+        assert_eq!(search(&text, &[]), (vec![], 0));
+    }
+
+    #[test]
+    fn a_large_trace_is_looked_through_further_and_then_ends_the_search() {
+        let traces = [trace(1, 10), trace(2, 1 << 20), trace(3, 10), trace(4, 20 << 20), trace(5, 10)];
+        let text = format!("[{}]", traces.join(","));
+        let (found, _) = search(text.as_bytes(), &[1000, 2 << 20, 4 << 20, text.len() as u64 - 300]);
+        assert_eq!(found.len(), 1, "the second trace is passed over, the fourth is too large");
+        assert!(found[0] > 1 << 20);
+    }
+}
