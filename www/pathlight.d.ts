@@ -38,10 +38,10 @@ declare namespace Pathlight {
 
   interface View extends Message {
     type: "view";
-    /** A value of `view=`. */
+    /** A value of `view=`. The names of earlier versions (`diff`, `heat`, `bottom`, `tprof`, `anomaly`) are understood too. */
     view:
-      | "findings" | "flame" | "diff" | "heat" | "bottom" | "split" | "flow" | "tprof" | "anomaly" | "errors"
-      | "requests" | "trace";
+      | "findings" | "flame" | "compare" | "heatmap" | "endpoints" | "split" | "flow" | "diagnosis" | "anomalies"
+      | "errors" | "requests" | "trace";
   }
 
   /** What a host sends. */

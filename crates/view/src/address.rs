@@ -13,83 +13,13 @@ mod bands;
 pub use bands::{band_name, parse_band};
 
 pub use super::normal::{AnomalyChoice, Normal};
+pub use super::views::View;
 use pathlight_backend::source::{Source, subject_name, subject_of_name};
 use pathlight_query::{Band, Filter, Overlap, Scope, SplitOf, Subject};
 use pathlight_text::fragment::{Writer, pairs};
 
 /// Version of the fragment; [`upgrade`] brings older ones up to it.
 const VERSION: u32 = 1;
-
-/// A view of the page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum View {
-    /// What is loaded, and where the time goes.
-    #[default]
-    Findings,
-    /// Flame graph of the critical path.
-    Flame,
-    /// Two bands or two sets side by side.
-    Compare,
-    /// Endpoints against requests.
-    Heat,
-    /// Interior endpoints over all root endpoints.
-    Endpoints,
-    /// Times by the values of a tag.
-    Split,
-    /// What waits for what, and what-if.
-    Flow,
-    /// Layers, diagnosis and aggregate traces.
-    Diagnosis,
-    /// Requests unlike those of a training set.
-    Anomalies,
-    /// Where errors start, stop, and what they cost.
-    Errors,
-    /// The slowest requests.
-    Requests,
-    /// Timeline of one trace.
-    Trace,
-}
-
-impl View {
-    /// Every view, in the order of the rail.
-    pub const ALL: [View; 12] = [
-        View::Findings,
-        View::Flame,
-        View::Compare,
-        View::Heat,
-        View::Endpoints,
-        View::Split,
-        View::Flow,
-        View::Diagnosis,
-        View::Anomalies,
-        View::Errors,
-        View::Requests,
-        View::Trace,
-    ];
-
-    /// Its value of `view=`.
-    pub fn key(self) -> &'static str {
-        match self {
-            View::Findings => "findings",
-            View::Flame => "flame",
-            View::Compare => "diff",
-            View::Heat => "heat",
-            View::Endpoints => "bottom",
-            View::Split => "split",
-            View::Flow => "flow",
-            View::Diagnosis => "tprof",
-            View::Anomalies => "anomaly",
-            View::Errors => "errors",
-            View::Requests => "requests",
-            View::Trace => "trace",
-        }
-    }
-
-    /// The view of this key.
-    pub fn from_key(key: &str) -> Option<View> {
-        View::ALL.into_iter().find(|view| view.key() == key)
-    }
-}
 
 /// Colours of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -192,6 +192,8 @@ mod tests {
         assert_eq!(read(theme), Ok(Incoming::Theme(Theme::Dark)));
         let view = json!({"pathlight": 1, "type": "view", "view": "trace"});
         assert_eq!(read(view), Ok(Incoming::View(View::Trace)));
+        let former = json!({"pathlight": 1, "type": "view", "view": "heat"});
+        assert_eq!(read(former), Ok(Incoming::View(View::Heatmap)));
     }
 
     #[test]

@@ -14,3 +14,5 @@ pub mod inspect;
 mod normal;
 pub mod saved;
 pub mod summary;
+pub mod table;
+pub mod views;

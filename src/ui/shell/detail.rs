@@ -431,19 +431,7 @@ impl Part for Detail {
         }
         let is_empty = !self.body.html().has_child_nodes();
         if is_empty {
-            let words = match view {
-                View::Flow => "Select a call to see its numbers, to change it, or to go to its own flow.",
-                View::Flame => "Select a frame to see its numbers and example requests.",
-                View::Compare => "Select a frame to see both sides and a request of each.",
-                View::Endpoints => "Select an endpoint to see which root endpoints it takes time of.",
-                View::Split => {
-                    "Click a violin, or open a row, to keep only requests with that value. Select an endpoint in another view to split its own time."
-                }
-                View::Requests => "Select a request; open it to see its timeline.",
-                View::Trace => "Select a span to see its times and tags.",
-                _ => "Select an endpoint to see where it is called and in which requests it costs most.",
-            };
-            self.body.add(&el("p").class("muted hint").text(words));
+            self.body.add(&el("p").class("muted hint").text(view.focus_hint()));
         }
         self.close.show(!is_empty);
         self.element.class_if("filled", !is_empty);

@@ -191,7 +191,7 @@ pub fn query(page: Page) {
             let [(a, band_a), (b, band_b)] = Side::BOTH.map(|side| address.side(side));
             queries.compare.want(page, Request::Compare { a, band_a, b, band_b });
         }
-        View::Heat => {
+        View::Heatmap => {
             let order = address.choices.columns;
             queries.heatmap.want(page, Request::Heatmap { scope, band, columns: COLUMNS, order });
         }

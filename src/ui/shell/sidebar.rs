@@ -6,71 +6,25 @@ use crate::ui::page::{Page, Part};
 use pathlight_view::address::View;
 use web_sys::HtmlSelectElement;
 
-/// Every view with its name, what it answers, and its picture.
-const VIEWS: &[(View, &str, &str, &str)] = &[
-    (
-        View::Findings,
-        "Findings",
-        "What is loaded and where the time goes",
-        "M2.5 13.5v-5M6.2 13.5v-11M9.8 13.5v-7M13.5 13.5v-3",
-    ),
-    (
-        View::Flame,
-        "Flame graph",
-        "The critical path of all requests, by call path",
-        "M2 3h12M2 6.5h9M2 10h5.5M2 13.5h3",
-    ),
-    (
-        View::Compare,
-        "Compare",
-        "Two bands or two sets of traces, frame by frame",
-        "M3 13.5v-8M6 13.5v-11M10 13.5v-5M13 13.5v-9",
-    ),
-    (
-        View::Heat,
-        "Heat map",
-        "Where each request spends its time: endpoints against requests",
-        "M2.5 2.5h11v11h-11zM2.5 6.2h11M2.5 9.8h11M6.2 2.5v11M9.8 2.5v11",
-    ),
-    (
-        View::Endpoints,
-        "Endpoints",
-        "Which endpoints cost all root endpoints together most",
-        "M2 13.5h12M2 10h8M2 6.5h5M2 3h2.5",
-    ),
-    (
-        View::Split,
-        "Split by tag",
-        "Times by the values of a tag: host, region, version",
-        "M4 2.5c3 3 3 8 0 11c-3-3-3-8 0-11zM12 4.5c2 2 2 5 0 7c-2-2-2-5 0-7z",
-    ),
-    (
-        View::Flow,
-        "Flow",
-        "What waits for what, and what if it were otherwise",
-        "M2 6.5h3.5v3H2zM10.5 2H14v3h-3.5zM10.5 11H14v3h-3.5zM5.5 8c3 0 2-4.5 5-4.5M5.5 8c3 0 2 4.5 5 4.5",
-    ),
-    (
-        View::Diagnosis,
-        "Diagnosis",
-        "What is slow, where in its span, and whether only in the tail",
-        "M2 3h6M4.5 6.5h6M4.5 10h4M7 13.5h7M2 3v7.5h2.5",
-    ),
-    (
-        View::Anomalies,
-        "Anomalies",
-        "Which requests are abnormal, and why",
-        "M2 12.5l3-2 2.5 1.5L10 3.5l2 8.5 2-1.5",
-    ),
-    (
-        View::Errors,
-        "Errors",
-        "Where errors start and stop, and what they cost",
-        "M8 2.5l6 11H2zM8 6.5v3M8 11.5v.2",
-    ),
-    (View::Requests, "Requests", "The slowest requests", "M2 3.5h12M2 8h12M2 12.5h12"),
-    (View::Trace, "Timeline", "One trace with its critical path", "M2 3.5h12M4 8h6M8 12.5h6"),
-];
+/// Returns the icon of a view, as the data of a path of 16 by 16.
+fn icon_path(view: View) -> &'static str {
+    match view {
+        View::Findings => "M2.5 13.5v-5M6.2 13.5v-11M9.8 13.5v-7M13.5 13.5v-3",
+        View::Flame => "M2 3h12M2 6.5h9M2 10h5.5M2 13.5h3",
+        View::Compare => "M3 13.5v-8M6 13.5v-11M10 13.5v-5M13 13.5v-9",
+        View::Heatmap => "M2.5 2.5h11v11h-11zM2.5 6.2h11M2.5 9.8h11M6.2 2.5v11M9.8 2.5v11",
+        View::Endpoints => "M2 13.5h12M2 10h8M2 6.5h5M2 3h2.5",
+        View::Split => "M4 2.5c3 3 3 8 0 11c-3-3-3-8 0-11zM12 4.5c2 2 2 5 0 7c-2-2-2-5 0-7z",
+        View::Flow => {
+            "M2 6.5h3.5v3H2zM10.5 2H14v3h-3.5zM10.5 11H14v3h-3.5zM5.5 8c3 0 2-4.5 5-4.5M5.5 8c3 0 2 4.5 5 4.5"
+        }
+        View::Diagnosis => "M2 3h6M4.5 6.5h6M4.5 10h4M7 13.5h7M2 3v7.5h2.5",
+        View::Anomalies => "M2 12.5l3-2 2.5 1.5L10 3.5l2 8.5 2-1.5",
+        View::Errors => "M8 2.5l6 11H2zM8 6.5v3M8 11.5v.2",
+        View::Requests => "M2 3.5h12M2 8h12M2 12.5h12",
+        View::Trace => "M2 3.5h12M4 8h6M8 12.5h6",
+    }
+}
 
 /// The sidebar.
 pub struct Sidebar {
@@ -86,17 +40,16 @@ impl Sidebar {
         let keep = Keep::default();
         let mut buttons = Vec::new();
         let select = el("select").attr("aria-label", "View").class("sidebar-select").test("view-select");
-        for (at, (view, name, what, path)) in VIEWS.iter().enumerate() {
-            let view = *view;
+        for (at, view) in View::ALL.into_iter().enumerate() {
             let entry = button("")
-                .node(&icon(path))
-                .text(name)
+                .node(&icon(icon_path(view)))
+                .text(view.name())
                 .class("sidebar-entry")
-                .attr("title", &format!("{what} ({})", at + 1))
+                .attr("title", &format!("{} ({})", view.hint(), at + 1))
                 .test(&format!("view-{}", view.key()))
                 .on_click(&keep, move || page.change(|address| address.view = view));
             buttons.push(entry);
-            select.add(&el("option").attr("value", view.key()).text(name));
+            select.add(&el("option").attr("value", view.key()).text(view.name()));
         }
         let chosen = select.clone();
         let select = select.on(&keep, "change", move |_| {
@@ -117,8 +70,8 @@ impl Sidebar {
 impl Part for Sidebar {
     fn update(&mut self, page: Page) {
         let shown = page.address().view;
-        for ((view, ..), entry) in VIEWS.iter().zip(&self.buttons) {
-            if *view == shown {
+        for (view, entry) in View::ALL.into_iter().zip(&self.buttons) {
+            if view == shown {
                 entry.set("aria-current", "page");
             } else {
                 entry.unset("aria-current");
@@ -131,8 +84,8 @@ impl Part for Sidebar {
 
     fn command(&mut self, page: Page, command: Command) -> bool {
         let Command::View(at) = command else { return false };
-        let Some((view, ..)) = VIEWS.get(at) else { return false };
-        page.change(|address| address.view = *view);
+        let Some(&view) = View::ALL.get(at) else { return false };
+        page.change(|address| address.view = view);
         page.has_data()
     }
 }

@@ -5,24 +5,17 @@ use crate::ui::page::{Endpoint, Page, Selection};
 use pathlight_query::SplitOf;
 use pathlight_view::address::View;
 
-/// Views that follow a selected endpoint, with the words of their links.
-const VIEWS: [(View, &str); 7] = [
-    (View::Flame, "flame graph"),
-    (View::Heat, "heat map"),
-    (View::Endpoints, "endpoints"),
-    (View::Split, "split by tag"),
-    (View::Flow, "flow"),
-    (View::Diagnosis, "diagnosis"),
-    (View::Errors, "errors"),
-];
+/// Views that follow a selected endpoint.
+const VIEWS: [View; 7] =
+    [View::Flame, View::Heatmap, View::Endpoints, View::Split, View::Flow, View::Diagnosis, View::Errors];
 
 /// A link for each view but the one in sight. `path` is the call path to mark in the flame graph.
 pub fn links(page: Page, keep: &Keep, endpoint: &Endpoint, path: Option<&[Endpoint]>) -> El {
     let row = div("show-in small").child(&span("muted", "Show in:"));
     let now = page.address().view;
-    for (view, words) in VIEWS.into_iter().filter(|(view, _)| *view != now) {
+    for view in VIEWS.into_iter().filter(|view| *view != now) {
         let (endpoint, path) = (endpoint.clone(), path.map(<[Endpoint]>::to_vec));
-        let link = button(words).class("link").test(&format!("show-in-{}", view.key()));
+        let link = button(&view.name().to_lowercase()).class("link").test(&format!("show-in-{}", view.key()));
         row.add(&link.on_click(keep, move || show(page, view, &endpoint, path.as_deref())));
     }
     row

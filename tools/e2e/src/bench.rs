@@ -289,13 +289,13 @@ impl Bench {
                 "view=flame&service=edge-gateway&operation=GET%20/product/%7Bid%7D",
                 "< 300",
             ),
-            ("heat map", "view=heat", "< 500"),
-            ("endpoints of a band", "view=bottom&band=P50-95", "< 500"),
-            ("endpoints of all, with what faster ones would save", "view=bottom", ""),
+            ("heat map", "view=heatmap", "< 500"),
+            ("endpoints of a band", "view=endpoints&band=P50-95", "< 500"),
+            ("endpoints of all, with what faster ones would save", "view=endpoints", ""),
             ("errors", "view=errors", ""),
             ("execution flow", "view=flow", ""),
-            ("tprof, four layers and report", "view=tprof", "< 2000"),
-            ("anomalies", "view=anomaly", ""),
+            ("tprof, four layers and report", "view=diagnosis", "< 2000"),
+            ("anomalies", "view=anomalies", ""),
             ("requests", "view=requests", ""),
         ];
         for (what, fragment, budget) in steps {

@@ -109,7 +109,7 @@ impl Heat {
         chart.element().class_if("heat-box", true);
         let table = heat_table::table(page);
         let below = div("companion").child(table.element());
-        let frame = Frame::new(View::Heat, "heat", chart, below);
+        let frame = Frame::new(View::Heatmap, "heat", chart, below);
         let frame = frame.with(&tools).with(&legend(&bar)).with(chart.element());
         Heat {
             frame,

@@ -61,7 +61,7 @@ async fn accept(page: &Page, place: u32) -> Outcome {
 
 pub async fn the_abnormal_requests_are_those_of_the_binary(page: &Page) -> Outcome {
     let file = shop()?;
-    shown(page, "view=anomaly", &[&file]).await?;
+    shown(page, "view=anomalies", &[&file]).await?;
     agree(page, &found(&file, &file, &[])?).await?;
     page.picture("anomalies").await?;
     accept(page, 7).await?;
@@ -76,12 +76,12 @@ pub async fn the_abnormal_requests_are_those_of_the_binary(page: &Page) -> Outco
     agree(page, &many).await?;
     // With few requests an alarm needs a greater rate, and the page says so.
     let few = generated("few.json", "--traces 40 --spans 30 --shape mixed --seed 5")?;
-    shown(page, "view=anomaly", &[&few]).await?;
+    shown(page, "view=anomalies", &[&few]).await?;
     agree(page, &found(&few, &few, &[])?).await?;
     let title = page.text("[data-test='anomaly-title']").await?;
     ensure(title.contains("the rate is raised to 4.9"), || title.clone())?;
     // No request left to learn from.
-    page.go("view=anomaly&tag.region=nowhere").await?;
+    page.go("view=anomalies&tag.region=nowhere").await?;
     page.ready().await?;
     let empty = page.text("[data-test='anomaly-empty']").await?;
     ensure(empty.contains("no normal request"), || empty.clone())
@@ -90,7 +90,7 @@ pub async fn the_abnormal_requests_are_those_of_the_binary(page: &Page) -> Outco
 pub async fn a_chosen_request_stands_beside_the_normal_one_most_like_it(page: &Page) -> Outcome {
     let file = shop()?;
     let report = found(&file, &file, &[])?;
-    shown(page, "view=anomaly", &[&file]).await?;
+    shown(page, "view=anomalies", &[&file]).await?;
     page.click("[data-test='anomaly']").await?;
     page.visible("[data-test='anomaly-pair']").await?;
     page.ready().await?;
@@ -132,7 +132,7 @@ pub async fn another_set_or_an_earlier_time_is_normal(page: &Page) -> Outcome {
         String::from_utf8_lossy(&e2e::process::pathlight(&["generate", "--list-places"])?).into_owned();
     let place = places.split('\t').next().unwrap_or_default();
     let odd = generated("odd.json", &slow.replace("PLACE", place))?;
-    shown(page, "view=anomaly&normal=a&against=set&alpha=0.02", &[&normal, &odd]).await?;
+    shown(page, "view=anomalies&normal=a&against=set&alpha=0.02", &[&normal, &odd]).await?;
     let report = found(&normal, &odd, &["--alpha", "0.02"])?;
     agree(page, &report).await?;
     ensure(report["abnormal"].as_u64() >= Some(5), || format!("{} abnormal", report["abnormal"]))?;
@@ -155,7 +155,7 @@ pub async fn another_set_or_an_earlier_time_is_normal(page: &Page) -> Outcome {
         page.ready().await?;
     }
     // The earlier half of one set.
-    shown(page, "view=anomaly", &[&normal]).await?;
+    shown(page, "view=anomalies", &[&normal]).await?;
     page.run(
         "const e = document.querySelector('[data-test=\"anomaly-normal\"]'); \
          e.value = 'before'; e.dispatchEvent(new Event('change'))",
@@ -179,8 +179,8 @@ pub async fn another_set_or_an_earlier_time_is_normal(page: &Page) -> Outcome {
 
 pub async fn an_auto_encoder_is_trained_watched_and_cancelled(page: &Page) -> Outcome {
     let file = shop()?;
-    shown(page, "view=anomaly", &[&file]).await?;
-    page.go("view=anomaly&network=200,4,0,1000,1").await?;
+    shown(page, "view=anomalies", &[&file]).await?;
+    page.go("view=anomalies&network=200,4,0,1000,1").await?;
     page.click("[data-test='anomaly-vae']").await?;
     page.visible("[data-test='anomaly-training']").await?;
     let script = "return document.querySelector('[data-test=\"anomaly-training\"] .loss-curve path')?.getAttribute('d') ?? ''";
@@ -192,7 +192,7 @@ pub async fn an_auto_encoder_is_trained_watched_and_cancelled(page: &Page) -> Ou
     page.hidden("[data-test='anomaly-training']").await?;
     let link = page.run("return location.hash").await?;
     ensure(!link.to_string().contains("vae"), || format!("the address is {link}"))?;
-    shown(page, "view=anomaly&detector=vae&network=16,2,1,3,1", &[&file]).await?;
+    shown(page, "view=anomalies&detector=vae&network=16,2,1,3,1", &[&file]).await?;
     let sizes = ["--vae", "--hidden", "16", "--latent", "2", "--flow", "1", "--epochs", "3"];
     agree(page, &found(&file, &file, &sizes)?).await?;
     page.run(
@@ -208,7 +208,7 @@ pub async fn an_auto_encoder_is_trained_watched_and_cancelled(page: &Page) -> Ou
 
 pub async fn the_evaluation_has_the_figures_of_the_binary(page: &Page) -> Outcome {
     let file = shop()?;
-    shown(page, "view=anomaly&detector=vae&network=16,2,0,2,1", &[&file]).await?;
+    shown(page, "view=anomalies&detector=vae&network=16,2,0,2,1", &[&file]).await?;
     page.click("[data-test='anomaly-evaluate']").await?;
     page.visible("[data-test='evaluation-row']").await?;
     page.ready().await?;
@@ -233,7 +233,7 @@ pub async fn the_evaluation_has_the_figures_of_the_binary(page: &Page) -> Outcom
 
 pub async fn a_saved_model_finds_the_same_again(page: &Page) -> Outcome {
     let file = shop()?;
-    shown(page, "view=anomaly", &[&file]).await?;
+    shown(page, "view=anomalies", &[&file]).await?;
     let before = findings(page).await?;
     page.catch_file().await?;
     page.click("[data-test='anomaly-save-model']").await?;
@@ -251,7 +251,7 @@ pub async fn a_saved_model_finds_the_same_again(page: &Page) -> Outcome {
     // Other traces by the same model: those it has learned from are not there to be seen.
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
-    page.go("view=anomaly").await?;
+    page.go("view=anomalies").await?;
     page.drop_files(std::slice::from_ref(&other)).await?;
     page.ready().await?;
     same("judged by the model", &findings(page).await?, &found(&file, &other, &[])?)?;

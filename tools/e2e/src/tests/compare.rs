@@ -33,7 +33,7 @@ async fn changes_agree(page: &Page, report: &Value) -> Outcome {
 
 pub async fn the_tail_against_the_bulk_is_what_the_binary_says(page: &Page) -> Outcome {
     let file = shop()?;
-    page.open(&format!("view=diff&{PRODUCT}&against=band&band=P0-50&bandB=P95-100")).await?;
+    page.open(&format!("view=compare&{PRODUCT}&against=band&band=P0-50&bandB=P95-100")).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
     let mut words = vec!["compare", "--json", "--band-a", "P0-50", "--band-b", "P95-100"];
@@ -78,7 +78,7 @@ pub async fn the_tail_against_the_bulk_is_what_the_binary_says(page: &Page) -> O
 pub async fn a_second_set_is_compared_and_let_go(page: &Page) -> Outcome {
     let before = shop()?;
     let after = generated("shop-after.json", "--traces 300 --spans 30 --shape mixed --seed 22")?;
-    page.open("view=diff&against=set").await?;
+    page.open("view=compare&against=set").await?;
     page.drop_files(std::slice::from_ref(&before)).await?;
     page.ready().await?;
     page.visible("[data-test='compare-empty']").await?;

@@ -11,7 +11,7 @@ use super::drop::{generated, native, shop};
 /// Requests of a shop, some of them delayed in one place.
 async fn diagnosis_at(page: &Page, more: &str) -> Outcome<PathBuf> {
     let file = shop()?;
-    page.open(&format!("view=tprof{more}")).await?;
+    page.open(&format!("view=diagnosis{more}")).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
     page.visible("[data-test='diagnosis-view']").await?;
@@ -94,7 +94,7 @@ pub async fn the_report_is_that_of_the_binary_and_its_lines_lead_to_evidence(pag
     page.ready().await?;
     page.click("[data-test='diagnosis-line'][data-level='3'] [data-test='line-flow']").await?;
     page.visible("[data-test='flow-view']").await?;
-    page.go("view=tprof").await?;
+    page.go("view=diagnosis").await?;
     page.ready().await?;
     page.click("[data-test='diagnosis-line'][data-level='3'] [data-test='line-flame']").await?;
     page.visible("[data-test='flame']").await?;
@@ -136,7 +136,7 @@ pub async fn the_tree_is_walked_with_arrow_keys(page: &Page) -> Outcome {
 
 pub async fn request_type_and_tail_stand_in_the_address(page: &Page) -> Outcome {
     let file = shop()?;
-    let fragment = "view=tprof&types=http.method&tail=75&top=20,2,2,2";
+    let fragment = "view=diagnosis&types=http.method&tail=75&top=20,2,2,2";
     page.open(fragment).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
@@ -220,7 +220,7 @@ pub async fn the_slow_tail_and_two_sets_are_those_of_the_binary(page: &Page) -> 
     page.click("[data-test='list-places']").await?;
     page.visible("[data-test='diagnosis-none']").await?;
     let after = generated("shop-after.json", "--traces 300 --spans 30 --shape mixed --seed 22")?;
-    page.open("view=tprof&against=set&list=places").await?;
+    page.open("view=diagnosis&against=set&list=places").await?;
     page.drop_files(std::slice::from_ref(&before)).await?;
     page.ready().await?;
     page.visible("[data-test='diagnosis-none']").await?;
@@ -259,14 +259,14 @@ pub async fn without_whole_traces_the_view_says_why(page: &Page) -> Outcome {
     };
     let traces: Vec<String> = (1..4).map(span).collect();
     std::fs::write(&file, format!("{{\"data\":[{}]}}", traces.join(",")))?;
-    page.open("view=tprof").await?;
+    page.open("view=diagnosis").await?;
     page.drop_files(&[file]).await?;
     page.ready().await?;
     let words = page.text("[data-test='diagnosis-empty']").await?;
     ensure(words.contains("spans whose parent is missing"), || format!("the page says {words:?}"))?;
     // Too few to tell a tail.
     let few = generated("few.json", "--traces 5 --spans 8 --seed 3")?;
-    page.open("view=tprof&list=tail").await?;
+    page.open("view=diagnosis&list=tail").await?;
     page.drop_files(&[few]).await?;
     page.ready().await?;
     let script = "return [...document.querySelectorAll('.empty')].filter((e) => e.checkVisibility())\
@@ -280,7 +280,7 @@ pub async fn real_traces_are_diagnosed(page: &Page) -> Outcome {
     if !folder.is_dir() {
         return page.skip("there is no ../shared/data/traceweaver-media");
     }
-    page.open("view=tprof").await?;
+    page.open("view=diagnosis").await?;
     page.drop_files(std::slice::from_ref(&folder)).await?;
     page.ready().await?;
     report_agrees(page, &native(&["tprof", "--json"], &[&folder])?).await?;

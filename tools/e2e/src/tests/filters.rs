@@ -46,7 +46,7 @@ pub async fn a_tag_filter_is_suggested_and_holds_in_every_view(page: &Page) -> O
     ensure(title.contains(value), || format!("the view does not say so: {title}"))?;
     let link = hash(page).await?;
     ensure(link.contains(&format!("tag.version={value}")), || format!("the address is {link}"))?;
-    for view in ["findings", "heat", "requests"] {
+    for view in ["findings", "heatmap", "requests"] {
         page.click(&format!("[data-test='view-{view}']")).await?;
         same(view, requests(page).await?, shown)?;
     }

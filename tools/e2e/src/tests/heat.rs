@@ -15,7 +15,7 @@ async fn heat_at(page: &Page, fragment: &str) -> Outcome<std::path::PathBuf> {
 }
 
 pub async fn the_heat_map_has_the_rows_and_columns_of_the_binary(page: &Page) -> Outcome {
-    let file = heat_at(page, "view=heat").await?;
+    let file = heat_at(page, "view=heatmap").await?;
     let report = native(&["heatmap", "--json"], &[&file])?;
     let rows = report["rows"].as_array().map_or(0, Vec::len);
     same("rows", page.number("[data-test='heat']", "data-rows").await? as usize, rows)?;
@@ -50,7 +50,7 @@ pub async fn the_heat_map_has_the_rows_and_columns_of_the_binary(page: &Page) ->
 }
 
 pub async fn a_cell_opens_its_trace_and_a_brush_cuts_the_band(page: &Page) -> Outcome {
-    let file = heat_at(page, "view=heat").await?;
+    let file = heat_at(page, "view=heatmap").await?;
     let [x, y, width, height] = page.place("[data-test='heat']").await?;
     let (left, right, middle) = (x + width * 0.7, x + width - 1.0, y + height / 2.0);
     page.move_to(left, middle).await?;
@@ -72,7 +72,7 @@ pub async fn a_cell_opens_its_trace_and_a_brush_cuts_the_band(page: &Page) -> Ou
     page.ready().await?;
     page.visible("[data-test='filter-chip']").await?;
     // The first row of the slowest request: a click leads to its timeline.
-    page.go("view=heat").await?;
+    page.go("view=heatmap").await?;
     page.ready().await?;
     page.click_at(right - 1.0, y + 44.0, 1).await?;
     page.visible("[data-test='timeline-view']").await?;

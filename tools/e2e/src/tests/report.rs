@@ -75,7 +75,7 @@ pub async fn the_binary_writes_the_same_report(page: &Page) -> Outcome {
     let paths = [&file, &report, &single].map(|path| path.to_string_lossy().into_owned());
     pathlight(&["report", &paths[0], "-o", &paths[1], "--page", &paths[2], "--view", "trace"])?;
     opens(page, &report, "trace", &file).await?;
-    page.go("view=anomaly").await?;
+    page.go("view=anomalies").await?;
     page.ready().await?;
     let found = native(&["anomaly", "--json", "--test", &paths[0], "--train"], &[&file])?;
     let abnormal = page.number("[data-test='anomaly-strip']", "data-abnormal").await?;

@@ -65,7 +65,7 @@ pub async fn the_summary_is_copied_as_the_binary_writes_it(page: &Page) -> Outco
 
 pub async fn endpoints_are_ranked_as_by_the_binary(page: &Page) -> Outcome {
     let file = shop()?;
-    at(page, &file, "view=bottom").await?;
+    at(page, &file, "view=endpoints").await?;
     let report = native(&["bottom-up", "--json", "--faster", "50"], &[&file])?;
     let script = "return [...document.querySelectorAll('[data-test=\"impact\"]')].map((row) => [row.dataset.service, \
         row.dataset.operation, row.dataset.value, row.querySelector('[data-column=roots]').dataset.value])";
@@ -98,7 +98,7 @@ pub async fn endpoints_are_ranked_as_by_the_binary(page: &Page) -> Outcome {
 
 pub async fn from_an_endpoint_to_its_place_in_a_flame_graph(page: &Page) -> Outcome {
     let file = shop()?;
-    at(page, &file, "view=bottom").await?;
+    at(page, &file, "view=endpoints").await?;
     what_if(page).await?;
     page.click("[data-test='impact']").await?;
     page.visible("[data-test='affected-root']").await?;
@@ -125,7 +125,7 @@ pub async fn from_an_endpoint_to_its_place_in_a_flame_graph(page: &Page) -> Outc
 
 pub async fn histograms_are_enlarged_and_saved(page: &Page) -> Outcome {
     let file = shop()?;
-    at(page, &file, "view=bottom").await?;
+    at(page, &file, "view=endpoints").await?;
     catch_files(page).await?;
     let menu = "[data-test='sizes-view'] [data-test='export']";
     let saved = caught(page, &[menu, "[data-test='sizes-view'] [data-test='export-json']"]).await?;
@@ -182,8 +182,8 @@ pub async fn tables_are_whole_on_any_page(page: &Page) -> Outcome {
         eprintln!("skipped: there is no ../shared/data/traceweaver-media");
     }
     for (name, file) in sets {
-        at(page, &file, "view=bottom").await?;
-        for view in ["bottom", "split", "findings"] {
+        at(page, &file, "view=endpoints").await?;
+        for view in ["endpoints", "split", "findings"] {
             page.go(&format!("view={view}")).await?;
             page.ready().await?;
             for look in [Look::NARROW, Look::DESK] {

@@ -115,7 +115,7 @@ pub async fn a_selected_endpoint_is_shown_in_the_other_views(page: &Page) -> Out
     let frame = "[data-test='frame'][aria-selected='true']";
     page.visible(frame).await?;
     let operation = page.attributes(frame, "data-operation").await?.swap_remove(0);
-    page.click("[data-test='show-in-heat']").await?;
+    page.click("[data-test='show-in-heatmap']").await?;
     page.visible("[data-test='heat-view']").await?;
     page.ready().await?;
     let row = page.attributes("[data-test='heat-row'][aria-selected='true']", "data-operation").await?;
@@ -132,7 +132,7 @@ pub async fn a_selected_endpoint_is_shown_in_the_other_views(page: &Page) -> Out
     ensure(link.as_str().is_some_and(|link| link.contains("parents=") && link.contains(&operation)), || {
         format!("the address is {link}")
     })?;
-    page.click("[data-test='show-in-tprof']").await?;
+    page.click("[data-test='show-in-diagnosis']").await?;
     page.visible("[data-test='diagnosis-view']").await?;
     page.ready().await?;
     // Only the endpoints with the most self time have a line.
@@ -246,7 +246,7 @@ pub async fn the_keys_are_listed_and_every_control_has_a_name(page: &Page) -> Ou
 
 pub async fn dark_and_narrow_pages_are_whole(page: &Page) -> Outcome {
     shop_at(page, "").await?;
-    for view in ["findings", "flame", "diff", "heat", "requests", "trace"] {
+    for view in ["findings", "flame", "compare", "heatmap", "requests", "trace"] {
         page.go(&format!("view={view}")).await?;
         page.ready().await?;
         for look in [Look::NARROW, Look::DARK, Look::DESK] {

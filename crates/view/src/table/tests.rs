@@ -1,0 +1,99 @@
+use super::*;
+
+struct Row {
+    endpoint: (&'static str, &'static str),
+    requests: u64,
+    share: Option<f64>,
+    why: &'static str,
+}
+
+fn table() -> Table<Row> {
+    let columns = vec![
+        Column::field("number", |row: &Row| (row.requests * 2).into()),
+        Column::endpoint("Endpoint", "Its name", |row: &Row| row.endpoint).csv(&["service", "operation"]),
+        Column::count("requests", "Requests", "How many", |row: &Row| row.requests.into()).csv(&["requests"]),
+        Column::share("share", "Share", "Of all", |row: &Row| row.share.into()).low(2),
+        Column::text("why", "Why", "The reason", |row: &Row| row.why.into())
+            .unsorted()
+            .csv_as(&["why", "length"], |row| vec![row.why.to_owned(), row.why.len().to_string()]),
+    ];
+    let mut table = Table::new("rows", "Rows", ("share", true), columns)
+        .with_attributes(|row| endpoint_attributes("row", row.endpoint, row.requests))
+        .search(|row, text| fits_endpoint(text, row.endpoint))
+        .share(|row| row.share.unwrap_or(0.0));
+    table.set_rows(vec![
+        Row { endpoint: ("b", "GET /y"), requests: 3, share: Some(0.25), why: "a, \"b\"" },
+        Row { endpoint: ("a", "GET /y"), requests: 1_000, share: None, why: "" },
+        Row { endpoint: ("c", "GET /x"), requests: 3, share: Some(0.5), why: "line\nbreak" },
+    ]);
+    table
+}
+
+fn by(column: &str, descending: bool) -> Sort {
+    Sort { column: column.to_owned(), descending }
+}
+
+#[test]
+fn from_one_column_follow_head_cell_order_and_csv() {
+    let table = table();
+    let heads: Vec<(&str, bool, u8)> =
+        table.heads().iter().map(|head| (head.key, head.sorts, head.priority)).collect();
+    assert_eq!(
+        heads[1..],
+        [("endpoint", true, 1), ("requests", true, 1), ("share", true, 2), ("why", false, 1)]
+    );
+    assert_eq!(heads[0].2, 0, "what stands in files only is not shown");
+    assert_eq!(table.cell(2, 1), Cell::Number("1\u{202f}000".to_owned(), "1000".to_owned()));
+    assert_eq!(table.cell(3, 0), Cell::Bar(0.25, format::share(0.25)));
+    assert_eq!(table.cell(3, 1), Cell::Text(format::DASH.to_owned()));
+    assert_eq!(table.attributes(2)[3], ("data-value", "3".to_owned()));
+    assert_eq!(
+        table.csv(),
+        "number,service,operation,requests,why,length\r\n\
+         6,b,GET /y,3,\"a, \"\"b\"\"\",6\r\n\
+         2000,a,GET /y,1000,,0\r\n\
+         6,c,GET /x,3,\"line\nbreak\",10\r\n"
+    );
+}
+
+#[test]
+fn rows_are_sorted_as_asked_for_else_naturally_and_equal_ones_stay_as_they_came() {
+    let table = table();
+    assert_eq!(table.order(None, None), [2, 0, 1], "what has no share comes last");
+    assert_eq!(table.order(Some(&by("share", false)), None), [1, 0, 2]);
+    assert_eq!(table.order(Some(&by("requests", false)), None), [0, 2, 1]);
+    assert_eq!(table.order(Some(&by("requests", true)), None), [1, 0, 2]);
+    assert_eq!(table.order(Some(&by("endpoint", false)), None), [2, 1, 0], "by operation, then service");
+    for unknown in ["why", "nonsense", ""] {
+        assert_eq!(table.order(Some(&by(unknown, false)), None), [2, 0, 1], "{unknown}");
+    }
+    assert_eq!(table.order(None, Some(&[true, false, true])), [2, 0]);
+}
+
+#[test]
+fn a_search_marks_rows_and_says_which_share_they_are() {
+    let table = table();
+    assert_eq!(table.find("  "), Found::default());
+    let found = table.find("get X");
+    assert_eq!(found, Found { hits: Some(vec![false, false, true]), matches: 1, share: Some(0.5) });
+    assert_eq!(table.find("/Y").matches, 2);
+    assert_eq!(table.find("nowhere"), Found { hits: Some(vec![false; 3]), matches: 0, share: Some(0.0) });
+}
+
+#[test]
+fn numbers_are_said_in_their_unit_and_compared_exactly() {
+    let exact = [Number::None, Number::Whole(u64::MAX - 1), Number::Whole(u64::MAX)];
+    assert!(exact.windows(2).all(|pair| pair[0].compare(pair[1]) == Ordering::Less));
+    assert_eq!(Number::from(-0.0).compare(Number::from(0u64)), Ordering::Equal);
+    assert_eq!(Unit::Duration.words(1_500u64.into()), format::duration(1_500.0));
+    assert_eq!(Unit::Change.words(2.0.into()), format::change(2.0));
+    assert_eq!(Unit::Moment.words(1_234_567u64.into()), format::moment(1_234_000));
+    assert_eq!(Unit::Share.words(None::<f64>.into()), format::DASH);
+}
+
+#[test]
+fn a_search_text_is_looked_for_word_by_word_whatever_the_case() {
+    assert!(fits("get shop", &["Shop", "GET /cart"]));
+    assert!(!fits("get shop", &["GET /cart"]));
+    assert!(fits("", &[]));
+}

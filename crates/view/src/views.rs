@@ -1,0 +1,160 @@
+//! The views of the page: their order, their names, and what each of them answers.
+
+/// A view of the page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum View {
+    /// What is loaded, and where the time goes.
+    #[default]
+    Findings,
+    /// Flame graph of the critical path.
+    Flame,
+    /// Two percentile ranges or two sets side by side.
+    Compare,
+    /// Endpoints against requests.
+    Heatmap,
+    /// Interior endpoints over all root endpoints.
+    Endpoints,
+    /// Times by the values of a tag.
+    Split,
+    /// What waits for what, and what-if.
+    Flow,
+    /// Layers, diagnosis and aggregate traces.
+    Diagnosis,
+    /// Requests unlike those of a training set.
+    Anomalies,
+    /// Where errors start, stop, and what they cost.
+    Errors,
+    /// The slowest requests.
+    Requests,
+    /// Timeline of one trace.
+    Trace,
+}
+
+/// Keys that views had before, with those they have now. Addresses and messages of a page around may still have the old
+/// ones; nothing writes them.
+const SYNONYMS: [(&str, &str); 5] = [
+    ("diff", "compare"),
+    ("heat", "heatmap"),
+    ("bottom", "endpoints"),
+    ("tprof", "diagnosis"),
+    ("anomaly", "anomalies"),
+];
+
+impl View {
+    /// Every view, in the order of the sidebar.
+    pub const ALL: [View; 12] = [
+        View::Findings,
+        View::Flame,
+        View::Compare,
+        View::Heatmap,
+        View::Endpoints,
+        View::Split,
+        View::Flow,
+        View::Diagnosis,
+        View::Anomalies,
+        View::Errors,
+        View::Requests,
+        View::Trace,
+    ];
+
+    /// Returns its value of `view=`, which is also the name of its modules.
+    pub fn key(self) -> &'static str {
+        match self {
+            View::Findings => "findings",
+            View::Flame => "flame",
+            View::Compare => "compare",
+            View::Heatmap => "heatmap",
+            View::Endpoints => "endpoints",
+            View::Split => "split",
+            View::Flow => "flow",
+            View::Diagnosis => "diagnosis",
+            View::Anomalies => "anomalies",
+            View::Errors => "errors",
+            View::Requests => "requests",
+            View::Trace => "trace",
+        }
+    }
+
+    /// Returns the view of a key, be it a former one; `None` for other text.
+    pub fn from_key(key: &str) -> Option<View> {
+        let key = SYNONYMS.iter().find(|(former, _)| *former == key).map_or(key, |(_, now)| now);
+        View::ALL.into_iter().find(|view| view.key() == key)
+    }
+
+    /// Returns its name in the sidebar.
+    pub fn name(self) -> &'static str {
+        match self {
+            View::Findings => "Findings",
+            View::Flame => "Flame graph",
+            View::Compare => "Compare",
+            View::Heatmap => "Heat map",
+            View::Endpoints => "Endpoints",
+            View::Split => "Split by tag",
+            View::Flow => "Flow",
+            View::Diagnosis => "Diagnosis",
+            View::Anomalies => "Anomalies",
+            View::Errors => "Errors",
+            View::Requests => "Requests",
+            View::Trace => "Timeline",
+        }
+    }
+
+    /// Returns what it answers, in one line.
+    pub fn hint(self) -> &'static str {
+        match self {
+            View::Findings => "What is loaded and where the time goes",
+            View::Flame => "The critical path of all requests, by call path",
+            View::Compare => "Two bands or two sets of traces, frame by frame",
+            View::Heatmap => "Where each request spends its time: endpoints against requests",
+            View::Endpoints => "Which endpoints cost all root endpoints together most",
+            View::Split => "Times by the values of a tag: host, region, version",
+            View::Flow => "What waits for what, and what if it were otherwise",
+            View::Diagnosis => "What is slow, where in its span, and whether only in the tail",
+            View::Anomalies => "Which requests are abnormal, and why",
+            View::Errors => "Where errors start and stop, and what they cost",
+            View::Requests => "The slowest requests",
+            View::Trace => "One trace with its critical path",
+        }
+    }
+
+    /// Returns what the panel beside the table says while nothing has the focus.
+    pub fn focus_hint(self) -> &'static str {
+        match self {
+            View::Flow => "Select a call to see its numbers, to change it, or to go to its own flow.",
+            View::Flame => "Select a frame to see its numbers and example requests.",
+            View::Compare => "Select a frame to see both sides and a request of each.",
+            View::Endpoints => "Select an endpoint to see which root endpoints it takes time of.",
+            View::Split => {
+                "Click a violin, or open a row, to keep only requests with that value. Select an endpoint in another \
+                 view to split its own time."
+            }
+            View::Requests => "Select a request; open it to see its timeline.",
+            View::Trace => "Select a span to see its times and tags.",
+            _ => "Select an endpoint to see where it is called and in which requests it costs most.",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_leads_to_its_view_and_so_does_every_former_key() {
+        for view in View::ALL {
+            assert_eq!(View::from_key(view.key()), Some(view));
+        }
+        let former = [
+            ("diff", View::Compare),
+            ("heat", View::Heatmap),
+            ("bottom", View::Endpoints),
+            ("tprof", View::Diagnosis),
+            ("anomaly", View::Anomalies),
+        ];
+        for (key, view) in former {
+            assert_eq!(View::from_key(key), Some(view), "{key}");
+            assert_ne!(view.key(), key);
+        }
+        assert_eq!(View::from_key("Heat map"), None);
+    }
+}
