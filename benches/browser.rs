@@ -20,8 +20,8 @@ wasm_bindgen_test_configure!(run_in_dedicated_worker);
 const SCALE: u64 = if option_env!("PATHLIGHT_BENCH_QUICK").is_some() { 1 } else { 20 };
 
 fn now_ms() -> f64 {
-    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
-    scope.performance().map_or_else(js_sys::Date::now, |clock| clock.now())
+    let selection: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    selection.performance().map_or_else(js_sys::Date::now, |clock| clock.now())
 }
 
 fn print(rows: Vec<String>) {

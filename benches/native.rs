@@ -1,7 +1,7 @@
 //! The native half of `cargo xtask bench`, on one thread. A row of results is a line that begins with `bench`.
 //!
-//! `native ingest NAME FILE` reads a file and answers the first question; `native scaling NAME FILE...` fits how the cost
-//! grows from file to file; `native analyses FILE` and `native what-if FILE` ask what a page would; `native
+//! `native ingest NAME FILE` reads a file and answers the first question; `native scaling NAME FILE...` fits how the
+//! cost grows from file to file; `native analyses FILE` and `native what-if FILE` ask what a page would; `native
 //! drawing` lays out pictures; `native diagnosis` counts how often tprof names a known cause. Times are medians of the
 //! rounds that fit into about two seconds; ratios between rows of one run are what counts.
 
@@ -29,7 +29,7 @@ fn main() {}
 mod bench {
     use super::shared::{CHUNK, analyses, exponent, median, read, row, what_if};
     use super::{diagnosis, drawing};
-    use pathlight::analysis::critical_path::{Band, Scope};
+    use pathlight::analysis::requests::Selection;
     use pathlight::ingest::{Options, Reader};
     use pathlight::model::trace::TraceSet;
     use pathlight::query::{Request, Session};
@@ -82,7 +82,7 @@ mod bench {
     /// Reads and answers the first question, as `pathlight critical-path` does.
     fn whole(bytes: &[u8]) {
         let mut session = Session::of(read(bytes));
-        let _ = black_box(session.ask(Request::CriticalPath { scope: Scope::default(), band: Band::ALL }));
+        let _ = black_box(session.ask(Request::CriticalPath { selection: Selection::default() }));
     }
 
     /// Most memory this process has had so far, in bytes.

@@ -80,7 +80,7 @@ pub enum Call {
 pub struct Piece {
     /// Name to show.
     pub name: String,
-    /// Which set of traces it belongs to, see [`Scope::group`](pathlight_query::Scope::group).
+    /// Which set of traces it belongs to, see [`Selection::group`](pathlight_query::Selection::group).
     pub group: u8,
     /// Which traces of it are kept.
     pub keep: Keep,

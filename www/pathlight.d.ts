@@ -27,7 +27,7 @@ declare namespace Pathlight {
   /** Shows what this fragment says, as if it stood behind the `#` of the address. */
   interface Query extends Message {
     type: "query";
-    /** For instance `view=flame&band=P95-99`; `new URLSearchParams({...}).toString()` makes one. */
+    /** For instance `view=flame&range=P95-99`; `new URLSearchParams({...}).toString()` makes one. */
     query: string;
   }
 

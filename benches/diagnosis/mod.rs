@@ -1,11 +1,12 @@
 //! Whether tprof names what is known to be slow: a delay at one place of generated traces (paper section 4.2, Fig. 6).
 //!
-//! The 20 most used places are delayed one at a time, each in traces of a seed of its own, by shares of the mean latency
-//! of the same traces without the delay; and once more by the whole of it in 7 % of the traces only. A delay counts as
-//! found where the first line of the report (or of the list of what makes the tail of all request types slow) is its subspan.
+//! The 20 most used places are delayed one at a time, each in traces of a seed of its own, by shares of the mean
+//! latency of the same traces without the delay; and once more by the whole of it in 7 % of the traces only. A delay
+//! counts as found where the first line of the report (or of the list of what makes the tail of all request types slow)
+//! is its subspan.
 
 use crate::shared::{read, row};
-use pathlight::analysis::critical_path::{Band, Scope};
+use pathlight::analysis::requests::Selection;
 use pathlight::generate::{Generator, Inject, Options, Place, Shape, write_jaeger};
 use pathlight::query::{Report, Request, Session, TprofReport, TprofSettings};
 
@@ -87,8 +88,8 @@ fn tprof(options: &Options) -> std::io::Result<TprofReport> {
     let mut text = Vec::new();
     write_jaeger(options, &mut text)?;
     let mut session = Session::of(read(&text));
-    let (scope, settings) = (Scope::default(), TprofSettings::default());
-    match session.ask(Request::Tprof { scope, band: Band::ALL, settings }) {
+    let (selection, settings) = (Selection::default(), TprofSettings::default());
+    match session.ask(Request::Tprof { selection, settings }) {
         Ok(Report::Tprof(report)) => Ok(*report),
         Ok(_) => Err(std::io::Error::other("another report")),
         Err(error) => Err(std::io::Error::other(error.to_string())),

@@ -2,7 +2,7 @@
 
 use super::shared::{read, row};
 use pathlight::analysis::anomaly::vae::VaeSettings;
-use pathlight::analysis::critical_path::{Band, Scope};
+use pathlight::analysis::requests::Selection;
 use pathlight::query::{AnomalySettings, Detector, Report, Request, Session};
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ pub fn training(now_ms: &dyn Fn() -> f64, group: &str, budgets: bool, is_quick: 
         let mut session = Session::of(read(requests(traces, columns - 1, 60).as_bytes()));
         let network = VaeSettings { epochs, ..VaeSettings::default() };
         let settings = AnomalySettings { detector: Detector::Vae(network), ..AnomalySettings::default() };
-        let request = Request::AnomalyModel { train: Scope::default(), band_train: Band::ALL, settings };
+        let request = Request::AnomalyModel { train: Selection::default(), settings };
         let start = now_ms();
         let model = session.ask(request);
         let took_ms = now_ms() - start;

@@ -1,7 +1,7 @@
 //! What the native bench and the one in a browser's worker share: questions to the engine, and rows of the result.
 #![allow(dead_code, reason = "each half uses a part of it")]
 
-use pathlight::analysis::critical_path::{Band, Filter, Scope, Subject};
+use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
 use pathlight::ingest::{Options, Reader};
 use pathlight::model::trace::TraceSet;
 use pathlight::query::{
@@ -66,42 +66,43 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
         rows.push(row(group, what, ms, "ms", &budget));
     };
     let Ok(Report::Overview(overview)) = session.ask(Request::Overview) else { return rows };
-    let all = Scope::default();
-    let of = |scope: &Scope, band: Band| Request::CriticalPath { scope: scope.clone(), band };
-    let band = |lo: u32, hi: u32| Band { lo: lo * 1000, hi: hi * 1000, closed: false };
-    put("first aggregate", timed(session, now_ms, of(&all, Band::ALL)), 2000.0);
-    let bands = [band(95, 99), band(50, 95), band(0, 50)];
-    put("change of band", median(bands.map(|b| timed(session, now_ms, of(&all, b))).into()), 300.0);
+    let all = Selection::default();
+    let of = |selection: &Selection, range: PercentileRange| Request::CriticalPath {
+        selection: selection.with_range(range),
+    };
+    let range = |lo: u32, hi: u32| PercentileRange { lo: lo * 1000, hi: hi * 1000, closed: false };
+    put("first aggregate", timed(session, now_ms, of(&all, PercentileRange::ALL)), 2000.0);
+    let ranges = [range(95, 99), range(50, 95), range(0, 50)];
+    put("change of band", median(ranges.map(|b| timed(session, now_ms, of(&all, b))).into()), 300.0);
     let filters = [
         Filter::HasError,
         Filter::Tag { key: "region".to_owned(), value: "eu-west-1".to_owned() },
         Filter::Tag { key: "region".to_owned(), value: "us-east-1".to_owned() },
     ];
-    let filtered = filters.map(|filter| Scope { filters: vec![filter], ..all.clone() });
+    let filtered = filters.map(|filter| Selection { filters: vec![filter], ..all.clone() });
     put(
         "change of filter",
-        median(filtered.map(|s| timed(session, now_ms, of(&s, Band::ALL))).into()),
+        median(filtered.map(|s| timed(session, now_ms, of(&s, PercentileRange::ALL))).into()),
         300.0,
     );
     let mut endpoints = overview.endpoints.clone();
     endpoints.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.spans));
-    let scope_of = |service: &str, operation: &str| Scope {
-        subject: Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() },
+    let selection_of = |service: &str, operation: &str| Selection {
+        root: RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() },
         ..all.clone()
     };
-    let subjects = endpoints.iter().take(3).map(|e| scope_of(&e.service, &e.operation));
-    let changes = subjects.map(|scope| timed(session, now_ms, of(&scope, Band::ALL))).collect();
+    let roots = endpoints.iter().take(3).map(|e| selection_of(&e.service, &e.operation));
+    let changes =
+        roots.map(|selection| timed(session, now_ms, of(&selection, PercentileRange::ALL))).collect();
     put("change of endpoint", median(changes), 300.0);
     let whole = |what: &str| -> Option<Request> {
-        let (scope, band) = (all.clone(), Band::ALL);
+        let selection = all.clone();
         Some(match what {
-            "heat map" => Request::Heatmap { scope, band, columns: 2000, order: ColumnOrder::Latency },
-            "bottom-up" => Request::BottomUp { scope, band },
-            "histograms" => Request::Histograms { scope, band },
-            "split by a tag" => {
-                Request::Split { scope, band, of: SplitOf::Latency, key: "region".to_owned() }
-            }
-            "endpoints" => Request::Endpoints { scope, band },
+            "heat map" => Request::Heatmap { selection, columns: 2000, order: ColumnOrder::Latency },
+            "bottom-up" => Request::BottomUp { selection },
+            "histograms" => Request::Histograms { selection },
+            "split by a tag" => Request::Split { selection, of: SplitOf::Latency, key: "region".to_owned() },
+            "endpoints" => Request::Endpoints { selection },
             _ => return None,
         })
     };
@@ -116,29 +117,24 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
         timed(
             session,
             now_ms,
-            Request::Compare { a: all.clone(), band_a: band(0, 50), b: all.clone(), band_b: band(95, 100) },
+            Request::Compare { a: all.with_range(range(0, 50)), b: all.with_range(range(95, 100)) },
         ),
         500.0,
     );
     let settings = FlowSettings::default();
-    if let Ok(Report::FlowParents(parents)) = session.ask(Request::FlowParents { scope: all.clone() })
+    if let Ok(Report::FlowParents(parents)) = session.ask(Request::FlowParents { selection: all.clone() })
         && let Some(parent) = parents.iter().max_by_key(|parent| parent.invocations)
     {
-        let scope = scope_of(&parent.service, &parent.operation);
-        let flow = Request::Flow { scope: scope.clone(), settings };
+        let selection = selection_of(&parent.service, &parent.operation);
+        let flow = Request::Flow { selection: selection.clone(), settings };
         put("execution flow of one parent", timed(session, now_ms, flow), 300.0);
-        let evaluation = Request::FlowEvaluation { scope, settings, min_children: 2 };
+        let evaluation = Request::FlowEvaluation { selection, settings, min_children: 2 };
         put("its evaluation", timed(session, now_ms, evaluation), 2000.0);
     }
-    let tprof = Request::Tprof { scope: all.clone(), band: Band::ALL, settings: TprofSettings::default() };
+    let tprof = Request::Tprof { selection: all.clone(), settings: TprofSettings::default() };
     put("tprof, four layers and report", timed(session, now_ms, tprof), 2000.0);
-    let rule = Request::Anomaly {
-        train: all.clone(),
-        band_train: Band::ALL,
-        test: all.clone(),
-        band_test: Band::ALL,
-        settings: AnomalySettings::default(),
-    };
+    let rule =
+        Request::Anomaly { train: all.clone(), test: all.clone(), settings: AnomalySettings::default() };
     put("abnormal requests: train and judge", timed(session, now_ms, rule), 1000.0);
     rows
 }
@@ -146,13 +142,14 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
 /// What-if over all requests of a smaller set: asked for the first time, and again as a slider moves.
 pub fn what_if(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bool) -> Vec<String> {
     let mut session = Session::of(set);
-    let Ok(Report::FlowParents(parents)) = session.ask(Request::FlowParents { scope: Scope::default() })
+    let Ok(Report::FlowParents(parents)) =
+        session.ask(Request::FlowParents { selection: Selection::default() })
     else {
         return Vec::new();
     };
     let Some(parent) = parents.iter().max_by_key(|parent| parent.invocations) else { return Vec::new() };
     let request = |percent: i64| Request::WhatIf {
-        scope: Scope::default(),
+        selection: Selection::default(),
         settings: FlowSettings::default(),
         changes: Changes {
             latencies: vec![LatencyChange {

@@ -69,7 +69,7 @@ impl Pool {
         self.load_group(inputs, 0);
     }
 
-    /// Loads these into the set of this [group](pathlight_query::Scope::group).
+    /// Loads these into the set of this [group](pathlight_query::Selection::group).
     pub fn load_group(&self, inputs: Vec<Input>, group: u8) {
         self.begin_load();
         let number = self.number();
@@ -77,9 +77,9 @@ impl Pool {
         kept.extend(inputs.into_iter().map(|input| Kept::new(input, group, number)));
     }
 
-    /// Takes a [group](pathlight_query::Scope::group) away; [`PoolEvent::Loaded`] follows. What is loaded into it after this
-    /// call stays. Counts over all that was ever read (log records, repeated spans, tag values to choose from) stay too,
-    /// until [`clear`](Self::clear).
+    /// Takes a [group](pathlight_query::Selection::group) away; [`PoolEvent::Loaded`] follows. What is loaded into it
+    /// after this call stays. Counts over all that was ever read (log records, repeated spans, tag values to choose
+    /// from) stay too, until [`clear`](Self::clear).
     pub fn unload_group(&self, group: u8) {
         self.begin_load();
         for kept in self.0.kept.borrow_mut().iter_mut().filter(|kept| kept.group == group) {
@@ -91,8 +91,8 @@ impl Pool {
         self.with_load(|load| load.unload.insert(group));
     }
 
-    /// Ends the load under way. With `keep`, what was read until now stays; otherwise everything this load brought goes,
-    /// and if something was there before, that is read again. [`PoolEvent::Loaded`] follows.
+    /// Ends the load under way. With `keep`, what was read until now stays; otherwise everything this load brought
+    /// goes, and if something was there before, that is read again. [`PoolEvent::Loaded`] follows.
     pub fn cancel_load(&self, keep: bool) {
         let flights: Vec<(u64, usize)> = match self.0.load.borrow_mut().as_mut() {
             Some(load) => {

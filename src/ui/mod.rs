@@ -62,8 +62,8 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let progress = shell::progress::Progress::new(page);
     let shortage = shell::memory_row::MemoryRow::new();
     let fetch = shell::fetch_row::FetchRow::new(page);
-    let subject = shell::selection_bar::SubjectBar::new(page);
-    let band = shell::range_bar::BandBar::new(page);
+    let root = shell::selection_bar::SelectionBar::new(page);
+    let range = shell::range_bar::RangeBar::new(page);
     let sides = shell::sides::Sides::new(page);
     let start = shell::start::Start::new(page, &picker);
     let sidebar = shell::sidebar::Sidebar::new(page);
@@ -129,8 +129,8 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
             progress.element(),
             shortage.element(),
             banners.element(),
-            subject.element(),
-            band.element(),
+            root.element(),
+            range.element(),
             sides.element(),
             start.element(),
             &wait,
@@ -146,8 +146,8 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     // The order is that of commands: what lies on top takes them first.
     page.add_parts(vec![
         Box::new(room),
-        Box::new(subject),
-        Box::new(band),
+        Box::new(root),
+        Box::new(range),
         Box::new(sides),
         Box::new(fetch),
         Box::new(progress),

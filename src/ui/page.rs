@@ -6,7 +6,7 @@ use crate::ui::shell::fetching::Fetching;
 use crate::ui::shell::queries;
 use crate::ui::shell::queries::Queries;
 use pathlight_ingest::{Ended, ErrorKind, FileReport, Keep};
-use pathlight_query::Subject;
+use pathlight_query::RootEndpoint;
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::{Address, TraceChoice, View};
@@ -21,9 +21,9 @@ pub const LONGEST_FOCUS: usize = 64;
 /// An endpoint: service and operation.
 pub type Endpoint = (String, String);
 
-/// The one thing that is selected, shared by all views.
+/// The one thing that a person has clicked, shared by all views.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Selection {
+pub enum Focus {
     /// Nothing.
     #[default]
     Nothing,
@@ -69,7 +69,7 @@ struct Inner {
     address: RefCell<Address>,
     load: RefCell<Load>,
     queries: Queries,
-    selection: RefCell<Selection>,
+    focus: RefCell<Focus>,
     fetching: Fetching,
     /// The tag whose values are suggested.
     suggested_key: RefCell<String>,
@@ -97,7 +97,7 @@ impl Page {
             address: RefCell::new(address),
             load: RefCell::default(),
             queries: Queries::default(),
-            selection: RefCell::default(),
+            focus: RefCell::default(),
             fetching: Fetching::default(),
             suggested_key: RefCell::default(),
             generation: Cell::new(0),
@@ -140,9 +140,9 @@ impl Page {
         &self.0.queries
     }
 
-    /// What is selected.
-    pub fn selection(self) -> Ref<'static, Selection> {
-        self.0.selection.borrow()
+    /// Returns what a person has clicked.
+    pub fn focus(self) -> Ref<'static, Focus> {
+        self.0.focus.borrow()
     }
 
     /// What is fetched for the page.
@@ -175,11 +175,11 @@ impl Page {
         self.0.pool.memory_bytes()
     }
 
-    /// Selects.
-    pub fn select(self, selection: Selection) {
-        if *self.0.selection.borrow() != selection {
-            let is_nothing = selection == Selection::Nothing;
-            self.0.selection.replace(selection);
+    /// Sets what a person has clicked.
+    pub fn set_focus(self, focus: Focus) {
+        if *self.0.focus.borrow() != focus {
+            let is_nothing = focus == Focus::Nothing;
+            self.0.focus.replace(focus);
             if is_nothing {
                 self.change(|address| {
                     if let Some(trace) = &mut address.trace {
@@ -195,10 +195,10 @@ impl Page {
     fn follow_span(self) {
         let Some(Some(span)) = self.0.queries.span.fresh().map(|span| (*span).clone()) else { return };
         let Some(trace) = self.shown_trace().filter(|trace| trace.trace_id == span.trace_id) else { return };
-        let selection = self.0.selection.borrow().clone();
-        if selection == Selection::Nothing && trace.span_id.as_ref() == Some(&span.span_id) {
-            self.select(Selection::Span(span.index));
-        } else if selection == Selection::Span(span.index) && !span.span_id.is_empty() {
+        let focus = self.0.focus.borrow().clone();
+        if focus == Focus::Nothing && trace.span_id.as_ref() == Some(&span.span_id) {
+            self.set_focus(Focus::Span(span.index));
+        } else if focus == Focus::Span(span.index) && !span.span_id.is_empty() {
             self.change(|address| {
                 if let Some(trace) = &mut address.trace {
                     trace.span_id = Some(span.span_id);
@@ -212,7 +212,8 @@ impl Page {
             self.fail(UserError {
                 message: "This question could not be answered.".to_owned(),
                 detail: reason,
-                next_step: "Choose a smaller band or another subject, or reload the page.".to_owned(),
+                next_step: "Choose a smaller percentile range or another root endpoint, or reload the page."
+                    .to_owned(),
             });
         }
     }
@@ -235,10 +236,8 @@ impl Page {
             return;
         }
         let is_step = may_step && after.is_step_from(&before);
-        if after.subject != before.subject
-            || after.view == View::Trace && before.trace != after.trace && is_step
-        {
-            self.0.selection.replace(Selection::Nothing);
+        if after.root != before.root || after.view == View::Trace && before.trace != after.trace && is_step {
+            self.0.focus.replace(Focus::Nothing);
         }
         let fragment = format!("#{}", after.to_fragment());
         if let Ok(history) = dom::window().history() {
@@ -273,7 +272,7 @@ impl Page {
 
     /// Zooms the flame graph to a call path.
     pub fn zoom_to(self, path: Vec<Endpoint>) {
-        self.select(Selection::Path(path.clone()));
+        self.set_focus(Focus::Path(path.clone()));
         self.change(|address| {
             address.view = View::Flame;
             address.inverted = false;
@@ -285,7 +284,7 @@ impl Page {
 
     /// Zooms the flame graph in sight to a call path.
     pub fn zoom_here(self, path: Vec<Endpoint>) {
-        self.select(Selection::Path(path.clone()));
+        self.set_focus(Focus::Path(path.clone()));
         if path.len() <= LONGEST_FOCUS {
             self.change(|address| address.focus = path);
         }
@@ -322,7 +321,7 @@ impl Page {
     pub fn load_side(self, inputs: Vec<Input>, side: Side) {
         if !inputs.is_empty() {
             self.change(Address::compare_sets);
-            let group = self.0.address.borrow().side(side).0.group;
+            let group = self.0.address.borrow().side(side).group;
             self.load_group(inputs, group);
         }
     }
@@ -476,10 +475,10 @@ impl Page {
     fn forget_answers(self) {
         self.0.generation.set(self.0.generation.get() + 1);
         self.0.queries.clear();
-        self.0.selection.replace(Selection::Nothing);
+        self.0.focus.replace(Focus::Nothing);
     }
 
-    /// The trace the timeline shows: that of the address, else the slowest of the band.
+    /// The trace the timeline shows: that of the address, else the slowest of the percentile range.
     pub fn shown_trace(self) -> Option<TraceChoice> {
         if let Some(trace) = &self.0.address.borrow().trace {
             return Some(trace.clone());
@@ -503,12 +502,12 @@ impl Page {
         self.0.suggested_key.borrow().clone()
     }
 
-    /// Which requests a view speaks of: subject, band, filters.
+    /// Which requests a view speaks of: root endpoint, percentile range, filters.
     pub fn selection_label(self) -> String {
         let address = self.0.address.borrow();
-        let mut words = vec![format::printable(&self.subject_name())];
-        if !address.band.is_all() {
-            words.push(crate::ui::shell::range_bar::words(address.band));
+        let mut words = vec![format::printable(&self.root_name())];
+        if !address.range.is_all() {
+            words.push(crate::ui::shell::range_bar::words(address.range));
         }
         match address.filters.as_slice() {
             [] => {}
@@ -518,11 +517,11 @@ impl Page {
         words.join(", ")
     }
 
-    /// What the subject is called.
-    pub fn subject_name(self) -> String {
-        match &self.0.address.borrow().subject {
-            Subject::TraceRoots => "All requests".to_owned(),
-            Subject::Endpoint { service, operation } => format!("{operation} @ {service}"),
+    /// What the root endpoint is called.
+    pub fn root_name(self) -> String {
+        match &self.0.address.borrow().root {
+            RootEndpoint::TraceRoots => "All requests".to_owned(),
+            RootEndpoint::Endpoint { service, operation } => format!("{operation} @ {service}"),
         }
     }
 

@@ -1,15 +1,15 @@
 //! Warm-up: work on made-up traces before there is a file.
 //!
-//! A browser compiles wasm twice: first fast and badly, then well, but only what it has seen running. Until then reading is
-//! two to three times slower. So while the page waits for a file, its first worker reads made-up traces and runs the
-//! queries that follow every load. What the compiler makes of that is shared by all workers of the page.
+//! A browser compiles wasm twice: first fast and badly, then well, but only what it has seen running. Until then
+//! reading is two to three times slower. So while the page waits for a file, its first worker reads made-up traces and
+//! runs the queries that follow every load. What the compiler makes of that is shared by all workers of the page.
 
 use std::fmt::Write as _;
 use std::rc::Rc;
 
 use super::Worker;
 use super::pace::{Step, now_ms};
-use pathlight_analysis::critical_path::{Band, Scope};
+use pathlight_analysis::requests::Selection;
 use pathlight_ingest::{Options, Reader};
 use pathlight_model::trace::TraceSet;
 use pathlight_query::{Request, Session};
@@ -51,12 +51,12 @@ fn read(text: &str) -> TraceSet {
 /// Runs the queries of every view, and those of the first views.
 fn query(set: TraceSet) {
     let mut session = Session::of(set);
-    let (scope, band) = (Scope::default(), Band::ALL);
+    let selection = Selection::default();
     for request in [
         Request::Overview,
-        Request::Band { scope: scope.clone(), band },
-        Request::CriticalPath { scope: scope.clone(), band },
-        Request::Endpoints { scope, band },
+        Request::Range { selection: selection.clone() },
+        Request::CriticalPath { selection: selection.clone() },
+        Request::Endpoints { selection },
     ] {
         let _ = session.ask(request);
     }

@@ -1,7 +1,7 @@
 //! Pictures of analysed traces: what is drawn agrees with what was measured.
 
 use crate::common::{files_below, load, shared_data};
-use pathlight::analysis::critical_path::{Band, Overlap, Scope};
+use pathlight::analysis::requests::{Overlap, Selection};
 use pathlight::chart::flame::{self, FlameTree, FlameView, Inverted, Matches, endpoint_rows};
 use pathlight::chart::text::Advances;
 use pathlight::chart::timeline::{self, Minimap, Timeline, TimelineSize, TimelineView};
@@ -24,7 +24,7 @@ fn generated(options: &Options) -> Pool {
 }
 
 fn critical_path(pool: &mut Pool) -> CriticalPathReport {
-    match pool.ask(Request::CriticalPath { scope: Scope::default(), band: Band::ALL }).unwrap() {
+    match pool.ask(Request::CriticalPath { selection: Selection::default() }).unwrap() {
         Report::CriticalPath(report) => report,
         other => panic!("{other:?}"),
     }
@@ -32,7 +32,7 @@ fn critical_path(pool: &mut Pool) -> CriticalPathReport {
 
 /// The slowest requests with their traces.
 fn traces(pool: &mut Pool, limit: u32) -> Vec<TraceReport> {
-    let request = Request::Requests { scope: Scope::default(), band: Band::ALL, limit };
+    let request = Request::Requests { selection: Selection::default(), limit };
     let Report::Requests(requests) = pool.ask(request).unwrap() else { unreachable!() };
     let mut trace = |row: &pathlight::query::RequestRow| {
         let request = Request::Trace {
@@ -70,7 +70,11 @@ fn check_xml(svg: &str) {
 
 fn check_flame(report: &CriticalPathReport) {
     let tree = FlameTree::of_report(report);
-    assert_eq!(tree.total_us(), report.facts.latency_sum_us, "the flame graph is all latency of the band");
+    assert_eq!(
+        tree.total_us(),
+        report.facts.latency_sum_us,
+        "the flame graph is all latency of the percentile range"
+    );
     let inverted = Inverted::new(report);
     assert_eq!(inverted.total_us(), tree.total_us(), "callers divide the same time");
     let rows = endpoint_rows(report);

@@ -1,7 +1,8 @@
 //! Golden facts and invariants on the real traces beside the project, where they exist.
 
 use crate::common::{files_below, load, read_into, shared_data};
-use pathlight::analysis::critical_path::{Band, Overlap, PathFinder, Scope};
+use pathlight::analysis::critical_path::PathFinder;
+use pathlight::analysis::requests::{Overlap, Selection};
 use pathlight::model::trace::{EndpointId, Flags, TraceSet, Tree};
 use pathlight::query::native::Pool;
 use pathlight::query::{Report, Request};
@@ -18,7 +19,7 @@ fn exclusive_times_match_all_test_cases_of_crisp() {
         let expected = testing.get("opTimeExclusive").unwrap_or(&testing[0]);
         let expected: BTreeMap<String, u64> =
             expected.as_object().unwrap().iter().map(|(k, v)| (k.clone(), v.as_u64().unwrap())).collect();
-        let request = Request::CriticalPath { scope: Scope::default(), band: Band::ALL };
+        let request = Request::CriticalPath { selection: Selection::default() };
         let Report::CriticalPath(report) =
             Pool::of(vec![load(&file, 1 << 16)]).unwrap().ask(request).unwrap()
         else {
@@ -97,7 +98,7 @@ fn counterfactual(name: &str, bytes: &[u8]) -> Counterfactual {
     let mut set = TraceSet::new();
     read_into(&mut set, name, bytes, 1 << 16);
     set.seal().unwrap();
-    let request = Request::Errors { scope: Scope::default(), band: Band::ALL };
+    let request = Request::Errors { selection: Selection::default() };
     let Report::Errors(report) = Pool::of(vec![set]).unwrap().ask(request).unwrap() else { unreachable!() };
     let mut path: BTreeMap<String, u64> = BTreeMap::new();
     for row in report.rows.iter().filter(|row| row.without_path_us > 0) {

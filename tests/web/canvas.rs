@@ -123,7 +123,7 @@ fn plotters_draws_without_touching_the_document() {
     let surface = surface(600.0, 150.0, 1.0);
     let size = ChartSize { width: 600, height: 150, metrics: surface.metrics() };
     let lines = [("p50", 250_000.0)];
-    let view = HistogramView { bars: Bars::from(&histogram), band: None, lines: &lines };
+    let view = HistogramView { bars: Bars::from(&histogram), range: None, lines: &lines };
     let theme = Theme::dark();
     let watch = Function::new_no_args(
         "const watch = new MutationObserver(() => {}); \

@@ -5,7 +5,9 @@
 use pathlight::generate::{Generator, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Ended, Reader};
 use pathlight::model::trace::{SpanId, TraceId, TraceSet};
-use pathlight::query::{Band, Chain, Next, Overlap, Report, Request, Scope, Session, Subject};
+use pathlight::query::{
+    Chain, Next, Overlap, PercentileRange, Report, Request, RootEndpoint, Selection, Session,
+};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 /// A file of the native side.
@@ -59,10 +61,12 @@ fn assert_same(what: &str, browser: &str, native: &str) {
     panic!("{what} differs at byte {same}:\nbrowser: {}\nnative:  {}", around(browser), around(native));
 }
 
-fn scope(overlap: &str) -> Scope {
-    let subject =
-        Subject::Endpoint { service: "edge-gateway".to_owned(), operation: "GET /product/{id}".to_owned() };
-    Scope { subject, overlap: Overlap::preset(overlap).unwrap(), ..Scope::default() }
+fn selection(overlap: &str) -> Selection {
+    let root = RootEndpoint::Endpoint {
+        service: "edge-gateway".to_owned(),
+        operation: "GET /product/{id}".to_owned(),
+    };
+    Selection { root, overlap: Overlap::preset(overlap).unwrap(), ..Selection::default() }
 }
 
 #[wasm_bindgen_test]
@@ -86,7 +90,7 @@ fn reports_are_the_same_text_however_the_file_comes_in() {
     for piece in [61, 4096, usize::MAX] {
         let mut session = load(piece);
         let Report::CriticalPath(report) =
-            ask(&mut session, Request::CriticalPath { scope: Scope::default(), band: Band::ALL })
+            ask(&mut session, Request::CriticalPath { selection: Selection::default() })
         else {
             panic!("another report")
         };
@@ -96,18 +100,18 @@ fn reports_are_the_same_text_however_the_file_comes_in() {
 
 #[wasm_bindgen_test]
 fn reports_of_a_band_of_one_endpoint_with_the_settings_of_the_paper_are_the_same_text() {
-    let band = pathlight::view::address::parse_band("50-95").unwrap();
+    let range = pathlight::view::address::parse_range("50-95").unwrap();
     let Report::CriticalPath(report) =
-        ask(&mut load(1 << 16), Request::CriticalPath { scope: scope("paper"), band })
+        ask(&mut load(1 << 16), Request::CriticalPath { selection: selection("paper").with_range(range) })
     else {
         panic!("another report")
     };
-    assert_same("the band", &(report.to_json().unwrap() + "\n"), native!("band.json"));
+    assert_same("the percentile range", &(report.to_json().unwrap() + "\n"), native!("band.json"));
 }
 
 #[wasm_bindgen_test]
 fn the_path_of_every_request_is_the_same_text() {
-    let request = Request::PerRequest { scope: Scope::default(), band: Band::ALL };
+    let request = Request::PerRequest { selection: Selection::default() };
     let Report::PerRequest(report) = ask(&mut load(1 << 16), request) else { panic!("another report") };
     assert_same("paths", &(report.to_json().unwrap() + "\n"), native!("per-trace.json"));
 }

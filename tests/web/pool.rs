@@ -7,7 +7,7 @@ use js_sys::{Array, Function, Promise, Uint8Array};
 use pathlight::boot::Boot;
 use pathlight::generate::{Options, write_jaeger};
 use pathlight::pool::{AskError, Input, Limits, LoadOutcome, Pool, PoolEvent};
-use pathlight::query::{Band, OverviewReport, Report, Request, Scope};
+use pathlight::query::{OverviewReport, PercentileRange, Report, Request, Selection};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -82,13 +82,14 @@ impl Bench {
 
     /// Everything the page shows, as bytes; how much memory holds it is the workers' own affair.
     async fn reports(&self) -> Vec<Vec<u8>> {
-        let (scope, band) = (Scope::default(), Band { lo: 50_000, hi: 99_000, closed: false });
+        let range = PercentileRange { lo: 50_000, hi: 99_000, closed: false };
+        let selection = Selection::default().with_range(range);
         let mut overview = self.overview().await;
         overview.heap_bytes = 0;
         let mut reports = vec![postcard::to_allocvec(&overview).unwrap()];
         for request in [
-            Request::CriticalPath { scope: scope.clone(), band },
-            Request::Requests { scope, band, limit: 50 },
+            Request::CriticalPath { selection: selection.clone() },
+            Request::Requests { selection, limit: 50 },
         ] {
             reports.push(postcard::to_allocvec(&self.pool.ask(request).await.unwrap()).unwrap());
         }

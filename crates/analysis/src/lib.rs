@@ -1,8 +1,9 @@
-//! The analyses. Each one observes requests one by one, merges with others of its kind in any order, and finishes into a
-//! report.
+//! The analyses. Each one observes requests one by one, merges with others of its kind in any order, and finishes into
+//! a report.
 
 pub mod anomaly;
 pub mod critical_path;
 pub mod errors;
 pub mod flow;
+pub mod requests;
 pub mod tprof;

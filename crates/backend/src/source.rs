@@ -1,12 +1,12 @@
 //! Where the traces of the page come from, as its address says: `&api=/jaeger&service=..&operation=..&start=us&end=us`,
 //! `&api=/jaeger&traceID=a&traceID=b`, `&src=relative-url`.
 //!
-//! The keys are those of Jaeger's own search page, so a query copied from there works. With `api` and `service`, the keys
-//! `service` and `operation` name what is searched for; given both, that endpoint is also the [`Subject`] unless the key
-//! `subject` names another. With `api` and without `service`, every `traceID` is fetched, and the first of them is the
-//! one looked at. `api` alone only says where links to Jaeger lead.
+//! The keys are those of Jaeger's own search page, so a query copied from there works. With `api` and `service`, the
+//! keys `service` and `operation` name what is searched for; given both, that endpoint is also the [`RootEndpoint`]
+//! unless the key `rootEndpoint` names another. With `api` and without `service`, every `traceID` is fetched, and the
+//! first of them is the one looked at. `api` alone only says where links to Jaeger lead.
 
-use pathlight_query::Subject;
+use pathlight_query::RootEndpoint;
 use pathlight_text::fragment::Writer;
 use std::collections::BTreeSet;
 
@@ -100,13 +100,14 @@ impl Source {
         matches!(self.wanted, Wanted::Search(_))
     }
 
-    /// The subject that follows from the search alone.
-    pub fn subject(&self) -> Subject {
+    /// The root endpoint that follows from the search alone.
+    pub fn root(&self) -> RootEndpoint {
         match &self.wanted {
-            Wanted::Search(search) if !search.operation.is_empty() => {
-                Subject::Endpoint { service: search.service.clone(), operation: search.operation.clone() }
-            }
-            _ => Subject::TraceRoots,
+            Wanted::Search(search) if !search.operation.is_empty() => RootEndpoint::Endpoint {
+                service: search.service.clone(),
+                operation: search.operation.clone(),
+            },
+            _ => RootEndpoint::TraceRoots,
         }
     }
 
@@ -174,23 +175,23 @@ fn take_first(pairs: &mut Vec<(String, String)>, key: &str) -> Option<String> {
     Some(pairs.remove(at).1)
 }
 
-/// The value of `subject=`: `["service","operation"]`, or `all`.
-pub fn subject_name(subject: &Subject) -> String {
-    match subject {
-        Subject::TraceRoots => "all".to_owned(),
-        Subject::Endpoint { service, operation } => {
+/// The value of `rootEndpoint=`: `["service","operation"]`, or `all`.
+pub fn root_name(root: &RootEndpoint) -> String {
+    match root {
+        RootEndpoint::TraceRoots => "all".to_owned(),
+        RootEndpoint::Endpoint { service, operation } => {
             serde_json::to_string(&[service, operation]).unwrap_or_default()
         }
     }
 }
 
-/// Undoes [`subject_name`].
-pub fn subject_of_name(text: &str) -> Option<Subject> {
+/// Undoes [`root_name`].
+pub fn root_of_name(text: &str) -> Option<RootEndpoint> {
     if text == "all" {
-        return Some(Subject::TraceRoots);
+        return Some(RootEndpoint::TraceRoots);
     }
     let [service, operation] = serde_json::from_str(text).ok()?;
-    Some(Subject::Endpoint { service, operation })
+    Some(RootEndpoint::Endpoint { service, operation })
 }
 
 /// A trace or span id as Jaeger writes it: 16 lower-case hexadecimal digits, 32 where 16 do not suffice; what is no

@@ -52,8 +52,8 @@ impl<'a> From<&'a LogHistogram> for Bars<'a> {
 pub struct HistogramView<'a> {
     /// The counts.
     pub bars: Bars<'a>,
-    /// The band, as smallest and greatest value; the rest stands back.
-    pub band: Option<(u64, u64)>,
+    /// The percentile range, as smallest and greatest value; the rest stands back.
+    pub range: Option<(u64, u64)>,
     /// Lines to draw, as name and value, for instance percentiles.
     pub lines: &'a [(&'a str, f64)],
 }
@@ -134,7 +134,7 @@ pub(super) fn draw_in<DB: DrawingBackend>(
     let rectangle = |[x, y, right, bottom]: [i32; 4], color: Rgba| {
         area.draw(&Rectangle::new([(x, y), (right, bottom)], rgba(color).filled())).map_err(words)
     };
-    let brush = view.band.map(|(from, to)| (values.pixel(from as f64), values.pixel(to as f64 + 1.0)));
+    let brush = view.range.map(|(from, to)| (values.pixel(from as f64), values.pixel(to as f64 + 1.0)));
     if let Some((from, to)) = brush {
         rectangle([from, top, to.max(from + 1), bottom], theme.accent.with_alpha(0.12))?;
     }
@@ -145,7 +145,7 @@ pub(super) fn draw_in<DB: DrawingBackend>(
         if count == 0 {
             continue;
         }
-        let inside = view.band.is_none_or(|(from, to)| edges[1] > from && edges[0] <= to);
+        let inside = view.range.is_none_or(|(from, to)| edges[1] > from && edges[0] <= to);
         let (x, right) = (values.pixel(edges[0] as f64), values.pixel(edges[1] as f64));
         let gap = if right - x > 3 * px(1.0) { px(1.0) } else { 0 };
         let x = x - (least - (right - x)).max(0) / 2;
@@ -237,7 +237,7 @@ mod tests {
         for (value, scale, unit) in [(5_000, Scale::Log, Unit::Time), (7, Scale::Linear, Unit::Count)] {
             let (edges, counts) = ([value, value + 1], [40]);
             let bars = Bars { edges: &edges, counts: &counts, scale, unit };
-            let view = HistogramView { bars, band: None, lines: &[] };
+            let view = HistogramView { bars, range: None, lines: &[] };
             let svg = export_svg(&view, size(400, 160), &Theme::light(), "").unwrap();
             let accent = Theme::light().accent.css().to_uppercase();
             let bar = svg.lines().find(|line| line.starts_with("<rect") && line.contains(&accent)).unwrap();
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn the_first_tick_of_an_axis_that_begins_there_is_whole() {
         let histogram = LogHistogram::of_sorted(&[100, 5_000, 10_000], 30);
-        let view = HistogramView { bars: (&histogram).into(), band: None, lines: &[] };
+        let view = HistogramView { bars: (&histogram).into(), range: None, lines: &[] };
         let svg = export_svg(&view, size(300, 60), &Theme::light(), "").unwrap();
         let at = svg.find("100\u{202f}µs").unwrap();
         let tag = svg[..at].rfind("<text").unwrap();
@@ -269,7 +269,7 @@ mod tests {
         let histogram = sample();
         let lines = [("p50", 50_000.0), ("p95", 78_000.0), ("p99", 950_000.0)];
         let view =
-            HistogramView { bars: (&histogram).into(), band: Some((70_000, 1_300_000)), lines: &lines };
+            HistogramView { bars: (&histogram).into(), range: Some((70_000, 1_300_000)), lines: &lines };
         let theme = Theme::light();
         let svg = export_svg(&view, size(800, 160), &theme, "Latency of <POST>").unwrap();
         assert_eq!(svg, export_svg(&view, size(800, 160), &theme, "Latency of <POST>").unwrap());
@@ -279,7 +279,11 @@ mod tests {
         let accent = theme.accent.css().to_uppercase();
         let drawn = histogram.counts.iter().filter(|&&n| n > 0).count();
         let rects = |color: &str| svg.lines().filter(|l| l.starts_with("<rect") && l.contains(color)).count();
-        assert_eq!(rects(&quiet) + rects(&accent), drawn + 3, "each bin, the band and its two edges");
+        assert_eq!(
+            rects(&quiet) + rects(&accent),
+            drawn + 3,
+            "each bin, the percentile range and its two edges"
+        );
         assert!(rects(&quiet) > 3 && rects(&accent) > 6);
         for word in ["p50", "p95", "p99", "100\u{202f}ms", "200\u{202f}ms"] {
             assert!(svg.contains(word), "{word}");
@@ -289,7 +293,7 @@ mod tests {
     #[test]
     fn the_axis_is_drawn_below_the_bars() {
         let histogram = sample();
-        let view = HistogramView { bars: (&histogram).into(), band: None, lines: &[] };
+        let view = HistogramView { bars: (&histogram).into(), range: None, lines: &[] };
         let svg = export_svg(&view, size(800, 160), &Theme::light(), "").unwrap();
         let axis = HistogramAxis::new(&Bars::from(&histogram), size(800, 160)).unwrap();
         // The horizontal axis is a line from the first to the last pixel below the bars.
@@ -306,7 +310,7 @@ mod tests {
     #[test]
     fn without_values_or_room_there_is_an_empty_picture() {
         let none = LogHistogram::default();
-        let view = HistogramView { bars: (&none).into(), band: None, lines: &[("p50", 0.0)] };
+        let view = HistogramView { bars: (&none).into(), range: None, lines: &[("p50", 0.0)] };
         for room in [size(800, 160), size(10, 10), size(1, 1)] {
             assert!(export_svg(&view, room, &Theme::dark(), "").unwrap().contains("</svg>"));
         }

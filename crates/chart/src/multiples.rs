@@ -131,7 +131,7 @@ fn panel<DB: DrawingBackend>(
     let lines = [("median", of.median), ("mean", of.mean), ("max", of.max as f64)];
     let view = HistogramView {
         bars: Bars::of(of, unit_of(quantity)),
-        band: None,
+        range: None,
         lines: if of.n > 0 { &lines } else { &[] },
     };
     let area = area.clone().shrink((0, head), (below.width, below.height));

@@ -3,7 +3,9 @@
 use super::Failure;
 use super::common::Settings;
 use pathlight_analysis::anomaly::vae::{TrainingProgress, VaeSettings};
-use pathlight_query::{AnomalyReport, AnomalySettings, Detector, EvaluationTable, Report, Request, Scope};
+use pathlight_query::{
+    AnomalyReport, AnomalySettings, Detector, EvaluationTable, Report, Request, Selection,
+};
 use pathlight_text::format as words;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
@@ -91,9 +93,9 @@ fn watch() -> impl FnMut(&TrainingProgress) {
 }
 
 fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
-    let (scope, band) = (args.settings.scope()?, args.settings.band()?);
+    let selection = args.settings.selection()?;
     let mut pool = args.settings.load_groups(&[&args.train])?;
-    let request = Request::AnomalyEvaluation { scope, band, seed: args.seed, settings };
+    let request = Request::AnomalyEvaluation { selection, seed: args.seed, settings };
     let report = pool.ask_watching(request, &mut watch())?;
     let Report::AnomalyEvaluation(table) = report else { return Err(Failure::wrong_report()) };
     let text = if args.settings.json { table.to_json()? + "\n" } else { table_text(&table) };
@@ -101,7 +103,7 @@ fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
 }
 
 fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
-    let (train, band) = (args.settings.scope()?, args.settings.band()?);
+    let train = args.settings.selection()?;
     let mut groups: Vec<&[PathBuf]> = Vec::new();
     groups.extend((!args.train.is_empty()).then_some(args.train.as_slice()));
     groups.extend((!args.test.is_empty()).then_some(args.test.as_slice()));
@@ -112,8 +114,7 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     }
     let mut pool = args.settings.load_groups(&groups)?;
     if let Some(file) = &args.save_model {
-        let request =
-            Request::AnomalyModel { train: train.clone(), band_train: band, settings: settings.clone() };
+        let request = Request::AnomalyModel { train: train.clone(), settings: settings.clone() };
         let report = pool.ask_watching(request, &mut watch())?;
         let Report::AnomalyModel(bytes) = report else { return Err(Failure::wrong_report()) };
         std::fs::write(file, &bytes)
@@ -123,8 +124,8 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     if args.test.is_empty() {
         return Ok(());
     }
-    let test = Scope { group: groups.len() as u8 - 1, ..train.clone() };
-    let request = Request::Anomaly { train, band_train: band, test, band_test: band, settings };
+    let test = Selection { group: groups.len() as u8 - 1, ..train.clone() };
+    let request = Request::Anomaly { train, test, settings };
     let report = pool.ask_watching(request, &mut watch())?;
     let Report::Anomaly(report) = report else { return Err(Failure::wrong_report()) };
     let text =

@@ -28,8 +28,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage("--faster takes a number from 0 to 100".to_owned()));
     }
     let mut pool = args.common.load()?;
-    let (scope, band) = (args.common.scope()?, args.common.band()?);
-    let report = common::ask(&mut pool, Request::BottomUp { scope, band })?;
+    let selection = args.common.selection()?;
+    let report = common::ask(&mut pool, Request::BottomUp { selection })?;
     let Report::BottomUp(report) = report else { return Err(Failure::wrong_report()) };
     let text = if args.common.json { report.to_json(args.faster)? + "\n" } else { to_text(&report, args) };
     args.common.print(&text)

@@ -5,8 +5,8 @@ use super::input;
 use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
 use pathlight_query::native::Pool;
-use pathlight_query::{Band, Filter, Overlap, Report, Request, Scope, Subject};
-use pathlight_view::address::parse_band;
+use pathlight_query::{Filter, Overlap, PercentileRange, Report, Request, RootEndpoint, Selection};
+use pathlight_view::address::parse_range;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -82,9 +82,9 @@ pub struct Settings {
     /// Write to this file instead of standard output
     #[arg(long, short = 'o')]
     pub out: Option<PathBuf>,
-    /// Percentiles of latency: `95-99` for a band, `P95` for everything up to it
-    #[arg(long)]
-    pub band: Option<String>,
+    /// Percentiles of latency: `95-99` for a range of them, `P95` for everything up to it
+    #[arg(long, visible_alias = "band")]
+    pub range: Option<String>,
     /// default, paper, upstream or strict
     #[arg(long, default_value = "default")]
     pub preset: String,
@@ -142,8 +142,8 @@ pub fn endpoint(text: &str) -> Result<(String, String), Failure> {
 }
 
 impl Settings {
-    /// Loads sets of files into a pool, the first as group 0 (A), the second as group 1 (B); of their traces those that are
-    /// to be kept.
+    /// Loads sets of files into a pool, the first as group 0 (A), the second as group 1 (B); of their traces those that
+    /// are to be kept.
     ///
     /// # Errors
     /// [`Failure::NoTrace`] if there is no trace in one of them.
@@ -184,11 +184,11 @@ impl Settings {
         Ok(filters)
     }
 
-    /// Which requests, and how their paths are found.
+    /// Returns which requests, and how their paths are found.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for an unknown preset.
-    pub fn scope(&self) -> Result<Scope, Failure> {
+    /// [`Failure::Usage`] for an unknown preset, or what else cannot be read.
+    pub fn selection(&self) -> Result<Selection, Failure> {
         let mut overlap = Overlap::preset(&self.preset).ok_or_else(|| {
             Failure::Usage(format!("no preset {:?}: take default, paper, upstream or strict", self.preset))
         })?;
@@ -201,23 +201,23 @@ impl Settings {
             }
             overlap.share_ppm = (share * 1e6).round() as u64;
         }
-        let subject = match (&self.service, &self.operation) {
+        let root = match (&self.service, &self.operation) {
             (Some(service), Some(operation)) => {
-                Subject::Endpoint { service: service.clone(), operation: operation.clone() }
+                RootEndpoint::Endpoint { service: service.clone(), operation: operation.clone() }
             }
-            _ => Subject::TraceRoots,
+            _ => RootEndpoint::TraceRoots,
         };
-        Ok(Scope { subject, filters: self.filters()?, overlap, group: 0 })
+        Ok(Selection { root, filters: self.filters()?, overlap, range: self.range()?, group: 0 })
     }
 
-    /// The band of latency.
+    /// The percentile range of latency.
     ///
     /// # Errors
     /// [`Failure::Usage`] if it cannot be read.
-    pub fn band(&self) -> Result<Band, Failure> {
-        match &self.band {
-            None => Ok(Band::ALL),
-            Some(text) => parse_band(text).ok_or_else(|| Failure::no_band(text)),
+    pub fn range(&self) -> Result<PercentileRange, Failure> {
+        match &self.range {
+            None => Ok(PercentileRange::ALL),
+            Some(text) => parse_range(text).ok_or_else(|| Failure::no_range(text)),
         }
     }
 

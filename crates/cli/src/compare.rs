@@ -1,25 +1,25 @@
-//! `pathlight compare`: two sets of traces, or two bands of one, frame by frame and service by service.
+//! `pathlight compare`: two sets of traces, or two percentile ranges of one, frame by frame and service by service.
 
 use super::Failure;
 use super::common::{self, Sets, Settings, ms};
-use pathlight_query::{Band, Basis, DiffReport, Measure, Presence, Report, Request, Scope};
+use pathlight_query::{Basis, DiffReport, Measure, PercentileRange, Presence, Report, Request, Selection};
 use pathlight_text::format::DASH;
-use pathlight_view::address::parse_band;
+use pathlight_view::address::parse_range;
 use std::fmt::Write as _;
 
 /// What `compare` may be told.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("files", |files| files.help("Files, folders (recursive) or `-` of which two bands are compared")))]
+#[command(mut_arg("files", |files| files.help("Files, folders (recursive) or `-` of which two percentile ranges are compared")))]
 #[command(mut_arg("a", |a| a.help("Files or folders of side A: before, or normal")))]
 pub struct Args {
     #[command(flatten)]
     sets: Sets,
-    /// Band of side A (default: P0-50 when two bands are compared, else everything)
-    #[arg(long)]
-    band_a: Option<String>,
-    /// Band of side B (default: P95-100 when two bands are compared, else everything)
-    #[arg(long)]
-    band_b: Option<String>,
+    /// Percentile range of side A (default: P0-50 when two percentile ranges are compared, else everything)
+    #[arg(long, visible_alias = "band-a")]
+    range_a: Option<String>,
+    /// Percentile range of side B (default: P95-100 when two percentile ranges are compared, else everything)
+    #[arg(long, visible_alias = "band-b")]
+    range_b: Option<String>,
     /// `mean` microseconds per request, or `share` of each side's total
     #[arg(long, default_value = "mean", value_parser = ["mean", "share"])]
     by: String,
@@ -40,17 +40,18 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let two_sets = args.sets.are_two("compare")?;
     let settings = &args.settings;
-    let default = |lo, hi| if two_sets { Band::ALL } else { Band { lo, hi, closed: false } };
-    let band = |text: &Option<String>, default| match text {
-        None => settings.band.as_ref().map_or(Ok(default), |_| settings.band()),
-        Some(text) => parse_band(text).ok_or_else(|| Failure::no_band(text)),
+    let default =
+        |lo, hi| if two_sets { PercentileRange::ALL } else { PercentileRange { lo, hi, closed: false } };
+    let range = |text: &Option<String>, default| match text {
+        None => settings.range.as_ref().map_or(Ok(default), |_| settings.range()),
+        Some(text) => parse_range(text).ok_or_else(|| Failure::no_range(text)),
     };
-    let (band_a, band_b) =
-        (band(&args.band_a, default(0, 50_000))?, band(&args.band_b, default(95_000, 100_000))?);
-    let a = settings.scope()?;
-    let b = Scope { group: u8::from(two_sets), ..a.clone() };
+    let (range_a, range_b) =
+        (range(&args.range_a, default(0, 50_000))?, range(&args.range_b, default(95_000, 100_000))?);
+    let a = settings.selection()?.with_range(range_a);
+    let b = Selection { group: u8::from(two_sets), ..a.with_range(range_b) };
     let mut pool = args.sets.load(settings)?;
-    let report = common::ask(&mut pool, Request::Compare { a, band_a, b, band_b })?;
+    let report = common::ask(&mut pool, Request::Compare { a, b })?;
     let Report::Compare(report) = report else { return Err(Failure::wrong_report()) };
     let basis = if args.by == "share" { Basis::Share } else { Basis::Mean };
     let measure = if args.exclusive { Measure::Exclusive } else { Measure::Subtree };

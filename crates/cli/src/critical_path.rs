@@ -24,18 +24,18 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
-    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let selection = args.common.selection()?;
     let format = match (&args.format, args.common.json) {
         (Some(format), _) => format.as_str(),
         (None, true) => "json",
         (None, false) => "text",
     };
     if args.per_trace {
-        let report = common::ask(&mut pool, Request::PerRequest { scope, band })?;
+        let report = common::ask(&mut pool, Request::PerRequest { selection })?;
         let Report::PerRequest(report) = report else { return Err(Failure::wrong_report()) };
         return args.common.print(&(report.to_json()? + "\n"));
     }
-    let report = common::ask(&mut pool, Request::CriticalPath { scope, band })?;
+    let report = common::ask(&mut pool, Request::CriticalPath { selection })?;
     let Report::CriticalPath(report) = report else { return Err(Failure::wrong_report()) };
     let text = match format {
         "json" => report.to_json()? + "\n",
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.common.print(&text)
 }
 
-/// Contexts as an indented table, those below a thousandth of the band's latency left out.
+/// Contexts as an indented table, those below a thousandth of the percentile range's latency left out.
 fn to_text(report: &CriticalPathReport) -> String {
     let mut out = String::new();
     let facts = &report.facts;

@@ -6,7 +6,7 @@ use pathlight_analysis::flow::{ErrorQuantiles, parents_to_json};
 use pathlight_query::native::Pool;
 use pathlight_query::{
     Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
-    Report, Request, SavingsReport, Scope, Subject, WhatIfReport,
+    Report, Request, RootEndpoint, SavingsReport, Selection, WhatIfReport,
 };
 use pathlight_text::format::DASH;
 use std::fmt::Write as _;
@@ -43,33 +43,35 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let common = &args.common;
-    let (scope, settings) = (common.scope()?, settings(args)?);
+    let (selection, settings) = (common.selection()?, settings(args)?);
     let mut pool = common.load()?;
     let min_children = args.min_children.unwrap_or(if common.preset == "paper" { 5 } else { 2 });
     let text = if args.evaluate {
-        let report = evaluate(&mut pool, scope, settings, min_children)?;
+        let report = evaluate(&mut pool, selection, settings, min_children)?;
         if common.json { report.to_json()? + "\n" } else { evaluation_text(&report) }
     } else if args.savings {
-        let test = back_test(&mut pool, &scope, settings, min_children)?;
-        let Report::Savings(report) = common::ask(&mut pool, Request::Savings { scope, settings })? else {
+        let test = back_test(&mut pool, &selection, settings, min_children)?;
+        let Report::Savings(report) = common::ask(&mut pool, Request::Savings { selection, settings })?
+        else {
             return Err(Failure::wrong_report());
         };
         if common.json { report.to_json(Some(&test))? + "\n" } else { savings_text(&report, &test) }
     } else if !args.what_if.is_empty() || !args.parallel.is_empty() {
         let changes = changes(args, &pool)?;
-        let test = back_test(&mut pool, &scope, settings, min_children)?;
-        let Report::WhatIf(report) = common::ask(&mut pool, Request::WhatIf { scope, settings, changes })?
+        let test = back_test(&mut pool, &selection, settings, min_children)?;
+        let Report::WhatIf(report) =
+            common::ask(&mut pool, Request::WhatIf { selection, settings, changes })?
         else {
             return Err(Failure::wrong_report());
         };
         if common.json { report.to_json(Some(&test))? + "\n" } else { what_if_text(&report, &test) }
-    } else if scope.subject == Subject::TraceRoots {
-        let Report::FlowParents(parents) = common::ask(&mut pool, Request::FlowParents { scope })? else {
+    } else if selection.root == RootEndpoint::TraceRoots {
+        let Report::FlowParents(parents) = common::ask(&mut pool, Request::FlowParents { selection })? else {
             return Err(Failure::wrong_report());
         };
         if common.json { parents_to_json(&parents)? + "\n" } else { parents_text(&parents) }
     } else {
-        let Report::Flow(report) = common::ask(&mut pool, Request::Flow { scope, settings })? else {
+        let Report::Flow(report) = common::ask(&mut pool, Request::Flow { selection, settings })? else {
             return Err(Failure::wrong_report());
         };
         if common.json { report.to_json()? + "\n" } else { flow_text(&report) }
@@ -91,11 +93,11 @@ fn settings(args: &Args) -> Result<FlowSettings, Failure> {
 
 fn evaluate(
     pool: &mut Pool,
-    scope: Scope,
+    selection: Selection,
     settings: FlowSettings,
     min_children: u32,
 ) -> Result<EvaluationReport, Failure> {
-    match common::ask(pool, Request::FlowEvaluation { scope, settings, min_children })? {
+    match common::ask(pool, Request::FlowEvaluation { selection, settings, min_children })? {
         Report::FlowEvaluation(report) => Ok(report),
         _ => Err(Failure::wrong_report()),
     }
@@ -104,12 +106,12 @@ fn evaluate(
 /// How well the model does on held-out invocations of all parents.
 fn back_test(
     pool: &mut Pool,
-    scope: &Scope,
+    selection: &Selection,
     settings: FlowSettings,
     min_children: u32,
 ) -> Result<EvaluationReport, Failure> {
-    let scope = Scope { overlap: scope.overlap, group: scope.group, ..Scope::default() };
-    evaluate(pool, scope, settings, min_children)
+    let selection = Selection { overlap: selection.overlap, group: selection.group, ..Selection::default() };
+    evaluate(pool, selection, settings, min_children)
 }
 
 /// The endpoint a text names, among those that are loaded: service and operation may have colons of their own.

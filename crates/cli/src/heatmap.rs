@@ -39,9 +39,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     };
     let mut pool = args.common.load()?;
-    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let selection = args.common.selection()?;
     let columns = args.columns.unwrap_or(if args.common.json { 10_000 } else { 60 });
-    let report = common::ask(&mut pool, Request::Heatmap { scope, band, columns, order })?;
+    let report = common::ask(&mut pool, Request::Heatmap { selection, columns, order })?;
     let Report::Heatmap(report) = report else { return Err(Failure::wrong_report()) };
     let stat = RowStat::ALL.into_iter().find(|stat| stat.name() == args.sort_rows).unwrap_or_default();
     let time = if args.inclusive { RowTime::Inclusive } else { RowTime::Exclusive };

@@ -19,8 +19,8 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
-    let (scope, band) = (args.common.scope()?, args.common.band()?);
-    let report = common::ask(&mut pool, Request::Histograms { scope, band })?;
+    let selection = args.common.selection()?;
+    let report = common::ask(&mut pool, Request::Histograms { selection })?;
     let Report::Histograms(report) = report else { return Err(Failure::wrong_report()) };
     let text = if args.common.json { report.to_json()? + "\n" } else { to_text(&report) };
     args.common.print(&text)

@@ -1,7 +1,8 @@
 //! The commands of the native binary.
 //!
-//! One file a command, each with its `Args` and a `run`. A command prints its result to standard output; what went wrong
-//! on the way, a bad file among good ones for instance, goes to standard error and does not change the exit status.
+//! One file a command, each with its `Args` and a `run`. A command prints its result to standard output; what went
+//! wrong on the way, a bad file among good ones for instance, goes to standard error and does not change the exit
+//! status.
 //!
 //! | exit status | meaning |
 //! |---|---|
@@ -50,7 +51,7 @@ enum Command {
     Anomaly(anomaly::Args),
     /// Rank interior endpoints by what they cost all root endpoints together
     BottomUp(bottom_up::Args),
-    /// Compare two sets of traces, or two latency bands of one
+    /// Compare two sets of traces, or two percentile ranges of one
     Compare(compare::Args),
     /// Aggregate the critical paths of many traces
     CriticalPath(critical_path::Args),
@@ -93,9 +94,11 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A band that cannot be read.
-    fn no_band(text: &str) -> Failure {
-        Failure::Usage(format!("no band {text:?}: write 95-99 for a band, P95 for everything up to it"))
+    /// A percentile range that cannot be read.
+    fn no_range(text: &str) -> Failure {
+        Failure::Usage(format!(
+            "no percentile range {text:?}: write 95-99 for a range, P95 for everything up to it"
+        ))
     }
 
     /// The engine answered another question than was asked: cannot happen, and is said rather than ignored.
@@ -170,7 +173,7 @@ mod tests {
         let status = |n: u8| format!("{:?}", ExitCode::from(n));
         assert_eq!(code(Ok(())), status(0));
         assert_eq!(code(Err(Failure::NoTrace)), status(1));
-        assert_eq!(code(Err(Failure::Usage("no such band".to_owned()))), status(2));
+        assert_eq!(code(Err(Failure::Usage("no such percentile range".to_owned()))), status(2));
         assert_eq!(code(Err(io::Error::from(io::ErrorKind::NotFound).into())), status(2));
         assert_eq!(code(Err(io::Error::from(io::ErrorKind::BrokenPipe).into())), status(0));
     }

@@ -41,13 +41,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let Some((head, tail)) = saved::split(&page) else {
         return Err(Failure::Usage(format!("{} is not the page in one file", path.display())));
     };
-    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let selection = args.common.selection()?;
     let address = Address {
         view,
-        subject: scope.subject,
-        filters: scope.filters,
-        overlap: scope.overlap,
-        band,
+        root: selection.root,
+        filters: selection.filters,
+        overlap: selection.overlap,
+        range: selection.range,
         ..Address::default()
     };
     let pool = args.common.load()?;

@@ -32,10 +32,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     };
     let mut pool = args.common.load()?;
-    let (scope, band) = (args.common.scope()?, args.common.band()?);
+    let selection = args.common.selection()?;
     let request = match args.tag.clone() {
-        Some(key) => Request::Split { scope, band, of, key },
-        None => Request::Proposals { scope, band, of },
+        Some(key) => Request::Split { selection, of, key },
+        None => Request::Proposals { selection, of },
     };
     let text = match common::ask(&mut pool, request)? {
         Report::Split(report) if args.common.json => report.to_json()? + "\n",

@@ -24,8 +24,8 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
-    let (scope, band) = (args.common.scope()?, args.common.band()?);
-    let report = common::ask(&mut pool, Request::Endpoints { scope, band })?;
+    let selection = args.common.selection()?;
+    let report = common::ask(&mut pool, Request::Endpoints { selection })?;
     let Report::Endpoints(report) = report else { return Err(Failure::wrong_report()) };
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     let text = match format {

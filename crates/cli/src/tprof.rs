@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::common::{self, Sets, Settings};
-use pathlight_query::{Report, Request, Scope, TprofSettings};
+use pathlight_query::{Report, Request, Selection, TprofSettings};
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 
 /// What `tprof` may be told.
@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage("--tail takes a number from 0 to 100".to_owned()));
     }
     let two_sets = args.sets.are_two("tprof")?;
-    let (scope, band) = (args.settings.scope()?, args.settings.band()?);
+    let selection = args.settings.selection()?;
     let settings = TprofSettings {
         tag: args.tag.clone(),
         tail_permille: (args.tail * 10.0).round() as u32,
@@ -41,8 +41,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let format = args.format.as_deref().unwrap_or(if args.settings.json { "json" } else { "text" });
     let mut pool = args.sets.load(&args.settings)?;
     let text = if two_sets {
-        let b = Scope { group: 1, ..scope.clone() };
-        let request = Request::TprofCompare { a: scope, band_a: band, b, band_b: band, settings };
+        let b = Selection { group: 1, ..selection.clone() };
+        let request = Request::TprofCompare { a: selection, b, settings };
         let Report::TprofCompare(report) = common::ask(&mut pool, request)? else {
             return Err(Failure::wrong_report());
         };
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             _ => sets_markdown(&report),
         }
     } else {
-        let report = common::ask(&mut pool, Request::Tprof { scope, band, settings })?;
+        let report = common::ask(&mut pool, Request::Tprof { selection, settings })?;
         let Report::Tprof(report) = report else { return Err(Failure::wrong_report()) };
         match format {
             "json" => report.to_json()? + "\n",

@@ -5,7 +5,7 @@ use super::chain::Pass;
 use super::overview::OverviewPartial;
 use super::study::Study;
 use super::workers::Workers;
-use super::{BandReport, EngineError, Report, Request, anomaly, compare, flow, heatmap, paths, tprof};
+use super::{EngineError, RangeReport, Report, Request, anomaly, compare, flow, heatmap, paths, tprof};
 use pathlight_analysis::critical_path::{
     BottomUpPart, EndpointPart, HistogramsPart, ProposalsPart, SplitPart, TagValuesPart,
 };
@@ -31,82 +31,86 @@ pub(super) async fn answer(request: Request, workers: Workers) -> Result<Report,
             let pass = Pass::Span { trace_id: trace_id.clone(), span: span.clone(), group: *group };
             Report::Span(workers.ask::<Option<_>>(&pass).await?.into_iter().flatten().next())
         }
-        Request::Band { scope, band } => {
-            let (_, facts) = workers.cut(scope, *band).await?;
-            Report::Band(BandReport { band: *band, facts })
+        Request::Range { selection } => {
+            let (_, facts) = workers.cut(selection).await?;
+            Report::Range(RangeReport { range: selection.range, facts })
         }
-        Request::CriticalPath { scope, band } => {
-            Report::CriticalPath(paths::critical_path(workers, scope, *band).await?)
+        Request::CriticalPath { selection } => {
+            Report::CriticalPath(paths::critical_path(workers, selection).await?)
         }
-        Request::Requests { scope, band, limit } => {
-            Report::Requests(paths::requests(workers, scope, *band, *limit).await?)
+        Request::Requests { selection, limit } => {
+            Report::Requests(paths::requests(workers, selection, *limit).await?)
         }
-        Request::PerRequest { scope, band } => {
-            Report::PerRequest(paths::per_request(workers, scope, *band).await?)
+        Request::PerRequest { selection } => {
+            Report::PerRequest(paths::per_request(workers, selection).await?)
         }
-        Request::Endpoints { scope, band } => {
-            let (parts, facts) = workers.study(scope, *band, Study::Rows).await?;
-            Report::Endpoints(Box::new(EndpointPart::finish(parts, *band, facts)))
+        Request::Endpoints { selection } => {
+            let (parts, facts) = workers.study(selection, Study::Rows).await?;
+            Report::Endpoints(Box::new(EndpointPart::finish(parts, selection.range, facts)))
         }
-        Request::BottomUp { scope, band } => {
-            let (parts, facts) = workers.study(scope, *band, Study::BottomUp).await?;
-            Report::BottomUp(Box::new(BottomUpPart::finish(parts, *band, facts)))
+        Request::BottomUp { selection } => {
+            let (parts, facts) = workers.study(selection, Study::BottomUp).await?;
+            Report::BottomUp(Box::new(BottomUpPart::finish(parts, selection.range, facts)))
         }
-        Request::Histograms { scope, band } => {
-            let (parts, facts) = workers.study(scope, *band, Study::Histograms).await?;
-            Report::Histograms(Box::new(HistogramsPart::finish(parts, *band, facts)))
+        Request::Histograms { selection } => {
+            let (parts, facts) = workers.study(selection, Study::Histograms).await?;
+            Report::Histograms(Box::new(HistogramsPart::finish(parts, selection.range, facts)))
         }
-        Request::Errors { scope, band } => {
-            let (parts, facts) = workers.study(scope, *band, Study::Errors).await?;
-            Report::Errors(Box::new(ErrorsPart::finish(parts, *band, facts)))
+        Request::Errors { selection } => {
+            let (parts, facts) = workers.study(selection, Study::Errors).await?;
+            Report::Errors(Box::new(ErrorsPart::finish(parts, selection.range, facts)))
         }
-        Request::Split { scope, band, of, key } => {
+        Request::Split { selection, of, key } => {
             let study = Study::Split { of: of.clone(), key: key.clone() };
-            let (parts, facts) = workers.study(scope, *band, study).await?;
-            Report::Split(Box::new(SplitPart::finish(parts, (of.clone(), key.clone()), *band, facts)))
+            let (parts, facts) = workers.study(selection, study).await?;
+            Report::Split(Box::new(SplitPart::finish(
+                parts,
+                (of.clone(), key.clone()),
+                selection.range,
+                facts,
+            )))
         }
-        Request::Proposals { scope, band, of } => {
+        Request::Proposals { selection, of } => {
             let study = Study::Proposals { of: of.clone() };
-            let (parts, facts) = workers.study(scope, *band, study).await?;
-            Report::Proposals(Box::new(ProposalsPart::finish(parts, of.clone(), *band, facts)))
+            let (parts, facts) = workers.study(selection, study).await?;
+            Report::Proposals(Box::new(ProposalsPart::finish(parts, of.clone(), selection.range, facts)))
         }
-        Request::TagValues { scope, band, key } => {
+        Request::TagValues { selection, key } => {
             let study = Study::TagValues { key: key.clone() };
-            let (parts, facts) = workers.study(scope, *band, study).await?;
+            let (parts, facts) = workers.study(selection, study).await?;
             Report::TagValues(TagValuesPart::finish(parts, key.clone(), facts))
         }
-        Request::Heatmap { scope, band, columns, order } => {
-            Report::Heatmap(Box::new(heatmap::heatmap(workers, scope, *band, order, *columns).await?))
+        Request::Heatmap { selection, columns, order } => {
+            Report::Heatmap(Box::new(heatmap::heatmap(workers, selection, order, *columns).await?))
         }
-        Request::Compare { a, band_a, b, band_b } => {
-            Report::Compare(Box::new(compare::compare(workers, (a, *band_a), (b, *band_b)).await?))
+        Request::Compare { a, b } => Report::Compare(Box::new(compare::compare(workers, a, b).await?)),
+        Request::Tprof { selection, settings } => {
+            Report::Tprof(Box::new(tprof::diagnose(workers, selection, settings).await?))
         }
-        Request::Tprof { scope, band, settings } => {
-            Report::Tprof(Box::new(tprof::diagnose(workers, (scope, *band), settings).await?))
+        Request::TprofCompare { a, b, settings } => {
+            Report::TprofCompare(tprof::compare(workers, [a, b], settings).await?)
         }
-        Request::TprofCompare { a, band_a, b, band_b, settings } => {
-            Report::TprofCompare(tprof::compare(workers, [(a, *band_a), (b, *band_b)], settings).await?)
+        Request::Flow { selection, settings } => {
+            Report::Flow(flow::flow(workers, selection, *settings).await?)
         }
-        Request::Flow { scope, settings } => Report::Flow(flow::flow(workers, scope, *settings).await?),
-        Request::FlowParents { scope } => Report::FlowParents(flow::parents(workers, scope).await?),
-        Request::FlowEvaluation { scope, settings, min_children } => {
-            Report::FlowEvaluation(flow::evaluation(workers, scope, *settings, *min_children).await?)
+        Request::FlowParents { selection } => Report::FlowParents(flow::parents(workers, selection).await?),
+        Request::FlowEvaluation { selection, settings, min_children } => {
+            Report::FlowEvaluation(flow::evaluation(workers, selection, *settings, *min_children).await?)
         }
-        Request::WhatIf { scope, settings, changes } => {
-            Report::WhatIf(flow::what_if(workers, scope, *settings, changes).await?)
+        Request::WhatIf { selection, settings, changes } => {
+            Report::WhatIf(flow::what_if(workers, selection, *settings, changes).await?)
         }
-        Request::Savings { scope, settings } => {
-            Report::Savings(flow::savings(workers, scope, *settings).await?)
+        Request::Savings { selection, settings } => {
+            Report::Savings(flow::savings(workers, selection, *settings).await?)
         }
-        Request::Anomaly { train, band_train, test, band_test, settings } => {
-            let (train, test) = ((train, *band_train), (test, *band_test));
+        Request::Anomaly { train, test, settings } => {
             Report::Anomaly(Box::new(anomaly::detect(workers, train, test, settings).await?))
         }
-        Request::AnomalyModel { train, band_train, settings } => {
-            Report::AnomalyModel(anomaly::model(workers, (train, *band_train), settings).await?)
+        Request::AnomalyModel { train, settings } => {
+            Report::AnomalyModel(anomaly::model(workers, train, settings).await?)
         }
-        Request::AnomalyEvaluation { scope, band, seed, settings } => {
-            let table = anomaly::evaluate(workers, (scope, *band), *seed, settings).await?;
+        Request::AnomalyEvaluation { selection, seed, settings } => {
+            let table = anomaly::evaluate(workers, selection, *seed, settings).await?;
             Report::AnomalyEvaluation(Box::new(table))
         }
     })

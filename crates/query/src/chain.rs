@@ -6,7 +6,8 @@ use super::study::Study;
 use super::workers::Workers;
 use super::{EngineError, Report, Request, SpanKey};
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_analysis::critical_path::{Cut, ExemplarTargets, Overlap, Scope};
+use pathlight_analysis::critical_path::ExemplarTargets;
+use pathlight_analysis::requests::{Cut, Overlap, Selection};
 use pathlight_model::steps;
 use pathlight_model::steps::Job;
 use serde::{Deserialize, Serialize};
@@ -15,31 +16,31 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Pass {
     Overview,
-    /// Sorted latencies of the scope.
+    /// Sorted latencies of the selection.
     Latencies {
-        scope: Scope,
+        selection: Selection,
     },
     /// Keys of the requests with one of these latencies.
     Ties {
-        scope: Scope,
+        selection: Selection,
         latencies_us: Vec<u64>,
     },
     Aggregate {
-        scope: Scope,
+        selection: Selection,
         cut: Cut,
     },
     Exemplars {
-        scope: Scope,
+        selection: Selection,
         cut: Cut,
         targets: ExemplarTargets,
     },
     Slowest {
-        scope: Scope,
+        selection: Selection,
         cut: Cut,
         limit: u32,
     },
     PerRequest {
-        scope: Scope,
+        selection: Selection,
         cut: Cut,
     },
     Trace {
@@ -55,13 +56,13 @@ pub(super) enum Pass {
     },
     /// One look at the requests inside a cut.
     Study {
-        scope: Scope,
+        selection: Selection,
         cut: Cut,
         study: Study,
     },
     /// One look at invocations.
     Flow {
-        scope: Scope,
+        selection: Selection,
         pass: Box<FlowPass>,
     },
 }
@@ -105,7 +106,8 @@ impl Chain {
         Ok(self.workers.wanted())
     }
 
-    /// All steps in one go. `run` has a pass run by every worker and gives the partials; `watch` hears how long work goes.
+    /// All steps in one go. `run` has a pass run by every worker and gives the partials; `watch` hears how long work
+    /// goes.
     ///
     /// # Errors
     /// [`EngineError`] as [`next`](Self::next), and what `run` says.

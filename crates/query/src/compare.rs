@@ -3,12 +3,13 @@
 use super::EngineError;
 use super::study::Study;
 use super::workers::Workers;
-use pathlight_analysis::critical_path::{Band, DiffPart, DiffReport, DiffSide, Scope, ServiceSums};
+use pathlight_analysis::critical_path::{DiffPart, DiffReport, DiffSide, ServiceSums};
+use pathlight_analysis::requests::Selection;
 
 pub(super) async fn compare(
     workers: &Workers,
-    a: (&Scope, Band),
-    b: (&Scope, Band),
+    a: &Selection,
+    b: &Selection,
 ) -> Result<DiffReport, EngineError> {
     let a = side(workers, a).await?;
     let b = side(workers, b).await?;
@@ -17,10 +18,10 @@ pub(super) async fn compare(
 
 async fn side(
     workers: &Workers,
-    (scope, band): (&Scope, Band),
+    selection: &Selection,
 ) -> Result<(DiffSide, DiffPart, ServiceSums), EngineError> {
-    let (inside, facts) = workers.cut(scope, band).await?;
+    let (inside, facts) = workers.cut(selection).await?;
     let frames = DiffPart::merge(inside.study(Study::Diff).await?);
     let services = ServiceSums::merge(inside.study(Study::Services).await?);
-    Ok((DiffSide { scope: scope.clone(), band: Some(band), facts }, frames, services))
+    Ok((DiffSide { selection: selection.clone(), facts }, frames, services))
 }

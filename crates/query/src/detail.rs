@@ -2,9 +2,10 @@
 
 use super::{SpanKey, SpanReport};
 use pathlight_analysis::critical_path::{
-    Overlap, PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow, TraceReport,
+    PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow, TraceReport,
 };
 use pathlight_analysis::flow::RequestPressure;
+use pathlight_analysis::requests::Overlap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Flags, NO_ROW, Role, TagSetId, TraceId, TraceSet, Tree};
 use std::collections::BTreeMap;

@@ -3,13 +3,14 @@
 use super::chain::Pass;
 use super::workers::Workers;
 use super::{EngineError, Session};
-use pathlight_analysis::critical_path::{Scope, Selection, Subject, pack_sorted, unpack_sorted};
+use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
 use pathlight_analysis::flow::{
     Bindings, CalleeCounter, Callees, Changes, EndpointName, Estimates, EvaluationReport, Flow, FlowParent,
     FlowReport, FlowSample, FlowSettings, InvocationKey, Invocations, KeyFinder, Model, NodeIndex, NodeTable,
     PairCounts, Predictors, Requests, Savings, SavingsReport, SavingsRun, Tester, Trainer, Training, Walk,
     WhatIf, WhatIfReport, WhatIfRun, Within,
 };
+use pathlight_analysis::requests::{RootEndpoint, SelectedRequests, Selection};
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::TraceSet;
 use serde::de::DeserializeOwned;
@@ -89,20 +90,22 @@ pub(super) struct FlowTask {
 }
 
 impl Running {
-    /// The work of a pass. `selection` holds the rows of the requests that pass the filters; `None` without filters.
-    fn new(set: &TraceSet, scope: &Scope, pass: &FlowPass, selection: Option<Vec<u32>>) -> Running {
-        let overlap = scope.overlap;
-        let within = selection.clone().map_or_else(Within::default, Within::requests);
-        let requests = || match (selection, &scope.subject) {
+    /// The work of a pass. `rows` are those of the roots of the requests that pass the filters; `None` without filters.
+    fn new(set: &TraceSet, selection: &Selection, pass: &FlowPass, rows: Option<Vec<u32>>) -> Running {
+        let overlap = selection.overlap;
+        let within = rows.clone().map_or_else(Within::default, Within::requests);
+        let requests = || match (rows, &selection.root) {
             (Some(mut rows), _) => {
                 rows.sort_unstable();
                 Requests::Rows(rows)
             }
-            (None, Subject::TraceRoots) => Requests::All(None),
-            (None, Subject::Endpoint { service, operation }) => match set.find_endpoint(service, operation) {
-                Some(endpoint) => Requests::All(Some(endpoint)),
-                None => Requests::Rows(Vec::new()),
-            },
+            (None, RootEndpoint::TraceRoots) => Requests::All(None),
+            (None, RootEndpoint::Endpoint { service, operation }) => {
+                match set.find_endpoint(service, operation) {
+                    Some(endpoint) => Requests::All(Some(endpoint)),
+                    None => Requests::Rows(Vec::new()),
+                }
+            }
         };
         match pass {
             FlowPass::Callees { parent, with_starts } => {
@@ -213,14 +216,14 @@ impl FlowTask {
         self.progress
     }
 
-    /// Works until done, then returns the partial; or until `time_is_up` returns true. `selection` holds the rows of the
-    /// requests that pass the filters; `None` without filters.
+    /// Works until done, then returns the partial; or until `time_is_up` returns true. `rows` are those of the roots
+    /// of the requests that pass the filters; `None` without filters.
     pub fn step(
         &mut self,
         session: &mut Session,
-        scope: &Scope,
+        selection: &Selection,
         pass: &FlowPass,
-        selection: Option<Vec<u32>>,
+        rows: Option<Vec<u32>>,
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<u8>>, EngineError> {
         if self.run.is_none()
@@ -231,7 +234,7 @@ impl FlowTask {
         let set = &session.set;
         let (walk, running) = self
             .run
-            .get_or_insert_with(|| (Walk::new(scope.group), Running::new(set, scope, pass, selection)));
+            .get_or_insert_with(|| (Walk::new(selection.group), Running::new(set, selection, pass, rows)));
         let is_done = running.step(walk, set, time_is_up);
         self.progress = walk.progress(set);
         let Some((_, running)) = self.run.take_if(|_| is_done) else { return Ok(None) };
@@ -246,38 +249,45 @@ impl FlowTask {
 /// Rows of the roots of the requests that were selected.
 pub(super) fn rows_of(
     table: &pathlight_analysis::critical_path::PathTable,
-    selection: &Selection,
+    selected: &SelectedRequests,
 ) -> Vec<u32> {
-    selection.requests.iter().map(|&r| table.requests[r as usize].row).collect()
+    selected.requests.iter().map(|&r| table.requests[r as usize].row).collect()
 }
 
 impl Workers {
-    /// What the partials of a pass of a flow hold.
-    async fn flow<T: DeserializeOwned>(&self, scope: &Scope, pass: FlowPass) -> Result<Vec<T>, EngineError> {
-        self.ask(&Pass::Flow { scope: scope.clone(), pass: Box::new(pass) }).await
+    /// What the partials of a pass of a flow hold. Flows are of all latencies.
+    async fn flow<T: DeserializeOwned>(
+        &self,
+        selection: &Selection,
+        pass: FlowPass,
+    ) -> Result<Vec<T>, EngineError> {
+        self.ask(&Pass::Flow { selection: selection.at_any_latency(), pass: Box::new(pass) }).await
     }
 
     async fn callees(
         &self,
-        scope: &Scope,
+        selection: &Selection,
         parent: Option<EndpointName>,
         with_starts: bool,
     ) -> Result<CalleesPartial, EngineError> {
-        Ok(merge_callees(self.flow(scope, FlowPass::Callees { parent, with_starts }).await?))
+        Ok(merge_callees(self.flow(selection, FlowPass::Callees { parent, with_starts }).await?))
     }
 }
 
-/// The parent that a scope names; `None`: all.
-fn parent_of(scope: &Scope) -> Option<EndpointName> {
-    match &scope.subject {
-        Subject::Endpoint { service, operation } => Some((service.clone(), operation.clone())),
-        Subject::TraceRoots => None,
+/// The parent that a selection names; `None`: all.
+fn parent_of(selection: &Selection) -> Option<EndpointName> {
+    match &selection.root {
+        RootEndpoint::Endpoint { service, operation } => Some((service.clone(), operation.clone())),
+        RootEndpoint::TraceRoots => None,
     }
 }
 
 /// The endpoints that have a flow.
-pub(super) async fn parents(workers: &Workers, scope: &Scope) -> Result<Vec<FlowParent>, EngineError> {
-    let found = workers.callees(scope, parent_of(scope), false).await?;
+pub(super) async fn parents(
+    workers: &Workers,
+    selection: &Selection,
+) -> Result<Vec<FlowParent>, EngineError> {
+    let found = workers.callees(selection, parent_of(selection), false).await?;
     let parents = found.into_iter().map(|(name, (callees, _))| FlowParent {
         invocations: callees.invocations,
         childless: callees.childless,
@@ -289,25 +299,25 @@ pub(super) async fn parents(workers: &Workers, scope: &Scope) -> Result<Vec<Flow
     Ok(parents.collect())
 }
 
-/// The flow of the scope's endpoint; without one, a flow without nodes.
+/// The flow of the selection's endpoint; without one, a flow without nodes.
 pub(super) async fn flow(
     workers: &Workers,
-    scope: &Scope,
+    selection: &Selection,
     settings: FlowSettings,
 ) -> Result<FlowReport, EngineError> {
-    let Some(parent) = parent_of(scope) else { return Ok(FlowReport::default()) };
-    let found = workers.callees(scope, Some(parent.clone()), false).await?;
+    let Some(parent) = parent_of(selection) else { return Ok(FlowReport::default()) };
+    let found = workers.callees(selection, Some(parent.clone()), false).await?;
     let callees = found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default();
     let table = NodeTable::new(parent, &callees);
     let mut sample = FlowSample::new(table.len);
-    for mut part in workers.flow::<FlowSample>(scope, FlowPass::Sample { table: table.clone() }).await? {
+    for mut part in workers.flow::<FlowSample>(selection, FlowPass::Sample { table: table.clone() }).await? {
         part.unpack();
         sample.merge(part);
     }
     let flow = sample.pairs.flow(settings.tau_ppm);
     let pass = FlowPass::Bind { table: table.clone(), flow: flow.clone() };
     let mut bindings = Bindings { flow, counts: BTreeMap::new() };
-    for part in workers.flow::<BTreeMap<(u32, u32), u64>>(scope, pass).await? {
+    for part in workers.flow::<BTreeMap<(u32, u32), u64>>(selection, pass).await? {
         part.into_iter().for_each(|(edge, count)| *bindings.counts.entry(edge).or_default() += count);
     }
     Ok(FlowReport::new(&table, &callees, &sample, &bindings))
@@ -316,16 +326,16 @@ pub(super) async fn flow(
 /// The six predictors compared: learned from the earlier half of each parent's invocations, tested on the others.
 pub(super) async fn evaluation(
     workers: &Workers,
-    scope: &Scope,
+    selection: &Selection,
     settings: FlowSettings,
     min_children: u32,
 ) -> Result<EvaluationReport, EngineError> {
-    let parent = parent_of(scope);
+    let parent = parent_of(selection);
     // A parent that was chosen is compared whatever its size.
     let least = if parent.is_none() { min_children } else { 0 };
     let (mut tables, mut starts_us, mut ranks) = (Vec::new(), Vec::new(), Vec::new());
     let mut counts = (0, 0);
-    for (name, (callees, mut starts)) in workers.callees(scope, parent.clone(), true).await? {
+    for (name, (callees, mut starts)) in workers.callees(selection, parent.clone(), true).await? {
         if callees.most < least {
             continue;
         }
@@ -339,7 +349,7 @@ pub(super) async fn evaluation(
     }
     let mut keys: Vec<Vec<InvocationKey>> = vec![Vec::new(); tables.len()];
     let pass = FlowPass::Keys { tables: tables.clone(), starts_us };
-    for part in workers.flow::<Vec<Vec<InvocationKey>>>(scope, pass).await? {
+    for part in workers.flow::<Vec<Vec<InvocationKey>>>(selection, pass).await? {
         keys.iter_mut().zip(part).for_each(|(into, from)| into.extend(from));
     }
     let cuts: Vec<Option<InvocationKey>> = (keys.into_iter().zip(ranks))
@@ -350,13 +360,13 @@ pub(super) async fn evaluation(
         .collect();
     let mut trainings: Vec<Training> = tables.iter().map(|table| Training::new(table.len)).collect();
     let pass = FlowPass::Train { tables: tables.clone(), cuts: cuts.clone() };
-    for part in workers.flow::<Vec<Training>>(scope, pass).await? {
+    for part in workers.flow::<Vec<Training>>(selection, pass).await? {
         trainings.iter_mut().zip(part).for_each(|(into, from)| into.merge(from));
     }
     let predictors = trainings.into_iter().map(|training| training.finish(settings)).collect();
     let parents = tables.len() as u64;
     let mut estimates = Estimates::default();
-    for part in workers.flow(scope, FlowPass::Test { tables, cuts, predictors }).await? {
+    for part in workers.flow(selection, FlowPass::Test { tables, cuts, predictors }).await? {
         estimates.merge(part);
     }
     estimates.sort();
@@ -371,40 +381,44 @@ pub(super) async fn evaluation(
 }
 
 /// Flows of all parents, learned from the whole group.
-async fn model(workers: &Workers, scope: &Scope, settings: FlowSettings) -> Result<Model, EngineError> {
-    let scope = Scope { overlap: scope.overlap, group: scope.group, ..Scope::default() };
-    let found = workers.callees(&scope, None, false).await?;
+async fn model(
+    workers: &Workers,
+    selection: &Selection,
+    settings: FlowSettings,
+) -> Result<Model, EngineError> {
+    let selection = Selection { overlap: selection.overlap, group: selection.group, ..Selection::default() };
+    let found = workers.callees(&selection, None, false).await?;
     let tables: Vec<NodeTable> =
         found.into_iter().map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();
     let mut pairs: Vec<PairCounts> = tables.iter().map(|table| PairCounts::new(table.len)).collect();
     let pass = FlowPass::Pairs { tables: tables.clone() };
-    for part in workers.flow::<Vec<PairCounts>>(&scope, pass).await? {
+    for part in workers.flow::<Vec<PairCounts>>(&selection, pass).await? {
         pairs.iter_mut().zip(&part).for_each(|(into, from)| into.merge(from));
     }
     let flows = pairs.into_iter().map(|pairs| pairs.flow(settings.tau_ppm)).collect();
     Ok(Model { tables, flows })
 }
 
-/// The requests of a scope before and after a change.
+/// The requests of a selection before and after a change.
 pub(super) async fn what_if(
     workers: &Workers,
-    scope: &Scope,
+    selection: &Selection,
     settings: FlowSettings,
     changes: &Changes,
 ) -> Result<WhatIfReport, EngineError> {
-    let model = model(workers, scope, settings).await?;
+    let model = model(workers, selection, settings).await?;
     let pass = FlowPass::WhatIf { model, changes: changes.clone() };
-    Ok(WhatIf::merge(workers.flow(scope, pass).await?).finish())
+    Ok(WhatIf::merge(workers.flow(selection, pass).await?).finish())
 }
 
-/// What every endpoint below the requests of a scope would save.
+/// What every endpoint below the requests of a selection would save.
 pub(super) async fn savings(
     workers: &Workers,
-    scope: &Scope,
+    selection: &Selection,
     settings: FlowSettings,
 ) -> Result<SavingsReport, EngineError> {
-    let model = model(workers, scope, settings).await?;
-    Ok(Savings::merge(workers.flow(scope, FlowPass::Savings { model }).await?).finish())
+    let model = model(workers, selection, settings).await?;
+    Ok(Savings::merge(workers.flow(selection, FlowPass::Savings { model }).await?).finish())
 }
 
 fn merge_callees(parts: Vec<CalleesPartial>) -> CalleesPartial {

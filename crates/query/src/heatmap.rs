@@ -3,20 +3,18 @@
 use super::EngineError;
 use super::study::Study;
 use super::workers::Workers;
-use pathlight_analysis::critical_path::{
-    Band, ColumnOrder, Columns, EndpointPart, HeatPart, HeatmapReport, Scope,
-};
+use pathlight_analysis::critical_path::{ColumnOrder, Columns, EndpointPart, HeatPart, HeatmapReport};
+use pathlight_analysis::requests::Selection;
 
 /// A heat map with so many columns at most.
 pub(super) async fn heatmap(
     workers: &Workers,
-    scope: &Scope,
-    band: Band,
+    selection: &Selection,
     order: &ColumnOrder,
     most: u32,
 ) -> Result<HeatmapReport, EngineError> {
-    let (inside, facts) = workers.cut(scope, band).await?;
-    let rows = EndpointPart::finish(inside.study(Study::Rows).await?, band, facts);
+    let (inside, facts) = workers.cut(selection).await?;
+    let rows = EndpointPart::finish(inside.study(Study::Rows).await?, selection.range, facts);
     let places: Vec<Vec<(u64, u64)>> = inside.study(Study::Places { order: order.clone() }).await?;
     let columns = Columns::new(places.concat(), most);
     let tied = columns.tied();

@@ -4,21 +4,21 @@ use super::chain::Pass;
 use super::workers::Workers;
 use super::{EngineError, PerRequestReport, RequestsReport};
 use pathlight_analysis::critical_path::{
-    Aggregate, Band, CriticalPathReport, ExemplarCandidates, ExemplarTargets, RequestPath, RequestRow, Scope,
+    Aggregate, CriticalPathReport, ExemplarCandidates, ExemplarTargets, RequestPath, RequestRow,
 };
+use pathlight_analysis::requests::Selection;
 use pathlight_model::sort::Arrange;
 
 pub(super) async fn critical_path(
     workers: &Workers,
-    scope: &Scope,
-    band: Band,
+    selection: &Selection,
 ) -> Result<CriticalPathReport, EngineError> {
-    let (inside, facts) = workers.cut(scope, band).await?;
-    let aggregate = Aggregate::merge(inside.ask(|scope, cut| Pass::Aggregate { scope, cut }).await?);
+    let (inside, facts) = workers.cut(selection).await?;
+    let aggregate = Aggregate::merge(inside.ask(|selection, cut| Pass::Aggregate { selection, cut }).await?);
     let targets = ExemplarTargets::new(&aggregate);
-    let mut report = aggregate.finish(band, facts);
+    let mut report = aggregate.finish(selection.range, facts);
     let asked = targets.clone();
-    let found = inside.ask(|scope, cut| Pass::Exemplars { scope, cut, targets: asked }).await?;
+    let found = inside.ask(|selection, cut| Pass::Exemplars { selection, cut, targets: asked }).await?;
     ExemplarCandidates::merge(found, &targets).write(&mut report);
     Ok(report)
 }
@@ -26,12 +26,12 @@ pub(super) async fn critical_path(
 /// The slowest requests first, so many at most.
 pub(super) async fn requests(
     workers: &Workers,
-    scope: &Scope,
-    band: Band,
+    selection: &Selection,
     limit: u32,
 ) -> Result<RequestsReport, EngineError> {
-    let (inside, facts) = workers.cut(scope, band).await?;
-    let parts: Vec<Vec<RequestRow>> = inside.ask(|scope, cut| Pass::Slowest { scope, cut, limit }).await?;
+    let (inside, facts) = workers.cut(selection).await?;
+    let parts: Vec<Vec<RequestRow>> =
+        inside.ask(|selection, cut| Pass::Slowest { selection, cut, limit }).await?;
     let mut rows = parts.concat();
     rows.arrange_by(|a, b| {
         (b.latency_us.cmp(&a.latency_us))
@@ -43,11 +43,11 @@ pub(super) async fn requests(
 
 pub(super) async fn per_request(
     workers: &Workers,
-    scope: &Scope,
-    band: Band,
+    selection: &Selection,
 ) -> Result<PerRequestReport, EngineError> {
-    let (inside, facts) = workers.cut(scope, band).await?;
-    let parts: Vec<Vec<RequestPath>> = inside.ask(|scope, cut| Pass::PerRequest { scope, cut }).await?;
+    let (inside, facts) = workers.cut(selection).await?;
+    let parts: Vec<Vec<RequestPath>> =
+        inside.ask(|selection, cut| Pass::PerRequest { selection, cut }).await?;
     let mut requests: Vec<RequestPath> = parts.into_iter().flatten().collect();
     requests.arrange_by(|a, b| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)));
     Ok(PerRequestReport { facts, requests })

@@ -6,18 +6,20 @@ pub use pathlight_analysis::anomaly::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, ReasonKind, ReasonRow,
 };
 pub use pathlight_analysis::critical_path::{
-    Affected, Band, BandFacts, BandReport, Basis, BottomUpReport, CallChain, Change, ColumnOrder,
-    ContextNode, CriticalPathReport, DiffNode, DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar,
-    Exemplars, Filter, FrameSums, HeatmapReport, HistogramsReport, ImpactRow, Measure, NotProposed, Overlap,
-    PathSegment, Presence, ProposalsReport, ProposedValue, Quantity, RankedChange, Ratio, RequestNode,
-    RequestPath, RequestRef, RequestRow, RequestsReport, RootRow, RowStat, RowTime, Scope, ServiceChange,
-    SplitOf, SplitReport, SplitValue, Subject, TagProposal, TagValueCount, TagValuesReport, TraceReport,
-    Weight,
+    Affected, Basis, BottomUpReport, CallChain, Change, ColumnOrder, ContextNode, CriticalPathReport,
+    DiffNode, DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar, Exemplars, FrameSums,
+    HeatmapReport, HistogramsReport, ImpactRow, Measure, NotProposed, PathSegment, Presence, ProposalsReport,
+    ProposedValue, Quantity, RankedChange, Ratio, RequestNode, RequestPath, RequestRef, RequestRow,
+    RequestsReport, RootRow, RowStat, RowTime, ServiceChange, SplitOf, SplitReport, SplitValue, TagProposal,
+    TagValueCount, TagValuesReport, TraceReport, Weight,
 };
 pub use pathlight_analysis::errors::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
 pub use pathlight_analysis::flow::{
     Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
     SavingsReport, WhatIfReport,
+};
+pub use pathlight_analysis::requests::{
+    Filter, Overlap, PercentileRange, RangeFacts, RangeReport, RootEndpoint, Selection,
 };
 pub use pathlight_analysis::tprof::{
     AggregateTrace, PlaceChange, PlacesReport, SetsReport, Settings as TprofSettings, Statistic, TprofReport,
@@ -31,82 +33,62 @@ use serde::{Deserialize, Serialize};
 pub enum Request {
     /// What is loaded; answered by [`Report::Overview`].
     Overview,
-    /// How many requests a band holds and their latency; answered by [`Report::Band`]. What costs least to ask of them.
-    Band {
+    /// How many requests a percentile range holds and their latency; answered by [`Report::Range`]. What costs least to
+    /// ask of them.
+    Range {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
     },
-    /// The aggregate calling contexts of a band; answered by [`Report::CriticalPath`].
+    /// The aggregate calling contexts of a percentile range; answered by [`Report::CriticalPath`].
     CriticalPath {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
     },
-    /// A page of the requests of a band, slowest first; answered by [`Report::Requests`].
+    /// A page of the requests of a percentile range, slowest first; answered by [`Report::Requests`].
     Requests {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
         /// At most this many.
         limit: u32,
     },
-    /// The critical path of every request of a band; answered by [`Report::PerRequest`]. Large: for files, not for pages.
+    /// The critical path of every request of a percentile range; answered by [`Report::PerRequest`]. Large: for files,
+    /// not for pages.
     PerRequest {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
     },
     /// Layers, diagnosis and aggregate traces; answered by [`Report::Tprof`].
     Tprof {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
         /// Request types, tail, lengths.
         settings: TprofSettings,
     },
-    /// Two bands, or two sets, place by place; answered by [`Report::TprofCompare`].
+    /// Two percentile ranges, or two sets, place by place; answered by [`Report::TprofCompare`].
     TprofCompare {
         /// Side A: which requests.
-        a: Scope,
-        /// Which of them, by latency.
-        band_a: Band,
+        a: Selection,
         /// Side B.
-        b: Scope,
-        /// Which of them, by latency.
-        band_b: Band,
+        b: Selection,
         /// Request types.
         settings: TprofSettings,
     },
-    /// Two bands, or two sets, frame by frame and service by service; answered by [`Report::Compare`].
+    /// Two percentile ranges, or two sets, frame by frame and service by service; answered by [`Report::Compare`].
     Compare {
         /// Side A: which requests.
-        a: Scope,
-        /// Which of them, by latency.
-        band_a: Band,
+        a: Selection,
         /// Side B.
-        b: Scope,
-        /// Which of them, by latency.
-        band_b: Band,
+        b: Selection,
     },
     /// Times and call chains by endpoint; answered by [`Report::Endpoints`].
     Endpoints {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
     },
     /// Endpoints against requests; answered by [`Report::Heatmap`].
     Heatmap {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
         /// At most this many columns; more requests are put together in equal numbers.
         columns: u32,
         /// What columns are ordered by.
@@ -115,23 +97,17 @@ pub enum Request {
     /// Interior endpoints over all root endpoints; answered by [`Report::BottomUp`].
     BottomUp {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
     },
     /// Sizes of requests and endpoints; answered by [`Report::Histograms`].
     Histograms {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
     },
     /// Latency, or the time of one endpoint, by the values of a tag; answered by [`Report::Split`].
     Split {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
         /// What is split.
         of: SplitOf,
         /// The tag or process tag.
@@ -140,25 +116,19 @@ pub enum Request {
     /// Where errors start and stop, and the requests without them; answered by [`Report::Errors`].
     Errors {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
     },
     /// The tags whose values differ most, to split by; answered by [`Report::Proposals`].
     Proposals {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
         /// What would be split.
         of: SplitOf,
     },
     /// The values of a tag with the requests that have them; answered by [`Report::TagValues`].
     TagValues {
         /// Which requests.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
         /// The tag or process tag.
         key: String,
     },
@@ -170,7 +140,7 @@ pub enum Request {
         root_span_id: Option<String>,
         /// Path settings.
         overlap: Overlap,
-        /// Which set of traces, see [`Scope::group`].
+        /// Which set of traces, see [`Selection::group`].
         group: u8,
     },
     /// Tags and times of one span; answered by [`Report::Span`].
@@ -179,36 +149,36 @@ pub enum Request {
         trace_id: String,
         /// Which span of it.
         span: SpanKey,
-        /// Which set of traces, see [`Scope::group`].
+        /// Which set of traces, see [`Selection::group`].
         group: u8,
     },
-    /// The execution flow of the scope's endpoint; answered by [`Report::Flow`].
+    /// The execution flow of the selection's endpoint; answered by [`Report::Flow`].
     Flow {
-        /// Whose invocations; its subject is the parent endpoint.
-        scope: Scope,
+        /// Whose invocations; its root endpoint is the parent endpoint.
+        selection: Selection,
         /// How it is learned.
         settings: FlowSettings,
     },
     /// The endpoints that have a flow; answered by [`Report::FlowParents`].
     FlowParents {
-        /// Whose invocations; all parents if its subject is trace roots.
-        scope: Scope,
+        /// Whose invocations; all parents if its root endpoint is trace roots.
+        selection: Selection,
     },
     /// The six predictors of a parent's latency compared on held-out invocations; answered by
     /// [`Report::FlowEvaluation`].
     FlowEvaluation {
-        /// Whose invocations; pooled over all parents if its subject is trace roots.
-        scope: Scope,
+        /// Whose invocations; pooled over all parents if its root endpoint is trace roots.
+        selection: Selection,
         /// How flows are learned.
         settings: FlowSettings,
         /// Parents none of whose invocations has so many calls are left out when pooling.
         min_children: u32,
     },
-    /// The requests of a scope before and after a change; answered by [`Report::WhatIf`]. Flows are learned from all
-    /// traces of the scope's group, whatever its subject and filters.
+    /// The requests of a selection before and after a change; answered by [`Report::WhatIf`]. Flows are learned from
+    /// all traces of the selection's group, whatever its root endpoint and filters.
     WhatIf {
         /// Which requests.
-        scope: Scope,
+        selection: Selection,
         /// How flows are learned.
         settings: FlowSettings,
         /// What is changed.
@@ -217,41 +187,33 @@ pub enum Request {
     /// Which requests of a set are abnormal, and why; answered by [`Report::Anomaly`].
     Anomaly {
         /// The normal requests to learn from.
-        train: Scope,
-        /// Which of them, by latency.
-        band_train: Band,
+        train: Selection,
         /// The requests to judge.
-        test: Scope,
-        /// Which of them, by latency.
-        band_test: Band,
+        test: Selection,
         /// How.
         settings: AnomalySettings,
     },
     /// A detector trained on normal requests, to be kept as a file; answered by [`Report::AnomalyModel`].
     AnomalyModel {
         /// The normal requests to learn from.
-        train: Scope,
-        /// Which of them, by latency.
-        band_train: Band,
+        train: Selection,
         /// What is trained.
         settings: AnomalySettings,
     },
     /// How well detectors find what was made abnormal; answered by [`Report::AnomalyEvaluation`].
     AnomalyEvaluation {
         /// Normal requests: half of them to learn from, the rest to be judged and made abnormal.
-        scope: Scope,
-        /// Which of them, by latency.
-        band: Band,
+        selection: Selection,
         /// Of the halves and of the injections.
         seed: u64,
         /// Accepted rate of false alarms in millionths, and what the auto-encoder is, if it takes part.
         settings: AnomalySettings,
     },
-    /// What every endpoint below the requests of a scope would save if it were faster; answered by
+    /// What every endpoint below the requests of a selection would save if it were faster; answered by
     /// [`Report::Savings`].
     Savings {
         /// Which requests.
-        scope: Scope,
+        selection: Selection,
         /// How flows are learned.
         settings: FlowSettings,
     },
@@ -271,8 +233,8 @@ pub enum SpanKey {
 pub enum Report {
     /// See [`Request::Overview`].
     Overview(OverviewReport),
-    /// See [`Request::Band`].
-    Band(BandReport),
+    /// See [`Request::Range`].
+    Range(RangeReport),
     /// See [`Request::CriticalPath`].
     CriticalPath(CriticalPathReport),
     /// See [`Request::Requests`].
@@ -323,11 +285,11 @@ pub enum Report {
     AnomalyEvaluation(Box<EvaluationTable>),
 }
 
-/// The critical paths of the requests of a band.
+/// The critical paths of the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PerRequestReport {
-    /// What the band holds.
-    pub facts: BandFacts,
+    /// What the percentile range holds.
+    pub facts: RangeFacts,
     /// By (trace id, root span id).
     pub requests: Vec<RequestPath>,
 }
@@ -390,8 +352,8 @@ impl TagKey {
     pub const LISTED: usize = 256;
 }
 
-/// What is loaded. All but `heap_bytes`, `quality` of repeated spans, `logs` and the set to compare with is about group 0,
-/// the set looked at.
+/// What is loaded. All but `heap_bytes`, `quality` of repeated spans, `logs` and the set to compare with is about group
+/// 0, the set looked at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverviewReport {
     /// Number of traces.

@@ -6,16 +6,16 @@ use super::overview::OverviewPart;
 use super::study::Part;
 use super::{Chain, EngineError, Report, Request, detail};
 use pathlight_analysis::critical_path::{
-    Aggregate, ExemplarCandidates, Overlap, PathTable, RequestKey, Scope, Selection, Subject, TableBuilder,
-    pack_sorted,
+    Aggregate, ExemplarCandidates, PathTable, TableBuilder, pack_sorted,
 };
+use pathlight_analysis::requests::{Overlap, RequestKey, RootEndpoint, SelectedRequests, Selection};
 use pathlight_model::trace::TraceSet;
 use std::sync::Arc;
 
-/// How many subjects keep their tables.
+/// How many root endpoints keep their tables.
 const TABLES_KEPT: usize = 3;
-/// How many scopes keep their requests: both sides of a comparison and one more.
-const SELECTIONS_KEPT: usize = 3;
+/// How many selections keep their requests: both sides of a comparison and one more.
+const SELECTED_KEPT: usize = 3;
 
 /// A worker's traces with what was computed from them before.
 #[derive(Default)]
@@ -23,8 +23,8 @@ pub struct Session {
     /// The traces. Call [`invalidate`](Self::invalidate) after changing it.
     pub set: TraceSet,
     /// Most recently used last.
-    tables: Vec<((Subject, Overlap), Arc<PathTable>)>,
-    selections: Vec<(Scope, Arc<Selection>)>,
+    tables: Vec<((RootEndpoint, Overlap), Arc<PathTable>)>,
+    selected: Vec<(Selection, Arc<SelectedRequests>)>,
     pub(super) flows: FlowCache,
 }
 
@@ -42,7 +42,7 @@ impl Session {
     /// Forgets what was computed: the set has changed.
     pub fn invalidate(&mut self) {
         self.tables.clear();
-        self.selections.clear();
+        self.selected.clear();
         self.flows.clear();
     }
 
@@ -78,27 +78,29 @@ impl Session {
         Ok(Task { pass, builder: None, overview: None, part: None, flow, progress: (0, 0) })
     }
 
-    fn table(&mut self, scope: &Scope) -> Option<Arc<PathTable>> {
+    fn table(&mut self, selection: &Selection) -> Option<Arc<PathTable>> {
         let place =
-            self.tables.iter().position(|(key, _)| key.0 == scope.subject && key.1 == scope.overlap)?;
+            self.tables.iter().position(|(key, _)| key.0 == selection.root && key.1 == selection.overlap)?;
         let entry = self.tables.remove(place);
         let table = Arc::clone(&entry.1);
         self.tables.push(entry);
         Some(table)
     }
 
-    fn selection(&mut self, scope: &Scope, table: &PathTable) -> Arc<Selection> {
-        let found = self.selections.iter().position(|(key, _)| key == scope);
+    fn selected(&mut self, selection: &Selection, table: &PathTable) -> Arc<SelectedRequests> {
+        let found = self.selected.iter().position(|(key, _)| key == selection);
         let entry = match found {
-            Some(place) => self.selections.remove(place),
-            None => (scope.clone(), Arc::new(Selection::new(&self.set, table, scope))),
+            Some(place) => self.selected.remove(place),
+            None => {
+                (selection.clone(), Arc::new(SelectedRequests::new(&self.set, &table.requests, selection)))
+            }
         };
-        if self.selections.len() == SELECTIONS_KEPT {
-            self.selections.remove(0);
+        if self.selected.len() == SELECTED_KEPT {
+            self.selected.remove(0);
         }
-        let selection = Arc::clone(&entry.1);
-        self.selections.push(entry);
-        selection
+        let selected = Arc::clone(&entry.1);
+        self.selected.push(entry);
+        selected
     }
 }
 
@@ -141,25 +143,25 @@ impl Task {
                 Ok(Some(postcard::to_allocvec(&report)?))
             }
             // Without filters there is no need for the table of paths.
-            Pass::Flow { scope, pass } if scope.filters.is_empty() => {
+            Pass::Flow { selection, pass } if selection.filters.is_empty() => {
                 let Some(task) = &mut self.flow else { return Err(EngineError::Ended) };
-                let partial = task.step(session, scope, pass, None, time_is_up)?;
+                let partial = task.step(session, selection, pass, None, time_is_up)?;
                 self.progress = task.progress();
                 Ok(partial)
             }
-            Pass::Latencies { scope }
-            | Pass::Ties { scope, .. }
-            | Pass::Aggregate { scope, .. }
-            | Pass::Exemplars { scope, .. }
-            | Pass::Slowest { scope, .. }
-            | Pass::PerRequest { scope, .. }
-            | Pass::Study { scope, .. }
-            | Pass::Flow { scope, .. } => {
-                let table = match session.table(scope) {
+            Pass::Latencies { selection }
+            | Pass::Ties { selection, .. }
+            | Pass::Aggregate { selection, .. }
+            | Pass::Exemplars { selection, .. }
+            | Pass::Slowest { selection, .. }
+            | Pass::PerRequest { selection, .. }
+            | Pass::Study { selection, .. }
+            | Pass::Flow { selection, .. } => {
+                let table = match session.table(selection) {
                     Some(table) => table,
                     None => {
                         let builder = self.builder.get_or_insert_with(|| {
-                            TableBuilder::new(&session.set, &scope.subject, scope.overlap)
+                            TableBuilder::new(&session.set, &selection.root, selection.overlap)
                         });
                         let done = builder.step(&session.set, time_is_up);
                         self.progress = builder.progress(&session.set);
@@ -168,27 +170,29 @@ impl Task {
                         if session.tables.len() == TABLES_KEPT {
                             session.tables.remove(0);
                         }
-                        session.tables.push(((scope.subject.clone(), scope.overlap), Arc::clone(&table)));
+                        session
+                            .tables
+                            .push(((selection.root.clone(), selection.overlap), Arc::clone(&table)));
                         table
                     }
                 };
-                let selection = session.selection(scope, &table);
-                if let (Pass::Flow { scope, pass }, Some(task)) = (&self.pass, &mut self.flow) {
-                    let rows = flow::rows_of(&table, &selection);
-                    let partial = task.step(session, scope, pass, Some(rows), time_is_up)?;
+                let selected = session.selected(selection, &table);
+                if let (Pass::Flow { selection, pass }, Some(task)) = (&self.pass, &mut self.flow) {
+                    let rows = flow::rows_of(&table, &selected);
+                    let partial = task.step(session, selection, pass, Some(rows), time_is_up)?;
                     self.progress = task.progress();
                     return Ok(partial);
                 }
                 if let Pass::Study { cut, study, .. } = &self.pass {
                     let part = self.part.get_or_insert_with(|| {
-                        let requests = selection.inside(&session.set, &table, cut).collect();
-                        Part::new(&session.set, study, scope.overlap, requests)
+                        let requests = selected.inside(&session.set, &table.requests, cut).collect();
+                        Part::new(&session.set, study, selection.overlap, requests)
                     });
                     let partial = part.step(&session.set, &table, study, time_is_up)?;
                     self.progress = part.progress();
                     return Ok(partial);
                 }
-                self.run(&session.set, &table, &selection).map(Some)
+                self.run(&session.set, &table, &selected).map(Some)
             }
         }
     }
@@ -199,11 +203,16 @@ impl Task {
     }
 
     /// The passes over a finished table.
-    fn run(&self, set: &TraceSet, table: &PathTable, selection: &Selection) -> Result<Vec<u8>, EngineError> {
-        let requests = |cut| selection.inside(set, table, cut);
+    fn run(
+        &self,
+        set: &TraceSet,
+        table: &PathTable,
+        selected: &SelectedRequests,
+    ) -> Result<Vec<u8>, EngineError> {
+        let requests = |cut| selected.inside(set, &table.requests, cut);
         Ok(match &self.pass {
             Pass::Ties { latencies_us, .. } => {
-                let ties: Vec<RequestKey> = selection
+                let ties: Vec<RequestKey> = selected
                     .requests
                     .iter()
                     .map(|&r| &table.requests[r as usize])
@@ -234,14 +243,14 @@ impl Task {
                     chosen[from - tied..].iter().map(|&r| detail::request_row(set, table, r)).collect();
                 postcard::to_allocvec(&rows)?
             }
-            Pass::PerRequest { cut, scope } => {
+            Pass::PerRequest { cut, selection } => {
                 let rows: Vec<_> =
-                    requests(cut).map(|r| detail::per_request(set, table, r, scope.overlap)).collect();
+                    requests(cut).map(|r| detail::per_request(set, table, r, selection.overlap)).collect();
                 postcard::to_allocvec(&rows)?
             }
             _ => {
                 let latencies =
-                    selection.requests.iter().map(|&r| table.requests[r as usize].latency_us).collect();
+                    selected.requests.iter().map(|&r| table.requests[r as usize].latency_us).collect();
                 postcard::to_allocvec(&pack_sorted(latencies))?
             }
         })

@@ -7,10 +7,11 @@ use super::workers::frame;
 use pathlight_analysis::anomaly::{Encoding, Injection};
 use pathlight_analysis::critical_path::{
     BottomUpPart, ColumnEdge, ColumnOrder, DiffPart, EndpointPart, HeatPart, HistogramsObserver, Observer,
-    Overlap, PathTable, ProposalsObserver, ServiceObserver, SplitObserver, SplitOf, TagValuesObserver, Walk,
+    PathTable, ProposalsObserver, ServiceObserver, SplitObserver, SplitOf, TagValuesObserver, Walk,
     sorted_places, tied_places,
 };
 use pathlight_analysis::errors::ErrorsObserver;
+use pathlight_analysis::requests::Overlap;
 use pathlight_model::trace::TraceSet;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,8 @@
 use super::EngineError;
 use super::study::Study;
 use super::workers::{Workers, parts};
-use pathlight_analysis::critical_path::{Band, PathTable, Scope, ServiceSums, rank_services};
+use pathlight_analysis::critical_path::{PathTable, ServiceSums, rank_services};
+use pathlight_analysis::requests::Selection;
 use pathlight_analysis::tprof::{
     Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, TracesPart,
 };
@@ -21,10 +22,10 @@ const UNITS_PER_BYTE: u64 = 24;
 /// Layers, diagnosis and aggregate traces of one set.
 pub(super) async fn diagnose(
     workers: &Workers,
-    (scope, band): (&Scope, Band),
+    selection: &Selection,
     settings: &Settings,
 ) -> Result<TprofReport, EngineError> {
-    let (inside, _) = workers.cut(scope, band).await?;
+    let (inside, _) = workers.cut(selection).await?;
     let traces = inside.run(Study::Traces { tag: settings.tag.clone() }).await?;
     let (of, done) = (units(&traces), Done::default());
     let mut pace = Pace::telling(&done);
@@ -43,12 +44,12 @@ pub(super) async fn diagnose(
 /// Two sets, place by place and service by service.
 pub(super) async fn compare(
     workers: &Workers,
-    sides: [(&Scope, Band); 2],
+    sides: [&Selection; 2],
     settings: &Settings,
 ) -> Result<SetsReport, EngineError> {
     let (mut traces, mut services) = (Vec::new(), Vec::new());
-    for (scope, band) in sides {
-        let (inside, facts) = workers.cut(scope, band).await?;
+    for selection in sides {
+        let (inside, facts) = workers.cut(selection).await?;
         traces.push(inside.run(Study::Traces { tag: settings.tag.clone() }).await?);
         services.push((ServiceSums::merge(inside.study(Study::Services).await?), facts.requests));
     }

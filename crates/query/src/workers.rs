@@ -4,7 +4,7 @@ use super::EngineError;
 use super::chain::{Next, Pass};
 use super::study::Study;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_analysis::critical_path::{Band, BandFacts, Cut, Scope};
+use pathlight_analysis::requests::{Cut, RangeFacts, Selection};
 use pathlight_model::steps::Done;
 use serde::de::DeserializeOwned;
 use std::future::poll_fn;
@@ -83,22 +83,22 @@ impl Workers {
         .await
     }
 
-    /// One look at the requests of a band.
+    /// One look at the requests of a percentile range.
     pub async fn study<T: DeserializeOwned>(
         &self,
-        scope: &Scope,
-        band: Band,
+        selection: &Selection,
         study: Study,
-    ) -> Result<(Vec<T>, BandFacts), EngineError> {
-        let (inside, facts) = self.cut(scope, band).await?;
+    ) -> Result<(Vec<T>, RangeFacts), EngineError> {
+        let (inside, facts) = self.cut(selection).await?;
         Ok((inside.study(study).await?, facts))
     }
 }
 
-/// The requests of a band, cut out, for looks at them.
+/// The requests of a percentile range, cut out, for looks at them.
 pub(super) struct Inside<'a> {
     pub workers: &'a Workers,
-    pub scope: &'a Scope,
+    /// At any latency: the range is in the cut.
+    pub selection: Selection,
     pub cut: Cut,
 }
 
@@ -106,14 +106,16 @@ impl Inside<'_> {
     /// What the partials of a pass over these requests hold.
     pub async fn ask<T: DeserializeOwned>(
         &self,
-        pass: impl FnOnce(Scope, Cut) -> Pass,
+        pass: impl FnOnce(Selection, Cut) -> Pass,
     ) -> Result<Vec<T>, EngineError> {
-        self.workers.ask(&pass(self.scope.clone(), self.cut.clone())).await
+        self.workers.ask(&pass(self.selection.clone(), self.cut.clone())).await
     }
 
     /// The partials of a study, each in its [`parts`].
     pub async fn run(&self, study: Study) -> Result<Vec<Vec<u8>>, EngineError> {
-        self.workers.run(&Pass::Study { scope: self.scope.clone(), cut: self.cut.clone(), study }).await
+        self.workers
+            .run(&Pass::Study { selection: self.selection.clone(), cut: self.cut.clone(), study })
+            .await
     }
 
     /// What the parts of all partials of a study hold.

@@ -1,21 +1,21 @@
-//! What the page shows, as the fragment of its address: `#v=1&view=flame&service=..&operation=..&band=P95-99`.
+//! What the page shows, as the fragment of its address: `#v=1&view=flame&service=..&operation=..&range=P95-99`.
 //!
-//! With `api`, `service` and `operation` are what is searched for at Jaeger and, both given, the subject too; another
-//! subject stands in `subject`. See [`source`](pathlight_backend::source).
+//! With `api`, `service` and `operation` are what is searched for at Jaeger and, both given, the root endpoint too;
+//! another root endpoint stands in `rootEndpoint`. See [`source`](pathlight_backend::source).
 //!
 //! A fragment never reaches a server, so it works on any static host. Keys nobody here knows are kept as they are: a
 //! link of a later version loses nothing by passing through this one.
 
 use super::choices::Choices;
 use super::comparing::{Against, Comparison, Side};
-mod bands;
+mod ranges;
 
-pub use bands::{band_name, parse_band};
+pub use ranges::{parse_range, range_name};
 
 pub use super::normal::{AnomalyChoice, Normal};
 pub use super::views::View;
-use pathlight_backend::source::{Source, subject_name, subject_of_name};
-use pathlight_query::{Band, Filter, Overlap, Scope, SplitOf, Subject};
+use pathlight_backend::source::{Source, root_name, root_of_name};
+use pathlight_query::{Filter, Overlap, PercentileRange, RootEndpoint, Selection, SplitOf};
 use pathlight_text::fragment::{Writer, pairs};
 
 /// Version of the fragment; [`upgrade`] brings older ones up to it.
@@ -83,9 +83,9 @@ pub struct Address {
     /// Where the traces come from, if they are fetched.
     pub source: Source,
     /// Whose latency.
-    pub subject: Subject,
+    pub root: RootEndpoint,
     /// Which requests of it, by latency; while two sides are compared, of the one that views speak of.
-    pub band: Band,
+    pub range: PercentileRange,
     /// The comparison under way.
     pub comparison: Option<Comparison>,
     /// Conditions on requests.
@@ -123,8 +123,8 @@ impl Default for Address {
         Address {
             view: View::default(),
             source: Source::default(),
-            subject: Subject::default(),
-            band: Band::ALL,
+            root: RootEndpoint::default(),
+            range: PercentileRange::ALL,
             comparison: None,
             filters: Vec::new(),
             overlap: Overlap::default(),
@@ -150,10 +150,10 @@ impl Address {
         let mut pairs = pairs(fragment.strip_prefix('#').unwrap_or(fragment));
         upgrade(&mut pairs);
         let source = Source::take(&mut pairs);
-        let mut address = Address { subject: source.subject(), source, ..Address::default() };
+        let mut address = Address { root: source.root(), source, ..Address::default() };
         let (mut service, mut operation) = (None, None);
         let (mut from, mut to) = (None, None);
-        let (mut against, mut band_b, mut side, mut swapped) = (None, Band::ALL, Side::A, false);
+        let (mut against, mut range_b, mut side, mut swapped) = (None, PercentileRange::ALL, Side::A, false);
         let (mut trace_id, mut root, mut span) = (None, None, None);
         for (key, value) in pairs {
             match key.as_str() {
@@ -161,10 +161,10 @@ impl Address {
                 "view" => address.view = View::from_key(&value).unwrap_or_default(),
                 "service" if service.is_none() => service = Some(value),
                 "operation" if operation.is_none() => operation = Some(value),
-                "subject" => address.subject = subject_of_name(&value).unwrap_or(address.subject),
-                "band" => address.band = parse_band(&value).unwrap_or(Band::ALL),
+                "rootEndpoint" => address.root = root_of_name(&value).unwrap_or(address.root),
+                "range" => address.range = parse_range(&value).unwrap_or(PercentileRange::ALL),
                 "against" => against = Against::from_key(&value),
-                "bandB" => band_b = parse_band(&value).unwrap_or(Band::ALL),
+                "rangeB" => range_b = parse_range(&value).unwrap_or(PercentileRange::ALL),
                 "side" if value == "B" => side = Side::B,
                 "swapped" => swapped = value == "1",
                 "overlap" => address.overlap = parse_overlap(&value).unwrap_or_default(),
@@ -204,13 +204,13 @@ impl Address {
             }
         }
         if let (Some(service), Some(operation)) = (service, operation) {
-            address.subject = Subject::Endpoint { service, operation };
+            address.root = RootEndpoint::Endpoint { service, operation };
         }
         if let Some(against) = against {
             let is_b = side == Side::B;
-            let (band, other) = if is_b { (band_b, address.band) } else { (address.band, band_b) };
+            let (range, other) = if is_b { (range_b, address.range) } else { (address.range, range_b) };
             let swapped = swapped && against == Against::Set;
-            address.band = band;
+            address.range = range;
             address.comparison = Some(Comparison { against, side, other, swapped });
         }
         if from.is_some() || to.is_some() {
@@ -228,30 +228,30 @@ impl Address {
             out.put("view", self.view.key());
         }
         self.source.put(&mut out);
-        match &self.subject {
-            subject if *subject == self.source.subject() => {}
+        match &self.root {
+            root if *root == self.source.root() => {}
             // The plain keys are those of the search.
-            subject if self.source.is_search() => out.put("subject", &subject_name(subject)),
-            Subject::TraceRoots => {}
-            Subject::Endpoint { service, operation } => {
+            root if self.source.is_search() => out.put("rootEndpoint", &root_name(root)),
+            RootEndpoint::TraceRoots => {}
+            RootEndpoint::Endpoint { service, operation } => {
                 out.put("service", service);
                 out.put("operation", operation);
             }
         }
-        let mut bands = [("band", self.band), ("bandB", Band::ALL)];
+        let mut ranges = [("range", self.range), ("rangeB", PercentileRange::ALL)];
         if let Some(Comparison { against, side, other, swapped }) = self.comparison {
             out.put("against", against.key());
-            bands[1].1 = other;
+            ranges[1].1 = other;
             if side == Side::B {
                 out.put("side", "B");
-                (bands[0].1, bands[1].1) = (other, self.band);
+                (ranges[0].1, ranges[1].1) = (other, self.range);
             }
             if swapped {
                 out.put("swapped", "1");
             }
         }
-        for (key, band) in bands.into_iter().filter(|(_, band)| !band.is_all()) {
-            out.put(key, &band_name(band));
+        for (key, range) in ranges.into_iter().filter(|(_, range)| !range.is_all()) {
+            out.put(key, &range_name(range));
         }
         for filter in &self.filters {
             match filter {
@@ -329,8 +329,8 @@ impl Address {
         let place = |a: &Address| a.trace.as_ref().map(|t| (t.trace_id.clone(), t.root_span_id.clone()));
         self.view != before.view
             || self.source != before.source
-            || self.subject != before.subject
-            || self.band != before.band
+            || self.root != before.root
+            || self.range != before.range
             || self.comparison != before.comparison
             || self.filters != before.filters
             || self.overlap != before.overlap
@@ -343,12 +343,13 @@ impl Address {
             || place(self) != place(before)
     }
 
-    /// The requests an analysis is about.
-    pub fn scope(&self) -> Scope {
-        Scope {
-            subject: self.subject.clone(),
+    /// Returns the requests that views speak of; while two sides are compared, those of the side they speak of.
+    pub fn selection(&self) -> Selection {
+        Selection {
+            root: self.root.clone(),
             filters: self.filters.clone(),
             overlap: self.overlap,
+            range: self.range,
             group: self.group(),
         }
     }
@@ -386,12 +387,24 @@ fn parse_sort(text: &str) -> Option<Sort> {
     (!column.is_empty()).then(|| Sort { column: column.to_owned(), descending })
 }
 
+/// Keys, and values of a key, that were renamed: old and new.
+const KEYS: [(&str, &str); 3] = [("band", "range"), ("bandB", "rangeB"), ("subject", "rootEndpoint")];
+const VALUES: [(&str, &str, &str); 1] = [("against", "band", "range")];
+
 /// Brings the pairs of an older version up to [`VERSION`]. A fragment without `v` is one written by hand.
 fn upgrade(pairs: &mut Vec<(String, String)>) {
     let version = pairs.iter().find(|(key, _)| key == "v").and_then(|(_, v)| v.parse().ok());
     if version.unwrap_or(VERSION) < 1 {
         // There was nothing before 1.
         pairs.retain(|(key, _)| key == "theme" || key == "embed");
+    }
+    for (key, value) in pairs {
+        if let Some((_, new)) = KEYS.iter().find(|(old, _)| old == key) {
+            *key = (*new).to_owned();
+        }
+        if let Some((.., new)) = VALUES.iter().find(|(of, old, _)| of == key && old == value) {
+            *value = (*new).to_owned();
+        }
     }
 }
 
@@ -411,8 +424,8 @@ mod tests {
         assert_eq!(address.view, View::Trace);
         assert_eq!(address.trace.as_ref().map(|t| t.trace_id.as_str()), Some("ab"));
         assert_eq!(
-            address.subject,
-            Subject::Endpoint { service: "a b".to_owned(), operation: "GET /x".to_owned() }
+            address.root,
+            RootEndpoint::Endpoint { service: "a b".to_owned(), operation: "GET /x".to_owned() }
         );
         assert_eq!(address.unknown, [("traceID".to_owned(), "cd".to_owned())]);
     }
@@ -426,16 +439,26 @@ mod tests {
 
     #[test]
     fn a_service_without_an_operation_is_no_subject() {
-        assert_eq!(Address::parse("service=a").subject, Subject::TraceRoots);
+        assert_eq!(Address::parse("service=a").root, RootEndpoint::TraceRoots);
     }
 
     #[test]
     fn what_makes_no_sense_falls_back_and_never_fails() {
         let address =
-            Address::parse("v=x&view=nonsense&band=P95-50&overlap=1&focus=[1&sort=-&theme=pink&&=&%zz=%");
+            Address::parse("v=x&view=nonsense&range=P95-50&overlap=1&focus=[1&sort=-&theme=pink&&=&%zz=%");
         let plain = Address { unknown: address.unknown.clone(), ..Address::default() };
         assert_eq!(address, plain);
         assert_eq!(address.unknown, [(String::new(), String::new()), ("%zz".to_owned(), "%".to_owned())]);
+    }
+
+    #[test]
+    fn addresses_of_old_words_are_read() {
+        let old = "view=flame&band=P95-99&against=band&bandB=P0-50&api=/jaeger&service=a&subject=all";
+        let new = "view=flame&range=P95-99&against=range&rangeB=P0-50&api=/jaeger&service=a&rootEndpoint=all";
+        assert_eq!(Address::parse(old), Address::parse(new));
+        assert_eq!(Address::parse(old).unknown, []);
+        let written = Address::parse(old).to_fragment();
+        assert!(written.contains("&against=range&range=P95-99&rangeB=P0-50"), "{written}");
     }
 
     #[test]
@@ -446,9 +469,9 @@ mod tests {
 
     #[test]
     fn only_a_change_of_place_is_a_step_back_can_undo() {
-        let here = Address::parse("view=flame&band=P95-99");
+        let here = Address::parse("view=flame&range=P95-99");
         assert!(!Address { search: "db".to_owned(), theme: Theme::Dark, ..here.clone() }.is_step_from(&here));
-        assert!(Address { band: Band::ALL, ..here.clone() }.is_step_from(&here));
+        assert!(Address { range: PercentileRange::ALL, ..here.clone() }.is_step_from(&here));
         let trace = |span: Option<&str>| Address {
             trace: Some(TraceChoice {
                 trace_id: "1".to_owned(),
@@ -481,21 +504,21 @@ mod tests {
             view in 0..4usize, names in prop::collection::vec(name(), 8),
             filters in prop::collection::vec(filter(), 0..4),
             time in prop::option::of((any::<u64>(), any::<u64>())),
-            band in (0..100_000u32, 1..100_000u32), flags in prop::array::uniform6(any::<bool>()),
+            range in (0..100_000u32, 1..100_000u32), flags in prop::array::uniform6(any::<bool>()),
         ) {
             let some = |n: usize, flag: bool| flag.then(|| names[n].clone());
             let mut address = Address { view: View::ALL[view], inverted: flags[0], ..Address::default() };
             if flags[1] {
-                address.subject =
-                    Subject::Endpoint { service: names[0].clone(), operation: names[1].clone() };
+                address.root =
+                    RootEndpoint::Endpoint { service: names[0].clone(), operation: names[1].clone() };
             }
-            address.band = Band { lo: band.0, hi: (band.0 + band.1).min(100_000), closed: false };
-            if address.band.is_all() {
-                address.band = Band::ALL;
+            address.range = PercentileRange { lo: range.0, hi: (range.0 + range.1).min(100_000), closed: false };
+            if address.range.is_all() {
+                address.range = PercentileRange::ALL;
             }
             address.filters = filters;
             address.filters.extend(time.map(|(from_us, to_us)| Filter::Time { from_us, to_us }));
-            address.overlap = Overlap { overlap_us: u64::from(band.0), share_ppm: u64::MAX };
+            address.overlap = Overlap { overlap_us: u64::from(range.0), share_ppm: u64::MAX };
             if flags[2] {
                 address.trace = Some(TraceChoice {
                     trace_id: format!("t{}", names[2]),
@@ -510,7 +533,7 @@ mod tests {
                     operation: some(7, flags[1]).unwrap_or_default(),
                     start_us: time.map(|(from, _)| from),
                     tags: names[3].clone(),
-                    limit: Some(band.0),
+                    limit: Some(range.0),
                     ..Search::default()
                 }));
             }
@@ -518,10 +541,10 @@ mod tests {
             address.search = names[7].clone();
             address.split.key = some(0, flags[1]);
             address.split.linear = flags[2];
-            address.anomaly.normal = [Normal::Others, Normal::SetA, Normal::Before(band.0.into())][view % 3];
-            address.anomaly.alpha_ppm = band.0 + 1;
+            address.anomaly.normal = [Normal::Others, Normal::SetA, Normal::Before(range.0.into())][view % 3];
+            address.anomaly.alpha_ppm = range.0 + 1;
             (address.anomaly.vae, address.anomaly.evaluate) = (flags[0], flags[1]);
-            address.anomaly.network.epochs = band.0 % 1000 + 1;
+            address.anomaly.network.epochs = range.0 % 1000 + 1;
             if flags[3] {
                 address.split.of =
                     SplitOf::Endpoint { service: names[1].clone(), operation: names[2].clone() };

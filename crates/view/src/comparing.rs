@@ -1,7 +1,7 @@
 //! Two sides against each other: which they are, and of which of them the views speak that do not compare.
 
 use super::address::{Address, View};
-use pathlight_query::{Band, Scope};
+use pathlight_query::{PercentileRange, Selection};
 
 /// One of two sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -38,9 +38,9 @@ impl Side {
 /// What tells the sides apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Against {
-    /// Bands of one set.
+    /// Percentile ranges of one set.
     #[default]
-    Band,
+    Range,
     /// Sets that were loaded apart.
     Set,
 }
@@ -49,76 +49,77 @@ impl Against {
     /// Its value of `against=`.
     pub fn key(self) -> &'static str {
         match self {
-            Against::Band => "band",
+            Against::Range => "range",
             Against::Set => "set",
         }
     }
 
     /// The one of this key.
     pub fn from_key(key: &str) -> Option<Against> {
-        [Against::Band, Against::Set].into_iter().find(|against| against.key() == key)
+        [Against::Range, Against::Set].into_iter().find(|against| against.key() == key)
     }
 }
 
-/// A comparison. The side that views speak of has the band of the address; the band of the other one is here. So a view
-/// that knows nothing of sides asks about the right one.
+/// A comparison. The side that views speak of has the percentile range of the address; the percentile range of the
+/// other one is here. So a view that knows nothing of sides asks about the right one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// What tells the sides apart.
     pub against: Against,
     /// The side that views speak of.
     pub side: Side,
-    /// Band of the other side.
-    pub other: Band,
+    /// Percentile range of the other side.
+    pub other: PercentileRange,
     /// Side A is the set that was loaded second.
     pub swapped: bool,
 }
 
-const BULK: Band = Band { lo: 0, hi: 50_000, closed: false };
-const TAIL: Band = Band { lo: 99_000, hi: 100_000, closed: false };
+const BULK: PercentileRange = PercentileRange { lo: 0, hi: 50_000, closed: false };
+const TAIL: PercentileRange = PercentileRange { lo: 99_000, hi: 100_000, closed: false };
 
 impl Comparison {
-    /// Band against band: the bulk against the one that is looked at, or against the tail. Gives the band of the side
-    /// that views speak of besides.
-    fn of_bands(band: Band) -> (Comparison, Band) {
-        let of = |side, other| Comparison { against: Against::Band, side, other, swapped: false };
-        if band.is_all() || band == BULK { (of(Side::A, TAIL), BULK) } else { (of(Side::B, BULK), band) }
+    /// Percentile range against percentile range: the bulk against the one that is looked at, or against the tail.
+    /// Gives the percentile range of the side that views speak of besides.
+    fn of_ranges(range: PercentileRange) -> (Comparison, PercentileRange) {
+        let of = |side, other| Comparison { against: Against::Range, side, other, swapped: false };
+        if range.is_all() || range == BULK { (of(Side::A, TAIL), BULK) } else { (of(Side::B, BULK), range) }
     }
 
-    /// The [group](Scope::group) of a side.
+    /// The [group](Selection::group) of a side.
     fn group(&self, side: Side) -> u8 {
         u8::from(self.against == Against::Set && (side == Side::B) != self.swapped)
     }
 }
 
 impl Address {
-    /// The comparison under way. The view that compares has one always: if none was begun, that of the bulk with the tail.
+    /// The comparison under way. The view that compares has one always: if none was begun, that of the bulk with the
+    /// tail.
     pub fn compared(&self) -> Option<Comparison> {
-        self.comparison.or_else(|| (self.view == View::Compare).then(|| Comparison::of_bands(self.band).0))
+        self.comparison.or_else(|| (self.view == View::Compare).then(|| Comparison::of_ranges(self.range).0))
     }
 
-    /// The [group](Scope::group) that views speak of.
+    /// The [group](Selection::group) that views speak of.
     pub fn group(&self) -> u8 {
         self.comparison.map_or(0, |comparison| comparison.group(comparison.side))
     }
 
-    /// The requests of a side, of the same subject and filters.
-    pub fn side(&self, side: Side) -> (Scope, Band) {
-        let (comparison, band) = match self.comparison {
-            Some(comparison) => (comparison, self.band),
-            None => Comparison::of_bands(self.band),
+    /// Returns the requests of a side, of the same root endpoint and filters.
+    pub fn side(&self, side: Side) -> Selection {
+        let (comparison, range) = match self.comparison {
+            Some(comparison) => (comparison, self.range),
+            None => Comparison::of_ranges(self.range),
         };
-        let band = if side == comparison.side { band } else { comparison.other };
-        (Scope { group: comparison.group(side), ..self.scope() }, band)
+        let range = if side == comparison.side { range } else { comparison.other };
+        Selection { group: comparison.group(side), range, ..self.selection() }
     }
 
-    /// Cuts the band of a side.
-    pub fn set_band(&mut self, side: Side, band: Band) {
+    /// Cuts the percentile range of a side.
+    pub fn set_range(&mut self, side: Side, range: PercentileRange) {
         let mut comparison = self.begin_comparing();
         if side == comparison.side {
-            self.band = band;
+            self.range = range;
         } else {
-            comparison.other = band;
+            comparison.other = range;
         }
         self.comparison = Some(comparison);
     }
@@ -127,7 +128,7 @@ impl Address {
     pub fn speak_of(&mut self, side: Side) {
         let mut comparison = self.begin_comparing();
         if side != comparison.side {
-            std::mem::swap(&mut comparison.other, &mut self.band);
+            std::mem::swap(&mut comparison.other, &mut self.range);
             comparison.side = side;
         }
         self.comparison = Some(comparison);
@@ -141,29 +142,30 @@ impl Address {
         self.comparison = Some(comparison);
     }
 
-    /// Compares bands of the set that is looked at.
-    pub fn compare_bands(&mut self) {
+    /// Compares percentile ranges of the set that is looked at.
+    pub fn compare_ranges(&mut self) {
         self.comparison = None;
         self.view = View::Compare;
         self.comparison = Some(self.begin_comparing());
     }
 
-    /// Compares with the set that is loaded second, the same band of both; nothing changes if that is so already.
+    /// Compares with the set that is loaded second, the same percentile range of both; nothing changes if that is so
+    /// already.
     pub fn compare_sets(&mut self) {
         let is_begun = self.comparison.is_some_and(|comparison| comparison.against == Against::Set);
         if !is_begun {
-            let band = if self.comparison.is_some() { Band::ALL } else { self.band };
-            self.band = band;
+            let range = if self.comparison.is_some() { PercentileRange::ALL } else { self.range };
+            self.range = range;
             self.comparison =
-                Some(Comparison { against: Against::Set, side: Side::A, other: band, swapped: false });
+                Some(Comparison { against: Against::Set, side: Side::A, other: range, swapped: false });
             self.view = View::Compare;
         }
     }
 
-    /// Ends comparing; a band that was there only to be compared goes too.
+    /// Ends comparing; a percentile range that was there only to be compared goes too.
     pub fn stop_comparing(&mut self) {
-        if self.comparison.take().is_some_and(|comparison| comparison.against == Against::Band) {
-            self.band = Band::ALL;
+        if self.comparison.take().is_some_and(|comparison| comparison.against == Against::Range) {
+            self.range = PercentileRange::ALL;
         }
         if self.view == View::Compare {
             self.view = View::Flame;
@@ -172,8 +174,8 @@ impl Address {
 
     fn begin_comparing(&mut self) -> Comparison {
         self.comparison.unwrap_or_else(|| {
-            let (comparison, band) = Comparison::of_bands(self.band);
-            self.band = band;
+            let (comparison, range) = Comparison::of_ranges(self.range);
+            self.range = range;
             comparison
         })
     }
@@ -183,38 +185,38 @@ impl Address {
 mod tests {
     use super::*;
 
-    const P95: Band = Band { lo: 95_000, hi: 99_000, closed: false };
+    const P95: PercentileRange = PercentileRange { lo: 95_000, hi: 99_000, closed: false };
 
-    fn bands(address: &Address) -> [Band; 2] {
-        Side::BOTH.map(|side| address.side(side).1)
+    fn ranges(address: &Address) -> [PercentileRange; 2] {
+        Side::BOTH.map(|side| address.side(side).range)
     }
 
     #[test]
     fn the_comparing_view_sets_the_bulk_against_the_tail_without_a_word() {
         let mut address = Address { view: View::Compare, ..Address::default() };
-        assert_eq!(bands(&address), [BULK, TAIL]);
-        address.band = P95;
-        assert_eq!(bands(&address), [BULK, P95]);
+        assert_eq!(ranges(&address), [BULK, TAIL]);
+        address.range = P95;
+        assert_eq!(ranges(&address), [BULK, P95]);
         assert_eq!(address.comparison, None, "other views stay as they are");
-        address.set_band(Side::A, Band::ALL);
-        assert_eq!((bands(&address), address.band), ([Band::ALL, P95], P95));
+        address.set_range(Side::A, PercentileRange::ALL);
+        assert_eq!((ranges(&address), address.range), ([PercentileRange::ALL, P95], P95));
         address.view = View::Flame;
         address.stop_comparing();
-        assert_eq!((address.band, address.view), (Band::ALL, View::Flame));
+        assert_eq!((address.range, address.view), (PercentileRange::ALL, View::Flame));
     }
 
     #[test]
     fn views_speak_of_the_side_they_are_told_to() {
         let mut address = Address::default();
         address.compare_sets();
-        assert_eq!((address.group(), address.side(Side::B).0.group), (0, 1));
-        address.set_band(Side::B, P95);
+        assert_eq!((address.group(), address.side(Side::B).group), (0, 1));
+        address.set_range(Side::B, P95);
         address.speak_of(Side::B);
-        assert_eq!((address.group(), address.band, bands(&address)), (1, P95, [Band::ALL, P95]));
+        assert_eq!((address.group(), address.range, ranges(&address)), (1, P95, [PercentileRange::ALL, P95]));
         assert_eq!(Address::parse(&address.to_fragment()), address);
         address.swap_sides();
-        assert_eq!((address.group(), address.band, bands(&address)), (1, P95, [P95, Band::ALL]));
-        assert_eq!(address.side(Side::A).0.group, 1);
+        assert_eq!((address.group(), address.range, ranges(&address)), (1, P95, [P95, PercentileRange::ALL]));
+        assert_eq!(address.side(Side::A).group, 1);
         assert_eq!(Address::parse(&address.to_fragment()), address);
         assert_eq!(address.comparison.map(|c| c.side), Some(Side::A));
     }

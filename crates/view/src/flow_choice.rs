@@ -44,7 +44,7 @@ impl FlowPanel {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowChoice {
     /// The parent whose flow is shown as the last of those that led to it, each called by the one before; empty: the
-    /// subject's own.
+    /// root endpoint's own.
     pub parents: Vec<(String, String)>,
     /// What stands below.
     pub panel: FlowPanel,

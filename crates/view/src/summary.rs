@@ -1,4 +1,5 @@
-//! The textual summary of a band: top endpoints by percentiles of their exclusive time, to be copied into a ticket.
+//! The textual summary of a percentile range: top endpoints by percentiles of their exclusive time, to be copied into a
+//! ticket.
 
 use pathlight_query::{CallChain, EndpointsReport, RowStat, RowTime};
 use pathlight_text::format::{DASH, count, counted, duration, share_of};

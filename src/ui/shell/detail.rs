@@ -3,7 +3,7 @@
 use super::jump::Jump;
 use super::keys::Command;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
-use crate::ui::page::{Endpoint, Page, Part, Selection};
+use crate::ui::page::{Endpoint, Focus, Page, Part};
 use crate::ui::shell::selection_bar::look_at;
 use crate::ui::views::compare::detail as compare_detail;
 use crate::ui::views::endpoints::affected;
@@ -14,7 +14,9 @@ use crate::ui::widgets::names;
 use crate::ui::widgets::show_in;
 use crate::ui::widgets::tree;
 use pathlight_model::sort::Arrange;
-use pathlight_query::{ContextNode, CriticalPathReport, Exemplar, SpanReport, Subject, TraceReport, Weight};
+use pathlight_query::{
+    ContextNode, CriticalPathReport, Exemplar, RootEndpoint, SpanReport, TraceReport, Weight,
+};
 use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
 
@@ -38,9 +40,9 @@ impl Detail {
             .label("Unselect (Esc)")
             .test("detail-close")
             .node(&icon("M4 4l8 8M12 4l-8 8"))
-            .on_click(&own, move || page.select(Selection::Nothing));
+            .on_click(&own, move || page.set_focus(Focus::Nothing));
         let body = div("detail-body").test("detail");
-        let element = el("aside").class("detail").attr("aria-label", "Selection").child(&close).child(&body);
+        let element = el("aside").class("detail").attr("aria-label", "Focus").child(&close).child(&body);
         Detail {
             element,
             body,
@@ -72,7 +74,7 @@ impl Detail {
                         &button("")
                             .class("link crumb")
                             .child(&names::endpoint(service, operation))
-                            .on_click(&self.keep, move || page.select(Selection::Path(up.clone()))),
+                            .on_click(&self.keep, move || page.set_focus(Focus::Path(up.clone()))),
                     ),
                 );
             }
@@ -96,14 +98,14 @@ impl Detail {
     /// The name of an endpoint and where else it is shown; `path` leads to it.
     fn head(&self, page: Page, service: &str, operation: &str, path: Option<&[Endpoint]>) {
         self.body.add(&el("h2").child(&names::endpoint(service, operation)));
-        let subject = Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
-        if page.address().subject != subject {
+        let root = RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
+        if page.address().root != root {
             self.body.add(
                 &div("buttons under").child(
                     &button("Look at this endpoint alone")
                         .class("link")
                         .test("make-subject")
-                        .on_click(&self.keep, move || look_at(page, subject.clone())),
+                        .on_click(&self.keep, move || look_at(page, root.clone())),
                 ),
             );
         }
@@ -207,7 +209,7 @@ impl Detail {
         self.head(page, service, operation, most.as_deref());
         if let Some(facts) = flow::facts(page, endpoint, &self.keep) {
             self.body.add(&facts);
-            self.body.add(&el("h3").text("On the critical path of the subject"));
+            self.body.add(&el("h3").text("On the critical path of the root endpoint"));
         }
         let whole = report.facts.latency_sum_us;
         let sum: u64 = contexts.iter().map(|(_, node)| node.exclusive_us.sum).sum();
@@ -240,7 +242,7 @@ impl Detail {
                 .child(&span("", &words))
                 .child(&span("num", &format::share_of(node.exclusive_us.sum, whole)))
                 .on_click(&self.keep, move || {
-                    page.select(Selection::Path(path.clone()));
+                    page.set_focus(Focus::Path(path.clone()));
                     page.change(|address| address.view = View::Flame);
                 });
             list.add(&el("li").child(&row));
@@ -364,7 +366,7 @@ fn pair(list: &El, name: &str, value: &str, test: &str) {
 impl Part for Detail {
     fn update(&mut self, page: Page) {
         let view = page.address().view;
-        let selection = page.selection().clone();
+        let focus = page.focus().clone();
         let shown = view::has_traces(page);
         self.element.show(shown);
         if !shown {
@@ -374,15 +376,15 @@ impl Part for Detail {
         let path = page.queries().path.get();
         let trace = page.queries().trace.get();
         let span = page.queries().span.fresh();
-        let stale = match selection {
-            Selection::Path(_) | Selection::Endpoint(_) => page.queries().path.is_waiting(),
+        let stale = match focus {
+            Focus::Path(_) | Focus::Endpoint(_) => page.queries().path.is_waiting(),
             _ => false,
         };
         self.element.class_if("stale", stale);
         // What is shown depends on these and on nothing else.
         let queries = page.queries();
         let key = format!(
-            "{view:?} {selection:?} {} {} {} {} {} {} {} {} {} {:?} {:?}",
+            "{view:?} {focus:?} {} {} {} {} {} {} {} {} {} {:?} {:?}",
             queries.path.revision(),
             queries.compare.revision(),
             queries.bottom_up.revision(),
@@ -392,7 +394,7 @@ impl Part for Detail {
             queries.span.revision(),
             queries.flow.revision(),
             page.fetching().revision(),
-            page.address().subject,
+            page.address().root,
             page.address().choices,
         );
         if key == self.shown {
@@ -401,10 +403,10 @@ impl Part for Detail {
         self.shown = key;
         self.keep.clear();
         self.body.clear();
-        match (&selection, &path) {
-            (Selection::Path(path), _)
+        match (&focus, &path) {
+            (Focus::Path(path), _)
                 if view == View::Compare && compare_detail::show(page, &self.body, &self.keep, path) => {}
-            (Selection::Path(endpoints), Some(report)) => match tree::find(report, endpoints) {
+            (Focus::Path(endpoints), Some(report)) => match tree::find(report, endpoints) {
                 Some(at) => self.path(page, report, at),
                 None => {
                     self.body.add(
@@ -412,16 +414,16 @@ impl Part for Detail {
                     );
                 }
             },
-            (Selection::Endpoint(endpoint), _) if view == View::Endpoints => {
+            (Focus::Endpoint(endpoint), _) if view == View::Endpoints => {
                 self.head(page, &endpoint.0, &endpoint.1, None);
                 affected::fill(page, &self.keep, &self.body, &self.jump, endpoint);
             }
-            (Selection::Endpoint(endpoint), Some(report)) => self.endpoint(page, report, endpoint),
-            (Selection::Path(_) | Selection::Endpoint(_), None) => {
+            (Focus::Endpoint(endpoint), Some(report)) => self.endpoint(page, report, endpoint),
+            (Focus::Path(_) | Focus::Endpoint(_), None) => {
                 self.body.add(&el("p").class("muted").text(view::WORKING));
             }
-            (Selection::Request(choice), _) => self.request(page, choice),
-            (Selection::Span(index), _) if view == View::Trace => {
+            (Focus::Request(choice), _) => self.request(page, choice),
+            (Focus::Span(index), _) if view == View::Trace => {
                 if let Some(Some(trace)) = trace.as_deref() {
                     let full = span.as_deref().and_then(Option::as_ref);
                     self.span(page, trace, *index, full);
@@ -439,8 +441,8 @@ impl Part for Detail {
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
-        if command == Command::Leave && *page.selection() != Selection::Nothing {
-            page.select(Selection::Nothing);
+        if command == Command::Leave && *page.focus() != Focus::Nothing {
+            page.set_focus(Focus::Nothing);
             return true;
         }
         false

@@ -160,10 +160,10 @@ fn compare_menu(page: Page, against: &Picker, keep: &Keep) -> El {
             .test("compare-files")
             .on_click(keep, move || files.open_files()),
         button("Folder\u{2026}").test("compare-folder").on_click(keep, move || folder.open_folder()),
-        button("Another band of these traces")
+        button("Another percentile range of these traces")
             .attr("title", "The bulk of the requests against the tail")
             .test("compare-bands")
-            .on_click(keep, move || page.change(Address::compare_bands)),
+            .on_click(keep, move || page.change(Address::compare_ranges)),
     ];
     let open = button("Compare")
         .child(&span("wide-only", "with\u{2026}"))

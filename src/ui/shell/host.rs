@@ -4,7 +4,7 @@
 use crate::pool::Input;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, span};
-use crate::ui::page::{Page, Part, Selection};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::file_input::text_input;
 use js_sys::{Array, ArrayBuffer, Reflect};
 use pathlight_view::address::View;
@@ -143,14 +143,14 @@ impl Part for Host {
 
 /// The trace and span the user looks at; `None` while that is being found out, or where it is neither.
 fn selected(page: Page) -> Option<(String, Option<String>)> {
-    match &*page.selection() {
-        Selection::Request(choice) => Some((choice.trace_id.clone(), choice.root_span_id.clone())),
-        Selection::Span(index) => {
+    match &*page.focus() {
+        Focus::Request(choice) => Some((choice.trace_id.clone(), choice.root_span_id.clone())),
+        Focus::Span(index) => {
             let span = page.queries().span.fresh()?;
             let span = span.as_ref().as_ref().filter(|span| span.index == *index)?;
             Some((span.trace_id.clone(), Some(span.span_id.clone()).filter(|id| !id.is_empty())))
         }
-        Selection::Nothing => {
+        Focus::Nothing => {
             let address = page.address();
             let trace = address.trace.as_ref().filter(|_| address.view == View::Trace)?;
             Some((trace.trace_id.clone(), trace.span_id.clone()))

@@ -376,7 +376,7 @@ impl Form {
         };
         let source = Source { api: Some(value(&self.base)), wanted, files: Vec::new() };
         self.page.change(|address| {
-            address.subject = source.subject();
+            address.root = source.root();
             address.trace = None;
             address.source = source;
         });

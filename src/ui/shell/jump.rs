@@ -1,32 +1,32 @@
 //! From an endpoint to its place in the flame graph of another root endpoint, once that is known.
 
 use crate::ui::page::{Endpoint, Page, Part};
-use crate::ui::shell::selection_bar::set_subject;
+use crate::ui::shell::selection_bar::set_root;
 use crate::ui::widgets::tree;
-use pathlight_query::{CriticalPathReport, Subject};
+use pathlight_query::{CriticalPathReport, RootEndpoint};
 use pathlight_view::address::View;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Where the page is going; cloning shares it.
 #[derive(Clone, Default)]
-pub struct Jump(Rc<RefCell<Option<(Subject, Endpoint)>>>);
+pub struct Jump(Rc<RefCell<Option<(RootEndpoint, Endpoint)>>>);
 
 impl Jump {
-    /// Shows the flame graph of `subject`, zoomed to where `endpoint` takes most time.
-    pub fn to(&self, page: Page, subject: Subject, endpoint: Endpoint) {
-        self.0.replace(Some((subject.clone(), endpoint)));
+    /// Shows the flame graph of `root`, zoomed to where `endpoint` takes most time.
+    pub fn to(&self, page: Page, root: RootEndpoint, endpoint: Endpoint) {
+        self.0.replace(Some((root.clone(), endpoint)));
         page.change(|address| {
             address.view = View::Flame;
-            set_subject(address, subject);
+            set_root(address, root);
         });
     }
 }
 
 impl Part for Jump {
     fn update(&mut self, page: Page) {
-        let Some((subject, endpoint)) = self.0.borrow().clone() else { return };
-        let is_on_its_way = page.address().view == View::Flame && page.address().subject == subject;
+        let Some((root, endpoint)) = self.0.borrow().clone() else { return };
+        let is_on_its_way = page.address().view == View::Flame && page.address().root == root;
         let report = page.queries().path.fresh();
         if is_on_its_way && report.is_none() {
             return;

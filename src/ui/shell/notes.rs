@@ -51,7 +51,7 @@ fn facts(quality: &Quality) -> Vec<Fact> {
             "multi-root-traces",
             quality.multi_root_traces,
             "traces with several roots",
-            "The root that starts first is the request; any endpoint of the others can be chosen as subject.",
+            "The root that starts first is the request; any endpoint of the others can be chosen as root endpoint.",
         ),
         fact("cycles", quality.cycles, "cycles among parents", "Each is cut at its earliest span."),
         fact("duplicate-spans", quality.duplicate_spans, "spans seen twice", "One of each is kept."),

@@ -1,17 +1,18 @@
 //! The questions of the page, and which of them the view in sight needs answered.
 
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::shell::slot::{Answer, Question, Slot};
 use pathlight_query::{
-    AnomalyReport, BandReport, BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport,
+    AnomalyReport, BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport,
     EvaluationReport, EvaluationTable, FlowParent, FlowReport, FlowSettings, HeatmapReport, HistogramsReport,
-    OverviewReport, ProposalsReport, Report, Request, RequestsReport, SavingsReport, Scope, SetsReport,
-    SpanKey, SpanReport, SplitReport, Subject, TagValuesReport, TprofReport, TraceReport, WhatIfReport,
+    OverviewReport, ProposalsReport, RangeReport, Report, Request, RequestsReport, RootEndpoint,
+    SavingsReport, Selection, SetsReport, SpanKey, SpanReport, SplitReport, TagValuesReport, TprofReport,
+    TraceReport, WhatIfReport,
 };
 use pathlight_view::address::View;
 use pathlight_view::comparing::Side;
 
-/// Requests listed at most; more are reached by narrowing the band.
+/// Requests listed at most; more are reached by narrowing the percentile range.
 pub const REQUESTS_LISTED: u32 = 10_000;
 
 /// Columns of the heat map at most; more requests are put together.
@@ -47,7 +48,7 @@ macro_rules! queries {
 
 answers! {
     Overview(report) => report, OverviewReport;
-    Band(report) => report, BandReport;
+    Range(report) => report, RangeReport;
     CriticalPath(report) => report, CriticalPathReport;
     Compare(report) => *report, DiffReport;
     Heatmap(report) => *report, HeatmapReport;
@@ -75,9 +76,9 @@ answers! {
 queries! {
     /// What is loaded.
     overview: OverviewReport,
-    /// What the band holds.
-    band: BandReport,
-    /// The critical path of the band.
+    /// What the percentile range holds.
+    range: RangeReport,
+    /// The critical path of the percentile range.
     path: CriticalPathReport,
     /// The values of the tag that a filter is being made of.
     tag_values: TagValuesReport,
@@ -97,7 +98,7 @@ queries! {
     split: SplitReport,
     /// The tags whose values differ most.
     proposals: ProposalsReport,
-    /// Errors of the band.
+    /// Errors of the percentile range.
     errors: ErrorsReport,
     /// The diagnosis with its aggregate traces.
     tprof: TprofReport,
@@ -111,7 +112,7 @@ queries! {
     odd_trace: Option<TraceReport>,
     /// That of the normal request most like it.
     normal_trace: Option<TraceReport>,
-    /// The slowest requests of the band.
+    /// The slowest requests of the percentile range.
     requests: RequestsReport,
     /// Which endpoints have a flow.
     flow_parents: Vec<FlowParent>,
@@ -157,12 +158,11 @@ pub fn query(page: Page) {
     if queries.overview.get().is_some_and(|overview| overview.traces == 0) {
         return;
     }
-    let (scope, band) = (address.scope(), address.band);
-    queries.band.want(page, Request::Band { scope: scope.clone(), band });
+    let selection = address.selection();
+    queries.range.want(page, Request::Range { selection: selection.clone() });
     // As large as there are calling contexts, a million in one deep trace: only for whoever shows some of them.
-    if address.view == View::Flame || matches!(*page.selection(), Selection::Path(_) | Selection::Endpoint(_))
-    {
-        queries.path.want(page, Request::CriticalPath { scope: scope.clone(), band });
+    if address.view == View::Flame || matches!(*page.focus(), Focus::Path(_) | Focus::Endpoint(_)) {
+        queries.path.want(page, Request::CriticalPath { selection: selection.clone() });
     } else {
         queries.path.stop();
     }
@@ -183,46 +183,49 @@ pub fn query(page: Page) {
     let key = page.suggested_key();
     let known = queries.overview.get().map(|overview| overview.tag_keys.iter().any(|known| known.key == key));
     if known == Some(true) {
-        queries.tag_values.want(page, Request::TagValues { scope: scope.clone(), band, key });
+        queries.tag_values.want(page, Request::TagValues { selection: selection.clone(), key });
     }
     match address.view {
         View::Anomalies => crate::ui::views::anomalies::query(page),
         View::Compare => {
-            let [(a, band_a), (b, band_b)] = Side::BOTH.map(|side| address.side(side));
-            queries.compare.want(page, Request::Compare { a, band_a, b, band_b });
+            let [a, b] = Side::BOTH.map(|side| address.side(side));
+            queries.compare.want(page, Request::Compare { a, b });
         }
         View::Heatmap => {
             let order = address.choices.columns;
-            queries.heatmap.want(page, Request::Heatmap { scope, band, columns: COLUMNS, order });
+            queries.heatmap.want(page, Request::Heatmap { selection, columns: COLUMNS, order });
         }
-        View::Findings => queries.endpoints.want(page, Request::Endpoints { scope, band }),
+        View::Findings => queries.endpoints.want(page, Request::Endpoints { selection }),
         View::Endpoints => {
-            let scope = Scope { subject: Subject::TraceRoots, ..scope };
-            queries.bottom_up.want(page, Request::BottomUp { scope: scope.clone(), band });
-            queries.histograms.want(page, Request::Histograms { scope: scope.clone(), band });
-            // What-if speaks of all requests, so of a band there is none; and what takes long comes last.
-            if band.is_all() && queries.bottom_up.fresh().is_some() && queries.histograms.fresh().is_some() {
-                queries.savings.want(page, Request::Savings { scope, settings: FlowSettings::default() });
+            let selection = Selection { root: RootEndpoint::TraceRoots, ..selection };
+            queries.bottom_up.want(page, Request::BottomUp { selection: selection.clone() });
+            queries.histograms.want(page, Request::Histograms { selection: selection.clone() });
+            // What-if speaks of all requests, so of a percentile range there is none; and what takes long comes last.
+            if selection.range.is_all()
+                && queries.bottom_up.fresh().is_some()
+                && queries.histograms.fresh().is_some()
+            {
+                queries.savings.want(page, Request::Savings { selection, settings: FlowSettings::default() });
             }
         }
         View::Split => {
             let of = address.split.of.clone();
-            queries.proposals.want(page, Request::Proposals { scope: scope.clone(), band, of });
+            queries.proposals.want(page, Request::Proposals { selection: selection.clone(), of });
             if let Some(key) = crate::ui::views::split::key(page) {
-                queries.split.want(page, Request::Split { scope, band, of: address.split.of, key });
+                queries.split.want(page, Request::Split { selection, of: address.split.of, key });
             }
         }
-        View::Errors => queries.errors.want(page, Request::Errors { scope, band }),
+        View::Errors => queries.errors.want(page, Request::Errors { selection }),
         View::Flow => crate::ui::views::flow::query(page, &address),
         View::Diagnosis => crate::ui::views::diagnosis::query(page, &address),
         View::Trace => {
             if address.trace.is_none() {
-                queries.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });
+                queries.requests.want(page, Request::Requests { selection, limit: REQUESTS_LISTED });
             }
             ask_trace(page);
         }
         View::Requests => {
-            queries.requests.want(page, Request::Requests { scope, band, limit: REQUESTS_LISTED });
+            queries.requests.want(page, Request::Requests { selection, limit: REQUESTS_LISTED });
         }
         _ => {}
     }
@@ -235,10 +238,10 @@ fn ask_trace(page: Page) {
     let trace_id = trace.trace_id;
     let root_span_id = trace.root_span_id;
     queries.trace.want(page, Request::Trace { trace_id: trace_id.clone(), root_span_id, overlap, group });
-    let selected = match *page.selection() {
-        Selection::Span(index) => Some(SpanKey::Index(index)),
+    let selected = match *page.focus() {
+        Focus::Span(index) => Some(SpanKey::Index(index)),
         // A link to a span: its index is in the answer.
-        Selection::Nothing => trace.span_id.map(SpanKey::Id),
+        Focus::Nothing => trace.span_id.map(SpanKey::Id),
         _ => None,
     };
     if let Some(span) = selected {

@@ -1,57 +1,60 @@
-//! Which of the subject's requests: bands of the latency distribution, and filters, each removable.
+//! Which of the root endpoint's requests: percentile ranges of the latency distribution, and filters, each removable.
 
 use super::filters::{self, FilterForm};
 use crate::ui::dom::{El, Keep, button, div};
 use crate::ui::page::{Page, Part};
 use crate::ui::widgets::distribution::Distribution;
 use crate::ui::widgets::frame as view;
-use pathlight_query::{Band, Filter};
-use pathlight_view::address::band_name;
+use pathlight_query::{Filter, PercentileRange};
+use pathlight_view::address::range_name;
 
-const fn band(lo: u32, hi: u32) -> Band {
-    Band { lo, hi, closed: false }
+const fn range(lo: u32, hi: u32) -> PercentileRange {
+    PercentileRange { lo, hi, closed: false }
 }
 
-const fn up_to(hi: u32) -> Band {
-    Band { lo: 0, hi, closed: true }
+const fn up_to(hi: u32) -> PercentileRange {
+    PercentileRange { lo: 0, hi, closed: true }
 }
 
-/// The bands one click away: a part of the distribution, or all of it up to a percentile.
-pub const BANDS: [(Band, &str, &str); 8] = [
-    (Band::ALL, "All", "Every request"),
-    (band(0, 50_000), "P0\u{2013}50", "The faster half"),
-    (band(50_000, 95_000), "P50\u{2013}95", "Slower than half, not yet the tail"),
-    (band(95_000, 99_000), "P95\u{2013}99", "The tail"),
-    (band(99_000, 100_000), "P99\u{2013}100", "The slowest hundredth"),
+/// The percentile ranges one click away: a part of the distribution, or all of it up to a percentile.
+pub const PRESETS: [(PercentileRange, &str, &str); 8] = [
+    (PercentileRange::ALL, "All", "Every request"),
+    (range(0, 50_000), "P0\u{2013}50", "The faster half"),
+    (range(50_000, 95_000), "P50\u{2013}95", "Slower than half, not yet the tail"),
+    (range(95_000, 99_000), "P95\u{2013}99", "The tail"),
+    (range(99_000, 100_000), "P99\u{2013}100", "The slowest hundredth"),
     (up_to(50_000), "\u{2264} P50", "Everything at or below the median (cumulative)"),
     (up_to(95_000), "\u{2264} P95", "Everything at or below the 95th percentile (cumulative)"),
     (up_to(99_000), "\u{2264} P99", "Everything at or below the 99th percentile (cumulative)"),
 ];
 
-/// The bar of bands and filters.
-pub struct BandBar {
+/// The bar of percentile ranges and filters.
+pub struct RangeBar {
     element: El,
     distribution: Distribution,
     buttons: Vec<El>,
     chips: El,
     form: FilterForm,
     chips_keep: Keep,
-    shown: Option<(Band, Vec<Filter>)>,
+    shown: Option<(PercentileRange, Vec<Filter>)>,
     _keep: Keep,
 }
 
-impl BandBar {
+impl RangeBar {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page) -> BandBar {
+    pub fn new(page: Page) -> RangeBar {
         let keep = Keep::default();
         let mut buttons = Vec::new();
-        for (band, name, what) in BANDS {
+        for (range, name, what) in PRESETS {
             buttons.push(
                 button(name)
                     .attr("title", what)
                     .attr("aria-pressed", "false")
-                    .test(&format!("band-{}", if band.is_all() { "all".to_owned() } else { band_name(band) }))
-                    .on_click(&keep, move || page.change(|address| address.band = band)),
+                    .test(&format!(
+                        "band-{}",
+                        if range.is_all() { "all".to_owned() } else { range_name(range) }
+                    ))
+                    .on_click(&keep, move || page.change(|address| address.range = range)),
             );
         }
         let parts = div("segments")
@@ -69,7 +72,7 @@ impl BandBar {
         let element = div("band").child(distribution.element()).child(
             &div("band-side").child(&div("band-buttons").child(&parts).child(&sums)).child(&conditions),
         );
-        BandBar {
+        RangeBar {
             element,
             distribution,
             buttons,
@@ -87,13 +90,13 @@ impl BandBar {
     }
 }
 
-/// A band in words: `P50–95`, or `≤ P95`.
-pub fn words(band: Band) -> String {
-    let name = band_name(band);
-    if band.closed && band.lo == 0 { format!("\u{2264} {name}") } else { name.replace('-', "\u{2013}") }
+/// A percentile range in words: `P50–95`, or `≤ P95`.
+pub fn words(range: PercentileRange) -> String {
+    let name = range_name(range);
+    if range.closed && range.lo == 0 { format!("\u{2264} {name}") } else { name.replace('-', "\u{2013}") }
 }
 
-impl Part for BandBar {
+impl Part for RangeBar {
     fn update(&mut self, page: Page) {
         let shown = view::has_traces(page);
         self.element.show(shown);
@@ -102,26 +105,26 @@ impl Part for BandBar {
         }
         self.distribution.update(page);
         self.form.update(page);
-        let (band, filters) = (page.address().band, page.address().filters.clone());
-        if self.shown.as_ref() == Some(&(band, filters.clone())) {
+        let (range, filters) = (page.address().range, page.address().filters.clone());
+        if self.shown.as_ref() == Some(&(range, filters.clone())) {
             return;
         }
         let mut is_preset = false;
-        for ((preset, ..), button) in BANDS.iter().zip(&self.buttons) {
-            let on = *preset == band || preset.is_all() && band.is_all();
+        for ((preset, ..), button) in PRESETS.iter().zip(&self.buttons) {
+            let on = *preset == range || preset.is_all() && range.is_all();
             is_preset |= on;
             button.set_flag("aria-pressed", on);
         }
         self.chips_keep.clear();
         self.chips.clear();
-        if !band.is_all() {
-            let chip = filters::chip(page, &self.chips_keep, &words(band), "band-chip", |page| {
-                page.change(|address| address.band = Band::ALL);
+        if !range.is_all() {
+            let chip = filters::chip(page, &self.chips_keep, &words(range), "band-chip", |page| {
+                page.change(|address| address.range = PercentileRange::ALL);
             });
             chip.class_if("brushed", !is_preset);
             self.chips.add(&chip);
         }
         filters::chips(page, &self.chips_keep).iter().for_each(|chip| self.chips.add(chip));
-        self.shown = Some((band, filters));
+        self.shown = Some((range, filters));
     }
 }

@@ -8,7 +8,7 @@ use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::widgets::names;
 use pathlight_model::sort::Arrange;
-use pathlight_query::{Band, OverviewReport, Subject};
+use pathlight_query::{OverviewReport, PercentileRange, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::Address;
@@ -21,7 +21,7 @@ use web_sys::{HtmlInputElement, KeyboardEvent};
 const SHOWN: usize = 100;
 
 /// The bar.
-pub struct SubjectBar {
+pub struct SelectionBar {
     element: El,
     choose: El,
     name: El,
@@ -32,20 +32,20 @@ pub struct SubjectBar {
     _keep: Keep,
 }
 
-/// The list of subjects, under its button.
+/// The list of root endpoints, under its button.
 #[derive(Clone)]
 struct List {
     panel: El,
     field: El,
     rows: El,
     button: El,
-    options: Rc<RefCell<Vec<(Subject, El)>>>,
+    options: Rc<RefCell<Vec<(RootEndpoint, El)>>>,
     active: Rc<Cell<usize>>,
 }
 
-impl SubjectBar {
+impl SelectionBar {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page) -> SubjectBar {
+    pub fn new(page: Page) -> SelectionBar {
         let keep = Keep::default();
         let name = span("subject-name", "").test("subject");
         let choose = button("")
@@ -89,7 +89,7 @@ impl SubjectBar {
             .child(&figures)
             .child(&div("grow"))
             .child(&notes);
-        SubjectBar { element, choose, name, figures, notes, list, shown: String::new(), _keep: keep }
+        SelectionBar { element, choose, name, figures, notes, list, shown: String::new(), _keep: keep }
     }
 
     /// Its element.
@@ -167,11 +167,11 @@ impl List {
     }
 
     fn choose(&self, page: Page, at: usize) {
-        let chosen = self.options.borrow().get(at).map(|(subject, _)| subject.clone());
-        if let Some(subject) = chosen {
+        let chosen = self.options.borrow().get(at).map(|(root, _)| root.clone());
+        if let Some(root) = chosen {
             self.close();
             self.button.focus();
-            look_at(page, subject);
+            look_at(page, root);
         }
     }
 
@@ -199,17 +199,17 @@ impl List {
         let text = self.field.as_kind::<HtmlInputElement>().map(HtmlInputElement::value).unwrap_or_default();
         let mut options = Vec::new();
         self.rows.clear();
-        let mut add = |subject: Subject, row: El| {
+        let mut add = |root: RootEndpoint, row: El| {
             let at = options.len();
             let row = row
                 .attr("role", "option")
                 .attr("id", &format!("subject-{at}"))
                 .attr("data-option", &at.to_string());
             self.rows.add(&row);
-            options.push((subject, row));
+            options.push((root, row));
         };
         if text.trim().is_empty() {
-            add(Subject::TraceRoots, all_row(&overview));
+            add(RootEndpoint::TraceRoots, all_row(&overview));
         }
         let types: Vec<_> = overview
             .request_types
@@ -258,8 +258,8 @@ impl List {
     }
 }
 
-fn endpoint_of(service: &str, operation: &str) -> Subject {
-    Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() }
+fn endpoint_of(service: &str, operation: &str) -> RootEndpoint {
+    RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() }
 }
 
 fn all_row(overview: &OverviewReport) -> El {
@@ -288,44 +288,46 @@ fn heading(title: &str, count: usize) -> El {
         .child(&span("num", if title == "Any endpoint" { "" } else { "p50   p95   p99" }))
 }
 
-/// Makes this the subject; what was zoomed into and which band are left behind only if they mean nothing any more.
-pub fn look_at(page: Page, subject: Subject) {
-    page.change(|address| set_subject(address, subject));
+/// Makes this the root endpoint; what was zoomed into and which percentile range are left behind only if they mean
+/// nothing any more.
+pub fn look_at(page: Page, root: RootEndpoint) {
+    page.change(|address| set_root(address, root));
 }
 
-/// Makes a subject the one of an address; the place in the flame graph and the band of another one mean nothing to it.
-pub fn set_subject(address: &mut Address, subject: Subject) {
-    if address.subject != subject {
+/// Makes a root endpoint the one of an address; the place in the flame graph and the percentile range of another one
+/// mean nothing to it.
+pub fn set_root(address: &mut Address, root: RootEndpoint) {
+    if address.root != root {
         address.focus.clear();
-        address.band = Band::ALL;
+        address.range = PercentileRange::ALL;
     }
-    address.subject = subject;
+    address.root = root;
 }
 
-impl Part for SubjectBar {
+impl Part for SelectionBar {
     fn update(&mut self, page: Page) {
         let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
         self.element.show(overview.is_some());
         let Some(overview) = overview else { return };
-        let name = page.subject_name();
+        let name = page.root_name();
         if name != self.shown {
             self.name.clear();
-            match &page.address().subject {
-                Subject::TraceRoots => self.name.add(&span("operation", "All requests")),
-                Subject::Endpoint { service, operation } => {
+            match &page.address().root {
+                RootEndpoint::TraceRoots => self.name.add(&span("operation", "All requests")),
+                RootEndpoint::Endpoint { service, operation } => {
                     self.name.add(&names::endpoint(service, operation))
                 }
             }
             self.shown = name;
         }
         let _ = &self.choose;
-        self.figures.class_if("stale", page.queries().band.is_waiting());
-        if let Some(report) = page.queries().band.get() {
+        self.figures.class_if("stale", page.queries().range.is_waiting());
+        if let Some(report) = page.queries().range.get() {
             let facts = &report.facts;
-            let requests = if facts.requests == facts.scope_requests {
+            let requests = if facts.requests == facts.all_requests {
                 counted(facts.requests, "request")
             } else {
-                format!("{} of {}", format::count(facts.requests), counted(facts.scope_requests, "request"))
+                format!("{} of {}", format::count(facts.requests), counted(facts.all_requests, "request"))
             };
             let mut figures = vec![
                 names::figure("", "band-requests", &requests, &facts.requests.to_string()),

@@ -3,12 +3,12 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
-use crate::ui::shell::range_bar as band;
-use crate::ui::shell::range_bar::BANDS;
+use crate::ui::shell::range_bar as range;
+use crate::ui::shell::range_bar::PRESETS;
 use crate::ui::widgets::frame as view;
-use pathlight_query::Band;
+use pathlight_query::PercentileRange;
 use pathlight_text::format;
-use pathlight_view::address::{Address, View, band_name, parse_band};
+use pathlight_view::address::{Address, View, parse_range, range_name};
 use pathlight_view::comparing::{Against, Comparison, Side};
 use web_sys::HtmlSelectElement;
 
@@ -18,14 +18,14 @@ pub struct Sides {
     cards: [Card; 2],
     speak: El,
     speakers: [El; 2],
-    shown: Option<(Comparison, [Band; 2], u64, bool)>,
+    shown: Option<(Comparison, [PercentileRange; 2], u64, bool)>,
     _keep: Keep,
 }
 
 struct Card {
     element: El,
     what: El,
-    band: El,
+    range: El,
     facts: El,
 }
 
@@ -64,34 +64,34 @@ impl Sides {
 
 fn card(page: Page, keep: &Keep, side: Side) -> Card {
     let what = span("muted", "").test(&format!("what-{}", side.name()));
-    let band = el("select")
-        .attr("aria-label", &format!("Band of side {}", side.name()))
+    let range = el("select")
+        .attr("aria-label", &format!("PercentileRange of side {}", side.name()))
         .test(&format!("band-of-{}", side.name()));
-    let chosen = band.clone();
-    keep.add(dom::listen(band.html(), "change", dom::How::default(), move |_| {
+    let chosen = range.clone();
+    keep.add(dom::listen(range.html(), "change", dom::How::default(), move |_| {
         let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
-        page.change(|address| address.set_band(side, parse_band(&key).unwrap_or(Band::ALL)));
+        page.change(|address| address.set_range(side, parse_range(&key).unwrap_or(PercentileRange::ALL)));
     }));
     let facts = span("side-facts muted", "").test(&format!("facts-{}", side.name()));
     let element = div(&format!("side side-{}", side.name().to_lowercase()))
         .child(&span("side-name", side.name()))
         .child(&what)
-        .child(&band)
+        .child(&range)
         .child(&facts);
-    Card { element, what, band, facts }
+    Card { element, what, range, facts }
 }
 
 impl Card {
-    fn offer(&self, chosen: Band) {
-        self.band.clear();
-        let key = |band: Band| if band.is_all() { String::new() } else { band_name(band) };
-        let presets = BANDS.iter().map(|(band, ..)| *band);
-        let is_preset = presets.clone().any(|band| key(band) == key(chosen));
-        for band in presets.chain((!is_preset).then_some(chosen)) {
-            let name = if band.is_all() { "All".to_owned() } else { band::words(band) };
-            self.band.add(&el("option").attr("value", &key(band)).text(&name));
+    fn offer(&self, chosen: PercentileRange) {
+        self.range.clear();
+        let key = |range: PercentileRange| if range.is_all() { String::new() } else { range_name(range) };
+        let presets = PRESETS.iter().map(|(range, ..)| *range);
+        let is_preset = presets.clone().any(|range| key(range) == key(chosen));
+        for range in presets.chain((!is_preset).then_some(chosen)) {
+            let name = if range.is_all() { "All".to_owned() } else { range::words(range) };
+            self.range.add(&el("option").attr("value", &key(range)).text(&name));
         }
-        if let Some(select) = self.band.as_kind::<HtmlSelectElement>() {
+        if let Some(select) = self.range.as_kind::<HtmlSelectElement>() {
             select.set_value(&key(chosen));
         }
     }
@@ -112,16 +112,16 @@ impl Part for Sides {
             button.set_flag("aria-pressed", *side == comparison.side);
         }
         let report = page.queries().compare.fresh().filter(|_| is_here);
-        let bands = Side::BOTH.map(|side| page.address().side(side).1);
-        let now = Some((comparison, bands, page.queries().compare.revision(), report.is_some()));
+        let ranges = Side::BOTH.map(|side| page.address().side(side).range);
+        let now = Some((comparison, ranges, page.queries().compare.revision(), report.is_some()));
         if self.shown == now {
             return;
         }
         self.shown = now;
         for (at, (side, card)) in Side::BOTH.into_iter().zip(&self.cards).enumerate() {
-            card.offer(bands[at]);
+            card.offer(ranges[at]);
             card.what.set_text(match (comparison.against, (side == Side::B) != comparison.swapped) {
-                (Against::Band, _) => "",
+                (Against::Range, _) => "",
                 (Against::Set, false) => "first set",
                 (Against::Set, true) => "second set",
             });

@@ -1,8 +1,8 @@
-//! The requests of the band, slowest first; each opens its timeline.
+//! The requests of the percentile range, slowest first; each opens its timeline.
 
 use super::findings::why_empty;
 use crate::ui::dom::{El, div};
-use crate::ui::page::{Page, Part, Selection};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::queries::REQUESTS_LISTED;
 use crate::ui::shell::search::{Last, Search, fits};
 use crate::ui::widgets::frame::has_traces;
@@ -94,7 +94,7 @@ impl Requests {
         let table = table
             .on_select(move |at| {
                 if let Some(row) = rows.rows().get(at) {
-                    page.select(Selection::Request(choice(row)));
+                    page.set_focus(Focus::Request(choice(row)));
                 }
             })
             .click_opens()
@@ -129,7 +129,7 @@ impl Part for Requests {
             let listed = report.rows.len() as u64;
             let words = if report.facts.requests > listed && listed >= REQUESTS_LISTED.into() {
                 format!(
-                    "The slowest {} of {} requests; narrow the band to reach the others. A click opens the timeline.",
+                    "The slowest {} of {} requests; narrow the percentile range to reach the others. A click opens the timeline.",
                     format::count(listed),
                     format::count(report.facts.requests)
                 )
@@ -137,8 +137,8 @@ impl Part for Requests {
                 format!("{}, slowest first. A click opens the timeline.", page.selection_label())
             };
             self.note.set_text(&words);
-            if let Some(band) = queries.band.get() {
-                self.table.set_empty(&why_empty(page, &band.facts));
+            if let Some(range) = queries.range.get() {
+                self.table.set_empty(&why_empty(page, &range.facts));
             }
         }
         self.table.set_stale(queries.requests.is_waiting());
@@ -150,13 +150,13 @@ impl Part for Requests {
             let table = self.table.clone();
             self.search.publish(matches, None, move |page, forward| {
                 if let Some(row) = table.neighbour(forward).and_then(|at| table.rows().get(at).map(choice)) {
-                    page.select(Selection::Request(row));
+                    page.set_focus(Focus::Request(row));
                 }
             });
         }
         let rows = self.table.rows();
-        let selected = match &*page.selection() {
-            Selection::Request(chosen) => rows.iter().position(|row| choice(row) == *chosen),
+        let selected = match &*page.focus() {
+            Focus::Request(chosen) => rows.iter().position(|row| choice(row) == *chosen),
             _ => None,
         };
         self.table.select(selected);

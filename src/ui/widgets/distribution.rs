@@ -1,4 +1,4 @@
-//! The latency histogram of the subject, with a brush that cuts the band.
+//! The latency histogram of the root endpoint, with a brush that cuts the percentile range.
 
 use crate::canvas::{PlotBackend, Surface, theme_of};
 use crate::ui::dom;
@@ -8,7 +8,7 @@ use crate::ui::widgets::chart_canvas::Tip;
 use pathlight_chart::Metrics;
 use pathlight_chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
 use pathlight_chart::plot::ChartSize;
-use pathlight_query::{Band, BandFacts, LogHistogram};
+use pathlight_query::{LogHistogram, PercentileRange, RangeFacts};
 use pathlight_text::format;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -24,8 +24,8 @@ struct Inner {
     area: El,
     brush: El,
     surface: RefCell<Option<Surface>>,
-    facts: RefCell<BandFacts>,
-    band: Cell<Option<Band>>,
+    facts: RefCell<RangeFacts>,
+    range: Cell<Option<PercentileRange>>,
     axis: Cell<Option<HistogramAxis>>,
     /// Where the brush began, in CSS pixels, and whether it has moved.
     from: Cell<Option<(f64, bool)>>,
@@ -54,7 +54,7 @@ impl Distribution {
             brush,
             surface: RefCell::default(),
             facts: RefCell::default(),
-            band: Cell::new(None),
+            range: Cell::new(None),
             axis: Cell::new(None),
             from: Cell::new(None),
             tip: Tip::new(),
@@ -69,26 +69,26 @@ impl Distribution {
         &self.inner.area
     }
 
-    /// Follows the report of the band.
+    /// Follows the report of the percentile range.
     pub fn update(&mut self, page: Page) {
         let inner = &self.inner;
         let queries = page.queries();
-        inner.area.class_if("stale", queries.band.is_waiting());
+        inner.area.class_if("stale", queries.range.is_waiting());
         let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
         let scale = dom::window().device_pixel_ratio();
-        let now = (queries.band.revision(), theme, inner.area.size(), scale);
-        let Some(report) = queries.band.get().filter(|_| self.painted != now) else { return };
+        let now = (queries.range.revision(), theme, inner.area.size(), scale);
+        let Some(report) = queries.range.get().filter(|_| self.painted != now) else { return };
         inner.facts.replace(report.facts.clone());
-        inner.band.set(Some(report.band).filter(|band| !band.is_all()));
+        inner.range.set(Some(report.range).filter(|range| !range.is_all()));
         let facts = &report.facts;
         inner.canvas.set(
             "aria-label",
             &format!(
                 "Latency of {} requests: median {}, 95th percentile {}, 99th {}",
-                facts.scope_requests,
-                format::duration(facts.scope_latency_us.p50),
-                format::duration(facts.scope_latency_us.p95),
-                format::duration(facts.scope_latency_us.p99)
+                facts.all_requests,
+                format::duration(facts.all_latency_us.p50),
+                format::duration(facts.all_latency_us.p95),
+                format::duration(facts.all_latency_us.p99)
             ),
         );
         inner.paint(scale);
@@ -113,14 +113,14 @@ impl Inner {
         let size = size_of(surface);
         self.axis.set(HistogramAxis::new(&Bars::from(&facts.histogram), size));
         let lines = [
-            ("p50", facts.scope_latency_us.p50),
-            ("p95", facts.scope_latency_us.p95),
-            ("p99", facts.scope_latency_us.p99),
+            ("p50", facts.all_latency_us.p50),
+            ("p95", facts.all_latency_us.p95),
+            ("p99", facts.all_latency_us.p99),
         ];
         let view = HistogramView {
             bars: Bars::from(&facts.histogram),
-            band: self.band.get().filter(|_| facts.requests > 0).map(|_| facts.band_us),
-            lines: if facts.scope_requests > 0 { &lines } else { &[] },
+            range: self.range.get().filter(|_| facts.requests > 0).map(|_| facts.range_us),
+            lines: if facts.all_requests > 0 { &lines } else { &[] },
         };
         // A chart that cannot be drawn leaves the numbers beside it, which say the same.
         if let Some(backend) = PlotBackend::new(surface) {
@@ -173,7 +173,7 @@ impl Inner {
         let (low, high) = (histogram.edges_us[first], histogram.edges_us[end]);
         let words = format!("{} to {}", format::duration_us(low), format::duration_us(high));
         let much = format!("{} requests, {}", format::count(count), format::share_of(count, whole));
-        let hint = if from.is_none() { "Drag to cut a band" } else { "" };
+        let hint = if from.is_none() { "Drag to cut a percentile range" } else { "" };
         let client = (f64::from(event.client_x()), f64::from(event.client_y()));
         self.tip.show(client, &[div("").text(&words), div("").text(&much), div("muted small").text(hint)]);
     }
@@ -185,10 +185,11 @@ fn size_of(surface: &Surface) -> ChartSize {
     ChartSize { width, height, metrics }
 }
 
-/// The band of the requests in some bins. Edges of bins lie between requests, so their ranks are percentiles.
-fn band_of(histogram: &LogHistogram, first: usize, end: usize) -> Band {
+/// The percentile range of the requests in some bins. Edges of bins lie between requests, so their ranks are
+/// percentiles.
+fn range_of(histogram: &LogHistogram, first: usize, end: usize) -> PercentileRange {
     let below = |bin: usize| histogram.counts.iter().take(bin).sum::<u64>();
-    Band::of_ranks(below(first)..below(end), below(histogram.counts.len()))
+    PercentileRange::of_ranks(below(first)..below(end), below(histogram.counts.len()))
 }
 
 fn listen(inner: &Rc<Inner>) {
@@ -222,11 +223,11 @@ fn listen(inner: &Rc<Inner>) {
         let Some((from, moved)) = inner.from.take() else { return };
         inner.brush.show(false);
         inner.tip.hide();
-        let band = match inner.bins(from, inner.x_of(pointer)).filter(|_| moved) {
-            Some((first, end)) => band_of(&inner.facts.borrow().histogram, first, end),
-            None => Band::ALL,
+        let range = match inner.bins(from, inner.x_of(pointer)).filter(|_| moved) {
+            Some((first, end)) => range_of(&inner.facts.borrow().histogram, first, end),
+            None => PercentileRange::ALL,
         };
-        inner.page.change(|address| address.band = band);
+        inner.page.change(|address| address.range = range);
     });
     add("pointercancel", |inner, _| {
         inner.from.set(None);

@@ -1,7 +1,7 @@
 //! "Show in": the other views that say more of the endpoint that is selected.
 
 use crate::ui::dom::{El, Keep, button, div, span};
-use crate::ui::page::{Endpoint, Page, Selection};
+use crate::ui::page::{Endpoint, Focus, Page};
 use pathlight_query::SplitOf;
 use pathlight_view::address::View;
 
@@ -22,11 +22,11 @@ pub fn links(page: Page, keep: &Keep, endpoint: &Endpoint, path: Option<&[Endpoi
 }
 
 fn show(page: Page, view: View, endpoint: &Endpoint, path: Option<&[Endpoint]>) {
-    let selection = match (view, path) {
-        (View::Flame, Some(path)) => Selection::Path(path.to_vec()),
-        _ => Selection::Endpoint(endpoint.clone()),
+    let focus = match (view, path) {
+        (View::Flame, Some(path)) => Focus::Path(path.to_vec()),
+        _ => Focus::Endpoint(endpoint.clone()),
     };
-    page.select(selection);
+    page.set_focus(focus);
     page.change(|address| {
         address.view = view;
         let (service, operation) = endpoint.clone();

@@ -16,7 +16,7 @@ const EXPORT_PX: i32 = 1600;
 /// A picture with a window, one thing selected, and matches to step through.
 pub trait ZoomableChart: CanvasChart {
     /// Whether something is selected.
-    fn has_selection(&self) -> bool;
+    fn has_focus(&self) -> bool;
 
     /// Whether not everything is in sight.
     fn is_zoomed(&self) -> bool;
@@ -45,7 +45,7 @@ pub trait ZoomableChart: CanvasChart {
             Command::Enter => self.zoom_to_selected(page),
             Command::NextMatch => self.step(page, true),
             Command::PreviousMatch => self.step(page, false),
-            Command::Leave if !self.has_selection() && self.is_zoomed() => self.fit(),
+            Command::Leave if !self.has_focus() && self.is_zoomed() => self.fit(),
             _ => return false,
         }
         page.refresh();
@@ -80,7 +80,7 @@ impl ZoomTools {
 
     /// Offers what can be done.
     pub fn update<P: ZoomableChart>(&self, chart: ChartCanvas<P>) {
-        let (selected, zoomed) = chart.look(|chart| (chart.has_selection(), chart.is_zoomed()));
+        let (selected, zoomed) = chart.look(|chart| (chart.has_focus(), chart.is_zoomed()));
         for (button, on) in [(&self.zoom, selected), (&self.all, zoomed)] {
             if on { button.unset("disabled") } else { button.set("disabled", "") }
         }

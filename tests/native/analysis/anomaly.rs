@@ -7,7 +7,8 @@ use pathlight::analysis::anomaly::{
     AnomalyReport, AnomalySettings, Detector, Encoding, EvaluationTable, FeaturePart, Features, Injection,
     Model, ReasonKind, Rule, StvObserver, inject,
 };
-use pathlight::analysis::critical_path::{Band, Overlap, PathTable, Scope, Subject, Walk};
+use pathlight::analysis::critical_path::{PathTable, Walk};
+use pathlight::analysis::requests::{Overlap, RootEndpoint, Selection};
 use pathlight::model::stats::Random;
 use pathlight::model::trace::{TraceSet, Tree};
 use pathlight::query::native::Pool;
@@ -27,13 +28,13 @@ fn trace(number: u64, end: u64, below: &[(&str, u64, u64, u64)]) -> Vec<Span> {
 }
 
 fn scpv(set: &TraceSet) -> Features {
-    let table = PathTable::build(set, &Subject::TraceRoots, Overlap::default());
+    let table = PathTable::build(set, &RootEndpoint::TraceRoots, Overlap::default());
     let all: Vec<u32> = (0..table.requests.len() as u32).collect();
     Features::merge(vec![FeaturePart::observe(set, &table, &all)])
 }
 
 fn stv(set: &TraceSet) -> Features {
-    let table = PathTable::build(set, &Subject::TraceRoots, Overlap::default());
+    let table = PathTable::build(set, &RootEndpoint::TraceRoots, Overlap::default());
     let mut walk = Walk::new(StvObserver::new(), (0..table.requests.len() as u32).collect());
     while !walk.step(set, &table, &mut || false) {}
     Features::merge(vec![walk.finish(set)])
@@ -93,10 +94,8 @@ fn judged(train: &[Span], test: &[Span], settings: AnomalySettings) -> AnomalyRe
 
 fn ask(sets: Vec<TraceSet>, settings: AnomalySettings) -> AnomalyReport {
     let request = Request::Anomaly {
-        train: Scope::default(),
-        band_train: Band::ALL,
-        test: Scope { group: 1, ..Scope::default() },
-        band_test: Band::ALL,
+        train: Selection::default(),
+        test: Selection { group: 1, ..Selection::default() },
         settings,
     };
     let Report::Anomaly(report) = Pool::of(sets).unwrap().ask(request).unwrap() else { unreachable!() };
@@ -177,11 +176,7 @@ fn a_saved_model_judges_as_the_one_that_was_trained() {
         let settings = AnomalySettings { detector, ..alpha(0.05) };
         let spans: Vec<(bool, Span)> =
             train.iter().map(|s| (false, s.clone())).chain(test.iter().map(|s| (true, s.clone()))).collect();
-        let request = Request::AnomalyModel {
-            train: Scope::default(),
-            band_train: Band::ALL,
-            settings: settings.clone(),
-        };
+        let request = Request::AnomalyModel { train: Selection::default(), settings: settings.clone() };
         let mut pool = Pool::of(sets_of(&spans, 3)).unwrap();
         let Report::AnomalyModel(bytes) = pool.ask(request).unwrap() else { unreachable!() };
         assert_eq!(Model::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes);
@@ -266,7 +261,7 @@ fn the_auto_encoder_learns_and_tells_odd_times() {
 fn table(mut pool: Pool) -> EvaluationTable {
     let vae = Detector::Vae(VaeSettings { hidden: 4, latent: 2, flow: 0, epochs: 1, seed: 1 });
     let settings = AnomalySettings { detector: vae, ..alpha(0.1) };
-    let request = Request::AnomalyEvaluation { scope: Scope::default(), band: Band::ALL, seed: 9, settings };
+    let request = Request::AnomalyEvaluation { selection: Selection::default(), seed: 9, settings };
     let Report::AnomalyEvaluation(mut table) = pool.ask(request).unwrap() else { unreachable!() };
     table.rows.iter_mut().for_each(|row| (row.train_ms, row.score_ms) = (None, None));
     *table

@@ -2,20 +2,21 @@
 
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::critical_path::{Band, BottomUpReport, HistogramsReport, Quantity, Scope, Subject};
+use pathlight::analysis::critical_path::{BottomUpReport, HistogramsReport, Quantity};
+use pathlight::analysis::requests::{RootEndpoint, Selection};
 use pathlight::query::native::Pool;
 use pathlight::query::{Report, Request};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn bottom_up(pool: &mut Pool) -> BottomUpReport {
-    let request = Request::BottomUp { scope: Scope::default(), band: Band::ALL };
+    let request = Request::BottomUp { selection: Selection::default() };
     let Report::BottomUp(report) = pool.ask(request).unwrap() else { panic!() };
     *report
 }
 
 fn histograms(pool: &mut Pool) -> HistogramsReport {
-    let request = Request::Histograms { scope: Scope::default(), band: Band::ALL };
+    let request = Request::Histograms { selection: Selection::default() };
     let Report::Histograms(report) = pool.ask(request).unwrap() else { panic!() };
     *report
 }
@@ -109,7 +110,7 @@ proptest! {
         prop_assert_eq!(report.roots.iter().map(|root| root.latency_us).sum::<u64>(), total);
         // By root endpoint: the same sums taken from the flame graph of all requests.
         let Report::CriticalPath(flame) =
-            pool.ask(Request::CriticalPath { scope: Scope::default(), band: Band::ALL }).unwrap() else { panic!() };
+            pool.ask(Request::CriticalPath { selection: Selection::default() }).unwrap() else { panic!() };
         let mut by_pair: BTreeMap<(String, String), u64> = BTreeMap::new();
         let mut root_of: Vec<u32> = Vec::new();
         for node in &flame.nodes {
@@ -148,8 +149,8 @@ proptest! {
         prop_assert_eq!(sum(Quantity::Spans), sum(Quantity::Appearances));
         prop_assert_eq!(sum(Quantity::PathSpans), sum(Quantity::PathAppearances));
         prop_assert!(of(Quantity::Concurrency).max <= of(Quantity::Spans).max);
-        let scope = Scope { subject: Subject::Endpoint { service: "x".to_owned(), operation: "x".to_owned() }, ..Scope::default() };
-        let Report::Histograms(none) = pool.ask(Request::Histograms { scope, band: Band::ALL }).unwrap() else { panic!() };
+        let selection = Selection { root: RootEndpoint::Endpoint { service: "x".to_owned(), operation: "x".to_owned() }, ..Selection::default() };
+        let Report::Histograms(none) = pool.ask(Request::Histograms { selection }).unwrap() else { panic!() };
         prop_assert!(none.distributions.iter().all(|(_, of)| of.n == 0));
     }
 }

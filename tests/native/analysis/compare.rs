@@ -1,32 +1,28 @@
-//! Comparing bands and sets: worked examples, exact sums, real faults.
+//! Comparing percentile ranges and sets: worked examples, exact sums, real faults.
 
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, load_into, set_of, shared_data, span, stage};
-use pathlight::analysis::critical_path::{Band, Basis, DiffReport, Measure, Presence, Scope};
+use pathlight::analysis::critical_path::{Basis, DiffReport, Measure, Presence};
+use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::model::trace::{SpanKind, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{Report, Request};
 use proptest::prelude::*;
 
-const BULK: Band = Band { lo: 0, hi: 50_000, closed: false };
-const TAIL: Band = Band { lo: 50_000, hi: 100_000, closed: false };
+const BULK: PercentileRange = PercentileRange { lo: 0, hi: 50_000, closed: false };
+const TAIL: PercentileRange = PercentileRange { lo: 50_000, hi: 100_000, closed: false };
 
 fn compare(pool: &mut Pool, request: Request) -> DiffReport {
     let Report::Compare(report) = pool.ask(request).unwrap() else { panic!() };
     *report
 }
 
-fn bands(a: Band, b: Band) -> Request {
-    Request::Compare { a: Scope::default(), band_a: a, b: Scope::default(), band_b: b }
+fn ranges(a: PercentileRange, b: PercentileRange) -> Request {
+    Request::Compare { a: Selection::default().with_range(a), b: Selection::default().with_range(b) }
 }
 
 fn sets() -> Request {
-    Request::Compare {
-        a: Scope::default(),
-        band_a: Band::ALL,
-        b: Scope { group: 1, ..Scope::default() },
-        band_b: Band::ALL,
-    }
+    Request::Compare { a: Selection::default(), b: Selection { group: 1, ..Selection::default() } }
 }
 
 /// A trace of the story of the paper's Fig. 12: R calls A; slow requests call C as well, which reads D.
@@ -56,7 +52,7 @@ fn frame(report: &DiffReport, name: &str) -> u32 {
 #[test]
 fn a_call_that_only_the_tail_makes_is_the_first_change() {
     let mut pool = Pool::of(vec![set_of(&tail_story())]).unwrap();
-    let report = compare(&mut pool, bands(BULK, TAIL));
+    let report = compare(&mut pool, ranges(BULK, TAIL));
     for basis in [Basis::Mean, Basis::Share] {
         let rows = report.ranking(basis, Measure::Subtree);
         let first = &report.nodes[rows[0].node as usize];
@@ -73,7 +69,7 @@ fn a_call_that_only_the_tail_makes_is_the_first_change() {
 #[test]
 fn sums_changes_and_intervals_are_those_worked_out_by_hand() {
     let mut pool = Pool::of(vec![set_of(&tail_story())]).unwrap();
-    let report = compare(&mut pool, bands(BULK, TAIL));
+    let report = compare(&mut pool, ranges(BULK, TAIL));
     assert_eq!((report.a.facts.latency_sum_us, report.b.facts.latency_sum_us), (252, 644));
     let a = report.nodes[frame(&report, "A") as usize];
     assert_eq!((a.a.exclusive.sum, a.b.exclusive.sum), (172, 176));
@@ -101,7 +97,7 @@ fn sums_changes_and_intervals_are_those_worked_out_by_hand() {
 #[test]
 fn nothing_is_tested_with_one_request_on_a_side() {
     let mut pool = Pool::of(vec![set_of(&tail_story())]).unwrap();
-    let report = compare(&mut pool, bands(BULK, Band { lo: 90_000, hi: 100_000, closed: false }));
+    let report = compare(&mut pool, ranges(BULK, PercentileRange { lo: 90_000, hi: 100_000, closed: false }));
     assert_eq!(report.b.facts.requests, 1);
     let rows = report.ranking(Basis::Mean, Measure::Subtree);
     assert!(rows.iter().all(|row| row.change.interval.is_none() && !row.change.is_noise));
@@ -111,7 +107,7 @@ fn nothing_is_tested_with_one_request_on_a_side() {
 #[test]
 fn the_table_tells_every_microsecond_of_the_change_once() {
     let mut pool = Pool::of(vec![set_of(&tail_story())]).unwrap();
-    let report = compare(&mut pool, bands(BULK, TAIL));
+    let report = compare(&mut pool, ranges(BULK, TAIL));
     for measure in [Measure::Subtree, Measure::Exclusive] {
         let told: f64 = report.ranking(Basis::Mean, measure).iter().map(|row| row.change.change).sum();
         assert!((told - (161.0 - 63.0)).abs() < 1e-9);
@@ -154,8 +150,8 @@ fn services_are_charged_for_the_way_to_them() {
     }
 }
 
-/// Faults that make requests slow. The culprit service is not always the one whose time grew most: a starved caller makes
-/// its callees look slow.
+/// Faults that make requests slow. The culprit service is not always the one whose time grew most: a starved caller
+/// makes its callees look slow.
 const SLOW: [&str; 7] = ["00", "05", "11", "13", "14", "16", "21"];
 
 #[test]

@@ -1,10 +1,11 @@
 //! The critical path against worked examples and against its invariants on random traces.
 
 use crate::common::{Span, set_of, span, stage};
-use pathlight::analysis::critical_path::{Band, Filter, Overlap, PathFinder, Scope, Subject};
+use pathlight::analysis::critical_path::PathFinder;
+use pathlight::analysis::requests::{Filter, Overlap, PercentileRange, RootEndpoint, Selection};
 use pathlight::model::trace::{Flags, Quality, Role, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{BandReport, Report, Request};
+use pathlight::query::{RangeReport, Report, Request};
 use proptest::prelude::*;
 
 /// Segments of trace 0's root as (operation, start, end).
@@ -215,20 +216,18 @@ fn ask(sets: Vec<TraceSet>, request: &Request) -> Report {
 }
 
 fn requests(overlap: Overlap) -> Vec<Request> {
-    let endpoint = |name: &str| Subject::Endpoint { service: name.to_owned(), operation: name.to_owned() };
-    let scope = |subject, filters| Scope { subject, filters, overlap, group: 0 };
-    let slow = Band { lo: 30_000, hi: 90_000, closed: false };
+    let endpoint =
+        |name: &str| RootEndpoint::Endpoint { service: name.to_owned(), operation: name.to_owned() };
+    let selection = |root, filters| Selection { root, filters, overlap, ..Selection::default() };
+    let slow = PercentileRange { lo: 30_000, hi: 90_000, closed: false };
     let contains = Filter::Contains { service: "b".to_owned(), operation: "b".to_owned() };
     vec![
-        Request::CriticalPath { scope: scope(Subject::TraceRoots, vec![]), band: Band::ALL },
-        Request::CriticalPath { scope: scope(endpoint("a"), vec![]), band: slow },
-        Request::CriticalPath {
-            scope: scope(endpoint("c"), vec![contains, Filter::HasError]),
-            band: Band::ALL,
-        },
-        Request::PerRequest { scope: scope(endpoint("b"), vec![]), band: Band::ALL },
-        Request::Band { scope: scope(endpoint("a"), vec![]), band: slow },
-        Request::Requests { scope: scope(endpoint("a"), vec![]), band: slow, limit: 2 },
+        Request::CriticalPath { selection: selection(RootEndpoint::TraceRoots, vec![]) },
+        Request::CriticalPath { selection: selection(endpoint("a"), vec![]).with_range(slow) },
+        Request::CriticalPath { selection: selection(endpoint("c"), vec![contains, Filter::HasError]) },
+        Request::PerRequest { selection: selection(endpoint("b"), vec![]) },
+        Request::Range { selection: selection(endpoint("a"), vec![]).with_range(slow) },
+        Request::Requests { selection: selection(endpoint("a"), vec![]).with_range(slow), limit: 2 },
     ]
 }
 
@@ -297,14 +296,14 @@ proptest! {
 
     #[test]
     fn the_flame_graph_adds_up_to_the_latencies_of_its_band(spans in any_spans(60), lo in 0u32..100, width in 1u32..100) {
-        let band = Band { lo: lo * 1000, hi: (lo + width).min(100) * 1000, closed: false };
-        let request = Request::CriticalPath { scope: Scope::default(), band };
+        let range = PercentileRange { lo: lo * 1000, hi: (lo + width).min(100) * 1000, closed: false };
+        let request = Request::CriticalPath { selection: Selection::default().with_range(range) };
         let Report::CriticalPath(report) = ask(vec![set_of(&spans)], &request) else { unreachable!() };
         let own: u64 = report.nodes.iter().map(|n| n.exclusive_us.sum).sum();
         let roots: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
         prop_assert_eq!(own, report.facts.latency_sum_us);
         prop_assert_eq!(roots, report.facts.latency_sum_us);
-        let alone = ask(vec![set_of(&spans)], &Request::Band { scope: Scope::default(), band });
-        prop_assert_eq!(alone, Report::Band(BandReport { band, facts: report.facts }));
+        let alone = ask(vec![set_of(&spans)], &Request::Range { selection: Selection::default().with_range(range) });
+        prop_assert_eq!(alone, Report::Range(RangeReport { range, facts: report.facts }));
     }
 }

@@ -2,22 +2,20 @@
 
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::critical_path::{Band, Scope};
+use pathlight::analysis::requests::Selection;
 use pathlight::model::trace::SpanKind;
 use pathlight::query::native::Pool;
 use pathlight::query::{ErrorsReport, Report, Request};
 use pathlight::view::error_words;
 use proptest::prelude::*;
 
-fn errors(pool: &mut Pool, scope: Scope) -> ErrorsReport {
-    let Report::Errors(report) = pool.ask(Request::Errors { scope, band: Band::ALL }).unwrap() else {
-        panic!()
-    };
+fn errors(pool: &mut Pool, selection: Selection) -> ErrorsReport {
+    let Report::Errors(report) = pool.ask(Request::Errors { selection }).unwrap() else { panic!() };
     *report
 }
 
-/// A gateway asks a shop [10,90], which asks a stock [20,40], in error, beside a cache [20,30], in error too, and then a
-/// bank [50,80] with a card [60,70] that fails through it: own, own off the path, propagated and own.
+/// A gateway asks a shop [10,90], which asks a stock [20,40], in error, beside a cache [20,30], in error too, and then
+/// a bank [50,80] with a card [60,70] that fails through it: own, own off the path, propagated and own.
 fn shop(trace: u128, bank_fails: bool) -> Vec<Span> {
     let mut spans = vec![
         span(1, 0, "gateway", 0, 100),
@@ -41,7 +39,7 @@ fn errors_start_pass_on_and_stop_where_they_do() {
     let mut spans = shop(1, true);
     let healthy = vec![span(1, 0, "gateway", 0, 50), span(2, 1, "shop", 0, 50)];
     spans.extend(healthy.into_iter().map(|s| Span { trace: 2, ..s }));
-    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Scope::default());
+    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
 
     let totals = report.totals;
     assert_eq!((report.facts.requests, totals.requests, totals.failed_requests), (2, 1, 0));
@@ -103,7 +101,7 @@ fn errors_start_pass_on_and_stop_where_they_do() {
 fn a_request_whose_root_fails_is_saved_as_a_whole() {
     let mut spans = shop(1, false);
     spans[0].error = true;
-    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Scope::default());
+    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
     assert_eq!(
         (report.totals.failed_requests, report.totals.failed_us, report.totals.saved_us),
         (1, 100, 100)
@@ -114,7 +112,7 @@ fn a_request_whose_root_fails_is_saved_as_a_whole() {
 
 #[test]
 fn without_errors_there_is_nothing_to_say() {
-    let report = errors(&mut Pool::of(vec![set_of(&[span(1, 0, "R", 0, 9)])]).unwrap(), Scope::default());
+    let report = errors(&mut Pool::of(vec![set_of(&[span(1, 0, "R", 0, 9)])]).unwrap(), Selection::default());
     assert_eq!((report.totals.requests, report.totals.saved_us, report.nodes.len()), (0, 0, 0));
     assert_eq!(error_words::sentences(&report), ["No errors among 1 request."]);
     assert_eq!((report.rows[0].path_us, report.rows[0].without_path_us), (9, 9));
@@ -131,7 +129,7 @@ fn a_long_chain_and_a_wide_fan_of_errors_are_no_trouble() {
         Span { trace: 2, error: i > 0, ..span(i + 1, u64::from(i > 0), &name, start, end.min(3 * n)) }
     });
     let spans: Vec<Span> = chain.chain(fan).collect();
-    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Scope::default());
+    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
     assert_eq!(report.totals.own, n);
     assert_eq!(report.totals.saved_us, (3 * n - 2 * (n / 2 + 1)) + 2 * (n - 1));
 }
@@ -142,7 +140,7 @@ proptest! {
     #[test]
     fn sums_agree_and_nothing_gets_longer(spans in any_traces(80)) {
         let mut pool = Pool::of(sets_of(&spans, 1)).unwrap();
-        let report = errors(&mut pool, Scope::default());
+        let report = errors(&mut pool, Selection::default());
         let totals = report.totals;
         let sum = |of: fn(&pathlight::query::ErrorRow) -> u64| report.rows.iter().map(of).sum::<u64>();
         prop_assert_eq!((sum(|r| r.own), sum(|r| r.propagated), sum(|r| r.stopped)), (totals.own, totals.propagated, totals.stopped));
@@ -160,6 +158,6 @@ proptest! {
 fn kinds_do_not_matter_to_the_counterfactual() {
     let mut spans = shop(1, true);
     spans.iter_mut().for_each(|s| s.kind = SpanKind::Server);
-    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Scope::default());
+    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
     assert_eq!(report.totals.saved_us, 50);
 }

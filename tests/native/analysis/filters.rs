@@ -1,6 +1,7 @@
 //! Suggested values of a tag say how many requests would be left.
 
-use pathlight::analysis::critical_path::{Band, Filter, Scope, TagValueCount, TagValuesReport};
+use pathlight::analysis::critical_path::{TagValueCount, TagValuesReport};
+use pathlight::analysis::requests::{Filter, Selection};
 use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{Report, Request};
@@ -39,15 +40,14 @@ fn pool() -> Pool {
     Pool::of(vec![one, two]).unwrap()
 }
 
-fn values(pool: &mut Pool, scope: &Scope, key: &str) -> TagValuesReport {
-    let request = Request::TagValues { scope: scope.clone(), band: Band::ALL, key: key.to_owned() };
+fn values(pool: &mut Pool, selection: &Selection, key: &str) -> TagValuesReport {
+    let request = Request::TagValues { selection: selection.clone(), key: key.to_owned() };
     let Report::TagValues(report) = pool.ask(request).unwrap() else { panic!() };
     report
 }
 
-fn requests(pool: &mut Pool, scope: Scope) -> u64 {
-    let Report::CriticalPath(report) = pool.ask(Request::CriticalPath { scope, band: Band::ALL }).unwrap()
-    else {
+fn requests(pool: &mut Pool, selection: Selection) -> u64 {
+    let Report::CriticalPath(report) = pool.ask(Request::CriticalPath { selection }).unwrap() else {
         panic!()
     };
     report.facts.requests
@@ -56,24 +56,24 @@ fn requests(pool: &mut Pool, scope: Scope) -> u64 {
 #[test]
 fn the_count_beside_a_value_is_what_its_filter_leaves() {
     let mut pool = pool();
-    let all = Scope::default();
+    let all = Selection::default();
     let row = |value: &str, requests| TagValueCount { value: value.to_owned(), requests };
     let report = values(&mut pool, &all, "zone");
     assert_eq!(report.values, [row("eu", 2), row("us", 1)]);
     assert_eq!((report.facts.requests, report.others), (3, 0));
     for row in report.values {
         let tag = Filter::Tag { key: "zone".to_owned(), value: row.value.clone() };
-        let scope = Scope { filters: vec![tag], ..all.clone() };
-        assert_eq!(requests(&mut pool, scope), row.requests, "{}", row.value);
+        let selection = Selection { filters: vec![tag], ..all.clone() };
+        assert_eq!(requests(&mut pool, selection), row.requests, "{}", row.value);
     }
     // Under a filter, what would be left of what is left.
     let us = Filter::Tag { key: "zone".to_owned(), value: "us".to_owned() };
-    let under = values(&mut pool, &Scope { filters: vec![us], ..all }, "zone");
+    let under = values(&mut pool, &Selection { filters: vec![us], ..all }, "zone");
     assert_eq!(under.values, [row("eu", 1), row("us", 1)]);
 }
 
 #[test]
 fn a_tag_nobody_has_has_no_values() {
-    let report = values(&mut pool(), &Scope::default(), "no such tag");
+    let report = values(&mut pool(), &Selection::default(), "no such tag");
     assert!(report.values.is_empty() && report.others == 0 && !report.high_cardinality);
 }

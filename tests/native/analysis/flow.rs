@@ -1,11 +1,12 @@
 //! Execution flows: worked examples, properties, and brute force on small invocations.
 
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::critical_path::{Overlap, PathFinder};
+use pathlight::analysis::critical_path::PathFinder;
 use pathlight::analysis::flow::{
     Changes, Child, Clusters, Flow, FlowSettings, InvocationKey, LatencyChange, Metric, Order, PairCounts,
     PredictScratch, Predictors, Pressure, RequestPressure, Training, error,
 };
+use pathlight::analysis::requests::Overlap;
 use pathlight::model::trace::{Role, Tree};
 use proptest::prelude::*;
 

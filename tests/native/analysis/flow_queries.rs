@@ -3,17 +3,17 @@
 use pathlight::generate::{Defects, Generator, Inject, Options};
 use pathlight::query::native::Pool;
 use pathlight::query::{
-    Changes, EvaluationReport, Filter, FlowSettings, LatencyChange, Report, Request, RequestType, Scope,
-    Subject, Summary, WhatIfReport,
+    Changes, EvaluationReport, Filter, FlowSettings, LatencyChange, Report, Request, RequestType,
+    RootEndpoint, Selection, Summary, WhatIfReport,
 };
 
 fn pool(options: &Options) -> Pool {
     Pool::of(vec![crate::common::generated(options)]).unwrap()
 }
 
-fn endpoint(service: &str, operation: &str) -> Scope {
-    let subject = Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
-    Scope { subject, ..Scope::default() }
+fn endpoint(service: &str, operation: &str) -> Selection {
+    let root = RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
+    Selection { root, ..Selection::default() }
 }
 
 fn slower(service: &str, operation: &str, add_us: i64) -> Changes {
@@ -25,7 +25,8 @@ fn slower(service: &str, operation: &str, add_us: i64) -> Changes {
 }
 
 fn what_if(pool: &mut Pool, changes: Changes) -> WhatIfReport {
-    let request = Request::WhatIf { scope: Scope::default(), settings: FlowSettings::default(), changes };
+    let request =
+        Request::WhatIf { selection: Selection::default(), settings: FlowSettings::default(), changes };
     match pool.ask(request).unwrap() {
         Report::WhatIf(report) => report,
         other => panic!("{other:?}"),
@@ -33,7 +34,7 @@ fn what_if(pool: &mut Pool, changes: Changes) -> WhatIfReport {
 }
 
 fn evaluate(pool: &mut Pool, settings: FlowSettings) -> EvaluationReport {
-    let request = Request::FlowEvaluation { scope: Scope::default(), settings, min_children: 2 };
+    let request = Request::FlowEvaluation { selection: Selection::default(), settings, min_children: 2 };
     match pool.ask(request).unwrap() {
         Report::FlowEvaluation(report) => report,
         other => panic!("{other:?}"),
@@ -49,29 +50,32 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
         set
     };
     let settings = FlowSettings { min_traces: 2, ..FlowSettings::default() };
-    let scope = Scope::default();
-    let filtered = Scope { filters: vec![Filter::HasError], ..endpoint("catalog", "GET /product/{id}") };
+    let selection = Selection::default();
+    let filtered = Selection { filters: vec![Filter::HasError], ..endpoint("catalog", "GET /product/{id}") };
     let requests = [
-        Request::FlowParents { scope: scope.clone() },
-        Request::Flow { scope: endpoint("edge-gateway", "GET /product/{id}"), settings },
-        Request::FlowEvaluation { scope: scope.clone(), settings, min_children: 2 },
+        Request::FlowParents { selection: selection.clone() },
+        Request::Flow { selection: endpoint("edge-gateway", "GET /product/{id}"), settings },
+        Request::FlowEvaluation { selection: selection.clone(), settings, min_children: 2 },
         Request::FlowEvaluation {
-            scope: endpoint("edge-gateway", "GET /product/{id}"),
+            selection: endpoint("edge-gateway", "GET /product/{id}"),
             settings,
             min_children: 2,
         },
         Request::WhatIf {
-            scope: scope.clone(),
+            selection: selection.clone(),
             settings,
             changes: slower("edge-gateway", "GET /product/{id}", -300),
         },
         Request::WhatIf {
-            scope: filtered.clone(),
+            selection: filtered.clone(),
             settings,
             changes: slower("catalog", "GET /product/{id}", 900),
         },
-        Request::Savings { scope: Scope { filters: vec![Filter::HasError], ..scope.clone() }, settings },
-        Request::Savings { scope, settings },
+        Request::Savings {
+            selection: Selection { filters: vec![Filter::HasError], ..selection.clone() },
+            settings,
+        },
+        Request::Savings { selection, settings },
     ];
     let mut one = pool(&options);
     let mut three = Pool::of(vec![part(2), part(0), part(1)]).unwrap();
@@ -97,12 +101,14 @@ fn nothing_changes_if_nothing_is_changed() {
 fn the_flow_of_a_generated_parent_is_the_one_it_was_made_with() {
     let options = Options { traces: 300, ..Options::default() };
     let mut pool = pool(&options);
-    let scope = Scope::default();
-    let Report::FlowParents(parents) = pool.ask(Request::FlowParents { scope }).unwrap() else { panic!() };
+    let selection = Selection::default();
+    let Report::FlowParents(parents) = pool.ask(Request::FlowParents { selection }).unwrap() else {
+        panic!()
+    };
     assert!(parents.len() > 5);
     for parent in parents {
         let request = Request::Flow {
-            scope: endpoint(&parent.service, &parent.operation),
+            selection: endpoint(&parent.service, &parent.operation),
             settings: FlowSettings::default(),
         };
         let Report::Flow(report) = pool.ask(request).unwrap() else { panic!() };
@@ -120,8 +126,10 @@ fn the_flow_of_a_generated_parent_is_the_one_it_was_made_with() {
 fn the_ranked_savings_are_those_of_single_what_ifs() {
     let options = Options { traces: 120, seed: 3, ..Options::default() };
     let mut pool = pool(&options);
-    let (scope, settings) = (Scope::default(), FlowSettings::default());
-    let Report::Savings(savings) = pool.ask(Request::Savings { scope, settings }).unwrap() else { panic!() };
+    let (selection, settings) = (Selection::default(), FlowSettings::default());
+    let Report::Savings(savings) = pool.ask(Request::Savings { selection, settings }).unwrap() else {
+        panic!()
+    };
     assert!(savings.endpoints.len() > 20);
     let Report::Overview(overview) = pool.ask(Request::Overview).unwrap() else { panic!() };
     for row in savings.endpoints.iter().step_by(3) {

@@ -1,47 +1,44 @@
 //! Every analysis of requests gives the same report for any order of spans and any number of workers.
 
 use crate::common::random::{any_traces, sets_of, shuffled};
-use pathlight::analysis::critical_path::{Band, ColumnOrder, Filter, Scope, SplitOf, Subject};
+use pathlight::analysis::critical_path::{ColumnOrder, SplitOf};
+use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
 use pathlight::query::Request;
 use pathlight::query::native::Pool;
 use proptest::prelude::*;
 
 fn requests() -> Vec<Request> {
-    let roots = Scope::default();
-    let endpoint = |name: &str| Scope {
-        subject: Subject::Endpoint { service: name.to_owned(), operation: name.to_owned() },
-        ..Scope::default()
+    let roots = Selection::default();
+    let endpoint = |name: &str| Selection {
+        root: RootEndpoint::Endpoint { service: name.to_owned(), operation: name.to_owned() },
+        ..Selection::default()
     };
-    let (bulk, tail) =
-        (Band { lo: 0, hi: 50_000, closed: false }, Band { lo: 50_000, hi: 100_000, closed: false });
-    let filtered = Scope { filters: vec![Filter::HasError], ..endpoint("b") };
+    let (bulk, tail) = (
+        PercentileRange { lo: 0, hi: 50_000, closed: false },
+        PercentileRange { lo: 50_000, hi: 100_000, closed: false },
+    );
+    let filtered = Selection { filters: vec![Filter::HasError], ..endpoint("b") };
     let of_row = ColumnOrder::Row { service: "c".to_owned(), operation: "c".to_owned() };
-    let columns = |columns, order| Request::Heatmap { scope: roots.clone(), band: Band::ALL, columns, order };
-    let split =
-        |of, key: &str| Request::Split { scope: roots.clone(), band: Band::ALL, of, key: key.to_owned() };
+    let columns = |columns, order| Request::Heatmap { selection: roots.clone(), columns, order };
+    let split = |of, key: &str| Request::Split { selection: roots.clone(), of, key: key.to_owned() };
     vec![
-        Request::Compare {
-            a: roots.clone(),
-            band_a: Band::ALL,
-            b: Scope { group: 1, ..roots.clone() },
-            band_b: Band::ALL,
-        },
-        Request::Compare { a: roots.clone(), band_a: bulk, b: roots.clone(), band_b: tail },
-        Request::Endpoints { scope: roots.clone(), band: tail },
-        Request::Endpoints { scope: filtered.clone(), band: Band::ALL },
-        Request::BottomUp { scope: roots.clone(), band: Band::ALL },
-        Request::BottomUp { scope: endpoint("b"), band: bulk },
-        Request::Histograms { scope: roots.clone(), band: tail },
-        Request::Errors { scope: roots.clone(), band: Band::ALL },
-        Request::Errors { scope: endpoint("b"), band: tail },
-        Request::Histograms { scope: filtered.clone(), band: Band::ALL },
+        Request::Compare { a: roots.clone(), b: Selection { group: 1, ..roots.clone() } },
+        Request::Compare { a: roots.with_range(bulk), b: roots.with_range(tail) },
+        Request::Endpoints { selection: roots.with_range(tail) },
+        Request::Endpoints { selection: filtered.clone() },
+        Request::BottomUp { selection: roots.clone() },
+        Request::BottomUp { selection: endpoint("b").with_range(bulk) },
+        Request::Histograms { selection: roots.with_range(tail) },
+        Request::Errors { selection: roots.clone() },
+        Request::Errors { selection: endpoint("b").with_range(tail) },
+        Request::Histograms { selection: filtered.clone() },
         split(SplitOf::Latency, "zone"),
         split(SplitOf::Endpoint { service: "c".to_owned(), operation: "c".to_owned() }, "zone"),
-        Request::Proposals { scope: roots.clone(), band: tail, of: SplitOf::Latency },
+        Request::Proposals { selection: roots.with_range(tail), of: SplitOf::Latency },
         columns(3, ColumnOrder::Latency),
         columns(1000, ColumnOrder::Start),
         columns(4, of_row.clone()),
-        Request::Heatmap { scope: endpoint("a"), band: tail, columns: 2, order: of_row },
+        Request::Heatmap { selection: endpoint("a").with_range(tail), columns: 2, order: of_row },
     ]
 }
 

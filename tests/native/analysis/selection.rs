@@ -1,14 +1,14 @@
-//! What the analyses of requests share: which traces a scope holds.
+//! What the analyses of requests share: which traces a selection holds.
 
 use crate::common::{Span, set_of, span, stage};
-use pathlight::analysis::critical_path::{Band, Filter, Scope, Subject};
+use pathlight::analysis::requests::{Filter, RootEndpoint, Selection};
 use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{Report, Request, SpanKey};
 
-/// Latencies of the requests of a scope, slowest first.
-fn latencies(pool: &mut Pool, scope: Scope) -> Vec<u64> {
-    let request = Request::Requests { scope, band: Band::ALL, limit: 1000 };
+/// Latencies of the requests of a selection, slowest first.
+fn latencies(pool: &mut Pool, selection: Selection) -> Vec<u64> {
+    let request = Request::Requests { selection, limit: 1000 };
     let Report::Requests(report) = pool.ask(request).unwrap() else { panic!() };
     report.rows.iter().map(|row| row.latency_us).collect()
 }
@@ -32,8 +32,8 @@ fn one_trace_id_in_two_sets_is_two_traces() {
         stage(set, std::slice::from_ref(x));
     }
     let mut pool = Pool::of(sets).unwrap();
-    assert_eq!(latencies(&mut pool, Scope::default()), [100]);
-    assert_eq!(latencies(&mut pool, Scope { group: 1, ..Scope::default() }), [200]);
+    assert_eq!(latencies(&mut pool, Selection::default()), [100]);
+    assert_eq!(latencies(&mut pool, Selection { group: 1, ..Selection::default() }), [200]);
     let Report::Overview(overview) = pool.ask(Request::Overview).unwrap() else { panic!() };
     assert_eq!((overview.traces, overview.spans), (1, 2));
     assert_eq!((overview.other_traces, overview.other_spans), (1, 2));
@@ -57,8 +57,8 @@ fn removing_one_set_leaves_the_other() {
     assert_eq!(set.duration_us(0), 200);
 }
 
-/// Three requests: 1 has an error in a child, 2 calls B and starts late, 3 is plain; `zone` is a tag of single spans and
-/// `host` one of a process.
+/// Three requests: 1 has an error in a child, 2 calls B and starts late, 3 is plain; `zone` is a tag of single spans
+/// and `host` one of a process.
 fn tagged() -> TraceSet {
     let mut set = TraceSet::new();
     let mut failing = of_trace(1, vec![span(1, 0, "R", 1000, 1100), span(2, 1, "A", 1010, 1050)]);
@@ -95,7 +95,7 @@ fn tagged() -> TraceSet {
 #[test]
 fn filters_keep_the_requests_they_name() {
     let mut pool = Pool::of(vec![tagged()]).unwrap();
-    let mut kept = |filters: Vec<Filter>| latencies(&mut pool, Scope { filters, ..Scope::default() });
+    let mut kept = |filters: Vec<Filter>| latencies(&mut pool, Selection { filters, ..Selection::default() });
     let tag = |key: &str, value: &str| Filter::Tag { key: key.to_owned(), value: value.to_owned() };
     let contains = |name: &str| Filter::Contains { service: name.to_owned(), operation: name.to_owned() };
     assert_eq!(kept(vec![]), [300, 200, 100]);
@@ -124,9 +124,9 @@ fn filters_look_at_the_request_and_not_at_its_whole_trace() {
     ];
     spans[3].error = true;
     let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
-    let subject = Subject::Endpoint { service: "E".to_owned(), operation: "E".to_owned() };
+    let root = RootEndpoint::Endpoint { service: "E".to_owned(), operation: "E".to_owned() };
     let mut kept = |filters: Vec<Filter>| {
-        latencies(&mut pool, Scope { subject: subject.clone(), filters, ..Scope::default() })
+        latencies(&mut pool, Selection { root: root.clone(), filters, ..Selection::default() })
     };
     assert_eq!(kept(vec![]), [150, 100]);
     assert_eq!(kept(vec![Filter::HasError]), [150]);

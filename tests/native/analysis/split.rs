@@ -1,6 +1,7 @@
 //! Splitting times by a tag: a worked example, and samples that add up.
 
-use pathlight::analysis::critical_path::{Band, NotProposed, ProposalsReport, Scope, SplitOf, SplitReport};
+use pathlight::analysis::critical_path::{NotProposed, ProposalsReport, SplitOf, SplitReport};
+use pathlight::analysis::requests::Selection;
 use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{Report, Request};
@@ -45,7 +46,7 @@ fn zones(workers: usize) -> Pool {
 }
 
 fn split(pool: &mut Pool, of: SplitOf, key: &str) -> SplitReport {
-    let request = Request::Split { scope: Scope::default(), band: Band::ALL, of, key: key.to_owned() };
+    let request = Request::Split { selection: Selection::default(), of, key: key.to_owned() };
     let Report::Split(report) = pool.ask(request).unwrap() else { panic!() };
     *report
 }
@@ -150,7 +151,7 @@ fn regions(workers: usize) -> Pool {
 }
 
 fn proposals(pool: &mut Pool, of: SplitOf) -> ProposalsReport {
-    let request = Request::Proposals { scope: Scope::default(), band: Band::ALL, of };
+    let request = Request::Proposals { selection: Selection::default(), of };
     let Report::Proposals(report) = pool.ask(request).unwrap() else { panic!() };
     *report
 }

@@ -2,9 +2,8 @@
 
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::critical_path::{
-    Band, ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime, Scope,
-};
+use pathlight::analysis::critical_path::{ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime};
+use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::query::native::Pool;
 use pathlight::query::{Report, Request};
 use pathlight::view::summary;
@@ -31,14 +30,14 @@ fn four() -> Pool {
     Pool::of(vec![set_of(&spans)]).unwrap()
 }
 
-fn rows(pool: &mut Pool, band: Band) -> EndpointsReport {
-    let request = Request::Endpoints { scope: Scope::default(), band };
+fn rows(pool: &mut Pool, range: PercentileRange) -> EndpointsReport {
+    let request = Request::Endpoints { selection: Selection::default().with_range(range) };
     let Report::Endpoints(report) = pool.ask(request).unwrap() else { panic!() };
     *report
 }
 
 fn heatmap(pool: &mut Pool, columns: u32, order: ColumnOrder) -> HeatmapReport {
-    let request = Request::Heatmap { scope: Scope::default(), band: Band::ALL, columns, order };
+    let request = Request::Heatmap { selection: Selection::default(), columns, order };
     let Report::Heatmap(report) = pool.ask(request).unwrap() else { panic!() };
     *report
 }
@@ -52,7 +51,7 @@ fn cells(report: &HeatmapReport, row: &str) -> Vec<u64> {
 
 #[test]
 fn an_endpoint_has_one_row_for_all_its_call_paths() {
-    let report = rows(&mut four(), Band::ALL);
+    let report = rows(&mut four(), PercentileRange::ALL);
     assert_eq!(report.endpoints.iter().map(|(_, o)| o.as_str()).collect::<Vec<_>>(), ["A", "B", "R"]);
     let b = &report.rows[1];
     // Per request 110, 40, 70, 100.
@@ -69,7 +68,7 @@ fn an_endpoint_has_one_row_for_all_its_call_paths() {
 
 #[test]
 fn rows_are_sorted_by_the_number_asked_for() {
-    let report = rows(&mut four(), Band::ALL);
+    let report = rows(&mut four(), PercentileRange::ALL);
     let order = |time, stat| -> Vec<&str> {
         report.order(time, stat).iter().map(|&row| report.name(row).1).collect()
     };
@@ -114,7 +113,7 @@ fn more_requests_than_columns_are_put_together() {
 
 #[test]
 fn the_summary_lists_each_percentile_in_three_formats() {
-    let report = rows(&mut four(), Band::ALL);
+    let report = rows(&mut four(), PercentileRange::ALL);
     let plain = |text: String| text.replace('\u{202f}', " ").replace('\u{b5}', "u");
     let text = plain(summary::to_text(&report, 2));
     let lines: Vec<&str> = text.lines().collect();
@@ -136,7 +135,7 @@ fn the_summary_lists_each_percentile_in_three_formats() {
 fn a_name_cannot_break_a_table() {
     let mut bad = span(1, 0, "R", 0, 100);
     bad.operation = "a|b,\"c\"\nd".to_owned();
-    let report = rows(&mut Pool::of(vec![set_of(&[bad])]).unwrap(), Band::ALL);
+    let report = rows(&mut Pool::of(vec![set_of(&[bad])]).unwrap(), PercentileRange::ALL);
     assert!(summary::to_csv(&report).contains("\r\nR,\"a|b,\"\"c\"\"\nd\",100,"));
     assert!(summary::to_markdown(&report, 5).contains("| [R] a\\|b,\"c\" d |"));
 }
@@ -156,13 +155,13 @@ proptest! {
     fn flame_graph_heat_map_and_latencies_have_one_total(
         spans in any_traces(80), lo in 0u32..100, width in 1u32..100, columns in 1u32..12, by_start in any::<bool>()
     ) {
-        let band = Band { lo: lo * 1000, hi: (lo + width).min(100) * 1000, closed: false };
+        let range = PercentileRange { lo: lo * 1000, hi: (lo + width).min(100) * 1000, closed: false };
         let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
-        let scope = Scope::default();
+        let selection = Selection::default().with_range(range);
         let order = if by_start { ColumnOrder::Start } else { ColumnOrder::Latency };
-        let request = Request::Heatmap { scope: scope.clone(), band, columns, order };
+        let request = Request::Heatmap { selection: selection.clone(), columns, order };
         let Report::Heatmap(map) = pool.ask(request).unwrap() else { panic!() };
-        let Report::CriticalPath(flame) = pool.ask(Request::CriticalPath { scope, band }).unwrap() else { panic!() };
+        let Report::CriticalPath(flame) = pool.ask(Request::CriticalPath { selection }).unwrap() else { panic!() };
         let total = flame.facts.latency_sum_us;
         prop_assert_eq!(flame.nodes.iter().map(|n| n.exclusive_us.sum).sum::<u64>(), total);
         prop_assert_eq!(map.cell_us.iter().sum::<u64>(), total);

@@ -4,7 +4,7 @@ use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
 use pathlight::model::trace::{SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{Band, Report, Request, Scope, SetsReport, TprofReport, TprofSettings};
+use pathlight::query::{Report, Request, Selection, SetsReport, TprofReport, TprofSettings};
 use pathlight::text::format::THIN;
 use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn report(sets: Vec<TraceSet>) -> TprofReport {
 }
 
 fn report_with(sets: Vec<TraceSet>, settings: TprofSettings) -> TprofReport {
-    let request = Request::Tprof { scope: Scope::default(), band: Band::ALL, settings };
+    let request = Request::Tprof { selection: Selection::default(), settings };
     let Report::Tprof(report) = Pool::of(sets).unwrap().ask(request).unwrap() else { unreachable!() };
     *report
 }
@@ -339,9 +339,9 @@ fn two_sets_are_compared_by_place_and_by_service() {
         stage(&mut set, &spans);
         set
     };
-    let (a, b) = (Scope::default(), Scope { group: 1, ..Scope::default() });
+    let (a, b) = (Selection::default(), Selection { group: 1, ..Selection::default() });
     let settings = TprofSettings::default();
-    let request = Request::TprofCompare { a, band_a: Band::ALL, b, band_b: Band::ALL, settings };
+    let request = Request::TprofCompare { a, b, settings };
     let Report::TprofCompare(report) = Pool::of(vec![set(0, 0), set(1, 40)]).unwrap().ask(request).unwrap()
     else {
         unreachable!()
@@ -396,7 +396,7 @@ fn the_diagnosis_is_made_in_steps_that_tell_how_far_it_is() {
     use pathlight::generate::Options;
     let set = crate::common::generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
     let settings = TprofSettings::default();
-    let request = Request::Tprof { scope: Scope::default(), band: Band::ALL, settings: settings.clone() };
+    let request = Request::Tprof { selection: Selection::default(), settings: settings.clone() };
     let mut told = Vec::new();
     let stepped = Pool::of(vec![set]).unwrap().ask_watching(request, &mut |p| told.push((p.done, p.of)));
     assert!(told.len() > 3 && told.is_sorted(), "{told:?}");

@@ -1,5 +1,6 @@
-//! `cargo run -p e2e -- bench FOLDER`: the built page measured in a real browser, from drop to picture, beside `JSON.parse`
-//! of the same bytes in a worker of the same page. Driven by `cargo xtask bench`, which makes the files of `FOLDER`.
+//! `cargo run -p e2e -- bench FOLDER`: the built page measured in a real browser, from drop to picture, beside
+//! `JSON.parse` of the same bytes in a worker of the same page. Driven by `cargo xtask bench`, which makes the files of
+//! `FOLDER`.
 //!
 //! A row of results is a line that begins with `bench`: group, what, value, unit and budget, separated by tabs.
 
@@ -280,8 +281,8 @@ impl Bench {
         print(group, "memory of a span, tags interned", memory / spans, "bytes", "< 56");
         print(group, "memory of the renderer", renderer_bytes(self.driver.id())? / 1e6, "MB", "");
         let steps = [
-            ("change of band", "view=flame&band=P95-99", "< 300"),
-            ("another band", "view=flame&band=P50-95", "< 300"),
+            ("change of band", "view=flame&range=P95-99", "< 300"),
+            ("another band", "view=flame&range=P50-95", "< 300"),
             ("change of filter", "view=flame&error=1", "< 300"),
             ("another filter", "view=flame&tag.region=eu-west-1", "< 300"),
             (
@@ -290,7 +291,7 @@ impl Bench {
                 "< 300",
             ),
             ("heat map", "view=heatmap", "< 500"),
-            ("endpoints of a band", "view=endpoints&band=P50-95", "< 500"),
+            ("endpoints of a band", "view=endpoints&range=P50-95", "< 500"),
             ("endpoints of all, with what faster ones would save", "view=endpoints", ""),
             ("errors", "view=errors", ""),
             ("execution flow", "view=flow", ""),

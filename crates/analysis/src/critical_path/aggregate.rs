@@ -1,9 +1,9 @@
 //! The aggregate critical calling context tree: observe requests, merge, finish (definitions section 4; paper 5.3).
 
 use super::contexts::{Context, Contexts};
-use super::report::{BandFacts, ContextNode, CriticalPathReport, Weight};
-use super::scope::Band;
+use super::report::{ContextNode, CriticalPathReport, Weight};
 use super::table::PathTable;
+use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::trace::{NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 
@@ -117,7 +117,7 @@ impl Aggregate {
     }
 
     /// The report of a merged accumulator; exemplars are found by another pass.
-    pub fn finish(self, band: Band, facts: BandFacts) -> CriticalPathReport {
+    pub fn finish(self, range: PercentileRange, facts: RangeFacts) -> CriticalPathReport {
         let requests = self.requests;
         let mut nodes: Vec<ContextNode> = Vec::with_capacity(self.contexts.nodes.len());
         for Context { parent, endpoint, value } in self.contexts.nodes {
@@ -141,7 +141,7 @@ impl Aggregate {
                 nodes[parent as usize].subtree_us += nodes[i].subtree_us;
             }
         }
-        CriticalPathReport { band: Some(band), facts, endpoints: self.contexts.endpoints, nodes }
+        CriticalPathReport { range: Some(range), facts, endpoints: self.contexts.endpoints, nodes }
     }
 
     /// Endpoints as (service, operation).

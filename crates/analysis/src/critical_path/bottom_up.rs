@@ -1,9 +1,8 @@
 //! Which interior endpoints are worth improving, over every root endpoint at once (definitions section 6; paper 6.2).
 
 use super::endpoints::Collapser;
-use super::report::BandFacts;
-use super::scope::Band;
 use super::table::PathTable;
+use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -84,16 +83,16 @@ pub struct ImpactRow {
 /// Endpoints ranked over all root endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BottomUpReport {
-    /// Which band.
-    pub band: Option<Band>,
+    /// Which percentile range.
+    pub range: Option<PercentileRange>,
     /// What it holds.
-    pub facts: BandFacts,
+    pub facts: RangeFacts,
     /// Endpoints as (service, operation), sorted.
     pub endpoints: Vec<Name>,
     /// Root endpoints, most time first.
     pub roots: Vec<RootRow>,
-    /// Interior endpoints by impact, then those that are only roots; ties by (service, operation). All impacts add up to
-    /// all latency.
+    /// Interior endpoints by impact, then those that are only roots; ties by (service, operation). All impacts add up
+    /// to all latency.
     pub rows: Vec<ImpactRow>,
 }
 
@@ -154,7 +153,7 @@ impl BottomUpPart {
     }
 
     /// Joins parts of disjoint requests and finishes.
-    pub fn finish(parts: Vec<BottomUpPart>, band: Band, facts: BandFacts) -> BottomUpReport {
+    pub fn finish(parts: Vec<BottomUpPart>, range: PercentileRange, facts: RangeFacts) -> BottomUpReport {
         let mut numbers: BTreeMap<Name, u32> = BTreeMap::new();
         for part in &parts {
             for name in &part.names {
@@ -177,7 +176,7 @@ impl BottomUpPart {
                 pairs.entry((number[endpoint as usize], number[root as usize])).or_default().merge(sums);
             }
         }
-        let mut report = BottomUpReport { band: Some(band), facts, ..BottomUpReport::default() };
+        let mut report = BottomUpReport { range: Some(range), facts, ..BottomUpReport::default() };
         report.roots = roots
             .into_iter()
             .map(|(endpoint, (requests, latency_us))| RootRow { endpoint, requests, latency_us })
@@ -222,8 +221,8 @@ impl BottomUpReport {
         ratio(affected.exclusive_us, self.roots[affected.root as usize].latency_us)
     }
 
-    /// The most that could be saved, in microseconds over all requests, if the endpoint took `percent` less time. What is
-    /// really saved is less wherever other work then becomes the last to finish.
+    /// The most that could be saved, in microseconds over all requests, if the endpoint took `percent` less time. What
+    /// is really saved is less wherever other work then becomes the last to finish.
     pub fn saving_at_most_us(&self, row: &ImpactRow, percent: f64) -> f64 {
         row.exclusive_us as f64 * percent.clamp(0.0, 100.0) / 100.0
     }

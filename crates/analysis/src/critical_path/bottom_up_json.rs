@@ -3,7 +3,7 @@
 use super::bottom_up::{Affected, BottomUpReport};
 use super::histograms::HistogramsReport;
 use super::json::percent;
-use super::scope::Band;
+use crate::requests::PercentileRange;
 use pathlight_model::stats::Distribution;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,8 +52,8 @@ struct JsonAffected {
 }
 
 impl BottomUpReport {
-    /// The JSON of the command `bottom-up --json`, with what could be saved at most if an endpoint took `faster` percent
-    /// less time: see `docs/report-schema.md`.
+    /// The JSON of the command `bottom-up --json`, with what could be saved at most if an endpoint took `faster`
+    /// percent less time: see `docs/report-schema.md`.
     ///
     /// # Errors
     /// Only if serde_json refuses a number, which no report holds.
@@ -90,7 +90,7 @@ impl BottomUpReport {
         });
         serde_json::to_string_pretty(&Json {
             requests: self.facts.requests,
-            band: percent(self.band.unwrap_or(Band::ALL)),
+            band: percent(self.range.unwrap_or(PercentileRange::ALL)),
             latency_sum_us: self.facts.latency_sum_us,
             faster_percent: faster,
             roots: roots.collect(),
@@ -114,7 +114,7 @@ impl HistogramsReport {
     pub fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string_pretty(&JsonHistograms {
             requests: self.facts.requests,
-            band: percent(self.band.unwrap_or(Band::ALL)),
+            band: percent(self.range.unwrap_or(PercentileRange::ALL)),
             histograms: self.distributions.iter().map(|(quantity, of)| (quantity.key(), of)).collect(),
         })
     }

@@ -2,7 +2,6 @@
 
 use super::diff_report::{Basis, DiffReport, DiffSide, FrameSums, Measure, Presence};
 use super::json::{fold, percent};
-use super::scope::Band;
 use super::services::ServiceChange;
 use pathlight_model::stats::{Interval, Summary};
 use serde::Serialize;
@@ -131,8 +130,8 @@ impl DiffReport {
     /// Only if serde_json refuses a number, which no report holds.
     pub fn to_json(&self, basis: Basis, measure: Measure) -> serde_json::Result<String> {
         let side = |side: &DiffSide| JsonSide {
-            set: if side.scope.group == 0 { "A" } else { "B" },
-            band: percent(side.band.unwrap_or(Band::ALL)),
+            set: if side.selection.group == 0 { "A" } else { "B" },
+            band: percent(side.selection.range),
             requests: side.facts.requests,
             latency_us: side.facts.latency_us,
             latency_sum_us: side.facts.latency_sum_us,

@@ -1,9 +1,7 @@
 //! The report of a comparison: frames of both sides, what changed and whether it is more than noise.
 
-use super::report::BandFacts;
-use super::scope::{Band, Scope};
 use super::services::ServiceChange;
-use super::table::RequestEntry;
+use crate::requests::{RangeFacts, RequestEntry, Selection};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, Moments, Side, welch};
 use pathlight_model::trace::TraceSet;
@@ -36,11 +34,9 @@ impl RequestRef {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiffSide {
     /// Which requests.
-    pub scope: Scope,
-    /// Which of them, by latency.
-    pub band: Option<Band>,
-    /// What the band holds.
-    pub facts: BandFacts,
+    pub selection: Selection,
+    /// What its percentile range holds.
+    pub facts: RangeFacts,
 }
 
 /// One frame on one side: exact sums over the requests that have it. Requests that do not, count as 0.
@@ -200,10 +196,10 @@ impl DiffReport {
     /// The table of changes: what is more than noise first, then by size of the change, frames on one side only before
     /// others of the same size, then in the order of nodes.
     ///
-    /// Under [`Measure::Exclusive`] every frame stands for its own time. Under [`Measure::Subtree`] a frame that appeared
-    /// or vanished stands for itself and all below it, any other one for its own time, so that every microsecond of the
-    /// whole change is told once and by the frame where it happens: callers do not come before the call that made them
-    /// slow. Frames inside one that appeared or vanished have no row of their own then.
+    /// Under [`Measure::Exclusive`] every frame stands for its own time. Under [`Measure::Subtree`] a frame that
+    /// appeared or vanished stands for itself and all below it, any other one for its own time, so that every
+    /// microsecond of the whole change is told once and by the frame where it happens: callers do not come before the
+    /// call that made them slow. Frames inside one that appeared or vanished have no row of their own then.
     pub fn ranking(&self, basis: Basis, measure: Measure) -> Vec<RankedChange> {
         let mut rows = Vec::new();
         // Whether the frame lies within one that appeared or vanished, or is one.

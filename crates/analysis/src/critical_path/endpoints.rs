@@ -2,9 +2,9 @@
 
 use super::aggregate::{pack_sorted, unpack_sorted};
 use super::contexts::Contexts;
-use super::report::{BandFacts, Weight};
-use super::scope::Band;
+use super::report::Weight;
 use super::table::PathTable;
+use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -128,7 +128,7 @@ impl EndpointPart {
     }
 
     /// Joins parts of disjoint requests and finishes: one row an endpoint, by (service, operation).
-    pub fn finish(parts: Vec<EndpointPart>, band: Band, facts: BandFacts) -> EndpointsReport {
+    pub fn finish(parts: Vec<EndpointPart>, range: PercentileRange, facts: RangeFacts) -> EndpointsReport {
         let requests = parts.iter().map(|part| part.requests).sum();
         let mut rows = Vec::new();
         let mut forests = Vec::new();
@@ -142,7 +142,7 @@ impl EndpointPart {
             into.1 += from.1;
         });
         let mut chains = top_chains(&contexts);
-        let mut report = EndpointsReport { band: Some(band), facts, ..EndpointsReport::default() };
+        let mut report = EndpointsReport { range: Some(range), facts, ..EndpointsReport::default() };
         for same in rows.chunk_by(|a, b| a.name == b.name) {
             let weight = |values: &dyn Fn(&RowPart) -> &Vec<u64>| {
                 let mut sorted: Vec<u64> =
@@ -202,7 +202,7 @@ pub struct CallChain {
     pub requests: u64,
 }
 
-/// One endpoint on the critical paths of a band, over all call paths.
+/// One endpoint on the critical paths of a percentile range, over all call paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EndpointRow {
     /// Time on the critical path in its own spans, per request.
@@ -219,13 +219,13 @@ pub struct EndpointRow {
     pub chains: Vec<CallChain>,
 }
 
-/// The endpoints on the critical paths of a band.
+/// The endpoints on the critical paths of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EndpointsReport {
-    /// Which band.
-    pub band: Option<Band>,
+    /// Which percentile range.
+    pub range: Option<PercentileRange>,
     /// What it holds.
-    pub facts: BandFacts,
+    pub facts: RangeFacts,
     /// (service, operation) of each row, sorted.
     pub endpoints: Vec<(String, String)>,
     /// One row an endpoint, in the order of `endpoints`.
@@ -251,7 +251,7 @@ pub enum RowStat {
     P95,
     /// 99th percentile.
     P99,
-    /// Mean per request of the band.
+    /// Mean per request of the percentile range.
     Mean,
     /// Sum.
     #[default]
@@ -300,7 +300,7 @@ impl EndpointsReport {
         order
     }
 
-    /// Share of the band's latency spent in a row's own spans, 0 to 1.
+    /// Share of the percentile range's latency spent in a row's own spans, 0 to 1.
     pub fn share(&self, row: u32) -> f64 {
         let total = self.facts.latency_sum_us;
         if total == 0 { 0.0 } else { self.rows[row as usize].exclusive_us.sum as f64 / total as f64 }

@@ -4,7 +4,7 @@ use super::endpoints::{CallChain, EndpointsReport, RowStat, RowTime};
 use super::heatmap::{ColumnOrder, HeatmapReport};
 use super::json::percent;
 use super::report::Weight;
-use super::scope::Band;
+use crate::requests::PercentileRange;
 use pathlight_model::stats::Summary;
 use serde::Serialize;
 
@@ -107,7 +107,7 @@ impl EndpointsReport {
         });
         Json {
             requests: self.facts.requests,
-            band: percent(self.band.unwrap_or(Band::ALL)),
+            band: percent(self.range.unwrap_or(PercentileRange::ALL)),
             latency_us: self.facts.latency_us,
             latency_sum_us: self.facts.latency_sum_us,
             rows: rows.collect(),

@@ -1,7 +1,8 @@
 //! Heat map: endpoints against requests (definitions section 5; paper Fig. 10).
 //!
-//! Columns are requests in one order, or runs of equally many of them when there are more than fit. Workers agree on the
-//! runs by keys, as they do for bands, so no list of requests ever travels as a whole unless every one is a column.
+//! Columns are requests in one order, or runs of equally many of them when there are more than fit. Workers agree on
+//! the runs by keys, as they do for percentile ranges, so no list of requests ever travels as a whole unless every one
+//! is a column.
 
 use super::diff_report::RequestRef;
 use super::endpoints::{Collapser, EndpointsReport};

@@ -1,10 +1,10 @@
-//! How large, deep and parallel the traces are: histograms over all requests (definitions section 6; paper Fig. 13 to 20).
+//! How large, deep and parallel the traces are: histograms over all requests (definitions section 6; paper Fig. 13 to
+//! 20).
 
 use super::aggregate::{pack_sorted, unpack_sorted};
-use super::report::BandFacts;
-use super::scope::Band;
 use super::table::PathTable;
 use super::walk::Observer;
+use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Distribution;
 use pathlight_model::trace::{NO_ROW, Role, TraceSet, Tree};
@@ -90,13 +90,13 @@ impl Quantity {
 /// Quantities of a request: the places of [`Quantity::ALL`] without those of endpoints.
 const OF_REQUESTS: usize = 7;
 
-/// Histograms over the requests of a band.
+/// Histograms over the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HistogramsReport {
-    /// Which band.
-    pub band: Option<Band>,
+    /// Which percentile range.
+    pub range: Option<PercentileRange>,
     /// What it holds.
-    pub facts: BandFacts,
+    pub facts: RangeFacts,
     /// One distribution for each of [`Quantity::ALL`], in that order.
     pub distributions: Vec<(Quantity, Distribution)>,
 }
@@ -125,7 +125,7 @@ type NameSums<'a> = (u64, u64, BTreeSet<&'a Name>);
 
 impl HistogramsPart {
     /// Joins parts of disjoint requests and finishes.
-    pub fn finish(parts: Vec<HistogramsPart>, band: Band, facts: BandFacts) -> HistogramsReport {
+    pub fn finish(parts: Vec<HistogramsPart>, range: PercentileRange, facts: RangeFacts) -> HistogramsReport {
         let mut of_requests: [Vec<u64>; OF_REQUESTS] = Default::default();
         let mut endpoints: BTreeMap<&Name, NameSums<'_>> = BTreeMap::new();
         for part in &parts {
@@ -158,7 +158,7 @@ impl HistogramsPart {
             values.sort_unstable();
             (quantity, Distribution::of_sorted(&values, BINS))
         });
-        HistogramsReport { band: Some(band), facts, distributions: distributions.collect() }
+        HistogramsReport { range: Some(range), facts, distributions: distributions.collect() }
     }
 }
 

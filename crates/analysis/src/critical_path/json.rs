@@ -1,7 +1,7 @@
 //! The report as the JSON that the binary prints and the page exports, and as folded stacks.
 
-use super::report::{BandFacts, CriticalPathReport, Exemplar, Weight};
-use super::scope::Band;
+use super::report::{CriticalPathReport, Exemplar, Weight};
+use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::stats::Summary;
 use serde::Serialize;
 use std::fmt::{Display, Write as _};
@@ -30,9 +30,9 @@ struct JsonNode<'a> {
     exemplars: &'a [Exemplar],
 }
 
-/// A band as `[lo, hi]` in percent.
-pub fn percent(band: Band) -> [f64; 2] {
-    [f64::from(band.lo) / 1000.0, f64::from(band.hi) / 1000.0]
+/// A percentile range as `[lo, hi]` in percent.
+pub fn percent(range: PercentileRange) -> [f64; 2] {
+    [f64::from(range.lo) / 1000.0, f64::from(range.hi) / 1000.0]
 }
 
 impl CriticalPathReport {
@@ -41,7 +41,7 @@ impl CriticalPathReport {
     /// # Errors
     /// Only if serde_json refuses a number, which no report holds.
     pub fn to_json(&self) -> serde_json::Result<String> {
-        let band = self.band.unwrap_or(Band::ALL);
+        let range = self.range.unwrap_or(PercentileRange::ALL);
         let nodes = self.nodes.iter().enumerate().map(|(id, node)| {
             let (service, operation) = self.name(node.endpoint);
             JsonNode {
@@ -58,10 +58,10 @@ impl CriticalPathReport {
                 exemplars: &node.exemplars,
             }
         });
-        let BandFacts { requests, latency_us, latency_sum_us, .. } = self.facts;
+        let RangeFacts { requests, latency_us, latency_sum_us, .. } = self.facts;
         serde_json::to_string_pretty(&Json {
             requests,
-            band: percent(band),
+            band: percent(range),
             latency_us,
             latency_sum_us,
             nodes: nodes.collect(),
@@ -82,9 +82,9 @@ impl CriticalPathReport {
     }
 }
 
-/// Folded stacks of nodes in pre-order, each with its parent, (service, operation) and what stands behind its stack: one
-/// line a node with something there, `[service] operation;[service] operation us`. A semicolon or a line break within a
-/// name becomes a colon or a space, since the format cannot say it.
+/// Folded stacks of nodes in pre-order, each with its parent, (service, operation) and what stands behind its stack:
+/// one line a node with something there, `[service] operation;[service] operation us`. A semicolon or a line break
+/// within a name becomes a colon or a space, since the format cannot say it.
 pub fn fold<'a, T: Display>(
     nodes: impl Iterator<Item = (Option<u32>, (&'a str, &'a str), Option<T>)>,
 ) -> String {

@@ -1,7 +1,7 @@
 //! Critical paths of many traces (CRISP).
 //!
 //! [`PathFinder`] walks one request (paper section 5.1); [`PathTable`] holds the calling contexts of all requests of a
-//! worker; [`Aggregate`] sums them over a band, merges with others of its kind and finishes into a report.
+//! worker; [`Aggregate`] sums them over a percentile range, merges with others of its kind and finishes into a report.
 
 mod aggregate;
 mod bottom_up;
@@ -19,8 +19,6 @@ mod json;
 mod path;
 mod proposals;
 mod report;
-mod scope;
-mod select;
 mod services;
 mod split;
 mod table;
@@ -46,10 +44,8 @@ pub use proposals::{
     NotProposed, ProposalsObserver, ProposalsPart, ProposalsReport, ProposedValue, TagProposal,
 };
 pub use report::*;
-pub use scope::{Band, Filter, Overlap, Scope, Subject};
-pub use select::{Cut, RequestKey, Selection};
 pub use services::{ServiceChange, ServiceObserver, ServiceSums, rank_services};
 pub use split::{Ratio, SplitObserver, SplitOf, SplitPart, SplitReport, SplitValue};
-pub use table::{PathTable, RequestEntry, TableBuilder};
+pub use table::{PathTable, TableBuilder};
 pub use tag_values::{TagValueCount, TagValuesObserver, TagValuesPart, TagValuesReport};
 pub use walk::{Observer, Walk};

@@ -1,6 +1,6 @@
 //! The critical path of one request (definitions section 3; paper section 5.1, Listing 1).
 
-use super::scope::Overlap;
+use crate::requests::Overlap;
 use pathlight_model::trace::{NO_ROW, TraceSet, Tree};
 
 /// A stretch of the critical path spent in one span itself, on the moved clock; never empty.

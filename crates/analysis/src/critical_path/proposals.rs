@@ -4,11 +4,10 @@
 //! millions of samples of hundreds of keys need little memory and merge exactly.
 
 use super::json::percent;
-use super::report::BandFacts;
-use super::scope::{Band, Overlap};
 use super::split::{JsonOf, Sampler, SplitOf};
 use super::table::PathTable;
 use super::walk::Observer;
+use crate::requests::{Overlap, PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Effect, LogCounts, rank_effect};
 use pathlight_model::trace::{TagSetId, TraceSet, Tree};
@@ -69,10 +68,10 @@ pub enum NotProposed {
 /// Tags worth splitting by.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProposalsReport {
-    /// Which band.
-    pub band: Option<Band>,
+    /// Which percentile range.
+    pub range: Option<PercentileRange>,
     /// What it holds.
-    pub facts: BandFacts,
+    pub facts: RangeFacts,
     /// What would be split.
     pub of: SplitOf,
     /// Requests, or with an endpoint those that have it on their path.
@@ -85,8 +84,13 @@ pub struct ProposalsReport {
 
 impl ProposalsPart {
     /// Joins parts of disjoint requests and finishes.
-    pub fn finish(parts: Vec<ProposalsPart>, of: SplitOf, band: Band, facts: BandFacts) -> ProposalsReport {
-        let mut report = ProposalsReport { band: Some(band), facts, of, ..ProposalsReport::default() };
+    pub fn finish(
+        parts: Vec<ProposalsPart>,
+        of: SplitOf,
+        range: PercentileRange,
+        facts: RangeFacts,
+    ) -> ProposalsReport {
+        let mut report = ProposalsReport { range: Some(range), facts, of, ..ProposalsReport::default() };
         let mut keys: BTreeMap<String, Values> = BTreeMap::new();
         for part in parts {
             report.samples += part.samples;
@@ -297,7 +301,7 @@ impl ProposalsReport {
         let left_out = self.left_out.iter().map(|(tag, why)| JsonLeftOut { tag, why: *why });
         serde_json::to_string_pretty(&Json {
             requests: self.facts.requests,
-            band: percent(self.band.unwrap_or(Band::ALL)),
+            band: percent(self.range.unwrap_or(PercentileRange::ALL)),
             of: JsonOf::new(&self.of),
             samples: self.samples,
             proposals: proposals.collect(),

@@ -1,36 +1,8 @@
 //! The reports of critical-path analysis: plain serde data.
 
-use super::scope::Band;
-use pathlight_model::stats::{LogHistogram, Summary, percentile};
+use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_model::stats::percentile;
 use serde::{Deserialize, Serialize};
-
-/// The requests of a scope, and the band cut out of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct BandFacts {
-    /// Requests in the scope.
-    pub scope_requests: u64,
-    /// Requests in the band.
-    pub requests: u64,
-    /// Latency of the band.
-    pub latency_us: Summary,
-    /// Sum of the band's latencies in microseconds.
-    pub latency_sum_us: u64,
-    /// Latency of the whole scope.
-    pub scope_latency_us: Summary,
-    /// Histogram of the whole scope.
-    pub histogram: LogHistogram,
-    /// Smallest and greatest latency in the band.
-    pub band_us: (u64, u64),
-}
-
-/// The answer to the smallest question about a band.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BandReport {
-    /// Which band.
-    pub band: Band,
-    /// What it holds.
-    pub facts: BandFacts,
-}
 
 /// A request picked as an example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,13 +22,13 @@ pub struct Exemplar {
 /// The greatest, the lower median and the closest to the mean, in this order; fewer if they coincide.
 pub type Exemplars = Vec<Exemplar>;
 
-/// Sums and percentiles of one weight of a calling context. The mean is over all requests of the band (absent = 0), the
-/// percentiles over the requests that contain the context.
+/// Sums and percentiles of one weight of a calling context. The mean is over all requests of the percentile range
+/// (absent = 0), the percentiles over the requests that contain the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Weight {
     /// Sum in microseconds.
     pub sum: u64,
-    /// Mean per request of the band.
+    /// Mean per request of the percentile range.
     pub mean: f64,
     /// Median.
     pub p50: f64,
@@ -67,7 +39,7 @@ pub struct Weight {
 }
 
 impl Weight {
-    /// Of the sorted values of the requests that contain something, out of `requests` in the band.
+    /// Of the sorted values of the requests that contain something, out of `requests` in the percentile range.
     pub fn of_sorted(sorted: &[u64], requests: u64) -> Weight {
         let sum = sorted.iter().fold(0u64, |sum, &v| sum.saturating_add(v));
         Weight {
@@ -103,13 +75,13 @@ pub struct ContextNode {
     pub exemplars: Exemplars,
 }
 
-/// The aggregate critical calling context tree of a band.
+/// The aggregate critical calling context tree of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CriticalPathReport {
-    /// Which band.
-    pub band: Option<Band>,
+    /// Which percentile range.
+    pub range: Option<PercentileRange>,
     /// What it holds.
-    pub facts: BandFacts,
+    pub facts: RangeFacts,
     /// Endpoints as (service, operation), sorted.
     pub endpoints: Vec<(String, String)>,
     /// Nodes in pre-order.
@@ -139,11 +111,11 @@ pub struct RequestRow {
     pub path_spans: u32,
 }
 
-/// The slowest requests of a band.
+/// The slowest requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequestsReport {
-    /// What the band holds.
-    pub facts: BandFacts,
+    /// What the percentile range holds.
+    pub facts: RangeFacts,
     /// Rows, slowest first (ties: smaller trace id, then root span id).
     pub rows: Vec<RequestRow>,
 }

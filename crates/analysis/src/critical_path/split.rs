@@ -3,10 +3,9 @@
 use super::aggregate::{pack_sorted, unpack_sorted};
 use super::json::percent;
 use super::path::PathFinder;
-use super::report::BandFacts;
-use super::scope::{Band, Overlap};
 use super::table::PathTable;
 use super::walk::Observer;
+use crate::requests::{Overlap, PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, LogAxis, Summary, ratio, ratio_interval};
 use pathlight_model::trace::{EndpointId, TagSetId, TraceSet, Tree};
@@ -68,10 +67,10 @@ pub struct SplitValue {
 /// Times split by the values of a tag.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SplitReport {
-    /// Which band.
-    pub band: Option<Band>,
+    /// Which percentile range.
+    pub range: Option<PercentileRange>,
     /// What it holds.
-    pub facts: BandFacts,
+    pub facts: RangeFacts,
     /// What is split.
     pub of: SplitOf,
     /// The tag or process tag.
@@ -93,10 +92,10 @@ impl SplitPart {
     pub fn finish(
         parts: Vec<SplitPart>,
         (of, key): (SplitOf, String),
-        band: Band,
-        facts: BandFacts,
+        range: PercentileRange,
+        facts: RangeFacts,
     ) -> SplitReport {
-        let mut report = SplitReport { band: Some(band), facts, of, key, ..SplitReport::default() };
+        let mut report = SplitReport { range: Some(range), facts, of, key, ..SplitReport::default() };
         let mut all: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         for part in parts {
             report.missing += part.missing;
@@ -343,7 +342,7 @@ impl SplitReport {
         });
         serde_json::to_string_pretty(&Json {
             requests: self.facts.requests,
-            band: percent(self.band.unwrap_or(Band::ALL)),
+            band: percent(self.range.unwrap_or(PercentileRange::ALL)),
             tag: &self.key,
             of: JsonOf::new(&self.of),
             missing: self.missing,

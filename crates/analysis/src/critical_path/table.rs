@@ -1,31 +1,10 @@
 //! The critical calling contexts of all requests of a worker, one row per (request, context).
 
 use super::path::PathFinder;
-use super::scope::{Overlap, Subject};
+use crate::requests::{Overlap, RequestEntry, RootEndpoint};
 use hashbrown::HashTable;
 use pathlight_model::trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use std::cmp::Ordering;
-
-/// A request: one row of a [`PathTable`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RequestEntry {
-    /// Trace number in the set.
-    pub trace: u32,
-    /// Row of its root span in the set.
-    pub row: u32,
-    /// Sanitised duration of its root in microseconds.
-    pub latency_us: u64,
-    /// Sanitised start of its root.
-    pub start_us: u64,
-    /// Spans below and including its root, dropped ones not counted.
-    pub spans: u32,
-    /// Error spans among them.
-    pub errors: u32,
-    /// Spans on its critical path.
-    pub path_spans: u32,
-    /// One past its last row in the entries; its first is the end of the request before.
-    entries_end: u32,
-}
 
 /// What one request spends in one calling context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +23,7 @@ pub struct ContextEntry {
     pub inclusive_us: u64,
 }
 
-/// All requests of a subject with their critical calling context trees (definitions section 4).
+/// All requests of a root endpoint with their critical calling context trees (definitions section 4).
 ///
 /// A context is a path of endpoints from a request's root; contexts form a forest, numbered parents first.
 #[derive(Default)]
@@ -63,8 +42,8 @@ fn hash_context(parent: u32, endpoint: EndpointId) -> u64 {
 
 impl PathTable {
     /// Builds the table of a set at once.
-    pub fn build(set: &TraceSet, subject: &Subject, overlap: Overlap) -> PathTable {
-        let mut builder = TableBuilder::new(set, subject, overlap);
+    pub fn build(set: &TraceSet, root: &RootEndpoint, overlap: Overlap) -> PathTable {
+        let mut builder = TableBuilder::new(set, root, overlap);
         while !builder.step(set, &mut || false) {}
         builder.table
     }
@@ -135,8 +114,8 @@ struct Slot {
 /// Builds a [`PathTable`] in resumable steps.
 pub struct TableBuilder {
     table: PathTable,
-    subject: Option<EndpointId>,
-    /// The subject is an endpoint this set does not know: no request.
+    root: Option<EndpointId>,
+    /// The root endpoint is an endpoint this set does not know: no request.
     is_empty: bool,
     overlap: Overlap,
     tree: Tree,
@@ -152,17 +131,17 @@ pub struct TableBuilder {
 
 impl TableBuilder {
     /// A builder for the traces `set` holds now; the set must not change until it is done.
-    pub fn new(set: &TraceSet, subject: &Subject, overlap: Overlap) -> TableBuilder {
-        let (subject, is_empty) = match subject {
-            Subject::TraceRoots => (None, false),
-            Subject::Endpoint { service, operation } => {
+    pub fn new(set: &TraceSet, root: &RootEndpoint, overlap: Overlap) -> TableBuilder {
+        let (root, is_empty) = match root {
+            RootEndpoint::TraceRoots => (None, false),
+            RootEndpoint::Endpoint { service, operation } => {
                 let found = set.find_endpoint(service, operation);
                 (found, found.is_none())
             }
         };
         TableBuilder {
             table: PathTable::default(),
-            subject,
+            root,
             is_empty,
             overlap,
             tree: Tree::default(),
@@ -204,7 +183,7 @@ impl TableBuilder {
                 Phase::Sanitise => {
                     let before = self.tree.len();
                     if self.tree.step(set, left, &mut |_| {}) {
-                        self.tree.requests(set, self.subject, &mut self.roots);
+                        self.tree.requests(set, self.root, &mut self.roots);
                         self.phase = Phase::NextRequest(0);
                     }
                     left = left.saturating_sub(self.tree.len() - before);

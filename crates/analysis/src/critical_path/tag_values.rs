@@ -1,8 +1,8 @@
 //! The values of a tag with the requests that have them: what a filter may ask for.
 
-use super::report::BandFacts;
 use super::table::PathTable;
 use super::walk::Observer;
+use crate::requests::RangeFacts;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -27,11 +27,11 @@ pub struct TagValueCount {
     pub requests: u64,
 }
 
-/// The values of a tag in the requests of a band.
+/// The values of a tag in the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TagValuesReport {
-    /// What the band holds.
-    pub facts: BandFacts,
+    /// What the percentile range holds.
+    pub facts: RangeFacts,
     /// The tag or process tag.
     pub key: String,
     /// Most common first (ties by value), at most 200.
@@ -44,7 +44,7 @@ pub struct TagValuesReport {
 
 impl TagValuesPart {
     /// Joins parts of disjoint requests and finishes.
-    pub fn finish(parts: Vec<TagValuesPart>, key: String, facts: BandFacts) -> TagValuesReport {
+    pub fn finish(parts: Vec<TagValuesPart>, key: String, facts: RangeFacts) -> TagValuesReport {
         let mut report = TagValuesReport { facts, key, ..TagValuesReport::default() };
         let mut all: BTreeMap<String, u64> = BTreeMap::new();
         for part in parts {

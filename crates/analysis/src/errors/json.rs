@@ -1,7 +1,8 @@
 //! The report as the JSON that the binary prints and the page exports, and as folded stacks.
 
 use super::report::{ErrorNode, ErrorRow, ErrorsReport};
-use crate::critical_path::{Band, RequestRef, fold, percent};
+use crate::critical_path::{RequestRef, fold, percent};
+use crate::requests::PercentileRange;
 use pathlight_model::stats::Summary;
 use serde::Serialize;
 
@@ -71,7 +72,7 @@ impl ErrorsReport {
         let totals = &self.totals;
         serde_json::to_string_pretty(&Json {
             requests: self.facts.requests,
-            band: percent(self.band.unwrap_or(Band::ALL)),
+            band: percent(self.range.unwrap_or(PercentileRange::ALL)),
             requests_with_errors: totals.requests,
             requests_with_errors_on_path: totals.path_requests,
             failed_requests: totals.failed_requests,

@@ -3,9 +3,8 @@
 use super::part::{ContextSums, ErrorsPart};
 use super::report::{ErrorRow, ErrorTotals};
 use super::without::Without;
-use crate::critical_path::{
-    Contexts, Observer, Overlap, PathFinder, PathTable, RequestEntry, RequestRef, pack_sorted,
-};
+use crate::critical_path::{Contexts, Observer, PathFinder, PathTable, RequestRef, pack_sorted};
+use crate::requests::{Overlap, RequestEntry};
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use std::cmp::Reverse;

@@ -1,7 +1,8 @@
 //! The accumulator of the error analysis.
 
 use super::report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
-use crate::critical_path::{Band, BandFacts, Contexts, RequestRef, unpack_sorted};
+use crate::critical_path::{Contexts, RequestRef, unpack_sorted};
+use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::NO_ROW;
@@ -61,7 +62,7 @@ pub(super) struct ContextSums {
 
 impl ErrorsPart {
     /// Joins parts of disjoint requests and finishes.
-    pub fn finish(parts: Vec<ErrorsPart>, band: Band, facts: BandFacts) -> ErrorsReport {
+    pub fn finish(parts: Vec<ErrorsPart>, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
         let mut totals = ErrorTotals::default();
         let mut without_us = Vec::new();
         let mut endpoints: BTreeMap<(String, String), ErrorRow> = BTreeMap::new();
@@ -113,6 +114,6 @@ impl ErrorsPart {
         // Stable: equal ones stay by name.
         rows.arrange_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));
         let without_us = Summary::of_sorted(&without_us);
-        ErrorsReport { band: Some(band), facts, totals, without_us, endpoints: names, rows, nodes }
+        ErrorsReport { range: Some(range), facts, totals, without_us, endpoints: names, rows, nodes }
     }
 }

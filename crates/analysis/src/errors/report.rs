@@ -1,10 +1,11 @@
 //! What the error analysis answers.
 
-use crate::critical_path::{Band, BandFacts, ContextNode, CriticalPathReport, RequestRef, Weight};
+use crate::critical_path::{ContextNode, CriticalPathReport, RequestRef, Weight};
+use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::stats::Summary;
 use serde::{Deserialize, Serialize};
 
-/// Sums over all requests of a band.
+/// Sums over all requests of a percentile range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorTotals {
     /// Requests with a span in error.
@@ -128,13 +129,13 @@ pub struct ErrorNode {
     pub subtree_errors: u64,
 }
 
-/// Errors in the requests of a band.
+/// Errors in the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorsReport {
-    /// Which band.
-    pub band: Option<Band>,
+    /// Which percentile range.
+    pub range: Option<PercentileRange>,
     /// What it holds.
-    pub facts: BandFacts,
+    pub facts: RangeFacts,
     /// Sums.
     pub totals: ErrorTotals,
     /// Latency without the erroring spans.
@@ -148,8 +149,8 @@ pub struct ErrorsReport {
 }
 
 impl ErrorsReport {
-    /// The error paths as calling contexts whose time is that of spans in error: what a flame graph of them draws. Nodes
-    /// and endpoints have the same numbers.
+    /// The error paths as calling contexts whose time is that of spans in error: what a flame graph of them draws.
+    /// Nodes and endpoints have the same numbers.
     pub fn paths(&self) -> CriticalPathReport {
         let node = |node: &ErrorNode| ContextNode {
             parent: node.parent,
@@ -167,7 +168,7 @@ impl ErrorsReport {
             exemplars: Vec::new(),
         };
         CriticalPathReport {
-            band: self.band,
+            range: self.range,
             facts: self.facts.clone(),
             endpoints: self.endpoints.clone(),
             nodes: self.nodes.iter().map(node).collect(),

@@ -4,8 +4,8 @@
 //! Within an invocation every call keeps its gap to the latest of those it waited for, and the return its gap to the
 //! last call. So a request from which nothing is taken keeps its latency exactly, and no span ever ends later.
 
-use crate::critical_path::Overlap;
 use crate::flow::{Child, Order};
+use crate::requests::Overlap;
 use pathlight_model::trace::{Role, Tree};
 
 /// What a run has found out about a span.
@@ -95,8 +95,8 @@ impl Without {
         self.marks[span as usize].length_us = last_us as u64 + self.order.return_gap_us();
     }
 
-    /// The request as it would be, after [`take_out`](Self::take_out): a tree in which its spans stand where they would,
-    /// and those taken out are dropped.
+    /// The request as it would be, after [`take_out`](Self::take_out): a tree in which its spans stand where they
+    /// would, and those taken out are dropped.
     pub fn moved(&mut self, tree: &Tree, root: u32) -> &Tree {
         if self.moved.trace != tree.trace || self.moved.len() != tree.len() {
             self.moved.clone_from(tree);
@@ -160,7 +160,8 @@ mod tests {
         Without::default().take_out(tree, 0, Overlap::default(), gone)
     }
 
-    /// 0 to 110: calls at 10 to 20, 15 to 35, 30 to 40 (beside the one before), 50 to 60, 70 to 100 with 80 to 90 in it.
+    /// 0 to 110: calls at 10 to 20, 15 to 35, 30 to 40 (beside the one before), 50 to 60, 70 to 100 with 80 to 90 in
+    /// it.
     fn six() -> Tree {
         tree(&[
             (NO_ROW, 0, 110),

@@ -3,7 +3,7 @@
 //! The children stand by (start, end, node). Those a child waits for are then always the first so many of the children
 //! in order of their ends, so a number per child says all edges and nothing is ever quadratic in children.
 
-use crate::critical_path::Overlap;
+use crate::requests::Overlap;
 use pathlight_model::trace::Tree;
 use std::collections::BinaryHeap;
 
@@ -58,8 +58,8 @@ pub struct Pressure {
 
 impl Order {
     /// Takes an invocation over `[start_us, end_us]` with children inside it, and orders them. With `overlap`, a child
-    /// also waits for those whose overlap with it passes for clock skew (critical-path definitions, section 3); without,
-    /// only for those that end before it starts.
+    /// also waits for those whose overlap with it passes for clock skew (critical-path definitions, section 3);
+    /// without, only for those that end before it starts.
     pub fn set(&mut self, start_us: u64, end_us: u64, children: &[Child], overlap: Option<Overlap>) {
         (self.start_us, self.end_us) = (start_us, end_us);
         self.children.clear();
@@ -180,8 +180,8 @@ impl Order {
         }
     }
 
-    /// Places of the children on the parent's critical path, latest first: the last to end, and on from each to the last
-    /// to end of those it waits for (ties: the earliest start).
+    /// Places of the children on the parent's critical path, latest first: the last to end, and on from each to the
+    /// last to end of those it waits for (ties: the earliest start).
     pub fn critical(&self, out: &mut Vec<u32>) {
         out.clear();
         let mut count = self.ends.len() as u32;

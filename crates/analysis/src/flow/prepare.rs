@@ -8,7 +8,7 @@ use super::graph::Flow;
 use super::nodes::{NodeIndex, NodeTable};
 use super::order::{Child, Order};
 use super::whatif::Parallel;
-use crate::critical_path::Overlap;
+use crate::requests::Overlap;
 use pathlight_model::trace::{NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Drag and slack of the spans of one request (critical-path definitions, section 8).
 
 use super::order::{Child, Order};
-use crate::critical_path::{Overlap, PathFinder, TraceReport};
+use crate::critical_path::{PathFinder, TraceReport};
+use crate::requests::Overlap;
 use pathlight_model::trace::{NO_ROW, Role, Tree};
 
 /// Drag and slack by local index of the span.

@@ -2,7 +2,7 @@
 
 use super::nodes::{Callee, Callees, EndpointName, NodeIndex};
 use super::order::{Child, Order};
-use crate::critical_path::Overlap;
+use crate::requests::Overlap;
 use hashbrown::HashMap;
 use pathlight_model::trace::{NO_ROW, Role, TraceRow, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
@@ -38,7 +38,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// A walk over the traces of one group (see [`Scope::group`](crate::critical_path::Scope::group)).
+    /// A walk over the traces of one group (see [`Selection::group`](crate::requests::Selection::group)).
     pub fn new(group: u8) -> Walk {
         Walk { group, trace: 0, tree: Tree::default(), phase: Phase::NextTrace }
     }
@@ -229,8 +229,8 @@ impl CalleeCounter {
         }
     }
 
-    /// By endpoint: its callees, and the starts of its invocations in no order. One without invocations is no parent, but
-    /// may be one in another set.
+    /// By endpoint: its callees, and the starts of its invocations in no order. One without invocations is no parent,
+    /// but may be one in another set.
     pub fn finish(mut self, set: &TraceSet) -> BTreeMap<EndpointName, (Callees, Vec<u64>)> {
         let names: Vec<EndpointName> =
             set.endpoints().map(|(service, operation)| (service.to_owned(), operation.to_owned())).collect();

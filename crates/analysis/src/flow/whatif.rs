@@ -3,7 +3,8 @@
 use super::nodes::{EndpointName, NodeName};
 use super::prepare::{Evaluator, Model, Prepared, Preparer};
 use super::walk::Visit;
-use crate::critical_path::{Overlap, pack_sorted, unpack_sorted};
+use crate::critical_path::{pack_sorted, unpack_sorted};
+use crate::requests::Overlap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Summary, percentile};
 use pathlight_model::trace::{EndpointId, TraceRow, TraceSet, Tree};
@@ -197,7 +198,7 @@ pub struct ShareChange {
     pub after_share: f64,
 }
 
-/// What a change does to the requests of a scope.
+/// What a change does to the requests of a selection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WhatIfReport {
     /// Requests.

@@ -3,7 +3,8 @@
 use super::block::{CHILD_STARTS, SPAN_ENDS, pick, sum};
 use super::statistic::Statistic;
 use super::traces::Traces;
-use crate::critical_path::{Overlap, PathFinder, RequestRef};
+use crate::critical_path::{PathFinder, RequestRef};
+use crate::requests::Overlap;
 use pathlight_model::steps::{Pace, all_at_once};
 use pathlight_model::trace::{Flags, NO_ROW, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -197,8 +198,8 @@ fn rounded(sum: u128, n: u64) -> u64 {
     ((2 * sum + n) / (2 * n)) as u64
 }
 
-/// The sum of a column over some rows; adds to the distance of each row how far it is from the mean, as often as there are
-/// rows.
+/// The sum of a column over some rows; adds to the distance of each row how far it is from the mean, as often as there
+/// are rows.
 fn far(column: &[u64], rows: &[u32], distance: &mut [u128]) -> u128 {
     let (n, sum) = (rows.len() as u64, sum(column, rows));
     let values = pick(column, rows).zip(distance);

@@ -112,10 +112,10 @@ impl DiffFlame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_query::{BandFacts, DiffNode, Measure, Moments};
+    use pathlight_query::{DiffNode, Measure, Moments, RangeFacts};
 
     fn side(requests: u64, latency_sum_us: u64) -> DiffSide {
-        let facts = BandFacts { requests, latency_sum_us, ..BandFacts::default() };
+        let facts = RangeFacts { requests, latency_sum_us, ..RangeFacts::default() };
         DiffSide { facts, ..DiffSide::default() }
     }
 

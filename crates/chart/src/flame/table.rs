@@ -12,7 +12,7 @@ pub struct EndpointRow {
     pub endpoint: u32,
     /// Time on the critical path in its own spans.
     pub exclusive_us: u64,
-    /// The same per request of the band.
+    /// The same per request of the percentile range.
     pub exclusive_mean_us: f64,
     /// `exclusive_us` as a share of all latency; NaN if that is nothing.
     pub exclusive_share: f64,

@@ -113,7 +113,7 @@ impl FlameTree {
         tree
     }
 
-    /// The aggregate calling contexts of a band; node and frame indices are those of the report.
+    /// The aggregate calling contexts of a percentile range; node and frame indices are those of the report.
     pub fn of_report(report: &CriticalPathReport) -> FlameTree {
         let nodes = &report.nodes;
         let widths: Vec<u64> = nodes.iter().map(|node| node.subtree_us).collect();

@@ -8,17 +8,17 @@ use pathlight_analysis::anomaly::{
     Accuracy, AnomalySettings, Detector, Encoding, EvaluationRow, EvaluationTable, Features, Injection,
     Judged, Model, is_held_out,
 };
-use pathlight_analysis::critical_path::{Band, Scope};
+use pathlight_analysis::requests::Selection;
 
 /// Trains on half of the requests, then judges the other half as it is and made abnormal, for every kind of vectors and
 /// every detector (definitions of anomalies, section 4).
 pub(crate) async fn evaluate(
     workers: &Workers,
-    (scope, band): (&Scope, Band),
+    selection: &Selection,
     seed: u64,
     settings: &AnomalySettings,
 ) -> Result<EvaluationTable, EngineError> {
-    let (inside, _) = workers.cut(scope, band).await?;
+    let (inside, _) = workers.cut(selection).await?;
     let alpha = f64::from(settings.alpha_ppm) / 1e6;
     let mut table = EvaluationTable { alpha, ..EvaluationTable::default() };
     let mut detectors = vec![Detector::Rule];

@@ -15,7 +15,7 @@ use pathlight_analysis::anomaly::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Features, Model, ReasonNames, Verdict,
     compare_ranks,
 };
-use pathlight_analysis::critical_path::{Band, Scope};
+use pathlight_analysis::requests::Selection;
 use pathlight_model::sort::Arrange;
 
 /// The oddest requests that are explained, and the p-value up to which they are.
@@ -26,8 +26,8 @@ const EXPLAINED_PER_STEP: usize = 16;
 /// Trains on one side, unless a model is given, and judges the other.
 pub(super) async fn detect(
     workers: &Workers,
-    normal: (&Scope, Band),
-    judged: (&Scope, Band),
+    normal: &Selection,
+    judged: &Selection,
     settings: &AnomalySettings,
 ) -> Result<AnomalyReport, EngineError> {
     let (model, features, training) = match given(settings)? {
@@ -77,7 +77,7 @@ pub(super) async fn detect(
 /// The file of a model, trained on one side unless it is given.
 pub(super) async fn model(
     workers: &Workers,
-    normal: (&Scope, Band),
+    normal: &Selection,
     settings: &AnomalySettings,
 ) -> Result<Vec<u8>, EngineError> {
     let model = match given(settings)? {
@@ -97,10 +97,10 @@ fn given(settings: &AnomalySettings) -> Result<Option<Model>, EngineError> {
 
 async fn vectors(
     workers: &Workers,
-    (scope, band): (&Scope, Band),
+    selection: &Selection,
     encoding: Encoding,
 ) -> Result<Features, EngineError> {
-    let (parts, _) = workers.study(scope, band, Study::Vectors { encoding, injected: None }).await?;
+    let (parts, _) = workers.study(selection, Study::Vectors { encoding, injected: None }).await?;
     Ok(Features::merge(parts))
 }
 

@@ -3,7 +3,8 @@
 use crate::EngineError;
 use crate::study::TreeStudy;
 use pathlight_analysis::anomaly::{Encoding, FeaturePart, Injection, StvObserver, inject, is_held_out};
-use pathlight_analysis::critical_path::{Overlap, PathTable, Subject, TableBuilder, Walk};
+use pathlight_analysis::critical_path::{PathTable, TableBuilder, Walk};
+use pathlight_analysis::requests::{Overlap, RootEndpoint};
 use pathlight_model::trace::{TraceSet, Tree};
 
 /// Makes the vectors of one worker's requests, in steps.
@@ -108,7 +109,7 @@ impl TreeStudy for VectorStudy {
             let mut builder = self
                 .builder
                 .take()
-                .unwrap_or_else(|| TableBuilder::new(&copies, &Subject::TraceRoots, overlap));
+                .unwrap_or_else(|| TableBuilder::new(&copies, &RootEndpoint::TraceRoots, overlap));
             if builder.step(&copies, time_is_up) {
                 self.table = Some(builder.finish());
             } else {

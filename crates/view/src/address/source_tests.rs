@@ -3,8 +3,8 @@
 use super::*;
 use pathlight_backend::source::Wanted;
 
-fn endpoint(service: &str, operation: &str) -> Subject {
-    Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() }
+fn endpoint(service: &str, operation: &str) -> RootEndpoint {
+    RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() }
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn a_query_of_jaegers_own_page_is_a_search_with_its_subject() {
     assert_eq!((search.start_us, search.end_us, search.limit), (Some(1), Some(2), Some(20)));
     assert_eq!((search.min_duration.as_str(), search.max_duration.as_str()), ("1.2s", "2s"));
     assert_eq!(search.tags, r#"{"error":"true"}"#);
-    assert_eq!(address.subject, endpoint("shop", "GET /x"));
+    assert_eq!(address.root, endpoint("shop", "GET /x"));
     assert_eq!(address.unknown, [("lookback".to_owned(), "1h".to_owned())]);
     assert_eq!(address.to_fragment(), text);
 }
@@ -25,17 +25,17 @@ fn a_query_of_jaegers_own_page_is_a_search_with_its_subject() {
 #[test]
 fn another_subject_than_that_of_the_search_stands_in_a_key_of_its_own() {
     let mut address = Address::parse("api=/jaeger&service=shop&operation=GET");
-    address.subject = endpoint("db", "query");
+    address.root = endpoint("db", "query");
     let text = address.to_fragment();
-    assert!(text.contains("&service=shop&operation=GET&subject="), "{text}");
+    assert!(text.contains("&service=shop&operation=GET&rootEndpoint="), "{text}");
     assert_eq!(Address::parse(&text), address);
-    address.subject = Subject::TraceRoots;
-    assert!(address.to_fragment().ends_with("&subject=all"), "{}", address.to_fragment());
+    address.root = RootEndpoint::TraceRoots;
+    assert!(address.to_fragment().ends_with("&rootEndpoint=all"), "{}", address.to_fragment());
     assert_eq!(Address::parse(&address.to_fragment()), address);
-    // Without a search the plain keys are the subject's.
-    let plain = Address::parse("api=/jaeger&subject=%5B%22db%22,%22query%22%5D");
-    assert_eq!(plain.subject, endpoint("db", "query"));
-    assert_eq!(Address::parse("service=db&operation=query").subject, plain.subject);
+    // Without a search the plain keys are the root endpoint's.
+    let plain = Address::parse("api=/jaeger&rootEndpoint=%5B%22db%22,%22query%22%5D");
+    assert_eq!(plain.root, endpoint("db", "query"));
+    assert_eq!(Address::parse("service=db&operation=query").root, plain.root);
 }
 
 #[test]

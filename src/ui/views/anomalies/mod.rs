@@ -1,5 +1,5 @@
-//! Which requests are abnormal, and why: a strip of how odd they are over time, the chosen one beside the normal one most
-//! like it, a table with reasons, the detector's own report card.
+//! Which requests are abnormal, and why: a strip of how odd they are over time, the chosen one beside the normal one
+//! most like it, a table with reasons, the detector's own report card.
 
 pub mod network;
 pub mod pair;
@@ -13,7 +13,7 @@ use self::strip::Strip;
 use self::table::AnomalyLine;
 use self::tools::Tools;
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Page, Part, Selection};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search, fits};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
@@ -23,7 +23,7 @@ use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::ScrolledPlot;
 use crate::ui::widgets::table::Table;
 use pathlight_query::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Band, Detector, Filter, Request, RequestRef, Scope,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Filter, Request, RequestRef, Selection,
 };
 use pathlight_text::format;
 use pathlight_view::address::{Normal, TraceChoice, View};
@@ -34,17 +34,17 @@ use std::rc::Rc;
 const SEED: u64 = 1;
 
 /// Which requests are learned from and which are judged.
-fn sides(page: Page) -> (Scope, Scope, Band) {
+fn sides(page: Page) -> (Selection, Selection) {
     let address = page.address();
-    let scope = address.scope();
+    let selection = address.selection();
     match address.anomaly.normal {
-        Normal::Others => (scope.clone(), scope, address.band),
-        Normal::SetA => (Scope { group: 0, ..scope.clone() }, Scope { group: 1, ..scope }, address.band),
+        Normal::Others => (selection.clone(), selection),
+        Normal::SetA => (Selection { group: 0, ..selection.clone() }, Selection { group: 1, ..selection }),
         Normal::Before(us) => {
-            let (mut before, mut after) = (scope.clone(), scope);
+            let (mut before, mut after) = (selection.clone(), selection);
             before.filters.push(Filter::Time { from_us: 0, to_us: us });
             after.filters.push(Filter::Time { from_us: us, to_us: u64::MAX });
-            (before, after, address.band)
+            (before, after)
         }
     }
 }
@@ -60,10 +60,9 @@ fn settings(page: Page) -> AnomalySettings {
 /// Asks what the view needs to know.
 pub fn query(page: Page) {
     let queries = page.queries();
-    let (train, test, band) = sides(page);
+    let (train, test) = sides(page);
     let groups = (train.group, test.group);
-    let request =
-        Request::Anomaly { train, band_train: band, test, band_test: band, settings: settings(page) };
+    let request = Request::Anomaly { train, test, settings: settings(page) };
     queries.anomaly.want(page, request);
     let Some(report) = queries.anomaly.fresh() else { return };
     if let Some(at) = selected(page, &report.rows, |row| row) {
@@ -72,8 +71,8 @@ pub fn query(page: Page) {
     // What takes long comes last.
     if page.address().anomaly.evaluate {
         let settings = AnomalySettings { model: None, ..settings(page) };
-        let (scope, _, band) = sides(page);
-        queries.anomaly_check.want(page, Request::AnomalyEvaluation { scope, band, seed: SEED, settings });
+        let (selection, _) = sides(page);
+        queries.anomaly_check.want(page, Request::AnomalyEvaluation { selection, seed: SEED, settings });
     }
 }
 
@@ -88,7 +87,7 @@ fn choice(request: &RequestRef) -> TraceChoice {
 
 /// Where among rows the selected request stands. Another view may have chosen a trace without saying which request.
 fn selected<T>(page: Page, rows: &[T], row: impl Fn(&T) -> &AnomalyRow) -> Option<usize> {
-    let Selection::Request(chosen) = &*page.selection() else { return None };
+    let Focus::Request(chosen) = &*page.focus() else { return None };
     rows.iter().position(|line| {
         let request = &row(line).request;
         let is_root = |id: &String| *id == request.root_span_id;
@@ -99,7 +98,7 @@ fn selected<T>(page: Page, rows: &[T], row: impl Fn(&T) -> &AnomalyRow) -> Optio
 /// Opens the timeline of a request, of the set it belongs to.
 fn open(page: Page, request: &RequestRef, group: u8) {
     page.change(|address| {
-        let side = Side::BOTH.into_iter().find(|&side| address.side(side).0.group == group);
+        let side = Side::BOTH.into_iter().find(|&side| address.side(side).group == group);
         if let Some(side) = side.filter(|_| address.group() != group) {
             address.speak_of(side);
         }
@@ -123,7 +122,7 @@ pub struct Anomalies {
     search: Search,
     shown: u64,
     evaluated: u64,
-    explained: Option<(Selection, u64)>,
+    explained: Option<(Focus, u64)>,
     searched: Last<u64>,
     links: Keep,
     _keep: Keep,
@@ -238,7 +237,7 @@ impl Anomalies {
         let chosen = report.as_deref().zip(selected.and_then(|at| rows.get(at)));
         let is_paired = self.pair.take(page, chosen.map(|(report, line)| (report, &line.row)));
         self.scroller.show(!is_paired);
-        let now = Some((page.selection().clone(), self.shown));
+        let now = Some((page.focus().clone(), self.shown));
         if self.explained == now {
             return;
         }
@@ -254,7 +253,7 @@ impl Anomalies {
         if line.row.reasons.is_empty() {
             list.add(&el("li").text("Nothing about it is odd."));
         }
-        let (train, test, _) = sides(page);
+        let (train, test) = sides(page);
         let link = |text: &str, test: &str, request: &RequestRef, group: u8| {
             let request = request.clone();
             button(text).test(test).on_click(&self.links, move || open(page, &request, group))
@@ -301,7 +300,7 @@ fn why_empty(page: Page, report: &AnomalyReport) -> String {
         let normal = page.address().anomaly.normal;
         return match normal {
             Normal::Before(_) => "No request began in the earlier half; choose what is normal.".to_owned(),
-            _ => "There is no normal request to learn from; change the subject, the band or the filters."
+            _ => "There is no normal request to learn from; change the root endpoint, the percentile range or the filters."
                 .to_owned(),
         };
     }

@@ -2,7 +2,7 @@
 
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, span};
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::shell::keys::Command;
 use crate::ui::views::trace::chart::{Overview, TimelineChart};
 use crate::ui::widgets::chart_canvas::{CanvasChart as _, ChartCanvas};
@@ -26,7 +26,7 @@ struct Half {
 impl Half {
     fn new(page: Page, test: &str, label: &str) -> Half {
         let overview = Overview::new();
-        // A span that is chosen here is so here alone: the page's selection is the request.
+        // A span that is chosen here is so here alone: the page's focus is the request.
         let chart = ChartCanvas::new(TimelineChart::new(page, &overview, |_| {}), test, label);
         let paint = chart;
         overview.repaint_timeline.replace(Some(Box::new(move || paint.paint())));
@@ -77,7 +77,7 @@ impl Pair {
         }
         let close = button("All requests over time")
             .test("anomaly-pair-close")
-            .on_click(&keep, move || page.select(Selection::Nothing));
+            .on_click(&keep, move || page.set_focus(Focus::Nothing));
         let charts = halves.each_ref().map(|half| half.chart);
         let path_only = button("Critical path only").attr("aria-pressed", "true").test("anomaly-path-only");
         let pressed = path_only.clone();
@@ -108,7 +108,8 @@ impl Pair {
         self.halves.iter().for_each(|half| half.chart.look(TimelineChart::leave));
     }
 
-    /// Shows a request beside the normal one most like it, or nothing where none is known; tells whether anything is shown.
+    /// Shows a request beside the normal one most like it, or nothing where none is known; tells whether anything is
+    /// shown.
     pub fn take(&mut self, page: Page, chosen: Option<(&AnomalyReport, &AnomalyRow)>) -> bool {
         let chosen = chosen.and_then(|(report, row)| Some((report, row, row.nearest.as_ref()?)));
         self.element.show(chosen.is_some());

@@ -3,7 +3,7 @@
 use super::table::{self, p_words};
 use crate::canvas::PlotBackend;
 use crate::ui::dom::{El, div};
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
@@ -70,7 +70,7 @@ impl Plot for Strip {
 
     fn click(&mut self, part: usize) {
         if let Some(row) = self.report.as_ref().and_then(|report| report.rows.get(part)) {
-            self.page.select(Selection::Request(super::choice(&row.request)));
+            self.page.set_focus(Focus::Request(super::choice(&row.request)));
         }
     }
 }

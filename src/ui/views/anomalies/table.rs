@@ -2,7 +2,7 @@
 
 use super::{choice, open, sides};
 use crate::ui::dom::{El, el};
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::table::{Column, Table, What, by_number, number};
 use pathlight_query::{AnomalyReport, AnomalyRow, EvaluationTable};
@@ -106,7 +106,7 @@ pub fn table(page: Page) -> Table<AnomalyLine> {
     table
         .on_select(move |at| {
             if let Some(line) = rows.rows().get(at) {
-                page.select(Selection::Request(choice(&line.row.request)));
+                page.set_focus(Focus::Request(choice(&line.row.request)));
             }
         })
         .on_open(move |at| {

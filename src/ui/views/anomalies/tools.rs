@@ -179,10 +179,10 @@ fn load_button(page: Page, keep: &Keep) -> (El, El) {
 /// Writes the trained detector to a file.
 fn save_button(page: Page, keep: &Keep) -> El {
     button("Save model").test("anomaly-save-model").on_click(keep, move || {
-        let (train, _, band_train) = sides(page);
+        let (train, _) = sides(page);
         let settings = settings(page);
         spawn_local(async move {
-            let request = Request::AnomalyModel { train, band_train, settings };
+            let request = Request::AnomalyModel { train, settings };
             match page.pool().ask(request).await {
                 Ok(Report::AnomalyModel(bytes)) => {
                     let parts = Array::of1(&Uint8Array::from(bytes.as_slice()));

@@ -70,7 +70,7 @@ fn example(page: Page, keep: &Keep, side: Side, sums: &FrameSums, request: &Requ
             let choice = choice.clone();
             page.change(|address| {
                 // The timeline speaks of the side that the trace is from.
-                if address.side(side).0.group != address.group() {
+                if address.side(side).group != address.group() {
                     address.speak_of(side);
                 }
                 address.view = View::Trace;

@@ -6,7 +6,7 @@ pub mod tables;
 
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Page, Part, Selection};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search, fits};
 use crate::ui::views::compare::source::DiffSource;
@@ -273,11 +273,11 @@ fn why_empty(page: Page, report: &DiffReport) -> Option<String> {
     if page.loading().running {
         return Some(format!("Reading\u{2026} side {name} comes with it."));
     }
-    let is_other_set = report.a.scope.group != report.b.scope.group;
-    Some(if facts.scope_requests > 0 {
+    let is_other_set = report.a.selection.group != report.b.selection.group;
+    Some(if facts.all_requests > 0 {
         format!(
-            "No request lies in the band of side {name}: there are {} in all.",
-            format::count(facts.scope_requests)
+            "No request lies in the percentile range of side {name}: there are {} in all.",
+            format::count(facts.all_requests)
         )
     } else if is_other_set && page.queries().overview.get().is_some_and(|overview| overview.other_traces == 0)
     {
@@ -285,7 +285,7 @@ fn why_empty(page: Page, report: &DiffReport) -> Option<String> {
          Files\u{2026}"
             .to_owned()
     } else {
-        format!("Side {name} has no such request: choose another subject, or remove filters.")
+        format!("Side {name} has no such request: choose another root endpoint, or remove filters.")
     })
 }
 
@@ -352,8 +352,8 @@ impl Part for Compare {
         self.zooms.update(self.chart);
         self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
         self.take_search(page);
-        let row = match (&*page.selection(), &self.source) {
-            (Selection::Path(path), Some(source)) => tree::find(source, path)
+        let row = match (&*page.focus(), &self.source) {
+            (Focus::Path(path), Some(source)) => tree::find(source, path)
                 .and_then(|node| self.changes.rows().iter().position(|row| row.row.node == node)),
             _ => None,
         };

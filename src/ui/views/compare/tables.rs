@@ -1,6 +1,6 @@
 //! The companion tables of a comparison: frames and services, what changed most first.
 
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::views::compare::source::DiffSource;
 use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::names;
@@ -53,8 +53,8 @@ impl ChangeRow {
     }
 }
 
-/// The columns of a change: both sides with their names, the difference, its interval. What a row holds of each, and how
-/// amounts, changes and the interval of a row are said.
+/// The columns of a change: both sides with their names, the difference, its interval. What a row holds of each, and
+/// how amounts, changes and the interval of a row are said.
 macro_rules! change_columns {
     ($kind:ty, $sides:expr, $a:expr, $b:expr, $change:expr, $amount:expr, $signed:expr, $interval:expr) => {{
         fn side(
@@ -198,7 +198,7 @@ pub fn changes(page: Page) -> Table<ChangeRow> {
     table
         .on_select(move |at| {
             if let Some(row) = rows.rows().get(at) {
-                page.select(Selection::Path(path(row)));
+                page.set_focus(Focus::Path(path(row)));
             }
         })
         .on_open(move |at| {

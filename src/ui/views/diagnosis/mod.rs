@@ -1,5 +1,5 @@
-//! Diagnosis: what is slow, where in its span, and whether only in the tail, as sentences with their evidence; what makes
-//! the tail slow; and what changed between two sets.
+//! Diagnosis: what is slow, where in its span, and whether only in the tail, as sentences with their evidence; what
+//! makes the tail slow; and what changed between two sets.
 
 pub mod tables;
 pub mod trace;
@@ -7,7 +7,7 @@ pub mod tree;
 
 use super::split::keys;
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Endpoint, Page, Part, Selection};
+use crate::ui::page::{Endpoint, Focus, Page, Part};
 use crate::ui::shell::banners::copy_text;
 use crate::ui::shell::jump::Jump;
 use crate::ui::shell::keys::Command;
@@ -52,13 +52,13 @@ pub fn query(page: Page, address: &Address) {
     let queries = page.queries();
     let settings = address.choices.diagnosis.settings.clone();
     if address.choices.diagnosis.list.is_of_sides() && address.comparison.is_some() {
-        let [(a, band_a), (b, band_b)] = Side::BOTH.map(|side| address.side(side));
+        let [a, b] = Side::BOTH.map(|side| address.side(side));
         let settings = TprofSettings { tag: settings.tag.clone(), ..TprofSettings::default() };
-        queries.tprof_sets.want(page, Request::TprofCompare { a, band_a, b, band_b, settings });
+        queries.tprof_sets.want(page, Request::TprofCompare { a, b, settings });
     } else {
         queries.tprof_sets.stop();
     }
-    queries.tprof.want(page, Request::Tprof { scope: address.scope(), band: address.band, settings });
+    queries.tprof.want(page, Request::Tprof { selection: address.selection(), settings });
 }
 
 /// The view.
@@ -265,7 +265,8 @@ impl Diagnosis {
         self.note.set_text(&note);
     }
 
-    /// Goes to the endpoint that was selected when the view came into sight. Later ones are selected in the view itself.
+    /// Goes to the endpoint that was selected when the view came into sight. Later ones are selected in the view
+    /// itself.
     fn follow(&mut self, page: Page) {
         let Some(report) = page.queries().tprof.fresh() else { return };
         let at = self.wanted.take().and_then(|endpoint| self.tree.follow(&endpoint));
@@ -394,7 +395,7 @@ fn tree_of(page: Page, jump: &Jump, chart: ChartCanvas<TimelineChart>, spans: &S
         let line = known.get().and_then(|tree: &DiagnosisTree| tree.line(at));
         let (Some((endpoint, aggregate)), Some(report)) = (line, page.queries().tprof.get()) else { return };
         show_line(&report, aggregate, chart, &spans);
-        page.select(Selection::Endpoint(endpoint.clone()));
+        page.set_focus(Focus::Endpoint(endpoint.clone()));
         let example =
             |at: usize| spans.trace().exemplars.get(at).or(spans.trace().exemplars.first()).cloned();
         match wish {
@@ -402,8 +403,8 @@ fn tree_of(page: Page, jump: &Jump, chart: ChartCanvas<TimelineChart>, spans: &S
             Wish::Nearest => example(0).iter().for_each(|request| open(page, request)),
             Wish::Slowest => example(1).iter().for_each(|request| open(page, request)),
             Wish::Flame => {
-                let subject = page.address().subject.clone();
-                jump.to(page, subject, endpoint);
+                let root = page.address().root.clone();
+                jump.to(page, root, endpoint);
             }
             Wish::Flow => page.change(|address| {
                 address.view = View::Flow;
@@ -497,13 +498,13 @@ fn why_empty(page: Page, report: &TprofReport) -> String {
             counted(report.has_orphans, "trace")
         );
     }
-    page.queries().band.get().map(|band| super::findings::why_empty(page, &band.facts)).unwrap_or_default()
+    page.queries().range.get().map(|range| super::findings::why_empty(page, &range.facts)).unwrap_or_default()
 }
 
 /// Why no two sides can be compared; empty if they can.
 fn why_no_sides(page: Page) -> String {
     if page.address().comparison.is_none() {
-        return "Nothing is compared yet. Choose Compare with\u{2026} above to load a second set, or two bands in \
+        return "Nothing is compared yet. Choose Compare with\u{2026} above to load a second set, or two percentile ranges in \
                 the Compare view."
             .to_owned();
     }
@@ -570,8 +571,8 @@ impl Part for Diagnosis {
             return;
         }
         if !std::mem::replace(&mut self.is_in_sight, true) {
-            self.wanted = match &*page.selection() {
-                Selection::Endpoint(endpoint) => Some(endpoint.clone()),
+            self.wanted = match &*page.focus() {
+                Focus::Endpoint(endpoint) => Some(endpoint.clone()),
                 _ => None,
             };
         }

@@ -1,6 +1,6 @@
 //! The tables of the diagnosis: places by what makes the tail slow, or by what changed between two sets.
 
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::shell::search::fits;
 use crate::ui::views::compare::tables::change_columns;
 use crate::ui::widgets::export::csv_line;
@@ -136,7 +136,7 @@ pub fn places(
         if let Some(PlaceRow { place, .. }) = rows.rows().get(at) {
             // A gap lies between its caller and the called endpoint.
             let service = place.gap_to.as_ref().unwrap_or(&place.service).clone();
-            page.select(Selection::Endpoint((service, place.operation.clone())));
+            page.set_focus(Focus::Endpoint((service, place.operation.clone())));
         }
     })
 }

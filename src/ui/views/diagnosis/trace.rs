@@ -1,7 +1,7 @@
 //! The aggregate trace of the chosen line: its spans and subspans, with their statistics on hover.
 
 use crate::ui::dom::{El, div, span};
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::views::trace::source::Spans;
 use crate::ui::widgets::names;
 use pathlight_chart::timeline::Timeline;
@@ -39,7 +39,7 @@ impl AggregateSpans {
     /// A row was chosen, or none.
     pub fn choose(&self, page: Page, at: Option<u32>) {
         self.chosen.set(at);
-        page.select(at.and_then(|at| self.endpoint(at)).map_or(Selection::Nothing, Selection::Endpoint));
+        page.set_focus(at.and_then(|at| self.endpoint(at)).map_or(Focus::Nothing, Focus::Endpoint));
     }
 
     fn endpoint(&self, row: u32) -> Option<(String, String)> {
@@ -61,7 +61,7 @@ fn statistic(us: &Statistic) -> El {
 
 impl Spans for AggregateSpans {
     fn selected(&self, page: Page, timeline: &Timeline) -> Option<u32> {
-        let Selection::Endpoint(endpoint) = page.selection().clone() else { return None };
+        let Focus::Endpoint(endpoint) = page.focus().clone() else { return None };
         let is_it = |row: &u32| self.endpoint(*row).as_ref() == Some(&endpoint);
         let chosen = self.chosen.get().filter(|row| (*row as usize) < timeline.len());
         chosen.filter(is_it).or_else(|| (0..timeline.len() as u32).find(is_it))

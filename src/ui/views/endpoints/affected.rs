@@ -5,7 +5,7 @@ use crate::ui::page::{Endpoint, Page};
 use crate::ui::shell::jump::Jump;
 use crate::ui::widgets::names;
 use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT};
-use pathlight_query::Subject;
+use pathlight_query::RootEndpoint;
 use pathlight_text::format;
 
 /// Root endpoints listed at most.
@@ -38,7 +38,7 @@ pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint
     for affected in row.affected.iter().take(LISTED) {
         let root = report.roots[affected.root as usize];
         let (service, operation) = report.name(root.endpoint);
-        let subject = Subject::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
+        let root = RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
         let (jump, endpoint) = (jump.clone(), endpoint.clone());
         let place = button("")
             .class("link exemplar")
@@ -49,7 +49,7 @@ pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint
             .attr("title", "Show its place in the flame graph of this root endpoint")
             .child(&names::endpoint(service, operation))
             .child(&span("num", &format::share(report.share_in(affected))))
-            .on_click(keep, move || jump.to(page, subject.clone(), endpoint.clone()));
+            .on_click(keep, move || jump.to(page, root.clone(), endpoint.clone()));
         list.add(&el("li").child(&place));
     }
     body.add(&list);
@@ -57,7 +57,7 @@ pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint
     if more > 0 {
         body.add(&div("muted small").text(&format!("and {more} more; the CSV export has all")));
     }
-    let savings = queries.savings.get().filter(|_| page.address().band.is_all());
+    let savings = queries.savings.get().filter(|_| page.address().range.is_all());
     let saving = savings.as_ref().and_then(|savings| {
         savings
             .endpoints

@@ -5,9 +5,9 @@ pub mod table;
 
 use crate::canvas::PlotBackend;
 use crate::ui::dom::{El, Keep, button, div, span};
-use crate::ui::page::{Page, Part, Selection};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::keys::Command;
-use crate::ui::shell::range_bar as band;
+use crate::ui::shell::range_bar as range;
 use crate::ui::shell::search::{Last, Search, fits};
 use crate::ui::views::endpoints::table as endpoints_table;
 use crate::ui::views::endpoints::table::ImpactLine;
@@ -165,7 +165,7 @@ impl Endpoints {
         let report = queries.histograms.get();
         let words = match &report {
             None => WORKING.to_owned(),
-            Some(report) if report.facts.requests == 0 => why_empty(page, report.facts.scope_requests),
+            Some(report) if report.facts.requests == 0 => why_empty(page, report.facts.all_requests),
             Some(_) => String::new(),
         };
         self.frame.set_text(&words);
@@ -192,11 +192,11 @@ impl Endpoints {
             self.ranking.set_text(WORKING);
             return;
         };
-        let savings = queries.savings.fresh().filter(|_| page.address().band.is_all());
+        let savings = queries.savings.fresh().filter(|_| page.address().range.is_all());
         let known = if savings.is_some() { queries.savings.revision() + 1 } else { 0 };
         let now = (self.shown.0, queries.bottom_up.revision(), known, level);
-        let what_if = if !page.address().band.is_all() {
-            "what-if speaks of all requests, so not of a band"
+        let what_if = if !page.address().range.is_all() {
+            "what-if speaks of all requests, so not of a percentile range"
         } else if queries.savings.is_waiting() || savings.is_none() {
             "what-if follows\u{2026}"
         } else {
@@ -231,21 +231,21 @@ impl Endpoints {
         self.search.publish(matches, Some(share), move |page, forward| {
             let line = table.neighbour(forward);
             if let Some(endpoint) = line.and_then(|at| Some(table.rows().get(at)?.endpoint.clone())) {
-                page.select(Selection::Endpoint(endpoint));
+                page.set_focus(Focus::Endpoint(endpoint));
             }
         });
     }
 }
 
-/// The requests the view speaks of: of all root endpoints, in the band.
+/// The requests the view speaks of: of all root endpoints, in the percentile range.
 fn selection_label(page: Page) -> String {
-    let band = page.address().band;
-    if band.is_all() { "all requests".to_owned() } else { format!("requests in {}", band::words(band)) }
+    let range = page.address().range;
+    if range.is_all() { "all requests".to_owned() } else { format!("requests in {}", range::words(range)) }
 }
 
-fn why_empty(page: Page, scope_requests: u64) -> String {
-    if scope_requests > 0 {
-        format!("No request lies in {}.", band::words(page.address().band))
+fn why_empty(page: Page, all_requests: u64) -> String {
+    if all_requests > 0 {
+        format!("No request lies in {}.", range::words(page.address().range))
     } else {
         "No request passes the filters.".to_owned()
     }
@@ -253,7 +253,7 @@ fn why_empty(page: Page, scope_requests: u64) -> String {
 
 fn why_no_endpoint(page: Page, report: &BottomUpReport) -> String {
     if report.facts.requests == 0 {
-        return why_empty(page, report.facts.scope_requests);
+        return why_empty(page, report.facts.all_requests);
     }
     "No request waits for another endpoint: all its time is spent at its root.".to_owned()
 }
@@ -286,7 +286,7 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
             "csv",
             Box::new(move || {
                 let queries = page.queries();
-                let savings = queries.savings.get().filter(|_| page.address().band.is_all());
+                let savings = queries.savings.get().filter(|_| page.address().range.is_all());
                 let report = queries.bottom_up.get()?;
                 Some(endpoints_table::csv(&report, savings.as_deref(), csv_level.get()))
             }),
@@ -330,8 +330,8 @@ impl Part for Endpoints {
         self.take_ranking(page);
         self.take_search(page);
         let rows = self.table.rows();
-        self.table.select(match &*page.selection() {
-            Selection::Endpoint(endpoint) => rows.iter().position(|line| line.endpoint == *endpoint),
+        self.table.select(match &*page.focus() {
+            Focus::Endpoint(endpoint) => rows.iter().position(|line| line.endpoint == *endpoint),
             _ => None,
         });
     }
@@ -341,7 +341,7 @@ impl Part for Endpoints {
         if !self.frame.is_chosen(page) || !is_enlarged {
             return false;
         }
-        if !matches!(command, Command::Fit | Command::Leave) || *page.selection() != Selection::Nothing {
+        if !matches!(command, Command::Fit | Command::Leave) || *page.focus() != Focus::Nothing {
             return false;
         }
         self.chart.with(|chart| chart.plot.enlarged = None);

@@ -1,6 +1,6 @@
 //! The ranking of endpoints over all root endpoints, as a table and as comma-separated values.
 
-use crate::ui::page::{Endpoint, Page, Selection};
+use crate::ui::page::{Endpoint, Focus, Page};
 use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::table::{Column, Table, What, by_number, endpoint, number};
 use pathlight_analysis::flow::FASTER_PERCENT;
@@ -125,7 +125,7 @@ pub fn table(page: Page) -> Table<ImpactLine> {
     let rows = table.clone();
     table.on_select(move |at| {
         if let Some(line) = rows.rows().get(at) {
-            page.select(Selection::Endpoint(line.endpoint.clone()));
+            page.set_focus(Focus::Endpoint(line.endpoint.clone()));
         }
     })
 }

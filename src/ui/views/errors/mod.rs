@@ -4,7 +4,7 @@ pub mod table;
 
 use super::findings::why_empty;
 use crate::ui::dom::{El, Keep, div, el, span};
-use crate::ui::page::{Page, Part, Selection};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search};
 use crate::ui::views::errors::table as error_table;
@@ -129,10 +129,10 @@ impl ErrorPaths {
 
     /// The line of what is selected: the endpoint itself, or that at the end of the path.
     fn selected_line(&self, page: Page) -> Option<usize> {
-        let selection = page.selection();
-        let (service, operation) = match &*selection {
-            Selection::Endpoint(endpoint) => endpoint,
-            Selection::Path(path) => path.last()?,
+        let focus = page.focus();
+        let (service, operation) = match &*focus {
+            Focus::Endpoint(endpoint) => endpoint,
+            Focus::Path(path) => path.last()?,
             _ => return None,
         };
         self.table.rows().iter().position(|line| line.name() == (service.as_str(), operation.as_str()))

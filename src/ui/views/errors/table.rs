@@ -1,6 +1,6 @@
 //! The table of errors by endpoint.
 
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::table::{Column, Table, What, by_number, endpoint, number};
 use pathlight_query::{ErrorRow, ErrorsReport};
@@ -132,7 +132,7 @@ pub fn table(page: Page) -> Table<ErrorLine> {
         .on_select(move |at| {
             if let Some(line) = rows.rows().get(at) {
                 let (service, operation) = line.name();
-                page.select(Selection::Endpoint((service.to_owned(), operation.to_owned())));
+                page.set_focus(Focus::Endpoint((service.to_owned(), operation.to_owned())));
             }
         })
         .on_open(move |at| {

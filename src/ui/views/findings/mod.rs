@@ -3,16 +3,16 @@
 pub mod tables;
 
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Page, Part, Selection};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::banners::copy_text;
 use crate::ui::shell::filters;
-use crate::ui::shell::range_bar as band;
+use crate::ui::shell::range_bar as range;
 use crate::ui::shell::search::{Last, Search, fits};
 use crate::ui::views::findings::tables::{Cost, Kind, costs, top_table, type_table};
 use crate::ui::widgets::export;
 use crate::ui::widgets::names;
 use crate::ui::widgets::table::Table;
-use pathlight_query::{BandFacts, EndpointsReport, OverviewReport, RowStat, RowTime, Subject};
+use pathlight_query::{EndpointsReport, OverviewReport, RangeFacts, RootEndpoint, RowStat, RowTime};
 use pathlight_text::format;
 use pathlight_view::address::View;
 use pathlight_view::summary;
@@ -42,7 +42,7 @@ pub struct Findings {
     search: Search,
     shown: (u64, u64),
     searched: Last<(u64, u64)>,
-    chosen: Option<Subject>,
+    chosen: Option<RootEndpoint>,
     keep: Keep,
     _own: Keep,
 }
@@ -133,15 +133,15 @@ impl Findings {
     fn ranking(&mut self, page: Page, report: &EndpointsReport) {
         let costs = costs(report);
         let why_nothing =
-            page.queries().band.get().map(|band| why_empty(page, &band.facts)).unwrap_or_default();
+            page.queries().range.get().map(|range| why_empty(page, &range.facts)).unwrap_or_default();
         self.headline.clear();
-        let subject = match &page.address().subject {
-            Subject::TraceRoots => "all requests".to_owned(),
-            Subject::Endpoint { service, operation } => format::endpoint(service, operation),
+        let root = match &page.address().root {
+            RootEndpoint::TraceRoots => "all requests".to_owned(),
+            RootEndpoint::Endpoint { service, operation } => format::endpoint(service, operation),
         };
-        let mut of = match report.band.filter(|band| !band.is_all()) {
-            Some(band) => format!("{subject}, {}", band::words(band)),
-            None => subject,
+        let mut of = match report.range.filter(|range| !range.is_all()) {
+            Some(range) => format!("{root}, {}", range::words(range)),
+            None => root,
         };
         for filter in &page.address().filters {
             of.push_str(&format!(", {}", filters::words(filter)));
@@ -153,7 +153,7 @@ impl Findings {
                 let name = button("")
                     .class("link")
                     .child(&names::endpoint(&service, &operation))
-                    .on_click(&self.keep, move || page.select(Selection::Endpoint(endpoint.clone())));
+                    .on_click(&self.keep, move || page.set_focus(Focus::Endpoint(endpoint.clone())));
                 let mean = format!(
                     " of the latency of {of}, {} a request in the mean, is spent in ",
                     format::duration(most.row.exclusive_us.mean)
@@ -205,22 +205,22 @@ fn copies(page: Page, keep: &Keep) -> El {
 }
 
 /// Why there is nothing to be seen of a report.
-pub fn why_empty(page: Page, facts: &BandFacts) -> String {
+pub fn why_empty(page: Page, facts: &RangeFacts) -> String {
     let address = page.address();
-    if facts.scope_requests == 0 {
-        let subject = match &address.subject {
-            Subject::TraceRoots => "No request".to_owned(),
-            Subject::Endpoint { service, operation } => {
+    if facts.all_requests == 0 {
+        let root = match &address.root {
+            RootEndpoint::TraceRoots => "No request".to_owned(),
+            RootEndpoint::Endpoint { service, operation } => {
                 format!("No request of {}", format::endpoint(service, operation))
             }
         };
         let filters = if address.filters.is_empty() { "is loaded" } else { "passes the filters" };
-        format!("{subject} {filters}.")
+        format!("{root} {filters}.")
     } else if facts.requests == 0 {
         format!(
             "No request lies in {}: there are {} in all.",
-            band::words(address.band),
-            format::count(facts.scope_requests)
+            range::words(address.range),
+            format::count(facts.all_requests)
         )
     } else {
         "All these requests took no time at all.".to_owned()
@@ -261,26 +261,26 @@ impl Part for Findings {
                     .neighbour(forward)
                     .and_then(|at| table.rows().get(at).map(|row| row.endpoint.clone()))
                 {
-                    page.select(Selection::Endpoint(row));
+                    page.set_focus(Focus::Endpoint(row));
                 }
             });
         }
         let rows = self.top.rows();
-        let selected = match &*page.selection() {
-            Selection::Endpoint(endpoint) => rows.iter().position(|row| row.endpoint == *endpoint),
+        let selected = match &*page.focus() {
+            Focus::Endpoint(endpoint) => rows.iter().position(|row| row.endpoint == *endpoint),
             _ => None,
         };
         self.top.select(selected);
-        let subject = page.address().subject.clone();
-        if self.chosen.as_ref() != Some(&subject) {
+        let root = page.address().root.clone();
+        if self.chosen.as_ref() != Some(&root) {
             let rows = self.types.rows();
-            self.types.select(match &subject {
-                Subject::Endpoint { service, operation } => rows
+            self.types.select(match &root {
+                RootEndpoint::Endpoint { service, operation } => rows
                     .iter()
                     .position(|row| row.kind.service == *service && row.kind.operation == *operation),
-                Subject::TraceRoots => None,
+                RootEndpoint::TraceRoots => None,
             });
-            self.chosen = Some(subject);
+            self.chosen = Some(root);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The tables of the findings: request types, and the endpoints that hold the time.
 
-use crate::ui::page::{Endpoint, Page, Selection};
+use crate::ui::page::{Endpoint, Focus, Page};
 use crate::ui::shell::selection_bar::look_at;
 use crate::ui::widgets::names;
 use crate::ui::widgets::table::{Column, Table, What, by_number, endpoint, number};
-use pathlight_query::{EndpointRow, EndpointsReport, RequestType, RowStat, RowTime, Subject};
+use pathlight_query::{EndpointRow, EndpointsReport, RequestType, RootEndpoint, RowStat, RowTime};
 use pathlight_text::format;
 use pathlight_view::address::View;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ pub struct Kind {
 pub struct Cost {
     /// Service and operation.
     pub endpoint: Endpoint,
-    /// Part of the band's latency, 0 to 1.
+    /// Part of the percentile range's latency, 0 to 1.
     pub share: f64,
     /// Its numbers.
     pub row: EndpointRow,
@@ -38,7 +38,7 @@ pub fn costs(report: &EndpointsReport) -> Vec<Cost> {
     order.into_iter().map(cost).collect()
 }
 
-/// The request types; a click makes one the subject.
+/// The request types; a click makes one the root endpoint.
 pub fn type_table(page: Page) -> Table<Kind> {
     let columns = vec![
         endpoint!("Request type", "The endpoint at the root of the trace", |row: &Kind| (
@@ -122,7 +122,7 @@ pub fn type_table(page: Page) -> Table<Kind> {
     table.click_opens().on_open(move |at| {
         if let Some(Kind { kind, .. }) = rows.rows().get(at) {
             let (service, operation) = (kind.service.clone(), kind.operation.clone());
-            look_at(page, Subject::Endpoint { service, operation });
+            look_at(page, RootEndpoint::Endpoint { service, operation });
         }
     })
 }
@@ -216,7 +216,7 @@ pub fn top_table(page: Page) -> Table<Cost> {
     table
         .on_select(move |at| {
             if let Some(cost) = rows.rows().get(at) {
-                page.select(Selection::Endpoint(cost.endpoint.clone()));
+                page.set_focus(Focus::Endpoint(cost.endpoint.clone()));
             }
         })
         .on_open(move |at| {

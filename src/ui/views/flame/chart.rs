@@ -2,7 +2,7 @@
 
 use crate::canvas::Surface;
 use crate::ui::dom::{El, div, el, span};
-use crate::ui::page::{Endpoint, LONGEST_FOCUS, Page, Selection};
+use crate::ui::page::{Endpoint, Focus, LONGEST_FOCUS, Page};
 use crate::ui::shell::keys::Command;
 use crate::ui::views::flame::source::FlameSource;
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed, Tip, is_still};
@@ -36,7 +36,7 @@ type TipOf<S> = Box<dyn Fn(&S, u32) -> Vec<El>>;
 
 /// What a flame graph says of its frames.
 pub struct Words<S> {
-    /// What it is of, after the name of the subject.
+    /// What it is of, after the name of the root endpoint.
     pub what: &'static str,
     /// What it says of a node, below its name.
     pub tip: TipOf<S>,
@@ -131,12 +131,12 @@ impl<S: FlameSource> FlameChart<S> {
         self.matches = Matches::find(&self.tree, &self.query);
     }
 
-    /// Follows the selection and the focus of the page.
+    /// Follows the focus of the page and of the address.
     pub fn follow(&mut self, page: Page) {
         if self.inverted.is_none() {
             let before = self.selected;
-            self.selected = match &*page.selection() {
-                Selection::Path(path) => self.node_of(path),
+            self.selected = match &*page.focus() {
+                Focus::Path(path) => self.node_of(path),
                 _ => None,
             };
             if let Some(node) = self.selected.filter(|_| self.selected != before) {
@@ -152,7 +152,7 @@ impl<S: FlameSource> FlameChart<S> {
                     self.show_row(self.tree.depth(node));
                 }
             }
-        } else if *page.selection() == Selection::Nothing {
+        } else if *page.focus() == Focus::Nothing {
             self.selected = None;
         }
     }
@@ -225,9 +225,9 @@ impl<S: FlameSource> FlameChart<S> {
         self.selected = Some(node);
         let Some(report) = self.report() else { return };
         if self.inverted.is_none() {
-            page.select(Selection::Path(tree::path_of(report, node)));
+            page.set_focus(Focus::Path(tree::path_of(report, node)));
         } else if let Some(endpoint) = report.names().get(self.tree.frame_index(node) as usize) {
-            page.select(Selection::Endpoint(endpoint.clone()));
+            page.set_focus(Focus::Endpoint(endpoint.clone()));
         }
     }
 
@@ -414,7 +414,7 @@ impl<S: FlameSource> CanvasChart for FlameChart<S> {
             }
             Some(FlameHit::Node(node)) => self.choose(page, node),
             Some(FlameHit::Merged { window, .. }) => self.go(window),
-            None => page.select(Selection::Nothing),
+            None => page.set_focus(Focus::Nothing),
         }
         page.refresh();
     }
@@ -429,7 +429,7 @@ impl<S: FlameSource> CanvasChart for FlameChart<S> {
 }
 
 impl<S: FlameSource> ZoomableChart for FlameChart<S> {
-    fn has_selection(&self) -> bool {
+    fn has_focus(&self) -> bool {
         self.selected.is_some()
     }
 

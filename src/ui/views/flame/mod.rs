@@ -6,7 +6,7 @@ pub mod table;
 
 use super::findings::why_empty;
 use crate::ui::dom::{El, Keep, button, div, span};
-use crate::ui::page::{Page, Part, Selection};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search};
 use crate::ui::views::flame::chart::{FlameChart, Words, context_tip};
@@ -168,8 +168,8 @@ impl Part for Flame {
         }
         self.chart.with(|chart| chart.follow(page));
         self.take_search(page);
-        let row = match &*page.selection() {
-            Selection::Path(path) => self.chart.look(|chart| tree::find(chart.report()?, path)),
+        let row = match &*page.focus() {
+            Focus::Path(path) => self.chart.look(|chart| tree::find(chart.report()?, path)),
             _ => None,
         };
         self.table.select(row.map(|row| row as usize));

@@ -1,6 +1,6 @@
 //! The companion table of the flame graph: every calling context with its numbers.
 
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::names;
 use crate::ui::widgets::table::{Column, Table, What, by_number};
@@ -213,7 +213,7 @@ pub fn table(page: Page) -> Table<FrameRow> {
     table
         .on_select(move |at| {
             if let Some(row) = rows.rows().get(at) {
-                page.select(Selection::Path(tree::path_of(&row.report, row.at)));
+                page.set_focus(Focus::Path(tree::path_of(&row.report, row.at)));
             }
         })
         .on_open(move |at| {

@@ -1,7 +1,7 @@
 //! The changes of a what-if: made on the selected call, shown as chips that can be taken away.
 
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
-use crate::ui::page::{Endpoint, Page, Selection};
+use crate::ui::page::{Endpoint, Focus, Page};
 use crate::ui::views::flow::chart::endpoint_of;
 use crate::ui::widgets::names;
 use pathlight_query::{Changes, FlowReport, LatencyChange, NodeName, Parallel};
@@ -165,8 +165,8 @@ impl ChangeControls {
         let changes = page.address().choices.flow.changes.clone();
         let node = selected.and_then(|at| report.nodes.get(at as usize));
         // An endpoint of any other flow can be changed too.
-        let target = node.and_then(endpoint_of).or_else(|| match &*page.selection() {
-            Selection::Endpoint(endpoint) => Some(endpoint.clone()),
+        let target = node.and_then(endpoint_of).or_else(|| match &*page.focus() {
+            Focus::Endpoint(endpoint) => Some(endpoint.clone()),
             _ => None,
         });
         let now = Some((report.parent.clone(), selected, target.clone(), changes.clone()));

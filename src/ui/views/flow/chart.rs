@@ -2,7 +2,7 @@
 
 use crate::canvas::Surface;
 use crate::ui::dom::{El, div, el};
-use crate::ui::page::{Endpoint, Page, Selection};
+use crate::ui::page::{Endpoint, Focus, Page};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::fits;
 use crate::ui::views::flow::queries::shown_parent;
@@ -109,10 +109,10 @@ impl FlowChart {
         self.report = report;
     }
 
-    /// Follows the selection of the page.
+    /// Follows the focus of the page.
     pub fn follow(&mut self, page: Page) {
-        let selection = page.selection();
-        let Selection::Endpoint(endpoint) = &*selection else {
+        let focus = page.focus();
+        let Focus::Endpoint(endpoint) = &*focus else {
             self.selected = None;
             return;
         };
@@ -192,7 +192,7 @@ impl FlowChart {
     pub fn choose(&mut self, page: Page, node: u32) {
         self.selected = Some(node);
         if let Some(endpoint) = self.report.nodes.get(node as usize).and_then(endpoint_of) {
-            page.select(Selection::Endpoint(endpoint));
+            page.set_focus(Focus::Endpoint(endpoint));
         }
         self.reveal(node);
         // A repeat of the same callee is another node of the same selection.
@@ -283,7 +283,7 @@ impl FlowChart {
 }
 
 impl ZoomableChart for FlowChart {
-    fn has_selection(&self) -> bool {
+    fn has_focus(&self) -> bool {
         self.selected.is_some()
     }
 
@@ -390,7 +390,7 @@ impl CanvasChart for FlowChart {
                 self.open_selected(page);
             }
             Some(DagHit::Box(DagItem::Node(node))) => self.choose(page, node),
-            _ => page.select(Selection::Nothing),
+            _ => page.set_focus(Focus::Nothing),
         }
         page.refresh();
     }

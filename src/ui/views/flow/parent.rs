@@ -12,7 +12,7 @@ use pathlight_text::format::counted;
 use std::cmp::Reverse;
 use web_sys::HtmlSelectElement;
 
-/// Parents offered at most; others are reached through the subject.
+/// Parents offered at most; others are reached through the root endpoint.
 const OFFERED: usize = 500;
 
 /// The list and the way.

@@ -1,54 +1,56 @@
 //! The questions of the flow view.
 
 use crate::ui::page::{Endpoint, Page};
-use pathlight_query::{Request, Scope, Subject};
+use pathlight_query::{Request, RootEndpoint, Selection};
 use pathlight_view::address::Address;
 use pathlight_view::flow_choice::FlowPanel;
 
 /// Asks what the view shows.
 pub fn query(page: Page, address: &Address) {
     let queries = page.queries();
-    let whole = Scope { overlap: address.overlap, ..Scope::default() };
-    queries.flow_parents.want(page, Request::FlowParents { scope: whole.clone() });
+    let whole = Selection { overlap: address.overlap, ..Selection::default() };
+    queries.flow_parents.want(page, Request::FlowParents { selection: whole.clone() });
     let choice = &address.choices.flow;
     let settings = choice.settings();
     let parent = shown_parent(page).map(|(service, operation)| {
-        let subject = Subject::Endpoint { service, operation };
-        Scope { subject, ..address.scope() }
+        let root = RootEndpoint::Endpoint { service, operation };
+        Selection { root, ..address.selection().at_any_latency() }
     });
-    if let Some(scope) = &parent {
-        queries.flow.want(page, Request::Flow { scope: scope.clone(), settings });
+    if let Some(selection) = &parent {
+        queries.flow.want(page, Request::Flow { selection: selection.clone(), settings });
     }
-    let (scope, min_children) = (address.scope(), choice.least_children());
+    let (selection, min_children) = (address.selection().at_any_latency(), choice.least_children());
     match choice.panel {
         FlowPanel::Calls => {}
         FlowPanel::WhatIf => {
-            queries.what_if.want(page, Request::WhatIf { scope, settings, changes: choice.changes.clone() });
+            queries
+                .what_if
+                .want(page, Request::WhatIf { selection, settings, changes: choice.changes.clone() });
         }
-        FlowPanel::Savings => queries.savings.want(page, Request::Savings { scope, settings }),
+        FlowPanel::Savings => queries.savings.want(page, Request::Savings { selection, settings }),
         FlowPanel::Prediction => {
-            let scope = if choice.pooled { Some(whole.clone()) } else { parent };
-            if let Some(scope) = scope {
-                queries.evaluation.want(page, Request::FlowEvaluation { scope, settings, min_children });
+            let selection = if choice.pooled { Some(whole.clone()) } else { parent };
+            if let Some(selection) = selection {
+                queries.evaluation.want(page, Request::FlowEvaluation { selection, settings, min_children });
             }
         }
     }
     if matches!(choice.panel, FlowPanel::WhatIf | FlowPanel::Savings) {
         let min_children = if choice.paper { 5 } else { 2 };
-        queries.back_test.want(page, Request::FlowEvaluation { scope: whole, settings, min_children });
+        queries.back_test.want(page, Request::FlowEvaluation { selection: whole, settings, min_children });
     }
     if choice.panel != FlowPanel::Savings {
         queries.savings.stop();
     }
 }
 
-/// Whose flow is shown: the one gone to, else the subject's, else that of the request type with the most time.
+/// Whose flow is shown: the one gone to, else the root endpoint's, else that of the request type with the most time.
 pub fn shown_parent(page: Page) -> Option<Endpoint> {
     let address = page.address();
     if let Some(parent) = address.choices.flow.parents.last() {
         return Some(parent.clone());
     }
-    if let Subject::Endpoint { service, operation } = &address.subject {
+    if let RootEndpoint::Endpoint { service, operation } = &address.root {
         return Some((service.clone(), operation.clone()));
     }
     let parents = page.queries().flow_parents.get()?;

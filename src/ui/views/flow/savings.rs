@@ -3,7 +3,7 @@
 use super::changes::set_latency;
 use super::what_if::back_test_words;
 use crate::ui::dom::{El, Keep, button, div, el};
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::export;
 use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::frame::WORKING;
@@ -143,7 +143,7 @@ impl SavingsPanel {
         let table = table.on_select(move |at| {
             if let Some(row) = rows.rows().get(at) {
                 let (service, operation) = row.name();
-                page.select(Selection::Endpoint((service.to_owned(), operation.to_owned())));
+                page.set_focus(Focus::Endpoint((service.to_owned(), operation.to_owned())));
             }
         });
         let rows = table.clone();
@@ -190,13 +190,13 @@ impl SavingsPanel {
                 self.shown = now;
                 let row = |at| SavingRow { at, level, report: report.clone() };
                 self.table.set_rows(Rc::new((0..report.endpoints.len()).map(row).collect()));
-                self.table.set_empty("No request of the subject calls anything.");
+                self.table.set_empty("No request of the root endpoint calls anything.");
             }
             Some(_) => {}
             None => self.table.set_empty(WORKING),
         }
-        let selected = match &*page.selection() {
-            Selection::Endpoint((service, operation)) => {
+        let selected = match &*page.focus() {
+            Focus::Endpoint((service, operation)) => {
                 self.table.rows().iter().position(|row| row.name() == (service.as_str(), operation.as_str()))
             }
             _ => None,

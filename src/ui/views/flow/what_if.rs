@@ -2,7 +2,7 @@
 
 use super::changes::ChangeControls;
 use crate::ui::dom::{El, Keep, div, el, span};
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::export;
 use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::frame::WORKING;
@@ -201,7 +201,7 @@ impl WhatIfPanel {
             let name = crate::ui::dom::button("")
                 .class("link")
                 .child(&names::endpoint(&row.service, &row.operation))
-                .on_click(&self.keep, move || page.select(Selection::Endpoint(endpoint.clone())));
+                .on_click(&self.keep, move || page.set_focus(Focus::Endpoint(endpoint.clone())));
             let shares =
                 format!("{} \u{2192} {}", format::share(row.before_share), format::share(row.after_share));
             list.add(&el("li").child(&name).child(&span("num", &shares)));

@@ -2,7 +2,7 @@
 
 use crate::canvas::Surface;
 use crate::ui::dom::{El, div, el};
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::shell::filters;
 use crate::ui::shell::keys::Command;
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed, Tip};
@@ -12,7 +12,7 @@ use pathlight_chart::heatmap::{
     HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, export_svg, layout, marks, raster, scene,
 };
 use pathlight_chart::{Metrics, Theme, Window};
-use pathlight_query::{Band, ColumnOrder, Filter, HeatmapReport};
+use pathlight_query::{ColumnOrder, Filter, HeatmapReport, PercentileRange};
 use pathlight_text::format;
 use pathlight_view::address::TraceChoice;
 use std::ops::Range;
@@ -140,7 +140,7 @@ impl HeatmapChart {
         self.selected = Some(row);
         self.reveal();
         if let Some(endpoint) = endpoint {
-            self.page.select(Selection::Endpoint(endpoint));
+            self.page.set_focus(Focus::Endpoint(endpoint));
         }
     }
 
@@ -171,10 +171,11 @@ impl HeatmapChart {
         match &report.order {
             ColumnOrder::Latency => {
                 let facts = &report.rows.facts;
-                let first = report.rows.band.unwrap_or(Band::ALL).ranks(facts.scope_requests).start;
+                let first = report.rows.range.unwrap_or(PercentileRange::ALL).ranks(facts.all_requests).start;
                 let rank = |column| first + self.model.requests_before(column);
-                let band = Band::of_ranks(rank(columns.start)..rank(columns.end), facts.scope_requests);
-                self.page.change(|address| address.band = band);
+                let range =
+                    PercentileRange::of_ranks(rank(columns.start)..rank(columns.end), facts.all_requests);
+                self.page.change(|address| address.range = range);
             }
             ColumnOrder::Start => {
                 let start = |column: u32| report.column_start_us.get(column as usize).copied();
@@ -311,7 +312,7 @@ impl CanvasChart for HeatmapChart {
         match self.layout.hit(pointed.at.0, pointed.at.1) {
             Some(HeatHit::Cells(_, columns) | HeatHit::Head(columns)) => self.open(&columns),
             Some(HeatHit::Label(row)) => self.choose(row),
-            None => self.page.select(Selection::Nothing),
+            None => self.page.set_focus(Focus::Nothing),
         }
     }
 
@@ -337,7 +338,7 @@ impl CanvasChart for HeatmapChart {
 }
 
 impl ZoomableChart for HeatmapChart {
-    fn has_selection(&self) -> bool {
+    fn has_focus(&self) -> bool {
         self.selected.is_some()
     }
 

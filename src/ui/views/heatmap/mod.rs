@@ -6,7 +6,7 @@ pub mod table;
 use super::findings::why_empty;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Page, Part, Selection};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::Search;
 use crate::ui::views::heatmap::chart::HeatmapChart;
@@ -79,7 +79,7 @@ impl Heat {
                 "By the own time of the selected endpoint",
                 "columns-row",
                 |page, choices| {
-                    if let Selection::Endpoint((service, operation)) = page.selection().clone() {
+                    if let Focus::Endpoint((service, operation)) = page.focus().clone() {
                         choices.columns = ColumnOrder::Row { service, operation };
                     }
                 },
@@ -148,7 +148,7 @@ impl Heat {
                 (0..report.rows.rows.len() as u32).map(|at| HeatTableRow { at, report: report.clone() });
             self.table.set_rows(Rc::new(rows.collect()));
             self.chart.with(|chart| chart.take(report.clone()));
-            let why = queries.band.get().map(|band| why_empty(page, &band.facts)).unwrap_or_default();
+            let why = queries.range.get().map(|range| why_empty(page, &range.facts)).unwrap_or_default();
             self.frame.set_text(if report.column_requests.is_empty() { &why } else { "" });
             self.table.set_empty(&why);
         }
@@ -187,7 +187,7 @@ impl Heat {
         for (button, on) in self.columns.iter().zip(pressed) {
             button.set_flag("aria-pressed", on);
         }
-        let can = by_row || matches!(*page.selection(), Selection::Endpoint(_));
+        let can = by_row || matches!(*page.focus(), Focus::Endpoint(_));
         if can {
             self.columns[2].unset("disabled")
         } else {
@@ -282,8 +282,8 @@ impl Part for Heat {
         self.chart.element().class_if("stale", stale);
         self.table.set_stale(stale);
         self.table.set_sort(page.address().sort.as_ref());
-        let row = match &*page.selection() {
-            Selection::Endpoint(endpoint) => self.chart.look(|chart| {
+        let row = match &*page.focus() {
+            Focus::Endpoint(endpoint) => self.chart.look(|chart| {
                 let endpoints = &chart.report()?.rows.endpoints;
                 endpoints.binary_search(endpoint).ok()
             }),

@@ -1,6 +1,6 @@
 //! The companion table of the heat map: every endpoint with its times, and its cells as lines of a file.
 
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::table::{Column, Table, What, endpoint, number};
 use pathlight_query::{EndpointRow, HeatmapReport};
@@ -125,7 +125,7 @@ pub fn table(page: Page) -> Table<HeatTableRow> {
     table.on_select(move |at| {
         if let Some(row) = rows.rows().get(at) {
             let (service, operation) = row.name();
-            page.select(Selection::Endpoint((service.to_owned(), operation.to_owned())));
+            page.set_focus(Focus::Endpoint((service.to_owned(), operation.to_owned())));
         }
     })
 }

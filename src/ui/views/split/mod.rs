@@ -4,8 +4,8 @@ pub mod table;
 
 use crate::canvas::PlotBackend;
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Page, Part, Selection};
-use crate::ui::shell::range_bar as band;
+use crate::ui::page::{Focus, Page, Part};
+use crate::ui::shell::range_bar as range;
 use crate::ui::shell::search::{Last, Search, fits};
 use crate::ui::views::split::table as split_table;
 use crate::ui::widgets::chart_canvas::ChartCanvas;
@@ -298,18 +298,18 @@ fn endpoint(page: Page) -> Option<SplitOf> {
     if chosen != SplitOf::Latency {
         return Some(chosen);
     }
-    let (service, operation) = match &*page.selection() {
-        Selection::Endpoint(endpoint) => endpoint.clone(),
-        Selection::Path(path) => path.last()?.clone(),
+    let (service, operation) = match &*page.focus() {
+        Focus::Endpoint(endpoint) => endpoint.clone(),
+        Focus::Path(path) => path.last()?.clone(),
         _ => return None,
     };
     Some(SplitOf::Endpoint { service, operation })
 }
 
 fn title(page: Page, report: &SplitReport) -> String {
-    let selection_label = match report.band.filter(|band| !band.is_all()) {
-        Some(band) => format!("{}, {}", page.subject_name(), band::words(band)),
-        None => page.subject_name(),
+    let selection_label = match report.range.filter(|range| !range.is_all()) {
+        Some(range) => format!("{}, {}", page.root_name(), range::words(range)),
+        None => page.root_name(),
     };
     let mut words = format::printable(&selection_label);
     if report.missing > 0 {
@@ -332,10 +332,10 @@ fn why_empty(page: Page, report: &SplitReport) -> String {
     }
     let key = format::printable(&report.key);
     if report.facts.requests == 0 {
-        return if report.facts.scope_requests > 0 {
-            format!("No request lies in {}.", band::words(page.address().band))
+        return if report.facts.all_requests > 0 {
+            format!("No request lies in {}.", range::words(page.address().range))
         } else {
-            "No request of the subject passes the filters.".to_owned()
+            "No request of the root endpoint passes the filters.".to_owned()
         };
     }
     if report.high_cardinality {

@@ -101,7 +101,7 @@ impl TimelineChart {
         self.tip.hide();
     }
 
-    /// Follows the selection of the page.
+    /// Follows the focus of the page.
     pub fn follow(&mut self, page: Page) {
         let selected = self.source.selected(page, &self.timeline);
         if self.selected != selected {
@@ -278,7 +278,7 @@ impl TimelineChart {
 }
 
 impl ZoomableChart for TimelineChart {
-    fn has_selection(&self) -> bool {
+    fn has_focus(&self) -> bool {
         self.selected.is_some()
     }
 

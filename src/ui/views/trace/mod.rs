@@ -5,7 +5,7 @@ pub mod source;
 pub mod table;
 
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Page, Part, Selection};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search};
 use crate::ui::views::trace::chart::{Overview, OverviewChart, TimelineChart};
@@ -56,7 +56,7 @@ impl TimelineView {
             "How many spans run at each moment of the trace",
         );
         overview.element().class_if("minimap", true);
-        let chosen = move |at: Option<u32>| page.select(at.map_or(Selection::Nothing, Selection::Span));
+        let chosen = move |at: Option<u32>| page.set_focus(at.map_or(Focus::Nothing, Focus::Span));
         let chart = ChartCanvas::new(
             TimelineChart::new(page, &shared, chosen),
             "timeline",
@@ -188,7 +188,7 @@ impl TimelineView {
             if page.queries().requests.is_waiting() {
                 WORKING
             } else {
-                "No request to show: the band is empty."
+                "No request to show: the percentile range is empty."
             }
         } else if page.queries().trace.is_waiting() {
             WORKING
@@ -235,8 +235,8 @@ impl Part for TimelineView {
             self.search
                 .publish(found, None, move |page, forward| chart.with(|chart| chart.step(page, forward)));
         }
-        let selected = match *page.selection() {
-            Selection::Span(at) => Some(at as usize),
+        let selected = match *page.focus() {
+            Focus::Span(at) => Some(at as usize),
             _ => None,
         };
         self.table.select(selected);

@@ -1,7 +1,7 @@
 //! What the spans of a timeline are: those of a trace, or of the aggregate trace of many.
 
 use crate::ui::dom::{El, div, span};
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::names;
 use pathlight_chart::timeline::Timeline;
 use pathlight_query::TraceReport;
@@ -21,8 +21,8 @@ pub struct TraceSpans;
 
 impl Spans for TraceSpans {
     fn selected(&self, page: Page, timeline: &Timeline) -> Option<u32> {
-        match *page.selection() {
-            Selection::Span(at) if (at as usize) < timeline.len() => Some(at),
+        match *page.focus() {
+            Focus::Span(at) if (at as usize) < timeline.len() => Some(at),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! The companion table of the timeline: every span of the trace.
 
 use crate::ui::dom::{div, span};
-use crate::ui::page::{Page, Selection};
+use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::names;
 use crate::ui::widgets::table::{Column, Table, What, number};
@@ -205,7 +205,7 @@ pub fn table(page: Page) -> Table<SpanRow> {
     let rows = table.clone();
     table.on_select(move |at| {
         if let Some(row) = rows.rows().get(at) {
-            page.select(Selection::Span(row.at));
+            page.set_focus(Focus::Span(row.at));
         }
     })
 }

@@ -33,10 +33,10 @@ async fn changes_agree(page: &Page, report: &Value) -> Outcome {
 
 pub async fn the_tail_against_the_bulk_is_what_the_binary_says(page: &Page) -> Outcome {
     let file = shop()?;
-    page.open(&format!("view=compare&{PRODUCT}&against=band&band=P0-50&bandB=P95-100")).await?;
+    page.open(&format!("view=compare&{PRODUCT}&against=range&range=P0-50&rangeB=P95-100")).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
-    let mut words = vec!["compare", "--json", "--band-a", "P0-50", "--band-b", "P95-100"];
+    let mut words = vec!["compare", "--json", "--range-a", "P0-50", "--range-b", "P95-100"];
     words.extend(OF_PRODUCT);
     let report = native(&words, &[&file])?;
     changes_agree(page, &report).await?;

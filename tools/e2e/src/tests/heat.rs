@@ -59,10 +59,10 @@ pub async fn a_cell_opens_its_trace_and_a_brush_cuts_the_band(page: &Page) -> Ou
     page.ready().await?;
     let shown = page.number("[data-test='band-requests']", "data-value").await? as u64;
     let link = page.run("return location.hash").await?;
-    let band = link.as_str().unwrap_or_default().split("band=").nth(1).unwrap_or_default();
+    let band = link.as_str().unwrap_or_default().split("range=").nth(1).unwrap_or_default();
     let band = band.split('&').next().unwrap_or_default().to_owned();
     ensure(band.ends_with("-100"), || format!("the band is {band:?}"))?;
-    let report = native(&["critical-path", "--json", "--band", &band], &[&file])?;
+    let report = native(&["critical-path", "--json", "--range", &band], &[&file])?;
     same("requests of the brushed band", Some(shown), report["requests"].as_u64())?;
     same("columns", page.number("[data-test='heat']", "data-columns").await? as u64, shown)?;
     // Ordered by time, a brush is a filter of time.

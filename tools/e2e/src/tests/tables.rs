@@ -43,12 +43,12 @@ async fn what_if(page: &Page) -> Outcome {
 
 pub async fn the_summary_is_copied_as_the_binary_writes_it(page: &Page) -> Outcome {
     let file = shop()?;
-    at(page, &file, "band=P95-100").await?;
+    at(page, &file, "range=P95-100").await?;
     catch_files(page).await?;
     let path = file.to_string_lossy();
     for (button, format) in [("copy-text", "text"), ("copy-markdown", "markdown"), ("copy-csv", "csv")] {
         let copied = caught(page, &[&format!("[data-test='{button}']")]).await?;
-        let printed = pathlight(&["summary", "--band", "P95-100", "--format", format, &path])?;
+        let printed = pathlight(&["summary", "--range", "P95-100", "--format", format, &path])?;
         same(format, copied, String::from_utf8_lossy(&printed).into_owned())?;
         let said = format!("return document.querySelector(\"[data-test='{button}']\").textContent");
         page.until("a confirmation", &said, |text| text == "Copied").await?;
@@ -58,7 +58,7 @@ pub async fn the_summary_is_copied_as_the_binary_writes_it(page: &Page) -> Outco
         &["[data-test='findings'] [data-test='export']", "[data-test='findings'] [data-test='export-json']"],
     )
     .await?;
-    let printed = native(&["summary", "--json", "--band", "P95-100"], &[&file])?;
+    let printed = native(&["summary", "--json", "--range", "P95-100"], &[&file])?;
     same("JSON", serde_json::from_str::<Value>(&saved)?, printed)?;
     page.picture("summary").await
 }

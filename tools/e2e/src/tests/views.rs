@@ -46,14 +46,14 @@ pub async fn the_flame_graph_has_the_nodes_of_the_binary_in_every_band(page: &Pa
     frames_agree(page, &native(&OF_PRODUCT, &[&file])?).await?;
     page.picture("flame").await?;
     for band in ["P50-95", "P95-100", "P95"] {
-        page.go(&format!("view=flame&{PRODUCT}&band={band}")).await?;
+        page.go(&format!("view=flame&{PRODUCT}&range={band}")).await?;
         page.ready().await?;
         let mut words = OF_PRODUCT.to_vec();
-        words.extend(["--band", band]);
+        words.extend(["--range", band]);
         frames_agree(page, &native(&words, &[&file])?).await?;
     }
     // The slow tail waits for what the others never call.
-    page.go(&format!("view=flame&{PRODUCT}&band=P95-100")).await?;
+    page.go(&format!("view=flame&{PRODUCT}&range=P95-100")).await?;
     page.ready().await?;
     let operations = page.attributes("[data-test='frame']", "data-operation").await?;
     ensure(operations.iter().any(|name| name == "SELECT product_details"), || {
@@ -194,7 +194,7 @@ pub async fn back_and_forward_go_through_the_views_and_a_link_reproduces_one(pag
     page.ready().await?;
     let hash = page.run("return location.hash").await?;
     ensure(
-        hash.as_str().is_some_and(|hash| hash.contains("view=flame") && hash.contains("band=P95-99")),
+        hash.as_str().is_some_and(|hash| hash.contains("view=flame") && hash.contains("range=P95-99")),
         || format!("the address is {hash}"),
     )?;
     page.run("history.go(-2)").await?;

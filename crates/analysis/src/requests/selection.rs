@@ -1,10 +1,11 @@
 //! Which requests an analysis is about, and how their paths are found.
 
+use super::range::PercentileRange;
 use serde::{Deserialize, Serialize};
 
 /// Whose latency is looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Subject {
+pub enum RootEndpoint {
     /// The trace root of every trace.
     #[default]
     TraceRoots,
@@ -80,36 +81,31 @@ impl Overlap {
     }
 }
 
-/// The requests an analysis is about, before any band is cut.
+/// The requests an analysis is about, and how their paths are found. It always travels whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Scope {
+pub struct Selection {
+    /// Which set of traces: 0 is the set looked at (A), 1 the one it is compared with (B).
+    pub group: u8,
     /// Whose latency.
-    pub subject: Subject,
+    pub root: RootEndpoint,
     /// Conditions that must all hold.
     pub filters: Vec<Filter>,
     /// Path settings.
     pub overlap: Overlap,
-    /// Which set of traces: 0 is the set looked at (A), 1 the one it is compared with (B).
-    pub group: u8,
+    /// Which of the requests, by latency.
+    pub range: PercentileRange,
 }
 
-/// A range of latency percentiles in thousandths of a percent: `[lo, hi)`, or `[lo, hi]` if `closed`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Band {
-    /// Lower end, 0 to 100,000.
-    pub lo: u32,
-    /// Upper end, 0 to 100,000.
-    pub hi: u32,
-    /// Whether a request exactly at `hi` belongs to the band: the cumulative reading.
-    pub closed: bool,
-}
+impl Selection {
+    /// Returns this selection cut by another percentile range.
+    #[must_use]
+    pub fn with_range(&self, range: PercentileRange) -> Selection {
+        Selection { range, ..self.clone() }
+    }
 
-impl Band {
-    /// Every request.
-    pub const ALL: Band = Band { lo: 0, hi: 100_000, closed: true };
-
-    /// Whether this is every request.
-    pub fn is_all(&self) -> bool {
-        self.lo == 0 && self.hi >= 100_000
+    /// Returns the same requests whatever their latency: what stands before a percentile range is cut.
+    #[must_use]
+    pub fn at_any_latency(&self) -> Selection {
+        self.with_range(PercentileRange::ALL)
     }
 }

@@ -1,22 +1,22 @@
-//! Bands by their names.
+//! Percentile ranges by their names.
 
-use pathlight_query::Band;
+use pathlight_query::PercentileRange;
 
-/// `P50-95` for a band, `P95` for the cumulative reading.
-pub fn band_name(band: Band) -> String {
+/// `P50-95` for a percentile range, `P95` for the cumulative reading.
+pub fn range_name(range: PercentileRange) -> String {
     let percent = |value: u32| {
         let text = format!("{}.{:03}", value / 1000, value % 1000);
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     };
-    if band.closed && band.lo == 0 {
-        format!("P{}", percent(band.hi))
+    if range.closed && range.lo == 0 {
+        format!("P{}", percent(range.hi))
     } else {
-        format!("P{}-{}", percent(band.lo), percent(band.hi))
+        format!("P{}-{}", percent(range.lo), percent(range.hi))
     }
 }
 
 /// Reads `P50-95`, `50-95` or the cumulative `P95`.
-pub fn parse_band(text: &str) -> Option<Band> {
+pub fn parse_range(text: &str) -> Option<PercentileRange> {
     let percent = |text: &str| {
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
@@ -30,12 +30,12 @@ pub fn parse_band(text: &str) -> Option<Band> {
         Some(rest) => (true, rest),
         None => (false, text),
     };
-    let band = match text.split_once('-') {
-        Some((lo, hi)) => Band { lo: percent(lo)?, hi: percent(hi)?, closed: false },
-        None if cumulative => Band { lo: 0, hi: percent(text)?, closed: true },
+    let range = match text.split_once('-') {
+        Some((lo, hi)) => PercentileRange { lo: percent(lo)?, hi: percent(hi)?, closed: false },
+        None if cumulative => PercentileRange { lo: 0, hi: percent(text)?, closed: true },
         None => return None,
     };
-    (band.lo < band.hi).then_some(band)
+    (range.lo < range.hi).then_some(range)
 }
 
 #[cfg(test)]
@@ -44,14 +44,14 @@ mod tests {
 
     #[test]
     fn bands_have_two_readings() {
-        assert_eq!(parse_band("P95"), Some(Band { lo: 0, hi: 95_000, closed: true }));
-        assert_eq!(parse_band("P0-50"), Some(Band { lo: 0, hi: 50_000, closed: false }));
-        assert_eq!(parse_band("99-99.9"), Some(Band { lo: 99_000, hi: 99_900, closed: false }));
+        assert_eq!(parse_range("P95"), Some(PercentileRange { lo: 0, hi: 95_000, closed: true }));
+        assert_eq!(parse_range("P0-50"), Some(PercentileRange { lo: 0, hi: 50_000, closed: false }));
+        assert_eq!(parse_range("99-99.9"), Some(PercentileRange { lo: 99_000, hi: 99_900, closed: false }));
         for text in ["P0-50", "P50-95", "P99-100", "P95", "P99.5", "P12.345-13"] {
-            assert_eq!(parse_band(text).map(band_name).as_deref(), Some(text));
+            assert_eq!(parse_range(text).map(range_name).as_deref(), Some(text));
         }
         for text in ["", "P", "95", "P-", "P50-", "P50-50", "P0", "P101", "P1.2345", "P+5", "P1e1-2"] {
-            assert_eq!(parse_band(text), None, "{text}");
+            assert_eq!(parse_range(text), None, "{text}");
         }
     }
 }

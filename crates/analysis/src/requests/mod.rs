@@ -1,0 +1,9 @@
+//! Which requests an analysis is about: a [`Selection`] names them, and [`SelectedRequests`] are those of one worker.
+
+mod range;
+mod selected;
+mod selection;
+
+pub use range::{PercentileRange, RangeFacts, RangeReport};
+pub use selected::{Cut, RequestEntry, RequestKey, SelectedRequests};
+pub use selection::{Filter, Overlap, RootEndpoint, Selection};

@@ -1,0 +1,129 @@
+//! Percentile ranges of latency: what they are, which ranks they hold, and what lies inside one.
+
+use pathlight_model::stats::{LogHistogram, Summary};
+use serde::{Deserialize, Serialize};
+
+/// A range of latency percentiles in thousandths of a percent: `[lo, hi)`, or `[lo, hi]` if `closed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PercentileRange {
+    /// Lower end, 0 to 100,000.
+    pub lo: u32,
+    /// Upper end, 0 to 100,000.
+    pub hi: u32,
+    /// Whether a request exactly at `hi` belongs to the percentile range: the cumulative reading.
+    pub closed: bool,
+}
+
+impl Default for PercentileRange {
+    fn default() -> Self {
+        PercentileRange::ALL
+    }
+}
+
+impl PercentileRange {
+    /// Every request.
+    pub const ALL: PercentileRange = PercentileRange { lo: 0, hi: 100_000, closed: true };
+
+    /// Whether this is every request.
+    pub fn is_all(&self) -> bool {
+        self.lo == 0 && self.hi >= 100_000
+    }
+
+    /// The percentile range of the requests with these ranks of `n`: exact up to 100,000 requests, beyond as near as
+    /// thousandths of a percent allow, and never empty.
+    pub fn of_ranks(ranks: std::ops::Range<u64>, n: u64) -> PercentileRange {
+        let n = u128::from(n.max(1));
+        let percent = |rank: u64| ((u128::from(rank) * 100_000 + n / 2) / n).min(100_000) as u32;
+        let (lo, hi) = (percent(ranks.start), percent(ranks.end));
+        if lo == 0 && hi >= 100_000 {
+            return PercentileRange::ALL;
+        }
+        let lo = lo.min(99_999);
+        PercentileRange { lo, hi: hi.max(lo + 1), closed: false }
+    }
+
+    /// The ranks of a percentile range: request i of n belongs to percentile 100 (i + 0.5) / n, compared in integers.
+    pub fn ranks(&self, n: u64) -> std::ops::Range<u64> {
+        if self.is_all() {
+            return 0..n;
+        }
+        // 100,000 (2i + 1) / 2n against lo and hi, without division: first i at or above a bound.
+        let first_at = |bound: u32, past_equal: bool| {
+            let bound = u128::from(bound) * 2 * u128::from(n);
+            let (mut low, mut high) = (0, n);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                let place = 100_000 * (2 * u128::from(middle) + 1);
+                if place < bound || past_equal && place == bound { low = middle + 1 } else { high = middle }
+            }
+            low
+        };
+        let from = first_at(self.lo, false);
+        from..first_at(self.hi, self.closed).max(from)
+    }
+}
+
+/// The requests of a selection, and the percentile range cut out of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RangeFacts {
+    /// Requests in the selection.
+    pub all_requests: u64,
+    /// Requests in the percentile range.
+    pub requests: u64,
+    /// Latency of the percentile range.
+    pub latency_us: Summary,
+    /// Sum of the percentile range's latencies in microseconds.
+    pub latency_sum_us: u64,
+    /// Latency of the whole selection.
+    pub all_latency_us: Summary,
+    /// Histogram of the whole selection.
+    pub histogram: LogHistogram,
+    /// Smallest and greatest latency in the percentile range.
+    pub range_us: (u64, u64),
+}
+
+/// The answer to the smallest question about a percentile range.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RangeReport {
+    /// Which percentile range.
+    pub range: PercentileRange,
+    /// What it holds.
+    pub facts: RangeFacts,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_band_of_ranks_holds_these_ranks() {
+        for n in [1, 2, 3, 7, 100, 997, 50_000] {
+            for (from, to) in [(0, 1), (0, n), (n / 3, n / 2 + 1), (n - 1, n), (n / 2, n)] {
+                assert_eq!(PercentileRange::of_ranks(from..to, n).ranks(n), from..to, "{n}");
+            }
+        }
+        assert_eq!(PercentileRange::of_ranks(0..9, 9), PercentileRange::ALL);
+        assert_eq!(
+            PercentileRange::of_ranks(5..5, 1_000_000),
+            PercentileRange { lo: 1, hi: 2, closed: false }
+        );
+        assert_eq!(PercentileRange::of_ranks(0..0, 0), PercentileRange { lo: 0, hi: 1, closed: false });
+    }
+
+    #[test]
+    fn bands_partition_and_cumulative_ones_include_the_median() {
+        for n in [0, 1, 2, 3, 10, 99, 100, 1000] {
+            let edges = [0, 50_000, 95_000, 99_000, 100_000];
+            let mut at = 0;
+            for pair in edges.windows(2) {
+                let ranks = PercentileRange { lo: pair[0], hi: pair[1], closed: false }.ranks(n);
+                assert_eq!(ranks.start, at, "n = {n}");
+                at = ranks.end;
+            }
+            assert_eq!(at, n);
+        }
+        assert_eq!(PercentileRange { lo: 0, hi: 50_000, closed: true }.ranks(3), 0..2);
+        assert_eq!(PercentileRange { lo: 0, hi: 50_000, closed: false }.ranks(3), 0..1);
+        assert_eq!(PercentileRange { lo: 99_000, hi: 100_000, closed: false }.ranks(200), 198..200);
+    }
+}
