@@ -52,6 +52,8 @@ pub enum Call {
     TakeTraces,
     /// Take in the attached traces; [`Call::Seal`] joins them. Answered by [`Done::Nothing`].
     PutTraces,
+    /// Write the demo traces. Answered by one attachment: Jaeger JSON.
+    Demo,
     /// Copy columns for a saved report, from this trace on. Answered by [`Done::Columns`] with them attached.
     CopyColumns {
         /// Number of the first trace.

@@ -1,14 +1,25 @@
-//! Everything that is loaded, for a saved report.
+//! What workers write for the page: everything that is loaded, for a saved report, and the demo traces.
 
 use js_sys::Array;
 use wasm_bindgen::JsValue;
 use web_sys::Blob;
 
 use super::Pool;
+use super::ask::COORDINATOR;
 use super::call::{CallError, Reply};
 use crate::wire::{Call, Done, words};
 
 impl Pool {
+    /// The demo traces as a file of Jaeger JSON.
+    ///
+    /// # Errors
+    /// In words: the worker ended, the browser's memory ended.
+    pub async fn demo(&self) -> Result<Blob, String> {
+        let (_, attachments) = self.call(COORDINATOR, Call::Demo, &[]).await.map_err(why)?;
+        let parts: Array = attachments.iter().collect();
+        Blob::new_with_buffer_source_sequence(&parts).map_err(|error| words(&error))
+    }
+
     /// The columns of all workers, one Blob a worker, as [`ingest`](pathlight_ingest) reads them.
     ///
     /// # Errors
@@ -24,10 +35,7 @@ impl Pool {
             let mut from = Some(0);
             while let Some(first) = from {
                 let reply: Reply = self.call(slot, Call::CopyColumns { from: first }, &[]);
-                let (done, attachments) = reply.await.map_err(|error| match error {
-                    CallError::Failed(reason) => reason,
-                    CallError::Lost | CallError::Stale => "a worker ended meanwhile".to_owned(),
-                })?;
+                let (done, attachments) = reply.await.map_err(why)?;
                 if self.is_loading() || self.0.generation.get() != generation {
                     return Err("what is loaded changed meanwhile".to_owned());
                 }
@@ -42,5 +50,13 @@ impl Pool {
             blobs.push(Blob::new_with_buffer_source_sequence(&parts).map_err(|error| words(&error))?);
         }
         Ok(blobs)
+    }
+}
+
+/// Why a call failed, in words.
+fn why(error: CallError) -> String {
+    match error {
+        CallError::Failed(reason) => reason,
+        CallError::Lost | CallError::Stale => "a worker ended meanwhile".to_owned(),
     }
 }

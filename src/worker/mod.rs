@@ -8,6 +8,7 @@ mod source;
 mod split;
 mod warm_up;
 
+use pathlight_generate::{Options, write_jaeger};
 use pathlight_model::sort::Arrange;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -302,6 +303,12 @@ impl Worker {
             }
             Call::TakeTraces => return one(session.take_traces(&first())?),
             Call::PutTraces => session.put_traces(&first())?,
+            Call::Demo => {
+                let mut json = Vec::new();
+                // Writing to a Vec cannot fail, and the options are our own.
+                let _ = write_jaeger(&Options::demo(), &mut json);
+                return one(json);
+            }
             Call::CopyColumns { from } => {
                 let (bytes, next) = saved::columns(&session.set, from)?;
                 return Ok((Done::Columns(next), vec![wire::buffer(&bytes)]));

@@ -297,46 +297,16 @@ pub fn paste(page: Page) {
     });
 }
 
-/// Loads the demo traces the page was built with.
+/// Loads the demo traces, which a worker writes.
 pub fn load_demo(page: Page) {
     spawn_local(async move {
-        let failed = |detail: String| UserError {
-            message: "The demo traces could not be loaded.".to_owned(),
-            detail,
-            next_step: "Reload the page, or drop traces of your own.".to_owned(),
-        };
-        match demo().await {
-            Ok(Some(blob)) => page.load(vec![Input { name: "demo.json.gz".to_owned(), blob }]),
-            Ok(None) => page.fail(failed("This build has no demo traces.".to_owned())),
-            Err(error) => {
-                let words = error.dyn_ref::<js_sys::Error>().map(|error| String::from(error.message()));
-                page.fail(failed(words.or_else(|| error.as_string()).unwrap_or_default()));
-            }
+        match page.pool().demo().await {
+            Ok(blob) => page.load(vec![Input { name: "demo.json".to_owned(), blob }]),
+            Err(detail) => page.fail(UserError {
+                message: "The demo traces could not be loaded.".to_owned(),
+                detail,
+                next_step: "Reload the page, or drop traces of your own.".to_owned(),
+            }),
         }
     });
-}
-
-/// Whether this build comes with demo traces.
-pub fn has_demo() -> bool {
-    dom::document().get_element_by_id("asset-demo").is_some()
-}
-
-/// The demo: a file beside the page, or, in the single file, base64 in an element of the page.
-async fn demo() -> Result<Option<Blob>, JsValue> {
-    let Some(element) = dom::document().get_element_by_id("asset-demo") else { return Ok(None) };
-    let address = match element.get_attribute("href") {
-        Some(address) => address,
-        None => {
-            let data = element.text_content().unwrap_or_default();
-            format!("data:application/gzip;base64,{}", data.trim())
-        }
-    };
-    let response = JsFuture::from(dom::window().fetch_with_str(&address)).await?;
-    let response: web_sys::Response = response.dyn_into()?;
-    if !response.ok() {
-        let words = format!("{address} answers {} {}", response.status(), response.status_text());
-        return Err(JsValue::from_str(&words));
-    }
-    let blob = JsFuture::from(response.blob()?).await?;
-    Ok(Some(blob.dyn_into()?))
 }

@@ -17,7 +17,7 @@ impl Start {
     pub fn new(page: Page, picker: &Picker) -> Start {
         let keep = Keep::default();
         let (files, folder) = (picker.clone(), picker.clone());
-        let mut buttons = vec![
+        let buttons = [
             button("Open files\u{2026}")
                 .class("primary")
                 .test("open-start")
@@ -32,10 +32,8 @@ impl Start {
                 .test("paste")
                 .attr("title", "Ctrl+V")
                 .on_click(&keep, move || gather::paste(page)),
+            button("Demo traces").test("demo").on_click(&keep, move || gather::load_demo(page)),
         ];
-        if gather::has_demo() {
-            buttons.push(button("Demo traces").test("demo").on_click(&keep, move || gather::load_demo(page)));
-        }
         let field = div("start-field")
             .node(&icon("M2 3.5h3.5V8H9v4.5h5M5.5 3.5H14M9 8h5"))
             .child(&el("h1").text("See where the latency of your requests comes from."))

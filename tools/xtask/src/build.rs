@@ -2,7 +2,7 @@
 //!
 //! `index.html` names every file the page needs, by its path in the repository (`www/boot.js`) or, for what is
 //! generated, as `pathlight.js` (wasm-bindgen's glue, target no-modules), `pathlight.wasm`, `pathlight.wasm.js` (the same
-//! as a script, for frames that may not fetch) and `demo.json.gz`. What it names, directly or through a style sheet or
+//! as a script, for frames that may not fetch). What it names, directly or through a style sheet or
 //! script, gets a hash of its content into its name, so that a host may cache it for ever; the rest of `www/` is copied under its own name. How the single file comes about is in
 //! [`crate::single`].
 
@@ -11,7 +11,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
@@ -20,13 +19,6 @@ use crate::args::Arguments;
 use crate::{Outcome, html, sh, single, tools};
 
 pub const USAGE: &str = "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt";
-
-/// Traces shipped with the page. With this seed four of the 41 requests for a product miss a cache, and wait five times
-/// as long; 320 traces are enough to see it and small enough to load at once.
-const DEMO: &[&str] = &["--traces", "320", "--spans", "30", "--shape", "mixed", "--seed", "21"];
-
-/// Bytes the page in one file may have. Beyond it goes without the demo.
-const ONE_FILE: usize = 1_000_000;
 
 /// Files by the name `index.html` uses for them.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -45,9 +37,6 @@ pub fn dist() -> PathBuf {
 pub fn build(fast: bool) -> Outcome {
     let mut files = Files::new();
     compile(fast, &mut files)?;
-    if let Some(demo) = demo()? {
-        files.insert("demo.json.gz".to_owned(), demo);
-    }
     read_folder(&sh::root().join("www"), "www", &mut files)?;
     let index = sh::root().join("index.html");
     if !index.is_file() {
@@ -61,13 +50,7 @@ pub fn build(fast: bool) -> Outcome {
         write(&dist().join(&name), &bytes)?;
         sizes.push((name, bytes));
     }
-    let mut page = single::page(&index, &files)?.into_bytes();
-    if page.len() > ONE_FILE && files.remove("demo.json.gz").is_some() {
-        page = single::page(&index, &files)?.into_bytes();
-        eprintln!(
-            "pathlight.html goes without the demo traces: with them it is larger than {ONE_FILE} bytes."
-        );
-    }
+    let page = single::page(&index, &files)?.into_bytes();
     write(&dist().join("pathlight.html"), &page)?;
     sizes.push(("pathlight.html".to_owned(), page));
     println!("{:<34} {:>11} {:>11}", "dist/", "bytes", "gz");
@@ -77,7 +60,7 @@ pub fn build(fast: bool) -> Outcome {
     Ok(())
 }
 
-/// The native binary, for serving and for the demo. Not a release build: it only moves bytes.
+/// The native binary, for tests. Not a release build.
 pub fn native() -> Outcome<PathBuf> {
     sh::run(sh::cargo().args(["build", "--package", "pathlight", "--bin", "pathlight"]))?;
     Ok(sh::target().join("debug").join(format!("pathlight{}", std::env::consts::EXE_SUFFIX)))
@@ -159,24 +142,6 @@ fn optimise(module: &Path) -> Outcome<Option<Vec<u8>>> {
         sh::on(&kept, fs::rename(&fresh, &kept))?;
     }
     sh::on(&kept, fs::read(&kept)).map(Some)
-}
-
-/// The demo traces as one gzip file; `None` while the binary cannot generate.
-fn demo() -> Outcome<Option<Vec<u8>>> {
-    let binary = native()?;
-    let mut generate = sh::command(binary);
-    generate.arg("generate").args(DEMO).stdin(Stdio::null()).stderr(Stdio::inherit());
-    let output =
-        generate.output().map_err(|error| format!("cannot start `{}`: {error}", sh::spell(&generate)))?;
-    if !output.status.success() {
-        eprintln!(
-            "`{}` ended with {}: the page is built without demo traces.",
-            sh::spell(&generate),
-            output.status
-        );
-        return Ok(None);
-    }
-    gzip(&output.stdout).map(Some)
 }
 
 /// `bytes` as a gzip file without a time stamp: same input, same file.
@@ -305,9 +270,9 @@ mod tests {
 
     #[test]
     fn what_nothing_names_keeps_its_own_name_and_a_missing_file_its_reference() {
-        let built = assemble("'demo.json.gz'", &files(&[("www/plugin.js", "x")])).unwrap();
+        let built = assemble("'traces.json.gz'", &files(&[("www/plugin.js", "x")])).unwrap();
         assert_eq!(built.keys().collect::<Vec<_>>(), ["index.html", "plugin.js"]);
-        assert_eq!(built["index.html"], b"'demo.json.gz'");
+        assert_eq!(built["index.html"], b"'traces.json.gz'");
     }
 
     #[test]
@@ -318,7 +283,7 @@ mod tests {
 
     #[test]
     fn hashed_names_keep_the_extension_a_server_goes_by() {
-        assert!(hashed_name("demo.json.gz", b"").ends_with(".json.gz"));
+        assert!(hashed_name("traces.json.gz", b"").ends_with(".json.gz"));
         assert!(hashed_name("www/a.min.js", b"").starts_with("a.min-"));
     }
 }

@@ -9,7 +9,6 @@
 //! | `<link rel="icon" href="X">` | the same with a `data:` address |
 //! | `<link href="X.wasm.js">` | nothing |
 //! | any other `<link href="X" id="I">` to a script | `<script type="text/plain" id="I">`: text for a Blob worker |
-//! | any other `<link href="X.gz" id="I">` | `<script type="application/octet-stream;base64" id="I">`: base64 |
 //! | any other `<link href="X" id="I">` | `<script type="application/octet-stream;dense" id="I">`: gzip, then [`dense`] |
 //!
 //! The page looks whether the element of an id is a link, which
@@ -34,11 +33,7 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
         let reference = element.get(if element.name == "link" { "href" } else { "src" }).unwrap_or_default();
         let name = reference.strip_prefix("./").unwrap_or(reference);
         let Some(bytes) = files.get(name) else {
-            // Something generated that is not there now, as the demo: no element, and the page does not offer it.
-            if !name.ends_with(".gz") {
-                return Err(format!("index.html names {reference}, and there is no such file"));
-            }
-            continue;
+            return Err(format!("index.html names {reference}, and there is no such file"));
         };
         match (element.name, element.get("rel")) {
             ("link", Some("stylesheet")) => {
@@ -62,12 +57,10 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
             }
             ("link", _) => {
                 let attributes = kept(&element, &["href", "rel", "as", "crossorigin", "type"]);
-                // What is gzip already is asked for as an address of base64 (web/ui/gather.rs).
-                let (kind, data) = match name.ends_with(".gz") {
-                    true => ("application/octet-stream;base64", base64(bytes)),
-                    false => ("application/octet-stream;dense", dense(&gzip(bytes)?)),
-                };
-                out.push_str(&format!("<script type=\"{kind}\"{attributes}>{data}</script>"));
+                let data = dense(&gzip(bytes)?);
+                out.push_str(&format!(
+                    "<script type=\"application/octet-stream;dense\"{attributes}>{data}</script>"
+                ));
             }
             _ => {
                 let text = text(name, bytes)?;
@@ -140,8 +133,7 @@ mod tests {
     #[test]
     fn nothing_is_referred_to_any_more_and_each_inline_text_has_its_hash_in_the_policy() {
         let index = "<head><meta charset=\"utf-8\"><link rel=\"stylesheet\" href=\"www/s.css\">\
-                     <link rel=\"preload\" as=\"fetch\" id=\"w\" href=\"pathlight.wasm\">\
-                     <link rel=\"asset\" id=\"gone\" href=\"demo.json.gz\"></head>\
+                     <link rel=\"preload\" as=\"fetch\" id=\"w\" href=\"pathlight.wasm\"></head>\
                      <script defer id=\"b\" src=\"www/b.js\"></script>";
         let files: Files =
             [("www/s.css", "a{}"), ("pathlight.wasm", "\0asm"), ("www/b.js", "f('</script>')")]
@@ -155,7 +147,6 @@ mod tests {
                 && page.contains("<script id=\"b\">f('<\\/script>')</script>")
         );
         assert!(page.contains("<script type=\"application/octet-stream;dense\" id=\"w\">\u{f}ba"));
-        assert!(!page.contains("gone"));
         for text in ["a{}", "f('<\\/script>')"] {
             assert!(page.contains(&source(text)), "no hash of {text}");
         }

@@ -1,11 +1,14 @@
 //! Dropping files: what the page shows is what the binary says of the same files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
-use e2e::process::{pathlight, root, scratch};
+use e2e::process::{pathlight, scratch};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::Value;
 
 /// A file with generated traces, made once a run.
@@ -170,16 +173,16 @@ pub async fn a_folder_and_packed_files_are_read(page: &Page) -> Outcome {
         expected = [expected[0] + counted[0], expected[1] + counted[1]];
         std::fs::copy(&made, folder.join(name))?;
     }
-    let demo = std::fs::read_dir(root().join("dist"))?
-        .flatten()
-        .map(|entry| entry.path())
-        .find(|path| path.to_string_lossy().ends_with(".json.gz"))
-        .ok_or_else(|| Failure("dist holds no demo".to_owned()))?;
+    let plain = generated("packed.json", "--traces 20 --spans 20 --seed 6")?;
+    let packed = scratch()?.join("packed.json.gz");
+    let mut pack = GzEncoder::new(std::fs::File::create(&packed)?, Compression::fast());
+    pack.write_all(&std::fs::read(&plain)?)?;
+    pack.finish()?;
     page.open("").await?;
-    page.drop_files(&[folder, demo.clone()]).await?;
+    page.drop_files(&[folder, packed.clone()]).await?;
     page.ready().await?;
     let shown = summary(page).await?;
-    let report = native(&["critical-path", "--json"], &[&demo])?;
+    let report = native(&["critical-path", "--json"], &[&packed])?;
     same("traces", shown[0] as u64, expected[0] as u64 + report["requests"].as_u64().unwrap_or_default())?;
     ensure(shown[1] > expected[1], || format!("{} spans, {} without the packed file", shown[1], expected[1]))
 }
