@@ -1,4 +1,4 @@
-//! Violins: how times spread, one row for each value of a tag (definitions section 5; paper Fig. 21).
+//! Violins: how times spread, one row for each value of a tag (`docs/definitions/critical-path.md` section 5; paper Fig. 21).
 
 use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};

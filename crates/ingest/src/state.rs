@@ -477,7 +477,7 @@ impl State {
     }
 }
 
-/// The parent that references choose (critical-path definitions, section 1).
+/// The parent that references choose (`docs/definitions/critical-path.md` section 1).
 #[derive(Default, Clone, Copy)]
 pub(super) struct ParentChoice {
     child_of: Option<SpanId>,

@@ -1,4 +1,4 @@
-//! Making abnormal requests out of normal ones, for the evaluation (paper section 7.3; definitions section 4).
+//! Making abnormal requests out of normal ones, for the evaluation (paper section 7.3; `docs/definitions/anomaly.md` section 4).
 
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Random, mix};

@@ -295,7 +295,7 @@ impl AnomalyReport {
     }
 }
 
-/// The evaluation (definitions of anomalies, section 4): detectors and vectors side by side.
+/// The evaluation (`docs/definitions/anomaly.md` section 4): detectors and vectors side by side.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EvaluationTable {
     /// The accepted rate of false alarms.

@@ -1,4 +1,4 @@
-//! The default detector: structure and time, calibrated, explainable (definitions of anomalies, section 2).
+//! The default detector: structure and time, calibrated, explainable (`docs/definitions/anomaly.md` section 2).
 
 use super::features::{Cell, Features};
 use super::sets::{FOLDS, LeftOut, PathSets, Search, Similarity};

@@ -1,4 +1,4 @@
-//! The aggregate critical calling context tree: observe requests, merge, finish (definitions section 4; paper 5.3).
+//! The aggregate critical calling context tree: observe requests, merge, finish (`docs/definitions/critical-path.md` section 4; paper 5.3).
 
 use super::contexts::{Context, Contexts};
 use super::report::{ContextNode, CriticalPathReport, Weight};

@@ -1,4 +1,4 @@
-//! Which interior endpoints are worth improving, over every root endpoint at once (definitions section 6; paper 6.2).
+//! Which interior endpoints are worth improving, over every root endpoint at once (`docs/definitions/critical-path.md` section 6; paper 6.2).
 
 use super::endpoints::Collapser;
 use super::table::PathTable;

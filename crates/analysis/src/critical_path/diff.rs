@@ -1,4 +1,4 @@
-//! Differential flame graph: the sums of one side, and both sides together (definitions section 4; paper Fig. 12).
+//! Differential flame graph: the sums of one side, and both sides together (`docs/definitions/critical-path.md` section 4; paper Fig. 12).
 
 use super::contexts::Contexts;
 use super::diff_report::{DiffNode, DiffReport, DiffSide, FrameSums, RequestRef};

@@ -1,4 +1,4 @@
-//! Times by endpoint, whatever the call path: rows of the heat map and of the textual summary (definitions section 5).
+//! Times by endpoint, whatever the call path: rows of the heat map and of the textual summary (`docs/definitions/critical-path.md` section 5).
 
 use super::aggregate::{pack_sorted, unpack_sorted};
 use super::contexts::Contexts;

@@ -1,4 +1,4 @@
-//! Picking example requests for every calling context (definitions section 4).
+//! Picking example requests for every calling context (`docs/definitions/critical-path.md` section 4).
 
 use super::aggregate::Aggregate;
 use super::report::{CriticalPathReport, Exemplar};

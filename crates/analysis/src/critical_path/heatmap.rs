@@ -1,4 +1,4 @@
-//! Heat map: endpoints against requests (definitions section 5; paper Fig. 10).
+//! Heat map: endpoints against requests (`docs/definitions/critical-path.md` section 5; paper Fig. 10).
 //!
 //! Columns are requests in one order, or runs of equally many of them when there are more than fit. Workers agree on
 //! the runs by keys, as they do for percentile ranges, so no list of requests ever travels as a whole unless every one

@@ -1,4 +1,4 @@
-//! How large, deep and parallel the traces are: histograms over all requests (definitions section 6; paper Fig. 13 to
+//! How large, deep and parallel the traces are: histograms over all requests (`docs/definitions/critical-path.md` section 6; paper Fig. 13 to
 //! 20).
 
 use super::aggregate::{pack_sorted, unpack_sorted};

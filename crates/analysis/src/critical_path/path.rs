@@ -1,4 +1,4 @@
-//! The critical path of one request (definitions section 3; paper section 5.1, Listing 1).
+//! The critical path of one request (`docs/definitions/critical-path.md` section 3; paper section 5.1, Listing 1).
 
 use crate::requests::Overlap;
 use pathlight_model::trace::{NO_ROW, TraceSet, Tree};

@@ -1,4 +1,4 @@
-//! Which service's time changed: self time per request and service (tprof definitions, section 5).
+//! Which service's time changed: self time per request and service (`docs/definitions/tprof.md` section 5).
 
 use super::table::PathTable;
 use super::walk::Observer;

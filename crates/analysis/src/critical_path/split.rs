@@ -1,4 +1,4 @@
-//! Latency, or the exclusive time of one endpoint, split by the values of a tag (definitions section 5; paper 7.4).
+//! Latency, or the exclusive time of one endpoint, split by the values of a tag (`docs/definitions/critical-path.md` section 5; paper 7.4).
 
 use super::aggregate::{pack_sorted, unpack_sorted};
 use super::json::percent;

@@ -23,7 +23,7 @@ pub struct ContextEntry {
     pub inclusive_us: u64,
 }
 
-/// All requests of a root endpoint with their critical calling context trees (definitions section 4).
+/// All requests of a root endpoint with their critical calling context trees (`docs/definitions/critical-path.md` section 4).
 ///
 /// A context is a path of endpoints from a request's root; contexts form a forest, numbered parents first.
 #[derive(Default)]

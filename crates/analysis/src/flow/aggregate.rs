@@ -1,4 +1,4 @@
-//! The aggregate flow: what holds in (nearly) all invocations (execution-flow definitions, section 2).
+//! The aggregate flow: what holds in (nearly) all invocations (`docs/definitions/execution-flow.md` section 2).
 
 use super::graph::{Flow, LearnedEdge};
 use super::order::Order;

@@ -1,5 +1,5 @@
 //! The nearest-neighbour flow: invocations with identical graphs as clusters, the likeliest one's graph for a new
-//! invocation (execution-flow definitions, section 2).
+//! invocation (`docs/definitions/execution-flow.md` section 2).
 
 use super::order::Order;
 use pathlight_model::sort::Arrange;

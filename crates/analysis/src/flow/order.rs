@@ -1,4 +1,4 @@
-//! One invocation as an interval order (execution-flow definitions, section 1).
+//! One invocation as an interval order (`docs/definitions/execution-flow.md` section 1).
 //!
 //! The children stand by (start, end, node). Those a child waits for are then always the first so many of the children
 //! in order of their ends, so a number per child says all edges and nothing is ever quadratic in children.
@@ -58,7 +58,7 @@ pub struct Pressure {
 
 impl Order {
     /// Takes an invocation over `[start_us, end_us]` with children inside it, and orders them. With `overlap`, a child
-    /// also waits for those whose overlap with it passes for clock skew (critical-path definitions, section 3);
+    /// also waits for those whose overlap with it passes for clock skew (`docs/definitions/critical-path.md` section 3);
     /// without, only for those that end before it starts.
     pub fn set(&mut self, start_us: u64, end_us: u64, children: &[Child], overlap: Option<Overlap>) {
         (self.start_us, self.end_us) = (start_us, end_us);

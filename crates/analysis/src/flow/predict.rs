@@ -1,4 +1,4 @@
-//! The six predictors of a parent's latency (execution-flow definitions, section 3).
+//! The six predictors of a parent's latency (`docs/definitions/execution-flow.md` section 3).
 
 use super::aggregate::PairCounts;
 use super::graph::Flow;

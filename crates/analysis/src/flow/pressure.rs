@@ -1,4 +1,4 @@
-//! Drag and slack of the spans of one request (critical-path definitions, section 8).
+//! Drag and slack of the spans of one request (`docs/definitions/critical-path.md` section 8).
 
 use super::order::{Child, Order};
 use crate::critical_path::{PathFinder, TraceReport};

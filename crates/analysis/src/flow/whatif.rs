@@ -1,4 +1,4 @@
-//! What if some endpoints were faster or slower, or two calls ran side by side (execution-flow definitions, section 4).
+//! What if some endpoints were faster or slower, or two calls ran side by side (`docs/definitions/execution-flow.md` section 4).
 
 use super::nodes::{EndpointName, NodeName};
 use super::prepare::{Evaluator, Model, Prepared, Preparer};

@@ -28,7 +28,7 @@ pub struct RequestEntry {
     pub(crate) entries_end: u32,
 }
 
-/// What requests are ordered by (definitions section 4): latency, then trace id, then root span id.
+/// What requests are ordered by (`docs/definitions/critical-path.md` section 4): latency, then trace id, then root span id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RequestKey {
     /// Latency in microseconds.

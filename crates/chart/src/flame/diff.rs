@@ -1,4 +1,4 @@
-//! The differential flame graph: the frames of two sides in one tree, coloured by change (definitions section 4).
+//! The differential flame graph: the frames of two sides in one tree, coloured by change (`docs/definitions/critical-path.md` section 4).
 
 use super::tree::{FlameTree, Frame, NONE};
 use crate::theme::Shade;

@@ -1,4 +1,4 @@
-//! Drag and slack of the spans of a timeline (critical-path definitions, section 8).
+//! Drag and slack of the spans of a timeline (`docs/definitions/critical-path.md` section 8).
 
 use super::layout::{Bar, TimelineSize};
 use super::model::Timeline;

@@ -2,7 +2,7 @@
 
 use super::span::{Flags, SpanKind};
 
-/// Collects kind and error while the tags of one span pass by (critical-path definitions, section 7).
+/// Collects kind and error while the tags of one span pass by (`docs/definitions/critical-path.md` section 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpanFacts {
     /// Kind, from `span.kind` or set by the format.

@@ -1,4 +1,4 @@
-//! Canonical trace and span ids (critical-path definitions, section 1).
+//! Canonical trace and span ids (`docs/definitions/critical-path.md` section 1).
 //!
 //! An id is lower-case hexadecimal without its leading zeros, held as a number; anything else is kept as it is, as a
 //! [`Symbol`] of the set's id texts. Empty and all-zero ids mean "absent".

@@ -1,4 +1,4 @@
-//! From spans with parent ids to trees (critical-path definitions, section 1): repeated ids, parents, shared
+//! From spans with parent ids to trees (`docs/definitions/critical-path.md` section 1): repeated ids, parents, shared
 //! client/server ids, cycles, missing starts, and one canonical order.
 //!
 //! Nothing here depends on the order in which spans came, and every step is at most O(n log n).

@@ -1,4 +1,4 @@
-//! The data-quality report (critical-path definitions, sections 1 and 2).
+//! The data-quality report (`docs/definitions/critical-path.md` sections 1 and 2).
 
 use super::set::{TraceSet, UNKNOWN_SERVICE};
 use super::span::Flags;

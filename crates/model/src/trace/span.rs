@@ -67,7 +67,7 @@ impl SpanKind {
 pub struct Flags(pub u16);
 
 impl Flags {
-    /// The span is an error (critical-path definitions, section 7).
+    /// The span is an error (`docs/definitions/critical-path.md` section 7).
     pub const ERROR: u16 = 1 << 3;
     /// The chosen parent came from a `FOLLOWS_FROM` reference.
     pub const FOLLOWS_FROM: u16 = 1 << 4;

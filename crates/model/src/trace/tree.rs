@@ -1,4 +1,4 @@
-//! One trace with sanitised intervals (critical-path definitions, section 2; paper section 5.2).
+//! One trace with sanitised intervals (`docs/definitions/critical-path.md` section 2; paper section 5.2).
 
 use super::quality::Quality;
 use super::set::{EndpointId, NO_ROW, TraceSet};

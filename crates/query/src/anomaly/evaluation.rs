@@ -1,4 +1,4 @@
-//! The evaluation: how well abnormal requests are told from normal ones (definitions of anomalies, section 4).
+//! The evaluation: how well abnormal requests are told from normal ones (`docs/definitions/anomaly.md` section 4).
 
 use super::training::{judge, train};
 use crate::study::Study;
@@ -11,7 +11,7 @@ use pathlight_analysis::anomaly::{
 use pathlight_analysis::requests::Selection;
 
 /// Trains on half of the requests, then judges the other half as it is and made abnormal, for every kind of vectors and
-/// every detector (definitions of anomalies, section 4).
+/// every detector (`docs/definitions/anomaly.md` section 4).
 pub(crate) async fn evaluate(
     workers: &Workers,
     selection: &Selection,
