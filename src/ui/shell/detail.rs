@@ -8,7 +8,7 @@ use crate::ui::shell::selection_bar::look_at;
 use crate::ui::views::compare::detail as compare_detail;
 use crate::ui::views::endpoints::affected;
 use crate::ui::views::flow;
-use crate::ui::widgets::frame as view;
+use crate::ui::widgets::frame;
 use crate::ui::widgets::links;
 use crate::ui::widgets::names;
 use crate::ui::widgets::show_in;
@@ -367,7 +367,7 @@ impl Part for Detail {
     fn update(&mut self, page: Page) {
         let view = page.address().view;
         let focus = page.focus().clone();
-        let shown = view::has_traces(page);
+        let shown = frame::has_traces(page);
         self.element.show(shown);
         if !shown {
             self.shown.clear();
@@ -420,7 +420,7 @@ impl Part for Detail {
             }
             (Focus::Endpoint(endpoint), Some(report)) => self.endpoint(page, report, endpoint),
             (Focus::Path(_) | Focus::Endpoint(_), None) => {
-                self.body.add(&el("p").class("muted").text(view::WORKING));
+                self.body.add(&el("p").class("muted").text(frame::WORKING));
             }
             (Focus::Request(choice), _) => self.request(page, choice),
             (Focus::Span(index), _) if view == View::Trace => {

@@ -4,7 +4,7 @@ use super::filters::{self, FilterForm};
 use crate::ui::dom::{El, Keep, button, div};
 use crate::ui::page::{Page, Part};
 use crate::ui::widgets::distribution::Distribution;
-use crate::ui::widgets::frame as view;
+use crate::ui::widgets::frame;
 use pathlight_query::{Filter, PercentileRange};
 use pathlight_view::address::range_name;
 
@@ -98,7 +98,7 @@ pub fn words(range: PercentileRange) -> String {
 
 impl Part for RangeBar {
     fn update(&mut self, page: Page) {
-        let shown = view::has_traces(page);
+        let shown = frame::has_traces(page);
         self.element.show(shown);
         if !shown {
             return;

@@ -5,7 +5,7 @@ use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::range_bar as range;
 use crate::ui::shell::range_bar::PRESETS;
-use crate::ui::widgets::frame as view;
+use crate::ui::widgets::frame;
 use pathlight_query::PercentileRange;
 use pathlight_text::format;
 use pathlight_view::address::{Address, View, parse_range, range_name};
@@ -99,7 +99,7 @@ impl Card {
 
 impl Part for Sides {
     fn update(&mut self, page: Page) {
-        let has_data = view::has_traces(page);
+        let has_data = frame::has_traces(page);
         let comparison = page.address().compared().filter(|_| has_data);
         self.element.show(comparison.is_some());
         if let Some(root) = dom::root() {

@@ -2,7 +2,7 @@
 
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
-use crate::ui::shell::file_input as gather;
+use crate::ui::shell::file_input;
 use crate::ui::shell::file_input::Picker;
 use crate::ui::shell::jaeger_dialog;
 
@@ -31,8 +31,8 @@ impl Start {
             button("Paste")
                 .test("paste")
                 .attr("title", "Ctrl+V")
-                .on_click(&keep, move || gather::paste(page)),
-            button("Demo traces").test("demo").on_click(&keep, move || gather::load_demo(page)),
+                .on_click(&keep, move || file_input::paste(page)),
+            button("Demo traces").test("demo").on_click(&keep, move || file_input::load_demo(page)),
         ];
         let field = div("start-field")
             .node(&icon("M2 3.5h3.5V8H9v4.5h5M5.5 3.5H14M9 8h5"))
