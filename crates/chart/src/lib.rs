@@ -21,6 +21,7 @@ pub mod svg;
 pub mod text;
 pub mod theme;
 pub mod timeline;
+pub mod viewport;
 pub mod violin;
 pub mod window;
 
@@ -28,4 +29,5 @@ pub use color::Rgba;
 pub use scene::{Fill, Layer, Metrics, Scene, Text};
 pub use text::Measure;
 pub use theme::{Shade, Theme};
+pub use viewport::{AxisViewport, Viewport};
 pub use window::Window;

@@ -690,6 +690,20 @@ fn write_line(fields: &[String], out: &mut String) {
     out.push_str("\r\n");
 }
 
+/// Returns what follows the chosen one of a list, or comes before it; round at the ends. With none chosen, that is the
+/// first or the last.
+pub fn neighbour(list: &[u32], chosen: Option<u32>, forward: bool) -> Option<u32> {
+    let count = list.len();
+    let place = chosen.and_then(|chosen| list.iter().position(|at| *at == chosen));
+    let to = match (place, forward) {
+        (None, true) => 0,
+        (None, false) => count.checked_sub(1)?,
+        (Some(place), true) => (place + 1) % count,
+        (Some(place), false) => (place + count - 1) % count,
+    };
+    list.get(to).copied()
+}
+
 /// Whether a search text is in one of some names, whatever the case; several words must all be there.
 pub fn fits(text: &str, names: &[&str]) -> bool {
     text.split_whitespace().all(|word| {

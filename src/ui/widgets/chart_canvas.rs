@@ -3,11 +3,12 @@
 use crate::canvas::{Surface, theme_of};
 use crate::ui::dom;
 use crate::ui::dom::{El, div, el};
-use pathlight_chart::Theme;
+use crate::ui::widgets::tip;
+use pathlight_chart::{Theme, Viewport};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
-use wasm_bindgen::prelude::*;
+use wasm_bindgen::prelude::Closure;
 use web_sys::{HtmlCanvasElement, MouseEvent, PointerEvent, WheelEvent};
 
 /// Further than this from where it went down, a pointer is dragged, in CSS pixels.
@@ -26,36 +27,43 @@ pub struct Pointed {
 
 /// What is on a canvas. Distances are device pixels.
 pub trait CanvasChart: 'static {
-    /// Paints; true asks for another frame, for what moves.
-    fn paint(&mut self, surface: &Surface, theme: &Theme, now_ms: f64) -> bool;
+    /// What the pointer can be on.
+    type Hit: PartialEq;
 
-    /// Zooms about a place of the horizontal axis by a factor, above 1 to see less.
-    fn zoom(&mut self, x: f64, factor: f64);
+    /// Paints what the viewport shows.
+    fn paint(&mut self, surface: &Surface, theme: &Theme);
 
-    /// Zooms about a point; a picture whose height has no scale of its own zooms about the horizontal place only.
-    fn zoom_at(&mut self, (x, _): (f64, f64), factor: f64) {
-        self.zoom(x, factor);
+    /// Returns what is in sight; wheel, drag, pinch and keys change it.
+    fn viewport(&mut self) -> &mut dyn Viewport;
+
+    /// Returns what is at a place.
+    fn hit(&self, _at: (i32, i32)) -> Option<Self::Hit> {
+        None
     }
 
-    /// Moves what is shown: to the right and down if positive, as a sheet under the hand.
-    fn pan(&mut self, x: f64, y: f64);
+    /// Returns what the tip says of it, in lines.
+    fn tip(&self, _hit: &Self::Hit) -> Vec<El> {
+        Vec::new()
+    }
 
-    /// The pointer is here, or gone; tells whether to paint.
-    fn hover(&mut self, pointed: Option<Pointed>) -> bool;
+    /// Marks what the pointer is on. Returns whether that changes the chart.
+    fn hover(&mut self, _hit: Option<&Self::Hit>) -> bool {
+        false
+    }
 
-    /// A click.
-    fn click(&mut self, pointed: Pointed);
+    /// Follows a click. Returns whether the tip goes, since what was clicked is another thing now.
+    fn click(&mut self, pointed: Pointed) -> bool;
 
-    /// A double click: shows all.
-    fn fit(&mut self);
+    /// Shows all, after a double click.
+    fn fit(&mut self) {}
 
-    /// Something is dragged from one place to another with one pointer, a finger if `touch`. True if that marks what lies
-    /// between; otherwise it moves what is shown.
+    /// Marks what lies between two places that one pointer, a finger if `touch`, is dragged between. Returns false if it
+    /// does not; then what is shown is moved.
     fn brush(&mut self, _from: (i32, i32), _to: (i32, i32), _touch: bool) -> bool {
         false
     }
 
-    /// What was marked is let go.
+    /// Takes what was marked, since it is let go.
     fn brushed(&mut self) {}
 }
 
@@ -65,8 +73,13 @@ type Down = (i32, (f64, f64), (f64, f64));
 /// What runs with the next frame; it is given the time in milliseconds.
 type Frame = Closure<dyn FnMut(f64)>;
 
-struct Inner<C> {
+struct Inner<C: CanvasChart> {
     chart: RefCell<C>,
+    /// What the pointer is on.
+    hovered: RefCell<Option<C::Hit>>,
+    /// Runs when the chart is zoomed in, or out to all of it again.
+    on_zoom: OnceCell<Box<dyn Fn()>>,
+    is_zoomed: Cell<bool>,
     surface: RefCell<Option<Surface>>,
     theme: RefCell<Option<Rc<Theme>>>,
     /// What the page said of its colours when they were last looked up.
@@ -80,15 +93,15 @@ struct Inner<C> {
 }
 
 /// A canvas with a chart on it. Charts live as long as the page, so a handle is a plain copy.
-pub struct ChartCanvas<C: 'static>(&'static Inner<C>);
+pub struct ChartCanvas<C: CanvasChart>(&'static Inner<C>);
 
-impl<C> Clone for ChartCanvas<C> {
+impl<C: CanvasChart> Clone for ChartCanvas<C> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C> Copy for ChartCanvas<C> {}
+impl<C: CanvasChart> Copy for ChartCanvas<C> {}
 
 impl<C: CanvasChart> ChartCanvas<C> {
     /// Puts a chart on a canvas that tests know by this name.
@@ -98,6 +111,9 @@ impl<C: CanvasChart> ChartCanvas<C> {
         let area = div("canvas-box").child(&canvas);
         let chart = ChartCanvas(Box::leak(Box::new(Inner {
             chart: RefCell::new(chart),
+            hovered: RefCell::new(None),
+            on_zoom: OnceCell::new(),
+            is_zoomed: Cell::new(false),
             surface: RefCell::default(),
             theme: RefCell::default(),
             themed: RefCell::default(),
@@ -133,6 +149,17 @@ impl<C: CanvasChart> ChartCanvas<C> {
     /// Looks at the picture.
     pub fn look<T>(self, work: impl FnOnce(&C) -> T) -> T {
         work(&self.0.chart.borrow())
+    }
+
+    /// Changes the chart to one of something else, then paints it.
+    pub fn renew<T>(self, work: impl FnOnce(&mut C) -> T) -> T {
+        self.leave();
+        self.with(work)
+    }
+
+    /// Whether not everything is in sight.
+    pub fn is_zoomed(self) -> bool {
+        self.0.chart.borrow_mut().viewport().is_zoomed()
     }
 
     /// Width and height in device pixels, as last painted.
@@ -191,11 +218,47 @@ impl<C: CanvasChart> ChartCanvas<C> {
         }
         let Some(surface) = &mut *slot else { return };
         surface.resize(width, height, dom::window().device_pixel_ratio());
-        let more = inner.chart.borrow_mut().paint(surface, &self.theme(), now_ms);
-        drop(slot);
-        if more {
+        let theme = self.theme();
+        let mut chart = inner.chart.borrow_mut();
+        if chart.viewport().advance(now_ms, is_still()) {
             self.paint();
         }
+        chart.paint(surface, &theme);
+        let is_zoomed = chart.viewport().is_zoomed();
+        drop(chart);
+        drop(slot);
+        if inner.is_zoomed.replace(is_zoomed) != is_zoomed
+            && let Some(run) = inner.on_zoom.get()
+        {
+            run();
+        }
+    }
+
+    /// Runs `run` when the chart is zoomed in, or out to all of it again.
+    pub fn on_zoom(self, run: impl Fn() + 'static) {
+        let _ = self.0.on_zoom.set(Box::new(run));
+    }
+
+    /// Hides the tip, since the chart goes out of sight.
+    pub fn leave(self) {
+        self.point_at(None);
+    }
+
+    /// Shows the tip of what is under the pointer; hides it where nothing is.
+    fn point_at(self, pointed: Option<Pointed>) {
+        let mut chart = self.0.chart.borrow_mut();
+        let hit = pointed.and_then(|pointed| chart.hit(pointed.at));
+        let is_new = *self.0.hovered.borrow() != hit;
+        if is_new && chart.hover(hit.as_ref()) {
+            self.paint();
+        }
+        match (pointed, &hit) {
+            (Some(pointed), Some(hit)) if is_new => tip::show(pointed.client, &chart.tip(hit)),
+            (Some(pointed), Some(_)) => tip::place(pointed.client),
+            _ if is_new => tip::hide(),
+            _ => {}
+        }
+        self.0.hovered.replace(hit);
     }
 
     /// A place of the window on the canvas, in device pixels.
@@ -245,14 +308,17 @@ impl<C: CanvasChart> ChartCanvas<C> {
             });
         }
         add("pointerleave", false, |chart, _| {
-            if chart.0.down.borrow().is_empty() && chart.0.chart.borrow_mut().hover(None) {
-                chart.paint();
+            if chart.0.down.borrow().is_empty() {
+                chart.point_at(None);
             }
         });
         add("click", false, |chart, event| {
             if let Some(mouse) = event.dyn_ref::<MouseEvent>().filter(|_| !chart.0.dragged.get()) {
                 let pointed = chart.pointed(mouse);
-                chart.0.chart.borrow_mut().click(pointed);
+                let is_another = chart.0.chart.borrow_mut().click(pointed);
+                if is_another {
+                    chart.point_at(None);
+                }
                 chart.paint();
             }
         });
@@ -285,9 +351,7 @@ impl<C: CanvasChart> ChartCanvas<C> {
         let Some(mine) = down.iter().position(|(id, ..)| *id == pointer.pointer_id()) else {
             drop(down);
             let pointed = self.pointed(pointer);
-            if self.0.chart.borrow_mut().hover(Some(pointed)) {
-                self.paint();
-            }
+            self.point_at(Some(pointed));
             return;
         };
         let (_, before, first) = down[mine];
@@ -301,19 +365,20 @@ impl<C: CanvasChart> ChartCanvas<C> {
         down[mine].1 = now;
         let other = down.iter().position(|(id, ..)| *id != pointer.pointer_id()).map(|at| down[at].1);
         drop(down);
+        self.point_at(None);
         let mut chart = self.0.chart.borrow_mut();
-        chart.hover(None);
         match other {
             // Two fingers: the distance zooms, the middle moves.
             Some(other) => {
                 let (was, is) = ((before.0 - other.0).abs().max(20.0), (now.0 - other.0).abs().max(20.0));
                 let place = self.0.canvas.html().get_bounding_client_rect();
                 let middle = ((now.0 + other.0) / 2.0 - place.left(), (now.1 + other.1) / 2.0 - place.top());
-                chart.zoom_at((middle.0 * scale, middle.1 * scale), is / was);
-                chart.pan((now.0 - before.0) / 2.0 * scale, (now.1 - before.1) / 2.0 * scale);
+                let viewport = chart.viewport();
+                viewport.zoom((middle.0 * scale, middle.1 * scale), is / was);
+                viewport.pan((now.0 - before.0) / 2.0 * scale, (now.1 - before.1) / 2.0 * scale);
             }
             None if chart.brush(self.device(first), self.device(now), pointer.pointer_type() == "touch") => {}
-            None => chart.pan((now.0 - before.0) * scale, (now.1 - before.1) * scale),
+            None => chart.viewport().pan((now.0 - before.0) * scale, (now.1 - before.1) * scale),
         }
         drop(chart);
         self.paint();
@@ -328,64 +393,25 @@ impl<C: CanvasChart> ChartCanvas<C> {
         let (mut x, mut y) = (wheel.delta_x() * unit, wheel.delta_y() * unit);
         let scale = self.scale();
         let pointed = self.pointed(wheel);
+        self.point_at(None);
         let mut chart = self.0.chart.borrow_mut();
         if wheel.ctrl_key() || wheel.meta_key() {
             // A pinch on a touch pad comes as small steps of this, a wheel as one of about 100.
             let at = (f64::from(pointed.at.0), f64::from(pointed.at.1));
-            chart.zoom_at(at, (-y * 0.004).clamp(-0.6, 0.6).exp());
+            chart.viewport().zoom(at, (-y * 0.004).clamp(-0.6, 0.6).exp());
         } else {
             if wheel.shift_key() && x == 0.0 {
                 (x, y) = (y, 0.0);
             }
-            chart.pan(-x * scale, -y * scale);
+            chart.viewport().pan(-x * scale, -y * scale);
         }
-        chart.hover(None);
         drop(chart);
         self.paint();
     }
 }
 
-/// The tip beside the pointer: one for the whole page.
-#[derive(Clone)]
-pub struct Tip(El);
-
-impl Tip {
-    /// A tip, out of sight.
-    pub fn new() -> Tip {
-        let tip = div("tip").attr("role", "tooltip").test("tip");
-        tip.show(false);
-        if let Some(body) = dom::document().body() {
-            let _ = body.append_child(tip.html());
-        }
-        Tip(tip)
-    }
-
-    /// Shows these lines beside a place of the window.
-    pub fn show(&self, (x, y): (f64, f64), content: &[El]) {
-        self.0.fill(content);
-        self.0.show(true);
-        self.place((x, y));
-    }
-
-    /// Moves it.
-    pub fn place(&self, (x, y): (f64, f64)) {
-        let (width, height) =
-            (f64::from(self.0.html().offset_width()), f64::from(self.0.html().offset_height()));
-        let room = |value: Result<JsValue, JsValue>| value.ok().and_then(|v| v.as_f64()).unwrap_or(0.0);
-        let (right, bottom) = (room(dom::window().inner_width()), room(dom::window().inner_height()));
-        let left = if x + 16.0 + width > right { (x - 12.0 - width).max(4.0) } else { x + 16.0 };
-        let top = if y + 20.0 + height > bottom { (y - 12.0 - height).max(4.0) } else { y + 20.0 };
-        self.0.style("transform", &format!("translate({left:.0}px, {top:.0}px)"));
-    }
-
-    /// Hides it.
-    pub fn hide(&self) {
-        self.0.show(false);
-    }
-}
-
 /// Whether motion is unwelcome.
-pub fn is_still() -> bool {
+fn is_still() -> bool {
     dom::window()
         .match_media("(prefers-reduced-motion: reduce)")
         .ok()

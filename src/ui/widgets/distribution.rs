@@ -4,7 +4,7 @@ use crate::canvas::{PlotBackend, Surface, theme_of};
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, div, el};
 use crate::ui::page::Page;
-use crate::ui::widgets::chart_canvas::Tip;
+use crate::ui::widgets::tip;
 use pathlight_chart::Metrics;
 use pathlight_chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
 use pathlight_chart::plot::ChartSize;
@@ -29,7 +29,6 @@ struct Inner {
     axis: Cell<Option<HistogramAxis>>,
     /// Where the brush began, in CSS pixels, and whether it has moved.
     from: Cell<Option<(f64, bool)>>,
-    tip: Tip,
     keep: Keep,
 }
 
@@ -57,7 +56,6 @@ impl Distribution {
             range: Cell::new(None),
             axis: Cell::new(None),
             from: Cell::new(None),
-            tip: Tip::new(),
             keep: Keep::default(),
         });
         listen(&inner);
@@ -175,7 +173,7 @@ impl Inner {
         let much = format!("{} requests, {}", format::count(count), format::share_of(count, whole));
         let hint = if from.is_none() { "Drag to cut a percentile range" } else { "" };
         let client = (f64::from(event.client_x()), f64::from(event.client_y()));
-        self.tip.show(client, &[div("").text(&words), div("").text(&much), div("muted small").text(hint)]);
+        tip::show(client, &[div("").text(&words), div("").text(&much), div("muted small").text(hint)]);
     }
 }
 
@@ -222,7 +220,7 @@ fn listen(inner: &Rc<Inner>) {
     add("pointerup", |inner, pointer| {
         let Some((from, moved)) = inner.from.take() else { return };
         inner.brush.show(false);
-        inner.tip.hide();
+        tip::hide();
         let range = match inner.bins(from, inner.x_of(pointer)).filter(|_| moved) {
             Some((first, end)) => range_of(&inner.facts.borrow().histogram, first, end),
             None => PercentileRange::ALL,
@@ -232,11 +230,11 @@ fn listen(inner: &Rc<Inner>) {
     add("pointercancel", |inner, _| {
         inner.from.set(None);
         inner.brush.show(false);
-        inner.tip.hide();
+        tip::hide();
     });
     add("pointerleave", |inner, _| {
         if inner.from.get().is_none() {
-            inner.tip.hide();
+            tip::hide();
         }
     });
 }

@@ -6,6 +6,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use pathlight_model::sort::Arrange;
 use pathlight_view::address::Sort;
+use pathlight_view::table::neighbour;
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -313,16 +314,8 @@ impl Grid {
 
     /// The row after the selected one as they are shown, or before it; round at the ends.
     pub fn neighbour(&self, forward: bool) -> Option<usize> {
-        let order = self.order.borrow();
-        let count = order.len();
-        let place = self.selected.get().and_then(|row| order.iter().position(|at| *at as usize == row));
-        let to = match (place, forward) {
-            (None, true) => 0,
-            (None, false) => count.checked_sub(1)?,
-            (Some(place), true) => (place + 1) % count,
-            (Some(place), false) => (place + count - 1) % count,
-        };
-        order.get(to).map(|row| *row as usize)
+        let selected = self.selected.get().map(|row| row as u32);
+        neighbour(&self.order.borrow(), selected, forward).map(|row| row as usize)
     }
 
     /// Shows only these rows; `None`: all.

@@ -12,5 +12,6 @@ pub mod popover;
 pub mod show_in;
 pub mod still_chart;
 pub mod table;
+pub mod tip;
 pub mod tree;
 pub mod zoom;

@@ -2,9 +2,9 @@
 
 use crate::canvas::{PlotBackend, Surface};
 use crate::ui::dom::{El, div};
-use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed, Tip};
-use pathlight_chart::Theme;
+use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
 use pathlight_chart::plot::{ChartError, ChartSize};
+use pathlight_chart::{Metrics, Theme, Viewport};
 
 /// A chart of parts, drawn through plotters.
 pub trait Plot: 'static {
@@ -31,36 +31,39 @@ pub trait Plot: 'static {
 pub struct ScrolledPlot<P> {
     /// What is drawn.
     pub plot: P,
-    scroller: El,
-    tip: Tip,
+    scroller: Scroller,
     size: ChartSize,
+}
+
+/// The element that scrolls, and device pixels per CSS pixel.
+struct Scroller(El, f64);
+
+impl Viewport for Scroller {
+    fn zoom(&mut self, _at: (f64, f64), _factor: f64) {}
+
+    fn pan(&mut self, _x: f64, y: f64) {
+        let top = f64::from(self.0.html().scroll_top()) - y / self.1;
+        self.0.html().set_scroll_top(top.round() as i32);
+    }
 }
 
 /// Puts a plot on a canvas. Returns the canvas and the element around it, which scrolls.
 pub fn scrolled<P: Plot>(plot: P, test: &str, label: &str) -> (ChartCanvas<ScrolledPlot<P>>, El) {
     let scroller = div("chart-scroll");
-    let size = ChartSize { width: 1, height: 1, metrics: pathlight_chart::Metrics::default() };
-    let chart = ScrolledPlot { plot, scroller: scroller.clone(), tip: Tip::new(), size };
+    let size = ChartSize { width: 1, height: 1, metrics: Metrics::default() };
+    let chart = ScrolledPlot { plot, scroller: Scroller(scroller.clone(), 1.0), size };
     let chart = ChartCanvas::new(chart, test, label);
     scroller.add(chart.element());
     (chart, scroller)
-}
-
-impl<P: Plot> ScrolledPlot<P> {
-    /// Hides the tip, since the view goes out of sight.
-    pub fn leave(&self) {
-        self.tip.hide();
-    }
 }
 
 /// Makes the canvas as high as its chart wants to be, at least as high as the window.
 pub fn fit<P: Plot>(chart: ChartCanvas<ScrolledPlot<P>>) {
     let scale = crate::ui::dom::window().device_pixel_ratio();
     let height = chart.look(|chart| {
-        let (width, height) = chart.scroller.size();
+        let (width, height) = chart.scroller.0.size();
         let px = |css: f64| (css * scale).round() as i32;
-        let room =
-            ChartSize { width: px(width), height: px(height), metrics: pathlight_chart::Metrics { scale } };
+        let room = ChartSize { width: px(width), height: px(height), metrics: Metrics { scale } };
         f64::from(chart.plot.height(room)) / scale
     });
     chart.element().style("height", &format!("max(100%, {:.0}px)", height.floor()));
@@ -68,39 +71,33 @@ pub fn fit<P: Plot>(chart: ChartCanvas<ScrolledPlot<P>>) {
 }
 
 impl<P: Plot> CanvasChart for ScrolledPlot<P> {
-    fn paint(&mut self, surface: &Surface, theme: &Theme, _now_ms: f64) -> bool {
+    type Hit = usize;
+
+    fn paint(&mut self, surface: &Surface, theme: &Theme) {
         let (width, height) = surface.size();
         self.size = ChartSize { width, height, metrics: surface.metrics() };
+        self.scroller.1 = self.size.metrics.scale;
         // A chart that cannot be drawn leaves the table below it, which says the same.
         if let Some(backend) = PlotBackend::new(surface) {
             let _ = self.plot.draw(backend, self.size, theme);
         }
-        false
     }
 
-    fn zoom(&mut self, _x: f64, _factor: f64) {}
-
-    fn pan(&mut self, _x: f64, y: f64) {
-        let scroller = self.scroller.html();
-        let css = y / self.size.metrics.scale;
-        scroller.set_scroll_top((f64::from(scroller.scroll_top()) - css).round() as i32);
+    fn viewport(&mut self) -> &mut dyn Viewport {
+        &mut self.scroller
     }
 
-    fn hover(&mut self, pointed: Option<Pointed>) -> bool {
-        let part = pointed.and_then(|pointed| self.plot.part_at(pointed.at, self.size));
-        match (pointed, part) {
-            (Some(pointed), Some(part)) => self.tip.show(pointed.client, &self.plot.tip(part)),
-            _ => self.tip.hide(),
-        }
-        false
+    fn hit(&self, at: (i32, i32)) -> Option<usize> {
+        self.plot.part_at(at, self.size)
     }
 
-    fn click(&mut self, pointed: Pointed) {
-        if let Some(part) = self.plot.part_at(pointed.at, self.size).filter(|_| pointed.count == 1) {
-            self.tip.hide();
-            self.plot.click(part);
-        }
+    fn tip(&self, part: &usize) -> Vec<El> {
+        self.plot.tip(*part)
     }
 
-    fn fit(&mut self) {}
+    fn click(&mut self, pointed: Pointed) -> bool {
+        let part = self.hit(pointed.at).filter(|_| pointed.count == 1);
+        part.into_iter().for_each(|part| self.plot.click(part));
+        part.is_some()
+    }
 }

@@ -10,19 +10,18 @@ use pathlight_chart::Theme;
 /// How far a key moves or zooms.
 const STEP: f64 = 0.15;
 const ZOOM: f64 = 1.35;
+/// How much of its height a key turns a page.
+const PAGE: f64 = 0.8;
 /// Width of an exported picture.
 const EXPORT_PX: i32 = 1600;
 
-/// A picture with a window, one thing selected, and matches to step through.
+/// A chart that is zoomed, with one thing selected and matches of a search to step through.
 pub trait ZoomableChart: CanvasChart {
     /// Whether something is selected.
     fn has_focus(&self) -> bool;
 
-    /// Whether not everything is in sight.
-    fn is_zoomed(&self) -> bool;
-
     /// Where keys zoom: the middle of what is selected, else of the canvas.
-    fn middle(&self) -> f64;
+    fn middle(&self) -> (f64, f64);
 
     /// Zooms to what is selected.
     fn zoom_to_selected(&mut self, page: Page);
@@ -30,27 +29,42 @@ pub trait ZoomableChart: CanvasChart {
     /// Selects the next match, or the one before.
     fn step(&mut self, page: Page, forward: bool);
 
+    /// Selects what is beside the selected. Returns false for other commands.
+    fn walk(&mut self, _page: Page, _command: Command) -> bool {
+        false
+    }
+
     /// All of it as SVG.
     fn svg(&self, width: i32, theme: &Theme) -> String;
 
-    /// A command that every such picture knows; false if it is another.
-    fn common(&mut self, page: Page, command: Command, width: i32) -> bool {
-        let width = f64::from(width);
+    /// Follows a command of the keyboard, on a canvas of this size. Returns false if it is not one for charts.
+    fn command(&mut self, page: Page, command: Command, (width, height): (i32, i32)) -> bool {
+        let (width, height) = (f64::from(width), f64::from(height));
+        let middle = self.middle();
         match command {
-            Command::ZoomIn => self.zoom(self.middle(), ZOOM),
-            Command::ZoomOut => self.zoom(self.middle(), 1.0 / ZOOM),
-            Command::PanLeft => self.pan(width * STEP, 0.0),
-            Command::PanRight => self.pan(-width * STEP, 0.0),
+            command if self.walk(page, command) => {}
+            Command::ZoomIn => self.viewport().zoom(middle, ZOOM),
+            Command::ZoomOut => self.viewport().zoom(middle, 1.0 / ZOOM),
+            Command::PanLeft => self.viewport().pan(width * STEP, 0.0),
+            Command::PanRight => self.viewport().pan(-width * STEP, 0.0),
+            Command::PageUp => self.viewport().pan(0.0, height * PAGE),
+            Command::PageDown => self.viewport().pan(0.0, -height * PAGE),
             Command::Fit => self.fit(),
             Command::Enter => self.zoom_to_selected(page),
             Command::NextMatch => self.step(page, true),
             Command::PreviousMatch => self.step(page, false),
-            Command::Leave if !self.has_focus() && self.is_zoomed() => self.fit(),
+            Command::Leave if !self.has_focus() && self.viewport().is_zoomed() => self.fit(),
             _ => return false,
         }
         page.refresh();
         true
     }
+}
+
+/// Follows a command of the keyboard. Returns false if it is not one for charts.
+pub fn command<C: ZoomableChart>(chart: ChartCanvas<C>, page: Page, command: Command) -> bool {
+    let size = chart.size();
+    chart.with(|chart| chart.command(page, command, size))
 }
 
 /// The buttons that zoom.
@@ -64,6 +78,7 @@ pub struct ZoomTools {
 impl ZoomTools {
     /// The buttons of a chart canvas; `of` tells their test names from those of other views.
     pub fn new<P: ZoomableChart>(page: Page, keep: &Keep, chart: ChartCanvas<P>, of: &str) -> ZoomTools {
+        chart.on_zoom(move || page.refresh());
         let zoom = button("Zoom to selection")
             .attr("title", "Enter, or click it again")
             .test(&format!("zoom-selection{of}"))
@@ -80,7 +95,7 @@ impl ZoomTools {
 
     /// Offers what can be done.
     pub fn update<P: ZoomableChart>(&self, chart: ChartCanvas<P>) {
-        let (selected, zoomed) = chart.look(|chart| (chart.has_focus(), chart.is_zoomed()));
+        let (selected, zoomed) = (chart.look(ZoomableChart::has_focus), chart.is_zoomed());
         for (button, on) in [(&self.zoom, selected), (&self.all, zoomed)] {
             if on { button.unset("disabled") } else { button.set("disabled", "") }
         }

@@ -6,4 +6,4 @@ mod window;
 
 pub use layout::{DagBox, DagItem, DagLayout, DagLine, DagSizes};
 pub use paint::{DagView, export_svg, scene};
-pub use window::{DagHit, DagWindow};
+pub use window::{DagHit, DagViewport, DagWindow};

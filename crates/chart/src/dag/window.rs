@@ -2,6 +2,7 @@
 
 use super::layout::{DagItem, DagLayout};
 use crate::scene::{Curve, Metrics};
+use crate::viewport::Viewport;
 
 /// How a layout lies on a canvas: its pixels times `zoom`, moved by `x` and `y`, are the canvas' pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -140,6 +141,82 @@ impl DagWindow {
     }
 }
 
+/// The viewport of an execution flow.
+#[derive(Clone, Debug, Default)]
+pub struct DagViewport {
+    layout: DagLayout,
+    /// `None` until there is room: then it opens.
+    window: Option<DagWindow>,
+    room: (i32, i32),
+    metrics: Metrics,
+}
+
+impl DagViewport {
+    /// Returns what is looked at.
+    pub fn layout(&self) -> &DagLayout {
+        &self.layout
+    }
+
+    /// Returns the metrics of the canvas as last placed.
+    pub fn metrics(&self) -> Metrics {
+        self.metrics
+    }
+
+    /// Looks at another layout; `keeps` what is in sight, or begins anew.
+    pub fn take(&mut self, layout: DagLayout, keeps: bool) {
+        self.layout = layout;
+        self.window = self.window.filter(|_| keeps);
+    }
+
+    /// Takes the room there is. Returns the window in it: all of the flow stays all of it.
+    pub fn place(&mut self, room: (i32, i32), metrics: Metrics) -> DagWindow {
+        let was_all = !self.is_zoomed();
+        (self.room, self.metrics) = (room, metrics);
+        let window = match self.window {
+            Some(_) if was_all => DagWindow::fit(&self.layout, room, metrics),
+            Some(window) => window.within(&self.layout, room, metrics),
+            None => DagWindow::opening(&self.layout, room, metrics),
+        };
+        self.window = Some(window);
+        window
+    }
+
+    /// Shows all of the flow.
+    pub fn fit(&mut self) {
+        self.window = Some(DagWindow::fit(&self.layout, self.room, self.metrics));
+    }
+
+    /// Brings a box into sight.
+    pub fn reveal(&mut self, item: DagItem) {
+        let (room, metrics) = (self.room, self.metrics);
+        self.window = self.window.map(|window| window.revealing(&self.layout, item, room, metrics));
+    }
+
+    /// Returns what is under a pixel of the canvas: a box, else a line no further than `near_px`.
+    pub fn hit(&self, (x, y): (i32, i32), near_px: f64) -> Option<DagHit> {
+        self.window?.hit(&self.layout, x, y, near_px)
+    }
+
+    /// Returns the middle of the canvas.
+    pub fn middle_px(&self) -> (f64, f64) {
+        (f64::from(self.room.0) / 2.0, f64::from(self.room.1) / 2.0)
+    }
+}
+
+impl Viewport for DagViewport {
+    fn zoom(&mut self, at: (f64, f64), factor: f64) {
+        self.window = self.window.map(|window| window.zoomed(at, factor));
+    }
+
+    fn pan(&mut self, x: f64, y: f64) {
+        self.window = self.window.map(|window| window.panned(x, y));
+    }
+
+    fn is_zoomed(&self) -> bool {
+        self.window.is_some_and(|window| window != DagWindow::fit(&self.layout, self.room, self.metrics))
+    }
+}
+
 fn margin(metrics: Metrics) -> f64 {
     f64::from(metrics.px(24.0))
 }
@@ -199,6 +276,24 @@ mod tests {
         let zoomed = window.zoomed((130.0, 60.0), 2.0);
         assert_eq!((zoomed.point([100, 50]), window.point([100, 50])), ([130, 60], [130, 60]));
         assert_eq!(window.zoomed((0.0, 0.0), 1e9).zoom, 4.0);
+    }
+
+    #[test]
+    fn a_viewport_opens_once_there_is_room_and_all_stays_all() {
+        let mut viewport = DagViewport::default();
+        viewport.take(layout(), false);
+        viewport.zoom((0.0, 0.0), 2.0);
+        assert!(!viewport.is_zoomed(), "there is no room yet");
+        assert_eq!(viewport.place((1000, 400), PLAIN), DagWindow { zoom: 1.0, x: 400.0, y: 155.0 });
+        assert_eq!(viewport.place((148, 400), PLAIN).zoom, 0.5);
+        viewport.zoom(viewport.middle_px(), 2.0);
+        assert!(viewport.is_zoomed());
+        let zoomed = viewport.place((148, 400), PLAIN);
+        viewport.take(layout(), true);
+        assert_eq!(viewport.place((148, 400), PLAIN), zoomed);
+        viewport.fit();
+        assert!(!viewport.is_zoomed());
+        assert_eq!(viewport.hit((24, 177), 5.0), Some(DagHit::Box(DagItem::Start)));
     }
 
     #[test]

@@ -97,3 +97,15 @@ fn a_search_text_is_looked_for_word_by_word_whatever_the_case() {
     assert!(!fits("get shop", &["GET /cart"]));
     assert!(fits("", &[]));
 }
+
+#[test]
+fn matches_are_stepped_through_round_and_round() {
+    let list = [5, 2, 9];
+    let steps = |from, forward| neighbour(&list, from, forward);
+    assert_eq!([steps(None, true), steps(Some(5), true), steps(Some(9), true)], [Some(5), Some(2), Some(5)]);
+    assert_eq!(
+        [steps(None, false), steps(Some(5), false), steps(Some(7), false)],
+        [Some(9), Some(9), Some(9)]
+    );
+    assert_eq!([neighbour(&[], None, true), neighbour(&[], Some(1), false)], [None, None]);
+}

@@ -310,7 +310,7 @@ fn why_empty(page: Page, report: &AnomalyReport) -> String {
 impl Part for Anomalies {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.chart.look(ScrolledPlot::leave);
+            self.chart.leave();
             self.pair.leave();
             return;
         }

@@ -8,7 +8,7 @@ use crate::ui::views::trace::chart::{Overview, TimelineChart};
 use crate::ui::widgets::chart_canvas::{CanvasChart as _, ChartCanvas};
 use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
-use crate::ui::widgets::zoom::ZoomableChart;
+use crate::ui::widgets::zoom;
 use pathlight_chart::pair::{align, signs};
 use pathlight_query::{AnomalyReport, AnomalyRow, Request, RequestRef};
 use pathlight_text::format;
@@ -105,7 +105,7 @@ impl Pair {
 
     /// It is out of sight.
     pub fn leave(&self) {
-        self.halves.iter().for_each(|half| half.chart.look(TimelineChart::leave));
+        self.halves.iter().for_each(|half| half.chart.leave());
     }
 
     /// Shows a request beside the normal one most like it, or nothing where none is known; tells whether anything is
@@ -144,7 +144,7 @@ impl Pair {
         for ((half, trace), signs) in self.halves.iter().zip(pair).zip(signs) {
             half.chart.canvas().set("data-signs", &signs.len().to_string());
             half.chart.canvas().set("data-end", &trace.end_us.to_string());
-            half.chart.with(|chart| {
+            half.chart.renew(|chart| {
                 chart.take(trace);
                 chart.set_signs(signs);
                 chart.set_path_only(only);
@@ -167,14 +167,7 @@ impl Pair {
         let active = dom::document().active_element();
         let is_active = |half: &&Half| active.as_ref() == Some(half.chart.canvas().html().as_ref());
         let Some(half) = self.halves.iter().find(is_active) else { return false };
-        let width = half.chart.size().0;
-        half.chart.with(|chart| {
-            if !TimelineChart::is_walk(command) {
-                return chart.common(page, command, width);
-            }
-            chart.walk(command);
-            true
-        })
+        zoom::command(half.chart, page, command)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::table::Table;
 use crate::ui::widgets::tree;
+use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_chart::flame::DiffWidth;
 use pathlight_chart::{Shade, Theme};
@@ -179,7 +180,7 @@ impl Compare {
         let source = Rc::new(DiffSource::new(report.clone(), &page.address().choices));
         self.frame.set_text(empty.as_deref().unwrap_or_default());
         let (question, focus) = (queries.compare.answered(), page.address().focus.clone());
-        self.chart.with(|chart| chart.take(source.clone(), question, false, &focus));
+        self.chart.renew(|chart| chart.take(source.clone(), question, false, &focus));
         self.changes.set_rows(Rc::new(ChangeRow::of(&source)));
         self.changes.set_empty(empty.as_deref().unwrap_or("No frame on either side."));
         if is_new {
@@ -314,7 +315,7 @@ fn formats(chart: ChartCanvas<FlameChart<DiffSource>>) -> Vec<export::Format> {
 impl Part for Compare {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.chart.look(FlameChart::leave);
+            self.chart.leave();
             return;
         }
         let stale = page.queries().compare.is_waiting();
@@ -364,7 +365,6 @@ impl Part for Compare {
         if !self.frame.is_chosen(page) || self.source.is_none() {
             return false;
         }
-        let size = self.chart.size();
-        self.chart.with(|chart| chart.command(page, command, size))
+        zoom::command(self.chart, page, command)
     }
 }

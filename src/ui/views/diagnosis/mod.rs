@@ -22,6 +22,7 @@ use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
 use crate::ui::widgets::table::Table;
+use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_query::{
     AggregateTrace, OverviewReport, Request, RequestRef, ServiceChange, SetsReport, TprofReport,
@@ -427,7 +428,7 @@ fn show_line(report: &TprofReport, number: Option<u32>, chart: ChartCanvas<Timel
     let canvas = chart.canvas();
     canvas.set("data-spans", &timeline.len().to_string());
     canvas.set("data-aggregate", &number.map_or(String::new(), |number| number.to_string()));
-    chart.with(|chart| {
+    chart.renew(|chart| {
         chart.take_timeline(timeline);
         problem.iter().for_each(|&row| chart.show_row(row));
     });
@@ -567,7 +568,7 @@ impl Part for Diagnosis {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.is_in_sight = false;
-            self.chart.look(TimelineChart::leave);
+            self.chart.leave();
             return;
         }
         if !std::mem::replace(&mut self.is_in_sight, true) {
@@ -593,7 +594,6 @@ impl Part for Diagnosis {
         if !self.frame.is_chosen(page) || self.spans.trace().spans.is_empty() {
             return false;
         }
-        let width = self.chart.size().0;
-        self.chart.with(|chart| chart.command(page, command, width))
+        zoom::command(self.chart, page, command)
     }
 }

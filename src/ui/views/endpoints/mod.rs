@@ -318,7 +318,7 @@ fn sizes_csv(report: &HistogramsReport) -> String {
 impl Part for Endpoints {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.chart.look(ScrolledPlot::leave);
+            self.chart.leave();
             return;
         }
         self.chart.follow_theme();

@@ -14,7 +14,8 @@ use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::table::Table;
-use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart, svg_format};
+use crate::ui::widgets::zoom;
+use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_query::{CriticalPathReport, ErrorsReport};
 use pathlight_text::format;
 use pathlight_view::address::View;
@@ -113,7 +114,7 @@ impl ErrorPaths {
         self.table.set_empty(&no_errors(&report));
         self.report.replace(Some(report));
         let question = queries.errors.answered();
-        self.chart.with(|chart| chart.take(paths, question, false, &page.address().focus));
+        self.chart.renew(|chart| chart.take(paths, question, false, &page.address().focus));
     }
 
     fn take_search(&mut self, page: Page) {
@@ -196,7 +197,7 @@ fn formats(chart: ChartCanvas<FlameChart>, report: &Shown) -> Vec<export::Format
 impl Part for ErrorPaths {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.chart.look(FlameChart::leave);
+            self.chart.leave();
             return;
         }
         self.chart.follow_theme();
@@ -216,7 +217,6 @@ impl Part for ErrorPaths {
         if !self.frame.is_chosen(page) || self.report.borrow().is_none() {
             return false;
         }
-        let size = self.chart.size();
-        self.chart.with(|chart| chart.command(page, command, size))
+        zoom::command(self.chart, page, command)
     }
 }

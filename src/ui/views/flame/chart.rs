@@ -5,7 +5,7 @@ use crate::ui::dom::{El, div, el, span};
 use crate::ui::page::{Endpoint, Focus, LONGEST_FOCUS, Page};
 use crate::ui::shell::keys::Command;
 use crate::ui::views::flame::source::FlameSource;
-use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed, Tip, is_still};
+use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::names;
 use crate::ui::widgets::tree;
 use crate::ui::widgets::zoom::ZoomableChart;
@@ -13,23 +13,14 @@ use pathlight_chart::flame::{
     FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, FlameWords, Inverted, Matches, export_svg,
     layout, scene,
 };
-use pathlight_chart::{Metrics, Theme, Window};
+use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::{CriticalPathReport, Request, Weight};
 use pathlight_text::format;
+use pathlight_view::table::neighbour;
 use std::rc::Rc;
 
-/// How long a change of the window takes.
-const MOVE_MS: f64 = 180.0;
 /// Callers narrower than this are not looked for.
 const NARROW_PX: i32 = 3;
-
-/// A window on its way to another.
-struct Move {
-    from: Window,
-    to: Window,
-    /// When it began; known with the first frame.
-    began_ms: Option<f64>,
-}
 
 /// Says something of a node, in lines.
 type TipOf<S> = Box<dyn Fn(&S, u32) -> Vec<El>>;
@@ -46,14 +37,11 @@ pub struct Words<S> {
 pub struct FlameChart<S = CriticalPathReport> {
     page: Page,
     words: Words<S>,
-    tip: Tip,
     report: Option<Rc<S>>,
     question: Option<Request>,
     tree: FlameTree,
     inverted: Option<Inverted>,
-    window: Window,
-    moving: Option<Move>,
-    scroll_px: f64,
+    viewport: AxisViewport,
     selected: Option<u32>,
     hovered: Option<u32>,
     query: String,
@@ -69,14 +57,11 @@ impl<S: FlameSource> FlameChart<S> {
         FlameChart {
             page,
             words,
-            tip: Tip::new(),
             report: None,
             question: None,
             tree: FlameTree::default(),
             inverted: None,
-            window: Window::full(0),
-            moving: None,
-            scroll_px: 0.0,
+            viewport: AxisViewport::new(1.0),
             selected: None,
             hovered: None,
             query: String::new(),
@@ -97,26 +82,17 @@ impl<S: FlameSource> FlameChart<S> {
         self.tree.len()
     }
 
-    /// It is out of sight.
-    pub fn leave(&self) {
-        self.tip.hide();
-    }
-
     /// Takes a report. An answer to the same question, as while loading, keeps what is looked at.
     pub fn take(&mut self, report: Rc<S>, question: Option<Request>, inverted: bool, focus: &[Endpoint]) {
         let same = question.is_some() && self.question == question && self.inverted.is_some() == inverted;
-        let (total, aim) = (self.tree.total_us().max(1) as f64, self.aim());
         self.inverted = report.callers().filter(|_| inverted).map(Inverted::new);
         self.tree = self.inverted.as_ref().map_or_else(|| report.tree(), Inverted::tree);
-        let now = self.tree.total_us();
-        self.moving = None;
-        self.window = if same {
-            let scale = now as f64 / total;
-            Window { from: aim.from * scale, to: (aim.to * scale).max(aim.from * scale + 1.0) }.within(now)
+        let total = self.tree.total_us();
+        if same {
+            self.viewport.rescale(total)
         } else {
-            self.scroll_px = 0.0;
-            self.tree.full()
-        };
+            self.viewport.open(total)
+        }
         self.report = Some(report);
         self.question = question;
         self.focus = focus.to_vec();
@@ -124,10 +100,10 @@ impl<S: FlameSource> FlameChart<S> {
             && !inverted
             && let Some(node) = self.node_of(focus)
         {
-            self.window = self.tree.window_of(node);
+            self.viewport.show(self.tree.window_of(node));
         }
         self.selected = None;
-        self.set_hovered(None);
+        self.hovered = None;
         self.matches = Matches::find(&self.tree, &self.query);
     }
 
@@ -147,7 +123,7 @@ impl<S: FlameSource> FlameChart<S> {
                 let node = self.node_of(&focus);
                 self.focus = focus;
                 let window = node.map_or_else(|| self.tree.full(), |node| self.tree.window_of(node));
-                self.go(window);
+                self.viewport.go(window);
                 if let Some(node) = node {
                     self.show_row(self.tree.depth(node));
                 }
@@ -172,7 +148,7 @@ impl<S: FlameSource> FlameChart<S> {
     }
 
     /// Selects the frame beside the selected one.
-    fn walk(&mut self, page: Page, command: Command) {
+    fn choose_beside(&mut self, page: Page, command: Command) {
         let to = match (self.selected, command) {
             (None, _) => self.tree.row(0).first().copied(),
             (Some(node), Command::Up) => self.tree.parent(node),
@@ -186,38 +162,13 @@ impl<S: FlameSource> FlameChart<S> {
         }
     }
 
-    /// A command of the keyboard, on a canvas of this size; tells whether it was one for flame graphs.
-    pub fn command(&mut self, page: Page, command: Command, (width, height): (i32, i32)) -> bool {
-        match command {
-            Command::PageUp => self.pan(0.0, f64::from(height) * 0.8),
-            Command::PageDown => self.pan(0.0, -f64::from(height) * 0.8),
-            Command::Up | Command::Down | Command::Left | Command::Right => self.walk(page, command),
-            _ => return self.common(page, command, width),
-        }
-        true
-    }
-
     fn view(&self) -> FlameView<'_> {
         FlameView {
-            window: self.window,
-            scroll_px: self.scroll_px as i64,
+            window: self.viewport.window(),
+            scroll_px: self.viewport.scroll_px(),
             selected: self.selected,
             hovered: self.hovered,
             matches: self.matches.as_ref(),
-        }
-    }
-
-    /// The window it will have once nothing moves.
-    fn aim(&self) -> Window {
-        self.moving.as_ref().map_or(self.window, |moving| moving.to)
-    }
-
-    fn go(&mut self, to: Window) {
-        if is_still() {
-            self.window = to;
-            self.moving = None;
-        } else if to != self.aim() {
-            self.moving = Some(Move { from: self.window, to, began_ms: None });
         }
     }
 
@@ -233,10 +184,10 @@ impl<S: FlameSource> FlameChart<S> {
 
     /// Brings a frame into sight, wide enough to be seen.
     fn reveal(&mut self, node: u32) {
-        let aim = self.aim();
+        let aim = self.viewport.aim();
         let (left, wide) = self.tree.interval_us(node);
         let (from, to) = (left as f64, (left + wide) as f64);
-        let px = wide as f64 / aim.width() * f64::from(self.size.width);
+        let px = self.viewport.px_of(wide as f64);
         let outside = to <= aim.from || from >= aim.to;
         if outside || px < 3.0 {
             let above =
@@ -249,29 +200,14 @@ impl<S: FlameSource> FlameChart<S> {
             } else {
                 above
             };
-            self.go(window);
+            self.viewport.go(window);
         }
         self.show_row(self.tree.depth(node));
     }
 
     fn show_row(&mut self, row: u32) {
         let row_px = f64::from(self.size.row_px());
-        let top = f64::from(row) * row_px;
-        let height = f64::from(self.size.height);
-        if top < self.scroll_px {
-            self.scroll_px = top;
-        } else if top + row_px > self.scroll_px + height {
-            self.scroll_px = top + row_px - height;
-        }
-    }
-
-    fn set_hovered(&mut self, node: Option<u32>) -> bool {
-        let changed = self.hovered != node;
-        self.hovered = node;
-        if node.is_none() {
-            self.tip.hide();
-        }
-        changed
+        self.viewport.reveal_row(f64::from(row) * row_px, row_px);
     }
 
     fn tip_of(&self, node: u32) -> Vec<El> {
@@ -338,90 +274,75 @@ pub fn context_tip(report: &CriticalPathReport, node: u32) -> Vec<El> {
 }
 
 impl<S: FlameSource> CanvasChart for FlameChart<S> {
-    fn paint(&mut self, surface: &Surface, theme: &Theme, now_ms: f64) -> bool {
+    type Hit = FlameHit;
+
+    fn paint(&mut self, surface: &Surface, theme: &Theme) {
         let (width, height) = surface.size();
         let metrics = surface.metrics();
         self.size = FlameSize { width, height, metrics };
-        if let Some(moving) = &mut self.moving {
-            let began = *moving.began_ms.get_or_insert(now_ms);
-            let t = ((now_ms - began) / MOVE_MS).clamp(0.0, 1.0);
-            // Slows down towards its end.
-            self.window = moving.from.toward(moving.to, 1.0 - (1.0 - t).powi(3));
-            if t >= 1.0 {
-                self.window = moving.to;
-                self.moving = None;
-            }
-        }
         if let (Some(inverted), Some(report)) =
             (&mut self.inverted, self.report.as_ref().and_then(|report| report.callers()))
         {
-            let rows = ((self.scroll_px + f64::from(height)) / f64::from(self.size.row_px())) as u32 + 2;
-            if inverted.expand_visible(report, self.window, width, NARROW_PX, rows) {
+            let bottom = self.viewport.scroll_px() + i64::from(height);
+            let rows = (bottom / i64::from(self.size.row_px())) as u32 + 2;
+            if inverted.expand_visible(report, self.viewport.window(), width, NARROW_PX, rows) {
                 self.tree = inverted.tree();
                 self.matches = Matches::find(&self.tree, &self.query);
             }
         }
-        self.scroll_px = self.scroll_px.clamp(0.0, self.size.scroll_end(&self.tree) as f64);
+        self.viewport.place(0, width, height, self.size.scroll_end(&self.tree));
         let mut measure = surface.measure(metrics.font_px(), false);
         let layout = layout(&self.tree, &self.view(), self.size, &mut measure);
         surface.paint(&scene(&layout, theme, metrics));
         self.layout = layout;
-        self.moving.is_some()
     }
 
-    fn zoom(&mut self, x: f64, factor: f64) {
-        let total = self.tree.total_us();
-        self.window = self.aim().zoomed(x, self.size.width, factor, total, 1.0);
-        self.moving = None;
+    fn viewport(&mut self) -> &mut dyn Viewport {
+        &mut self.viewport
     }
 
-    fn pan(&mut self, x: f64, y: f64) {
-        let total = self.tree.total_us();
-        self.window = self.aim().panned(-x, self.size.width, total);
-        self.moving = None;
-        self.scroll_px = (self.scroll_px - y).clamp(0.0, self.size.scroll_end(&self.tree) as f64);
+    fn hit(&self, (x, y): (i32, i32)) -> Option<FlameHit> {
+        self.layout.hit(&self.tree, x, y)
     }
 
-    fn hover(&mut self, pointed: Option<Pointed>) -> bool {
-        let Some(pointed) = pointed else { return self.set_hovered(None) };
-        match self.layout.hit(&self.tree, pointed.at.0, pointed.at.1) {
-            Some(FlameHit::Node(node)) => {
-                let changed = self.set_hovered(Some(node));
-                if changed {
-                    self.tip.show(pointed.client, &self.tip_of(node));
-                } else {
-                    self.tip.place(pointed.client);
-                }
-                changed
+    fn tip(&self, hit: &FlameHit) -> Vec<El> {
+        match hit {
+            FlameHit::Node(node) => self.tip_of(*node),
+            FlameHit::Merged { nodes, .. } => {
+                let count = format::count((*nodes).into());
+                vec![div("").text(&format!("{count} narrow frames; click to zoom in on them"))]
             }
-            Some(FlameHit::Merged { nodes, .. }) => {
-                let changed = self.set_hovered(None);
-                let words =
-                    format!("{} narrow frames; click to zoom in on them", format::count(nodes.into()));
-                self.tip.show(pointed.client, &[div("").text(&words)]);
-                changed
-            }
-            None => self.set_hovered(None),
         }
     }
 
-    fn click(&mut self, pointed: Pointed) {
+    fn hover(&mut self, hit: Option<&FlameHit>) -> bool {
+        let node = match hit {
+            Some(FlameHit::Node(node)) => Some(*node),
+            _ => None,
+        };
+        let changed = self.hovered != node;
+        self.hovered = node;
+        changed
+    }
+
+    fn click(&mut self, pointed: Pointed) -> bool {
         let page = self.page;
-        match self.layout.hit(&self.tree, pointed.at.0, pointed.at.1) {
+        match self.hit(pointed.at) {
             // The second of a double click is not "again".
             Some(FlameHit::Node(node)) if self.selected == Some(node) && pointed.count < 2 => {
                 self.zoom_to_selected(page);
             }
             Some(FlameHit::Node(node)) => self.choose(page, node),
-            Some(FlameHit::Merged { window, .. }) => self.go(window),
+            Some(FlameHit::Merged { window, .. }) => self.viewport.go(window),
             None => page.set_focus(Focus::Nothing),
         }
         page.refresh();
+        false
     }
 
     fn fit(&mut self) {
-        self.go(self.tree.full());
-        self.scroll_px = 0.0;
+        self.viewport.fit();
+        self.viewport.scroll_to_start();
         self.focus.clear();
         self.page.change(|address| address.focus.clear());
         self.page.refresh();
@@ -433,22 +354,17 @@ impl<S: FlameSource> ZoomableChart for FlameChart<S> {
         self.selected.is_some()
     }
 
-    fn is_zoomed(&self) -> bool {
-        !self.aim().is_full(self.tree.total_us())
-    }
-
-    fn middle(&self) -> f64 {
-        let width = f64::from(self.size.width);
-        let Some(node) = self.selected else { return width / 2.0 };
-        let (left, wide) = self.tree.interval_us(node);
-        let aim = self.aim();
-        let at = (left as f64 + wide as f64 / 2.0 - aim.from) / aim.width() * width;
-        if (0.0..=width).contains(&at) { at } else { width / 2.0 }
+    fn middle(&self) -> (f64, f64) {
+        let selected = self.selected.map(|node| {
+            let (left, wide) = self.tree.interval_us(node);
+            (left as f64, (left + wide) as f64)
+        });
+        (self.viewport.middle_px(selected), 0.0)
     }
 
     fn zoom_to_selected(&mut self, page: Page) {
         let Some(node) = self.selected else { return };
-        self.go(self.tree.window_of(node));
+        self.viewport.go(self.tree.window_of(node));
         self.show_row(self.tree.depth(node));
         if let (None, Some(report)) = (&self.inverted, self.report()) {
             let path = tree::path_of(report, node);
@@ -461,19 +377,18 @@ impl<S: FlameSource> ZoomableChart for FlameChart<S> {
 
     fn step(&mut self, page: Page, forward: bool) {
         let Some(matches) = &self.matches else { return };
-        let found = matches.found();
-        let place = self.selected.and_then(|node| found.iter().position(|at| *at == node));
-        let count = found.len();
-        let to = match (place, forward) {
-            _ if count == 0 => return,
-            (None, true) => 0,
-            (None, false) => count - 1,
-            (Some(place), true) => (place + 1) % count,
-            (Some(place), false) => (place + count - 1) % count,
-        };
-        let node = found[to];
-        self.choose(page, node);
-        self.reveal(node);
+        if let Some(node) = neighbour(matches.found(), self.selected, forward) {
+            self.choose(page, node);
+            self.reveal(node);
+        }
+    }
+
+    fn walk(&mut self, page: Page, command: Command) -> bool {
+        let is_walk = matches!(command, Command::Up | Command::Down | Command::Left | Command::Right);
+        if is_walk {
+            self.choose_beside(page, command);
+        }
+        is_walk
     }
 
     fn svg(&self, width: i32, theme: &Theme) -> String {

@@ -17,7 +17,8 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::table::Table;
 use crate::ui::widgets::tree;
-use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart, svg_format};
+use crate::ui::widgets::zoom;
+use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_text::format;
 use pathlight_view::address::View;
 use std::rc::Rc;
@@ -106,7 +107,7 @@ impl Flame {
         let is_empty = report.facts.latency_sum_us == 0;
         self.frame.set_text(&if is_empty { why_empty(page, &report.facts) } else { String::new() });
         let question = queries.path.answered();
-        self.chart.with(|chart| chart.take(report.clone(), question, inverted, &page.address().focus));
+        self.chart.renew(|chart| chart.take(report.clone(), question, inverted, &page.address().focus));
         if is_new {
             let rows = (0..report.nodes.len() as u32).map(|at| FrameRow { at, report: report.clone() });
             self.table.set_rows(Rc::new(rows.collect()));
@@ -153,7 +154,7 @@ fn formats(chart: ChartCanvas<FlameChart>) -> Vec<export::Format> {
 impl Part for Flame {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.chart.look(FlameChart::leave);
+            self.chart.leave();
             return;
         }
         self.chart.follow_theme();
@@ -185,7 +186,6 @@ impl Part for Flame {
             page.change(|address| address.inverted = !address.inverted);
             return true;
         }
-        let size = self.chart.size();
-        self.chart.with(|chart| chart.command(page, command, size))
+        zoom::command(self.chart, page, command)
     }
 }

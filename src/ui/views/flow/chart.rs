@@ -6,14 +6,15 @@ use crate::ui::page::{Endpoint, Focus, Page};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::fits;
 use crate::ui::views::flow::queries::shown_parent;
-use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed, Tip};
+use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::names;
 use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_analysis::flow::FlowNode;
-use pathlight_chart::dag::{DagHit, DagItem, DagLayout, DagSizes, DagView, DagWindow, export_svg, scene};
-use pathlight_chart::{Metrics, Theme};
+use pathlight_chart::dag::{DagHit, DagItem, DagLayout, DagSizes, DagView, DagViewport, export_svg, scene};
+use pathlight_chart::{Theme, Viewport};
 use pathlight_query::{Changes, FlowReport};
 use pathlight_text::format;
+use pathlight_view::table::neighbour;
 use std::rc::Rc;
 
 /// How near a pointer must come to a line, in CSS pixels.
@@ -22,13 +23,8 @@ const NEAR_PX: f64 = 5.0;
 /// The picture.
 pub struct FlowChart {
     page: Page,
-    tip: Tip,
     report: Rc<FlowReport>,
-    layout: DagLayout,
-    /// `None` until the room is known: then it opens.
-    window: Option<DagWindow>,
-    room: (i32, i32),
-    metrics: Metrics,
+    viewport: DagViewport,
     selected: Option<u32>,
     hovered: Option<DagHit>,
     changed: Vec<bool>,
@@ -62,12 +58,8 @@ impl FlowChart {
     pub fn new(page: Page) -> FlowChart {
         FlowChart {
             page,
-            tip: Tip::new(),
             report: Rc::default(),
-            layout: DagLayout::default(),
-            window: None,
-            room: (0, 0),
-            metrics: Metrics::default(),
+            viewport: DagViewport::default(),
             selected: None,
             hovered: None,
             changed: Vec::new(),
@@ -85,25 +77,18 @@ impl FlowChart {
         self.selected
     }
 
-    /// It is out of sight.
-    pub fn leave(&self) {
-        self.tip.hide();
-    }
-
     /// Takes a report. Another one of the same parent, as while loading, keeps what is looked at.
     pub fn take(&mut self, report: Rc<FlowReport>) {
         let label =
             self.selected.and_then(|node| self.report.nodes.get(node as usize)).map(|n| n.label.clone());
         let same = report.parent == self.report.parent;
-        self.layout = DagLayout::new(&report, DagSizes::for_nodes(report.nodes.len(), self.metrics));
-        if !same {
-            self.window = None;
-        }
+        let sizes = DagSizes::for_nodes(report.nodes.len(), self.viewport.metrics());
+        self.viewport.take(DagLayout::new(&report, sizes), same);
         self.selected = None;
         if let Some(label) = label.filter(|_| same) {
             self.selected = report.nodes.iter().position(|node| node.label == label).map(|at| at as u32);
         }
-        self.set_hovered(None);
+        self.hovered = None;
         self.found = None;
         self.changed.clear();
         self.report = report;
@@ -159,11 +144,11 @@ impl FlowChart {
     }
 
     /// Selects what stands beside the selected node.
-    pub fn walk(&mut self, page: Page, command: Command) {
-        let boxes = || self.layout.boxes.iter().filter(|b| matches!(b.item, DagItem::Node(_)));
-        let here = self
-            .selected
-            .and_then(|node| self.layout.boxes.iter().find(|b| b.item == DagItem::Node(node)).copied());
+    fn choose_beside(&mut self, page: Page, command: Command) {
+        let boxes = || self.viewport.layout().boxes.iter().filter(|b| matches!(b.item, DagItem::Node(_)));
+        let here = self.selected.and_then(|node| {
+            self.viewport.layout().boxes.iter().find(|b| b.item == DagItem::Node(node)).copied()
+        });
         let to = match here {
             None => boxes().min_by_key(|b| (b.x, b.y)),
             Some(here) => boxes()
@@ -200,18 +185,7 @@ impl FlowChart {
     }
 
     fn reveal(&mut self, node: u32) {
-        if let Some(window) = self.window {
-            self.window = Some(window.revealing(&self.layout, DagItem::Node(node), self.room, self.metrics));
-        }
-    }
-
-    fn set_hovered(&mut self, hit: Option<DagHit>) -> bool {
-        let changed = self.hovered != hit;
-        self.hovered = hit;
-        if hit.is_none() {
-            self.tip.hide();
-        }
-        changed
+        self.viewport.reveal(DagItem::Node(node));
     }
 
     fn tip_of(&self, hit: DagHit) -> Vec<El> {
@@ -267,7 +241,7 @@ impl FlowChart {
     }
 
     fn line_tip(&self, line: usize) -> Vec<El> {
-        let Some(line) = self.layout.lines.get(line) else { return Vec::new() };
+        let Some(line) = self.viewport.layout().lines.get(line) else { return Vec::new() };
         let name = |item: DagItem| match item {
             DagItem::Start => "start".to_owned(),
             DagItem::Return => "return".to_owned(),
@@ -287,12 +261,8 @@ impl ZoomableChart for FlowChart {
         self.selected.is_some()
     }
 
-    fn is_zoomed(&self) -> bool {
-        self.window.is_some_and(|window| window != DagWindow::fit(&self.layout, self.room, self.metrics))
-    }
-
-    fn middle(&self) -> f64 {
-        f64::from(self.room.0) / 2.0
+    fn middle(&self) -> (f64, f64) {
+        self.viewport.middle_px()
     }
 
     /// What a call contains is its own flow.
@@ -303,15 +273,17 @@ impl ZoomableChart for FlowChart {
     fn step(&mut self, page: Page, forward: bool) {
         let Some(found) = &self.found else { return };
         let found: Vec<u32> = (0..found.len() as u32).filter(|at| found[*at as usize]).collect();
-        let place = self.selected.and_then(|node| found.iter().position(|at| *at == node));
-        let to = match (place, forward) {
-            _ if found.is_empty() => return,
-            (None, true) => 0,
-            (None, false) => found.len() - 1,
-            (Some(place), true) => (place + 1) % found.len(),
-            (Some(place), false) => (place + found.len() - 1) % found.len(),
-        };
-        self.choose(page, found[to]);
+        if let Some(node) = neighbour(&found, self.selected, forward) {
+            self.choose(page, node);
+        }
+    }
+
+    fn walk(&mut self, page: Page, command: Command) -> bool {
+        let is_walk = matches!(command, Command::Up | Command::Down | Command::Left | Command::Right);
+        if is_walk {
+            self.choose_beside(page, command);
+        }
+        is_walk
     }
 
     /// In its own size: calls are boxes of a fixed width.
@@ -323,20 +295,15 @@ impl ZoomableChart for FlowChart {
 }
 
 impl CanvasChart for FlowChart {
-    fn paint(&mut self, surface: &Surface, theme: &Theme, _now_ms: f64) -> bool {
+    type Hit = DagHit;
+
+    fn paint(&mut self, surface: &Surface, theme: &Theme) {
         let (room, metrics) = (surface.size(), surface.metrics());
-        if metrics != self.metrics {
-            self.metrics = metrics;
-            self.layout = DagLayout::new(&self.report, DagSizes::for_nodes(self.report.nodes.len(), metrics));
-            self.window = None;
+        if metrics != self.viewport.metrics() {
+            let sizes = DagSizes::for_nodes(self.report.nodes.len(), metrics);
+            self.viewport.take(DagLayout::new(&self.report, sizes), false);
         }
-        let fitted = self.window == Some(DagWindow::fit(&self.layout, self.room, metrics));
-        let window = match self.window {
-            Some(_) if fitted => DagWindow::fit(&self.layout, room, metrics),
-            Some(window) => window.within(&self.layout, room, metrics),
-            None => DagWindow::opening(&self.layout, room, metrics),
-        };
-        (self.window, self.room) = (Some(window), room);
+        let window = self.viewport.place(room, metrics);
         let view = DagView {
             report: &self.report,
             window,
@@ -347,44 +314,30 @@ impl CanvasChart for FlowChart {
         };
         let mut label = surface.measure(metrics.font_px(), false);
         let mut small = surface.measure(metrics.px(11.0), false);
-        surface.paint(&scene(&self.layout, &view, room, metrics, theme, [&mut label, &mut small]));
-        false
+        surface.paint(&scene(self.viewport.layout(), &view, room, metrics, theme, [&mut label, &mut small]));
     }
 
-    fn zoom(&mut self, x: f64, factor: f64) {
-        self.zoom_at((x, f64::from(self.room.1) / 2.0), factor);
+    fn viewport(&mut self) -> &mut dyn Viewport {
+        &mut self.viewport
     }
 
-    fn zoom_at(&mut self, at: (f64, f64), factor: f64) {
-        self.window = self.window.map(|window| window.zoomed(at, factor));
-        self.page.refresh();
+    fn hit(&self, at: (i32, i32)) -> Option<DagHit> {
+        self.viewport.hit(at, f64::from(self.viewport.metrics().px(NEAR_PX)))
     }
 
-    fn pan(&mut self, x: f64, y: f64) {
-        self.window = self.window.map(|window| window.panned(x, y));
+    fn tip(&self, hit: &DagHit) -> Vec<El> {
+        self.tip_of(*hit)
     }
 
-    fn hover(&mut self, pointed: Option<Pointed>) -> bool {
-        let near = f64::from(self.metrics.px(NEAR_PX));
-        let hit = pointed.and_then(|pointed| {
-            let hit = self.window?.hit(&self.layout, pointed.at.0, pointed.at.1, near)?;
-            Some((hit, pointed))
-        });
-        let Some((hit, pointed)) = hit else { return self.set_hovered(None) };
-        let changed = self.set_hovered(Some(hit));
-        if changed {
-            self.tip.show(pointed.client, &self.tip_of(hit));
-        } else {
-            self.tip.place(pointed.client);
-        }
+    fn hover(&mut self, hit: Option<&DagHit>) -> bool {
+        let changed = self.hovered.as_ref() != hit;
+        self.hovered = hit.copied();
         changed
     }
 
-    fn click(&mut self, pointed: Pointed) {
+    fn click(&mut self, pointed: Pointed) -> bool {
         let page = self.page;
-        let near = f64::from(self.metrics.px(NEAR_PX));
-        let hit = self.window.and_then(|w| w.hit(&self.layout, pointed.at.0, pointed.at.1, near));
-        match hit {
+        match self.hit(pointed.at) {
             Some(DagHit::Box(DagItem::Node(node))) if pointed.count == 2 => {
                 self.selected = Some(node);
                 self.open_selected(page);
@@ -393,12 +346,13 @@ impl CanvasChart for FlowChart {
             _ => page.set_focus(Focus::Nothing),
         }
         page.refresh();
+        false
     }
 
     fn fit(&mut self) {
         // A double click on a call goes to its flow.
         if !matches!(self.hovered, Some(DagHit::Box(DagItem::Node(_)))) {
-            self.window = Some(DagWindow::fit(&self.layout, self.room, self.metrics));
+            self.viewport.fit();
             self.page.refresh();
         }
     }

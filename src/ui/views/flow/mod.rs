@@ -19,6 +19,7 @@ use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
 use crate::ui::widgets::table::Table;
+use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomableChart as _, svg_format};
 use calls::CallRow;
 use chart::FlowChart;
@@ -83,6 +84,7 @@ impl FlowView {
             .attr("title", "F, or double-click beside the calls")
             .test("fit-flow")
             .on_click(&keep, move || chart.with(CanvasChart::fit));
+        chart.on_zoom(move || page.refresh());
         let title = span("title muted", "").test("flow-title");
         let exports =
             export::menu(page, &keep, "execution-flow", Some(chart.canvas().clone()), formats(chart));
@@ -147,7 +149,7 @@ impl FlowView {
         self.frame.set_text(&why);
         let Some(report) = slot.get().filter(|_| self.shown != slot.revision()) else { return };
         self.shown = slot.revision();
-        self.chart.with(|chart| chart.take(report.clone()));
+        self.chart.renew(|chart| chart.take(report.clone()));
         let rows = (0..report.nodes.len() as u32).map(|at| CallRow { at, report: report.clone() });
         self.table.set_rows(Rc::new(rows.collect()));
         self.table.set_empty(&why);
@@ -240,7 +242,7 @@ fn formats(chart: ChartCanvas<FlowChart>) -> Vec<export::Format> {
 impl Part for FlowView {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.chart.look(FlowChart::leave);
+            self.chart.leave();
             return;
         }
         self.chart.follow_theme();
@@ -254,9 +256,10 @@ impl Part for FlowView {
         });
         self.take_search(page);
         self.show_panel(page);
-        let (opens, zoomed) = self.chart.look(|chart| {
+        let zoomed = self.chart.is_zoomed();
+        let opens = self.chart.look(|chart| {
             let node = chart.selected().and_then(|at| chart.report().nodes.get(at as usize));
-            (node.is_some_and(parent::opens), chart.is_zoomed())
+            node.is_some_and(parent::opens)
         });
         for (button, on) in [(&self.own_flow, opens), (&self.all, zoomed)] {
             if on { button.unset("disabled") } else { button.set("disabled", "") }
@@ -270,15 +273,6 @@ impl Part for FlowView {
         if !self.frame.is_chosen(page) || self.shown == 0 {
             return false;
         }
-        let (width, height) = self.chart.size();
-        self.chart.with(|chart| {
-            match command {
-                Command::PageUp => chart.pan(0.0, f64::from(height) * 0.8),
-                Command::PageDown => chart.pan(0.0, -f64::from(height) * 0.8),
-                Command::Up | Command::Down | Command::Left | Command::Right => chart.walk(page, command),
-                _ => return chart.common(page, command, width),
-            }
-            true
-        })
+        zoom::command(self.chart, page, command)
     }
 }

@@ -5,13 +5,13 @@ use crate::ui::dom::{El, div, el};
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::filters;
 use crate::ui::shell::keys::Command;
-use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed, Tip};
+use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::names;
 use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_chart::heatmap::{
     HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, export_svg, layout, marks, raster, scene,
 };
-use pathlight_chart::{Metrics, Theme, Window};
+use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::{ColumnOrder, Filter, HeatmapReport, PercentileRange};
 use pathlight_text::format;
 use pathlight_view::address::TraceChoice;
@@ -26,12 +26,10 @@ const CHAINS: usize = 5;
 /// The picture.
 pub struct HeatmapChart {
     page: Page,
-    tip: Tip,
     report: Option<Rc<HeatmapReport>>,
     model: HeatModel,
     order: Vec<u32>,
-    window: Window,
-    scroll_px: f64,
+    viewport: AxisViewport,
     selected: Option<u32>,
     hovered: Option<(u32, Range<u32>)>,
     brush: Option<Range<u32>>,
@@ -44,12 +42,10 @@ impl HeatmapChart {
     pub fn new(page: Page) -> HeatmapChart {
         HeatmapChart {
             page,
-            tip: Tip::new(),
             report: None,
             model: HeatModel::default(),
             order: Vec::new(),
-            window: Window::full(0),
-            scroll_px: 0.0,
+            viewport: AxisViewport::new(LEAST_COLUMNS),
             selected: None,
             hovered: None,
             brush: None,
@@ -68,20 +64,15 @@ impl HeatmapChart {
         (self.order.len(), self.model.columns())
     }
 
-    /// It is out of sight.
-    pub fn leave(&self) {
-        self.tip.hide();
-    }
-
     /// Takes a report.
     pub fn take(&mut self, report: Rc<HeatmapReport>) {
         let before = self.model.columns();
         self.model = HeatModel::new(&report);
         if before != self.model.columns() {
-            self.window = Window::full(u64::from(self.model.columns()));
+            self.viewport.open(u64::from(self.model.columns()));
         }
         self.report = Some(report);
-        self.set_hovered(None);
+        self.hovered = None;
         self.brush = None;
     }
 
@@ -100,30 +91,14 @@ impl HeatmapChart {
 
     fn reveal(&mut self) {
         let place = self.selected.and_then(|row| self.order.iter().position(|&known| known == row));
-        let Some(place) = place else { return };
-        let (row_px, top) = (f64::from(self.size.row_px()), place as f64 * f64::from(self.size.row_px()));
-        let room = f64::from((self.size.height - self.size.head_px()).max(0));
-        if top < self.scroll_px {
-            self.scroll_px = top;
-        } else if top + row_px > self.scroll_px + room {
-            self.scroll_px = top + row_px - room;
+        if let Some(place) = place {
+            let row_px = f64::from(self.size.row_px());
+            self.viewport.reveal_row(place as f64 * row_px, row_px);
         }
-    }
-
-    /// A command of the keyboard, on a canvas of this size; tells whether it was one for heat maps.
-    pub fn command(&mut self, page: Page, command: Command, (width, height): (i32, i32)) -> bool {
-        match command {
-            Command::PageUp => self.pan(0.0, f64::from(height) * 0.8),
-            Command::PageDown => self.pan(0.0, -f64::from(height) * 0.8),
-            Command::Up => self.walk(false),
-            Command::Down => self.walk(true),
-            _ => return self.common(page, command, width),
-        }
-        true
     }
 
     /// Selects the row above or below.
-    fn walk(&mut self, down: bool) {
+    fn choose_beside(&mut self, down: bool) {
         let place = self.selected.and_then(|row| self.order.iter().position(|&known| known == row));
         let to = match place {
             None => 0,
@@ -142,12 +117,6 @@ impl HeatmapChart {
         if let Some(endpoint) = endpoint {
             self.page.set_focus(Focus::Endpoint(endpoint));
         }
-    }
-
-    fn set_hovered(&mut self, cell: Option<(u32, Range<u32>)>) -> bool {
-        let changed = self.hovered != cell;
-        self.hovered = cell;
-        changed
     }
 
     /// Opens the slowest of some requests.
@@ -187,7 +156,7 @@ impl HeatmapChart {
                 );
             }
             ColumnOrder::Row { .. } => {
-                self.window = Window::of(u64::from(columns.start), u64::from(columns.end));
+                self.viewport.show(Window::of(u64::from(columns.start), u64::from(columns.end)));
             }
         }
     }
@@ -246,15 +215,19 @@ impl HeatmapChart {
 }
 
 impl CanvasChart for HeatmapChart {
-    fn paint(&mut self, surface: &Surface, theme: &Theme, _now_ms: f64) -> bool {
+    type Hit = HeatHit;
+
+    fn paint(&mut self, surface: &Surface, theme: &Theme) {
         let (width, height) = surface.size();
         let metrics = surface.metrics();
-        self.size = HeatSize { width, height, metrics };
-        self.scroll_px = self.scroll_px.clamp(0.0, self.size.scroll_end(self.order.len()) as f64);
+        let size = HeatSize { width, height, metrics };
+        let rows_px = height - size.head_px();
+        self.viewport.place(size.gutter_px(), size.plot_px(), rows_px, size.scroll_end(self.order.len()));
+        self.size = size;
         let view = HeatView {
             order: &self.order,
-            window: self.window,
-            scroll_px: self.scroll_px as i64,
+            window: self.viewport.window(),
+            scroll_px: self.viewport.scroll_px(),
             step_px: 1,
             selected: self.selected,
         };
@@ -265,59 +238,49 @@ impl CanvasChart for HeatmapChart {
         surface.put_pixels(self.layout.gutter, self.layout.head, cells.width, &cells.rgba);
         let marks = marks(&self.layout, theme, metrics, self.hovered.clone(), self.brush.clone());
         surface.paint_over(&marks);
-        false
     }
 
-    fn zoom(&mut self, x: f64, factor: f64) {
-        let (x, plot) = (x - f64::from(self.size.gutter_px()), self.size.plot_px());
-        let total = u64::from(self.model.columns());
-        self.window = self.window.zoomed(x.max(0.0), plot, factor, total, LEAST_COLUMNS);
+    fn viewport(&mut self) -> &mut dyn Viewport {
+        &mut self.viewport
     }
 
-    fn pan(&mut self, x: f64, y: f64) {
-        let total = u64::from(self.model.columns());
-        self.window = self.window.panned(-x, self.size.plot_px(), total);
-        self.scroll_px = (self.scroll_px - y).clamp(0.0, self.size.scroll_end(self.order.len()) as f64);
+    fn hit(&self, (x, y): (i32, i32)) -> Option<HeatHit> {
+        self.layout.hit(x, y)
     }
 
-    fn hover(&mut self, pointed: Option<Pointed>) -> bool {
-        let hit = pointed.and_then(|pointed| self.layout.hit(pointed.at.0, pointed.at.1).zip(Some(pointed)));
-        let (lines, cell) = match &hit {
-            Some((HeatHit::Cells(row, columns), _)) => {
-                let cell = (*row, columns.clone());
-                if self.hovered.as_ref() == Some(&cell) {
-                    if let Some((_, pointed)) = &hit {
-                        self.tip.place(pointed.client);
-                    }
-                    return false;
-                }
-                (self.tip_of(*row, Some(columns)), Some(cell))
-            }
-            Some((HeatHit::Label(row), _)) => (self.tip_of(*row, None), None),
-            Some((HeatHit::Head(columns), _)) => {
+    fn tip(&self, hit: &HeatHit) -> Vec<El> {
+        match hit {
+            HeatHit::Cells(row, columns) => self.tip_of(*row, Some(columns)),
+            HeatHit::Label(row) => self.tip_of(*row, None),
+            HeatHit::Head(columns) => {
                 let latency = format::duration(self.model.latency_us(columns));
                 let hint = div("muted small").text("Drag across columns to look at them alone");
-                (vec![div("").text(&format!("latency {latency}")), hint], None)
+                vec![div("").text(&format!("latency {latency}")), hint]
             }
-            None => (Vec::new(), None),
-        };
-        match hit {
-            Some((_, pointed)) => self.tip.show(pointed.client, &lines),
-            None => self.tip.hide(),
         }
-        self.set_hovered(cell)
     }
 
-    fn click(&mut self, pointed: Pointed) {
-        match self.layout.hit(pointed.at.0, pointed.at.1) {
+    fn hover(&mut self, hit: Option<&HeatHit>) -> bool {
+        let cell = match hit {
+            Some(HeatHit::Cells(row, columns)) => Some((*row, columns.clone())),
+            _ => None,
+        };
+        let changed = self.hovered != cell;
+        self.hovered = cell;
+        changed
+    }
+
+    fn click(&mut self, pointed: Pointed) -> bool {
+        match self.hit(pointed.at) {
             Some(HeatHit::Cells(_, columns) | HeatHit::Head(columns)) => self.open(&columns),
             Some(HeatHit::Label(row)) => self.choose(row),
             None => self.page.set_focus(Focus::Nothing),
         }
+        false
     }
 
     fn fit(&mut self) {
-        self.window = Window::full(u64::from(self.model.columns()));
+        self.viewport.fit();
         self.page.refresh();
     }
 
@@ -342,12 +305,8 @@ impl ZoomableChart for HeatmapChart {
         self.selected.is_some()
     }
 
-    fn is_zoomed(&self) -> bool {
-        !self.window.is_full(u64::from(self.model.columns()))
-    }
-
-    fn middle(&self) -> f64 {
-        f64::from(self.size.gutter_px() + self.size.plot_px() / 2)
+    fn middle(&self) -> (f64, f64) {
+        (self.viewport.middle_px(None), 0.0)
     }
 
     /// Rows are all of one height: the selected one is brought into sight.
@@ -356,11 +315,19 @@ impl ZoomableChart for HeatmapChart {
     }
 
     fn step(&mut self, _: Page, forward: bool) {
-        self.walk(forward);
+        self.choose_beside(forward);
+    }
+
+    fn walk(&mut self, _: Page, command: Command) -> bool {
+        match command {
+            Command::Up | Command::Down => self.choose_beside(command == Command::Down),
+            _ => return false,
+        }
+        true
     }
 
     fn svg(&self, width: i32, theme: &Theme) -> String {
         let title = format!("{}: heat map of the critical path", self.page.selection_label());
-        export_svg(&self.model, &self.order, self.window, width, theme, &title)
+        export_svg(&self.model, &self.order, self.viewport.window(), width, theme, &title)
     }
 }

@@ -16,6 +16,7 @@ use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::table::Table;
+use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_chart::Shade;
 use pathlight_chart::heatmap::heat_of_share;
@@ -147,7 +148,7 @@ impl Heat {
             let rows =
                 (0..report.rows.rows.len() as u32).map(|at| HeatTableRow { at, report: report.clone() });
             self.table.set_rows(Rc::new(rows.collect()));
-            self.chart.with(|chart| chart.take(report.clone()));
+            self.chart.renew(|chart| chart.take(report.clone()));
             let why = queries.range.get().map(|range| why_empty(page, &range.facts)).unwrap_or_default();
             self.frame.set_text(if report.column_requests.is_empty() { &why } else { "" });
             self.table.set_empty(&why);
@@ -268,7 +269,7 @@ fn formats(page: Page, chart: ChartCanvas<HeatmapChart>) -> Vec<export::Format> 
 impl Part for Heat {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.chart.look(HeatmapChart::leave);
+            self.chart.leave();
             return;
         }
         if self.chart.follow_theme() {
@@ -300,7 +301,6 @@ impl Part for Heat {
         if !self.frame.is_chosen(page) || self.shown.is_none() {
             return false;
         }
-        let size = self.chart.size();
-        self.chart.with(|chart| chart.command(page, command, size))
+        zoom::command(self.chart, page, command)
     }
 }

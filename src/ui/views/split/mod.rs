@@ -381,7 +381,7 @@ fn formats(chart: ChartCanvas<ScrolledPlot<Violins>>) -> Vec<export::Format> {
 impl Part for Split {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.chart.look(ScrolledPlot::leave);
+            self.chart.leave();
             return;
         }
         self.chart.follow_theme();

@@ -1,22 +1,20 @@
 //! The timeline on its canvas, and the overview of the whole trace above it.
 
 use crate::canvas::Surface;
+use crate::ui::dom::El;
 use crate::ui::page::Page;
 use crate::ui::shell::keys::Command;
 use crate::ui::views::trace::source::{Spans, TraceSpans};
-use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed, Tip, is_still};
+use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_chart::timeline::{
     Minimap, Part, Sign, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView, export_svg,
     layout, scene,
 };
-use pathlight_chart::{Metrics, Theme, Window};
+use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::TraceReport;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-
-/// How long a change of the window takes.
-const MOVE_MS: f64 = 180.0;
 
 /// The rows and bars of a trace.
 pub struct TimelineChart {
@@ -25,12 +23,9 @@ pub struct TimelineChart {
     chosen: Box<dyn Fn(Option<u32>)>,
     /// What is selected of them, and what tips say.
     source: Rc<dyn Spans>,
-    tip: Tip,
     overview: Rc<Overview>,
     timeline: Timeline,
-    window: Window,
-    moving: Option<(Window, Window, Option<f64>)>,
-    scroll_px: f64,
+    viewport: AxisViewport,
     selected: Option<u32>,
     /// The span under the pointer, and the named part of it.
     hovered: Option<(u32, Option<u32>)>,
@@ -47,12 +42,9 @@ impl TimelineChart {
             page,
             chosen: Box::new(chosen),
             source: Rc::new(TraceSpans),
-            tip: Tip::new(),
             overview: overview.clone(),
             timeline: Timeline::new(TraceReport::default()),
-            window: Window::full(0),
-            moving: None,
-            scroll_px: 0.0,
+            viewport: AxisViewport::new(1.0),
             selected: None,
             hovered: None,
             matches: None,
@@ -81,24 +73,16 @@ impl TimelineChart {
     pub fn take_timeline(&mut self, timeline: Timeline) {
         self.overview.minimap.replace(None);
         self.overview.end_us.set(timeline.report().end_us);
-        self.window = timeline.full();
+        self.viewport.open(timeline.report().end_us);
         self.timeline = timeline;
-        self.moving = None;
-        self.scroll_px = 0.0;
         self.selected = None;
         self.matches = None;
         self.hovered = None;
         self.layout = None;
-        self.tip.hide();
         let root = self.timeline.report().request_root;
         if root > 0 {
-            self.go(self.timeline.window_of(root));
+            self.viewport.go(self.timeline.window_of(root));
         }
-    }
-
-    /// It is out of sight.
-    pub fn leave(&self) {
-        self.tip.hide();
     }
 
     /// Follows the focus of the page.
@@ -127,7 +111,7 @@ impl TimelineChart {
     /// Opens all rows, or closes those of this depth.
     pub fn open_to(&mut self, depth: Option<u32>) {
         self.timeline.open_to(depth);
-        self.scroll_px = 0.0;
+        self.viewport.scroll_to_start();
     }
 
     /// Shows only the spans on the critical path, or all.
@@ -148,24 +132,8 @@ impl TimelineChart {
         self.slack = shown;
     }
 
-    /// Whether a command moves the selection along the rows, folds or unfolds.
-    pub fn is_walk(command: Command) -> bool {
-        use Command::{Down, First, Last, Left, PageDown, PageUp, Right, Up};
-        matches!(command, Up | Down | Left | Right | PageUp | PageDown | First | Last)
-    }
-
-    /// A command of the keyboard; false if it is none of these.
-    pub fn command(&mut self, page: Page, command: Command, width: i32) -> bool {
-        if !TimelineChart::is_walk(command) {
-            return self.common(page, command, width);
-        }
-        self.walk(command);
-        page.refresh();
-        true
-    }
-
     /// Moves the selection, folds and unfolds.
-    pub fn walk(&mut self, command: Command) {
+    fn choose_beside(&mut self, command: Command) {
         let rows = self.timeline.rows();
         if rows.is_empty() {
             return;
@@ -204,31 +172,13 @@ impl TimelineChart {
 
     fn view(&self) -> TimelineView<'_> {
         TimelineView {
-            window: self.window,
-            scroll_px: self.scroll_px as i64,
+            window: self.viewport.window(),
+            scroll_px: self.viewport.scroll_px(),
             selected: self.selected,
             hovered: self.hovered.map(|(at, _)| at),
             matches: self.matches.as_ref(),
             slack: self.slack,
         }
-    }
-
-    fn aim(&self) -> Window {
-        self.moving.map_or(self.window, |(_, to, _)| to)
-    }
-
-    fn go(&mut self, to: Window) {
-        if is_still() {
-            self.set_window(to);
-        } else if to != self.aim() {
-            self.moving = Some((self.window, to, None));
-        }
-    }
-
-    /// Shows this part of the axis at once.
-    pub fn set_window(&mut self, to: Window) {
-        self.window = to;
-        self.moving = None;
     }
 
     fn choose(&mut self, at: u32) {
@@ -243,37 +193,29 @@ impl TimelineChart {
         if let Some(row) = self.timeline.row_of(at) {
             self.show_row(row);
         }
-        let ((start, end), aim) = (self.timeline.interval_us(at), self.aim());
+        let ((start, end), aim) = (self.timeline.interval_us(at), self.viewport.aim());
         if (end as f64) < aim.from || start as f64 > aim.to {
             let from = (start as f64 + end as f64) / 2.0 - aim.width() / 2.0;
-            self.go(Window { from, to: from + aim.width() }.within(self.timeline.report().end_us));
+            self.viewport.go(Window { from, to: from + aim.width() }.within(self.timeline.report().end_us));
         }
     }
 
     /// Scrolls to a row.
     pub fn show_row(&mut self, row: usize) {
-        self.scroll_px = self.size.scroll_to(&self.timeline, row, self.scroll_px as i64) as f64;
+        let row_px = f64::from(self.size.row_px());
+        self.viewport.reveal_row(row as f64 * row_px, row_px);
     }
 
     /// What the overview shows: counted once a trace and width, since that reads every span.
     fn publish_overview(&self) {
         let overview = &self.overview;
-        overview.window.set(self.window);
+        overview.window.set(self.viewport.window());
         let columns = overview.columns.get();
         let is_new = overview.minimap.borrow().as_ref().is_none_or(|map| map.active.len() as i32 != columns);
         if is_new && columns > 0 {
             overview.minimap.replace(Some(Minimap::new(&self.timeline, columns)));
         }
         overview.repaint(&overview.repaint_overview);
-    }
-
-    fn set_hovered(&mut self, at: Option<(u32, Option<u32>)>) -> bool {
-        let changed = self.hovered != at;
-        self.hovered = at;
-        if at.is_none() {
-            self.tip.hide();
-        }
-        changed
     }
 }
 
@@ -282,23 +224,17 @@ impl ZoomableChart for TimelineChart {
         self.selected.is_some()
     }
 
-    fn is_zoomed(&self) -> bool {
-        !self.aim().is_full(self.timeline.report().end_us)
-    }
-
-    fn middle(&self) -> f64 {
-        let (plot, column) = (f64::from(self.size.plot_px()), f64::from(self.size.column_px));
-        let at = self.selected.map(|at| {
+    fn middle(&self) -> (f64, f64) {
+        let selected = self.selected.map(|at| {
             let (start, end) = self.timeline.interval_us(at);
-            let aim = self.aim();
-            ((start as f64 + end as f64) / 2.0 - aim.from) / aim.width() * plot
+            (start as f64, end as f64)
         });
-        column + at.filter(|at| (0.0..=plot).contains(at)).unwrap_or(plot / 2.0)
+        (self.viewport.middle_px(selected), 0.0)
     }
 
     fn zoom_to_selected(&mut self, _: Page) {
         if let Some(at) = self.selected {
-            self.go(self.timeline.window_of(at));
+            self.viewport.go(self.timeline.window_of(at));
         }
     }
 
@@ -306,6 +242,16 @@ impl ZoomableChart for TimelineChart {
         if let Some(at) = self.matches.as_ref().and_then(|matches| matches.step(self.selected, forward)) {
             self.choose(at);
         }
+    }
+
+    /// Also folds and unfolds.
+    fn walk(&mut self, _: Page, command: Command) -> bool {
+        use Command::{Down, First, Last, Left, PageDown, PageUp, Right, Up};
+        let is_walk = matches!(command, Up | Down | Left | Right | PageUp | PageDown | First | Last);
+        if is_walk {
+            self.choose_beside(command);
+        }
+        is_walk
     }
 
     fn svg(&self, width: i32, theme: &Theme) -> String {
@@ -316,65 +262,50 @@ impl ZoomableChart for TimelineChart {
 }
 
 impl CanvasChart for TimelineChart {
-    fn paint(&mut self, surface: &Surface, theme: &Theme, now_ms: f64) -> bool {
+    /// A span, and the named part of it.
+    type Hit = (u32, Option<u32>);
+
+    fn paint(&mut self, surface: &Surface, theme: &Theme) {
         let (width, height) = surface.size();
         let metrics = surface.metrics();
         let css = f64::from(width) / metrics.scale;
         let column = if css < 560.0 { 40.0 } else { (css * 0.28).clamp(180.0, 340.0) };
-        self.size = TimelineSize { width, height, column_px: metrics.px(column), metrics };
+        let size = TimelineSize { width, height, column_px: metrics.px(column), metrics };
+        self.size = size;
         if let Some(to) = self.overview.asked.take() {
-            self.set_window(to);
+            self.viewport.show(to);
         }
-        if let Some((from, to, began)) = self.moving {
-            let began = began.unwrap_or(now_ms);
-            let t = ((now_ms - began) / MOVE_MS).clamp(0.0, 1.0);
-            self.window = from.toward(to, 1.0 - (1.0 - t).powi(3));
-            self.moving = if t >= 1.0 { None } else { Some((from, to, Some(began))) };
-            if t >= 1.0 {
-                self.window = to;
-            }
-        }
-        self.scroll_px = self.scroll_px.clamp(0.0, self.size.scroll_end(&self.timeline) as f64);
+        let rows_px = height - size.axis_px();
+        self.viewport.place(size.column_px, size.plot_px(), rows_px, size.scroll_end(&self.timeline));
         let mut label = surface.measure(metrics.font_px(), false);
         let mut small = surface.measure(self.size.small_px(), false);
         let layout = layout(&self.timeline, &self.view(), self.size, &mut label, &mut small);
         surface.paint(&scene(&layout, theme));
         self.layout = Some(layout);
         self.publish_overview();
-        self.moving.is_some()
     }
 
-    fn zoom(&mut self, x: f64, factor: f64) {
-        let x = (x - f64::from(self.size.column_px)).max(0.0);
-        let end = self.timeline.report().end_us;
-        let to = self.aim().zoomed(x, self.size.plot_px(), factor, end, 1.0);
-        self.set_window(to);
+    fn viewport(&mut self) -> &mut dyn Viewport {
+        &mut self.viewport
     }
 
-    fn pan(&mut self, x: f64, y: f64) {
-        let to = self.aim().panned(-x, self.size.plot_px(), self.timeline.report().end_us);
-        self.set_window(to);
-        self.scroll_px = (self.scroll_px - y).clamp(0.0, self.size.scroll_end(&self.timeline) as f64);
+    fn hit(&self, (x, y): (i32, i32)) -> Option<(u32, Option<u32>)> {
+        let hit = self.layout.as_ref()?.hit(x, y)?;
+        let span = hit.span?;
+        Some((span, self.timeline.part_at(span, hit.at_us).map(|part| part.index)))
     }
 
-    fn hover(&mut self, pointed: Option<Pointed>) -> bool {
-        let hit = pointed.and_then(|pointed| {
-            let hit = self.layout.as_ref()?.hit(pointed.at.0, pointed.at.1)?;
-            let span = hit.span?;
-            let part = self.timeline.part_at(span, hit.at_us).map(|part| part.index);
-            Some(((span, part), pointed))
-        });
-        let Some((at, pointed)) = hit else { return self.set_hovered(None) };
-        let changed = self.set_hovered(Some(at));
-        if changed {
-            self.tip.show(pointed.client, &self.source.tip(&self.timeline, at.0, at.1));
-        } else {
-            self.tip.place(pointed.client);
-        }
+    fn tip(&self, (span, part): &(u32, Option<u32>)) -> Vec<El> {
+        self.source.tip(&self.timeline, *span, *part)
+    }
+
+    fn hover(&mut self, hit: Option<&(u32, Option<u32>)>) -> bool {
+        let changed = self.hovered.as_ref() != hit;
+        self.hovered = hit.copied();
         changed
     }
 
-    fn click(&mut self, pointed: Pointed) {
+    fn click(&mut self, pointed: Pointed) -> bool {
         let page = self.page;
         let hit = self.layout.as_ref().and_then(|layout| layout.hit(pointed.at.0, pointed.at.1));
         match hit.and_then(|hit| hit.span.map(|span| (span, hit.part))) {
@@ -390,10 +321,11 @@ impl CanvasChart for TimelineChart {
             }
         }
         page.refresh();
+        false
     }
 
     fn fit(&mut self) {
-        self.go(self.timeline.full());
+        self.viewport.fit();
         self.page.refresh();
     }
 }
@@ -452,24 +384,19 @@ impl Overview {
 }
 
 /// How many spans run at each moment of the trace; the part of it that the timeline shows is moved here.
-pub struct OverviewChart(pub Rc<Overview>);
+pub struct OverviewChart(Rc<Overview>);
 
-impl CanvasChart for OverviewChart {
-    fn paint(&mut self, surface: &Surface, theme: &Theme, _now_ms: f64) -> bool {
-        let (width, height) = surface.size();
-        self.0.columns.set(width);
-        let minimap = self.0.minimap.borrow();
-        match minimap.as_ref().filter(|map| map.active.len() as i32 == width) {
-            Some(map) => surface.paint(&map.scene(height, self.0.window.get(), theme, surface.metrics())),
-            None => self.0.repaint(&self.0.repaint_timeline),
-        }
-        false
+impl OverviewChart {
+    /// Returns the overview of a timeline.
+    pub fn new(overview: &Rc<Overview>) -> OverviewChart {
+        OverviewChart(overview.clone())
     }
+}
 
-    fn zoom(&mut self, x: f64, factor: f64) {
-        let (columns, end_us) = (self.0.columns.get(), self.0.end_us.get());
-        let aim = self.0.aim();
-        // The place is on the axis of the whole; the window zooms about the same moment.
+/// The place is on the axis of the whole; what moves is the window of the timeline.
+impl Viewport for OverviewChart {
+    fn zoom(&mut self, (x, _): (f64, f64), factor: f64) {
+        let (columns, end_us, aim) = (self.0.columns.get(), self.0.end_us.get(), self.0.aim());
         let at = Window::full(end_us).at(x, columns);
         let x = (at - aim.from) / aim.width() * f64::from(columns);
         self.0.show(aim.zoomed(x.clamp(0.0, f64::from(columns)), columns, factor, end_us, 1.0));
@@ -481,16 +408,31 @@ impl CanvasChart for OverviewChart {
         let aim = self.0.aim();
         self.0.show(Window { from: aim.from + by, to: aim.to + by }.within(end_us));
     }
+}
 
-    fn hover(&mut self, _pointed: Option<Pointed>) -> bool {
-        false
+impl CanvasChart for OverviewChart {
+    type Hit = ();
+
+    fn paint(&mut self, surface: &Surface, theme: &Theme) {
+        let (width, height) = surface.size();
+        self.0.columns.set(width);
+        let minimap = self.0.minimap.borrow();
+        match minimap.as_ref().filter(|map| map.active.len() as i32 == width) {
+            Some(map) => surface.paint(&map.scene(height, self.0.window.get(), theme, surface.metrics())),
+            None => self.0.repaint(&self.0.repaint_timeline),
+        }
     }
 
-    fn click(&mut self, pointed: Pointed) {
+    fn viewport(&mut self) -> &mut dyn Viewport {
+        self
+    }
+
+    fn click(&mut self, pointed: Pointed) -> bool {
         let (columns, end_us, aim) = (self.0.columns.get(), self.0.end_us.get(), self.0.aim());
         let middle = Window::full(end_us).at(f64::from(pointed.at.0), columns);
         let from = middle - aim.width() / 2.0;
         self.0.show(Window { from, to: from + aim.width() }.within(end_us));
+        false
     }
 
     fn fit(&mut self) {

@@ -17,6 +17,7 @@ use crate::ui::widgets::frame::{Frame, WORKING};
 use crate::ui::widgets::links;
 use crate::ui::widgets::names;
 use crate::ui::widgets::table::Table;
+use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_text::format;
 use pathlight_text::format::counted;
@@ -51,7 +52,7 @@ impl TimelineView {
         let keep = Keep::default();
         let shared = Overview::new();
         let overview = ChartCanvas::new(
-            OverviewChart(shared.clone()),
+            OverviewChart::new(&shared),
             "minimap",
             "How many spans run at each moment of the trace",
         );
@@ -143,14 +144,14 @@ impl TimelineView {
         let Some(report) = &*report else {
             self.trace.replace(None);
             self.table.set_rows(Rc::default());
-            self.chart.with(|chart| chart.take(pathlight_query::TraceReport::default()));
+            self.chart.renew(|chart| chart.take(pathlight_query::TraceReport::default()));
             return;
         };
         let same = self.trace.borrow().as_ref().is_some_and(|before| *before.report == *report);
         if !same {
             let report = Rc::new(report.clone());
             let rows = Rc::new(TraceRows::new(report.clone()));
-            self.chart.with(|chart| chart.take(report.clone()));
+            self.chart.renew(|chart| chart.take(report.clone()));
             let only = self.path_only.html().get_attribute("aria-pressed").as_deref() == Some("true");
             self.chart.with(|chart| chart.set_path_only(only));
             let list = (0..report.endpoint.len() as u32).map(|at| SpanRow { at, trace: rows.clone() });
@@ -214,7 +215,7 @@ fn formats(chart: ChartCanvas<TimelineChart>, trace: &Shown) -> Vec<export::Form
 impl Part for TimelineView {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.chart.look(TimelineChart::leave);
+            self.chart.leave();
             return;
         }
         self.chart.follow_theme();
@@ -248,7 +249,6 @@ impl Part for TimelineView {
         if !self.frame.is_chosen(page) || self.trace.borrow().is_none() {
             return false;
         }
-        let width = self.chart.size().0;
-        self.chart.with(|chart| chart.command(page, command, width))
+        zoom::command(self.chart, page, command)
     }
 }
