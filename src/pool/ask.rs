@@ -2,9 +2,9 @@
 
 use super::Pool;
 use super::call::{CallError, Reply};
-use crate::oneshot::oneshot;
 use crate::wire;
 use crate::wire::{Call, Done, ToWorker};
+use futures_channel::oneshot;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_query::{Report, Request};
 
@@ -62,9 +62,10 @@ impl Pool {
         watch: &dyn Fn(TrainingProgress),
     ) -> Result<Report, AskError> {
         while self.0.is_joining.get() {
-            let (sender, receiver) = oneshot();
+            let (sender, receiver) = oneshot::channel();
             self.0.waiting.borrow_mut().push(sender);
-            receiver.await;
+            // A sender that is gone lets the question go on as well.
+            let _ = receiver.await;
         }
         let request = postcard::to_allocvec(&request).map_err(|error| AskError::Failed(error.to_string()))?;
         if self.0.killers.borrow().get(&request).is_some_and(|&deaths| deaths >= MOST_DEATHS) {

@@ -4,12 +4,12 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
+use futures_channel::oneshot::{Receiver, Sender, channel};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, Event, MessageEvent, Worker};
 
 use super::{Pool, PoolEvent, UserError};
-use crate::oneshot::{Receiver, Sender, oneshot};
 use crate::wire;
 use crate::wire::{Call, Done, FromWorker, Progress, ToWorker};
 
@@ -145,7 +145,7 @@ impl Pool {
     /// Calls the worker of a slot, which is started if need be.
     pub(crate) fn call(&self, slot: usize, call: Call, attachments: &[JsValue]) -> Reply {
         let number = self.number();
-        let (sender, receiver) = oneshot();
+        let (sender, receiver) = channel();
         let is_question = matches!(call, Call::Begin { .. } | Call::Merge { .. } | Call::Pass { .. });
         // Without a worker the sender is dropped here, and the reply is `Lost`.
         if self.warm(slot) {
@@ -183,7 +183,7 @@ impl Pool {
             self.0.calls.borrow_mut().extract_if(.., |_, pending| pending.is_question).collect();
         for (number, pending) in questions {
             self.post(pending.slot, &ToWorker::Forget(number), &[]);
-            pending.sender.send(Err(CallError::Stale));
+            let _ = pending.sender.send(Err(CallError::Stale));
         }
     }
 
@@ -215,7 +215,8 @@ impl Pool {
     fn answered(&self, number: u64, answer: Answer) {
         let pending = self.0.calls.borrow_mut().remove(&number);
         if let Some(pending) = pending {
-            pending.sender.send(answer);
+            // Nobody may wait any more.
+            let _ = pending.sender.send(answer);
         }
     }
 
@@ -237,7 +238,7 @@ impl Pool {
         }
         self.bereaved(slot, reason, is_stillborn);
         for (_, pending) in lost {
-            pending.sender.send(Err(CallError::Lost));
+            let _ = pending.sender.send(Err(CallError::Lost));
         }
     }
 }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
+use futures_channel::oneshot::{Sender, channel};
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 
@@ -11,7 +12,6 @@ use super::ask::COORDINATOR;
 use super::call::{Answer, CallError, Reply, no_worker};
 use super::memory::Shortage;
 use super::{Input, Kept, LoadOutcome, Pool, PoolEvent, State, UserError, now_ms};
-use crate::oneshot::{Sender, oneshot};
 use crate::wire;
 use crate::wire::{Call, Done, Piece, PieceResult, ToWorker};
 use pathlight_model::sort::Arrange;
@@ -99,7 +99,7 @@ impl Pool {
                 load.cancel = Some(keep);
                 load.was_cancelled = true;
                 if let Some(waiting) = load.on_word.take() {
-                    waiting.send(());
+                    let _ = waiting.send(());
                 }
                 load.flights.iter().map(|(&call, flight)| (call, flight.slot)).collect()
             }
@@ -297,17 +297,17 @@ impl Pool {
         let queue = Rc::new(RefCell::new(queue));
         let mut ends = Vec::new();
         for slot in slots {
-            let (sender, receiver) = oneshot();
+            let (sender, receiver) = channel();
             let (pool, queue) = (self.clone(), queue.clone());
             let epoch = self.0.epoch.get();
             spawn_local(async move {
                 pool.lane(slot, &queue, epoch).await;
-                sender.send(());
+                let _ = sender.send(());
             });
             ends.push(receiver);
         }
         for end in ends {
-            end.await;
+            let _ = end.await;
         }
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::load::Load;
 use super::{Pool, PoolEvent, State, UserError};
-use crate::oneshot::oneshot;
 use crate::wire::ToWorker;
+use futures_channel::oneshot;
 use pathlight_ingest::Keep;
 use pathlight_text::format;
 
@@ -51,7 +51,7 @@ impl Pool {
             kept.report = None;
         }
         self.rebuild();
-        waiting.send(());
+        let _ = waiting.send(());
     }
 
     /// Bytes of heap that hold traces, in all workers, as last heard.
@@ -102,7 +102,7 @@ impl Pool {
         // Single spans become traces at the end of a load only.
         shortage.has_whole_traces =
             self.0.members.borrow().iter().flatten().any(|member| member.progress.traces > 0);
-        let (sender, receiver) = oneshot();
+        let (sender, receiver) = oneshot::channel();
         let is_asked = self.with_load(|load| {
             let asks = load.cancel.is_none();
             load.on_word = asks.then_some(sender);
@@ -110,7 +110,7 @@ impl Pool {
         });
         if is_asked == Some(true) {
             self.emit(PoolEvent::Short(shortage));
-            receiver.await;
+            let _ = receiver.await;
         }
         self.with_load(|load| load.shortage = None);
     }

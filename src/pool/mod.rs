@@ -21,13 +21,13 @@ use std::rc::Rc;
 pub use ask::AskError;
 use ask::COORDINATOR;
 use call::{Member, Pending};
+use futures_channel::oneshot::Sender;
 use load::Load;
 pub use memory::Shortage;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::Blob;
 
 use super::boot::Boot;
-use super::oneshot::Sender;
 use super::wire::ToWorker;
 use pathlight_ingest::{FileReport, Keep, SplitPoint};
 
@@ -351,7 +351,7 @@ impl Pool {
     fn settle(&self) {
         let waiting = self.0.waiting.take();
         for sender in waiting {
-            sender.send(());
+            let _ = sender.send(());
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -55,7 +56,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     out.push_str(&saved::facts(&address.to_fragment()));
     for session in pool.sessions().iter().filter(|session| !session.set.traces().is_empty()) {
         out.push_str(saved::PART.0);
-        base64(&pack(&session.set)?, &mut out);
+        BASE64_STANDARD.encode_string(pack(&session.set)?, &mut out);
         out.push_str(saved::PART.1);
     }
     out.push_str(tail);
@@ -88,20 +89,6 @@ fn pack(set: &TraceSet) -> Result<Vec<u8>, Failure> {
     Ok(gzip.finish()?)
 }
 
-/// Base64 with padding.
-fn base64(bytes: &[u8], out: &mut String) {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    out.reserve(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let byte = |n: usize| u32::from(three.get(n).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for n in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * n) & 63) as usize];
-            out.push(if n <= three.len() { char::from(digit) } else { '=' });
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +97,7 @@ mod tests {
     fn base64_agrees_with_the_examples_of_rfc_4648() {
         let coded = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| {
             let mut out = String::new();
-            base64(text.as_bytes(), &mut out);
+            BASE64_STANDARD.encode_string(text, &mut out);
             out
         });
         assert_eq!(coded, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);

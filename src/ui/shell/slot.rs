@@ -3,58 +3,30 @@
 
 use crate::pool::AskError;
 use crate::ui::page::Page;
+use futures_util::future::{AbortHandle, abortable};
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_query::{Report, Request};
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 
 /// Something running on the page's own thread; dropping it ends it.
-pub struct Running {
-    stopped: Rc<Cell<bool>>,
-    waker: Rc<RefCell<Option<Waker>>>,
-}
+pub struct Running(AbortHandle);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.stopped.set(true);
-        if let Some(waker) = self.waker.borrow_mut().take() {
-            waker.wake();
-        }
-    }
-}
-
-struct Stoppable<F> {
-    work: Pin<Box<F>>,
-    stopped: Rc<Cell<bool>>,
-    waker: Rc<RefCell<Option<Waker>>>,
-}
-
-impl<F: Future<Output = ()>> Future for Stoppable<F> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.stopped.get() {
-            return Poll::Ready(());
-        }
-        *self.waker.borrow_mut() = Some(context.waker().clone());
-        self.work.as_mut().poll(context)
+        self.0.abort();
     }
 }
 
 /// Runs `work` until it ends or the returned value is dropped.
 pub fn run(work: impl Future<Output = ()> + 'static) -> Running {
-    let running = Running { stopped: Rc::default(), waker: Rc::default() };
-    wasm_bindgen_futures::spawn_local(Stoppable {
-        work: Box::pin(work),
-        stopped: running.stopped.clone(),
-        waker: running.waker.clone(),
-    });
-    running
+    let (work, handle) = abortable(work);
+    // That it was ended is nobody's concern.
+    wasm_bindgen_futures::spawn_local(async { _ = work.await });
+    Running(handle)
 }
 
 /// What was asked, of which state of the data.

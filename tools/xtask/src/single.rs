@@ -15,6 +15,7 @@
 //! it fetches, or a data block, which it unpacks (`DecompressionStream`). Scripts run where they stand, so they stand
 //! at the end of the body.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use sha2::{Digest, Sha256};
 
 use crate::build::{Files, gzip};
@@ -105,19 +106,9 @@ fn kept(element: &Element<'_>, dropped: &[&str]) -> String {
     out
 }
 
-/// Base64 with padding.
+/// Base64 with padding, as a `data:` address has it.
 pub fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let byte = |n: usize| u32::from(three.get(n).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for n in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * n) & 63) as usize];
-            out.push(if n <= three.len() { char::from(digit) } else { '=' });
-        }
-    }
-    out
+    BASE64_STANDARD.encode(bytes)
 }
 
 #[cfg(test)]
