@@ -2,6 +2,8 @@
 
 use super::Failure;
 use super::common::Settings;
+use super::table::Column::{Left, Right};
+use super::table::Table;
 use pathlight_analysis::anomaly::vae::{TrainingProgress, VaeSettings};
 use pathlight_query::{
     AnomalyReport, AnomalySettings, Detector, EvaluationTable, Report, Request, Selection,
@@ -175,36 +177,32 @@ fn table_text(table: &EvaluationTable) -> String {
         table.held_out,
         100.0 * table.dropped_share,
     );
-    let _ = writeln!(
-        out,
-        "{:8} {:7} {:36} {:>7} {:>9} {:>7} {:>7} {:>8} {:>9} {:>9}",
-        "detector",
-        "vectors",
-        "made abnormal by",
-        "AUPRC",
-        "precision",
-        "recall",
-        "alarms",
-        "features",
-        "train ms",
-        "score ms"
-    );
+    let mut rows = Table::new([
+        Left("detector"),
+        Left("vectors"),
+        Left("made abnormal by"),
+        Right("AUPRC"),
+        Right("precision"),
+        Right("recall"),
+        Right("alarms"),
+        Right("features"),
+        Right("train ms"),
+        Right("score ms"),
+    ]);
     for row in &table.rows {
         let ms = |ms: Option<f64>| ms.map_or(words::DASH.to_owned(), |ms| format!("{ms:.0}"));
-        let _ = writeln!(
-            out,
-            "{:8} {:7} {:36} {:>7.4} {:>9.4} {:>7.4} {:>7} {:>8} {:>9} {:>9}",
-            row.detector.name(),
-            row.encoding.name(),
+        rows.row([
+            row.detector.name().to_owned(),
+            row.encoding.name().to_owned(),
             row.injection.name(),
-            row.accuracy.auprc,
-            row.accuracy.precision,
-            row.accuracy.recall,
-            row.accuracy.false_alarms,
-            row.features,
+            format!("{:.4}", row.accuracy.auprc),
+            format!("{:.4}", row.accuracy.precision),
+            format!("{:.4}", row.accuracy.recall),
+            row.accuracy.false_alarms.to_string(),
+            row.features.to_string(),
             ms(row.train_ms),
             ms(row.score_ms),
-        );
+        ]);
     }
-    out
+    out + &rows.to_string()
 }

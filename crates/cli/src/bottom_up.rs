@@ -2,6 +2,8 @@
 
 use super::Failure;
 use super::common::{self, Common};
+use super::table::Column::{Left, Right};
+use super::table::Table;
 use pathlight_query::{BottomUpReport, Report, Request};
 use pathlight_text::format::{count, duration, duration_us, share_of};
 use std::fmt::Write as _;
@@ -41,37 +43,36 @@ fn to_text(report: &BottomUpReport, args: &Args) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{} requests of {} root endpoints, {} in all\n\n{:>10} {:>8} {:>8} {:>6} {:>12}  endpoint",
+        "{} requests of {} root endpoints, {} in all\n",
         count(report.facts.requests),
         report.roots.len(),
         duration_us(total),
-        "impact",
-        "share",
-        "requests",
-        "roots",
-        format!("-{}% saves <", args.faster),
     );
+    let saves = format!("-{}% saves <", args.faster);
+    let mut table = Table::new([
+        Right("impact"),
+        Right("share"),
+        Right("requests"),
+        Right("roots"),
+        Right(&saves),
+        Left("endpoint"),
+    ]);
     for row in report.rows.iter().filter(|row| row.is_interior).take(args.top) {
         let (service, operation) = report.name(row.endpoint);
-        let _ = writeln!(
-            out,
-            "{:>10} {:>8} {:>8} {:>6} {:>12}  [{service}] {operation}",
+        table.row([
             duration_us(row.exclusive_us),
             share_of(row.exclusive_us, total),
             count(row.requests),
-            row.affected.len(),
+            row.affected.len().to_string(),
             duration(report.saving_at_most_us(row, args.faster)),
-        );
+            format!("[{service}] {operation}"),
+        ]);
         for affected in row.affected.iter().take(3) {
             let root = report.roots[affected.root as usize];
             let (service, operation) = report.name(root.endpoint);
-            let _ = writeln!(
-                out,
-                "{:>50}{:>8} of [{service}] {operation}",
-                "",
-                share_of(affected.exclusive_us, root.latency_us)
-            );
+            let share = share_of(affected.exclusive_us, root.latency_us);
+            table.remark(&format!("{share:>8} of [{service}] {operation}"));
         }
     }
-    out
+    out + &table.to_string()
 }

@@ -247,15 +247,15 @@ pub fn ms(us: f64) -> f64 {
     us / 1000.0
 }
 
+/// Microseconds as text in milliseconds.
+pub fn in_ms(us: f64) -> String {
+    format!("{:.3} ms", ms(us))
+}
+
 /// How many requests there are and how long they take, for the head of a table.
 pub fn latency(requests: u64, latency_us: &Summary) -> String {
-    let Summary { p50, p95, p99, .. } = *latency_us;
-    format!(
-        "{requests} requests, latency p50 {:.3} ms, p95 {:.3} ms, p99 {:.3} ms",
-        ms(p50),
-        ms(p95),
-        ms(p99)
-    )
+    let [p50, p95, p99] = [latency_us.p50, latency_us.p95, latency_us.p99].map(in_ms);
+    format!("{requests} requests, latency p50 {p50}, p95 {p95}, p99 {p99}")
 }
 
 /// Asks a pool.

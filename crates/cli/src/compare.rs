@@ -1,7 +1,9 @@
 //! `pathlight compare`: two sets of traces, or two percentile ranges of one, frame by frame and service by service.
 
 use super::Failure;
-use super::common::{self, Sets, Settings, ms};
+use super::common::{self, Sets, Settings, in_ms, ms};
+use super::table::Column::{Left, Right};
+use super::table::Table;
 use pathlight_query::{Basis, DiffReport, Measure, PercentileRange, Presence, Report, Request, Selection};
 use pathlight_text::format::DASH;
 use pathlight_view::address::parse_range;
@@ -82,15 +84,18 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
     }
     let say = |value: f64, sign: bool| match (basis, sign) {
         (Basis::Mean, true) => format!("{:+.3} ms", ms(value)),
-        (Basis::Mean, false) => format!("{:.3} ms", ms(value)),
+        (Basis::Mean, false) => in_ms(value),
         (Basis::Share, true) => format!("{:+.1} %", 100.0 * value),
         (Basis::Share, false) => format!("{:.1} %", 100.0 * value),
     };
-    let _ = writeln!(
-        out,
-        "\n{:>13} {:>27} {:>13} {:>13}       where it changed",
-        "change", "95 % interval", "A", "B"
-    );
+    let mut frames = Table::new([
+        Right("change"),
+        Right("95 % interval"),
+        Right("A"),
+        Right("B"),
+        Right(""),
+        Left("where it changed"),
+    ]);
     for row in report.ranking(basis, measure).into_iter().take(ROWS) {
         let change = row.change;
         let interval = change
@@ -102,34 +107,37 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
             Presence::Both if change.is_noise => "~",
             Presence::Both => "",
         };
-        let _ = writeln!(
-            out,
-            "{:>13} {interval:>27} {:>13} {:>13} {mark:>4}  {}",
+        frames.row([
             say(change.change, true),
+            interval,
             say(change.a, false),
             say(change.b, false),
+            mark.to_owned(),
             call_path(report, row.node),
-        );
+        ]);
     }
-    let _ = writeln!(
-        out,
-        "\n{:>4} {:>13} {:>27} {:>13} {:>13}  service, self time per request",
-        "rank", "change", "95 % interval", "A", "B"
-    );
+    let mut services = Table::new([
+        Right("rank"),
+        Right("change"),
+        Right("95 % interval"),
+        Right("A"),
+        Right("B"),
+        Left("service, self time per request"),
+    ]);
     for row in report.services.iter().take(ROWS) {
         let interval = row
             .interval
             .map_or(DASH.to_owned(), |i| format!("{:+.3} ms .. {:+.3} ms", ms(i.low), ms(i.high)));
-        let _ = writeln!(
-            out,
-            "{:>4} {:>10.3} ms {interval:>27} {:>10.3} ms {:>10.3} ms  {}",
-            row.rank,
-            ms(row.change_us),
-            ms(row.a_us),
-            ms(row.b_us),
-            row.service,
-        );
+        services.row([
+            row.rank.to_string(),
+            in_ms(row.change_us),
+            interval,
+            in_ms(row.a_us),
+            in_ms(row.b_us),
+            row.service.clone(),
+        ]);
     }
+    let _ = write!(out, "\n{frames}\n{services}");
     out
 }
 

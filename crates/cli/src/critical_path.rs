@@ -1,9 +1,10 @@
 //! `pathlight critical-path`: the aggregate critical calling contexts of many traces.
 
 use super::Failure;
-use super::common::{self, Common, ms};
+use super::common::{self, Common, in_ms};
+use super::table::Column::{Left, Right};
+use super::table::Table;
 use pathlight_query::{CriticalPathReport, Report, Request};
-use std::fmt::Write as _;
 
 /// What `critical-path` may be told.
 #[derive(Debug, clap::Args)]
@@ -47,18 +48,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 /// Contexts as an indented table, those below a thousandth of the percentile range's latency left out.
 fn to_text(report: &CriticalPathReport) -> String {
-    let mut out = String::new();
     let facts = &report.facts;
-    // Writing to a String cannot fail.
-    let _ = writeln!(
-        out,
-        "{}\n\n{:>12} {:>7} {:>12} {:>9}  calling context",
-        common::latency(facts.requests, &facts.latency_us),
-        "excl. mean",
-        "share",
-        "excl. p99",
-        "requests",
-    );
+    let mut table = Table::new([
+        Right("excl. mean"),
+        Right("share"),
+        Right("excl. p99"),
+        Right("requests"),
+        Left("calling context"),
+    ]);
     let mut depth: Vec<usize> = Vec::with_capacity(report.nodes.len());
     for node in &report.nodes {
         let level = node.parent.map_or(0, |parent| depth[parent as usize] + 1);
@@ -72,15 +69,13 @@ fn to_text(report: &CriticalPathReport) -> String {
             format!("{:.1}%", 100.0 * node.exclusive_us.sum as f64 / facts.latency_sum_us as f64)
         };
         let (service, operation) = report.name(node.endpoint);
-        let _ = writeln!(
-            out,
-            "{:>9.3} ms {share:>7} {:>9.3} ms {:>9}  {:indent$}[{service}] {operation}",
-            ms(node.exclusive_us.mean),
-            ms(node.exclusive_us.p99),
-            node.requests,
-            "",
-            indent = 2 * level,
-        );
+        table.row([
+            in_ms(node.exclusive_us.mean),
+            share,
+            in_ms(node.exclusive_us.p99),
+            node.requests.to_string(),
+            format!("{:indent$}[{service}] {operation}", "", indent = 2 * level),
+        ]);
     }
-    out
+    format!("{}\n\n{table}", common::latency(facts.requests, &facts.latency_us))
 }

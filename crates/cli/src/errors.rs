@@ -2,6 +2,8 @@
 
 use super::Failure;
 use super::common::{self, Common};
+use super::table::Column::{Left, Right};
+use super::table::Table;
 use pathlight_query::{ErrorsReport, Report, Request};
 use pathlight_text::format::{DASH, count, duration_us, share};
 use pathlight_view::error_words;
@@ -47,23 +49,27 @@ fn to_text(report: &ErrorsReport, top: usize) -> String {
     if report.totals.requests == 0 {
         return out;
     }
-    let _ = writeln!(
-        out,
-        "\n{:>8} {:>10} {:>8} {:>9} {:>10} {:>10}  endpoint",
-        "own", "propagated", "stopped", "on path", "path time", "saved"
-    );
+    let mut table = Table::new([
+        Right("own"),
+        Right("propagated"),
+        Right("stopped"),
+        Right("on path"),
+        Right("path time"),
+        Right("saved"),
+        Left("endpoint"),
+    ]);
     for row in report.rows.iter().filter(|row| row.has_errors()).take(top) {
         let (service, operation) = report.name(row.endpoint);
-        let on_path = row.path_share().map_or(DASH.to_owned(), share);
-        let _ = writeln!(
-            out,
-            "{:>8} {:>10} {:>8} {on_path:>9} {:>10} {:>10}  [{service}] {operation}",
+        table.row([
             count(row.own),
             count(row.propagated),
             count(row.stopped),
+            row.path_share().map_or(DASH.to_owned(), share),
             duration_us(row.path_error_us),
             duration_us(row.saved_us),
-        );
+            format!("[{service}] {operation}"),
+        ]);
     }
+    let _ = write!(out, "\n{table}");
     out
 }

@@ -1,7 +1,9 @@
 //! `pathlight flow`: the execution flow of a parent endpoint, how well it predicts, and what-if.
 
 use super::Failure;
-use super::common::{self, Common, ms};
+use super::common::{self, Common, in_ms, ms};
+use super::table::Column::{Left, Right};
+use super::table::Table;
 use pathlight_analysis::flow::{ErrorQuantiles, parents_to_json};
 use pathlight_query::native::Pool;
 use pathlight_query::{
@@ -176,11 +178,12 @@ fn share(value: f64) -> String {
 fn parents_text(parents: &[FlowParent]) -> String {
     let mut parents: Vec<&FlowParent> = parents.iter().collect();
     parents.sort_by_key(|p| (std::cmp::Reverse(p.nodes), std::cmp::Reverse(p.invocations)));
-    let mut out = format!("{:>6} {:>12}  parent\n", "calls", "invocations");
+    let mut table = Table::new([Right("calls"), Right("invocations"), Left("parent")]);
     for p in parents {
-        let _ = writeln!(out, "{:>6} {:>12}  {}:{}", p.nodes, p.invocations, p.service, p.operation);
+        let name = format!("{}:{}", p.service, p.operation);
+        table.row([p.nodes.to_string(), p.invocations.to_string(), name]);
     }
-    out
+    table.to_string()
 }
 
 fn flow_text(report: &FlowReport) -> String {
@@ -197,49 +200,35 @@ fn flow_text(report: &FlowReport) -> String {
     if let Some(kept) = report.repeats_kept {
         let _ = writeln!(out, "repeats of a callee above #{kept} are folded into one");
     }
-    let _ = writeln!(out, "\n{:>12} {:>12} {:>9} {:>12}  call", "latency", "wait", "critical", "invocations");
+    let mut calls =
+        Table::new([Right("latency"), Right("wait"), Right("critical"), Right("invocations"), Left("call")]);
     for node in &report.nodes {
-        let _ = writeln!(
-            out,
-            "{:>9.3} ms {:>9.3} ms {:>9} {:>12}  {}",
-            ms(node.latency_us.mean),
-            ms(node.wait_us.mean),
+        calls.row([
+            in_ms(node.latency_us.mean),
+            in_ms(node.wait_us.mean),
             share(node.critical_share()),
-            node.invocations,
-            node.label
-        );
+            node.invocations.to_string(),
+            node.label.clone(),
+        ]);
     }
-    let _ = writeln!(out, "\n{:>9} {:>9}  edge", "support", "binding");
+    let mut edges = Table::new([Right("support"), Right("binding"), Left("edge")]);
     for edge in &report.edges {
-        let _ = writeln!(
-            out,
-            "{:>9} {:>9}  {} -> {}",
-            share(edge.support()),
-            share(edge.binding_share()),
-            report.label(edge.from),
-            report.label(edge.to)
-        );
+        let ends = format!("{} -> {}", report.label(edge.from), report.label(edge.to));
+        edges.row([share(edge.support()), share(edge.binding_share()), ends]);
     }
+    let _ = write!(out, "\n{calls}\n{edges}");
     out
-}
-
-fn error_text(error: &ErrorQuantiles) -> String {
-    let column =
-        |value: f64| if value.is_finite() { format!("{value:>9.3}") } else { format!("{:>9}", "inf") };
-    format!("{}{}{}{}", column(error.p50), column(error.p90), column(error.p95), column(error.p99))
 }
 
 fn evaluation_text(report: &EvaluationReport) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{} parents, learned from {} invocations, tested on {}\n\n{:<24}{:>9}{:>9}{:>9}{:>9}",
-        report.parents, report.train, report.test, "error", "50%", "90%", "95%", "99%"
-    );
+    let mut table = Table::new([Left("error"), Right("50%"), Right("90%"), Right("95%"), Right("99%")]);
     for method in &report.methods {
-        let _ = writeln!(out, "{:<24}{}", method.name, error_text(&method.error));
+        let ErrorQuantiles { p50, p90, p95, p99 } = method.error;
+        let errors = [p50, p90, p95, p99].map(|value| format!("{value:.3}"));
+        table.row(std::iter::once(method.name.to_string()).chain(errors));
     }
-    out
+    let EvaluationReport { parents, train, test, .. } = report;
+    format!("{parents} parents, learned from {train} invocations, tested on {test}\n\n{table}")
 }
 
 fn back_test_text(out: &mut String, test: &EvaluationReport) {
@@ -257,11 +246,7 @@ fn back_test_text(out: &mut String, test: &EvaluationReport) {
 
 fn what_if_text(report: &WhatIfReport, test: &EvaluationReport) -> String {
     let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{} of {} requests change\n\n{:<8}{:>14}{:>14}{:>10}",
-        report.changed, report.requests, "", "before", "after", "change"
-    );
+    let _ = writeln!(out, "{} of {} requests change\n", report.changed, report.requests);
     let (before, after) = (&report.before_us, &report.after_us);
     let rows = [
         ("mean", before.mean, after.mean),
@@ -269,39 +254,36 @@ fn what_if_text(report: &WhatIfReport, test: &EvaluationReport) -> String {
         ("p95", before.p95, after.p95),
         ("p99", before.p99, after.p99),
     ];
+    let mut latency = Table::new([Left(""), Right("before"), Right("after"), Right("change")]);
     for (name, before, after) in rows {
         let change =
             if before == 0.0 { DASH.to_owned() } else { format!("{:+.1}%", 100.0 * (after / before - 1.0)) };
-        let _ = writeln!(out, "{name:<8}{:>11.3} ms{:>11.3} ms{change:>10}", ms(before), ms(after));
+        latency.row([name.to_owned(), in_ms(before), in_ms(after), change]);
     }
-    let _ = writeln!(out, "\n{:>9} {:>9}  share of the latency", "before", "after");
+    let mut shares = Table::new([Right("before"), Right("after"), Left("share of the latency")]);
     for endpoint in report.endpoints.iter().take(20) {
-        let (before, after) = (share(endpoint.before_share), share(endpoint.after_share));
-        let _ = writeln!(out, "{before:>9} {after:>9}  {}:{}", endpoint.service, endpoint.operation);
+        let name = format!("{}:{}", endpoint.service, endpoint.operation);
+        shares.row([share(endpoint.before_share), share(endpoint.after_share), name]);
     }
-    out.push('\n');
+    let _ = writeln!(out, "{latency}\n{shares}");
     back_test_text(&mut out, test);
     out
 }
 
 fn savings_text(report: &SavingsReport, test: &EvaluationReport) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{}\n\n{:^30} {:^30} {:^30}\n{}  endpoint",
-        common::latency(report.requests, &report.latency_us),
-        "10% faster",
-        "50% faster",
-        "100% faster",
-        format!("{:>10}{:>10}{:>10} ", "p50 ms", "p95 ms", "p99 ms").repeat(3),
-    );
+    let titles: Vec<String> = [10, 50, 100]
+        .iter()
+        .flat_map(|faster| ["p50", "p95", "p99"].map(|of| format!("-{faster}% {of} ms")))
+        .collect();
+    let numbers = titles.iter().map(|title| Right(title));
+    let mut table = Table::new(numbers.chain([Left("endpoint")]));
     for endpoint in &report.endpoints {
-        for level in &endpoint.levels {
-            let _ = write!(out, "{:>10.3}{:>10.3}{:>10.3} ", ms(level.p50), ms(level.p95), ms(level.p99));
-        }
-        let _ = writeln!(out, " {}:{}", endpoint.service, endpoint.operation);
+        let levels = endpoint.levels.iter().flat_map(|level| [level.p50, level.p95, level.p99]);
+        let saved = levels.map(|us| format!("{:.3}", ms(us)));
+        table.row(saved.chain([format!("{}:{}", endpoint.service, endpoint.operation)]));
     }
-    out.push('\n');
+    let head = common::latency(report.requests, &report.latency_us);
+    let mut out = format!("{head}; saved if an endpoint were faster by\n\n{table}\n");
     back_test_text(&mut out, test);
     out
 }

@@ -2,9 +2,10 @@
 
 use super::Failure;
 use super::common::{self, Common, endpoint};
+use super::table::Column::{Left, Right};
+use super::table::Table;
 use pathlight_query::{ColumnOrder, HeatmapReport, Report, Request, RowStat, RowTime};
 use pathlight_text::format::{duration, share_of};
-use std::fmt::Write as _;
 
 /// What `heatmap` may be told.
 #[derive(Debug, clap::Args)]
@@ -58,7 +59,7 @@ fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat) -> String {
     for (column, cell) in (0..columns).flat_map(|c| report.cells(c).map(move |cell| (c, cell))) {
         cells[report.cell_row[cell] as usize][column] = report.cell_share_ppm[cell];
     }
-    let mut out = String::new();
+    let mut table = Table::new([Left(""), Right(""), Right(""), Left("")]);
     let total = report.rows.facts.latency_sum_us;
     for row in report.rows.order(time, stat) {
         let shades: String = cells[row as usize]
@@ -68,13 +69,12 @@ fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat) -> String {
         let (service, operation) = report.rows.name(row);
         let row = &report.rows.rows[row as usize];
         let weight = if time == RowTime::Exclusive { &row.exclusive_us } else { &row.inclusive_us };
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            out,
-            "|{shades}| {:>10} {:>8}  [{service}] {operation}",
+        table.row([
+            format!("|{shades}|"),
             duration(stat.of(weight)),
             share_of(row.exclusive_us.sum, total),
-        );
+            format!("[{service}] {operation}"),
+        ]);
     }
-    out
+    table.to_string()
 }

@@ -2,6 +2,8 @@
 
 use super::Failure;
 use super::common::{self, Common};
+use super::table::Column::{Left, Right};
+use super::table::Table;
 use pathlight_query::{Distribution, HistogramsReport, Quantity, Report, Request};
 use pathlight_text::format::{count, duration};
 use std::fmt::Write as _;
@@ -49,11 +51,12 @@ fn to_text(report: &HistogramsReport) -> String {
             if *is_log { ", bins on a logarithmic axis" } else { "" }
         );
         let most = counts.iter().max().copied().unwrap_or(0).max(1);
+        let mut table = Table::new([Right(""), Right(""), Left("")]);
         for (bin, &values) in counts.iter().enumerate() {
             let bar = "#".repeat((u128::from(values) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
-            let _ = writeln!(out, "{:>12} {:>10} {bar}", say(edges[bin] as f64), count(values));
+            table.row([say(edges[bin] as f64), count(values), bar]);
         }
-        out.push('\n');
+        let _ = writeln!(out, "{table}");
     }
     out
 }

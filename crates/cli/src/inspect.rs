@@ -3,6 +3,8 @@
 use super::Failure;
 use super::common;
 use super::input::{self, Loaded};
+use super::table::Column::{Left, Right};
+use super::table::Table;
 use pathlight_ingest::{Ended, FileReport, Keep};
 use pathlight_query::native::Pool;
 use pathlight_query::{OverviewReport, Report, Request};
@@ -48,47 +50,32 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{}, {}, {}, {} in {} ({})\n\n{:>9} {:>11} {:>10}  {:<20}  file",
+        "{}, {}, {}, {} in {} ({})\n",
         counted(overview.traces, "trace"),
         counted(overview.spans, "span"),
         counted(overview.services, "service"),
         counted(overview.endpoints.len() as u64, "endpoint"),
         counted(files.len() as u64, "file"),
         bytes(files.iter().map(|file| file.bytes).sum()),
-        "traces",
-        "spans",
-        "size",
-        "format",
     );
+    let mut table =
+        Table::new([Right("traces"), Right("spans"), Right("size"), Left("format"), Left("file")]);
     for file in files {
-        let _ = writeln!(
-            out,
-            "{:>9} {:>11} {:>10}  {:<20}  {}",
-            count(file.traces),
-            count(file.spans),
-            bytes(file.bytes),
-            file.format,
-            file.name,
-        );
+        let name = file.name.to_string();
+        table.row([count(file.traces), count(file.spans), bytes(file.bytes), file.format.to_string(), name]);
         for problem in &file.problems {
             let example = &problem.example;
-            let (times, what) = (count(problem.count), problem.kind.explain());
-            let _ =
-                writeln!(out, "{times:>20} {what}\n{:>21}at byte {}: {}", "", example.offset, example.text);
+            table.remark(&format!("{} {}", count(problem.count), problem.kind.explain()));
+            table.remark(&format!("  at byte {}: {}", example.offset, example.text));
         }
         match &file.ended {
             Ended::Whole => {}
-            Ended::Cut { offset } => {
-                let _ = writeln!(out, "{:>21}it ends in the middle, at byte {offset}", "");
-            }
-            Ended::Stopped => {
-                let _ = writeln!(out, "{:>21}reading was stopped", "");
-            }
-            Ended::Failed(error) => {
-                let _ = writeln!(out, "{:>21}{}. {}", "", error.reason, error.next);
-            }
+            Ended::Cut { offset } => table.remark(&format!("it ends in the middle, at byte {offset}")),
+            Ended::Stopped => table.remark("reading was stopped"),
+            Ended::Failed(error) => table.remark(&format!("{}. {}", error.reason, error.next)),
         }
     }
+    let _ = write!(out, "{table}");
     let quality = &overview.quality;
     let _ = writeln!(
         out,

@@ -25,6 +25,7 @@ mod inspect;
 mod report;
 mod split;
 mod summary;
+mod table;
 mod tprof;
 
 use std::io;

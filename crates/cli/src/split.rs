@@ -2,6 +2,8 @@
 
 use super::Failure;
 use super::common::{self, Common, endpoint};
+use super::table::Column::{Left, Right};
+use super::table::Table;
 use pathlight_query::{ProposalsReport, ProposedValue, Report, Request, SplitOf, SplitReport, TagProposal};
 use pathlight_text::format::{DASH, count, duration};
 use std::fmt::Write as _;
@@ -50,11 +52,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn list(report: &ProposalsReport) -> String {
     // Writing to a String cannot fail.
     let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{:>8} {:>16} {:>7}  tag: slowest and fastest median",
-        "effect", "95 % interval", "values"
-    );
+    let mut table = Table::new([
+        Right("effect"),
+        Right("95 % interval"),
+        Right("values"),
+        Left("tag: slowest and fastest median"),
+    ]);
     for TagProposal { key, effect, values } in &report.proposals {
         let interval = format!("{:.3} .. {:.3}", effect.interval.low, effect.interval.high);
         let said = |value: Option<&ProposedValue>| {
@@ -62,16 +65,16 @@ fn list(report: &ProposalsReport) -> String {
                 .map_or(String::new(), |v| format!("{} {} (n = {})", v.value, duration(v.p50_us), count(v.n)))
         };
         let (slowest, fastest) = (said(values.first()), said(values.last()));
-        let _ = writeln!(
-            out,
-            "{:>8.3} {interval:>16} {:>7}  {key}: {slowest}, {fastest}",
-            effect.share,
-            values.len()
-        );
+        table.row([
+            format!("{:.3}", effect.share),
+            interval,
+            values.len().to_string(),
+            format!("{key}: {slowest}, {fastest}"),
+        ]);
     }
     let _ = writeln!(
         out,
-        "{} of {} tags differ by more than chance.",
+        "{table}\n{} of {} tags differ by more than chance.",
         report.proposals.len(),
         report.proposals.len() + report.left_out.len()
     );
@@ -81,28 +84,32 @@ fn list(report: &ProposalsReport) -> String {
 fn to_text(report: &SplitReport) -> String {
     // Writing to a String cannot fail.
     let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{:>10} {:>10} {:>10} {:>10}  {:>8} {:>20}  {}",
-        "n", "p50", "p95", "p99", "p50 x", "95 % interval", report.key
-    );
+    let mut table = Table::new([
+        Right("n"),
+        Right("p50"),
+        Right("p95"),
+        Right("p99"),
+        Right("p50 x"),
+        Right("95 % interval"),
+        Left(&report.key),
+    ]);
     for value in &report.values {
         let [median, ..] = value.ratios;
         let ratio = median.ratio.map_or(DASH.to_owned(), |r| format!("{r:.3}"));
         let interval = median.interval.map_or(DASH.to_owned(), |i| format!("{:.3} .. {:.3}", i.low, i.high));
-        let _ = writeln!(
-            out,
-            "{:>10} {:>10} {:>10} {:>10}  {ratio:>8} {interval:>20}  {}",
+        table.row([
             count(value.n),
             duration(value.us.p50),
             duration(value.us.p95),
             duration(value.us.p99),
-            value.value,
-        );
+            ratio,
+            interval,
+            value.value.to_string(),
+        ]);
     }
-    let _ = writeln!(out, "{:>10} without the tag", count(report.missing));
+    let _ = writeln!(out, "{table}\n{} without the tag", count(report.missing));
     if report.others.0 > 0 {
-        let _ = writeln!(out, "{:>10} of {} rarer values", count(report.others.1), report.others.0);
+        let _ = writeln!(out, "{} of {} rarer values", count(report.others.1), report.others.0);
     }
     out
 }

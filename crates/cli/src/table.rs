@@ -1,0 +1,87 @@
+//! Tables in text output: columns as wide as what stands in them, two spaces apart, without lines.
+
+use std::fmt;
+
+use comfy_table::CellAlignment;
+use comfy_table::presets::NOTHING;
+
+/// A column by its title.
+#[derive(Clone, Copy, Debug)]
+pub enum Column<'a> {
+    /// Words: aligned at the left.
+    Left(&'a str),
+    /// Numbers: aligned at the right.
+    Right(&'a str),
+}
+
+/// A table that is being filled.
+pub struct Table {
+    table: comfy_table::Table,
+    has_titles: bool,
+}
+
+impl Table {
+    /// Starts a table with its titles; it has no title line if all titles are empty.
+    pub fn new<'a>(columns: impl IntoIterator<Item = Column<'a>>) -> Table {
+        let (titles, alignments): (Vec<&str>, Vec<CellAlignment>) = columns
+            .into_iter()
+            .map(|column| match column {
+                Column::Left(title) => (title, CellAlignment::Left),
+                Column::Right(title) => (title, CellAlignment::Right),
+            })
+            .unzip();
+        let mut table = comfy_table::Table::new();
+        let has_titles = titles.iter().any(|title| !title.is_empty());
+        table.load_style(NOTHING).set_header(titles);
+        for (column, alignment) in table.column_iter_mut().zip(alignments) {
+            column.set_padding((0, 2)).set_cell_alignment(alignment);
+        }
+        Table { table, has_titles }
+    }
+
+    /// Adds a row, a cell a column.
+    pub fn row<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.table.add_row(cells);
+    }
+
+    /// Adds a remark to the row before: a line below it in the last column.
+    pub fn remark(&mut self, text: &str) {
+        let columns = self.table.column_count();
+        let mut cells = vec![""; columns];
+        cells[columns - 1] = text;
+        self.table.add_row(cells);
+    }
+}
+
+/// Every line ends with a line break.
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = self.table.lines().skip(usize::from(!self.has_titles));
+        lines.try_for_each(|line| writeln!(f, "{}", line.trim_end()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_cells_and_no_line_ends_in_spaces() {
+        let mut table = Table::new([Column::Right("spans"), Column::Left("kind"), Column::Left("name")]);
+        table.row(["12,345", "näive", "  [a] b"]);
+        table.remark("  below");
+        table.row(["1", "", ""]);
+        assert_eq!(
+            table.to_string(),
+            " spans  kind   name\n12,345  näive    [a] b\n                 below\n     1\n"
+        );
+    }
+
+    #[test]
+    fn a_table_without_titles_has_no_title_line() {
+        let mut table = Table::new([Column::Right(""), Column::Left("")]);
+        table.row(["1", "a"]);
+        assert_eq!(table.to_string(), "1  a\n");
+        assert_eq!(Table::new([Column::Left("")]).to_string(), "");
+    }
+}
