@@ -11,10 +11,11 @@
 //! | 2 | the command line is wrong, or something it names cannot be read, written or listened on |
 
 mod anomaly;
-mod bottom_up;
 mod common;
 mod compare;
 mod critical_path;
+mod diagnosis;
+mod endpoints;
 mod errors;
 mod flow;
 mod generate;
@@ -26,7 +27,6 @@ mod report;
 mod split;
 mod summary;
 mod table;
-mod tprof;
 
 use std::io;
 use std::process::ExitCode;
@@ -45,39 +45,42 @@ struct CommandLine {
     command: Command,
 }
 
-/// One variant a command; the text is its line in the help.
+/// One variant a command, in the order of the page's sidebar; the text is its line in the help. Names of earlier versions
+/// stay as aliases.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Learn what is normal and say which requests are not, and why
-    Anomaly(anomaly::Args),
-    /// Rank interior endpoints by what they cost all root endpoints together
-    BottomUp(bottom_up::Args),
-    /// Compare two sets of traces, or two percentile ranges of one
-    Compare(compare::Args),
-    /// Aggregate the critical paths of many traces
-    CriticalPath(critical_path::Args),
-    /// Where errors start and stop, and what requests would be without them
-    Errors(errors::Args),
-    /// Learn what waits for what, how well that predicts, and what-if
-    Flow(flow::Args),
-    /// Write synthetic traces as Jaeger JSON
-    Generate(generate::Args),
-    /// Endpoints on the critical path against requests
-    Heatmap(heatmap::Args),
-    /// How large, deep and parallel the traces are
-    Histograms(histograms::Args),
-    /// Write the page with the traces inside, one file that opens anywhere
-    Report(report::Args),
-    /// Say what files hold, their formats, and what is odd in them
-    Inspect(inspect::Args),
-    /// Serve a folder with the page, and a Jaeger query service beside it
-    Serve(pathlight_serve::Args),
-    /// Split latency, or the time of one endpoint, by the values of a tag
-    Split(split::Args),
     /// Top endpoints by percentiles of their time, with call chains
     Summary(summary::Args),
+    /// Aggregate the critical paths of many traces
+    CriticalPath(critical_path::Args),
+    /// Compare two sets of traces, or two percentile ranges of one
+    Compare(compare::Args),
+    /// Endpoints on the critical path against requests
+    Heatmap(heatmap::Args),
+    /// Rank interior endpoints by what they cost all root endpoints together
+    #[command(visible_alias = "bottom-up")]
+    Endpoints(endpoints::Args),
+    /// How large, deep and parallel the traces are
+    Histograms(histograms::Args),
+    /// Split latency, or the time of one endpoint, by the values of a tag
+    Split(split::Args),
+    /// Learn what waits for what, how well that predicts, and what-if
+    Flow(flow::Args),
     /// Diagnose what is slow, in all requests and in the tail; aggregate traces
-    Tprof(tprof::Args),
+    #[command(visible_alias = "tprof")]
+    Diagnosis(diagnosis::Args),
+    /// Learn what is normal and say which requests are not, and why
+    Anomaly(anomaly::Args),
+    /// Where errors start and stop, and what requests would be without them
+    Errors(errors::Args),
+    /// Say what files hold, their formats, and what is odd in them
+    Inspect(inspect::Args),
+    /// Write the page with the traces inside, one file that opens anywhere
+    Report(report::Args),
+    /// Serve a folder with the page, and a Jaeger query service beside it
+    Serve(pathlight_serve::Args),
+    /// Write synthetic traces as Jaeger JSON
+    Generate(generate::Args),
 }
 
 /// Why a command did not do what it was asked to.
@@ -127,7 +130,7 @@ pub fn run() -> ExitCode {
     let result = match line.command {
         Command::Generate(args) => generate::run(&args),
         Command::Anomaly(args) => anomaly::run(&args),
-        Command::BottomUp(args) => bottom_up::run(&args),
+        Command::Endpoints(args) => endpoints::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),
         Command::Errors(args) => errors::run(&args),
@@ -139,7 +142,7 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => pathlight_serve::run(&args).map_err(Failure::from),
         Command::Split(args) => split::run(&args),
         Command::Summary(args) => summary::run(&args),
-        Command::Tprof(args) => tprof::run(&args),
+        Command::Diagnosis(args) => diagnosis::run(&args),
     };
     exit_code(result)
 }
