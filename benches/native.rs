@@ -32,7 +32,7 @@ mod bench {
     use pathlight::analysis::requests::Selection;
     use pathlight::ingest::{Options, Reader};
     use pathlight::model::trace::TraceSet;
-    use pathlight::query::{Request, Session};
+    use pathlight::query::{Session, queries};
     use std::hint::black_box;
     use std::io::Read as _;
     use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ mod bench {
     /// Reads and answers the first question, as `pathlight critical-path` does.
     fn whole(bytes: &[u8]) {
         let mut session = Session::of(read(bytes));
-        let _ = black_box(session.ask(Request::CriticalPath { selection: Selection::default() }));
+        let _ = black_box(session.run(queries::CriticalPath { selection: Selection::default() }));
     }
 
     /// Most memory this process has had so far, in bytes.

@@ -18,8 +18,8 @@ pub enum ToWorker {
     Forget(u64),
     /// Stop reading, keep the complete traces and answer.
     StopReading(u64),
-    /// Drop the state of a question.
-    EndChain(u64),
+    /// Drop the plan of a query.
+    EndPlan(u64),
     /// Get ready for a load while there is nothing to do.
     WarmUp,
 }
@@ -59,21 +59,23 @@ pub enum Call {
         /// Number of the first trace.
         from: u32,
     },
-    /// A question begins; its request is attached. Answered by [`Done::Ask`] or [`Done::Report`], with the pass or the
-    /// report attached.
+    /// A query begins; its message is attached. Answered by [`Done::Pass`], [`Done::Working`] or [`Done::Report`], with
+    /// the pass, the progress or the report attached.
     Begin {
-        /// Number of the question.
-        chain: u64,
+        /// Number of the plan.
+        plan: u64,
+        /// State of the data of all workers; plans over the same share what they know. `None`: it is changing.
+        data: Option<u64>,
     },
     /// The partials of the last pass are attached; answered like [`Call::Begin`].
     Merge {
-        /// Number of the question.
-        chain: u64,
+        /// Number of the plan.
+        plan: u64,
     },
     /// Run the attached pass over the traces here. Answered by one attachment.
     Pass {
-        /// Number of the question.
-        chain: u64,
+        /// Number of the plan.
+        plan: u64,
     },
 }
 
@@ -120,7 +122,7 @@ pub enum Done {
     /// Columns are attached; there are more from this trace on.
     Columns(Option<u32>),
     /// Run the attached pass everywhere.
-    Ask,
+    Pass,
     /// More is to be worked out: call [`Call::Merge`] again without partials. How far it is, is attached.
     Working,
     /// The report is attached.

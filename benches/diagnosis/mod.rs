@@ -8,7 +8,7 @@
 use crate::shared::{read, row};
 use pathlight::analysis::requests::Selection;
 use pathlight::generate::{Generator, Inject, Options, Place, Shape, write_jaeger};
-use pathlight::query::{Report, Request, Session, TprofReport, TprofSettings};
+use pathlight::query::{Session, TprofReport, TprofSettings, queries};
 
 /// Places, and seeds.
 const CASES: usize = 20;
@@ -89,11 +89,8 @@ fn tprof(options: &Options) -> std::io::Result<TprofReport> {
     write_jaeger(options, &mut text)?;
     let mut session = Session::of(read(&text));
     let (selection, settings) = (Selection::default(), TprofSettings::default());
-    match session.ask(Request::Tprof { selection, settings }) {
-        Ok(Report::Tprof(report)) => Ok(*report),
-        Ok(_) => Err(std::io::Error::other("another report")),
-        Err(error) => Err(std::io::Error::other(error.to_string())),
-    }
+    let report = session.run(queries::Diagnosis { selection, settings });
+    report.map_err(|error| std::io::Error::other(error.to_string()))
 }
 
 /// The called service of a gap, by the name of its place: `caller->called:operation gap`.

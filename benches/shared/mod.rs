@@ -1,12 +1,12 @@
-//! What the native bench and the one in a browser's worker share: questions to the engine, and rows of the result.
+//! What the native bench and the one in a browser's worker share: queries, and rows of the result.
 #![allow(dead_code, reason = "each half uses a part of it")]
 
 use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
 use pathlight::ingest::{Options, Reader};
 use pathlight::model::trace::TraceSet;
 use pathlight::query::{
-    AnomalySettings, Changes, ColumnOrder, FlowSettings, LatencyChange, Report, Request, Session, SplitOf,
-    TprofSettings,
+    AnomalySettings, Changes, ColumnOrder, FlowSettings, LatencyChange, Query, Session, SplitOf,
+    TprofSettings, queries,
 };
 use std::hint::black_box;
 
@@ -49,14 +49,14 @@ pub fn exponent(points: &[(f64, f64)]) -> f64 {
     covariance / logs.iter().map(|(x, _)| (x - mx).powi(2)).sum::<f64>()
 }
 
-/// Milliseconds that answering takes; `now_ms` is a clock.
-fn timed(session: &mut Session, now_ms: &dyn Fn() -> f64, request: Request) -> f64 {
+/// Milliseconds that a query takes; `now_ms` is a clock.
+fn timed(session: &mut Session, now_ms: &dyn Fn() -> f64, query: impl Query) -> f64 {
     let start = now_ms();
-    let _ = black_box(session.ask(request));
+    let _ = black_box(session.run(query));
     now_ms() - start
 }
 
-/// Asks everything a page would of a million spans, with the budgets that hold in a browser; one row a question.
+/// Runs every query that a page would over a million spans, with the budgets that hold in a browser; one row a query.
 pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bool) -> Vec<String> {
     let mut rows = Vec::new();
     let mut session = Session::of(set);
@@ -65,9 +65,9 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
         let budget = if budgets { format!("< {budget_ms}") } else { String::new() };
         rows.push(row(group, what, ms, "ms", &budget));
     };
-    let Ok(Report::Overview(overview)) = session.ask(Request::Overview) else { return rows };
+    let Ok(overview) = session.run(queries::Overview) else { return rows };
     let all = Selection::default();
-    let of = |selection: &Selection, range: PercentileRange| Request::CriticalPath {
+    let of = |selection: &Selection, range: PercentileRange| queries::CriticalPath {
         selection: selection.with_range(range),
     };
     let range = |lo: u32, hi: u32| PercentileRange { lo: lo * 1000, hi: hi * 1000, closed: false };
@@ -95,46 +95,40 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     let changes =
         roots.map(|selection| timed(session, now_ms, of(&selection, PercentileRange::ALL))).collect();
     put("change of endpoint", median(changes), 300.0);
-    let whole = |what: &str| -> Option<Request> {
-        let selection = all.clone();
-        Some(match what {
-            "heat map" => Request::Heatmap { selection, columns: 2000, order: ColumnOrder::Latency },
-            "bottom-up" => Request::BottomUp { selection },
-            "histograms" => Request::Histograms { selection },
-            "split by a tag" => Request::Split { selection, of: SplitOf::Latency, key: "region".to_owned() },
-            "endpoints" => Request::Endpoints { selection },
-            _ => return None,
-        })
-    };
-    for what in ["heat map", "bottom-up", "histograms", "split by a tag", "endpoints"] {
-        if let Some(request) = whole(what) {
-            let rounds = (0..3).map(|_| timed(session, now_ms, request.clone())).collect();
-            put(what, median(rounds), 500.0);
-        }
-    }
+    let mut put_median = |what: &str, rounds: [f64; 3]| put(what, median(rounds.into()), 500.0);
+    let heatmap = queries::Heatmap { selection: all.clone(), columns: 2000, order: ColumnOrder::Latency };
+    put_median("heat map", [(); 3].map(|()| timed(session, now_ms, heatmap.clone())));
+    let bottom_up = queries::BottomUp { selection: all.clone() };
+    put_median("bottom-up", [(); 3].map(|()| timed(session, now_ms, bottom_up.clone())));
+    let histograms = queries::Histograms { selection: all.clone() };
+    put_median("histograms", [(); 3].map(|()| timed(session, now_ms, histograms.clone())));
+    let split = queries::Split { selection: all.clone(), of: SplitOf::Latency, key: "region".to_owned() };
+    put_median("split by a tag", [(); 3].map(|()| timed(session, now_ms, split.clone())));
+    let endpoints = queries::Endpoints { selection: all.clone() };
+    put_median("endpoints", [(); 3].map(|()| timed(session, now_ms, endpoints.clone())));
     put(
         "compare two bands",
         timed(
             session,
             now_ms,
-            Request::Compare { a: all.with_range(range(0, 50)), b: all.with_range(range(95, 100)) },
+            queries::Compare { a: all.with_range(range(0, 50)), b: all.with_range(range(95, 100)) },
         ),
         500.0,
     );
     let settings = FlowSettings::default();
-    if let Ok(Report::FlowParents(parents)) = session.ask(Request::FlowParents { selection: all.clone() })
+    if let Ok(parents) = session.run(queries::FlowParents { selection: all.clone() })
         && let Some(parent) = parents.iter().max_by_key(|parent| parent.invocations)
     {
         let selection = selection_of(&parent.service, &parent.operation);
-        let flow = Request::Flow { selection: selection.clone(), settings };
+        let flow = queries::Flow { selection: selection.clone(), settings };
         put("execution flow of one parent", timed(session, now_ms, flow), 300.0);
-        let evaluation = Request::FlowEvaluation { selection, settings, min_children: 2 };
+        let evaluation = queries::FlowEvaluation { selection, settings, min_children: 2 };
         put("its evaluation", timed(session, now_ms, evaluation), 2000.0);
     }
-    let tprof = Request::Tprof { selection: all.clone(), settings: TprofSettings::default() };
+    let tprof = queries::Diagnosis { selection: all.clone(), settings: TprofSettings::default() };
     put("tprof, four layers and report", timed(session, now_ms, tprof), 2000.0);
     let rule =
-        Request::Anomaly { train: all.clone(), test: all.clone(), settings: AnomalySettings::default() };
+        queries::Anomalies { train: all.clone(), test: all.clone(), settings: AnomalySettings::default() };
     put("abnormal requests: train and judge", timed(session, now_ms, rule), 1000.0);
     rows
 }
@@ -142,13 +136,11 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
 /// What-if over all requests of a smaller set: asked for the first time, and again as a slider moves.
 pub fn what_if(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bool) -> Vec<String> {
     let mut session = Session::of(set);
-    let Ok(Report::FlowParents(parents)) =
-        session.ask(Request::FlowParents { selection: Selection::default() })
-    else {
+    let Ok(parents) = session.run(queries::FlowParents { selection: Selection::default() }) else {
         return Vec::new();
     };
     let Some(parent) = parents.iter().max_by_key(|parent| parent.invocations) else { return Vec::new() };
-    let request = |percent: i64| Request::WhatIf {
+    let query = |percent: i64| queries::WhatIf {
         selection: Selection::default(),
         settings: FlowSettings::default(),
         changes: Changes {
@@ -162,8 +154,8 @@ pub fn what_if(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bo
         },
     };
     let budget = if budgets { "< 200" } else { "" };
-    let first = timed(&mut session, now_ms, request(50));
-    let moved = median([40, 30, 20].map(|percent| timed(&mut session, now_ms, request(percent))).into());
+    let first = timed(&mut session, now_ms, query(50));
+    let moved = median([40, 30, 20].map(|percent| timed(&mut session, now_ms, query(percent))).into());
     vec![
         row(group, "what-if asked first, 100,000 spans", first, "ms", ""),
         row(group, "what-if as a slider moves, 100,000 spans", moved, "ms", budget),

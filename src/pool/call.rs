@@ -40,7 +40,7 @@ impl Drop for Member {
 pub(crate) enum CallError {
     /// The worker died or was ended.
     Lost,
-    /// The data changed under a question.
+    /// The data changed under a query.
     Stale,
     /// The worker says why.
     Failed(String),
@@ -52,8 +52,8 @@ pub(crate) type Answer = Result<(Done, Vec<JsValue>), CallError>;
 /// A call whose answer is awaited.
 pub(crate) struct Pending {
     pub slot: usize,
-    /// A part of a question: void as soon as the data changes.
-    is_question: bool,
+    /// A part of a query: void as soon as the data changes.
+    is_query: bool,
     sender: Sender<Answer>,
 }
 
@@ -146,10 +146,10 @@ impl Pool {
     pub(crate) fn call(&self, slot: usize, call: Call, attachments: &[JsValue]) -> Reply {
         let number = self.number();
         let (sender, receiver) = channel();
-        let is_question = matches!(call, Call::Begin { .. } | Call::Merge { .. } | Call::Pass { .. });
+        let is_query = matches!(call, Call::Begin { .. } | Call::Merge { .. } | Call::Pass { .. });
         // Without a worker the sender is dropped here, and the reply is `Lost`.
         if self.warm(slot) {
-            self.0.calls.borrow_mut().insert(number, Pending { slot, is_question, sender });
+            self.0.calls.borrow_mut().insert(number, Pending { slot, is_query, sender });
             self.post(slot, &ToWorker::Call(number, call), attachments);
         }
         Reply { pool: self.clone(), number, receiver, is_over: false }
@@ -165,9 +165,9 @@ impl Pool {
         }
     }
 
-    /// Ends all workers; their calls are lost, questions stale.
+    /// Ends all workers; their calls are lost, queries stale.
     pub(crate) fn end_workers(&self) {
-        self.void_questions();
+        self.void_queries();
         let members = self.0.members.take();
         let calls = self.0.calls.take();
         drop(members);
@@ -176,12 +176,12 @@ impl Pool {
         self.0.must_rebuild.set(false);
     }
 
-    /// Ends all questions: the data they are about changes.
-    pub(crate) fn void_questions(&self) {
+    /// Ends all queries: the data they are about changes.
+    pub(crate) fn void_queries(&self) {
         self.0.generation.set(self.0.generation.get() + 1);
-        let questions: Vec<(u64, Pending)> =
-            self.0.calls.borrow_mut().extract_if(.., |_, pending| pending.is_question).collect();
-        for (number, pending) in questions {
+        let queries: Vec<(u64, Pending)> =
+            self.0.calls.borrow_mut().extract_if(.., |_, pending| pending.is_query).collect();
+        for (number, pending) in queries {
             self.post(pending.slot, &ToWorker::Forget(number), &[]);
             let _ = pending.sender.send(Err(CallError::Stale));
         }

@@ -1,7 +1,7 @@
 //! The end of a load: what belongs to one trace comes together, and groups that are to go are taken away.
 
-use super::ask::COORDINATOR;
 use super::call::{Answer, CallError, Reply};
+use super::query::COORDINATOR;
 use super::{Pool, State, UserError};
 use crate::wire::{Call, Done};
 

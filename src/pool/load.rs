@@ -8,9 +8,9 @@ use futures_channel::oneshot::{Sender, channel};
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 
-use super::ask::COORDINATOR;
 use super::call::{Answer, CallError, Reply, no_worker};
 use super::memory::Shortage;
+use super::query::COORDINATOR;
 use super::{Input, Kept, LoadOutcome, Pool, PoolEvent, State, UserError, now_ms};
 use crate::wire;
 use crate::wire::{Call, Done, Piece, PieceResult, ToWorker};
@@ -181,7 +181,7 @@ impl Pool {
                 continue;
             }
             self.0.is_joining.set(true);
-            self.void_questions();
+            self.void_queries();
             let joined = self.join().await;
             if is_over() {
                 return;

@@ -1,8 +1,8 @@
 //! What happens when a worker dies.
 
-use super::ask::COORDINATOR;
 use super::call::no_worker;
 use super::load::MOST_STILLBORN;
+use super::query::COORDINATOR;
 use super::{Pool, PoolEvent, State, UserError};
 
 /// Workers that may die over one file before it is left out.

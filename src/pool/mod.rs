@@ -1,16 +1,16 @@
 //! The page's side of the workers: what is loaded where, and who answers.
 //!
 //! Workers hold the data, the page holds the handles of everything they have read: a worker that dies is replaced and
-//! reads again. The flows are plain async functions: [`load`] reads, [`join`] brings together, [`save`] copies everything out, [`ask`] runs a question's chain of passes
-//! with the first worker as its coordinator.
+//! reads again. The flows are plain async functions: [`load`] reads, [`join`] brings together, [`save`] copies
+//! everything out, [`query`] runs the passes of a query's plan with the first worker as its coordinator.
 
-mod ask;
 mod call;
 mod join;
 mod load;
 mod loss;
 mod memory;
 mod progress;
+mod query;
 mod save;
 mod slices;
 
@@ -18,12 +18,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-pub use ask::AskError;
-use ask::COORDINATOR;
 use call::{Member, Pending};
 use futures_channel::oneshot::Sender;
 use load::Load;
 pub use memory::Shortage;
+use query::COORDINATOR;
+pub use query::QueryError;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::Blob;
 
@@ -50,12 +50,12 @@ pub enum PoolEvent {
     Ready,
     /// How far a load is; about ten times a second.
     Progress(LoadProgress),
-    /// Complete traces so far can be asked about; the answers will change.
+    /// Complete traces so far can be queried; the reports will change.
     Preliminary,
-    /// What is loading will not fit. It waits for [`Pool::go_on`] or [`Pool::cancel_load`]; complete traces so far can be
-    /// asked about.
+    /// What is loading will not fit. It waits for [`Pool::go_on`] or [`Pool::cancel_load`]; complete traces so far can
+    /// be asked about.
     Short(Shortage),
-    /// A load has ended: ask anew, what was known has changed.
+    /// A load has ended: run queries anew, what was known has changed.
     Loaded(LoadOutcome),
     /// A worker died. It is replaced and reads its files again; [`Loaded`](PoolEvent::Loaded) follows.
     WorkerLost {
@@ -225,15 +225,15 @@ struct Inner {
     /// By slot; a slot is empty while nobody needs it.
     members: RefCell<Vec<Option<Member>>>,
     calls: RefCell<BTreeMap<u64, Pending>>,
-    /// Numbers for calls, chains, workers and loads.
+    /// Numbers for calls, plans, workers and loads.
     next_number: Cell<u64>,
-    /// Moves on when row numbers or the data itself change: questions of an earlier one are stale.
+    /// Moves on when row numbers or the data itself change: queries of an earlier one are stale.
     generation: Cell<u64>,
     /// Moves on with `clear`: flows of an earlier one end without a word.
     epoch: Cell<u64>,
     kept: RefCell<Vec<Kept>>,
     load: RefCell<Option<Load>>,
-    /// Questions must wait: rows are moving.
+    /// Queries must wait: rows are moving.
     is_joining: Cell<bool>,
     waiting: RefCell<Vec<Sender<()>>>,
     /// Traces went from one worker to another, so that a worker holds more than its own files.
@@ -242,7 +242,7 @@ struct Inner {
     must_rebuild: Cell<bool>,
     /// Workers that died before they said a word, in a row.
     stillborn: Cell<u32>,
-    /// How often a worker died of a question, by the question.
+    /// How often a worker died of a query, by its message.
     killers: RefCell<BTreeMap<Vec<u8>, u32>>,
 }
 
@@ -306,8 +306,8 @@ impl Pool {
         self.0.members.borrow().iter().flatten().map(|member| member.progress.memory).sum()
     }
 
-    /// Forgets everything. Memory of wasm never shrinks, so the workers end and one new one starts. Questions under way
-    /// end with [`AskError::Stale`], a load without an event.
+    /// Forgets everything. Memory of wasm never shrinks, so the workers end and one new one starts. Queries under way
+    /// end with [`QueryError::Stale`], a load without an event.
     pub fn clear(&self) {
         let inner = &self.0;
         inner.epoch.set(inner.epoch.get() + 1);
@@ -347,7 +347,7 @@ impl Pool {
         });
     }
 
-    /// Lets the questions go on that waited.
+    /// Lets the queries go on that waited.
     fn settle(&self) {
         let waiting = self.0.waiting.take();
         for sender in waiting {

@@ -5,8 +5,8 @@ use wasm_bindgen::JsValue;
 use web_sys::Blob;
 
 use super::Pool;
-use super::ask::COORDINATOR;
 use super::call::{CallError, Reply};
+use super::query::COORDINATOR;
 use crate::wire::{Call, Done, words};
 
 impl Pool {

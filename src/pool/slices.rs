@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wasm_bindgen::JsValue;
 
-use super::ask::COORDINATOR;
+use super::query::COORDINATOR;
 use super::{Input, Kept, Part, Pool, State};
 use crate::wire::{Call, Done};
 use pathlight_ingest::{Ended, FileReport, SplitPoint, places_to_split};

@@ -73,7 +73,7 @@ struct Inner {
     fetching: Fetching,
     /// The tag whose values are suggested.
     suggested_key: RefCell<String>,
-    /// Counts states of the data, so that a question asked of an older one is asked again.
+    /// Counts states of the data, so that a query of an older one is run again.
     generation: Cell<u64>,
     has_data: Cell<bool>,
     /// A saved detector of abnormal requests to judge by.
@@ -135,7 +135,7 @@ impl Page {
         self.refresh();
     }
 
-    /// The questions and their answers.
+    /// The queries and their reports.
     pub fn queries(self) -> &'static Queries {
         &self.0.queries
     }
@@ -208,9 +208,9 @@ impl Page {
     }
 
     fn publish_failures(self) {
-        for reason in self.0.queries.take_failures() {
+        for reason in self.0.queries.slots.take_failures() {
             self.fail(UserError {
-                message: "This question could not be answered.".to_owned(),
+                message: "This query could not be run.".to_owned(),
                 detail: reason,
                 next_step: "Choose a smaller percentile range or another root endpoint, or reload the page."
                     .to_owned(),
@@ -474,7 +474,7 @@ impl Page {
 
     fn forget_answers(self) {
         self.0.generation.set(self.0.generation.get() + 1);
-        self.0.queries.clear();
+        self.0.queries.slots.clear();
         self.0.focus.replace(Focus::Nothing);
     }
 
@@ -525,7 +525,7 @@ impl Page {
         }
     }
 
-    /// The page's state for style and tests: `empty`, `loading` or `ready`; `data-busy` while anything is asked.
+    /// The page's state for style and tests: `empty`, `loading` or `ready`; `data-busy` while any query runs.
     fn publish_state(self) {
         let Some(root) = dom::root() else { return };
         let queries = &self.0.queries;
@@ -539,7 +539,7 @@ impl Page {
         } else {
             "ready"
         };
-        let busy = queries.is_waiting();
+        let busy = queries.slots.is_waiting();
         let _ = root.set_attribute("data-state", state);
         let _ = root.set_attribute("data-busy", if busy { "true" } else { "false" });
     }

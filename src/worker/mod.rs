@@ -24,7 +24,7 @@ use web_sys::{Blob, MessageEvent};
 
 use super::wire::{self, Call, Done, FromWorker, Progress, ToWorker};
 use pathlight_model::trace::Sealing;
-use pathlight_query::{Chain, EngineError, Next, Session, plan_moves};
+use pathlight_query::{Cuts, EngineError, Next, Plan, Session, plan_moves};
 use pathlight_view::saved;
 
 /// What the page wants of a call by now.
@@ -39,7 +39,11 @@ pub(crate) enum Wish {
 
 struct Worker {
     session: RefCell<Session>,
-    chains: RefCell<BTreeMap<u64, Chain>>,
+    plans: RefCell<BTreeMap<u64, Plan<Vec<u8>>>>,
+    /// Calls that are answered once another plan has gone on, with the plans they are about.
+    waiting: RefCell<Vec<(u64, u64)>>,
+    /// What plans over one state of the data share, and which state that is.
+    cuts: RefCell<(Option<u64>, Cuts)>,
     /// Calls under way.
     live: RefCell<BTreeMap<u64, Rc<Cell<Wish>>>>,
     reads: RefCell<VecDeque<Job>>,
@@ -48,8 +52,8 @@ struct Worker {
     passes: Cell<u32>,
     /// The page has called: there is real work, or was.
     is_called: Cell<bool>,
-    /// The question asked last.
-    last_chain: Cell<u64>,
+    /// The plan of the last pass.
+    last_plan: Cell<u64>,
     /// The set has grown since the session last heard of it.
     grown: Cell<bool>,
     pace: Pace,
@@ -70,13 +74,15 @@ pub fn start() -> Result<(), JsValue> {
     let session = Session::new();
     let worker = Rc::new(Worker {
         session: RefCell::new(session),
-        chains: RefCell::default(),
+        plans: RefCell::default(),
+        waiting: RefCell::default(),
+        cuts: RefCell::default(),
         live: RefCell::default(),
         reads: RefCell::default(),
         is_reading: Cell::new(false),
         passes: Cell::new(0),
         is_called: Cell::new(false),
-        last_chain: Cell::new(0),
+        last_plan: Cell::new(0),
         grown: Cell::new(false),
         pace: Pace::new()?,
     });
@@ -127,8 +133,10 @@ impl Worker {
             ToWorker::Forget(call) => self.wish(call, Wish::Forget),
             ToWorker::StopReading(call) => self.wish(call, Wish::Stop),
             ToWorker::WarmUp => spawn_local(warm_up::warm_up(self.clone())),
-            ToWorker::EndChain(chain) => {
-                self.chains.borrow_mut().remove(&chain);
+            ToWorker::EndPlan(plan) => {
+                let ended = self.plans.borrow_mut().remove(&plan);
+                drop(ended);
+                self.step_waiting();
             }
         }
     }
@@ -160,13 +168,13 @@ impl Worker {
                 self.reads.borrow_mut().push_back(job);
                 self.read();
             }
-            Call::Pass { chain } => {
+            Call::Pass { plan } => {
                 let wish = self.begin(number);
                 let worker = self.clone();
                 let pass = attachments.first().map(wire::bytes).unwrap_or_default();
                 self.passes.set(self.passes.get() + 1);
                 spawn_local(async move {
-                    let partial = worker.pass(chain, &pass, &wish).await;
+                    let partial = worker.pass(plan, &pass, &wish).await;
                     worker.passes.set(worker.passes.get() - 1);
                     worker.live.borrow_mut().remove(&number);
                     if wish.get() == Wish::GoOn {
@@ -192,6 +200,24 @@ impl Worker {
                     };
                     worker.answer(number, Ok((Done::SplitPoints(split_points), Vec::new())));
                 });
+            }
+            Call::Begin { plan, data } => {
+                let message = attachments.first().map(wire::bytes).unwrap_or_default();
+                match Plan::of_message(&message, &self.cuts_of(data)) {
+                    Ok(begun) => self.step_plan(number, plan, begun, Vec::new()),
+                    Err(error) => self.answer(number, Err(error)),
+                }
+                self.step_waiting();
+            }
+            Call::Merge { plan } => {
+                let merging = self.plans.borrow_mut().remove(&plan);
+                match merging {
+                    Some(merging) => {
+                        self.step_plan(number, plan, merging, attachments.iter().map(wire::bytes).collect());
+                    }
+                    None => self.answer(number, Err(EngineError::Ended)),
+                }
+                self.step_waiting();
             }
             _ => {
                 let answer = self.at_once(call, &attachments);
@@ -252,9 +278,9 @@ impl Worker {
     }
 
     /// One pass in steps; the partial is empty if nobody wants it any more.
-    async fn pass(&self, chain: u64, pass: &[u8], wish: &Cell<Wish>) -> Result<Vec<u8>, EngineError> {
-        // All passes of one question see the traces that its first one saw, also while more come in.
-        if self.last_chain.replace(chain) != chain {
+    async fn pass(&self, plan: u64, pass: &[u8], wish: &Cell<Wish>) -> Result<Vec<u8>, EngineError> {
+        // All passes of one plan see the traces that its first one saw, also while more come in.
+        if self.last_plan.replace(plan) != plan {
             self.changed();
         }
         let mut task = self.session.borrow_mut().start(pass)?;
@@ -313,37 +339,56 @@ impl Worker {
                 let (bytes, next) = saved::columns(&session.set, from)?;
                 return Ok((Done::Columns(next), vec![wire::buffer(&bytes)]));
             }
-            Call::Begin { chain } => {
-                let mut begun = Chain::new(postcard::from_bytes(&first())?);
-                let next = begun.next(Vec::new())?;
-                return Ok(self.next(chain, begun, next));
-            }
-            Call::Merge { chain } => {
-                let Some(mut merging) = self.chains.borrow_mut().remove(&chain) else {
-                    return Err(EngineError::Ended);
-                };
-                let next = merging.next(attachments.iter().map(wire::bytes).collect())?;
-                return Ok(self.next(chain, merging, next));
-            }
-            Call::Read { .. } | Call::Seal | Call::Cut(_) | Call::Pass { .. } => {}
+            Call::Read { .. }
+            | Call::Seal
+            | Call::Cut(_)
+            | Call::Begin { .. }
+            | Call::Merge { .. }
+            | Call::Pass { .. } => {}
         }
         Ok((Done::Nothing, Vec::new()))
     }
 
-    fn next(&self, number: u64, chain: Chain, next: Next) -> (Done, Vec<JsValue>) {
-        match next {
-            Next::Ask(pass) => {
-                self.chains.borrow_mut().insert(number, chain);
-                (Done::Ask, vec![wire::buffer(&pass)])
+    /// What plans share over a state of the data; nothing while it changes.
+    fn cuts_of(&self, data: Option<u64>) -> Cuts {
+        let mut cuts = self.cuts.borrow_mut();
+        if data.is_none() || cuts.0 != data {
+            *cuts = (data, Cuts::default());
+        }
+        cuts.1.clone()
+    }
+
+    /// Takes a plan one step on and answers the call; or later, if it waits for another plan.
+    fn step_plan(&self, call: u64, number: u64, mut plan: Plan<Vec<u8>>, partials: Vec<Vec<u8>>) {
+        let (done, bytes) = match plan.next(partials) {
+            Ok(Next::Done(report)) => (Done::Report, report),
+            Ok(next) => {
+                self.plans.borrow_mut().insert(number, plan);
+                match next {
+                    Next::Pass(pass) => (Done::Pass, pass),
+                    Next::Working(progress) => {
+                        (Done::Working, postcard::to_allocvec(&progress).unwrap_or_default())
+                    }
+                    _ => {
+                        self.waiting.borrow_mut().push((call, number));
+                        return;
+                    }
+                }
             }
-            Next::Working(progress) => {
-                self.chains.borrow_mut().insert(number, chain);
-                let bytes = postcard::to_allocvec(&progress).unwrap_or_default();
-                (Done::Working, vec![wire::buffer(&bytes)])
+            Err(error) => {
+                self.answer(call, Err(error));
+                return;
             }
-            Next::Done(report) => {
-                let bytes = postcard::to_allocvec(&*report).unwrap_or_default();
-                (Done::Report, vec![wire::buffer(&bytes)])
+        };
+        self.answer(call, Ok((done, vec![wire::buffer(&bytes)])));
+    }
+
+    /// Takes the plans one step on that wait for another one, which has gone on or ended.
+    fn step_waiting(&self) {
+        for (call, number) in self.waiting.take() {
+            let plan = self.plans.borrow_mut().remove(&number);
+            if let Some(plan) = plan {
+                self.step_plan(call, number, plan, Vec::new());
             }
         }
     }

@@ -160,7 +160,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Gives way if it is time, and while a question is worked on: it needs the set as it is.
+    /// Gives way if it is time, and while a query runs: it needs the set as it is.
     async fn pause(&mut self) {
         if !self.step.is_over() && !self.worker.is_asked() {
             return;

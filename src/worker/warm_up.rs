@@ -12,7 +12,7 @@ use super::pace::{Step, now_ms};
 use pathlight_analysis::requests::Selection;
 use pathlight_ingest::{Options, Reader};
 use pathlight_model::trace::TraceSet;
-use pathlight_query::{Request, Session};
+use pathlight_query::{Session, queries};
 
 /// Spans per made-up trace, and traces that are read at a time.
 const SPANS: u32 = 40;
@@ -52,14 +52,10 @@ fn read(text: &str) -> TraceSet {
 fn query(set: TraceSet) {
     let mut session = Session::of(set);
     let selection = Selection::default();
-    for request in [
-        Request::Overview,
-        Request::Range { selection: selection.clone() },
-        Request::CriticalPath { selection: selection.clone() },
-        Request::Endpoints { selection },
-    ] {
-        let _ = session.ask(request);
-    }
+    let _ = session.run(queries::Overview);
+    let _ = session.run(queries::Range { selection: selection.clone() });
+    let _ = session.run(queries::CriticalPath { selection: selection.clone() });
+    let _ = session.run(queries::Endpoints { selection });
 }
 
 /// Traces as Jaeger exports them: every span calls the next two.

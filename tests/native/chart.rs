@@ -10,7 +10,7 @@ use pathlight::generate::{Defects, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Reader};
 use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
-use pathlight::query::{CriticalPathReport, Report, Request, TraceReport};
+use pathlight::query::{CriticalPathReport, TraceReport, queries};
 
 fn generated(options: &Options) -> Pool {
     let mut json = Vec::new();
@@ -24,27 +24,21 @@ fn generated(options: &Options) -> Pool {
 }
 
 fn critical_path(pool: &mut Pool) -> CriticalPathReport {
-    match pool.ask(Request::CriticalPath { selection: Selection::default() }).unwrap() {
-        Report::CriticalPath(report) => report,
-        other => panic!("{other:?}"),
-    }
+    pool.run(queries::CriticalPath { selection: Selection::default() }).unwrap()
 }
 
 /// The slowest requests with their traces.
 fn traces(pool: &mut Pool, limit: u32) -> Vec<TraceReport> {
-    let request = Request::Requests { selection: Selection::default(), limit };
-    let Report::Requests(requests) = pool.ask(request).unwrap() else { unreachable!() };
+    let query = queries::Requests { selection: Selection::default(), limit };
+    let requests = pool.run(query).unwrap();
     let mut trace = |row: &pathlight::query::RequestRow| {
-        let request = Request::Trace {
+        let query = queries::Trace {
             group: 0,
             trace_id: row.trace_id.clone(),
             root_span_id: Some(row.root_span_id.clone()),
             overlap: Overlap::default(),
         };
-        match pool.ask(request).unwrap() {
-            Report::Trace(Some(report)) => report,
-            other => panic!("{other:?}"),
-        }
+        pool.run(query).unwrap().unwrap()
     };
     requests.rows.iter().map(&mut trace).collect()
 }

@@ -23,6 +23,7 @@ mod analysis {
     mod tables;
     mod tprof;
 }
+mod cases;
 mod chart;
 mod cli {
     mod inspect;

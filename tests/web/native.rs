@@ -5,9 +5,7 @@
 use pathlight::generate::{Generator, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Ended, Reader};
 use pathlight::model::trace::{SpanId, TraceId, TraceSet};
-use pathlight::query::{
-    Chain, Next, Overlap, PercentileRange, Report, Request, RootEndpoint, Selection, Session,
-};
+use pathlight::query::{Cuts, Next, Overlap, Plan, Query, RootEndpoint, Selection, Session, queries};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 /// A file of the native side.
@@ -29,15 +27,16 @@ fn load(piece: usize) -> Session {
     Session::of(set)
 }
 
-/// Asks a single session.
-fn ask(session: &mut Session, request: Request) -> Report {
-    let mut chain = Chain::new(request);
+/// Runs a query over a single session.
+fn run<Q: Query>(session: &mut Session, query: Q) -> Q::Report {
+    let mut plan = Plan::new(query, &Cuts::default());
     let mut partials = Vec::new();
     loop {
-        match chain.next(partials).unwrap() {
-            Next::Done(report) => return *report,
+        match plan.next(partials).unwrap() {
+            Next::Done(report) => return report,
             Next::Working(_) => partials = Vec::new(),
-            Next::Ask(pass) => {
+            Next::Waiting => panic!("there is no other plan"),
+            Next::Pass(pass) => {
                 let mut task = session.start(&pass).unwrap();
                 // Interrupted all the time, as a busy worker is.
                 partials = vec![loop {
@@ -89,11 +88,7 @@ fn generated_traces_are_the_same_bytes() {
 fn reports_are_the_same_text_however_the_file_comes_in() {
     for piece in [61, 4096, usize::MAX] {
         let mut session = load(piece);
-        let Report::CriticalPath(report) =
-            ask(&mut session, Request::CriticalPath { selection: Selection::default() })
-        else {
-            panic!("another report")
-        };
+        let report = run(&mut session, queries::CriticalPath { selection: Selection::default() });
         assert_same("all requests", &(report.to_json().unwrap() + "\n"), native!("all.json"));
     }
 }
@@ -101,18 +96,15 @@ fn reports_are_the_same_text_however_the_file_comes_in() {
 #[wasm_bindgen_test]
 fn reports_of_a_band_of_one_endpoint_with_the_settings_of_the_paper_are_the_same_text() {
     let range = pathlight::view::address::parse_range("50-95").unwrap();
-    let Report::CriticalPath(report) =
-        ask(&mut load(1 << 16), Request::CriticalPath { selection: selection("paper").with_range(range) })
-    else {
-        panic!("another report")
-    };
+    let report =
+        run(&mut load(1 << 16), queries::CriticalPath { selection: selection("paper").with_range(range) });
     assert_same("the percentile range", &(report.to_json().unwrap() + "\n"), native!("band.json"));
 }
 
 #[wasm_bindgen_test]
 fn the_path_of_every_request_is_the_same_text() {
-    let request = Request::PerRequest { selection: Selection::default() };
-    let Report::PerRequest(report) = ask(&mut load(1 << 16), request) else { panic!("another report") };
+    let query = queries::PerRequest { selection: Selection::default() };
+    let report = run(&mut load(1 << 16), query);
     assert_same("paths", &(report.to_json().unwrap() + "\n"), native!("per-trace.json"));
 }
 

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use js_sys::{Array, Function, Promise, Uint8Array};
 use pathlight::boot::Boot;
 use pathlight::generate::{Options, write_jaeger};
-use pathlight::pool::{AskError, Input, Limits, LoadOutcome, Pool, PoolEvent};
-use pathlight::query::{OverviewReport, PercentileRange, Report, Request, Selection};
+use pathlight::pool::{Input, Limits, LoadOutcome, Pool, PoolEvent, QueryError};
+use pathlight::query::{OverviewReport, PercentileRange, Selection, queries};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -74,10 +74,7 @@ impl Bench {
     }
 
     async fn overview(&self) -> OverviewReport {
-        match self.pool.ask(Request::Overview).await {
-            Ok(Report::Overview(report)) => report,
-            other => panic!("{other:?}"),
-        }
+        self.pool.run(&queries::Overview).await.unwrap()
     }
 
     /// Everything the page shows, as bytes; how much memory holds it is the workers' own affair.
@@ -87,12 +84,10 @@ impl Bench {
         let mut overview = self.overview().await;
         overview.heap_bytes = 0;
         let mut reports = vec![postcard::to_allocvec(&overview).unwrap()];
-        for request in [
-            Request::CriticalPath { selection: selection.clone() },
-            Request::Requests { selection, limit: 50 },
-        ] {
-            reports.push(postcard::to_allocvec(&self.pool.ask(request).await.unwrap()).unwrap());
-        }
+        let path = self.pool.run(&queries::CriticalPath { selection: selection.clone() }).await.unwrap();
+        reports.push(postcard::to_allocvec(&path).unwrap());
+        let requests = self.pool.run(&queries::Requests { selection, limit: 50 }).await.unwrap();
+        reports.push(postcard::to_allocvec(&requests).unwrap());
         reports
     }
 
@@ -339,11 +334,11 @@ async fn questions_under_way_end_when_the_data_changes_and_later_ones_wait_for_i
     let early = Rc::new(RefCell::new(None));
     let answer = early.clone();
     wasm_bindgen_futures::spawn_local(async move {
-        let result = pool.ask(Request::Overview).await;
+        let result = pool.run(&queries::Overview).await;
         *answer.borrow_mut() = Some(result);
     });
     sleep(0).await;
     bench.pool.clear();
     sleep(0).await;
-    assert!(matches!(&*early.borrow(), Some(Err(AskError::Stale) | Ok(_))), "{:?}", early.borrow());
+    assert!(matches!(&*early.borrow(), Some(Err(QueryError::Stale) | Ok(_))), "{:?}", early.borrow());
 }

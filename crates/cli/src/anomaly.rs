@@ -5,9 +5,7 @@ use super::common::Settings;
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_analysis::anomaly::vae::{TrainingProgress, VaeSettings};
-use pathlight_query::{
-    AnomalyReport, AnomalySettings, Detector, EvaluationTable, Report, Request, Selection,
-};
+use pathlight_query::{AnomalyReport, AnomalySettings, Detector, EvaluationTable, Selection, queries};
 use pathlight_text::format as words;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
@@ -97,9 +95,8 @@ fn watch() -> impl FnMut(&TrainingProgress) {
 fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
     let selection = args.settings.selection()?;
     let mut pool = args.settings.load_groups(&[&args.train])?;
-    let request = Request::AnomalyEvaluation { selection, seed: args.seed, settings };
-    let report = pool.ask_watching(request, &mut watch())?;
-    let Report::AnomalyEvaluation(table) = report else { return Err(Failure::wrong_report()) };
+    let query = queries::AnomalyEvaluation { selection, seed: args.seed, settings };
+    let table = pool.run_watched(query, &mut watch())?;
     let text = if args.settings.json { table.to_json()? + "\n" } else { table_text(&table) };
     args.settings.print(&text)
 }
@@ -116,9 +113,8 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     }
     let mut pool = args.settings.load_groups(&groups)?;
     if let Some(file) = &args.save_model {
-        let request = Request::AnomalyModel { train: train.clone(), settings: settings.clone() };
-        let report = pool.ask_watching(request, &mut watch())?;
-        let Report::AnomalyModel(bytes) = report else { return Err(Failure::wrong_report()) };
+        let query = queries::AnomalyModel { train: train.clone(), settings: settings.clone() };
+        let bytes = pool.run_watched(query, &mut watch())?;
         std::fs::write(file, &bytes)
             .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", file.display())))?;
         settings.model = Some(bytes);
@@ -127,9 +123,8 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
         return Ok(());
     }
     let test = Selection { group: groups.len() as u8 - 1, ..train.clone() };
-    let request = Request::Anomaly { train, test, settings };
-    let report = pool.ask_watching(request, &mut watch())?;
-    let Report::Anomaly(report) = report else { return Err(Failure::wrong_report()) };
+    let query = queries::Anomalies { train, test, settings };
+    let report = pool.run_watched(query, &mut watch())?;
     let text =
         if args.settings.json { report.to_json(words::duration)? + "\n" } else { report_text(&report) };
     args.settings.print(&text)

@@ -5,7 +5,7 @@ use super::input;
 use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
 use pathlight_query::native::Pool;
-use pathlight_query::{Filter, Overlap, PercentileRange, Report, Request, RootEndpoint, Selection};
+use pathlight_query::{Filter, Overlap, PercentileRange, RootEndpoint, Selection};
 use pathlight_view::address::parse_range;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -256,12 +256,4 @@ pub fn in_ms(us: f64) -> String {
 pub fn latency(requests: u64, latency_us: &Summary) -> String {
     let [p50, p95, p99] = [latency_us.p50, latency_us.p95, latency_us.p99].map(in_ms);
     format!("{requests} requests, latency p50 {p50}, p95 {p95}, p99 {p99}")
-}
-
-/// Asks a pool.
-///
-/// # Errors
-/// [`Failure::Usage`] with the engine's sentence.
-pub fn ask(pool: &mut Pool, request: Request) -> Result<Report, Failure> {
-    pool.ask(request).map_err(Failure::from)
 }

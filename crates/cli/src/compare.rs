@@ -1,10 +1,10 @@
 //! `pathlight compare`: two sets of traces, or two percentile ranges of one, frame by frame and service by service.
 
 use super::Failure;
-use super::common::{self, Sets, Settings, in_ms, ms};
+use super::common::{Sets, Settings, in_ms, ms};
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{Basis, DiffReport, Measure, PercentileRange, Presence, Report, Request, Selection};
+use pathlight_query::{Basis, DiffReport, Measure, PercentileRange, Presence, Selection, queries};
 use pathlight_text::format::DASH;
 use pathlight_view::address::parse_range;
 use std::fmt::Write as _;
@@ -53,8 +53,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let a = settings.selection()?.with_range(range_a);
     let b = Selection { group: u8::from(two_sets), ..a.with_range(range_b) };
     let mut pool = args.sets.load(settings)?;
-    let report = common::ask(&mut pool, Request::Compare { a, b })?;
-    let Report::Compare(report) = report else { return Err(Failure::wrong_report()) };
+    let report = pool.run(queries::Compare { a, b })?;
     let basis = if args.by == "share" { Basis::Share } else { Basis::Mean };
     let measure = if args.exclusive { Measure::Exclusive } else { Measure::Subtree };
     let text = match (settings.json, args.folded) {

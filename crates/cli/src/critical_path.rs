@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::{self, Common, in_ms};
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{CriticalPathReport, Report, Request};
+use pathlight_query::{CriticalPathReport, queries};
 
 /// What `critical-path` may be told.
 #[derive(Debug, clap::Args)]
@@ -32,12 +32,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         (None, false) => "text",
     };
     if args.per_trace {
-        let report = common::ask(&mut pool, Request::PerRequest { selection })?;
-        let Report::PerRequest(report) = report else { return Err(Failure::wrong_report()) };
+        let report = pool.run(queries::PerRequest { selection })?;
         return args.common.print(&(report.to_json()? + "\n"));
     }
-    let report = common::ask(&mut pool, Request::CriticalPath { selection })?;
-    let Report::CriticalPath(report) = report else { return Err(Failure::wrong_report()) };
+    let report = pool.run(queries::CriticalPath { selection })?;
     let text = match format {
         "json" => report.to_json()? + "\n",
         "folded" => report.to_folded(),

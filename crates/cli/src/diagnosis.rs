@@ -1,8 +1,8 @@
 //! `pathlight tprof`: layers, diagnosis and aggregate traces of a set; what changed, between two.
 
 use super::Failure;
-use super::common::{self, Sets, Settings};
-use pathlight_query::{Report, Request, Selection, TprofSettings};
+use super::common::{Sets, Settings};
+use pathlight_query::{Selection, TprofSettings, queries};
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 
 /// What `tprof` may be told.
@@ -42,18 +42,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.sets.load(&args.settings)?;
     let text = if two_sets {
         let b = Selection { group: 1, ..selection.clone() };
-        let request = Request::TprofCompare { a: selection, b, settings };
-        let Report::TprofCompare(report) = common::ask(&mut pool, request)? else {
-            return Err(Failure::wrong_report());
-        };
+        let query = queries::CompareDiagnoses { a: selection, b, settings };
+        let report = pool.run(query)?;
         match format {
             "json" => report.to_json()? + "\n",
             "jaeger" => return Err(Failure::Usage("two sets have no aggregate traces".to_owned())),
             _ => sets_markdown(&report),
         }
     } else {
-        let report = common::ask(&mut pool, Request::Tprof { selection, settings })?;
-        let Report::Tprof(report) = report else { return Err(Failure::wrong_report()) };
+        let report = pool.run(queries::Diagnosis { selection, settings })?;
         match format {
             "json" => report.to_json()? + "\n",
             "jaeger" => report.to_jaeger()? + "\n",

@@ -1,10 +1,10 @@
 //! `pathlight bottom-up`: interior endpoints ranked by what they cost all root endpoints together.
 
 use super::Failure;
-use super::common::{self, Common};
+use super::common::Common;
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{BottomUpReport, Report, Request};
+use pathlight_query::{BottomUpReport, queries};
 use pathlight_text::format::{count, duration, duration_us, share_of};
 use std::fmt::Write as _;
 
@@ -31,8 +31,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let mut pool = args.common.load()?;
     let selection = args.common.selection()?;
-    let report = common::ask(&mut pool, Request::BottomUp { selection })?;
-    let Report::BottomUp(report) = report else { return Err(Failure::wrong_report()) };
+    let report = pool.run(queries::BottomUp { selection })?;
     let text = if args.common.json { report.to_json(args.faster)? + "\n" } else { to_text(&report, args) };
     args.common.print(&text)
 }

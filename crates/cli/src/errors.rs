@@ -1,10 +1,10 @@
 //! `pathlight errors`: where errors start and stop, and what the requests would be without them.
 
 use super::Failure;
-use super::common::{self, Common};
+use super::common::Common;
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{ErrorsReport, Report, Request};
+use pathlight_query::{ErrorsReport, queries};
 use pathlight_text::format::{DASH, count, duration_us, share};
 use pathlight_view::error_words;
 use std::fmt::Write as _;
@@ -29,8 +29,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.common.selection()?;
-    let report = common::ask(&mut pool, Request::Errors { selection })?;
-    let Report::Errors(report) = report else { return Err(Failure::wrong_report()) };
+    let report = pool.run(queries::Errors { selection })?;
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     let text = match format {
         "json" => report.to_json()? + "\n",

@@ -8,7 +8,7 @@ use pathlight_analysis::flow::{ErrorQuantiles, parents_to_json};
 use pathlight_query::native::Pool;
 use pathlight_query::{
     Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
-    Report, Request, RootEndpoint, SavingsReport, Selection, WhatIfReport,
+    RootEndpoint, SavingsReport, Selection, WhatIfReport, queries,
 };
 use pathlight_text::format::DASH;
 use std::fmt::Write as _;
@@ -53,29 +53,18 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         if common.json { report.to_json()? + "\n" } else { evaluation_text(&report) }
     } else if args.savings {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
-        let Report::Savings(report) = common::ask(&mut pool, Request::Savings { selection, settings })?
-        else {
-            return Err(Failure::wrong_report());
-        };
+        let report = pool.run(queries::Savings { selection, settings })?;
         if common.json { report.to_json(Some(&test))? + "\n" } else { savings_text(&report, &test) }
     } else if !args.what_if.is_empty() || !args.parallel.is_empty() {
         let changes = changes(args, &pool)?;
         let test = back_test(&mut pool, &selection, settings, min_children)?;
-        let Report::WhatIf(report) =
-            common::ask(&mut pool, Request::WhatIf { selection, settings, changes })?
-        else {
-            return Err(Failure::wrong_report());
-        };
+        let report = pool.run(queries::WhatIf { selection, settings, changes })?;
         if common.json { report.to_json(Some(&test))? + "\n" } else { what_if_text(&report, &test) }
     } else if selection.root == RootEndpoint::TraceRoots {
-        let Report::FlowParents(parents) = common::ask(&mut pool, Request::FlowParents { selection })? else {
-            return Err(Failure::wrong_report());
-        };
+        let parents = pool.run(queries::FlowParents { selection })?;
         if common.json { parents_to_json(&parents)? + "\n" } else { parents_text(&parents) }
     } else {
-        let Report::Flow(report) = common::ask(&mut pool, Request::Flow { selection, settings })? else {
-            return Err(Failure::wrong_report());
-        };
+        let report = pool.run(queries::Flow { selection, settings })?;
         if common.json { report.to_json()? + "\n" } else { flow_text(&report) }
     };
     common.print(&text)
@@ -99,10 +88,7 @@ fn evaluate(
     settings: FlowSettings,
     min_children: u32,
 ) -> Result<EvaluationReport, Failure> {
-    match common::ask(pool, Request::FlowEvaluation { selection, settings, min_children })? {
-        Report::FlowEvaluation(report) => Ok(report),
-        _ => Err(Failure::wrong_report()),
-    }
+    Ok(pool.run(queries::FlowEvaluation { selection, settings, min_children })?)
 }
 
 /// How well the model does on held-out invocations of all parents.

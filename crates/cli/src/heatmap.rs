@@ -1,10 +1,10 @@
 //! `pathlight heatmap`: endpoints on the critical path against requests.
 
 use super::Failure;
-use super::common::{self, Common, endpoint};
+use super::common::{Common, endpoint};
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{ColumnOrder, HeatmapReport, Report, Request, RowStat, RowTime};
+use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime, queries};
 use pathlight_text::format::{duration, share_of};
 
 /// What `heatmap` may be told.
@@ -42,8 +42,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.common.selection()?;
     let columns = args.columns.unwrap_or(if args.common.json { 10_000 } else { 60 });
-    let report = common::ask(&mut pool, Request::Heatmap { selection, columns, order })?;
-    let Report::Heatmap(report) = report else { return Err(Failure::wrong_report()) };
+    let report = pool.run(queries::Heatmap { selection, columns, order })?;
     let stat = RowStat::ALL.into_iter().find(|stat| stat.name() == args.sort_rows).unwrap_or_default();
     let time = if args.inclusive { RowTime::Inclusive } else { RowTime::Exclusive };
     let text =

@@ -1,10 +1,10 @@
 //! `pathlight histograms`: how large, deep and parallel the traces are.
 
 use super::Failure;
-use super::common::{self, Common};
+use super::common::Common;
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{Distribution, HistogramsReport, Quantity, Report, Request};
+use pathlight_query::{Distribution, HistogramsReport, Quantity, queries};
 use pathlight_text::format::{count, duration};
 use std::fmt::Write as _;
 
@@ -22,8 +22,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.common.selection()?;
-    let report = common::ask(&mut pool, Request::Histograms { selection })?;
-    let Report::Histograms(report) = report else { return Err(Failure::wrong_report()) };
+    let report = pool.run(queries::Histograms { selection })?;
     let text = if args.common.json { report.to_json()? + "\n" } else { to_text(&report) };
     args.common.print(&text)
 }

@@ -7,7 +7,7 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_ingest::{Ended, FileReport, Keep};
 use pathlight_query::native::Pool;
-use pathlight_query::{OverviewReport, Report, Request};
+use pathlight_query::{OverviewReport, queries};
 use pathlight_text::format::{bytes, count, counted, share};
 use pathlight_view::inspect;
 use std::fmt::Write as _;
@@ -37,8 +37,7 @@ pub struct Args {
 /// say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let Loaded { sets, files } = input::load(&[&args.files], args.threads, &Keep::All)?;
-    let report = common::ask(&mut Pool::of(sets)?, Request::Overview)?;
-    let Report::Overview(overview) = report else { return Err(Failure::wrong_report()) };
+    let overview = Pool::of(sets)?.run(queries::Overview)?;
     let text =
         if args.json { inspect::to_json(&overview, &files)? + "\n" } else { to_text(&overview, &files) };
     common::print(args.out.as_deref(), &text)?;

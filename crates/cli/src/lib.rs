@@ -45,8 +45,8 @@ struct CommandLine {
     command: Command,
 }
 
-/// One variant a command, in the order of the page's sidebar; the text is its line in the help. Names of earlier versions
-/// stay as aliases.
+/// One variant a command, in the order of the page's sidebar; the text is its line in the help. Names of earlier
+/// versions stay as aliases.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Top endpoints by percentiles of their time, with call chains
@@ -103,11 +103,6 @@ impl Failure {
         Failure::Usage(format!(
             "no percentile range {text:?}: write 95-99 for a range, P95 for everything up to it"
         ))
-    }
-
-    /// The engine answered another question than was asked: cannot happen, and is said rather than ignored.
-    fn wrong_report() -> Failure {
-        Failure::Usage("the engine gave another report than was asked for".to_owned())
     }
 }
 

@@ -1,10 +1,10 @@
 //! `pathlight split`: latency, or the time of one endpoint, by the values of a tag.
 
 use super::Failure;
-use super::common::{self, Common, endpoint};
+use super::common::{Common, endpoint};
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{ProposalsReport, ProposedValue, Report, Request, SplitOf, SplitReport, TagProposal};
+use pathlight_query::{ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal, queries};
 use pathlight_text::format::{DASH, count, duration};
 use std::fmt::Write as _;
 
@@ -35,16 +35,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let mut pool = args.common.load()?;
     let selection = args.common.selection()?;
-    let request = match args.tag.clone() {
-        Some(key) => Request::Split { selection, of, key },
-        None => Request::Proposals { selection, of },
-    };
-    let text = match common::ask(&mut pool, request)? {
-        Report::Split(report) if args.common.json => report.to_json()? + "\n",
-        Report::Split(report) => to_text(&report),
-        Report::Proposals(report) if args.common.json => report.to_json()? + "\n",
-        Report::Proposals(report) => list(&report),
-        _ => return Err(Failure::wrong_report()),
+    let text = match args.tag.clone() {
+        Some(key) => {
+            let report = pool.run(queries::Split { selection, of, key })?;
+            if args.common.json { report.to_json()? + "\n" } else { to_text(&report) }
+        }
+        None => {
+            let report = pool.run(queries::Proposals { selection, of })?;
+            if args.common.json { report.to_json()? + "\n" } else { list(&report) }
+        }
     };
     args.common.print(&text)
 }

@@ -1,8 +1,8 @@
 //! `pathlight summary`: the endpoints that hold the time, by percentile, with their call chains.
 
 use super::Failure;
-use super::common::{self, Common};
-use pathlight_query::{Report, Request, RowStat, RowTime};
+use super::common::Common;
+use pathlight_query::{RowStat, RowTime, queries};
 use pathlight_view::summary;
 
 /// What `summary` may be told.
@@ -25,8 +25,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.common.selection()?;
-    let report = common::ask(&mut pool, Request::Endpoints { selection })?;
-    let Report::Endpoints(report) = report else { return Err(Failure::wrong_report()) };
+    let report = pool.run(queries::Endpoints { selection })?;
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     let text = match format {
         "json" => report.to_json(RowTime::Exclusive, RowStat::Total)? + "\n",

@@ -1,36 +1,35 @@
-//! One request and response protocol over the one algebra.
+//! Typed queries over one algebra.
 //!
-//! A [`Request`] becomes a [`Chain`] of passes. Each pass is run by every worker over its own traces (a [`Task`],
-//! resumable in small steps) and gives a compact partial; the chain merges the partials in any order and asks for the
-//! next pass or gives the [`Report`]. A browser's pool of workers, native threads and a single test use just this.
+//! A [`Query`] is a plain struct that names its report. Its [`Plan`] asks every worker for one pass after the other; a
+//! pass is run over the worker's own traces (a [`Task`], resumable in small steps) and gives a compact partial; the
+//! plan merges the partials in any order and goes on, until it has the report. A browser's pool of workers, native
+//! threads and a single test use just this.
 
-mod anomaly;
-mod answer;
-mod chain;
 pub mod clock;
-mod compare;
-mod cutting;
-mod detail;
-mod flow;
-mod heatmap;
+mod cuts;
 pub mod load;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
-mod overview;
-mod paths;
-mod protocol;
+mod pass;
+mod plan;
+pub mod queries;
+mod reports;
+mod request_pass;
+mod requests;
 mod session;
-mod study;
-mod tprof;
 mod workers;
 
-pub use chain::{Chain, Next};
+pub use cuts::Cuts;
 pub use moves::{Moves, plan_moves};
-pub use protocol::*;
+pub use plan::{Next, Plan};
+pub use queries::{
+    EndpointCount, OverviewReport, PerRequestReport, Query, RequestType, SpanKey, SpanReport, TagKey,
+};
+pub use reports::*;
 pub use session::{Session, Task};
 
-/// Why the engine cannot answer.
+/// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// A message between workers is not what it should be.
@@ -42,7 +41,7 @@ pub enum EngineError {
     /// Memory ended.
     #[error(transparent)]
     Full(#[from] pathlight_model::trace::SetFull),
-    /// The request was answered already, or its worker ended.
+    /// The query has its report already, or its worker ended.
     #[error("the worker that should answer has ended; ask again")]
     Ended,
 }

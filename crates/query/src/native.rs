@@ -1,6 +1,8 @@
 //! A pool of native threads that runs the same passes as the browser's workers.
 
-use super::{Chain, EngineError, Report, Request, Session, plan_moves};
+use super::cuts::Cuts;
+use super::queries::Query;
+use super::{EngineError, Plan, Session, plan_moves};
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_model::trace::{TraceId, TraceSet};
 use std::collections::HashSet;
@@ -8,6 +10,7 @@ use std::collections::HashSet;
 /// Sessions, one a thread.
 pub struct Pool {
     sessions: Vec<Session>,
+    cuts: Cuts,
 }
 
 impl Pool {
@@ -33,7 +36,7 @@ impl Pool {
         for session in &mut sessions {
             session.set.seal()?;
         }
-        Ok(Pool { sessions })
+        Ok(Pool { sessions, cuts: Cuts::default() })
     }
 
     /// Drops every trace without a span of this service.
@@ -48,36 +51,37 @@ impl Pool {
             session.set.retain(|trace| kept.contains(&trace.id));
             session.invalidate();
         }
+        self.cuts = Cuts::default();
     }
 
-    /// Answers a request with all threads.
+    /// Runs a query on all threads.
     ///
     /// # Errors
     /// [`EngineError`] if memory ends.
-    pub fn ask(&mut self, request: Request) -> Result<Report, EngineError> {
-        self.ask_watching(request, &mut |_| {})
+    pub fn run<Q: Query>(&mut self, query: Q) -> Result<Q::Report, EngineError> {
+        self.run_watched(query, &mut |_| {})
     }
 
-    /// Like [`ask`](Self::ask); `watch` hears how a long training goes.
+    /// Like [`run`](Self::run); `watch` hears how a long training goes.
     ///
     /// # Errors
     /// [`EngineError`] if memory ends.
-    pub fn ask_watching(
+    pub fn run_watched<Q: Query>(
         &mut self,
-        request: Request,
+        query: Q,
         watch: &mut dyn FnMut(&TrainingProgress),
-    ) -> Result<Report, EngineError> {
-        Chain::new(request).answer(|pass| self.run(pass), watch)
+    ) -> Result<Q::Report, EngineError> {
+        Plan::new(query, &self.cuts.clone()).finish(|pass| self.run_pass(pass), watch)
     }
 
     /// The partials of a pass, one per thread.
-    fn run(&mut self, pass: &[u8]) -> Result<Vec<Vec<u8>>, EngineError> {
+    fn run_pass(&mut self, pass: &[u8]) -> Result<Vec<Vec<u8>>, EngineError> {
         if let [session] = self.sessions.as_mut_slice() {
-            return Ok(vec![session.run(pass)?]);
+            return Ok(vec![session.run_pass(pass)?]);
         }
         std::thread::scope(|scope| {
             let threads: Vec<_> =
-                self.sessions.iter_mut().map(|session| scope.spawn(|| session.run(pass))).collect();
+                self.sessions.iter_mut().map(|session| scope.spawn(|| session.run_pass(pass))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or(Err(EngineError::Ended))).collect()
         })
     }

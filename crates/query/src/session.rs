@@ -1,13 +1,11 @@
 //! One worker's data and the passes over it.
 
-use super::chain::Pass;
-use super::flow::{self, FlowCache, FlowTask};
-use super::overview::OverviewPart;
-use super::study::Part;
-use super::{Chain, EngineError, Report, Request, detail};
-use pathlight_analysis::critical_path::{
-    Aggregate, ExemplarCandidates, PathTable, TableBuilder, pack_sorted,
-};
+use super::cuts::Cuts;
+use super::pass::Pass;
+use super::queries::{self, FlowCache, FlowTask, OverviewPass, Query, rows_of};
+use super::request_pass::RunningPass;
+use super::{EngineError, Plan};
+use pathlight_analysis::critical_path::{PathTable, TableBuilder, pack_sorted};
 use pathlight_analysis::requests::{Overlap, RequestKey, RootEndpoint, SelectedRequests, Selection};
 use pathlight_model::trace::TraceSet;
 use std::sync::Arc;
@@ -26,6 +24,7 @@ pub struct Session {
     tables: Vec<((RootEndpoint, Overlap), Arc<PathTable>)>,
     selected: Vec<(Selection, Arc<SelectedRequests>)>,
     pub(super) flows: FlowCache,
+    cuts: Cuts,
 }
 
 impl Session {
@@ -44,21 +43,22 @@ impl Session {
         self.tables.clear();
         self.selected.clear();
         self.flows.clear();
+        self.cuts = Cuts::default();
     }
 
-    /// Answers a request from these traces alone, in one go.
+    /// Runs a query over these traces alone, in one go.
     ///
     /// # Errors
     /// [`EngineError`] if memory ends.
-    pub fn ask(&mut self, request: Request) -> Result<Report, EngineError> {
-        Chain::new(request).answer(|pass| Ok(vec![self.run(pass)?]), &mut |_| {})
+    pub fn run<Q: Query>(&mut self, query: Q) -> Result<Q::Report, EngineError> {
+        Plan::new(query, &self.cuts.clone()).finish(|pass| Ok(vec![self.run_pass(pass)?]), &mut |_| {})
     }
 
-    /// Runs a pass as [`Chain::next`] wrote it, in one go; the partial.
+    /// Runs a pass as [`Plan::next`] wrote it, in one go; the partial.
     ///
     /// # Errors
     /// [`EngineError`] if the bytes are not a pass, or the partial cannot be written.
-    pub fn run(&mut self, pass: &[u8]) -> Result<Vec<u8>, EngineError> {
+    pub fn run_pass(&mut self, pass: &[u8]) -> Result<Vec<u8>, EngineError> {
         let mut task = self.start(pass)?;
         loop {
             if let Some(partial) = task.step(self, &mut || false)? {
@@ -67,7 +67,7 @@ impl Session {
         }
     }
 
-    /// Starts a pass as [`Chain::next`] wrote it.
+    /// Starts a pass as [`Plan::next`] wrote it.
     ///
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not a pass.
@@ -75,7 +75,7 @@ impl Session {
         let bytes = pass;
         let pass: Pass = postcard::from_bytes(bytes)?;
         let flow = FlowTask::new(&pass, bytes);
-        Ok(Task { pass, builder: None, overview: None, part: None, flow, progress: (0, 0) })
+        Ok(Task { pass, builder: None, overview: None, running: None, flow, progress: (0, 0) })
     }
 
     fn table(&mut self, selection: &Selection) -> Option<Arc<PathTable>> {
@@ -108,8 +108,8 @@ impl Session {
 pub struct Task {
     pass: Pass,
     builder: Option<TableBuilder>,
-    overview: Option<OverviewPart>,
-    part: Option<Part>,
+    overview: Option<OverviewPass>,
+    running: Option<RunningPass>,
     flow: Option<FlowTask>,
     progress: (u64, u64),
 }
@@ -126,20 +126,18 @@ impl Task {
     ) -> Result<Option<Vec<u8>>, EngineError> {
         match &self.pass {
             Pass::Overview => {
-                let part = self.overview.get_or_insert_with(|| OverviewPart::new(&session.set));
+                let part = self.overview.get_or_insert_with(|| OverviewPass::new(&session.set));
                 let done = part.step(&session.set, time_is_up);
                 self.progress = part.progress(&session.set);
                 if done { Ok(Some(postcard::to_allocvec(part.partial())?)) } else { Ok(None) }
             }
             Pass::Trace { trace_id, root_span_id, overlap, group } => {
-                let number = detail::find_trace(&session.set, trace_id, *group);
-                let report =
-                    number.map(|n| detail::trace(&session.set, n, root_span_id.as_deref(), *overlap));
+                let root_span_id = root_span_id.as_deref();
+                let report = queries::trace(&session.set, trace_id, root_span_id, *overlap, *group);
                 Ok(Some(postcard::to_allocvec(&report)?))
             }
             Pass::Span { trace_id, span, group } => {
-                let number = detail::find_trace(&session.set, trace_id, *group);
-                let report = number.and_then(|n| detail::span(&session.set, n, span));
+                let report = queries::span(&session.set, trace_id, span, *group);
                 Ok(Some(postcard::to_allocvec(&report)?))
             }
             // Without filters there is no need for the table of paths.
@@ -151,11 +149,7 @@ impl Task {
             }
             Pass::Latencies { selection }
             | Pass::Ties { selection, .. }
-            | Pass::Aggregate { selection, .. }
-            | Pass::Exemplars { selection, .. }
-            | Pass::Slowest { selection, .. }
-            | Pass::PerRequest { selection, .. }
-            | Pass::Study { selection, .. }
+            | Pass::Requests { selection, .. }
             | Pass::Flow { selection, .. } => {
                 let table = match session.table(selection) {
                     Some(table) => table,
@@ -177,22 +171,36 @@ impl Task {
                     }
                 };
                 let selected = session.selected(selection, &table);
-                if let (Pass::Flow { selection, pass }, Some(task)) = (&self.pass, &mut self.flow) {
-                    let rows = flow::rows_of(&table, &selected);
-                    let partial = task.step(session, selection, pass, Some(rows), time_is_up)?;
-                    self.progress = task.progress();
-                    return Ok(partial);
+                match (&self.pass, &mut self.flow) {
+                    (Pass::Flow { selection, pass }, Some(task)) => {
+                        let rows = rows_of(&table, &selected);
+                        let partial = task.step(session, selection, pass, Some(rows), time_is_up)?;
+                        self.progress = task.progress();
+                        Ok(partial)
+                    }
+                    (Pass::Requests { cut, pass, .. }, _) => {
+                        let running = self.running.get_or_insert_with(|| {
+                            let requests = selected.inside(&session.set, &table.requests, cut).collect();
+                            RunningPass::new(&session.set, pass, selection.overlap, requests)
+                        });
+                        let partial = running.step(&session.set, &table, pass, time_is_up)?;
+                        self.progress = running.progress();
+                        Ok(partial)
+                    }
+                    (Pass::Ties { latencies_us, .. }, _) => {
+                        let ties: Vec<RequestKey> = (selected.requests.iter())
+                            .map(|&r| &table.requests[r as usize])
+                            .filter(|r| latencies_us.contains(&r.latency_us))
+                            .map(|r| RequestKey::of(&session.set, r))
+                            .collect();
+                        Ok(Some(postcard::to_allocvec(&ties)?))
+                    }
+                    _ => {
+                        let latency = |&r: &u32| table.requests[r as usize].latency_us;
+                        let latencies = selected.requests.iter().map(latency).collect();
+                        Ok(Some(postcard::to_allocvec(&pack_sorted(latencies))?))
+                    }
                 }
-                if let Pass::Study { cut, study, .. } = &self.pass {
-                    let part = self.part.get_or_insert_with(|| {
-                        let requests = selected.inside(&session.set, &table.requests, cut).collect();
-                        Part::new(&session.set, study, selection.overlap, requests)
-                    });
-                    let partial = part.step(&session.set, &table, study, time_is_up)?;
-                    self.progress = part.progress();
-                    return Ok(partial);
-                }
-                self.run(&session.set, &table, &selected).map(Some)
             }
         }
     }
@@ -200,59 +208,5 @@ impl Task {
     /// Traces done and traces in all; (0, 0) before the first step.
     pub fn progress(&self) -> (u64, u64) {
         self.progress
-    }
-
-    /// The passes over a finished table.
-    fn run(
-        &self,
-        set: &TraceSet,
-        table: &PathTable,
-        selected: &SelectedRequests,
-    ) -> Result<Vec<u8>, EngineError> {
-        let requests = |cut| selected.inside(set, &table.requests, cut);
-        Ok(match &self.pass {
-            Pass::Ties { latencies_us, .. } => {
-                let ties: Vec<RequestKey> = selected
-                    .requests
-                    .iter()
-                    .map(|&r| &table.requests[r as usize])
-                    .filter(|r| latencies_us.contains(&r.latency_us))
-                    .map(|r| RequestKey::of(set, r))
-                    .collect();
-                postcard::to_allocvec(&ties)?
-            }
-            Pass::Aggregate { cut, .. } => {
-                postcard::to_allocvec(&Aggregate::observe(set, table, requests(cut)))?
-            }
-            Pass::Exemplars { cut, targets, .. } => {
-                let found = ExemplarCandidates::observe(set, table, requests(cut), targets);
-                postcard::to_allocvec(&found)?
-            }
-            Pass::Slowest { cut, limit, .. } => {
-                let chosen: Vec<u32> = requests(cut).collect();
-                let limit = *limit as usize;
-                // Ties at the end of the list are decided by id when the parts are merged: keep all of them.
-                let from = chosen.len().saturating_sub(limit);
-                let last = chosen.get(from).map(|&r| table.requests[r as usize].latency_us);
-                let tied = chosen[..from]
-                    .iter()
-                    .rev()
-                    .take_while(|&&r| Some(table.requests[r as usize].latency_us) == last)
-                    .count();
-                let rows: Vec<_> =
-                    chosen[from - tied..].iter().map(|&r| detail::request_row(set, table, r)).collect();
-                postcard::to_allocvec(&rows)?
-            }
-            Pass::PerRequest { cut, selection } => {
-                let rows: Vec<_> =
-                    requests(cut).map(|r| detail::per_request(set, table, r, selection.overlap)).collect();
-                postcard::to_allocvec(&rows)?
-            }
-            _ => {
-                let latencies =
-                    selected.requests.iter().map(|&r| table.requests[r as usize].latency_us).collect();
-                postcard::to_allocvec(&pack_sorted(latencies))?
-            }
-        })
     }
 }

@@ -1,8 +1,10 @@
-//! All workers, as the chain of a request sees them: it asks, and waits for what they say.
+//! All workers, as the plan of a query sees them: it asks for the partials of a pass and waits for them.
 
 use super::EngineError;
-use super::chain::{Next, Pass};
-use super::study::Study;
+use super::cuts::{Claim, Cuts};
+use super::pass::Pass;
+use super::plan::Wanted;
+use super::request_pass::RequestPass;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_analysis::requests::{Cut, RangeFacts, Selection};
 use pathlight_model::steps::Done;
@@ -12,44 +14,52 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-/// What lies between the chain and who runs it.
+/// What lies between a plan and whoever runs it.
 #[derive(Default)]
-struct Desk {
-    wanted: Option<Next>,
-    said: Option<Vec<Vec<u8>>>,
+struct Mailbox {
+    wanted: Option<Wanted>,
+    partials: Option<Vec<Vec<u8>>>,
 }
 
-/// All workers.
-#[derive(Clone, Default)]
-pub(super) struct Workers(Arc<Mutex<Desk>>);
+/// All workers, and the cuts that are known of their data.
+#[derive(Clone)]
+pub struct Workers {
+    mailbox: Arc<Mutex<Mailbox>>,
+    cuts: Cuts,
+}
 
 impl Workers {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Workers with an empty mailbox.
+    pub(super) fn new(cuts: &Cuts) -> Workers {
+        Workers { mailbox: Arc::default(), cuts: cuts.clone() }
     }
 
-    /// Hands over what the workers said.
-    pub fn say(&self, partials: Vec<Vec<u8>>) {
-        self.desk().said = Some(partials);
+    fn mailbox(&self) -> MutexGuard<'_, Mailbox> {
+        self.mailbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the chain waits for; a chain that waits for nothing works.
-    pub fn wanted(&self) -> Next {
-        self.desk().wanted.take().unwrap_or(Next::Working(TrainingProgress::default()))
+    /// Puts the partials of the last pass into the mailbox.
+    pub(super) fn put(&self, partials: Vec<Vec<u8>>) {
+        self.mailbox().partials = Some(partials);
     }
 
-    async fn want(&self, next: Next) -> Vec<Vec<u8>> {
-        *self.desk() = Desk { wanted: Some(next), said: None };
-        poll_fn(|_| self.desk().said.take().map_or(Poll::Pending, Poll::Ready)).await
+    /// Takes out what the plan waits for; a plan that waits for nothing works.
+    pub(super) fn wanted(&self) -> Wanted {
+        self.mailbox().wanted.take().unwrap_or(Wanted::Working(TrainingProgress::default()))
+    }
+
+    async fn want(&self, wanted: Wanted) -> Vec<Vec<u8>> {
+        *self.mailbox() = Mailbox { wanted: Some(wanted), partials: None };
+        poll_fn(|_| self.mailbox().partials.take().map_or(Poll::Pending, Poll::Ready)).await
     }
 
     /// The partials of a pass, one per worker in any order.
-    pub async fn run(&self, pass: &Pass) -> Result<Vec<Vec<u8>>, EngineError> {
-        Ok(self.want(Next::Ask(postcard::to_allocvec(pass)?)).await)
+    async fn run(&self, pass: &Pass) -> Result<Vec<Vec<u8>>, EngineError> {
+        Ok(self.want(Wanted::Pass(postcard::to_allocvec(pass)?)).await)
     }
 
     /// What the partials of a pass hold.
-    pub async fn ask<T: DeserializeOwned>(&self, pass: &Pass) -> Result<Vec<T>, EngineError> {
+    pub(super) async fn partials<T: DeserializeOwned>(&self, pass: &Pass) -> Result<Vec<T>, EngineError> {
         self.run(pass)
             .await?
             .iter()
@@ -57,70 +67,83 @@ impl Workers {
             .collect()
     }
 
-    /// Ends a step of work of the chain's own, and tells how far it is.
-    pub async fn working(&self, progress: TrainingProgress) {
-        self.want(Next::Working(progress)).await;
+    /// Ends a step of work of the plan's own, and tells how far it is.
+    pub(super) async fn working(&self, progress: TrainingProgress) {
+        self.want(Wanted::Working(progress)).await;
     }
 
-    /// Ends a step of work of the chain's own.
-    pub async fn pause(&self) {
+    /// Ends a step of work of the plan's own.
+    pub(super) async fn pause(&self) {
         self.working(TrainingProgress::default()).await;
     }
 
-    /// Work of the chain's own that pauses by itself; tells how much of about `of` units is done.
-    pub async fn watch<T>(&self, work: impl Future<Output = T>, done: &Done, of: u64) -> T {
+    /// Work of the plan's own that pauses by itself; tells how much of about `of` units is done.
+    pub(super) async fn watch<T>(&self, work: impl Future<Output = T>, done: &Done, of: u64) -> T {
         self.pause().await;
         let mut work = pin!(work);
         poll_fn(|context| {
             let polled = work.as_mut().poll(context);
             if polled.is_pending() {
                 let done = done.units().min(of);
-                self.desk().wanted =
-                    Some(Next::Working(TrainingProgress { done, of: of + 1, ..Default::default() }));
+                self.mailbox().wanted =
+                    Some(Wanted::Working(TrainingProgress { done, of: of + 1, ..Default::default() }));
             }
             polled
         })
         .await
     }
 
-    /// One look at the requests of a percentile range.
-    pub async fn study<T: DeserializeOwned>(
+    /// Cuts a percentile range out of the requests of a selection, and tells what lies inside. Plans over the same data
+    /// share the cut: only one of them asks the workers.
+    pub(super) async fn cut(
         &self,
         selection: &Selection,
-        study: Study,
-    ) -> Result<(Vec<T>, RangeFacts), EngineError> {
-        let (inside, facts) = self.cut(selection).await?;
-        Ok((inside.study(study).await?, facts))
+    ) -> Result<(RangeRequests<'_>, RangeFacts), EngineError> {
+        let (cut, facts) = loop {
+            match self.cuts.claim(selection) {
+                Claim::Known(known) => break *known,
+                Claim::Others => {
+                    self.want(Wanted::Cut).await;
+                }
+                Claim::Ours(place) => {
+                    let known = self.find_cut(selection).await?;
+                    place.keep(known.clone());
+                    break known;
+                }
+            }
+        };
+        Ok((RangeRequests { workers: self, selection: selection.at_any_latency(), cut }, facts))
     }
-}
 
-/// The requests of a percentile range, cut out, for looks at them.
-pub(super) struct Inside<'a> {
-    pub workers: &'a Workers,
-    /// At any latency: the range is in the cut.
-    pub selection: Selection,
-    pub cut: Cut,
-}
-
-impl Inside<'_> {
-    /// What the partials of a pass over these requests hold.
-    pub async fn ask<T: DeserializeOwned>(
+    /// The partials of one pass over the requests of a selection, and what its percentile range holds.
+    pub(super) async fn request_partials<T: DeserializeOwned>(
         &self,
-        pass: impl FnOnce(Selection, Cut) -> Pass,
-    ) -> Result<Vec<T>, EngineError> {
-        self.workers.ask(&pass(self.selection.clone(), self.cut.clone())).await
+        selection: &Selection,
+        pass: RequestPass,
+    ) -> Result<(Vec<T>, RangeFacts), EngineError> {
+        let (requests, facts) = self.cut(selection).await?;
+        Ok((requests.partials(pass).await?, facts))
+    }
+}
+
+/// The requests of a percentile range, cut out, for passes over them.
+pub(super) struct RangeRequests<'a> {
+    workers: &'a Workers,
+    /// At any latency: the range is in the cut.
+    selection: Selection,
+    cut: Cut,
+}
+
+impl RangeRequests<'_> {
+    /// The partials of a pass as bytes, each in its [`parts`].
+    pub async fn run(&self, pass: RequestPass) -> Result<Vec<Vec<u8>>, EngineError> {
+        let (selection, cut) = (self.selection.clone(), self.cut.clone());
+        self.workers.run(&Pass::Requests { selection, cut, pass }).await
     }
 
-    /// The partials of a study, each in its [`parts`].
-    pub async fn run(&self, study: Study) -> Result<Vec<Vec<u8>>, EngineError> {
-        self.workers
-            .run(&Pass::Study { selection: self.selection.clone(), cut: self.cut.clone(), study })
-            .await
-    }
-
-    /// What the parts of all partials of a study hold.
-    pub async fn study<T: DeserializeOwned>(&self, study: Study) -> Result<Vec<T>, EngineError> {
-        let partials = self.run(study).await?;
+    /// What the parts of all partials of a pass hold.
+    pub async fn partials<T: DeserializeOwned>(&self, pass: RequestPass) -> Result<Vec<T>, EngineError> {
+        let partials = self.run(pass).await?;
         parts(&partials)?
             .into_iter()
             .map(|part| postcard::from_bytes(part).map_err(EngineError::from))

@@ -1,14 +1,8 @@
-//! The questions of the page, and which of them the view in sight needs answered.
+//! The queries of the page, and which of them the view in sight needs.
 
 use crate::ui::page::{Focus, Page};
-use crate::ui::shell::slot::{Answer, Question, Slot};
-use pathlight_query::{
-    AnomalyReport, BottomUpReport, CriticalPathReport, DiffReport, EndpointsReport, ErrorsReport,
-    EvaluationReport, EvaluationTable, FlowParent, FlowReport, FlowSettings, HeatmapReport, HistogramsReport,
-    OverviewReport, ProposalsReport, RangeReport, Report, Request, RequestsReport, RootEndpoint,
-    SavingsReport, Selection, SetsReport, SpanKey, SpanReport, SplitReport, TagValuesReport, TprofReport,
-    TraceReport, WhatIfReport,
-};
+use crate::ui::shell::slot::{Slot, Slots};
+use pathlight_query::{FlowSettings, RootEndpoint, Selection, SpanKey, queries};
 use pathlight_view::address::View;
 use pathlight_view::comparing::Side;
 
@@ -18,133 +12,65 @@ pub const REQUESTS_LISTED: u32 = 10_000;
 /// Columns of the heat map at most; more requests are put together.
 pub const COLUMNS: u32 = 10_000;
 
-/// Says which reports answer: the kind of [`Report`], what it holds, and how that is taken out.
-macro_rules! answers {
-    ($($kind:ident($held:ident) => $taken:expr, $report:ty;)*) => {
-        $(impl Answer for $report {
-            fn of(report: Report) -> Option<Self> {
-                if let Report::$kind($held) = report { Some($taken) } else { None }
-            }
-        })*
-    };
-}
-
-/// Declares the slots, and a list of them whatever they hold.
-macro_rules! queries {
-    ($($(#[$about:meta])* $name:ident: $report:ty,)*) => {
-        /// The questions of the page.
-        #[derive(Default)]
-        pub struct Queries {
-            $($(#[$about])* pub $name: Slot<$report>,)*
-        }
-
-        impl Queries {
-            fn all(&self) -> Vec<&dyn Question> {
-                vec![$(&self.$name),*]
-            }
-        }
-    };
-}
-
-answers! {
-    Overview(report) => report, OverviewReport;
-    Range(report) => report, RangeReport;
-    CriticalPath(report) => report, CriticalPathReport;
-    Compare(report) => *report, DiffReport;
-    Heatmap(report) => *report, HeatmapReport;
-    TagValues(report) => report, TagValuesReport;
-    Endpoints(report) => *report, EndpointsReport;
-    BottomUp(report) => *report, BottomUpReport;
-    Histograms(report) => *report, HistogramsReport;
-    Savings(report) => report, SavingsReport;
-    Split(report) => *report, SplitReport;
-    Proposals(report) => *report, ProposalsReport;
-    Errors(report) => *report, ErrorsReport;
-    Requests(report) => report, RequestsReport;
-    FlowParents(report) => report, Vec<FlowParent>;
-    Flow(report) => report, FlowReport;
-    WhatIf(report) => report, WhatIfReport;
-    FlowEvaluation(report) => report, EvaluationReport;
-    Tprof(report) => *report, TprofReport;
-    TprofCompare(report) => report, SetsReport;
-    Anomaly(report) => *report, AnomalyReport;
-    AnomalyEvaluation(report) => *report, EvaluationTable;
-    Trace(report) => report, Option<TraceReport>;
-    Span(report) => report, Option<SpanReport>;
-}
-
-queries! {
+/// The queries of the page: a slot for each that may be wanted at the same time as others.
+#[derive(Default)]
+pub struct Queries {
+    /// All of them that were ever wanted.
+    pub slots: Slots,
     /// What is loaded.
-    overview: OverviewReport,
+    pub overview: Slot<queries::Overview>,
     /// What the percentile range holds.
-    range: RangeReport,
+    pub range: Slot<queries::Range>,
     /// The critical path of the percentile range.
-    path: CriticalPathReport,
+    pub path: Slot<queries::CriticalPath>,
     /// The values of the tag that a filter is being made of.
-    tag_values: TagValuesReport,
+    pub tag_values: Slot<queries::TagValues>,
     /// Two sides against each other.
-    compare: DiffReport,
+    pub compare: Slot<queries::Compare>,
     /// Endpoints against requests.
-    heatmap: HeatmapReport,
+    pub heatmap: Slot<queries::Heatmap>,
     /// Times by endpoint.
-    endpoints: EndpointsReport,
+    pub endpoints: Slot<queries::Endpoints>,
     /// Endpoints over all root endpoints.
-    bottom_up: BottomUpReport,
+    pub bottom_up: Slot<queries::BottomUp>,
     /// Sizes of requests.
-    histograms: HistogramsReport,
+    pub histograms: Slot<queries::Histograms>,
     /// What faster endpoints would save.
-    savings: SavingsReport,
+    pub savings: Slot<queries::Savings>,
     /// Times by the values of a tag.
-    split: SplitReport,
+    pub split: Slot<queries::Split>,
     /// The tags whose values differ most.
-    proposals: ProposalsReport,
+    pub proposals: Slot<queries::Proposals>,
     /// Errors of the percentile range.
-    errors: ErrorsReport,
+    pub errors: Slot<queries::Errors>,
     /// The diagnosis with its aggregate traces.
-    tprof: TprofReport,
+    pub tprof: Slot<queries::Diagnosis>,
     /// Services and places by what changed between two sides.
-    tprof_sets: SetsReport,
+    pub tprof_sets: Slot<queries::CompareDiagnoses>,
     /// Requests by how odd they are.
-    anomaly: AnomalyReport,
+    pub anomaly: Slot<queries::Anomalies>,
     /// How well odd requests are found.
-    anomaly_check: EvaluationTable,
+    pub anomaly_check: Slot<queries::AnomalyEvaluation>,
     /// The trace of the chosen odd request.
-    odd_trace: Option<TraceReport>,
+    pub odd_trace: Slot<queries::Trace>,
     /// That of the normal request most like it.
-    normal_trace: Option<TraceReport>,
+    pub normal_trace: Slot<queries::Trace>,
     /// The slowest requests of the percentile range.
-    requests: RequestsReport,
+    pub requests: Slot<queries::Requests>,
     /// Which endpoints have a flow.
-    flow_parents: Vec<FlowParent>,
+    pub flow_parents: Slot<queries::FlowParents>,
     /// The flow of the parent shown.
-    flow: FlowReport,
+    pub flow: Slot<queries::Flow>,
     /// Latencies before and after the changes.
-    what_if: WhatIfReport,
+    pub what_if: Slot<queries::WhatIf>,
     /// How well the model of what-ifs does on held-out invocations.
-    back_test: EvaluationReport,
+    pub back_test: Slot<queries::FlowEvaluation>,
     /// The predictors compared.
-    evaluation: EvaluationReport,
+    pub evaluation: Slot<queries::FlowEvaluation>,
     /// The trace of the timeline.
-    trace: Option<TraceReport>,
+    pub trace: Slot<queries::Trace>,
     /// The selected span.
-    span: Option<SpanReport>,
-}
-
-impl Queries {
-    /// Why questions have no answer; each told once.
-    pub fn take_failures(&self) -> Vec<String> {
-        self.all().into_iter().filter_map(Question::take_failure).collect()
-    }
-
-    /// Whether anything is being asked.
-    pub fn is_waiting(&self) -> bool {
-        self.all().into_iter().any(Question::is_waiting)
-    }
-
-    /// Forgets questions and answers.
-    pub fn clear(&self) {
-        self.all().into_iter().for_each(Question::clear);
-    }
+    pub span: Slot<queries::Span>,
 }
 
 /// Asks what the view in sight needs to know.
@@ -154,15 +80,15 @@ pub fn query(page: Page) {
     }
     let address = page.address().clone();
     let queries = page.queries();
-    queries.overview.want(page, Request::Overview);
+    queries.overview.want(page, queries::Overview);
     if queries.overview.get().is_some_and(|overview| overview.traces == 0) {
         return;
     }
     let selection = address.selection();
-    queries.range.want(page, Request::Range { selection: selection.clone() });
+    queries.range.want(page, queries::Range { selection: selection.clone() });
     // As large as there are calling contexts, a million in one deep trace: only for whoever shows some of them.
     if address.view == View::Flame || matches!(*page.focus(), Focus::Path(_) | Focus::Endpoint(_)) {
-        queries.path.want(page, Request::CriticalPath { selection: selection.clone() });
+        queries.path.want(page, queries::CriticalPath { selection: selection.clone() });
     } else {
         queries.path.stop();
     }
@@ -183,68 +109,68 @@ pub fn query(page: Page) {
     let key = page.suggested_key();
     let known = queries.overview.get().map(|overview| overview.tag_keys.iter().any(|known| known.key == key));
     if known == Some(true) {
-        queries.tag_values.want(page, Request::TagValues { selection: selection.clone(), key });
+        queries.tag_values.want(page, queries::TagValues { selection: selection.clone(), key });
     }
     match address.view {
         View::Anomalies => crate::ui::views::anomalies::query(page),
         View::Compare => {
             let [a, b] = Side::BOTH.map(|side| address.side(side));
-            queries.compare.want(page, Request::Compare { a, b });
+            queries.compare.want(page, queries::Compare { a, b });
         }
         View::Heatmap => {
             let order = address.choices.columns;
-            queries.heatmap.want(page, Request::Heatmap { selection, columns: COLUMNS, order });
+            queries.heatmap.want(page, queries::Heatmap { selection, columns: COLUMNS, order });
         }
-        View::Findings => queries.endpoints.want(page, Request::Endpoints { selection }),
+        View::Findings => queries.endpoints.want(page, queries::Endpoints { selection }),
         View::Endpoints => {
             let selection = Selection { root: RootEndpoint::TraceRoots, ..selection };
-            queries.bottom_up.want(page, Request::BottomUp { selection: selection.clone() });
-            queries.histograms.want(page, Request::Histograms { selection: selection.clone() });
+            queries.bottom_up.want(page, queries::BottomUp { selection: selection.clone() });
+            queries.histograms.want(page, queries::Histograms { selection: selection.clone() });
             // What-if speaks of all requests, so of a percentile range there is none; and what takes long comes last.
             if selection.range.is_all()
                 && queries.bottom_up.fresh().is_some()
                 && queries.histograms.fresh().is_some()
             {
-                queries.savings.want(page, Request::Savings { selection, settings: FlowSettings::default() });
+                queries.savings.want(page, queries::Savings { selection, settings: FlowSettings::default() });
             }
         }
         View::Split => {
             let of = address.split.of.clone();
-            queries.proposals.want(page, Request::Proposals { selection: selection.clone(), of });
+            queries.proposals.want(page, queries::Proposals { selection: selection.clone(), of });
             if let Some(key) = crate::ui::views::split::key(page) {
-                queries.split.want(page, Request::Split { selection, of: address.split.of, key });
+                queries.split.want(page, queries::Split { selection, of: address.split.of, key });
             }
         }
-        View::Errors => queries.errors.want(page, Request::Errors { selection }),
+        View::Errors => queries.errors.want(page, queries::Errors { selection }),
         View::Flow => crate::ui::views::flow::query(page, &address),
         View::Diagnosis => crate::ui::views::diagnosis::query(page, &address),
         View::Trace => {
             if address.trace.is_none() {
-                queries.requests.want(page, Request::Requests { selection, limit: REQUESTS_LISTED });
+                queries.requests.want(page, queries::Requests { selection, limit: REQUESTS_LISTED });
             }
-            ask_trace(page);
+            want_trace(page);
         }
         View::Requests => {
-            queries.requests.want(page, Request::Requests { selection, limit: REQUESTS_LISTED });
+            queries.requests.want(page, queries::Requests { selection, limit: REQUESTS_LISTED });
         }
         _ => {}
     }
 }
 
-fn ask_trace(page: Page) {
+fn want_trace(page: Page) {
     let Some(trace) = page.shown_trace() else { return };
     let queries = page.queries();
     let (overlap, group) = (page.address().overlap, page.address().group());
     let trace_id = trace.trace_id;
     let root_span_id = trace.root_span_id;
-    queries.trace.want(page, Request::Trace { trace_id: trace_id.clone(), root_span_id, overlap, group });
+    queries.trace.want(page, queries::Trace { trace_id: trace_id.clone(), root_span_id, overlap, group });
     let selected = match *page.focus() {
         Focus::Span(index) => Some(SpanKey::Index(index)),
-        // A link to a span: its index is in the answer.
+        // A link to a span: its index is in the report.
         Focus::Nothing => trace.span_id.map(SpanKey::Id),
         _ => None,
     };
     if let Some(span) = selected {
-        queries.span.want(page, Request::Span { trace_id, span, group });
+        queries.span.want(page, queries::Span { trace_id, span, group });
     }
 }

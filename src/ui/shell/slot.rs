@@ -1,11 +1,10 @@
-//! Questions to the pool. One slot a question: a newer one cancels the older, and the last answer stays to be shown
-//! until the new one is there.
+//! Queries on their way through the pool, one slot each.
 
-use crate::pool::AskError;
+use crate::pool::QueryError;
 use crate::ui::page::Page;
 use futures_util::future::{AbortHandle, abortable};
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_query::{Report, Request};
+use pathlight_query::Query;
 use std::any::Any;
 use std::cell::RefCell;
 use std::future::Future;
@@ -29,65 +28,83 @@ pub fn run(work: impl Future<Output = ()> + 'static) -> Running {
     Running(handle)
 }
 
-/// What was asked, of which state of the data.
-type Asked = (u64, Request);
+/// A query as its message, and the state of the data it is about.
+type Wanted = (u64, Vec<u8>);
 
-/// What a slot knows; its answers have any type, so that one copy of the code serves all slots.
+/// What a slot knows; its report has any type, so that one copy of the code serves all slots.
 #[derive(Default)]
 struct State {
-    wanted: Option<Asked>,
+    wanted: Option<Wanted>,
     running: Option<Running>,
-    /// The last answer, to which question.
-    answer: Option<(Asked, Rc<dyn Any>)>,
+    /// The last report, and of which query it is.
+    report: Option<(Wanted, Rc<dyn Any>)>,
     failure: Option<String>,
     /// How a long training goes.
     progress: Option<TrainingProgress>,
     is_told: bool,
-    /// Counts answers, failures and clearings.
+    /// Counts reports, failures and clearings.
     revision: u64,
 }
 
-/// What a slot holds: the kind of report that answers its question.
-pub trait Answer: Sized + 'static {
-    /// What the report says, if it is of this kind.
-    fn of(report: Report) -> Option<Self>;
+/// The slots that were ever wanted, whatever they hold.
+#[derive(Default)]
+pub struct Slots(RefCell<Vec<Rc<RefCell<State>>>>);
+
+impl Slots {
+    /// Why queries have no report; each told once.
+    pub fn take_failures(&self) -> Vec<String> {
+        self.0.borrow().iter().filter_map(|state| state.borrow_mut().take_failure()).collect()
+    }
+
+    /// Whether a report is being waited for.
+    pub fn is_waiting(&self) -> bool {
+        self.0.borrow().iter().any(|state| state.borrow().is_waiting())
+    }
+
+    /// Forgets queries and reports.
+    pub fn clear(&self) {
+        for state in self.0.borrow().iter() {
+            let revision = state.borrow().revision + 1;
+            let before = state.replace(State { revision, ..State::default() });
+            drop(before);
+        }
+    }
+
+    fn add(&self, state: &Rc<RefCell<State>>) {
+        if !self.0.borrow().iter().any(|known| Rc::ptr_eq(known, state)) {
+            self.0.borrow_mut().push(state.clone());
+        }
+    }
 }
 
-/// A slot, whatever it holds.
-pub trait Question {
-    /// Whether an answer is being waited for, so that the last one is an older one.
-    fn is_waiting(&self) -> bool;
+/// A place for the report of one query at a time: a newer one cancels the older, and the last report stays to be shown
+/// until the new one is there.
+pub struct Slot<Q>(Rc<RefCell<State>>, PhantomData<Q>);
 
-    /// Why the last question has no answer; told once.
-    fn take_failure(&self) -> Option<String>;
-
-    /// Forgets question and answer.
-    fn clear(&self);
-}
-
-/// A place for the answer to one question at a time.
-pub struct Slot<T>(Rc<RefCell<State>>, PhantomData<T>);
-
-impl<T> Clone for Slot<T> {
+impl<Q> Clone for Slot<Q> {
     fn clone(&self) -> Self {
         Slot(self.0.clone(), PhantomData)
     }
 }
 
-impl<T> Default for Slot<T> {
+impl<Q> Default for Slot<Q> {
     fn default() -> Self {
         Slot(Rc::default(), PhantomData)
     }
 }
 
-/// See [`Slot::want`]; `of` takes the answer out of its report.
-fn want(slot: &Rc<RefCell<State>>, page: Page, request: Request, of: fn(Report) -> Option<Rc<dyn Any>>) {
-    let question = (page.generation(), request);
-    if slot.borrow().wanted.as_ref() == Some(&question) {
+/// Reads the report of a query, or says why it cannot be read.
+type Read = fn(&[u8]) -> Result<Rc<dyn Any>, String>;
+
+/// See [`Slot::want`].
+fn want(slot: &Rc<RefCell<State>>, page: Page, query: Vec<u8>, read: Read) {
+    let wanted = (page.generation(), query);
+    if slot.borrow().wanted.as_ref() == Some(&wanted) {
         return;
     }
+    page.queries().slots.add(slot);
     let (own, pool) = (slot.clone(), page.pool().clone());
-    let asked = question.clone();
+    let running_query = wanted.clone();
     let work = async move {
         let watch = |progress: TrainingProgress| {
             if progress.of > 0 {
@@ -95,32 +112,28 @@ fn want(slot: &Rc<RefCell<State>>, page: Page, request: Request, of: fn(Report) 
                 page.refresh();
             }
         };
-        let result = pool.ask_watching(asked.1.clone(), &watch).await;
+        let result = pool.run_message(running_query.1.clone(), &watch).await;
         let mut state = own.borrow_mut();
         state.progress = None;
         state.revision += 1;
-        match result.map(of) {
-            Ok(Some(report)) => {
-                state.answer = Some((asked, report));
+        match result.and_then(|bytes| read(&bytes).map_err(QueryError::Failed)) {
+            Ok(report) => {
+                state.report = Some((running_query, report));
                 state.failure = None;
             }
-            Ok(None) => {
-                state.failure = Some("the answer is of another kind than the question".to_owned());
-                state.is_told = false;
-            }
-            Err(AskError::Failed(reason)) => {
+            Err(QueryError::Failed(reason)) => {
                 state.failure = Some(reason);
                 state.is_told = false;
             }
-            // What is loaded changes; the question is asked again once it has.
-            Err(AskError::Stale | AskError::WorkerLost) => {}
+            // What is loaded changes; the query is run again once it has.
+            Err(QueryError::Stale | QueryError::WorkerLost) => {}
         }
         drop(state);
         page.refresh();
     };
     let before = {
         let mut state = slot.borrow_mut();
-        state.wanted = Some(question);
+        state.wanted = Some(wanted);
         (state.failure, state.progress) = (None, None);
         state.running.take()
     };
@@ -133,49 +146,58 @@ impl State {
     fn is_waiting(&self) -> bool {
         self.wanted.is_some()
             && self.failure.is_none()
-            && self.wanted.as_ref() != self.answer.as_ref().map(|(question, _)| question)
+            && self.wanted.as_ref() != self.report.as_ref().map(|(query, _)| query)
+    }
+
+    fn take_failure(&mut self) -> Option<String> {
+        if std::mem::replace(&mut self.is_told, true) { None } else { self.failure.clone() }
     }
 }
 
-impl<T: Answer> Slot<T> {
-    /// Makes sure that `request` is answered or being asked, of what is loaded now; the page is brought up to date once
-    /// the answer is there. Asking the same again does nothing.
-    pub fn want(&self, page: Page, request: Request) {
-        want(&self.0, page, request, |report| Some(Rc::new(T::of(report)?)));
+impl<Q: Query> Slot<Q> {
+    /// Makes sure that the report of `query` is there or on its way, about what is loaded now; the page is brought up
+    /// to date once it is there. Wanting the same again does nothing.
+    pub fn want(&self, page: Page, query: Q) {
+        // It cannot fail: a query is a struct of plain values.
+        let Ok(message) = query.to_message() else { return };
+        want(&self.0, page, message, |bytes| match Q::read_report(bytes) {
+            Ok(report) => Ok(Rc::new(report)),
+            Err(error) => Err(error.to_string()),
+        });
     }
 
-    /// The last answer.
-    pub fn get(&self) -> Option<Rc<T>> {
-        let report = self.0.borrow().answer.as_ref()?.1.clone();
+    /// The last report.
+    pub fn get(&self) -> Option<Rc<Q::Report>> {
+        let report = self.0.borrow().report.as_ref()?.1.clone();
         report.downcast().ok()
     }
 
-    /// The last answer if it answers the last question.
-    pub fn fresh(&self) -> Option<Rc<T>> {
+    /// The last report if it is of the last query.
+    pub fn fresh(&self) -> Option<Rc<Q::Report>> {
         if self.is_waiting() { None } else { self.get() }
     }
 
-    /// What the last answer answers.
-    pub fn answered(&self) -> Option<Request> {
-        self.0.borrow().answer.as_ref().map(|((_, request), _)| request.clone())
+    /// Tells the queries apart that reports are of; `None` before the first report.
+    pub fn query_of_report(&self) -> Option<Vec<u8>> {
+        self.0.borrow().report.as_ref().map(|((_, query), _)| query.clone())
     }
 
-    /// Whether an answer is being waited for, so that [`get`](Self::get) is an older one.
+    /// Whether a report is being waited for, so that [`get`](Self::get) is an older one.
     pub fn is_waiting(&self) -> bool {
         self.0.borrow().is_waiting()
     }
 
-    /// How the training that the answer needs goes, if there is one.
+    /// How the training goes that the report needs, if there is one.
     pub fn progress(&self) -> Option<TrainingProgress> {
         self.0.borrow().progress.clone()
     }
 
-    /// Changes with every answer, so that a part can tell whether it has seen this one.
+    /// Changes with every report, so that a part can tell whether it has seen this one.
     pub fn revision(&self) -> u64 {
         self.0.borrow().revision
     }
 
-    /// Stops asking: whoever wanted the answer has left.
+    /// Stops the query: whoever wanted the report has left.
     pub fn stop(&self) {
         if self.is_waiting() {
             let mut state = self.0.borrow_mut();
@@ -184,22 +206,5 @@ impl<T: Answer> Slot<T> {
             drop(state);
             drop(running);
         }
-    }
-}
-
-impl<T: Answer> Question for Slot<T> {
-    fn is_waiting(&self) -> bool {
-        Slot::is_waiting(self)
-    }
-
-    fn take_failure(&self) -> Option<String> {
-        let mut state = self.0.borrow_mut();
-        if std::mem::replace(&mut state.is_told, true) { None } else { state.failure.clone() }
-    }
-
-    fn clear(&self) {
-        let revision = self.0.borrow().revision + 1;
-        let before = self.0.replace(State { revision, ..State::default() });
-        drop(before);
     }
 }

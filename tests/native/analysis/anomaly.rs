@@ -12,7 +12,7 @@ use pathlight::analysis::requests::{Overlap, RootEndpoint, Selection};
 use pathlight::model::stats::Random;
 use pathlight::model::trace::{TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{Report, Request};
+use pathlight::query::queries;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -93,13 +93,13 @@ fn judged(train: &[Span], test: &[Span], settings: AnomalySettings) -> AnomalyRe
 }
 
 fn ask(sets: Vec<TraceSet>, settings: AnomalySettings) -> AnomalyReport {
-    let request = Request::Anomaly {
+    let query = queries::Anomalies {
         train: Selection::default(),
         test: Selection { group: 1, ..Selection::default() },
         settings,
     };
-    let Report::Anomaly(report) = Pool::of(sets).unwrap().ask(request).unwrap() else { unreachable!() };
-    *report
+    let report = Pool::of(sets).unwrap().run(query).unwrap();
+    report
 }
 
 fn alpha(share: f64) -> AnomalySettings {
@@ -176,9 +176,9 @@ fn a_saved_model_judges_as_the_one_that_was_trained() {
         let settings = AnomalySettings { detector, ..alpha(0.05) };
         let spans: Vec<(bool, Span)> =
             train.iter().map(|s| (false, s.clone())).chain(test.iter().map(|s| (true, s.clone()))).collect();
-        let request = Request::AnomalyModel { train: Selection::default(), settings: settings.clone() };
+        let query = queries::AnomalyModel { train: Selection::default(), settings: settings.clone() };
         let mut pool = Pool::of(sets_of(&spans, 3)).unwrap();
-        let Report::AnomalyModel(bytes) = pool.ask(request).unwrap() else { unreachable!() };
+        let bytes = pool.run(query).unwrap();
         assert_eq!(Model::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes);
         let mut direct = ask(sets_of(&spans, 2), settings.clone());
         let saved = ask(sets_of(&spans, 1), AnomalySettings { model: Some(bytes.clone()), ..settings });
@@ -261,10 +261,10 @@ fn the_auto_encoder_learns_and_tells_odd_times() {
 fn table(mut pool: Pool) -> EvaluationTable {
     let vae = Detector::Vae(VaeSettings { hidden: 4, latent: 2, flow: 0, epochs: 1, seed: 1 });
     let settings = AnomalySettings { detector: vae, ..alpha(0.1) };
-    let request = Request::AnomalyEvaluation { selection: Selection::default(), seed: 9, settings };
-    let Report::AnomalyEvaluation(mut table) = pool.ask(request).unwrap() else { unreachable!() };
+    let query = queries::AnomalyEvaluation { selection: Selection::default(), seed: 9, settings };
+    let mut table = pool.run(query).unwrap();
     table.rows.iter_mut().for_each(|row| (row.train_ms, row.score_ms) = (None, None));
-    *table
+    table
 }
 
 #[test]

@@ -5,20 +5,20 @@ use crate::common::{Span, set_of, span};
 use pathlight::analysis::critical_path::{BottomUpReport, HistogramsReport, Quantity};
 use pathlight::analysis::requests::{RootEndpoint, Selection};
 use pathlight::query::native::Pool;
-use pathlight::query::{Report, Request};
+use pathlight::query::queries;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn bottom_up(pool: &mut Pool) -> BottomUpReport {
-    let request = Request::BottomUp { selection: Selection::default() };
-    let Report::BottomUp(report) = pool.ask(request).unwrap() else { panic!() };
-    *report
+    let query = queries::BottomUp { selection: Selection::default() };
+    let report = pool.run(query).unwrap();
+    report
 }
 
 fn histograms(pool: &mut Pool) -> HistogramsReport {
-    let request = Request::Histograms { selection: Selection::default() };
-    let Report::Histograms(report) = pool.ask(request).unwrap() else { panic!() };
-    *report
+    let query = queries::Histograms { selection: Selection::default() };
+    let report = pool.run(query).unwrap();
+    report
 }
 
 fn in_trace(trace: u128, mut spans: Vec<Span>) -> Vec<Span> {
@@ -109,8 +109,7 @@ proptest! {
         prop_assert_eq!(report.rows.iter().map(|row| row.exclusive_us).sum::<u64>(), total);
         prop_assert_eq!(report.roots.iter().map(|root| root.latency_us).sum::<u64>(), total);
         // By root endpoint: the same sums taken from the flame graph of all requests.
-        let Report::CriticalPath(flame) =
-            pool.ask(Request::CriticalPath { selection: Selection::default() }).unwrap() else { panic!() };
+        let flame = pool.run(queries::CriticalPath { selection: Selection::default() }).unwrap();
         let mut by_pair: BTreeMap<(String, String), u64> = BTreeMap::new();
         let mut root_of: Vec<u32> = Vec::new();
         for node in &flame.nodes {
@@ -150,7 +149,7 @@ proptest! {
         prop_assert_eq!(sum(Quantity::PathSpans), sum(Quantity::PathAppearances));
         prop_assert!(of(Quantity::Concurrency).max <= of(Quantity::Spans).max);
         let selection = Selection { root: RootEndpoint::Endpoint { service: "x".to_owned(), operation: "x".to_owned() }, ..Selection::default() };
-        let Report::Histograms(none) = pool.ask(Request::Histograms { selection }).unwrap() else { panic!() };
+        let none = pool.run(queries::Histograms { selection }).unwrap();
         prop_assert!(none.distributions.iter().all(|(_, of)| of.n == 0));
     }
 }

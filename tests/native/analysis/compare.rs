@@ -6,23 +6,22 @@ use pathlight::analysis::critical_path::{Basis, DiffReport, Measure, Presence};
 use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::model::trace::{SpanKind, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::{Report, Request};
+use pathlight::query::queries::Compare;
 use proptest::prelude::*;
 
 const BULK: PercentileRange = PercentileRange { lo: 0, hi: 50_000, closed: false };
 const TAIL: PercentileRange = PercentileRange { lo: 50_000, hi: 100_000, closed: false };
 
-fn compare(pool: &mut Pool, request: Request) -> DiffReport {
-    let Report::Compare(report) = pool.ask(request).unwrap() else { panic!() };
-    *report
+fn compare(pool: &mut Pool, query: Compare) -> DiffReport {
+    pool.run(query).unwrap()
 }
 
-fn ranges(a: PercentileRange, b: PercentileRange) -> Request {
-    Request::Compare { a: Selection::default().with_range(a), b: Selection::default().with_range(b) }
+fn ranges(a: PercentileRange, b: PercentileRange) -> Compare {
+    Compare { a: Selection::default().with_range(a), b: Selection::default().with_range(b) }
 }
 
-fn sets() -> Request {
-    Request::Compare { a: Selection::default(), b: Selection { group: 1, ..Selection::default() } }
+fn sets() -> Compare {
+    Compare { a: Selection::default(), b: Selection { group: 1, ..Selection::default() } }
 }
 
 /// A trace of the story of the paper's Fig. 12: R calls A; slow requests call C as well, which reads D.

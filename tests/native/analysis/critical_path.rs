@@ -1,11 +1,12 @@
 //! The critical path against worked examples and against its invariants on random traces.
 
+use crate::cases::{Case, case};
 use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::critical_path::PathFinder;
 use pathlight::analysis::requests::{Filter, Overlap, PercentileRange, RootEndpoint, Selection};
 use pathlight::model::trace::{Flags, Quality, Role, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{RangeReport, Report, Request};
+use pathlight::query::{RangeReport, queries};
 use proptest::prelude::*;
 
 /// Segments of trace 0's root as (operation, start, end).
@@ -211,23 +212,19 @@ fn overlaps() -> impl Strategy<Value = Overlap> {
         .prop_map(|name| Overlap::preset(name).unwrap())
 }
 
-fn ask(sets: Vec<TraceSet>, request: &Request) -> Report {
-    Pool::of(sets).unwrap().ask(request.clone()).unwrap()
-}
-
-fn requests(overlap: Overlap) -> Vec<Request> {
+fn cases(overlap: Overlap) -> Vec<Case> {
     let endpoint =
         |name: &str| RootEndpoint::Endpoint { service: name.to_owned(), operation: name.to_owned() };
     let selection = |root, filters| Selection { root, filters, overlap, ..Selection::default() };
     let slow = PercentileRange { lo: 30_000, hi: 90_000, closed: false };
     let contains = Filter::Contains { service: "b".to_owned(), operation: "b".to_owned() };
     vec![
-        Request::CriticalPath { selection: selection(RootEndpoint::TraceRoots, vec![]) },
-        Request::CriticalPath { selection: selection(endpoint("a"), vec![]).with_range(slow) },
-        Request::CriticalPath { selection: selection(endpoint("c"), vec![contains, Filter::HasError]) },
-        Request::PerRequest { selection: selection(endpoint("b"), vec![]) },
-        Request::Range { selection: selection(endpoint("a"), vec![]).with_range(slow) },
-        Request::Requests { selection: selection(endpoint("a"), vec![]).with_range(slow), limit: 2 },
+        case(queries::CriticalPath { selection: selection(RootEndpoint::TraceRoots, vec![]) }),
+        case(queries::CriticalPath { selection: selection(endpoint("a"), vec![]).with_range(slow) }),
+        case(queries::CriticalPath { selection: selection(endpoint("c"), vec![contains, Filter::HasError]) }),
+        case(queries::PerRequest { selection: selection(endpoint("b"), vec![]) }),
+        case(queries::Range { selection: selection(endpoint("a"), vec![]).with_range(slow) }),
+        case(queries::Requests { selection: selection(endpoint("a"), vec![]).with_range(slow), limit: 2 }),
     ]
 }
 
@@ -279,9 +276,10 @@ proptest! {
     ) {
         let mut shuffled = spans.clone();
         shuffled.sort_by_key(|s| (s.id ^ s.start_us).wrapping_mul(seed | 1));
-        for request in requests(overlap) {
-            let expected = ask(vec![set_of(&spans)], &request);
-            prop_assert_eq!(&expected, &ask(vec![set_of(&shuffled)], &request));
+        for case in cases(overlap) {
+            let report = |sets: Vec<TraceSet>| case(&mut Pool::of(sets).unwrap());
+            let expected = report(vec![set_of(&spans)]);
+            prop_assert_eq!(&expected, &report(vec![set_of(&shuffled)]));
             // Spans dealt out blindly: traces are split over workers and over loads.
             let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
             for (i, span) in shuffled.iter().enumerate() {
@@ -290,20 +288,22 @@ proptest! {
                     sets[i % workers].seal().unwrap();
                 }
             }
-            prop_assert_eq!(&expected, &ask(sets, &request));
+            prop_assert_eq!(&expected, &report(sets));
         }
     }
 
     #[test]
     fn the_flame_graph_adds_up_to_the_latencies_of_its_band(spans in any_spans(60), lo in 0u32..100, width in 1u32..100) {
         let range = PercentileRange { lo: lo * 1000, hi: (lo + width).min(100) * 1000, closed: false };
-        let request = Request::CriticalPath { selection: Selection::default().with_range(range) };
-        let Report::CriticalPath(report) = ask(vec![set_of(&spans)], &request) else { unreachable!() };
+        let query = queries::CriticalPath { selection: Selection::default().with_range(range) };
+        let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+        let report = pool.run(query).unwrap();
         let own: u64 = report.nodes.iter().map(|n| n.exclusive_us.sum).sum();
         let roots: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
         prop_assert_eq!(own, report.facts.latency_sum_us);
         prop_assert_eq!(roots, report.facts.latency_sum_us);
-        let alone = ask(vec![set_of(&spans)], &Request::Range { selection: Selection::default().with_range(range) });
-        prop_assert_eq!(alone, Report::Range(RangeReport { range, facts: report.facts }));
+        let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+        let alone = pool.run(queries::Range { selection: Selection::default().with_range(range) }).unwrap();
+        prop_assert_eq!(alone, RangeReport { range, facts: report.facts });
     }
 }

@@ -5,13 +5,13 @@ use crate::common::{Span, set_of, span};
 use pathlight::analysis::requests::Selection;
 use pathlight::model::trace::SpanKind;
 use pathlight::query::native::Pool;
-use pathlight::query::{ErrorsReport, Report, Request};
+use pathlight::query::{ErrorsReport, queries};
 use pathlight::view::error_words;
 use proptest::prelude::*;
 
 fn errors(pool: &mut Pool, selection: Selection) -> ErrorsReport {
-    let Report::Errors(report) = pool.ask(Request::Errors { selection }).unwrap() else { panic!() };
-    *report
+    let report = pool.run(queries::Errors { selection }).unwrap();
+    report
 }
 
 /// A gateway asks a shop [10,90], which asks a stock [20,40], in error, beside a cache [20,30], in error too, and then

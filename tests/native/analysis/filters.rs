@@ -4,7 +4,7 @@ use pathlight::analysis::critical_path::{TagValueCount, TagValuesReport};
 use pathlight::analysis::requests::{Filter, Selection};
 use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::{Report, Request};
+use pathlight::query::queries;
 
 fn push(set: &mut TraceSet, trace: u128, id: u64, zone: &str, of_process: &str) {
     let mut tags = |value: &str| -> TagSetId {
@@ -41,15 +41,13 @@ fn pool() -> Pool {
 }
 
 fn values(pool: &mut Pool, selection: &Selection, key: &str) -> TagValuesReport {
-    let request = Request::TagValues { selection: selection.clone(), key: key.to_owned() };
-    let Report::TagValues(report) = pool.ask(request).unwrap() else { panic!() };
+    let query = queries::TagValues { selection: selection.clone(), key: key.to_owned() };
+    let report = pool.run(query).unwrap();
     report
 }
 
 fn requests(pool: &mut Pool, selection: Selection) -> u64 {
-    let Report::CriticalPath(report) = pool.ask(Request::CriticalPath { selection }).unwrap() else {
-        panic!()
-    };
+    let report = pool.run(queries::CriticalPath { selection }).unwrap();
     report.facts.requests
 }
 

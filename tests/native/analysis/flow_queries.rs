@@ -1,10 +1,11 @@
 //! Execution flows as requests: any number of workers, real traces, and what-if against what really happens.
 
+use crate::cases::case;
 use pathlight::generate::{Defects, Generator, Inject, Options};
 use pathlight::query::native::Pool;
 use pathlight::query::{
-    Changes, EvaluationReport, Filter, FlowSettings, LatencyChange, Report, Request, RequestType,
-    RootEndpoint, Selection, Summary, WhatIfReport,
+    Changes, EvaluationReport, Filter, FlowSettings, LatencyChange, RequestType, RootEndpoint, Selection,
+    Summary, WhatIfReport, queries,
 };
 
 fn pool(options: &Options) -> Pool {
@@ -25,20 +26,14 @@ fn slower(service: &str, operation: &str, add_us: i64) -> Changes {
 }
 
 fn what_if(pool: &mut Pool, changes: Changes) -> WhatIfReport {
-    let request =
-        Request::WhatIf { selection: Selection::default(), settings: FlowSettings::default(), changes };
-    match pool.ask(request).unwrap() {
-        Report::WhatIf(report) => report,
-        other => panic!("{other:?}"),
-    }
+    let query =
+        queries::WhatIf { selection: Selection::default(), settings: FlowSettings::default(), changes };
+    pool.run(query).unwrap()
 }
 
 fn evaluate(pool: &mut Pool, settings: FlowSettings) -> EvaluationReport {
-    let request = Request::FlowEvaluation { selection: Selection::default(), settings, min_children: 2 };
-    match pool.ask(request).unwrap() {
-        Report::FlowEvaluation(report) => report,
-        other => panic!("{other:?}"),
-    }
+    let query = queries::FlowEvaluation { selection: Selection::default(), settings, min_children: 2 };
+    pool.run(query).unwrap()
 }
 
 #[test]
@@ -52,37 +47,36 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
     let settings = FlowSettings { min_traces: 2, ..FlowSettings::default() };
     let selection = Selection::default();
     let filtered = Selection { filters: vec![Filter::HasError], ..endpoint("catalog", "GET /product/{id}") };
-    let requests = [
-        Request::FlowParents { selection: selection.clone() },
-        Request::Flow { selection: endpoint("edge-gateway", "GET /product/{id}"), settings },
-        Request::FlowEvaluation { selection: selection.clone(), settings, min_children: 2 },
-        Request::FlowEvaluation {
+    let cases = [
+        case(queries::FlowParents { selection: selection.clone() }),
+        case(queries::Flow { selection: endpoint("edge-gateway", "GET /product/{id}"), settings }),
+        case(queries::FlowEvaluation { selection: selection.clone(), settings, min_children: 2 }),
+        case(queries::FlowEvaluation {
             selection: endpoint("edge-gateway", "GET /product/{id}"),
             settings,
             min_children: 2,
-        },
-        Request::WhatIf {
+        }),
+        case(queries::WhatIf {
             selection: selection.clone(),
             settings,
             changes: slower("edge-gateway", "GET /product/{id}", -300),
-        },
-        Request::WhatIf {
+        }),
+        case(queries::WhatIf {
             selection: filtered.clone(),
             settings,
             changes: slower("catalog", "GET /product/{id}", 900),
-        },
-        Request::Savings {
+        }),
+        case(queries::Savings {
             selection: Selection { filters: vec![Filter::HasError], ..selection.clone() },
             settings,
-        },
-        Request::Savings { selection, settings },
+        }),
+        case(queries::Savings { selection, settings }),
     ];
     let mut one = pool(&options);
     let mut three = Pool::of(vec![part(2), part(0), part(1)]).unwrap();
-    for request in requests {
-        let (a, b) = (one.ask(request.clone()).unwrap(), three.ask(request.clone()).unwrap());
-        let same = serde_json::to_string(&a).unwrap() == serde_json::to_string(&b).unwrap();
-        assert!(same, "{request:?} differs between one worker and three");
+    for case in cases {
+        let (a, b) = (case(&mut one), case(&mut three));
+        assert!(a == b, "{} differs between one worker and three", a.0);
     }
 }
 
@@ -102,16 +96,14 @@ fn the_flow_of_a_generated_parent_is_the_one_it_was_made_with() {
     let options = Options { traces: 300, ..Options::default() };
     let mut pool = pool(&options);
     let selection = Selection::default();
-    let Report::FlowParents(parents) = pool.ask(Request::FlowParents { selection }).unwrap() else {
-        panic!()
-    };
+    let parents = pool.run(queries::FlowParents { selection }).unwrap();
     assert!(parents.len() > 5);
     for parent in parents {
-        let request = Request::Flow {
+        let query = queries::Flow {
             selection: endpoint(&parent.service, &parent.operation),
             settings: FlowSettings::default(),
         };
-        let Report::Flow(report) = pool.ask(request).unwrap() else { panic!() };
+        let report = pool.run(query).unwrap();
         assert_eq!((report.invocations, report.nodes.len()), (parent.invocations, parent.nodes as usize));
         assert!(report.nodes.iter().all(|node| node.invocations <= report.invocations));
         assert!(report.edges.iter().all(|edge| edge.binding <= edge.both && edge.holds <= edge.both));
@@ -127,11 +119,9 @@ fn the_ranked_savings_are_those_of_single_what_ifs() {
     let options = Options { traces: 120, seed: 3, ..Options::default() };
     let mut pool = pool(&options);
     let (selection, settings) = (Selection::default(), FlowSettings::default());
-    let Report::Savings(savings) = pool.ask(Request::Savings { selection, settings }).unwrap() else {
-        panic!()
-    };
+    let savings = pool.run(queries::Savings { selection, settings }).unwrap();
     assert!(savings.endpoints.len() > 20);
-    let Report::Overview(overview) = pool.ask(Request::Overview).unwrap() else { panic!() };
+    let overview = pool.run(queries::Overview).unwrap();
     for row in savings.endpoints.iter().step_by(3) {
         // A root is the request itself: it may be changed by a what-if only.
         let is_root = |t: &RequestType| t.service == row.service && t.operation == row.operation;

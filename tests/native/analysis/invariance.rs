@@ -1,13 +1,14 @@
 //! Every analysis of requests gives the same report for any order of spans and any number of workers.
 
+use crate::cases::{Case, case};
 use crate::common::random::{any_traces, sets_of, shuffled};
 use pathlight::analysis::critical_path::{ColumnOrder, SplitOf};
 use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
-use pathlight::query::Request;
 use pathlight::query::native::Pool;
+use pathlight::query::queries;
 use proptest::prelude::*;
 
-fn requests() -> Vec<Request> {
+fn cases() -> Vec<Case> {
     let roots = Selection::default();
     let endpoint = |name: &str| Selection {
         root: RootEndpoint::Endpoint { service: name.to_owned(), operation: name.to_owned() },
@@ -19,26 +20,26 @@ fn requests() -> Vec<Request> {
     );
     let filtered = Selection { filters: vec![Filter::HasError], ..endpoint("b") };
     let of_row = ColumnOrder::Row { service: "c".to_owned(), operation: "c".to_owned() };
-    let columns = |columns, order| Request::Heatmap { selection: roots.clone(), columns, order };
-    let split = |of, key: &str| Request::Split { selection: roots.clone(), of, key: key.to_owned() };
+    let columns = |columns, order| queries::Heatmap { selection: roots.clone(), columns, order };
+    let split = |of, key: &str| queries::Split { selection: roots.clone(), of, key: key.to_owned() };
     vec![
-        Request::Compare { a: roots.clone(), b: Selection { group: 1, ..roots.clone() } },
-        Request::Compare { a: roots.with_range(bulk), b: roots.with_range(tail) },
-        Request::Endpoints { selection: roots.with_range(tail) },
-        Request::Endpoints { selection: filtered.clone() },
-        Request::BottomUp { selection: roots.clone() },
-        Request::BottomUp { selection: endpoint("b").with_range(bulk) },
-        Request::Histograms { selection: roots.with_range(tail) },
-        Request::Errors { selection: roots.clone() },
-        Request::Errors { selection: endpoint("b").with_range(tail) },
-        Request::Histograms { selection: filtered.clone() },
-        split(SplitOf::Latency, "zone"),
-        split(SplitOf::Endpoint { service: "c".to_owned(), operation: "c".to_owned() }, "zone"),
-        Request::Proposals { selection: roots.with_range(tail), of: SplitOf::Latency },
-        columns(3, ColumnOrder::Latency),
-        columns(1000, ColumnOrder::Start),
-        columns(4, of_row.clone()),
-        Request::Heatmap { selection: endpoint("a").with_range(tail), columns: 2, order: of_row },
+        case(queries::Compare { a: roots.clone(), b: Selection { group: 1, ..roots.clone() } }),
+        case(queries::Compare { a: roots.with_range(bulk), b: roots.with_range(tail) }),
+        case(queries::Endpoints { selection: roots.with_range(tail) }),
+        case(queries::Endpoints { selection: filtered.clone() }),
+        case(queries::BottomUp { selection: roots.clone() }),
+        case(queries::BottomUp { selection: endpoint("b").with_range(bulk) }),
+        case(queries::Histograms { selection: roots.with_range(tail) }),
+        case(queries::Errors { selection: roots.clone() }),
+        case(queries::Errors { selection: endpoint("b").with_range(tail) }),
+        case(queries::Histograms { selection: filtered.clone() }),
+        case(split(SplitOf::Latency, "zone")),
+        case(split(SplitOf::Endpoint { service: "c".to_owned(), operation: "c".to_owned() }, "zone")),
+        case(queries::Proposals { selection: roots.with_range(tail), of: SplitOf::Latency }),
+        case(columns(3, ColumnOrder::Latency)),
+        case(columns(1000, ColumnOrder::Start)),
+        case(columns(4, of_row.clone())),
+        case(queries::Heatmap { selection: endpoint("a").with_range(tail), columns: 2, order: of_row }),
     ]
 }
 
@@ -51,8 +52,8 @@ proptest! {
     ) {
         let mut one = Pool::of(sets_of(&spans, 1)).unwrap();
         let mut many = Pool::of(sets_of(&shuffled(&spans, seed), workers)).unwrap();
-        for request in requests() {
-            prop_assert_eq!(one.ask(request.clone()).unwrap(), many.ask(request.clone()).unwrap(), "{:?}", request);
+        for case in cases() {
+            prop_assert_eq!(case(&mut one), case(&mut many));
         }
     }
 }

@@ -4,12 +4,12 @@ use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::requests::{Filter, RootEndpoint, Selection};
 use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::{Report, Request, SpanKey};
+use pathlight::query::{SpanKey, queries};
 
 /// Latencies of the requests of a selection, slowest first.
 fn latencies(pool: &mut Pool, selection: Selection) -> Vec<u64> {
-    let request = Request::Requests { selection, limit: 1000 };
-    let Report::Requests(report) = pool.ask(request).unwrap() else { panic!() };
+    let query = queries::Requests { selection, limit: 1000 };
+    let report = pool.run(query).unwrap();
     report.rows.iter().map(|row| row.latency_us).collect()
 }
 
@@ -34,12 +34,12 @@ fn one_trace_id_in_two_sets_is_two_traces() {
     let mut pool = Pool::of(sets).unwrap();
     assert_eq!(latencies(&mut pool, Selection::default()), [100]);
     assert_eq!(latencies(&mut pool, Selection { group: 1, ..Selection::default() }), [200]);
-    let Report::Overview(overview) = pool.ask(Request::Overview).unwrap() else { panic!() };
+    let overview = pool.run(queries::Overview).unwrap();
     assert_eq!((overview.traces, overview.spans), (1, 2));
     assert_eq!((overview.other_traces, overview.other_spans), (1, 2));
     for (group, operation) in [(0, "A"), (1, "B")] {
-        let request = Request::Span { trace_id: format!("{:032x}", 1), span: SpanKey::Index(1), group };
-        let Report::Span(Some(found)) = pool.ask(request).unwrap() else { panic!() };
+        let query = queries::Span { trace_id: format!("{:032x}", 1), span: SpanKey::Index(1), group };
+        let found = pool.run(query).unwrap().unwrap();
         assert_eq!(found.operation, operation);
     }
 }

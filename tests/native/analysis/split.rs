@@ -4,7 +4,7 @@ use pathlight::analysis::critical_path::{NotProposed, ProposalsReport, SplitOf, 
 use pathlight::analysis::requests::Selection;
 use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::{Report, Request};
+use pathlight::query::queries;
 
 fn push(set: &mut TraceSet, trace: u128, id: u64, name: &str, at: (u64, u64), zone: &str, host: &str) {
     let mut tags = |key: &str, value: &str| {
@@ -46,9 +46,9 @@ fn zones(workers: usize) -> Pool {
 }
 
 fn split(pool: &mut Pool, of: SplitOf, key: &str) -> SplitReport {
-    let request = Request::Split { selection: Selection::default(), of, key: key.to_owned() };
-    let Report::Split(report) = pool.ask(request).unwrap() else { panic!() };
-    *report
+    let query = queries::Split { selection: Selection::default(), of, key: key.to_owned() };
+    let report = pool.run(query).unwrap();
+    report
 }
 
 fn of_e() -> SplitOf {
@@ -151,9 +151,9 @@ fn regions(workers: usize) -> Pool {
 }
 
 fn proposals(pool: &mut Pool, of: SplitOf) -> ProposalsReport {
-    let request = Request::Proposals { selection: Selection::default(), of };
-    let Report::Proposals(report) = pool.ask(request).unwrap() else { panic!() };
-    *report
+    let query = queries::Proposals { selection: Selection::default(), of };
+    let report = pool.run(query).unwrap();
+    report
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::common::{Span, set_of, span};
 use pathlight::analysis::critical_path::{ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime};
 use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::query::native::Pool;
-use pathlight::query::{Report, Request};
+use pathlight::query::queries;
 use pathlight::view::summary;
 use proptest::prelude::*;
 
@@ -31,15 +31,15 @@ fn four() -> Pool {
 }
 
 fn rows(pool: &mut Pool, range: PercentileRange) -> EndpointsReport {
-    let request = Request::Endpoints { selection: Selection::default().with_range(range) };
-    let Report::Endpoints(report) = pool.ask(request).unwrap() else { panic!() };
-    *report
+    let query = queries::Endpoints { selection: Selection::default().with_range(range) };
+    let report = pool.run(query).unwrap();
+    report
 }
 
 fn heatmap(pool: &mut Pool, columns: u32, order: ColumnOrder) -> HeatmapReport {
-    let request = Request::Heatmap { selection: Selection::default(), columns, order };
-    let Report::Heatmap(report) = pool.ask(request).unwrap() else { panic!() };
-    *report
+    let query = queries::Heatmap { selection: Selection::default(), columns, order };
+    let report = pool.run(query).unwrap();
+    report
 }
 
 /// Time of a row in each column.
@@ -159,9 +159,9 @@ proptest! {
         let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
         let selection = Selection::default().with_range(range);
         let order = if by_start { ColumnOrder::Start } else { ColumnOrder::Latency };
-        let request = Request::Heatmap { selection: selection.clone(), columns, order };
-        let Report::Heatmap(map) = pool.ask(request).unwrap() else { panic!() };
-        let Report::CriticalPath(flame) = pool.ask(Request::CriticalPath { selection }).unwrap() else { panic!() };
+        let query = queries::Heatmap { selection: selection.clone(), columns, order };
+        let map = pool.run(query).unwrap();
+        let flame = pool.run(queries::CriticalPath { selection }).unwrap();
         let total = flame.facts.latency_sum_us;
         prop_assert_eq!(flame.nodes.iter().map(|n| n.exclusive_us.sum).sum::<u64>(), total);
         prop_assert_eq!(map.cell_us.iter().sum::<u64>(), total);

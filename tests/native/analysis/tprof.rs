@@ -4,7 +4,7 @@ use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
 use pathlight::model::trace::{SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{Report, Request, Selection, SetsReport, TprofReport, TprofSettings};
+use pathlight::query::{Selection, SetsReport, TprofReport, TprofSettings, queries};
 use pathlight::text::format::THIN;
 use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
 use proptest::prelude::*;
@@ -27,9 +27,9 @@ fn report(sets: Vec<TraceSet>) -> TprofReport {
 }
 
 fn report_with(sets: Vec<TraceSet>, settings: TprofSettings) -> TprofReport {
-    let request = Request::Tprof { selection: Selection::default(), settings };
-    let Report::Tprof(report) = Pool::of(sets).unwrap().ask(request).unwrap() else { unreachable!() };
-    *report
+    let query = queries::Diagnosis { selection: Selection::default(), settings };
+    let report = Pool::of(sets).unwrap().run(query).unwrap();
+    report
 }
 
 /// Trace `number`: A over `[0, end]` with these children, all moved away from time 0.
@@ -341,11 +341,8 @@ fn two_sets_are_compared_by_place_and_by_service() {
     };
     let (a, b) = (Selection::default(), Selection { group: 1, ..Selection::default() });
     let settings = TprofSettings::default();
-    let request = Request::TprofCompare { a, b, settings };
-    let Report::TprofCompare(report) = Pool::of(vec![set(0, 0), set(1, 40)]).unwrap().ask(request).unwrap()
-    else {
-        unreachable!()
-    };
+    let query = queries::CompareDiagnoses { a, b, settings };
+    let report = Pool::of(vec![set(0, 0), set(1, 40)]).unwrap().run(query).unwrap();
     let kind = &report.places.types[0];
     assert_eq!((kind.a_traces, kind.b_traces), (12, 12));
     let first = &kind.places[0];
@@ -396,14 +393,13 @@ fn the_diagnosis_is_made_in_steps_that_tell_how_far_it_is() {
     use pathlight::generate::Options;
     let set = crate::common::generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
     let settings = TprofSettings::default();
-    let request = Request::Tprof { selection: Selection::default(), settings: settings.clone() };
+    let query = queries::Diagnosis { selection: Selection::default(), settings: settings.clone() };
     let mut told = Vec::new();
-    let stepped = Pool::of(vec![set]).unwrap().ask_watching(request, &mut |p| told.push((p.done, p.of)));
+    let stepped = Pool::of(vec![set]).unwrap().run_watched(query, &mut |p| told.push((p.done, p.of)));
     assert!(told.len() > 3 && told.is_sorted(), "{told:?}");
     assert!(told.iter().all(|(done, of)| done <= of), "{told:?}");
     let set = crate::common::generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
-    let Report::Tprof(stepped) = stepped.unwrap() else { unreachable!() };
-    assert!(*stepped == Traces::merge(vec![part(&set)]).finish(&settings));
+    assert!(stepped.unwrap() == Traces::merge(vec![part(&set)]).finish(&settings));
 }
 
 /// Mean form = recursive form, containment and order, on every layer-4 group.

@@ -23,7 +23,7 @@ use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::ScrolledPlot;
 use crate::ui::widgets::table::Table;
 use pathlight_query::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Filter, Request, RequestRef, Selection,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Filter, RequestRef, Selection, queries,
 };
 use pathlight_text::format;
 use pathlight_view::address::{Normal, TraceChoice, View};
@@ -62,7 +62,7 @@ pub fn query(page: Page) {
     let queries = page.queries();
     let (train, test) = sides(page);
     let groups = (train.group, test.group);
-    let request = Request::Anomaly { train, test, settings: settings(page) };
+    let request = queries::Anomalies { train, test, settings: settings(page) };
     queries.anomaly.want(page, request);
     let Some(report) = queries.anomaly.fresh() else { return };
     if let Some(at) = selected(page, &report.rows, |row| row) {
@@ -72,7 +72,7 @@ pub fn query(page: Page) {
     if page.address().anomaly.evaluate {
         let settings = AnomalySettings { model: None, ..settings(page) };
         let (selection, _) = sides(page);
-        queries.anomaly_check.want(page, Request::AnomalyEvaluation { selection, seed: SEED, settings });
+        queries.anomaly_check.want(page, queries::AnomalyEvaluation { selection, seed: SEED, settings });
     }
 }
 

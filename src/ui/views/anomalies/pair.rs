@@ -10,7 +10,7 @@ use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
 use crate::ui::widgets::zoom;
 use pathlight_chart::pair::{align, signs};
-use pathlight_query::{AnomalyReport, AnomalyRow, Request, RequestRef};
+use pathlight_query::{AnomalyReport, AnomalyRow, RequestRef, queries};
 use pathlight_text::format;
 use std::rc::Rc;
 
@@ -180,7 +180,7 @@ pub fn query(page: Page, row: &AnomalyRow, groups: (u8, u8)) {
     let overlap = page.address().overlap;
     let trace = |request: &RequestRef, group| {
         let choice = super::choice(request);
-        Request::Trace { trace_id: choice.trace_id, root_span_id: choice.root_span_id, overlap, group }
+        queries::Trace { trace_id: choice.trace_id, root_span_id: choice.root_span_id, overlap, group }
     };
     let queries = page.queries();
     if let Some(nearest) = &row.nearest {

@@ -7,7 +7,7 @@ use crate::ui::page::Page;
 use crate::ui::widgets::export;
 use js_sys::{Array, Uint8Array};
 use pathlight_analysis::anomaly::Model;
-use pathlight_query::{Report, Request};
+use pathlight_query::queries;
 use pathlight_text::format;
 use pathlight_view::address::{AnomalyChoice, Normal};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -182,15 +182,14 @@ fn save_button(page: Page, keep: &Keep) -> El {
         let (train, _) = sides(page);
         let settings = settings(page);
         spawn_local(async move {
-            let request = Request::AnomalyModel { train, settings };
-            match page.pool().ask(request).await {
-                Ok(Report::AnomalyModel(bytes)) => {
+            let query = queries::AnomalyModel { train, settings };
+            match page.pool().run(&query).await {
+                Ok(bytes) => {
                     let parts = Array::of1(&Uint8Array::from(bytes.as_slice()));
                     if let Ok(blob) = Blob::new_with_u8_array_sequence(&parts) {
                         export::save(page, &blob, "pathlight-anomaly-model.bin");
                     }
                 }
-                Ok(_) => {}
                 Err(error) => page.fail(UserError {
                     message: "The model could not be saved.".to_owned(),
                     detail: error.to_string(),

@@ -179,8 +179,8 @@ impl Compare {
         let report = if empty.is_some() { Rc::default() } else { report };
         let source = Rc::new(DiffSource::new(report.clone(), &page.address().choices));
         self.frame.set_text(empty.as_deref().unwrap_or_default());
-        let (question, focus) = (queries.compare.answered(), page.address().focus.clone());
-        self.chart.renew(|chart| chart.take(source.clone(), question, false, &focus));
+        let (query, focus) = (queries.compare.query_of_report(), page.address().focus.clone());
+        self.chart.renew(|chart| chart.take(source.clone(), query, false, &focus));
         self.changes.set_rows(Rc::new(ChangeRow::of(&source)));
         self.changes.set_empty(empty.as_deref().unwrap_or("No frame on either side."));
         if is_new {

@@ -25,8 +25,8 @@ use crate::ui::widgets::table::Table;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_query::{
-    AggregateTrace, OverviewReport, Request, RequestRef, ServiceChange, SetsReport, TprofReport,
-    TprofSettings,
+    AggregateTrace, OverviewReport, RequestRef, ServiceChange, SetsReport, TprofReport, TprofSettings,
+    queries,
 };
 use pathlight_text::format;
 use pathlight_text::format::counted;
@@ -55,11 +55,11 @@ pub fn query(page: Page, address: &Address) {
     if address.choices.diagnosis.list.is_of_sides() && address.comparison.is_some() {
         let [a, b] = Side::BOTH.map(|side| address.side(side));
         let settings = TprofSettings { tag: settings.tag.clone(), ..TprofSettings::default() };
-        queries.tprof_sets.want(page, Request::TprofCompare { a, b, settings });
+        queries.tprof_sets.want(page, queries::CompareDiagnoses { a, b, settings });
     } else {
         queries.tprof_sets.stop();
     }
-    queries.tprof.want(page, Request::Tprof { selection: address.selection(), settings });
+    queries.tprof.want(page, queries::Diagnosis { selection: address.selection(), settings });
 }
 
 /// The view.

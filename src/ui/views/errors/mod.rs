@@ -113,8 +113,8 @@ impl ErrorPaths {
         self.table.set_rows(Rc::new(ErrorLine::of(&report)));
         self.table.set_empty(&no_errors(&report));
         self.report.replace(Some(report));
-        let question = queries.errors.answered();
-        self.chart.renew(|chart| chart.take(paths, question, false, &page.address().focus));
+        let query = queries.errors.query_of_report();
+        self.chart.renew(|chart| chart.take(paths, query, false, &page.address().focus));
     }
 
     fn take_search(&mut self, page: Page) {

@@ -14,7 +14,7 @@ use pathlight_chart::flame::{
     layout, scene,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
-use pathlight_query::{CriticalPathReport, Request, Weight};
+use pathlight_query::{CriticalPathReport, Weight};
 use pathlight_text::format;
 use pathlight_view::table::neighbour;
 use std::rc::Rc;
@@ -38,7 +38,7 @@ pub struct FlameChart<S = CriticalPathReport> {
     page: Page,
     words: Words<S>,
     report: Option<Rc<S>>,
-    question: Option<Request>,
+    report_query: Option<Vec<u8>>,
     tree: FlameTree,
     inverted: Option<Inverted>,
     viewport: AxisViewport,
@@ -58,7 +58,7 @@ impl<S: FlameSource> FlameChart<S> {
             page,
             words,
             report: None,
-            question: None,
+            report_query: None,
             tree: FlameTree::default(),
             inverted: None,
             viewport: AxisViewport::new(1.0),
@@ -82,9 +82,9 @@ impl<S: FlameSource> FlameChart<S> {
         self.tree.len()
     }
 
-    /// Takes a report. An answer to the same question, as while loading, keeps what is looked at.
-    pub fn take(&mut self, report: Rc<S>, question: Option<Request>, inverted: bool, focus: &[Endpoint]) {
-        let same = question.is_some() && self.question == question && self.inverted.is_some() == inverted;
+    /// Takes a report. A report of the same query, as while loading, keeps what is looked at.
+    pub fn take(&mut self, report: Rc<S>, query: Option<Vec<u8>>, inverted: bool, focus: &[Endpoint]) {
+        let same = query.is_some() && self.report_query == query && self.inverted.is_some() == inverted;
         self.inverted = report.callers().filter(|_| inverted).map(Inverted::new);
         self.tree = self.inverted.as_ref().map_or_else(|| report.tree(), Inverted::tree);
         let total = self.tree.total_us();
@@ -94,7 +94,7 @@ impl<S: FlameSource> FlameChart<S> {
             self.viewport.open(total)
         }
         self.report = Some(report);
-        self.question = question;
+        self.report_query = query;
         self.focus = focus.to_vec();
         if !focus.is_empty()
             && !inverted

@@ -106,8 +106,8 @@ impl Flame {
         self.shown = now;
         let is_empty = report.facts.latency_sum_us == 0;
         self.frame.set_text(&if is_empty { why_empty(page, &report.facts) } else { String::new() });
-        let question = queries.path.answered();
-        self.chart.renew(|chart| chart.take(report.clone(), question, inverted, &page.address().focus));
+        let query = queries.path.query_of_report();
+        self.chart.renew(|chart| chart.take(report.clone(), query, inverted, &page.address().focus));
         if is_new {
             let rows = (0..report.nodes.len() as u32).map(|at| FrameRow { at, report: report.clone() });
             self.table.set_rows(Rc::new(rows.collect()));

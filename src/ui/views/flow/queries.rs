@@ -1,7 +1,7 @@
-//! The questions of the flow view.
+//! The queries of the flow view.
 
 use crate::ui::page::{Endpoint, Page};
-use pathlight_query::{Request, RootEndpoint, Selection};
+use pathlight_query::{RootEndpoint, Selection, queries};
 use pathlight_view::address::Address;
 use pathlight_view::flow_choice::FlowPanel;
 
@@ -9,7 +9,7 @@ use pathlight_view::flow_choice::FlowPanel;
 pub fn query(page: Page, address: &Address) {
     let queries = page.queries();
     let whole = Selection { overlap: address.overlap, ..Selection::default() };
-    queries.flow_parents.want(page, Request::FlowParents { selection: whole.clone() });
+    queries.flow_parents.want(page, queries::FlowParents { selection: whole.clone() });
     let choice = &address.choices.flow;
     let settings = choice.settings();
     let parent = shown_parent(page).map(|(service, operation)| {
@@ -17,7 +17,7 @@ pub fn query(page: Page, address: &Address) {
         Selection { root, ..address.selection().at_any_latency() }
     });
     if let Some(selection) = &parent {
-        queries.flow.want(page, Request::Flow { selection: selection.clone(), settings });
+        queries.flow.want(page, queries::Flow { selection: selection.clone(), settings });
     }
     let (selection, min_children) = (address.selection().at_any_latency(), choice.least_children());
     match choice.panel {
@@ -25,19 +25,19 @@ pub fn query(page: Page, address: &Address) {
         FlowPanel::WhatIf => {
             queries
                 .what_if
-                .want(page, Request::WhatIf { selection, settings, changes: choice.changes.clone() });
+                .want(page, queries::WhatIf { selection, settings, changes: choice.changes.clone() });
         }
-        FlowPanel::Savings => queries.savings.want(page, Request::Savings { selection, settings }),
+        FlowPanel::Savings => queries.savings.want(page, queries::Savings { selection, settings }),
         FlowPanel::Prediction => {
             let selection = if choice.pooled { Some(whole.clone()) } else { parent };
             if let Some(selection) = selection {
-                queries.evaluation.want(page, Request::FlowEvaluation { selection, settings, min_children });
+                queries.evaluation.want(page, queries::FlowEvaluation { selection, settings, min_children });
             }
         }
     }
     if matches!(choice.panel, FlowPanel::WhatIf | FlowPanel::Savings) {
         let min_children = if choice.paper { 5 } else { 2 };
-        queries.back_test.want(page, Request::FlowEvaluation { selection: whole, settings, min_children });
+        queries.back_test.want(page, queries::FlowEvaluation { selection: whole, settings, min_children });
     }
     if choice.panel != FlowPanel::Savings {
         queries.savings.stop();

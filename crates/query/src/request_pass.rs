@@ -1,14 +1,14 @@
-//! Looks at the requests inside a cut: what a worker does for one.
+//! Passes over the requests inside a cut: what a worker does for one.
 
 use super::EngineError;
-use super::anomaly::VectorStudy;
-use super::tprof::TracesStudy;
+use super::queries::{TracesPass, VectorPass};
+use super::requests::{path_of, slowest};
 use super::workers::frame;
 use pathlight_analysis::anomaly::{Encoding, Injection};
 use pathlight_analysis::critical_path::{
-    BottomUpPart, ColumnEdge, ColumnOrder, DiffPart, EndpointPart, HeatPart, HistogramsObserver, Observer,
-    PathTable, ProposalsObserver, ServiceObserver, SplitObserver, SplitOf, TagValuesObserver, Walk,
-    sorted_places, tied_places,
+    Aggregate, BottomUpPart, ColumnEdge, ColumnOrder, DiffPart, EndpointPart, ExemplarCandidates,
+    ExemplarTargets, HeatPart, HistogramsObserver, Observer, PathTable, ProposalsObserver, ServiceObserver,
+    SplitObserver, SplitOf, TagValuesObserver, Walk, sorted_places, tied_places,
 };
 use pathlight_analysis::errors::ErrorsObserver;
 use pathlight_analysis::requests::Overlap;
@@ -17,7 +17,15 @@ use serde::{Deserialize, Serialize};
 
 /// What to look for in the requests inside a cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Study {
+pub(super) enum RequestPass {
+    /// Times by calling context.
+    Aggregate,
+    /// Requests that may be examples of a calling context.
+    Exemplars { targets: ExemplarTargets },
+    /// The slowest requests.
+    Slowest { limit: u32 },
+    /// The path of every request.
+    PerRequest,
     /// Frames of one side of a comparison.
     Diff,
     /// Self time by service.
@@ -48,15 +56,22 @@ pub(super) enum Study {
     Cells { order: ColumnOrder, edges: Vec<ColumnEdge> },
 }
 
-/// A study of the trees of requests, whatever it observes.
-pub(super) trait TreeStudy {
+impl RequestPass {
+    /// Whether its partial is one part: where parts of fewer requests would be as large.
+    fn is_one_part(&self) -> bool {
+        matches!(self, RequestPass::Aggregate | RequestPass::Exemplars { .. } | RequestPass::Slowest { .. })
+    }
+}
+
+/// A pass over the trees of requests, whatever it observes.
+pub(super) trait TreePass {
     fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool;
     fn progress(&self) -> (u64, u64);
     /// What was found, in parts.
     fn finish(self: Box<Self>, set: &TraceSet) -> Result<Vec<Vec<u8>>, EngineError>;
 }
 
-impl<O: Observer> TreeStudy for Walk<O> {
+impl<O: Observer> TreePass for Walk<O> {
     fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         Walk::step(self, set, table, time_is_up)
     }
@@ -70,62 +85,69 @@ impl<O: Observer> TreeStudy for Walk<O> {
     }
 }
 
-impl TreeStudy for TracesStudy {
+impl TreePass for TracesPass {
     fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
-        TracesStudy::step(self, set, table, time_is_up)
+        TracesPass::step(self, set, table, time_is_up)
     }
 
     fn progress(&self) -> (u64, u64) {
-        TracesStudy::progress(self)
+        TracesPass::progress(self)
     }
 
     fn finish(self: Box<Self>, _: &TraceSet) -> Result<Vec<Vec<u8>>, EngineError> {
-        TracesStudy::finish(*self)
+        TracesPass::finish(*self)
     }
 }
 
 /// Rows of the path table between two looks at the clock, and in one part; few where tests are to see several.
 const CHUNK: usize = if cfg!(debug_assertions) { 64 } else { 1 << 16 };
 
-/// A study being made over one session, in steps.
-pub(super) struct Part {
+/// A pass being run over one session, in steps.
+pub(super) struct RunningPass {
     state: State,
 }
 
 enum State {
     /// Over the path table alone: some requests at a time, each a part for itself.
     Table {
+        overlap: Overlap,
         requests: Vec<u32>,
         next: usize,
         parts: Vec<Vec<u8>>,
     },
-    Trees(Box<dyn TreeStudy>),
+    Trees(Box<dyn TreePass>),
     Ended,
 }
 
-impl Part {
-    /// Starts a study of some requests of a table.
-    pub fn new(set: &TraceSet, study: &Study, overlap: Overlap, requests: Vec<u32>) -> Part {
-        let state = match study {
-            Study::Traces { tag } => State::Trees(Box::new(TracesStudy::new(set, tag.clone(), requests))),
-            Study::Vectors { encoding, injected } => {
-                State::Trees(Box::new(VectorStudy::new(set, *encoding, *injected, overlap, requests)))
+impl RunningPass {
+    /// Starts a pass over some requests of a table.
+    pub fn new(set: &TraceSet, pass: &RequestPass, overlap: Overlap, requests: Vec<u32>) -> RunningPass {
+        let state = match pass {
+            RequestPass::Traces { tag } => {
+                State::Trees(Box::new(TracesPass::new(set, tag.clone(), requests)))
             }
-            Study::Services => State::Trees(Box::new(Walk::new(ServiceObserver::new(set), requests))),
-            Study::Split { of, key } => {
+            RequestPass::Vectors { encoding, injected } => {
+                State::Trees(Box::new(VectorPass::new(set, *encoding, *injected, overlap, requests)))
+            }
+            RequestPass::Services => State::Trees(Box::new(Walk::new(ServiceObserver::new(set), requests))),
+            RequestPass::Split { of, key } => {
                 State::Trees(Box::new(Walk::new(SplitObserver::new(set, of, key, overlap), requests)))
             }
-            Study::Proposals { of } => {
+            RequestPass::Proposals { of } => {
                 State::Trees(Box::new(Walk::new(ProposalsObserver::new(set, of, overlap), requests)))
             }
-            Study::TagValues { key } => {
+            RequestPass::TagValues { key } => {
                 State::Trees(Box::new(Walk::new(TagValuesObserver::new(set, key), requests)))
             }
-            Study::Errors => State::Trees(Box::new(Walk::new(ErrorsObserver::new(set, overlap), requests))),
-            Study::Histograms => State::Trees(Box::new(Walk::new(HistogramsObserver::new(set), requests))),
-            _ => State::Table { requests, next: 0, parts: Vec::new() },
+            RequestPass::Errors => {
+                State::Trees(Box::new(Walk::new(ErrorsObserver::new(set, overlap), requests)))
+            }
+            RequestPass::Histograms => {
+                State::Trees(Box::new(Walk::new(HistogramsObserver::new(set), requests)))
+            }
+            _ => State::Table { overlap, requests, next: 0, parts: Vec::new() },
         };
-        Part { state }
+        RunningPass { state }
     }
 
     /// Works until done, then returns the partial; or until `time_is_up` returns true.
@@ -133,7 +155,7 @@ impl Part {
         &mut self,
         set: &TraceSet,
         table: &PathTable,
-        study: &Study,
+        pass: &RequestPass,
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<u8>>, EngineError> {
         match &mut self.state {
@@ -142,15 +164,16 @@ impl Part {
                     return Ok(None);
                 }
             }
-            State::Table { requests, next, parts } => loop {
+            State::Table { overlap, requests, next, parts } => loop {
                 // Every part has something for each context, so it is no smaller than that.
-                let mut left = CHUNK.max(table.contexts().len());
+                let mut left =
+                    if pass.is_one_part() { usize::MAX } else { CHUNK.max(table.contexts().len()) };
                 let from = *next;
                 while *next < requests.len() && left > 0 {
                     left = left.saturating_sub(1 + table.entries(requests[*next]).len());
                     *next += 1;
                 }
-                parts.push(of_table(set, table, study, &requests[from..*next])?);
+                parts.push(of_table(set, table, pass, *overlap, &requests[from..*next])?);
                 if *next == requests.len() {
                     break;
                 }
@@ -177,24 +200,35 @@ impl Part {
     }
 }
 
-/// The studies that the path table alone answers.
+/// The passes for which the path table is enough.
 fn of_table(
     set: &TraceSet,
     table: &PathTable,
-    study: &Study,
+    pass: &RequestPass,
+    overlap: Overlap,
     requests: &[u32],
 ) -> Result<Vec<u8>, EngineError> {
-    Ok(match study {
-        Study::Diff => postcard::to_allocvec(&DiffPart::observe(set, table, requests.iter().copied()))?,
-        Study::Rows => postcard::to_allocvec(&EndpointPart::observe(set, table, requests))?,
-        Study::Places { order } => postcard::to_allocvec(&sorted_places(set, table, requests, order))?,
-        Study::Ties { order, tied } => {
+    let all = || requests.iter().copied();
+    Ok(match pass {
+        RequestPass::Aggregate => postcard::to_allocvec(&Aggregate::observe(set, table, all()))?,
+        RequestPass::Exemplars { targets } => {
+            postcard::to_allocvec(&ExemplarCandidates::observe(set, table, all(), targets))?
+        }
+        RequestPass::Slowest { limit } => postcard::to_allocvec(&slowest(set, table, requests, *limit))?,
+        RequestPass::PerRequest => {
+            let rows: Vec<_> = all().map(|r| path_of(set, table, r, overlap)).collect();
+            postcard::to_allocvec(&rows)?
+        }
+        RequestPass::Diff => postcard::to_allocvec(&DiffPart::observe(set, table, all()))?,
+        RequestPass::Rows => postcard::to_allocvec(&EndpointPart::observe(set, table, requests))?,
+        RequestPass::Places { order } => postcard::to_allocvec(&sorted_places(set, table, requests, order))?,
+        RequestPass::Ties { order, tied } => {
             postcard::to_allocvec(&tied_places(set, table, requests, order, tied))?
         }
-        Study::Cells { order, edges } => {
+        RequestPass::Cells { order, edges } => {
             postcard::to_allocvec(&HeatPart::observe(set, table, requests, order, edges))?
         }
-        Study::BottomUp => postcard::to_allocvec(&BottomUpPart::observe(set, table, requests))?,
+        RequestPass::BottomUp => postcard::to_allocvec(&BottomUpPart::observe(set, table, requests))?,
         // Those of trees.
         _ => return Err(EngineError::Ended),
     })

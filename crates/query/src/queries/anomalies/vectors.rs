@@ -1,14 +1,14 @@
 //! A worker's part: the vectors of its requests, or of abnormal copies of them.
 
 use crate::EngineError;
-use crate::study::TreeStudy;
+use crate::request_pass::TreePass;
 use pathlight_analysis::anomaly::{Encoding, FeaturePart, Injection, StvObserver, inject, is_held_out};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, Walk};
 use pathlight_analysis::requests::{Overlap, RootEndpoint};
 use pathlight_model::trace::{TraceSet, Tree};
 
 /// Makes the vectors of one worker's requests, in steps.
-pub(crate) struct VectorStudy {
+pub(crate) struct VectorPass {
     encoding: Encoding,
     overlap: Overlap,
     injection: Option<(Injection, u64)>,
@@ -24,7 +24,7 @@ pub(crate) struct VectorStudy {
     done: Option<FeaturePart>,
 }
 
-impl VectorStudy {
+impl VectorPass {
     /// Vectors of some requests, or of abnormal copies of those that are held out.
     pub fn new(
         set: &TraceSet,
@@ -32,8 +32,8 @@ impl VectorStudy {
         injection: Option<(Injection, u64)>,
         overlap: Overlap,
         requests: Vec<u32>,
-    ) -> VectorStudy {
-        VectorStudy {
+    ) -> VectorPass {
+        VectorPass {
             encoding,
             overlap,
             injection,
@@ -94,7 +94,7 @@ impl VectorStudy {
     }
 }
 
-impl TreeStudy for VectorStudy {
+impl TreePass for VectorPass {
     fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         if self.copies.is_none() {
             let requests = std::mem::take(&mut self.requests);

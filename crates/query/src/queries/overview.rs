@@ -1,6 +1,9 @@
 //! What is loaded: counts, request types, data quality.
 
-use super::{EndpointCount, OverviewReport, RequestType, TagKey};
+use super::Query;
+use crate::EngineError;
+use crate::pass::Pass;
+use crate::workers::Workers;
 use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
@@ -15,9 +18,103 @@ const CHUNK: usize = 64;
 
 type Name = (String, String);
 
+/// Asks what is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overview;
+
+impl Query for Overview {
+    type Report = OverviewReport;
+
+    async fn run(self, workers: Workers) -> Result<OverviewReport, EngineError> {
+        Ok(OverviewPartial::merge(workers.partials(&Pass::Overview).await?).finish())
+    }
+}
+
+/// A request type: trace roots of one endpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestType {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Number of requests.
+    pub requests: u64,
+    /// Requests whose root span is an error.
+    pub errors: u64,
+    /// Their latency in microseconds.
+    pub latency_us: Summary,
+    /// A small histogram of their latency, for a spark line.
+    pub spark: LogHistogram,
+}
+
+/// An endpoint with its spans, for search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndpointCount {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Number of spans.
+    pub spans: u64,
+}
+
+/// A tag key, for filters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TagKey {
+    /// The key.
+    pub key: String,
+    /// Distinct values, sorted; empty if there are more than [`TagKey::LISTED`].
+    pub values: Vec<String>,
+    /// Whether there are too many to list or split by.
+    pub high_cardinality: bool,
+}
+
+impl TagKey {
+    /// Most values listed.
+    pub const LISTED: usize = 256;
+}
+
+/// What is loaded. All but `heap_bytes`, `quality` of repeated spans, `logs` and the set to compare with is about group
+/// 0, the set looked at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OverviewReport {
+    /// Number of traces.
+    pub traces: u64,
+    /// Number of spans.
+    pub spans: u64,
+    /// Traces of the set to compare with (group 1).
+    pub other_traces: u64,
+    /// Spans of the set to compare with.
+    pub other_spans: u64,
+    /// Number of services.
+    pub services: u64,
+    /// Spans that are errors.
+    pub error_spans: u64,
+    /// Log records.
+    pub logs: u64,
+    /// Earliest start, microseconds since the epoch.
+    pub start_us: u64,
+    /// Latest end.
+    pub end_us: u64,
+    /// Bytes of worker heap that hold it.
+    pub heap_bytes: u64,
+    /// What was odd.
+    pub quality: Quality,
+    /// Latency of all trace roots.
+    pub latency_us: Summary,
+    /// Histogram of the same.
+    pub histogram: LogHistogram,
+    /// Request types, most total time first.
+    pub request_types: Vec<RequestType>,
+    /// Endpoints by (service, operation).
+    pub endpoints: Vec<EndpointCount>,
+    /// Tag keys by name.
+    pub tag_keys: Vec<TagKey>,
+}
+
 /// The accumulator.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct OverviewPartial {
+pub(crate) struct OverviewPartial {
     traces: u64,
     spans: u64,
     other_traces: u64,
@@ -124,7 +221,7 @@ impl OverviewPartial {
 }
 
 /// Builds the partial of one set in resumable steps.
-pub(super) struct OverviewPart {
+pub(crate) struct OverviewPass {
     partial: OverviewPartial,
     tree: Tree,
     trace: u32,
@@ -135,9 +232,9 @@ pub(super) struct OverviewPart {
     roots: BTreeMap<u32, (u64, Vec<u64>)>,
 }
 
-impl OverviewPart {
-    pub fn new(set: &TraceSet) -> OverviewPart {
-        OverviewPart {
+impl OverviewPass {
+    pub fn new(set: &TraceSet) -> OverviewPass {
+        OverviewPass {
             partial: OverviewPartial::default(),
             tree: Tree::default(),
             trace: 0,

@@ -38,37 +38,37 @@ pub(super) async fn train(
     (Model { encoding, rule: rule.finish(), vae }, progress)
 }
 
-/// What is said of a judged request: the verdict, whether it is called abnormal, its rank.
-pub(super) type Said = (Verdict, bool, [f64; 4]);
+/// The judgement of a request: the verdict, whether it is called abnormal, its rank.
+pub(super) type Judgement = (Verdict, bool, [f64; 4]);
 
-/// Judges requests by a model: what is said of each request, and what explains it.
+/// Judges requests by a model; returns the judgement of each, and what explains it.
 pub(super) async fn judge(
     workers: &Workers,
     model: &Model,
     features: &Features,
     alpha: f64,
-) -> (Vec<Said>, Lookup) {
+) -> (Vec<Judgement>, Lookup) {
     let mut vae = model.vae.as_ref().map(|vae| (vae, VaeJudge::new(vae, features)));
     let lookup = model.rule.lookup(features);
     let stride = model.vae.as_ref().map_or(ROWS_PER_STEP, |vae| vae.stride());
-    let mut said: Vec<Said> = Vec::with_capacity(features.len());
+    let mut judgements: Vec<Judgement> = Vec::with_capacity(features.len());
     for from in (0..features.len()).step_by(stride) {
         workers.pause().await;
         let rows = from..features.len().min(from + stride);
         if let Some((vae, judge)) = &mut vae {
-            said.extend(judge.judge(vae, features, rows).into_iter().map(|found| {
+            judgements.extend(judge.judge(vae, features, rows).into_iter().map(|found| {
                 let p_structure = if found.is_unseen { 0.0 } else { 1.0 };
                 let verdict = Verdict { p_structure, p_time: found.p, ..Verdict::default() };
                 (verdict, found.is_abnormal(), found.rank())
             }));
         } else {
             let judge = model.rule.judge(features, &lookup);
-            said.extend(rows.map(|row| {
+            judgements.extend(rows.map(|row| {
                 let verdict = judge.verdict(row);
                 let (is_abnormal, rank) = (verdict.is_abnormal(alpha), verdict.rank());
                 (verdict, is_abnormal, rank)
             }));
         }
     }
-    (said, lookup)
+    (judgements, lookup)
 }

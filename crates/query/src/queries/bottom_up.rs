@@ -1,0 +1,25 @@
+//! Interior endpoints over all root endpoints.
+
+use super::Query;
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::Workers;
+use pathlight_analysis::critical_path::{BottomUpPart, BottomUpReport};
+use pathlight_analysis::requests::Selection;
+use serde::{Deserialize, Serialize};
+
+/// Asks what interior endpoints cost all root endpoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BottomUp {
+    /// Which requests.
+    pub selection: Selection,
+}
+
+impl Query for BottomUp {
+    type Report = BottomUpReport;
+
+    async fn run(self, workers: Workers) -> Result<BottomUpReport, EngineError> {
+        let (parts, facts) = workers.request_partials(&self.selection, RequestPass::BottomUp).await?;
+        Ok(BottomUpPart::finish(parts, self.selection.range, facts))
+    }
+}

@@ -1,0 +1,30 @@
+//! The aggregate calling contexts.
+
+use super::Query;
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::Workers;
+use pathlight_analysis::critical_path::{Aggregate, CriticalPathReport, ExemplarCandidates, ExemplarTargets};
+use pathlight_analysis::requests::Selection;
+use serde::{Deserialize, Serialize};
+
+/// Asks for the aggregate calling contexts of the critical paths.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CriticalPath {
+    /// Which requests.
+    pub selection: Selection,
+}
+
+impl Query for CriticalPath {
+    type Report = CriticalPathReport;
+
+    async fn run(self, workers: Workers) -> Result<CriticalPathReport, EngineError> {
+        let (requests, facts) = workers.cut(&self.selection).await?;
+        let aggregate = Aggregate::merge(requests.partials(RequestPass::Aggregate).await?);
+        let targets = ExemplarTargets::new(&aggregate);
+        let mut report = aggregate.finish(self.selection.range, facts);
+        let found = requests.partials(RequestPass::Exemplars { targets: targets.clone() }).await?;
+        ExemplarCandidates::merge(found, &targets).write(&mut report);
+        Ok(report)
+    }
+}

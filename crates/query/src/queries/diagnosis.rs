@@ -1,0 +1,154 @@
+//! The diagnosis (tprof): the requests are cut, then workers send the times of their traces.
+
+use super::Query;
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::{Workers, parts};
+use pathlight_analysis::critical_path::{PathTable, ServiceSums, rank_services};
+use pathlight_analysis::requests::Selection;
+use pathlight_analysis::tprof::{
+    Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, TracesPart,
+};
+use pathlight_model::steps::{Done, Pace};
+use pathlight_model::trace::{TraceSet, Tree};
+use serde::{Deserialize, Serialize};
+
+/// Spans between two looks at the clock; the least a trace counts for; and positions in one part, which is read in one
+/// step.
+const CHUNK: usize = 512;
+const LEAST: usize = 32;
+const PART: usize = 1 << 13;
+/// About how many units of work come of a byte that workers send; only for telling how far it is.
+const UNITS_PER_BYTE: u64 = 24;
+
+/// Asks for layers, diagnosis and aggregate traces.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// Which requests.
+    pub selection: Selection,
+    /// Request types, tail, lengths.
+    pub settings: Settings,
+}
+
+impl Query for Diagnosis {
+    type Report = TprofReport;
+
+    async fn run(self, workers: Workers) -> Result<TprofReport, EngineError> {
+        let (requests, _) = workers.cut(&self.selection).await?;
+        let traces = requests.run(RequestPass::Traces { tag: self.settings.tag.clone() }).await?;
+        let (of, done) = (units(&traces), Done::default());
+        let mut pace = Pace::telling(&done);
+        let work = async move {
+            let mut merging = Merging::default();
+            for part in parts(&traces)? {
+                merging.add(postcard::from_bytes(part)?, &mut pace).await;
+            }
+            let merged = merging.finish(&mut pace).await;
+            drop(traces);
+            Ok(merged.report(&self.settings, &mut pace).await)
+        };
+        workers.watch(work, &done, of).await
+    }
+}
+
+/// Asks how two sides differ, place by place and service by service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompareDiagnoses {
+    /// The requests of side A.
+    pub a: Selection,
+    /// Those of side B.
+    pub b: Selection,
+    /// Request types.
+    pub settings: Settings,
+}
+
+impl Query for CompareDiagnoses {
+    type Report = SetsReport;
+
+    async fn run(self, workers: Workers) -> Result<SetsReport, EngineError> {
+        let (mut traces, mut services) = (Vec::new(), Vec::new());
+        for selection in [&self.a, &self.b] {
+            let (requests, facts) = workers.cut(selection).await?;
+            traces.push(requests.run(RequestPass::Traces { tag: self.settings.tag.clone() }).await?);
+            let sums = ServiceSums::merge(requests.partials(RequestPass::Services).await?);
+            services.push((sums, facts.requests));
+        }
+        let (of, done) = (traces.iter().map(|side| units(side)).sum(), Done::default());
+        let mut pace = Pace::telling(&done);
+        let work = async move {
+            let mut comparing = Comparing::default();
+            for (partials, is_b) in traces.iter().zip([false, true]) {
+                for part in parts(partials)? {
+                    comparing.add(postcard::from_bytes(part)?, is_b, &mut pace).await;
+                }
+            }
+            let places = comparing.finish(&mut pace).await;
+            let services = match services.as_slice() {
+                [(a, a_requests), (b, b_requests)] => rank_services(a, *a_requests, b, *b_requests),
+                _ => Vec::new(),
+            };
+            Ok(SetsReport { services, places })
+        };
+        workers.watch(work, &done, of).await
+    }
+}
+
+/// Units of work that come of what workers sent.
+fn units(partials: &[Vec<u8>]) -> u64 {
+    partials.iter().map(|partial| partial.len() as u64 * UNITS_PER_BYTE).sum()
+}
+
+/// Collects the traces of one worker, in steps.
+pub(crate) struct TracesPass {
+    collector: TraceCollector,
+    requests: Vec<u32>,
+    at: usize,
+    tree: Tree,
+    parts: Vec<Result<Vec<u8>, postcard::Error>>,
+}
+
+impl TracesPass {
+    pub fn new(set: &TraceSet, tag: Option<String>, requests: Vec<u32>) -> TracesPass {
+        let collector = TraceCollector::new(set, tag);
+        TracesPass { collector, requests, at: 0, tree: Tree::default(), parts: Vec::new() }
+    }
+
+    fn put(&mut self, part: &TracesPart) {
+        self.parts.push(postcard::to_allocvec(part));
+    }
+
+    /// True when done.
+    pub fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+        let mut left = CHUNK;
+        while let Some(&request) = self.requests.get(self.at) {
+            if left == 0 {
+                if time_is_up() {
+                    return false;
+                }
+                left = CHUNK;
+            }
+            let entry = &table.requests[request as usize];
+            self.tree.load(set, entry.trace);
+            self.collector.observe(set, &self.tree, entry.row - self.tree.first);
+            left = left.saturating_sub(self.tree.len().max(LEAST));
+            self.at += 1;
+            if self.collector.positions() >= PART {
+                let part = self.collector.take_traces();
+                self.put(&part);
+            }
+        }
+        true
+    }
+
+    pub fn progress(&self) -> (u64, u64) {
+        (self.at as u64, self.requests.len() as u64)
+    }
+
+    /// Names first, then the traces.
+    pub fn finish(mut self) -> Result<Vec<Vec<u8>>, EngineError> {
+        let rest = self.collector.take_traces();
+        self.put(&rest);
+        let names = postcard::to_allocvec(&self.collector.finish());
+        Ok([names].into_iter().chain(self.parts).collect::<Result<_, _>>()?)
+    }
+}

@@ -1,0 +1,25 @@
+//! Where errors start and stop, and the requests without them.
+
+use super::Query;
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::Workers;
+use pathlight_analysis::errors::{ErrorsPart, ErrorsReport};
+use pathlight_analysis::requests::Selection;
+use serde::{Deserialize, Serialize};
+
+/// Asks where errors start and stop, and for the requests without them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Errors {
+    /// Which requests.
+    pub selection: Selection,
+}
+
+impl Query for Errors {
+    type Report = ErrorsReport;
+
+    async fn run(self, workers: Workers) -> Result<ErrorsReport, EngineError> {
+        let (parts, facts) = workers.request_partials(&self.selection, RequestPass::Errors).await?;
+        Ok(ErrorsPart::finish(parts, self.selection.range, facts))
+    }
+}

@@ -1,0 +1,122 @@
+//! Execution flows: what waits for what below an endpoint. They are of all latencies, whatever the selection's range.
+
+mod evaluation;
+mod parents;
+mod passes;
+mod savings;
+mod what_if;
+
+pub use evaluation::FlowEvaluation;
+pub use parents::FlowParents;
+pub(crate) use passes::{FlowCache, FlowPass, FlowTask, rows_of};
+pub use savings::Savings;
+pub use what_if::WhatIf;
+
+use self::passes::CalleesPartial;
+use super::Query;
+use crate::EngineError;
+use crate::pass::Pass;
+use crate::workers::Workers;
+use pathlight_analysis::critical_path::unpack_sorted;
+use pathlight_analysis::flow::{
+    Bindings, EndpointName, FlowReport, FlowSample, FlowSettings, Model, NodeTable, PairCounts,
+};
+use pathlight_analysis::requests::{RootEndpoint, Selection};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Asks for the execution flow of the selection's root endpoint; without one, the flow has no nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Whose invocations: its root endpoint is the parent.
+    pub selection: Selection,
+    /// How it is learned.
+    pub settings: FlowSettings,
+}
+
+impl Query for Flow {
+    type Report = FlowReport;
+
+    async fn run(self, workers: Workers) -> Result<FlowReport, EngineError> {
+        let Flow { selection, settings } = self;
+        let Some(parent) = parent_of(&selection) else { return Ok(FlowReport::default()) };
+        let found = workers.callees(&selection, Some(parent.clone()), false).await?;
+        let callees = found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default();
+        let table = NodeTable::new(parent, &callees);
+        let mut sample = FlowSample::new(table.len);
+        for mut part in
+            workers.flow::<FlowSample>(&selection, FlowPass::Sample { table: table.clone() }).await?
+        {
+            part.unpack();
+            sample.merge(part);
+        }
+        let flow = sample.pairs.flow(settings.tau_ppm);
+        let pass = FlowPass::Bind { table: table.clone(), flow: flow.clone() };
+        let mut bindings = Bindings { flow, counts: BTreeMap::new() };
+        for part in workers.flow::<BTreeMap<(u32, u32), u64>>(&selection, pass).await? {
+            part.into_iter().for_each(|(edge, count)| *bindings.counts.entry(edge).or_default() += count);
+        }
+        Ok(FlowReport::new(&table, &callees, &sample, &bindings))
+    }
+}
+
+impl Workers {
+    /// What the partials of a pass of a flow hold.
+    async fn flow<T: DeserializeOwned>(
+        &self,
+        selection: &Selection,
+        pass: FlowPass,
+    ) -> Result<Vec<T>, EngineError> {
+        self.partials(&Pass::Flow { selection: selection.at_any_latency(), pass: Box::new(pass) }).await
+    }
+
+    async fn callees(
+        &self,
+        selection: &Selection,
+        parent: Option<EndpointName>,
+        with_starts: bool,
+    ) -> Result<CalleesPartial, EngineError> {
+        Ok(merge_callees(self.flow(selection, FlowPass::Callees { parent, with_starts }).await?))
+    }
+}
+
+/// The parent that a selection names; `None`: all.
+fn parent_of(selection: &Selection) -> Option<EndpointName> {
+    match &selection.root {
+        RootEndpoint::Endpoint { service, operation } => Some((service.clone(), operation.clone())),
+        RootEndpoint::TraceRoots => None,
+    }
+}
+
+/// Flows of all parents, learned from the whole group.
+async fn model(
+    workers: &Workers,
+    selection: &Selection,
+    settings: FlowSettings,
+) -> Result<Model, EngineError> {
+    let selection = Selection { overlap: selection.overlap, group: selection.group, ..Selection::default() };
+    let found = workers.callees(&selection, None, false).await?;
+    let tables: Vec<NodeTable> =
+        found.into_iter().map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();
+    let mut pairs: Vec<PairCounts> = tables.iter().map(|table| PairCounts::new(table.len)).collect();
+    let pass = FlowPass::Pairs { tables: tables.clone() };
+    for part in workers.flow::<Vec<PairCounts>>(&selection, pass).await? {
+        pairs.iter_mut().zip(&part).for_each(|(into, from)| into.merge(from));
+    }
+    let flows = pairs.into_iter().map(|pairs| pairs.flow(settings.tau_ppm)).collect();
+    Ok(Model { tables, flows })
+}
+
+fn merge_callees(parts: Vec<CalleesPartial>) -> CalleesPartial {
+    let mut sum = CalleesPartial::new();
+    for part in parts {
+        for (name, (callees, starts)) in part {
+            let into = sum.entry(name).or_default();
+            into.0.merge(callees);
+            into.1.extend(unpack_sorted(starts));
+        }
+    }
+    sum.retain(|_, (callees, _)| callees.invocations > 0);
+    sum
+}

@@ -1,0 +1,35 @@
+//! The endpoints that have a flow.
+
+use super::parent_of;
+use crate::EngineError;
+use crate::queries::Query;
+use crate::workers::Workers;
+use pathlight_analysis::flow::{FlowParent, NodeTable};
+use pathlight_analysis::requests::Selection;
+use serde::{Deserialize, Serialize};
+
+/// Asks for the endpoints that have a flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowParents {
+    /// Whose invocations; those of all parents without a root endpoint.
+    pub selection: Selection,
+}
+
+impl Query for FlowParents {
+    /// By (service, operation).
+    type Report = Vec<FlowParent>;
+
+    async fn run(self, workers: Workers) -> Result<Vec<FlowParent>, EngineError> {
+        let FlowParents { selection } = self;
+        let found = workers.callees(&selection, parent_of(&selection), false).await?;
+        let parents = found.into_iter().map(|(name, (callees, _))| FlowParent {
+            invocations: callees.invocations,
+            childless: callees.childless,
+            nodes: NodeTable::new(name.clone(), &callees).len,
+            most_calls: callees.most,
+            service: name.0,
+            operation: name.1,
+        });
+        Ok(parents.collect())
+    }
+}

@@ -1,0 +1,33 @@
+//! Requests before and after a change.
+
+use super::model;
+use super::passes::FlowPass;
+use crate::EngineError;
+use crate::queries::Query;
+use crate::workers::Workers;
+use pathlight_analysis::flow::{self, Changes, FlowSettings, WhatIfReport};
+use pathlight_analysis::requests::Selection;
+use serde::{Deserialize, Serialize};
+
+/// Asks for the requests of a selection before and after a change. Flows are learned from all traces of the selection's
+/// group, whatever its root endpoint and filters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// Which requests.
+    pub selection: Selection,
+    /// How flows are learned.
+    pub settings: FlowSettings,
+    /// What is changed.
+    pub changes: Changes,
+}
+
+impl Query for WhatIf {
+    type Report = WhatIfReport;
+
+    async fn run(self, workers: Workers) -> Result<WhatIfReport, EngineError> {
+        let WhatIf { selection, settings, changes } = self;
+        let model = model(&workers, &selection, settings).await?;
+        let pass = FlowPass::WhatIf { model, changes };
+        Ok(flow::WhatIf::merge(workers.flow(&selection, pass).await?).finish())
+    }
+}

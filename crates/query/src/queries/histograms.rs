@@ -1,0 +1,25 @@
+//! Sizes of requests and endpoints.
+
+use super::Query;
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::Workers;
+use pathlight_analysis::critical_path::{HistogramsPart, HistogramsReport};
+use pathlight_analysis::requests::Selection;
+use serde::{Deserialize, Serialize};
+
+/// Asks for the sizes of requests and endpoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histograms {
+    /// Which requests.
+    pub selection: Selection,
+}
+
+impl Query for Histograms {
+    type Report = HistogramsReport;
+
+    async fn run(self, workers: Workers) -> Result<HistogramsReport, EngineError> {
+        let (parts, facts) = workers.request_partials(&self.selection, RequestPass::Histograms).await?;
+        Ok(HistogramsPart::finish(parts, self.selection.range, facts))
+    }
+}

@@ -1,0 +1,147 @@
+//! Every query, one in a file. A query is a plain struct; its plan says which passes it needs and what becomes of their
+//! partials.
+
+mod anomalies;
+mod bottom_up;
+mod compare;
+mod critical_path;
+mod diagnosis;
+mod endpoints;
+mod errors;
+mod flow;
+mod heatmap;
+mod histograms;
+mod overview;
+mod per_request;
+mod proposals;
+mod range;
+mod requests;
+mod span;
+mod split;
+mod tag_values;
+mod trace;
+
+pub use anomalies::{Anomalies, AnomalyEvaluation, AnomalyModel};
+pub use bottom_up::BottomUp;
+pub use compare::Compare;
+pub use critical_path::CriticalPath;
+pub use diagnosis::{CompareDiagnoses, Diagnosis};
+pub use endpoints::Endpoints;
+pub use errors::Errors;
+pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, WhatIf};
+pub use heatmap::Heatmap;
+pub use histograms::Histograms;
+pub use overview::{EndpointCount, Overview, OverviewReport, RequestType, TagKey};
+pub use per_request::{PerRequest, PerRequestReport};
+pub use proposals::Proposals;
+pub use range::Range;
+pub use requests::Requests;
+pub use span::{Span, SpanKey, SpanReport};
+pub use split::Split;
+pub use tag_values::TagValues;
+pub use trace::Trace;
+
+pub(super) use anomalies::VectorPass;
+pub(super) use diagnosis::TracesPass;
+pub(super) use flow::{FlowCache, FlowPass, FlowTask, rows_of};
+pub(super) use overview::OverviewPass;
+pub(super) use span::span;
+pub(super) use trace::trace;
+
+use crate::EngineError;
+use crate::workers::Workers;
+use pathlight_model::steps::Job;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+
+/// What can be asked of traces, with the type of what comes back.
+pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static {
+    /// What comes back.
+    type Report: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static;
+
+    /// Runs the query: asks the workers for one pass after the other and merges their partials.
+    #[doc(hidden)]
+    fn run(self, workers: Workers) -> impl Future<Output = Result<Self::Report, EngineError>> + Send;
+
+    /// Writes the query as a message to the worker that merges, see [`Plan::of_message`](crate::Plan::of_message).
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if it cannot be written.
+    fn to_message(&self) -> Result<Vec<u8>, EngineError> {
+        Ok(postcard::to_extend(self, vec![Self::NUMBER])?)
+    }
+
+    /// Reads a report from the bytes that a plan of a message gives.
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if they are not such a report.
+    fn read_report(bytes: &[u8]) -> Result<Self::Report, EngineError> {
+        Ok(postcard::from_bytes(bytes)?)
+    }
+}
+
+/// A query in the list below.
+pub trait Listed {
+    /// Its place in the list: the first byte of its messages.
+    #[doc(hidden)]
+    const NUMBER: u8;
+}
+
+/// The work of a query that gives its report as bytes.
+pub(super) type Run = Job<Result<Vec<u8>, EngineError>>;
+
+macro_rules! list {
+    ($($query:ident,)*) => {
+        enum Number { $($query),* }
+
+        $(impl Listed for $query {
+            const NUMBER: u8 = Number::$query as u8;
+        })*
+
+        /// By number: reads a query and starts it.
+        const START: &[fn(&[u8], Workers) -> Result<Run, EngineError>] = &[$(start::<$query>),*];
+    };
+}
+
+list! {
+    Anomalies,
+    AnomalyEvaluation,
+    AnomalyModel,
+    BottomUp,
+    Compare,
+    CompareDiagnoses,
+    CriticalPath,
+    Diagnosis,
+    Endpoints,
+    Errors,
+    Flow,
+    FlowEvaluation,
+    FlowParents,
+    Heatmap,
+    Histograms,
+    Overview,
+    PerRequest,
+    Proposals,
+    Range,
+    Requests,
+    Savings,
+    Span,
+    Split,
+    TagValues,
+    Trace,
+    WhatIf,
+}
+
+fn start<Q: Query>(bytes: &[u8], workers: Workers) -> Result<Run, EngineError> {
+    let query: Q = postcard::from_bytes(bytes)?;
+    Ok(Box::pin(async move { Ok(postcard::to_allocvec(&query.run(workers).await?)?) }))
+}
+
+/// Starts the query of a message.
+pub(super) fn start_message(message: &[u8], workers: Workers) -> Result<Run, EngineError> {
+    let no_query = || EngineError::from(postcard::Error::DeserializeUnexpectedEnd);
+    let (number, bytes) = message.split_first().ok_or_else(no_query)?;
+    let start = START.get(usize::from(*number)).ok_or_else(no_query)?;
+    start(bytes, workers)
+}

@@ -1,0 +1,51 @@
+//! The critical path of every request.
+
+use super::Query;
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::Workers;
+use pathlight_analysis::critical_path::RequestPath;
+use pathlight_analysis::requests::{RangeFacts, Selection};
+use pathlight_model::sort::Arrange;
+use serde::{Deserialize, Serialize};
+
+/// Asks for the critical path of every request. Large: for files, not for pages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PerRequest {
+    /// Which requests.
+    pub selection: Selection,
+}
+
+impl Query for PerRequest {
+    type Report = PerRequestReport;
+
+    async fn run(self, workers: Workers) -> Result<PerRequestReport, EngineError> {
+        let (parts, facts) = workers.request_partials(&self.selection, RequestPass::PerRequest).await?;
+        let mut requests: Vec<RequestPath> = parts.into_iter().flat_map(Vec::into_iter).collect();
+        requests.arrange_by(|a, b| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)));
+        Ok(PerRequestReport { facts, requests })
+    }
+}
+
+/// The critical paths of the requests of a percentile range.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PerRequestReport {
+    /// What the percentile range holds.
+    pub facts: RangeFacts,
+    /// By (trace id, root span id).
+    pub requests: Vec<RequestPath>,
+}
+
+impl PerRequestReport {
+    /// The JSON of `critical-path --per-trace --json`: `{requests: [...]}`, see `docs/report-schema.md`.
+    ///
+    /// # Errors
+    /// Only if serde_json refuses a string, which it does not.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        #[derive(Serialize)]
+        struct Json<'a> {
+            requests: &'a [RequestPath],
+        }
+        serde_json::to_string(&Json { requests: &self.requests })
+    }
+}

@@ -1,0 +1,28 @@
+//! The tags to split by.
+
+use super::Query;
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::Workers;
+use pathlight_analysis::critical_path::{ProposalsPart, ProposalsReport, SplitOf};
+use pathlight_analysis::requests::Selection;
+use serde::{Deserialize, Serialize};
+
+/// Asks for the tags whose values differ most, to split by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposals {
+    /// Which requests.
+    pub selection: Selection,
+    /// What would be split.
+    pub of: SplitOf,
+}
+
+impl Query for Proposals {
+    type Report = ProposalsReport;
+
+    async fn run(self, workers: Workers) -> Result<ProposalsReport, EngineError> {
+        let pass = RequestPass::Proposals { of: self.of.clone() };
+        let (parts, facts) = workers.request_partials(&self.selection, pass).await?;
+        Ok(ProposalsPart::finish(parts, self.of, self.selection.range, facts))
+    }
+}

@@ -1,0 +1,23 @@
+//! How many requests a percentile range holds, and their latency.
+
+use super::Query;
+use crate::EngineError;
+use crate::workers::Workers;
+use pathlight_analysis::requests::{RangeReport, Selection};
+use serde::{Deserialize, Serialize};
+
+/// Asks how many requests a selection holds and for their latency: what costs least to ask of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Range {
+    /// Which requests.
+    pub selection: Selection,
+}
+
+impl Query for Range {
+    type Report = RangeReport;
+
+    async fn run(self, workers: Workers) -> Result<RangeReport, EngineError> {
+        let (_, facts) = workers.cut(&self.selection).await?;
+        Ok(RangeReport { range: self.selection.range, facts })
+    }
+}

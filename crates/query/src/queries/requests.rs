@@ -1,0 +1,35 @@
+//! The slowest requests.
+
+use super::Query;
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::Workers;
+use pathlight_analysis::critical_path::{RequestRow, RequestsReport};
+use pathlight_analysis::requests::Selection;
+use pathlight_model::sort::Arrange;
+use serde::{Deserialize, Serialize};
+
+/// Asks for requests, slowest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requests {
+    /// Which requests.
+    pub selection: Selection,
+    /// At most this many.
+    pub limit: u32,
+}
+
+impl Query for Requests {
+    type Report = RequestsReport;
+
+    async fn run(self, workers: Workers) -> Result<RequestsReport, EngineError> {
+        let pass = RequestPass::Slowest { limit: self.limit };
+        let (parts, facts) = workers.request_partials::<Vec<RequestRow>>(&self.selection, pass).await?;
+        let mut rows = parts.concat();
+        rows.arrange_by(|a, b| {
+            (b.latency_us.cmp(&a.latency_us))
+                .then_with(|| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)))
+        });
+        rows.truncate(self.limit as usize);
+        Ok(RequestsReport { facts, rows })
+    }
+}

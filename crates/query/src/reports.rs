@@ -1,0 +1,26 @@
+//! What reports are made of: plain serde data of the analyses, under one name.
+
+pub use pathlight_analysis::anomaly::{
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, ReasonKind, ReasonRow,
+};
+pub use pathlight_analysis::critical_path::{
+    Affected, Basis, BottomUpReport, CallChain, Change, ColumnOrder, ContextNode, CriticalPathReport,
+    DiffNode, DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar, Exemplars, FrameSums,
+    HeatmapReport, HistogramsReport, ImpactRow, Measure, NotProposed, PathSegment, Presence, ProposalsReport,
+    ProposedValue, Quantity, RankedChange, Ratio, RequestNode, RequestPath, RequestRef, RequestRow,
+    RequestsReport, RootRow, RowStat, RowTime, ServiceChange, SplitOf, SplitReport, SplitValue, TagProposal,
+    TagValueCount, TagValuesReport, TraceReport, Weight,
+};
+pub use pathlight_analysis::errors::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
+pub use pathlight_analysis::flow::{
+    Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
+    SavingsReport, WhatIfReport,
+};
+pub use pathlight_analysis::requests::{
+    Filter, Overlap, PercentileRange, RangeFacts, RangeReport, RootEndpoint, Selection,
+};
+pub use pathlight_analysis::tprof::{
+    AggregateTrace, PlaceChange, PlacesReport, SetsReport, Settings as TprofSettings, Statistic, TprofReport,
+    TypePlaces,
+};
+pub use pathlight_model::stats::{Distribution, Effect, Interval, LogHistogram, Moments, Summary};

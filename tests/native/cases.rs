@@ -1,0 +1,15 @@
+//! Queries of any kind in one list, for tests that compare reports of the same traces.
+
+use pathlight::query::Query;
+use pathlight::query::native::Pool;
+
+/// Runs a query; returns it in words, and its report as bytes.
+pub type Case = Box<dyn Fn(&mut Pool) -> (String, Vec<u8>)>;
+
+/// The case of a query.
+pub fn case<Q: Query>(query: Q) -> Case {
+    Box::new(move |pool| {
+        let report = pool.run(query.clone()).unwrap();
+        (format!("{query:?}"), postcard::to_allocvec(&report).unwrap())
+    })
+}
