@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// Abnormal requests printed as text.
 const ROWS: usize = 50;
 
-/// What `anomaly` may be told.
+/// The options of `anomaly`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Normal traces to learn from: files, folders (recursive) or `-`

@@ -9,7 +9,7 @@ use pathlight_text::format::DASH;
 use pathlight_view::address::parse_range;
 use std::fmt::Write as _;
 
-/// What `compare` may be told.
+/// The options of `compare`.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("files", |files| files.help("Files, folders (recursive) or `-` of which two percentile ranges are compared")))]
 #[command(mut_arg("a", |a| a.help("Files or folders of side A: before, or normal")))]

@@ -6,7 +6,7 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{CriticalPathReport, queries};
 
-/// What `critical-path` may be told.
+/// The options of `critical-path`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -1,11 +1,11 @@
-//! `pathlight tprof`: layers, diagnosis and aggregate traces of a set; what changed, between two.
+//! `pathlight diagnosis`: layers, diagnosis and aggregate traces of a set; what changed, between two.
 
 use super::Failure;
 use super::common::{Sets, Settings};
 use pathlight_query::{Selection, TprofSettings, queries};
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 
-/// What `tprof` may be told.
+/// The options of `diagnosis`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if !(0.0..=100.0).contains(&args.tail) {
         return Err(Failure::Usage("--tail takes a number from 0 to 100".to_owned()));
     }
-    let two_sets = args.sets.are_two("tprof")?;
+    let two_sets = args.sets.are_two("diagnosis")?;
     let selection = args.settings.selection()?;
     let settings = TprofSettings {
         tag: args.tag.clone(),

@@ -1,4 +1,4 @@
-//! `pathlight bottom-up`: interior endpoints ranked by what they cost all root endpoints together.
+//! `pathlight endpoints`: interior endpoints ranked by what they cost all root endpoints together.
 
 use super::Failure;
 use super::common::Common;
@@ -8,7 +8,7 @@ use pathlight_query::{BottomUpReport, queries};
 use pathlight_text::format::{count, duration, duration_us, share_of};
 use std::fmt::Write as _;
 
-/// What `bottom-up` may be told.
+/// The options of `endpoints`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

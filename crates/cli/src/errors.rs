@@ -9,7 +9,7 @@ use pathlight_text::format::{DASH, count, duration_us, share};
 use pathlight_view::error_words;
 use std::fmt::Write as _;
 
-/// What `errors` may be told.
+/// The options of `errors`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

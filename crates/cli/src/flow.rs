@@ -13,7 +13,7 @@ use pathlight_query::{
 use pathlight_text::format::DASH;
 use std::fmt::Write as _;
 
-/// What `flow` may be told. `--service` and `--operation` choose the parent; without them and without another question
+/// The options of `flow`. `--service` and `--operation` choose the parent; without them and without another question
 /// the parents are listed.
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -7,7 +7,7 @@ use super::table::Table;
 use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime, queries};
 use pathlight_text::format::{duration, share_of};
 
-/// What `heatmap` may be told.
+/// The options of `heatmap`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -8,7 +8,7 @@ use pathlight_query::{Distribution, HistogramsReport, Quantity, queries};
 use pathlight_text::format::{count, duration};
 use std::fmt::Write as _;
 
-/// What `histograms` may be told.
+/// The options of `histograms`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

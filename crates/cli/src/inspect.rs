@@ -13,7 +13,7 @@ use pathlight_view::inspect;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// What `inspect` may be told.
+/// The options of `inspect`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files, folders (recursive) or `-`

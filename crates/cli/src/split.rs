@@ -8,7 +8,7 @@ use pathlight_query::{ProposalsReport, ProposedValue, SplitOf, SplitReport, TagP
 use pathlight_text::format::{DASH, count, duration};
 use std::fmt::Write as _;
 
-/// What `split` may be told.
+/// The options of `split`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -5,7 +5,7 @@ use super::common::Common;
 use pathlight_query::{RowStat, RowTime, queries};
 use pathlight_view::summary;
 
-/// What `summary` may be told.
+/// The options of `summary`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
