@@ -7,6 +7,8 @@ pub mod random;
 pub mod replay;
 
 use pathlight::model::trace::{Flags, RawSpan, SpanId, SpanKind, TagSetId, TraceId, TraceSet};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 /// A span as a test writes it.
 #[derive(Clone, Debug)]
@@ -75,18 +77,53 @@ pub fn set_of(spans: &[Span]) -> TraceSet {
     set
 }
 
-/// The folder of real traces beside the project, if it is there; says so if a test is skipped.
-pub fn shared_data() -> Option<std::path::PathBuf> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+/// Returns the folder of the golden cases.
+pub fn golden_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+/// Returns the file `input.json` of every case of a suite of golden cases, sorted.
+pub fn golden_inputs(suite: &str) -> Vec<PathBuf> {
+    let mut files = files_below(&golden_folder().join(suite));
+    files.retain(|file| file.ends_with("input.json"));
+    files
+}
+
+/// Returns the folder of real traces: `PATHLIGHT_DATA`, or `../shared/data` beside the project.
+///
+/// Without it a test skips this many cases, which is said: on standard output, and in the file that `cargo xtask test`
+/// names in `PATHLIGHT_SKIPPED` to count them.
+#[track_caller]
+pub fn shared_data(cases: u32) -> Option<PathBuf> {
+    let folder = match std::env::var_os("PATHLIGHT_DATA") {
+        Some(folder) => PathBuf::from(folder),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+    };
     if folder.is_dir() {
         return Some(folder);
     }
-    println!("skipped: there is no ../shared/data beside this checkout");
+    let test = std::panic::Location::caller();
+    let line = format!("skipped: {cases} cases of {}:{}, which need real traces\n", test.file(), test.line());
+    print!("{line}");
+    if let Some(file) = std::env::var_os("PATHLIGHT_SKIPPED") {
+        let mut file = std::fs::File::options().create(true).append(true).open(file).unwrap();
+        file.write_all(line.as_bytes()).unwrap();
+    }
     None
 }
 
+/// Returns CRISP's test cases, and after them all files of these folders of [`shared_data`].
+#[track_caller]
+pub fn real_files(folders: &[&str], cases: u32) -> Vec<PathBuf> {
+    let mut files = golden_inputs("crisp");
+    if let Some(data) = shared_data(cases) {
+        files.extend(folders.iter().flat_map(|folder| files_below(&data.join(folder))));
+    }
+    files
+}
+
 /// All files below a folder, sorted.
-pub fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -100,7 +137,7 @@ pub fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 /// Reads a file into a sealed set, in chunks of `chunk` bytes.
-pub fn load(path: &std::path::Path, chunk: usize) -> TraceSet {
+pub fn load(path: &Path, chunk: usize) -> TraceSet {
     let mut set = TraceSet::new();
     load_into(&mut set, path, chunk);
     set.seal().unwrap();
@@ -108,7 +145,7 @@ pub fn load(path: &std::path::Path, chunk: usize) -> TraceSet {
 }
 
 /// Adds a file to a set, unsealed, in chunks of `chunk` bytes.
-pub fn load_into(set: &mut TraceSet, path: &std::path::Path, chunk: usize) {
+pub fn load_into(set: &mut TraceSet, path: &Path, chunk: usize) {
     let name = path.file_name().unwrap().to_string_lossy();
     read_into(set, &name, &std::fs::read(path).unwrap(), chunk);
 }

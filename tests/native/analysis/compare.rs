@@ -155,7 +155,7 @@ const SLOW: [&str; 7] = ["00", "05", "11", "13", "14", "16", "21"];
 
 #[test]
 fn the_culprit_of_real_slow_cases_is_among_the_first_three_services() {
-    let Some(data) = shared_data() else { return };
+    let Some(data) = shared_data(9) else { return };
     let folder = data.join("onlineboutique-nezha-2022-08-22/cases");
     let mut found = 0;
     for case in ["00", "01", "05", "11", "13", "14", "16", "21", "23"] {

@@ -179,7 +179,7 @@ fn what_if_predicts_injected_delays_at_20_places() {
 
 #[test]
 fn flows_predict_real_traces_better_than_the_other_methods() {
-    let Some(folder) = crate::common::shared_data() else { return };
+    let Some(folder) = crate::common::shared_data(1) else { return };
     let file = folder.join("traceweaver-media/media_load25.json.gz");
     let mut pool = Pool::of(vec![crate::common::load(&file, 1 << 16)]).unwrap();
     let report = evaluate(&mut pool, FlowSettings::default());

@@ -1,6 +1,6 @@
 //! tprof against its worked examples, and against its invariants on random and generated traces.
 
-use crate::common::{Span, set_of, span, stage};
+use crate::common::{Span, generated, load, real_files, set_of, span, stage};
 use pathlight::analysis::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
 use pathlight::model::trace::{SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
@@ -391,14 +391,14 @@ fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
 #[test]
 fn the_diagnosis_is_made_in_steps_that_tell_how_far_it_is() {
     use pathlight::generate::Options;
-    let set = crate::common::generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
+    let set = generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
     let settings = TprofSettings::default();
     let query = queries::Diagnosis { selection: Selection::default(), settings: settings.clone() };
     let mut told = Vec::new();
     let stepped = Pool::of(vec![set]).unwrap().run_watched(query, &mut |p| told.push((p.done, p.of)));
     assert!(told.len() > 3 && told.is_sorted(), "{told:?}");
     assert!(told.iter().all(|(done, of)| done <= of), "{told:?}");
-    let set = crate::common::generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
+    let set = generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
     assert!(stepped.unwrap() == Traces::merge(vec![part(&set)]).finish(&settings));
 }
 
@@ -423,12 +423,9 @@ fn check_aggregates(traces: &Traces) {
 
 #[test]
 fn aggregates_of_shared_data_agree_with_the_recursive_construction() {
-    let Some(folder) = crate::common::shared_data() else { return };
-    for name in ["traceweaver-hotel", "traceweaver-media", "dsb-media-latenseer", "crisp-test-cases"] {
-        for file in crate::common::files_below(&folder.join(name)) {
-            let set = crate::common::load(&file, 1 << 20);
-            check_aggregates(&Traces::merge(vec![part(&set)]));
-        }
+    let folders = ["traceweaver-hotel", "traceweaver-media", "dsb-media-latenseer"];
+    for file in real_files(&folders, 4) {
+        check_aggregates(&Traces::merge(vec![part(&load(&file, 1 << 20))]));
     }
 }
 

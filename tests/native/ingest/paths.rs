@@ -1,7 +1,7 @@
 //! The fast and the reference way of reading give the same, whatever the text and however it is cut.
 
+use crate::common::real_files;
 use crate::common::replay::{Random, TARGETS, one, read, replay};
-use crate::common::{files_below, shared_data};
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
 use std::time::{Duration, Instant};
 
@@ -59,8 +59,7 @@ fn many_values_of_a_key_read_the_same_both_ways() {
 
 #[test]
 fn real_files_read_the_same_both_ways() {
-    let Some(data) = shared_data() else { return };
-    for file in files_below(&data) {
+    for file in real_files(&[""], 103) {
         let bytes = std::fs::read(&file).unwrap();
         let fast = read(&bytes, false, 1, || usize::MAX);
         assert!(read(&bytes, true, 1, || usize::MAX) == fast, "{}", file.display());

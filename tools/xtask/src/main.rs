@@ -13,6 +13,7 @@ mod sh;
 mod single;
 mod test;
 mod tools;
+mod workflows;
 
 use std::process::ExitCode;
 

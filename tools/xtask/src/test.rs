@@ -2,7 +2,7 @@
 //!
 //! | part | what |
 //! |---|---|
-//! | lint | rustfmt, clippy natively and on wasm32, rustdoc: one test each |
+//! | lint | rustfmt, clippy natively and on wasm32, rustdoc, the workflows: one test each |
 //! | native | the crate's tests, its doc tests, those of the tools |
 //! | wasm | the crate's tests in a browser |
 //! | e2e | the built page in a browser |
@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Instant;
 
 use crate::args::Arguments;
-use crate::{Outcome, build, sh, tools};
+use crate::{Outcome, build, sh, tools, workflows};
 
 pub const USAGE: &str = "[lint] [native] [wasm] [e2e]  run every check, or some parts of them";
 
@@ -37,6 +37,8 @@ struct Results {
     failed: u64,
     /// Names of what failed.
     failures: Vec<String>,
+    /// What tests had to leave out, for want of real traces for instance: how many cases, and of what test.
+    skipped: Vec<(u64, String)>,
 }
 
 pub fn run(arguments: &[String]) -> Outcome {
@@ -63,6 +65,13 @@ pub fn run(arguments: &[String]) -> Outcome {
     for failure in &results.failures {
         println!("FAILED {failure}");
     }
+    for (cases, test) in &results.skipped {
+        println!("SKIPPED {test}: {cases}");
+    }
+    if !results.skipped.is_empty() {
+        let cases: u64 = results.skipped.iter().map(|(cases, _)| cases).sum();
+        println!("skipped: {cases} cases of {} tests", results.skipped.len());
+    }
     println!("{} passed, {} failed", results.passed, results.failed);
     if results.failed == 0 {
         return Ok(());
@@ -73,6 +82,10 @@ pub fn run(arguments: &[String]) -> Outcome {
 
 fn lint(results: &mut Results) {
     results.step("rustfmt", Count::Whole, sh::cargo().args(["fmt", "--all", "--check"]));
+    match workflows::check() {
+        Ok(()) => results.passed += 1,
+        Err(reason) => results.fail("workflows", &reason),
+    }
     let clippy = |line: &str| {
         let mut command = sh::cargo();
         command.arg("clippy").args(line.split(' ')).args(["--", "-D", "warnings"]);
@@ -110,7 +123,13 @@ fn native(results: &mut Results) {
         command
     };
     let crates = "--workspace --exclude xtask --exclude e2e";
-    results.step("native tests", Count::Output, &mut run(&format!("{crates} --lib --bins --tests")));
+    // A runner does not show what a test prints that passes, so the tests also write into a file what they skip.
+    let skipped = sh::target().join("skipped.txt");
+    let _ = std::fs::remove_file(&skipped);
+    let mut tests = run(&format!("{crates} --lib --bins --tests"));
+    results.step("native tests", Count::Output, tests.env("PATHLIGHT_SKIPPED", &skipped));
+    let lines = std::fs::read_to_string(&skipped).unwrap_or_default();
+    results.skipped.extend(lines.lines().filter_map(skipped_cases));
     let mut documented = sh::cargo();
     documented.args(["test", "--doc"]).args(crates.split(' '));
     results.step("doc tests", Count::MayBeNone, &mut documented);
@@ -199,6 +218,8 @@ impl Results {
         };
         self.passed += passed;
         self.failed += failed;
+        let ignored = lines.iter().filter_map(|line| ignored_test(line));
+        self.skipped.extend(ignored.map(|test| (1, format!("{name}: {test}"))));
         let mut names: Vec<String> = lines.iter().filter_map(|line| failed_test(line)).collect();
         names.sort();
         names.dedup();
@@ -284,6 +305,17 @@ fn failed_test(line: &str) -> Option<String> {
     Some(rest.rsplit_once(") ").map_or(rest, |(_, name)| name).to_owned())
 }
 
+/// The name of a test, if this line of libtest's or of its kind says that it was ignored, and why if that is said.
+fn ignored_test(line: &str) -> Option<&str> {
+    line.strip_prefix("test ").filter(|rest| rest.contains(" ... ignored"))
+}
+
+/// How many cases a test has skipped, and which test, from a line that it has written.
+fn skipped_cases(line: &str) -> Option<(u64, String)> {
+    let (cases, test) = line.strip_prefix("skipped: ")?.split_once(" cases of ")?;
+    Some((cases.parse().ok()?, test.to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,6 +350,17 @@ mod tests {
     }
 
     #[test]
+    fn what_was_skipped_is_read() {
+        let line = "skipped: 9 cases of tests/native/a.rs:167, which need real traces";
+        let test = "tests/native/a.rs:167, which need real traces".to_owned();
+        assert_eq!(skipped_cases(line), Some((9, test)));
+        assert_eq!(skipped_cases("skipped: nothing"), None);
+        let line = "test real::shop ... ignored, there is no ../shared/data";
+        assert_eq!(ignored_test(line), Some("real::shop ... ignored, there is no ../shared/data"));
+        assert_eq!(ignored_test("test a ... ok"), None);
+    }
+
+    #[test]
     fn colours_do_not_hide_a_sum() {
         assert_eq!(
             tally(&plain("\x1b[1m\x1b[32m     Summary\x1b[0m [ 1s] 2 tests run: 2 passed")),
@@ -330,7 +373,7 @@ mod tests {
         let shell = |script: &str, count| {
             let mut results = Results::default();
             results.step("it", count, Command::new("sh").args(["-c", script]));
-            (results.passed, results.failed, results.failures.len())
+            (results.passed, results.failed, results.failures.len() + results.skipped.len())
         };
         assert_eq!(shell("echo 'test result: ok. 2 passed; 0 failed'", Count::Output), (2, 0, 0));
         assert_eq!(
@@ -341,6 +384,7 @@ mod tests {
             (2, 1, 1)
         );
         assert_eq!(shell("echo 'test result: ok. 2 passed; 0 failed'; exit 1", Count::Output), (2, 1, 1));
+        assert_eq!(shell("echo 'test a ... ignored'; echo '2 passed, 0 failed'", Count::Output), (2, 0, 1));
         assert_eq!(shell("true", Count::Output), (0, 1, 1));
         assert_eq!(shell("true", Count::MayBeNone), (0, 0, 0));
         assert_eq!((shell("true", Count::Whole), shell("false", Count::Whole)), ((1, 0, 0), (0, 1, 1)));

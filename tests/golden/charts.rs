@@ -1,0 +1,233 @@
+//! Every chart as an SVG file, drawn from a few requests written by hand.
+
+use crate::Golden;
+use crate::common::{Span, span, stage};
+use pathlight::chart::axis::{Scale, Unit};
+use pathlight::chart::curves::{self, Axis, CurvesView, Legend, NamedCurve};
+use pathlight::chart::flame::{self, DiffFlame, DiffOptions, FlameTree, FlameView, FlameWords, Inverted};
+use pathlight::chart::heatmap::{self, HeatModel};
+use pathlight::chart::histogram::{self, Bars, HistogramView};
+use pathlight::chart::pair::{align, signs};
+use pathlight::chart::plot::ChartSize;
+use pathlight::chart::timeline::{self, Timeline, TimelineView};
+use pathlight::chart::{Metrics, Rgba, Theme, Window, anomalies, dag, multiples, violin};
+use pathlight::model::trace::TraceSet;
+use pathlight::query::native::Pool;
+use pathlight::query::{
+    AnomalySettings, ColumnOrder, FlowSettings, Overlap, Report, Request, RootEndpoint, Selection, SplitOf,
+    TraceReport,
+};
+
+/// Asks for a report of the same name.
+macro_rules! ask {
+    ($pool:expr, $name:ident $fields:tt) => {
+        match $pool.ask(Request::$name $fields).unwrap() {
+            Report::$name(report) => report,
+            other => panic!("{other:?}"),
+        }
+    };
+}
+
+/// Compares the chart of a case.
+#[track_caller]
+fn check(case: &str, svg: &str) {
+    let mut golden = Golden::default();
+    golden.compare(&format!("charts/{case}/chart.svg"), svg);
+    golden.finish();
+}
+
+/// Requests for a cart, one a second. Every fourth does not find its cart in the cache and asks the database, which takes
+/// `database_us`; where that is long, prices are asked for twice and the second time in vain.
+fn requests(traces: impl Iterator<Item = u64>, database_us: u64) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for n in traces {
+        let mut put = |id, parent, (service, operation): (&str, &str), start, end| {
+            let at = n * 1_000_000;
+            let mut span = Span { trace: n.into(), ..span(id, parent, service, at + start, at + end) };
+            span.operation = operation.to_owned();
+            span.zone = if n % 3 == 0 { "us" } else { "eu" };
+            spans.push(span);
+        };
+        let (auth, found) = (2_000 + n % 5 * 300, 4_000 + n % 7 * 150);
+        let loaded = if n % 4 == 0 { found + 500 + database_us } else { found };
+        let priced = 9_000 + n % 6 * 700;
+        let end = loaded.max(priced) + 1_000;
+        put(1, 0, ("gateway", "GET /cart"), 0, end);
+        put(2, 1, ("auth", "Check"), 200, auth);
+        put(3, 1, ("cart", "Load"), auth + 100, loaded + 200);
+        put(4, 3, ("redis", "GET"), auth + 200, found);
+        if n % 4 == 0 {
+            put(5, 3, ("postgres", "SELECT carts"), found + 400, loaded);
+        }
+        put(6, 1, ("price", "Quote"), auth + 300, priced);
+        if n % 4 == 0 && database_us > 10_000 {
+            put(7, 1, ("price", "Quote"), priced + 100, loaded);
+            spans.last_mut().unwrap().error = true;
+        }
+    }
+    spans
+}
+
+/// 40 normal requests and, as the set to compare with, 18 with a slow database, half of which ask it.
+fn pool() -> Pool {
+    let mut set = TraceSet::new();
+    stage(&mut set, &requests(1..41, 8_000));
+    set.loading_group = 1;
+    stage(&mut set, &requests((100..136).step_by(2), 25_000));
+    set.seal().unwrap();
+    Pool::of(vec![set]).unwrap()
+}
+
+fn all() -> Selection {
+    Selection::default()
+}
+
+fn slow() -> Selection {
+    Selection { group: 1, ..all() }
+}
+
+fn size(width: i32, height: i32) -> ChartSize {
+    ChartSize { width, height, metrics: Metrics::default() }
+}
+
+fn flame_svg(tree: &FlameTree, words: &FlameWords) -> String {
+    let view = FlameView { window: tree.full(), scroll_px: 0, selected: None, hovered: None, matches: None };
+    flame::export_svg(tree, &view, 1000, &Theme::light(), words)
+}
+
+fn timeline_svg(timeline: &Timeline, theme: &Theme) -> String {
+    let window = timeline.full();
+    let view =
+        TimelineView { window, scroll_px: 0, selected: None, hovered: None, matches: None, slack: true };
+    timeline::export_svg(timeline, &view, 1000, theme, "One request")
+}
+
+fn trace(pool: &mut Pool, group: u8, number: u64) -> TraceReport {
+    let trace_id = format!("{number:032x}");
+    ask!(pool, Trace { group, trace_id, root_span_id: None, overlap: Overlap::default() }).unwrap()
+}
+
+#[test]
+fn flame_graph() {
+    let tree = FlameTree::of_report(&ask!(pool(), CriticalPath { selection: all() }));
+    check("flame", &flame_svg(&tree, &FlameWords::of_times(&tree, "Requests for a cart")));
+}
+
+#[test]
+fn flame_graph_of_callers() {
+    let report = ask!(pool(), CriticalPath { selection: all() });
+    let mut inverted = Inverted::new(&report);
+    inverted.expand_visible(&report, Window::full(inverted.total_us()), 1000, 2, 9);
+    let tree = inverted.tree();
+    check("inverted", &flame_svg(&tree, &FlameWords::of_times(&tree, "Callers")));
+}
+
+#[test]
+fn differential_flame_graph() {
+    let report = ask!(pool(), Compare { a: all(), b: slow() });
+    let DiffFlame { tree, scale, changed, grey } = DiffFlame::new(&report, &DiffOptions::default());
+    let words = FlameWords {
+        title: "A slow database".to_owned(),
+        description: format!("{changed} frames changed by up to {scale:.3}, {grey} did not."),
+        tip: Box::new(|node| tree.frame(node).map(|frame| frame.label.clone()).unwrap_or_default()),
+    };
+    check("differential-flame", &flame_svg(&tree, &words));
+}
+
+#[test]
+fn heat_map() {
+    let order = ColumnOrder::Latency;
+    let report = ask!(pool(), Heatmap { selection: all(), columns: 16, order });
+    let model = HeatModel::new(&report);
+    let rows: Vec<u32> = (0..model.rows()).collect();
+    let window = Window::full(model.columns().into());
+    check("heatmap", &heatmap::export_svg(&model, &rows, window, 900, &Theme::light(), "Who is slow when"));
+}
+
+#[test]
+fn execution_flow() {
+    let root = RootEndpoint::Endpoint { service: "gateway".to_owned(), operation: "GET /cart".to_owned() };
+    let selection = Selection { root, ..all() };
+    let flow = ask!(pool(), Flow { selection, settings: FlowSettings::default() });
+    check("flow", &dag::export_svg(&flow, &[], &Theme::light(), "What waits for what"));
+    // As in a what-if: the first node is changed.
+    let mut changed = vec![false; flow.nodes.len()];
+    changed[0] = true;
+    check("flow-changed", &dag::export_svg(&flow, &changed, &Theme::dark(), "What if"));
+}
+
+#[test]
+fn timeline_of_a_trace() {
+    let mut timeline = Timeline::new(trace(&mut pool(), 1, 104));
+    check("timeline", &timeline_svg(&timeline, &Theme::light()));
+    timeline.set_path_only(true);
+    check("timeline-path", &timeline_svg(&timeline, &Theme::dark()));
+}
+
+#[test]
+fn timelines_of_an_anomalous_request_and_a_normal_one() {
+    let mut pool = pool();
+    let (train, test, settings) = (all(), slow(), AnomalySettings::default());
+    let report = ask!(pool, Anomaly { train, test, settings });
+    let row = report.rows.iter().find(|row| row.nearest.is_some()).unwrap();
+    let number = |id: &str| u64::from_str_radix(id, 16).unwrap();
+    let nearest = number(&row.nearest.as_ref().unwrap().trace_id);
+    let pair = align([trace(&mut pool, 1, number(&row.request.trace_id)), trace(&mut pool, 0, nearest)]);
+    let signs = signs(&report, row, &pair);
+    for ((side, signs), case) in pair.into_iter().zip(signs).zip(["pair-anomalous", "pair-normal"]) {
+        let mut timeline = Timeline::new(side);
+        timeline.set_signs(signs);
+        check(case, &timeline_svg(&timeline, &Theme::light()));
+    }
+    check(
+        "anomalies",
+        &anomalies::export_svg(&report, size(900, 300), &Theme::light(), "A slow database").unwrap(),
+    );
+}
+
+#[test]
+fn histograms() {
+    let report = ask!(pool(), Histograms { selection: all() });
+    check(
+        "multiples",
+        &multiples::export_svg(&report, None, size(1000, 320), &Theme::light(), "Sizes").unwrap(),
+    );
+    let (_, latency) = &report.distributions[0];
+    let (least, most) = (latency.edges[0], *latency.edges.last().unwrap());
+    let lines = [("p50", (least + most) as f64 / 2.0), ("p95", most as f64 * 0.95)];
+    let bars = Bars::of(latency, Unit::Count);
+    let view = HistogramView { bars, range: Some(((least + most) / 2, most)), lines: &lines };
+    check("histogram", &histogram::export_svg(&view, size(700, 240), &Theme::dark(), "Spans").unwrap());
+}
+
+#[test]
+fn violins() {
+    let report = ask!(pool(), Split { selection: all(), of: SplitOf::Latency, key: "zone".to_owned() });
+    for (scale, case) in [(Scale::Log, "violin"), (Scale::Linear, "violin-linear")] {
+        check(case, &violin::export_svg(&report, scale, size(800, 240), &Theme::light(), "By zone").unwrap());
+    }
+}
+
+#[test]
+fn curves_on_every_axis() {
+    let latency = Axis::Latency { from_us: 1_000, to_us: 100_000 };
+    let ratio = Axis::Ratio { from: 0.1, to: 10.0 };
+    let shape = |bend: f64| (0..=20).map(move |i| f64::from(i) / 20.0).map(move |x| (x, x.powf(bend)));
+    for (case, x, y) in [("curves-latency", latency, Axis::Share), ("curves-ratio", Axis::Share, ratio)] {
+        let place = |(x, y): (f64, f64)| match case {
+            "curves-ratio" => (x, 0.1 + 9.9 * y),
+            _ => (1_000.0 + 99_000.0 * x, y),
+        };
+        let curve = |name, color, bend| NamedCurve {
+            name,
+            color: Rgba::hex(color),
+            strong: bend > 1.0,
+            points: shape(bend).map(place).collect(),
+        };
+        let curves = [curve("before", 0x1f77b4, 0.5), curve("after", 0xd62728, 2.0)];
+        let rule = (case == "curves-ratio").then_some(1.0);
+        let view =
+            CurvesView { x: (x, "across"), y: (y, "up"), curves: &curves, rule, legend: Legend::TopLeft };
+        check(case, &curves::export_svg(&view, size(640, 360), &Theme::light(), "Before and after").unwrap());
+    }
+}

@@ -1,0 +1,83 @@
+//! `.github/workflows`: are they YAML, and of the form that GitHub runs? What they do shows only there.
+
+use yaml_rust2::{Yaml, YamlLoader};
+
+use crate::{Outcome, sh};
+
+/// Checks every workflow; the error names each wrong file with its mistake.
+pub fn check() -> Outcome {
+    let folder = sh::root().join(".github/workflows");
+    let mut mistakes = Vec::new();
+    for entry in sh::on(&folder, folder.read_dir())? {
+        let file = sh::on(&folder, entry)?.path();
+        if let Err(mistake) = check_text(&sh::on(&file, std::fs::read_to_string(&file))?) {
+            mistakes.push(format!("{}: {mistake}", file.display()));
+        }
+    }
+    mistakes.sort();
+    if mistakes.is_empty() { Ok(()) } else { Err(mistakes.join("; ")) }
+}
+
+fn check_text(text: &str) -> Outcome {
+    let documents = YamlLoader::load_from_str(text).map_err(|error| error.to_string())?;
+    let [workflow] = documents.as_slice() else { return Err("it is not one document".to_owned()) };
+    // To YAML 1.2, `on` is text; parsers of YAML 1.1 take it for the boolean true.
+    if workflow["on"].is_badvalue() {
+        return Err("it does not say when it runs (`on`)".to_owned());
+    }
+    let jobs = workflow["jobs"].as_hash().filter(|jobs| !jobs.is_empty()).ok_or("it has no `jobs`")?;
+    for (name, job) in jobs {
+        let name = name.as_str().unwrap_or_default();
+        if !(job["runs-on"].as_str().is_some() || job["uses"].as_str().is_some()) {
+            return Err(format!("job {name} has no `runs-on`"));
+        }
+        for (number, step) in (1..).zip(job["steps"].as_vec().into_iter().flatten()) {
+            check_step(step).map_err(|mistake| format!("step {number} of job {name} {mistake}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_step(step: &Yaml) -> Outcome<()> {
+    match (step["uses"].as_str(), step["run"].as_str()) {
+        (Some(action), None) if action.contains('@') || action.starts_with("./") => Ok(()),
+        (Some(action), None) => Err(format!("names no version of {action}")),
+        (None, Some(_)) => Ok(()),
+        _ => Err("has either `uses` or `run`, not both or none".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mistake(text: &str) -> String {
+        check_text(text).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_workflow_has_a_trigger_and_jobs_with_steps() {
+        let job = "jobs:\n  a:\n    runs-on: x\n    steps:\n";
+        let with = |step: &str| mistake(&format!("on:\n  push:\n{job}      - {step}\n"));
+        assert_eq!(with("run: cargo xtask test"), "");
+        assert_eq!(with("uses: actions/checkout@v4"), "");
+        assert_eq!(with("uses: actions/checkout"), "step 1 of job a names no version of actions/checkout");
+        assert_eq!(with("name: nothing"), "step 1 of job a has either `uses` or `run`, not both or none");
+        assert_eq!(mistake(job), "it does not say when it runs (`on`)");
+        assert_eq!(mistake("on: push\n"), "it has no `jobs`");
+        assert_eq!(mistake("on: push\njobs:\n  a:\n    steps: []\n"), "job a has no `runs-on`");
+        assert_eq!(mistake(""), "it is not one document");
+    }
+
+    #[test]
+    fn what_is_not_yaml_is_told_with_its_place() {
+        assert!(mistake("on: push\n jobs: a").contains("line 2"));
+        assert!(mistake("on: push\njobs:\n\ta: 1").contains("line 3"));
+        assert!(mistake("on: push\non: pull_request\n").contains("duplicate"));
+    }
+
+    #[test]
+    fn the_workflows_of_the_project_are_right() {
+        assert_eq!(check(), Ok(()));
+    }
+}
