@@ -14,19 +14,9 @@ use pathlight::chart::{Metrics, Rgba, Theme, Window, anomalies, dag, multiples, 
 use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
 use pathlight::query::{
-    AnomalySettings, ColumnOrder, FlowSettings, Overlap, Report, Request, RootEndpoint, Selection, SplitOf,
-    TraceReport,
+    AnomalySettings, ColumnOrder, FlowSettings, Overlap, RootEndpoint, Selection, SplitOf, TraceReport,
+    queries,
 };
-
-/// Asks for a report of the same name.
-macro_rules! ask {
-    ($pool:expr, $name:ident $fields:tt) => {
-        match $pool.ask(Request::$name $fields).unwrap() {
-            Report::$name(report) => report,
-            other => panic!("{other:?}"),
-        }
-    };
-}
 
 /// Compares the chart of a case.
 #[track_caller]
@@ -104,18 +94,20 @@ fn timeline_svg(timeline: &Timeline, theme: &Theme) -> String {
 
 fn trace(pool: &mut Pool, group: u8, number: u64) -> TraceReport {
     let trace_id = format!("{number:032x}");
-    ask!(pool, Trace { group, trace_id, root_span_id: None, overlap: Overlap::default() }).unwrap()
+    pool.run(queries::Trace { group, trace_id, root_span_id: None, overlap: Overlap::default() })
+        .unwrap()
+        .unwrap()
 }
 
 #[test]
 fn flame_graph() {
-    let tree = FlameTree::of_report(&ask!(pool(), CriticalPath { selection: all() }));
+    let tree = FlameTree::of_report(&pool().run(queries::CriticalPath { selection: all() }).unwrap());
     check("flame", &flame_svg(&tree, &FlameWords::of_times(&tree, "Requests for a cart")));
 }
 
 #[test]
 fn flame_graph_of_callers() {
-    let report = ask!(pool(), CriticalPath { selection: all() });
+    let report = pool().run(queries::CriticalPath { selection: all() }).unwrap();
     let mut inverted = Inverted::new(&report);
     inverted.expand_visible(&report, Window::full(inverted.total_us()), 1000, 2, 9);
     let tree = inverted.tree();
@@ -124,7 +116,7 @@ fn flame_graph_of_callers() {
 
 #[test]
 fn differential_flame_graph() {
-    let report = ask!(pool(), Compare { a: all(), b: slow() });
+    let report = pool().run(queries::Compare { a: all(), b: slow() }).unwrap();
     let DiffFlame { tree, scale, changed, grey } = DiffFlame::new(&report, &DiffOptions::default());
     let words = FlameWords {
         title: "A slow database".to_owned(),
@@ -137,7 +129,7 @@ fn differential_flame_graph() {
 #[test]
 fn heat_map() {
     let order = ColumnOrder::Latency;
-    let report = ask!(pool(), Heatmap { selection: all(), columns: 16, order });
+    let report = pool().run(queries::Heatmap { selection: all(), columns: 16, order }).unwrap();
     let model = HeatModel::new(&report);
     let rows: Vec<u32> = (0..model.rows()).collect();
     let window = Window::full(model.columns().into());
@@ -148,7 +140,7 @@ fn heat_map() {
 fn execution_flow() {
     let root = RootEndpoint::Endpoint { service: "gateway".to_owned(), operation: "GET /cart".to_owned() };
     let selection = Selection { root, ..all() };
-    let flow = ask!(pool(), Flow { selection, settings: FlowSettings::default() });
+    let flow = pool().run(queries::Flow { selection, settings: FlowSettings::default() }).unwrap();
     check("flow", &dag::export_svg(&flow, &[], &Theme::light(), "What waits for what"));
     // As in a what-if: the first node is changed.
     let mut changed = vec![false; flow.nodes.len()];
@@ -168,7 +160,7 @@ fn timeline_of_a_trace() {
 fn timelines_of_an_anomalous_request_and_a_normal_one() {
     let mut pool = pool();
     let (train, test, settings) = (all(), slow(), AnomalySettings::default());
-    let report = ask!(pool, Anomaly { train, test, settings });
+    let report = pool.run(queries::Anomalies { train, test, settings }).unwrap();
     let row = report.rows.iter().find(|row| row.nearest.is_some()).unwrap();
     let number = |id: &str| u64::from_str_radix(id, 16).unwrap();
     let nearest = number(&row.nearest.as_ref().unwrap().trace_id);
@@ -187,7 +179,7 @@ fn timelines_of_an_anomalous_request_and_a_normal_one() {
 
 #[test]
 fn histograms() {
-    let report = ask!(pool(), Histograms { selection: all() });
+    let report = pool().run(queries::Histograms { selection: all() }).unwrap();
     check(
         "multiples",
         &multiples::export_svg(&report, None, size(1000, 320), &Theme::light(), "Sizes").unwrap(),
@@ -202,7 +194,9 @@ fn histograms() {
 
 #[test]
 fn violins() {
-    let report = ask!(pool(), Split { selection: all(), of: SplitOf::Latency, key: "zone".to_owned() });
+    let report = pool()
+        .run(queries::Split { selection: all(), of: SplitOf::Latency, key: "zone".to_owned() })
+        .unwrap();
     for (scale, case) in [(Scale::Log, "violin"), (Scale::Linear, "violin-linear")] {
         check(case, &violin::export_svg(&report, scale, size(800, 240), &Theme::light(), "By zone").unwrap());
     }

@@ -5,7 +5,7 @@ use crate::Golden;
 use crate::common::{golden_inputs, load, read_into};
 use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
-use pathlight::query::{Report, Request, Selection};
+use pathlight::query::{Selection, queries};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -45,12 +45,8 @@ fn exclusive_times_match_all_test_cases_of_crisp() {
         let expected = testing.get("opTimeExclusive").unwrap_or(&testing[0]);
         let expected: BTreeMap<String, u64> =
             expected.as_object().unwrap().iter().map(|(k, v)| (k.clone(), v.as_u64().unwrap())).collect();
-        let request = Request::CriticalPath { selection: Selection::default() };
-        let Report::CriticalPath(report) =
-            Pool::of(vec![load(&file, 1 << 16)]).unwrap().ask(request).unwrap()
-        else {
-            unreachable!()
-        };
+        let query = queries::CriticalPath { selection: Selection::default() };
+        let report = Pool::of(vec![load(&file, 1 << 16)]).unwrap().run(query).unwrap();
         let mut found: BTreeMap<String, u64> = BTreeMap::new();
         for node in &report.nodes {
             let (service, operation) = report.name(node.endpoint);
@@ -91,8 +87,8 @@ fn counterfactual(bytes: &[u8]) -> Counterfactual {
     let mut set = TraceSet::new();
     read_into(&mut set, "input.json", bytes, 1 << 16);
     set.seal().unwrap();
-    let request = Request::Errors { selection: Selection::default() };
-    let Report::Errors(report) = Pool::of(vec![set]).unwrap().ask(request).unwrap() else { unreachable!() };
+    let query = queries::Errors { selection: Selection::default() };
+    let report = Pool::of(vec![set]).unwrap().run(query).unwrap();
     let mut path: BTreeMap<String, u64> = BTreeMap::new();
     for row in report.rows.iter().filter(|row| row.without_path_us > 0) {
         let (service, operation) = report.name(row.endpoint);
