@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::common::Settings;
+use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_analysis::anomaly::vae::{TrainingProgress, VaeSettings};
@@ -27,7 +28,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["test", "model", "save_model"])]
     evaluate: bool,
     /// Accepted share of false alarms
-    #[arg(long, default_value_t = 0.01)]
+    #[arg(long, default_value_t = 0.01, value_parser = parse::positive_share)]
     alpha: f64,
     /// Judge by the paper's auto-encoder; with `--evaluate` beside the rule
     #[arg(long)]
@@ -62,9 +63,6 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if a side has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if !(args.alpha > 0.0 && args.alpha <= 1.0) {
-        return Err(Failure::Usage("--alpha takes a share above 0 and up to 1".to_owned()));
-    }
     if args.test.is_empty() && !args.evaluate && args.save_model.is_none() {
         return Err(Failure::Usage("name what to judge: --test FILE..., or --evaluate".to_owned()));
     }
@@ -93,7 +91,7 @@ fn watch() -> impl FnMut(&TrainingProgress) {
 }
 
 fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
-    let selection = args.settings.selection()?;
+    let selection = args.settings.selection();
     let mut pool = args.settings.load_groups(&[&args.train])?;
     let query = queries::AnomalyEvaluation { selection, seed: args.seed, settings };
     let table = pool.run_watched(query, &mut watch())?;
@@ -102,7 +100,7 @@ fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
 }
 
 fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
-    let train = args.settings.selection()?;
+    let train = args.settings.selection();
     let mut groups: Vec<&[PathBuf]> = Vec::new();
     groups.extend((!args.train.is_empty()).then_some(args.train.as_slice()));
     groups.extend((!args.test.is_empty()).then_some(args.test.as_slice()));

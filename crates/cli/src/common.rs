@@ -2,11 +2,11 @@
 
 use super::Failure;
 use super::input;
+use super::parse;
 use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
 use pathlight_query::native::Pool;
 use pathlight_query::{Filter, Overlap, PercentileRange, RootEndpoint, Selection};
-use pathlight_view::address::parse_range;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -83,16 +83,16 @@ pub struct Settings {
     #[arg(long, short = 'o')]
     pub out: Option<PathBuf>,
     /// Percentiles of latency: `95-99` for a range of them, `P95` for everything up to it
-    #[arg(long, visible_alias = "band")]
-    pub range: Option<String>,
+    #[arg(long, visible_alias = "band", value_parser = parse::range)]
+    pub range: Option<PercentileRange>,
     /// default, paper, upstream or strict
-    #[arg(long, default_value = "default")]
+    #[arg(long, default_value = "default", value_parser = ["default", "paper", "upstream", "strict"])]
     pub preset: String,
     /// Longest overlap of siblings that passes for clock skew
     #[arg(long)]
     pub overlap_us: Option<u64>,
     /// Greatest such overlap as a share of the parent's duration, 0.01 for 1 %
-    #[arg(long)]
+    #[arg(long, value_parser = parse::share)]
     pub overlap_share: Option<f64>,
     /// Threads (default: one a core)
     #[arg(long)]
@@ -104,11 +104,11 @@ pub struct Settings {
     #[arg(long, value_name = "SERVICE")]
     pub keep_service: Option<String>,
     /// Only requests of which some span or its process has this tag; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub with_tag: Vec<String>,
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse::tag)]
+    pub with_tag: Vec<Filter>,
     /// Only requests in which some span is of this endpoint; may be repeated
-    #[arg(long, value_name = "SERVICE:OPERATION")]
-    pub contains: Vec<String>,
+    #[arg(long, value_name = "SERVICE:OPERATION", value_parser = parse::contains)]
+    pub contains: Vec<Filter>,
     /// Only requests in which some span is an error
     #[arg(long)]
     pub with_error: bool,
@@ -128,17 +128,6 @@ impl Common {
     pub fn load(&self) -> Result<Pool, Failure> {
         self.settings.load_groups(&[&self.files])
     }
-}
-
-/// Reads `SERVICE:OPERATION`, cut at the first colon.
-///
-/// # Errors
-/// [`Failure::Usage`] without a colon.
-pub fn endpoint(text: &str) -> Result<(String, String), Failure> {
-    let (service, operation) = text
-        .split_once(':')
-        .ok_or_else(|| Failure::Usage(format!("no endpoint {text:?}: write SERVICE:OPERATION")))?;
-    Ok((service.to_owned(), operation.to_owned()))
 }
 
 impl Settings {
@@ -162,18 +151,8 @@ impl Settings {
         Ok(pool)
     }
 
-    fn filters(&self) -> Result<Vec<Filter>, Failure> {
-        let mut filters = Vec::new();
-        for text in &self.with_tag {
-            let (key, value) = text
-                .split_once('=')
-                .ok_or_else(|| Failure::Usage(format!("no tag {text:?}: write --with-tag KEY=VALUE")))?;
-            filters.push(Filter::Tag { key: key.to_owned(), value: value.to_owned() });
-        }
-        for text in &self.contains {
-            let (service, operation) = endpoint(text)?;
-            filters.push(Filter::Contains { service, operation });
-        }
+    fn filters(&self) -> Vec<Filter> {
+        let mut filters = [self.with_tag.as_slice(), &self.contains].concat();
         if self.with_error {
             filters.push(Filter::HasError);
         }
@@ -181,24 +160,16 @@ impl Settings {
             let (from_us, to_us) = (self.from_us.unwrap_or(0), self.to_us.unwrap_or(u64::MAX));
             filters.push(Filter::Time { from_us, to_us });
         }
-        Ok(filters)
+        filters
     }
 
     /// Returns which requests, and how their paths are found.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] for an unknown preset, or what else cannot be read.
-    pub fn selection(&self) -> Result<Selection, Failure> {
-        let mut overlap = Overlap::preset(&self.preset).ok_or_else(|| {
-            Failure::Usage(format!("no preset {:?}: take default, paper, upstream or strict", self.preset))
-        })?;
+    pub fn selection(&self) -> Selection {
+        let mut overlap = Overlap::preset(&self.preset).unwrap_or_default();
         if let Some(overlap_us) = self.overlap_us {
             overlap.overlap_us = overlap_us;
         }
         if let Some(share) = self.overlap_share {
-            if !(0.0..=1.0).contains(&share) {
-                return Err(Failure::Usage("--overlap-share takes a number from 0 to 1".to_owned()));
-            }
             overlap.share_ppm = (share * 1e6).round() as u64;
         }
         let root = match (&self.service, &self.operation) {
@@ -207,17 +178,12 @@ impl Settings {
             }
             _ => RootEndpoint::TraceRoots,
         };
-        Ok(Selection { root, filters: self.filters()?, overlap, range: self.range()?, group: 0 })
-    }
-
-    /// The percentile range of latency.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] if it cannot be read.
-    pub fn range(&self) -> Result<PercentileRange, Failure> {
-        match &self.range {
-            None => Ok(PercentileRange::ALL),
-            Some(text) => parse_range(text).ok_or_else(|| Failure::no_range(text)),
+        Selection {
+            root,
+            filters: self.filters(),
+            overlap,
+            range: self.range.unwrap_or(PercentileRange::ALL),
+            group: 0,
         }
     }
 

@@ -2,11 +2,11 @@
 
 use super::Failure;
 use super::common::{Sets, Settings, in_ms, ms};
+use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{Basis, DiffReport, Measure, PercentileRange, Presence, Selection, queries};
 use pathlight_text::format::DASH;
-use pathlight_view::address::parse_range;
 use std::fmt::Write as _;
 
 /// The options of `compare`.
@@ -17,11 +17,11 @@ pub struct Args {
     #[command(flatten)]
     sets: Sets,
     /// Percentile range of side A (default: P0-50 when two percentile ranges are compared, else everything)
-    #[arg(long, visible_alias = "band-a")]
-    range_a: Option<String>,
+    #[arg(long, visible_alias = "band-a", value_parser = parse::range)]
+    range_a: Option<PercentileRange>,
     /// Percentile range of side B (default: P95-100 when two percentile ranges are compared, else everything)
-    #[arg(long, visible_alias = "band-b")]
-    range_b: Option<String>,
+    #[arg(long, visible_alias = "band-b", value_parser = parse::range)]
+    range_b: Option<PercentileRange>,
     /// `mean` microseconds per request, or `share` of each side's total
     #[arg(long, default_value = "mean", value_parser = ["mean", "share"])]
     by: String,
@@ -44,13 +44,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let settings = &args.settings;
     let default =
         |lo, hi| if two_sets { PercentileRange::ALL } else { PercentileRange { lo, hi, closed: false } };
-    let range = |text: &Option<String>, default| match text {
-        None => settings.range.as_ref().map_or(Ok(default), |_| settings.range()),
-        Some(text) => parse_range(text).ok_or_else(|| Failure::no_range(text)),
-    };
-    let (range_a, range_b) =
-        (range(&args.range_a, default(0, 50_000))?, range(&args.range_b, default(95_000, 100_000))?);
-    let a = settings.selection()?.with_range(range_a);
+    let range_a = args.range_a.or(settings.range).unwrap_or(default(0, 50_000));
+    let range_b = args.range_b.or(settings.range).unwrap_or(default(95_000, 100_000));
+    let a = settings.selection().with_range(range_a);
     let b = Selection { group: u8::from(two_sets), ..a.with_range(range_b) };
     let mut pool = args.sets.load(settings)?;
     let report = pool.run(queries::Compare { a, b })?;

@@ -25,7 +25,7 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
-    let selection = args.common.selection()?;
+    let selection = args.common.selection();
     let format = match (&args.format, args.common.json) {
         (Some(format), _) => format.as_str(),
         (None, true) => "json",

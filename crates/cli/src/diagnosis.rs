@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::common::{Sets, Settings};
+use super::parse;
 use pathlight_query::{Selection, TprofSettings, queries};
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 
@@ -16,7 +17,7 @@ pub struct Args {
     #[arg(long, value_name = "KEY")]
     tag: Option<String>,
     /// Percent of the traces that are normal; the slowest rest is the tail
-    #[arg(long, default_value_t = 90.0)]
+    #[arg(long, default_value_t = 90.0, value_parser = parse::percent)]
     tail: f64,
     /// `jaeger`: the aggregate traces as Jaeger JSON
     #[arg(long, value_parser = ["text", "json", "jaeger"])]
@@ -28,11 +29,8 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if !(0.0..=100.0).contains(&args.tail) {
-        return Err(Failure::Usage("--tail takes a number from 0 to 100".to_owned()));
-    }
     let two_sets = args.sets.are_two("diagnosis")?;
-    let selection = args.settings.selection()?;
+    let selection = args.settings.selection();
     let settings = TprofSettings {
         tag: args.tag.clone(),
         tail_permille: (args.tail * 10.0).round() as u32,

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::common::Common;
+use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{BottomUpReport, queries};
@@ -14,7 +15,7 @@ pub struct Args {
     #[command(flatten)]
     common: Common,
     /// How much faster an endpoint could become, in percent, for the upper bound of what that would save
-    #[arg(long, default_value_t = 10.0, value_name = "PERCENT")]
+    #[arg(long, default_value_t = 10.0, value_name = "PERCENT", value_parser = parse::percent)]
     faster: f64,
     /// Endpoints printed as text
     #[arg(long, default_value_t = 30)]
@@ -26,11 +27,8 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if !(0.0..=100.0).contains(&args.faster) {
-        return Err(Failure::Usage("--faster takes a number from 0 to 100".to_owned()));
-    }
     let mut pool = args.common.load()?;
-    let selection = args.common.selection()?;
+    let selection = args.common.selection();
     let report = pool.run(queries::BottomUp { selection })?;
     let text = if args.common.json { report.to_json(args.faster)? + "\n" } else { to_text(&report, args) };
     args.common.print(&text)

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::common::{self, Common, in_ms, ms};
+use super::parse::{self, Change};
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_analysis::flow::{ErrorQuantiles, parents_to_json};
@@ -23,8 +24,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["what_if", "parallel", "savings"])]
     evaluate: bool,
     /// Change the latency of an endpoint: SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; may be repeated
-    #[arg(long, value_name = "CHANGE", conflicts_with = "savings")]
-    what_if: Vec<String>,
+    #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings")]
+    what_if: Vec<Change>,
     /// Let two calls A and B of a parent run side by side; may be repeated
     #[arg(long, num_args = 3, value_names = ["PARENT", "A", "B"], conflicts_with = "savings")]
     parallel: Vec<String>,
@@ -32,7 +33,7 @@ pub struct Args {
     #[arg(long)]
     savings: bool,
     /// Share of the invocations with both calls in which one must end before the other (default 0.99, paper 1)
-    #[arg(long)]
+    #[arg(long, value_parser = parse::share)]
     tau: Option<f64>,
     /// Leave out parents with fewer calls when pooling (default 2, paper 5)
     #[arg(long, value_name = "N")]
@@ -45,7 +46,7 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let common = &args.common;
-    let (selection, settings) = (common.selection()?, settings(args)?);
+    let (selection, settings) = (common.selection(), settings(args));
     let mut pool = common.load()?;
     let min_children = args.min_children.unwrap_or(if common.preset == "paper" { 5 } else { 2 });
     let text = if args.evaluate {
@@ -70,16 +71,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     common.print(&text)
 }
 
-fn settings(args: &Args) -> Result<FlowSettings, Failure> {
+fn settings(args: &Args) -> FlowSettings {
     let mut settings =
         if args.common.preset == "paper" { FlowSettings::paper() } else { FlowSettings::default() };
     if let Some(tau) = args.tau {
-        if !(0.0..=1.0).contains(&tau) {
-            return Err(Failure::Usage("--tau takes a number from 0 to 1".to_owned()));
-        }
         settings.tau_ppm = (tau * 1e6).round() as u32;
     }
-    Ok(settings)
+    settings
 }
 
 fn evaluate(
@@ -135,15 +133,7 @@ fn node(pool: &Pool, text: &str) -> Result<NodeName, Failure> {
 
 fn changes(args: &Args, pool: &Pool) -> Result<Changes, Failure> {
     let mut changes = Changes::default();
-    for text in &args.what_if {
-        let parsed = text.rsplit_once('=').and_then(|(name, amount)| {
-            LatencyChange::parse_amount(amount).map(|(share_ppm, add_us)| (name, share_ppm, add_us))
-        });
-        let (name, share_ppm, add_us) = parsed.ok_or_else(|| {
-            Failure::Usage(format!(
-                "no change {text:?}: write SERVICE:OPERATION=-50%, or =+500us, =-2ms, =+1s"
-            ))
-        })?;
+    for &(ref name, share_ppm, add_us) in &args.what_if {
         let (service, operation) = endpoint(pool, name)?;
         changes.latencies.push(LatencyChange { service, operation, share_ppm, add_us });
     }

@@ -1,7 +1,8 @@
 //! `pathlight heatmap`: endpoints on the critical path against requests.
 
 use super::Failure;
-use super::common::{Common, endpoint};
+use super::common::Common;
+use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime, queries};
@@ -16,11 +17,11 @@ pub struct Args {
     #[arg(long)]
     columns: Option<u32>,
     /// Order of columns: `latency`, `start`, or an endpoint, by whose exclusive time they are ordered
-    #[arg(long, default_value = "latency", value_name = "latency|start|SERVICE:OPERATION")]
-    sort_columns: String,
+    #[arg(long, default_value = "latency", value_name = "latency|start|SERVICE:OPERATION", value_parser = parse::column_order)]
+    sort_columns: ColumnOrder,
     /// Order of rows
-    #[arg(long, default_value = "total", value_parser = ["p50", "p95", "p99", "mean", "total"])]
-    sort_rows: String,
+    #[arg(long, default_value = "total", value_name = "p50|p95|p99|mean|total", value_parser = parse::row_stat)]
+    sort_rows: RowStat,
     /// Order rows by inclusive time
     #[arg(long)]
     inclusive: bool,
@@ -31,19 +32,12 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let order = match args.sort_columns.as_str() {
-        "latency" => ColumnOrder::Latency,
-        "start" => ColumnOrder::Start,
-        other => {
-            let (service, operation) = endpoint(other)?;
-            ColumnOrder::Row { service, operation }
-        }
-    };
+    let order = args.sort_columns.clone();
     let mut pool = args.common.load()?;
-    let selection = args.common.selection()?;
+    let selection = args.common.selection();
     let columns = args.columns.unwrap_or(if args.common.json { 10_000 } else { 60 });
     let report = pool.run(queries::Heatmap { selection, columns, order })?;
-    let stat = RowStat::ALL.into_iter().find(|stat| stat.name() == args.sort_rows).unwrap_or_default();
+    let stat = args.sort_rows;
     let time = if args.inclusive { RowTime::Inclusive } else { RowTime::Exclusive };
     let text =
         if args.common.json { report.to_json(time, stat)? + "\n" } else { to_text(&report, time, stat) };

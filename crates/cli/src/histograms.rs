@@ -21,7 +21,7 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
-    let selection = args.common.selection()?;
+    let selection = args.common.selection();
     let report = pool.run(queries::Histograms { selection })?;
     let text = if args.common.json { report.to_json()? + "\n" } else { to_text(&report) };
     args.common.print(&text)

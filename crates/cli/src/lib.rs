@@ -23,6 +23,7 @@ mod heatmap;
 mod histograms;
 mod input;
 mod inspect;
+mod parse;
 mod report;
 mod split;
 mod summary;
@@ -95,15 +96,6 @@ pub enum Failure {
     /// Input or output failed. Exit status 2; quiet if it was only the reader of our output who left (`| head`).
     #[error(transparent)]
     Io(#[from] io::Error),
-}
-
-impl Failure {
-    /// A percentile range that cannot be read.
-    fn no_range(text: &str) -> Failure {
-        Failure::Usage(format!(
-            "no percentile range {text:?}: write 95-99 for a range, P95 for everything up to it"
-        ))
-    }
 }
 
 impl From<pathlight_query::EngineError> for Failure {

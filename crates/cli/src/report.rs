@@ -9,6 +9,7 @@ use flate2::write::GzEncoder;
 
 use super::Failure;
 use super::common::Common;
+use super::parse;
 use pathlight_model::trace::TraceSet;
 use pathlight_view::address::{Address, View};
 use pathlight_view::saved;
@@ -22,8 +23,8 @@ pub struct Args {
     #[command(flatten)]
     common: Common,
     /// What the report shows at first: a value of `view=` in the page's address
-    #[arg(long, default_value = "findings")]
-    view: String,
+    #[arg(long, default_value = "findings", value_parser = parse::view)]
+    view: View,
     /// The page in one file (default: pathlight.html beside this program or in dist/)
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
@@ -34,17 +35,15 @@ pub struct Args {
 /// # Errors
 /// No trace, no page, or a setting that makes no sense.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let view = View::from_key(&args.view)
-        .ok_or_else(|| Failure::Usage(format!("no view {:?}: take findings, flame or another", args.view)))?;
     let path = page(args.page.as_deref())?;
     let page = std::fs::read_to_string(&path)
         .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
     let Some((head, tail)) = saved::split(&page) else {
         return Err(Failure::Usage(format!("{} is not the page in one file", path.display())));
     };
-    let selection = args.common.selection()?;
+    let selection = args.common.selection();
     let address = Address {
-        view,
+        view: args.view,
         root: selection.root,
         filters: selection.filters,
         overlap: selection.overlap,

@@ -1,7 +1,8 @@
 //! `pathlight split`: latency, or the time of one endpoint, by the values of a tag.
 
 use super::Failure;
-use super::common::{Common, endpoint};
+use super::common::Common;
+use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal, queries};
@@ -17,8 +18,8 @@ pub struct Args {
     #[arg(long, value_name = "KEY")]
     tag: Option<String>,
     /// Split the exclusive time of this endpoint on the critical path instead of the latency
-    #[arg(long, value_name = "SERVICE:OPERATION")]
-    endpoint: Option<String>,
+    #[arg(long, value_name = "SERVICE:OPERATION", value_parser = parse::endpoint)]
+    endpoint: Option<(String, String)>,
 }
 
 /// Runs the command.
@@ -26,15 +27,12 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let of = match &args.endpoint {
+    let of = match args.endpoint.clone() {
         None => SplitOf::Latency,
-        Some(text) => {
-            let (service, operation) = endpoint(text)?;
-            SplitOf::Endpoint { service, operation }
-        }
+        Some((service, operation)) => SplitOf::Endpoint { service, operation },
     };
     let mut pool = args.common.load()?;
-    let selection = args.common.selection()?;
+    let selection = args.common.selection();
     let text = match args.tag.clone() {
         Some(key) => {
             let report = pool.run(queries::Split { selection, of, key })?;

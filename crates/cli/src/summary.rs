@@ -24,7 +24,7 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
-    let selection = args.common.selection()?;
+    let selection = args.common.selection();
     let report = pool.run(queries::Endpoints { selection })?;
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     let text = match format {

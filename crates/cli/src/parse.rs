@@ -1,0 +1,120 @@
+//! Values of options, as clap reads them. An error says how to write the value.
+
+use pathlight_analysis::flow::LatencyChange;
+use pathlight_query::{ColumnOrder, Filter, PercentileRange, RowStat};
+use pathlight_view::address::{View, parse_range};
+
+type Parsed<T> = Result<T, &'static str>;
+
+/// Reads `95-99`, or `P95` for everything up to it.
+pub fn range(text: &str) -> Parsed<PercentileRange> {
+    parse_range(text).ok_or("write 95-99 for a range, P95 for everything up to it")
+}
+
+/// Reads a number from 0 to 1.
+pub fn share(text: &str) -> Parsed<f64> {
+    number(text, 1.0).ok_or("write a number from 0 to 1")
+}
+
+/// Reads a number above 0 and up to 1.
+pub fn positive_share(text: &str) -> Parsed<f64> {
+    number(text, 1.0).filter(|number| *number > 0.0).ok_or("write a number above 0 and up to 1")
+}
+
+/// Reads a number from 0 to 100.
+pub fn percent(text: &str) -> Parsed<f64> {
+    number(text, 100.0).ok_or("write a number from 0 to 100")
+}
+
+fn number(text: &str, most: f64) -> Option<f64> {
+    text.parse().ok().filter(|number| (0.0..=most).contains(number))
+}
+
+/// Reads `SERVICE:OPERATION`, cut at the first colon.
+pub fn endpoint(text: &str) -> Parsed<(String, String)> {
+    let (service, operation) = text.split_once(':').ok_or("write SERVICE:OPERATION")?;
+    Ok((service.to_owned(), operation.to_owned()))
+}
+
+/// Reads `SERVICE:OPERATION` as a filter.
+pub fn contains(text: &str) -> Parsed<Filter> {
+    let (service, operation) = endpoint(text)?;
+    Ok(Filter::Contains { service, operation })
+}
+
+/// Reads `KEY=VALUE` as a filter.
+pub fn tag(text: &str) -> Parsed<Filter> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    Ok(Filter::Tag { key: key.to_owned(), value: value.to_owned() })
+}
+
+/// Reads what the columns of a heat map are ordered by.
+pub fn column_order(text: &str) -> Parsed<ColumnOrder> {
+    match text {
+        "latency" => Ok(ColumnOrder::Latency),
+        "start" => Ok(ColumnOrder::Start),
+        other => {
+            let (service, operation) =
+                endpoint(other).map_err(|_| "write latency, start or SERVICE:OPERATION")?;
+            Ok(ColumnOrder::Row { service, operation })
+        }
+    }
+}
+
+/// Reads the name of a number that rows are ordered by.
+pub fn row_stat(text: &str) -> Parsed<RowStat> {
+    let known = RowStat::ALL.into_iter().find(|stat| stat.name() == text);
+    known.ok_or("take p50, p95, p99, mean or total")
+}
+
+/// Reads a value of `view=` in the page's address.
+pub fn view(text: &str) -> Parsed<View> {
+    View::from_key(text).ok_or("take findings, flame or another view of the page's address")
+}
+
+/// A change of an endpoint's latency: the endpoint as written, millionths of its latency, microseconds.
+pub type Change = (String, i64, i64);
+
+/// Reads `SERVICE:OPERATION=-50%`, `=+500us` and the like.
+pub fn change(text: &str) -> Parsed<Change> {
+    let parsed = text.rsplit_once('=').and_then(|(name, amount)| {
+        LatencyChange::parse_amount(amount).map(|(share_ppm, add_us)| (name.to_owned(), share_ppm, add_us))
+    });
+    parsed.ok_or("write SERVICE:OPERATION=-50%, or =+500us, =-2ms, =+1s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stay_within_their_bounds() {
+        assert_eq!([share("0"), share("1"), percent("100")], [Ok(0.0), Ok(1.0), Ok(100.0)]);
+        assert!(
+            [share("1.1"), share("-0.1"), share("NaN"), percent("101"), positive_share("0")]
+                .iter()
+                .all(Result::is_err)
+        );
+    }
+
+    #[test]
+    fn names_are_cut_where_their_form_says() {
+        assert_eq!(endpoint("a:b:c"), Ok(("a".to_owned(), "b:c".to_owned())));
+        assert_eq!(tag("k=v=w"), Ok(Filter::Tag { key: "k".to_owned(), value: "v=w".to_owned() }));
+        assert_eq!(change("a:b=c=-50%"), Ok(("a:b=c".to_owned(), -500_000, 0)));
+        assert_eq!(column_order("start"), Ok(ColumnOrder::Start));
+        assert!(
+            endpoint("a").is_err()
+                && tag("k").is_err()
+                && change("a:b").is_err()
+                && column_order("x").is_err()
+        );
+    }
+
+    #[test]
+    fn names_that_are_none_are_refused() {
+        assert!(range("P50-95").is_ok() && range("many").is_err());
+        assert!(row_stat("p99").is_ok() && row_stat("p98").is_err());
+        assert!(view("flame").is_ok() && view("fire").is_err());
+    }
+}
