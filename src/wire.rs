@@ -1,183 +1,14 @@
-//! What page and workers say to each other.
+//! Carries the [messages of the pool](pathlight_query::pool::messages) between page and workers.
 //!
 //! A message is an array: first the envelope, a small plain object; then its attachments, Blobs (shared by handle) and
-//! ArrayBuffers (transferred, never copied). A call carries a number, and its answers carry the same.
+//! ArrayBuffers (transferred, never copied).
 
 use js_sys::{Array, ArrayBuffer, Uint8Array};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 use wasm_bindgen::{JsCast, JsValue};
 
-use pathlight_ingest::{FileReport, Keep, SplitPoint};
-
-/// From the page to a worker.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum ToWorker {
-    /// Do this and answer with [`FromWorker::Done`] or [`FromWorker::Failed`] of the same number.
-    Call(u64, Call),
-    /// Nobody waits for the answer of this call any more: stop and say nothing.
-    Forget(u64),
-    /// Stop reading, keep the complete traces and answer.
-    StopReading(u64),
-    /// Drop the plan of a query.
-    EndPlan(u64),
-    /// Get ready for a load while there is nothing to do.
-    WarmUp,
-}
-
-/// Something a worker is asked to do.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Call {
-    /// Read these; one Blob each is attached. Answered by [`Done::Read`].
-    Read {
-        /// What is read.
-        pieces: Vec<Piece>,
-        /// Heap that columns may take.
-        most_bytes: u64,
-    },
-    /// Find a split point after each of these offsets of the attached Blob. Answered by [`Done::SplitPoints`].
-    Cut(Vec<u64>),
-    /// Join what was read. Answered by [`Done::Nothing`].
-    Seal,
-    /// Forget the traces of a group; what was read must be joined before. Answered by [`Done::Nothing`].
-    Unload {
-        /// The group.
-        group: u8,
-    },
-    /// Which traces are here? Answered by one attachment.
-    TraceKeys,
-    /// Where must traces go that are at several workers? Key lists are attached, one a worker. Answered by
-    /// [`Done::Moves`] with the keys of each move attached.
-    PlanMoves,
-    /// Give away the traces of the attached keys. Answered by one attachment.
-    TakeTraces,
-    /// Take in the attached traces; [`Call::Seal`] joins them. Answered by [`Done::Nothing`].
-    PutTraces,
-    /// Write the demo traces. Answered by one attachment: Jaeger JSON.
-    Demo,
-    /// Copy columns for a saved report, from this trace on. Answered by [`Done::Columns`] with them attached.
-    CopyColumns {
-        /// Number of the first trace.
-        from: u32,
-    },
-    /// A query begins; its message is attached. Answered by [`Done::Pass`], [`Done::Working`] or [`Done::Report`], with
-    /// the pass, the progress or the report attached.
-    Begin {
-        /// Number of the plan.
-        plan: u64,
-        /// State of the data of all workers; plans over the same share what they know. `None`: it is changing.
-        data: Option<u64>,
-    },
-    /// The partials of the last pass are attached; answered like [`Call::Begin`].
-    Merge {
-        /// Number of the plan.
-        plan: u64,
-    },
-    /// Run the attached pass over the traces here. Answered by one attachment.
-    Pass {
-        /// Number of the plan.
-        plan: u64,
-    },
-}
-
-/// A file or a part of one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
-    /// Name to show.
-    pub name: String,
-    /// Which set of traces it belongs to, see [`Selection::group`](pathlight_query::Selection::group).
-    pub group: u8,
-    /// Which traces of it are kept.
-    pub keep: Keep,
-    /// Of a slice of a file: where it starts and ends; `None` within is the start or end of the file.
-    pub slice: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
-}
-
-/// From a worker to the page.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum FromWorker {
-    /// The worker listens.
-    Hello,
-    /// How far a call is.
-    Progress(u64, Progress),
-    /// The answer to a call.
-    Done(u64, Done),
-    /// A call that could not be done; the worker lives on.
-    Failed(u64, String),
-    /// The worker is about to die of this.
-    Dying(String),
-}
-
-/// The answer to a call.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Done {
-    /// It is done; whatever is to be said is attached.
-    Nothing,
-    /// One result a piece, in order, and then the state of the set. For every slice that has a report a
-    /// [`ChunkEnd`](pathlight_ingest::ChunkEnd) is attached, in order.
-    Read(Vec<PieceResult>, Progress),
-    /// Where the file can be cut, in order; none if it must be read in one piece.
-    SplitPoints(Vec<SplitPoint>),
-    /// From worker, to worker; keys are attached in the same order.
-    Moves(Vec<(u32, u32)>),
-    /// Columns are attached; there are more from this trace on.
-    Columns(Option<u32>),
-    /// Run the attached pass everywhere.
-    Pass,
-    /// More is to be worked out: call [`Call::Merge`] again without partials. How far it is, is attached.
-    Working,
-    /// The report is attached.
-    Report,
-}
-
-impl PieceResult {
-    /// What was found, if it was begun.
-    pub fn report(&mut self) -> Option<&mut FileReport> {
-        match self {
-            PieceResult::Read { report, .. } | PieceResult::Full { report, .. } => Some(report),
-            PieceResult::Unreadable(_) | PieceResult::Untouched => None,
-        }
-    }
-}
-
-/// What became of one piece.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum PieceResult {
-    /// Read to its end, or to where reading was stopped.
-    Read {
-        /// What was found.
-        report: FileReport,
-        /// Bytes read.
-        bytes: u64,
-    },
-    /// The browser could not read it: gone, changed since it was chosen, not permitted.
-    Unreadable(String),
-    /// Memory ended; what came before is kept.
-    Full {
-        /// What was found until then.
-        report: FileReport,
-        /// Bytes read.
-        bytes: u64,
-    },
-    /// Not begun, because reading was stopped or memory ended before.
-    Untouched,
-}
-
-/// How far reading is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
-    /// Bytes read by this call.
-    pub bytes: u64,
-    /// Pieces finished by this call.
-    pub pieces: u32,
-    /// Traces in the worker.
-    pub traces: u64,
-    /// Spans in the worker.
-    pub spans: u64,
-    /// Bytes of heap that hold them.
-    pub heap: u64,
-    /// Size of the worker's wasm memory in bytes.
-    pub memory: u64,
-}
+use pathlight_ingest::ChunkEnd;
+use pathlight_query::pool::messages::{Done, FromWorker};
 
 /// A message ready for `postMessage`: itself and what to transfer.
 pub struct Packed {
@@ -206,6 +37,22 @@ pub fn unpack<T: DeserializeOwned>(message: &JsValue) -> Option<(T, Vec<JsValue>
     let parts = message.dyn_ref::<Array>()?;
     let envelope = serde_wasm_bindgen::from_value(parts.get(0)).ok()?;
     Some((envelope, parts.iter().skip(1).collect()))
+}
+
+/// The message of a worker and its attachments; `None` if it is none of ours. The ends of chunks, which travel as
+/// an attachment because their numbers have 64 bits, are put where they belong.
+pub fn unpack_answer(message: &JsValue) -> Option<(FromWorker, Vec<JsValue>)> {
+    let (mut message, mut attachments) = unpack::<FromWorker>(message)?;
+    if let FromWorker::Done(_, Done::Read(results, _)) = &mut message {
+        let ends = attachments.pop().map(|ends| bytes(&ends)).unwrap_or_default();
+        let ends: Vec<Option<ChunkEnd>> = postcard::from_bytes(&ends).unwrap_or_default();
+        for (result, end) in results.iter_mut().zip(ends) {
+            if let Some(report) = result.report() {
+                report.chunk = end;
+            }
+        }
+    }
+    Some((message, attachments))
 }
 
 /// Bytes as an attachment that can be moved.

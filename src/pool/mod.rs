@@ -1,38 +1,33 @@
-//! The page's side of the workers: what is loaded where, and who answers.
+//! The page's side of the workers: ties [`PoolState`](pathlight_query::pool::PoolState), which decides everything, to
+//! Worker objects and their messages.
 //!
-//! Workers hold the data, the page holds the handles of everything they have read: a worker that dies is replaced and
-//! reads again. The flows are plain async functions: [`load`] reads, [`join`] brings together, [`save`] copies
-//! everything out, [`query`] runs the passes of a query's plan with the first worker as its coordinator.
+//! What happens (a call of the page, a message, a dead worker) becomes an event of the state machine; the commands it
+//! returns are carried out here. This module holds what the state machine cannot: the files' Blobs, the Worker objects
+//! and the futures of those who wait for a report.
 
-mod call;
-mod join;
-mod load;
-mod loss;
-mod memory;
-mod progress;
-mod query;
-mod save;
-mod slices;
+mod members;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use call::{Member, Pending};
-use futures_channel::oneshot::Sender;
-use load::Load;
-pub use memory::Shortage;
-use query::COORDINATOR;
-pub use query::QueryError;
+use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use futures_util::StreamExt;
+use js_sys::Array;
+use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::Blob;
 
+use self::members::Member;
 use super::boot::Boot;
-use super::wire::ToWorker;
-use pathlight_ingest::{FileReport, Keep, SplitPoint};
-
-/// Workers at most: beyond, memory and the reading of files set the speed.
-const MOST_WORKERS: usize = 16;
+use super::wire;
+use pathlight_analysis::anomaly::vae::TrainingProgress;
+use pathlight_ingest::Keep;
+use pathlight_query::Query;
+pub use pathlight_query::load::MemoryForecast;
+use pathlight_query::pool::messages::ToWorker;
+use pathlight_query::pool::{Attachment, Command, Event, PoolState};
+pub use pathlight_query::pool::{Limits, LoadOutcome, LoadProgress, PoolEvent, QueryError, UserError};
 
 /// Something to load. The Blob is a handle: its bytes stay where they are until a worker reads them.
 #[derive(Clone, Debug)]
@@ -41,174 +36,6 @@ pub struct Input {
     pub name: String,
     /// Its content.
     pub blob: Blob,
-}
-
-/// What a pool tells the page.
-#[derive(Clone, Debug)]
-pub enum PoolEvent {
-    /// A worker is warm.
-    Ready,
-    /// How far a load is; about ten times a second.
-    Progress(LoadProgress),
-    /// Complete traces so far can be queried; the reports will change.
-    Preliminary,
-    /// What is loading will not fit. It waits for [`Pool::go_on`] or [`Pool::cancel_load`]; complete traces so far can
-    /// be asked about.
-    Short(Shortage),
-    /// A load has ended: run queries anew, what was known has changed.
-    Loaded(LoadOutcome),
-    /// A worker died. It is replaced and reads its files again; [`Loaded`](PoolEvent::Loaded) follows.
-    WorkerLost {
-        /// What it was reading, or empty.
-        name: String,
-        /// Why, as far as the browser told.
-        reason: String,
-    },
-    /// The pool cannot work, or not with what it was given.
-    Failed(UserError),
-}
-
-/// How far a load is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LoadProgress {
-    /// Bytes read.
-    pub bytes: u64,
-    /// Bytes of all files of this load.
-    pub total_bytes: u64,
-    /// Traces held so far, earlier loads included; single spans become traces at the end of a load.
-    pub traces: u64,
-    /// Spans held so far, earlier loads included.
-    pub spans: u64,
-    /// Files finished.
-    pub files_done: u32,
-    /// Files of this load.
-    pub files: u32,
-    /// Speed, smoothed, in 10^6 bytes a second.
-    pub mb_per_s: f64,
-    /// Time left, if it can be told.
-    pub seconds_left: Option<f64>,
-}
-
-/// What a load has brought.
-#[derive(Clone, Debug, Default)]
-pub struct LoadOutcome {
-    /// One a file that was read, in the order the files were given.
-    pub reports: Vec<FileReport>,
-    /// What could not be read at all, or not to its end for want of memory.
-    pub errors: Vec<UserError>,
-    /// The user ended it.
-    pub cancelled: bool,
-}
-
-/// An error as it is shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UserError {
-    /// What happened, in one sentence.
-    pub message: String,
-    /// File, place, the browser's own words.
-    pub detail: String,
-    /// What can be done.
-    pub next_step: String,
-}
-
-/// A file, where its spans are.
-struct Kept {
-    input: Input,
-    group: u8,
-    bytes: u64,
-    /// Which load brought it.
-    load: u64,
-    state: State,
-    /// Its group was taken away since it came.
-    is_unloaded: bool,
-    /// Workers that died reading it.
-    strikes: u32,
-    /// Only so many bytes of it were and will be read: the user stopped there, or memory ended.
-    cut: Option<u64>,
-    /// If it is a slice of a file.
-    part: Option<Part>,
-    /// It is no good in slices.
-    is_uncut: bool,
-    /// Which of its traces are kept.
-    keep: Keep,
-    report: Option<FileReport>,
-}
-
-/// A slice of a file: its split_points, `None` for the start and the end of the file.
-#[derive(Clone)]
-struct Part {
-    /// The file, by index.
-    file: usize,
-    from: Option<SplitPoint>,
-    until: Option<SplitPoint>,
-}
-
-impl Kept {
-    fn new(input: Input, group: u8, load: u64) -> Kept {
-        Kept {
-            bytes: input.blob.size() as u64,
-            input,
-            group,
-            load,
-            state: State::Waiting,
-            is_unloaded: false,
-            strikes: 0,
-            cut: None,
-            part: None,
-            is_uncut: false,
-            keep: Keep::All,
-            report: None,
-        }
-    }
-}
-
-/// What a pool keeps to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Files of this many bytes or more are read by several workers, in slices of half that at least.
-    pub large_file: u64,
-    /// Heap of a worker that columns may take. wasm memory ends at 4 GiB; the rest serves the buffers of a load and the
-    /// analyses.
-    pub memory: u64,
-    /// Workers at most; it cannot be more than the pool was made for.
-    pub workers: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { large_file: 32 << 20, memory: 3_200 << 20, workers: MOST_WORKERS }
-    }
-}
-
-impl Limits {
-    /// The limits that an address asks for by keys like `limit-large-file=65536`: for tests and for trying out.
-    pub fn from_keys(keys: &[(String, String)]) -> Limits {
-        let mut limits = Limits::default();
-        for (key, value) in keys {
-            let Ok(bytes) = value.parse::<u64>() else { continue };
-            match key.as_str() {
-                "limit-large-file" => limits.large_file = bytes,
-                "limit-memory" => limits.memory = bytes,
-                "limit-workers" => limits.workers = bytes as usize,
-                _ => {}
-            }
-        }
-        limits
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// To be read.
-    Waiting,
-    /// Dealt to the worker in this slot.
-    Dealt(usize),
-    /// Read by the worker in this slot.
-    Read(usize),
-    /// Cut into slices, which are files of their own here.
-    Cut,
-    /// Not wanted, or cannot be read.
-    Dropped,
 }
 
 /// The workers of a page. Cheap to clone; all clones are one pool.
@@ -220,114 +47,283 @@ struct Inner {
     on_event: Box<dyn Fn(PoolEvent)>,
     /// To be told; the first is being told.
     events: RefCell<VecDeque<PoolEvent>>,
-    limit: usize,
-    limits: Cell<Limits>,
-    /// By slot; a slot is empty while nobody needs it.
-    members: RefCell<Vec<Option<Member>>>,
-    calls: RefCell<BTreeMap<u64, Pending>>,
-    /// Numbers for calls, plans, workers and loads.
-    next_number: Cell<u64>,
-    /// Moves on when row numbers or the data itself change: queries of an earlier one are stale.
-    generation: Cell<u64>,
-    /// Moves on with `clear`: flows of an earlier one end without a word.
-    epoch: Cell<u64>,
-    kept: RefCell<Vec<Kept>>,
-    load: RefCell<Option<Load>>,
-    /// Queries must wait: rows are moving.
-    is_joining: Cell<bool>,
-    waiting: RefCell<Vec<Sender<()>>>,
-    /// Traces went from one worker to another, so that a worker holds more than its own files.
-    moved: Cell<bool>,
-    /// A worker died that held traces of others' files: everything must be read again.
-    must_rebuild: Cell<bool>,
-    /// Workers that died before they said a word, in a row.
-    stillborn: Cell<u32>,
-    /// How often a worker died of a query, by its message.
-    killers: RefCell<BTreeMap<Vec<u8>, u32>>,
+    state: RefCell<PoolState<JsValue>>,
+    /// Workers by slot.
+    members: RefCell<BTreeMap<usize, Member>>,
+    /// All files loaded since the last clear, in order.
+    files: RefCell<Vec<Blob>>,
+    /// Those who wait for a query or a copy of columns, by its number.
+    waiting: RefCell<BTreeMap<u64, UnboundedSender<Reply>>>,
+    last_number: Cell<u64>,
+}
+
+/// What somebody who waits hears from the pool.
+enum Reply {
+    /// A query works on; how far it is, packed.
+    Working(JsValue),
+    /// The packed report of a query, or none.
+    Answer(Result<JsValue, QueryError>),
+    /// What each worker has written for the page, or why there is nothing.
+    Saved(Result<Vec<Vec<JsValue>>, String>),
+}
+
+/// Somebody who waits for a query or a copy; dropping it cancels what is waited for.
+struct Waiting<'a> {
+    pool: &'a Pool,
+    number: u64,
+    replies: UnboundedReceiver<Reply>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let is_under_way = self.pool.0.waiting.borrow_mut().remove(&self.number).is_some();
+        if is_under_way {
+            self.pool.handle(Event::Cancel(self.number));
+        }
+    }
 }
 
 impl Pool {
-    /// A pool of as many workers as the machine has processors, started as they are needed; the first starts now.
+    /// Returns a pool of as many workers as the machine has processors, started as they are needed; the first starts now.
     pub fn new(boot: Boot, on_event: impl Fn(PoolEvent) + 'static) -> Pool {
         let processors = web_sys::window().map_or(1.0, |window| window.navigator().hardware_concurrency());
         Pool::with_workers(boot, processors as usize, on_event)
     }
 
-    /// A pool of at most so many workers, at least 1 and at most 16.
+    /// Returns a pool of at most so many workers, at least 1 and at most 16.
     pub fn with_workers(boot: Boot, workers: usize, on_event: impl Fn(PoolEvent) + 'static) -> Pool {
+        let (state, commands) = PoolState::new(workers);
         let pool = Pool(Rc::new(Inner {
             boot,
             on_event: Box::new(on_event),
             events: RefCell::default(),
-            limit: workers.clamp(1, MOST_WORKERS),
-            limits: Cell::default(),
+            state: RefCell::new(state),
             members: RefCell::default(),
-            calls: RefCell::default(),
-            next_number: Cell::new(1),
-            generation: Cell::new(0),
-            epoch: Cell::new(0),
-            kept: RefCell::default(),
-            load: RefCell::default(),
-            is_joining: Cell::new(false),
+            files: RefCell::default(),
             waiting: RefCell::default(),
-            moved: Cell::new(false),
-            must_rebuild: Cell::new(false),
-            stillborn: Cell::new(0),
-            killers: RefCell::default(),
+            last_number: Cell::new(0),
         }));
-        pool.warm(0);
+        pool.execute(commands);
         pool
     }
 
     /// Sets what later loads keep to.
     pub fn set_limits(&self, limits: Limits) {
-        self.0.limits.set(limits);
+        self.0.state.borrow_mut().set_limits(limits);
     }
 
-    /// Lets the first worker get ready for a load: nothing is loaded yet and nobody is in a hurry.
+    /// Lets the first worker warm up for a load: nothing is loaded yet and nobody is in a hurry.
     pub fn warm_up(&self) {
-        self.post(COORDINATOR, &ToWorker::WarmUp, &[]);
+        self.handle(Event::WarmUp);
     }
 
-    /// How many workers there are, started or not.
+    /// Returns how many workers there are, started or not.
     pub fn workers(&self) -> usize {
-        self.0.limit.min(self.0.limits.get().workers).max(1)
+        self.0.state.borrow().workers()
     }
 
-    /// Workers that have something to do.
-    pub fn busy_workers(&self) -> usize {
-        let slots: std::collections::BTreeSet<usize> =
-            self.0.calls.borrow().values().map(|pending| pending.slot).collect();
-        slots.len()
-    }
-
-    /// Bytes of wasm memory of all workers, as last heard.
+    /// Returns the bytes of wasm memory of all workers, as last heard.
     pub fn memory_bytes(&self) -> u64 {
-        self.0.members.borrow().iter().flatten().map(|member| member.progress.memory).sum()
+        self.0.state.borrow().memory_bytes()
     }
 
-    /// Forgets everything. Memory of wasm never shrinks, so the workers end and one new one starts. Queries under way
-    /// end with [`QueryError::Stale`], a load without an event.
+    /// Returns whether a load is under way.
+    pub fn is_loading(&self) -> bool {
+        self.0.state.borrow().is_loading()
+    }
+
+    /// Loads these besides what is loaded, into the set looked at. During a load they join it.
+    pub fn load(&self, inputs: Vec<Input>) {
+        self.load_group(inputs, 0);
+    }
+
+    /// Loads these into the set of this [group](pathlight_query::Selection::group).
+    pub fn load_group(&self, inputs: Vec<Input>, group: u8) {
+        let files = inputs.iter().map(|input| (input.name.clone(), input.blob.size() as u64)).collect();
+        self.0.files.borrow_mut().extend(inputs.into_iter().map(|input| input.blob));
+        self.handle(Event::Load { files, group });
+    }
+
+    /// Takes a [group](pathlight_query::Selection::group) away; [`PoolEvent::Loaded`] follows. What is loaded into it after this
+    /// call stays. Counts over all that was ever read (log records, repeated spans, tag values to choose from) stay too,
+    /// until [`clear`](Self::clear).
+    pub fn unload_group(&self, group: u8) {
+        self.handle(Event::Unload { group });
+    }
+
+    /// Ends the load under way. With `keep`, what was read until now stays; otherwise everything this load brought goes,
+    /// and if something was there before, that is read again. [`PoolEvent::Loaded`] follows.
+    pub fn cancel_load(&self, keep: bool) {
+        self.handle(Event::CancelLoad { keep });
+    }
+
+    /// Goes on with a load that will not fit, from its start, keeping only these of its traces. [`Keep::All`] goes on
+    /// until memory ends.
+    pub fn go_on(&self, keep: &Keep) {
+        self.handle(Event::Resume(keep.clone()));
+    }
+
+    /// Forgets everything; the workers end and one new one starts. Queries under way end with [`QueryError::Stale`], a
+    /// load without an event.
     pub fn clear(&self) {
-        let inner = &self.0;
-        inner.epoch.set(inner.epoch.get() + 1);
-        inner.kept.borrow_mut().clear();
-        inner.load.borrow_mut().take();
-        inner.killers.borrow_mut().clear();
-        inner.is_joining.set(false);
-        self.end_workers();
-        self.settle();
-        self.warm(0);
+        self.0.files.borrow_mut().clear();
+        self.handle(Event::Clear);
     }
 
-    fn number(&self) -> u64 {
-        let number = self.0.next_number.get();
-        self.0.next_number.set(number + 1);
-        number
+    /// Runs a query on all workers. During a load the report is about the complete traces so far.
+    ///
+    /// Dropping the future cancels the query.
+    ///
+    /// # Errors
+    /// [`QueryError`].
+    pub async fn run<Q: Query>(&self, query: &Q) -> Result<Q::Report, QueryError> {
+        let message = query.to_message().map_err(|error| QueryError::Failed(error.to_string()))?;
+        let report = self.run_message(message, &|_| {}).await?;
+        Q::read_report(&report).map_err(|error| QueryError::Failed(error.to_string()))
+    }
+
+    /// Runs the query of a message; returns the report as bytes. `watch` hears how a long training goes.
+    ///
+    /// # Errors
+    /// [`QueryError`].
+    pub async fn run_message(
+        &self,
+        message: Vec<u8>,
+        watch: &dyn Fn(TrainingProgress),
+    ) -> Result<Vec<u8>, QueryError> {
+        let mut waiting = self.wait();
+        self.handle(Event::Query { query: waiting.number, message });
+        while let Some(reply) = waiting.replies.next().await {
+            match reply {
+                Reply::Working(progress) => {
+                    if let Ok(progress) = postcard::from_bytes(&wire::bytes(&progress)) {
+                        watch(progress);
+                    }
+                }
+                Reply::Answer(result) => return result.map(|report| wire::bytes(&report)),
+                Reply::Saved(_) => {}
+            }
+        }
+        Err(QueryError::Stale)
+    }
+
+    /// Returns the demo traces as a file of Jaeger JSON.
+    ///
+    /// # Errors
+    /// In words: the worker ended, the browser's memory ended.
+    pub async fn demo(&self) -> Result<Blob, String> {
+        let files = self.written(|save| Event::WriteDemo { save }).await?;
+        files.into_iter().next().ok_or_else(String::new)
+    }
+
+    /// Returns the columns of all workers, one Blob a worker, as [`ingest`](pathlight_ingest) reads them.
+    ///
+    /// # Errors
+    /// In words: a load is under way or began meanwhile, a worker ended, the browser's memory ended.
+    pub async fn columns(&self) -> Result<Vec<Blob>, String> {
+        self.written(|save| Event::Save { save }).await
+    }
+
+    /// Returns what workers write for the page, one Blob a worker.
+    async fn written(&self, event: impl FnOnce(u64) -> Event<JsValue>) -> Result<Vec<Blob>, String> {
+        let mut waiting = self.wait();
+        self.handle(event(waiting.number));
+        let Some(Reply::Saved(result)) = waiting.replies.next().await else { return Ok(Vec::new()) };
+        let blob = |buffers: Vec<JsValue>| {
+            let parts: Array = buffers.into_iter().collect();
+            Blob::new_with_buffer_source_sequence(&parts).map_err(|error| wire::words(&error))
+        };
+        result?.into_iter().map(blob).collect()
+    }
+
+    /// Registers somebody who waits.
+    fn wait(&self) -> Waiting<'_> {
+        let number = self.0.last_number.get() + 1;
+        self.0.last_number.set(number);
+        let (sender, replies) = unbounded();
+        self.0.waiting.borrow_mut().insert(number, sender);
+        Waiting { pool: self, number, replies }
+    }
+
+    /// Lets the state machine handle an event and carries out what it commands.
+    fn handle(&self, event: Event<JsValue>) {
+        let now_us = (now_ms() * 1000.0) as u64;
+        let commands = self.0.state.borrow_mut().handle(now_us, event);
+        self.execute(commands);
+    }
+
+    fn execute(&self, commands: Vec<Command<JsValue>>) {
+        let mut refused = Vec::new();
+        for command in commands {
+            match command {
+                Command::Start { slot, serial } => match Member::start(self, slot, serial) {
+                    Ok(member) => {
+                        self.0.members.borrow_mut().insert(slot, member);
+                    }
+                    Err(error) => {
+                        let reason = wire::words(&error);
+                        refused.push(Event::StartRefused { slot, serial, reason });
+                    }
+                },
+                Command::Stop { slot } => {
+                    let member = self.0.members.borrow_mut().remove(&slot);
+                    drop(member);
+                }
+                Command::Post { slot, message, attachments } => self.post(slot, &message, attachments),
+                Command::Tell(event) => self.tell(event),
+                Command::Wake => {
+                    let pool = self.clone();
+                    spawn_local(async move { pool.handle(Event::Wake) });
+                }
+                Command::Working { query, progress } => self.reply(query, Reply::Working(progress)),
+                Command::Answer { query, result } => self.reply(query, Reply::Answer(result)),
+                Command::Saved { save, result } => self.reply(save, Reply::Saved(result)),
+            }
+        }
+        refused.into_iter().for_each(|event| self.handle(event));
+    }
+
+    fn post(&self, slot: usize, message: &ToWorker, attachments: Vec<Attachment<JsValue>>) {
+        let attachments: Vec<JsValue> =
+            attachments.into_iter().map(|attachment| self.attachment(attachment)).collect();
+        if let Some(member) = self.0.members.borrow().get(&slot) {
+            member.post(message, &attachments);
+        }
+    }
+
+    fn attachment(&self, attachment: Attachment<JsValue>) -> JsValue {
+        match attachment {
+            Attachment::Move(buffer) => buffer,
+            Attachment::Copy(buffer) => wire::buffer(&wire::bytes(&buffer)),
+            Attachment::Bytes(bytes) => wire::buffer(&bytes),
+            Attachment::File { source, range } => {
+                let Some(whole) = self.0.files.borrow().get(source).cloned() else { return JsValue::NULL };
+                if range == (0..whole.size() as u64) {
+                    return whole.into();
+                }
+                // The browser refuses only what is no number.
+                let part = whole.slice_with_f64_and_f64(range.start as f64, range.end as f64);
+                part.map_or(JsValue::NULL, JsValue::from)
+            }
+        }
+    }
+
+    /// Hands a reply to who waits for it. The last reply ends the waiting.
+    fn reply(&self, number: u64, reply: Reply) {
+        let mut waiting = self.0.waiting.borrow_mut();
+        let replies = match &reply {
+            Reply::Working(_) => waiting.get(&number).cloned(),
+            Reply::Answer(_) | Reply::Saved(_) => waiting.remove(&number),
+        };
+        drop(waiting);
+        if let Some(replies) = replies {
+            // Nobody may wait any more.
+            let _ = replies.unbounded_send(reply);
+        }
     }
 
     /// Tells the page, after what runs now: it may call back.
-    fn emit(&self, event: PoolEvent) {
+    fn tell(&self, event: PoolEvent) {
         let is_first = {
             let mut events = self.0.events.borrow_mut();
             events.push_back(event);
@@ -345,14 +341,6 @@ impl Pool {
                 pool.0.events.borrow_mut().pop_front();
             }
         });
-    }
-
-    /// Lets the queries go on that waited.
-    fn settle(&self) {
-        let waiting = self.0.waiting.take();
-        for sender in waiting {
-            let _ = sender.send(());
-        }
     }
 }
 

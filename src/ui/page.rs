@@ -1,7 +1,7 @@
 //! What the page knows, and the one way it changes: an event changes it, then every part brings itself up to date.
 
 use super::dom;
-use crate::pool::{Input, Limits, LoadProgress, Pool, PoolEvent, Shortage, UserError};
+use crate::pool::{Input, Limits, LoadProgress, MemoryForecast, Pool, PoolEvent, UserError};
 use crate::ui::shell::fetching::Fetching;
 use crate::ui::shell::queries;
 use crate::ui::shell::queries::Queries;
@@ -45,7 +45,7 @@ pub struct Load {
     /// The last word on it.
     pub progress: Option<LoadProgress>,
     /// What is being read will not fit, and waits for a word on that.
-    pub shortage: Option<Shortage>,
+    pub shortage: Option<MemoryForecast>,
     /// Every file read so far, of all loads.
     pub files: Vec<FileReport>,
     /// What the reader should know, oldest first; the number tells them apart.

@@ -35,13 +35,13 @@ impl Step {
         Step { until_ms: now_ms() + STEP_MS }
     }
 
-    /// Whether it is time to [`breathe`](Pace::breathe).
+    /// Whether it is time to [yield](Pace::yield_now).
     pub fn is_over(&self) -> bool {
         now_ms() >= self.until_ms
     }
 }
 
-/// Gives way to messages and to whatever else is under way. A MessageChannel, because timers are held back to 4 ms.
+/// Yields to messages and to whatever else is under way. By a MessageChannel, because timers are held back to 4 ms.
 pub struct Pace {
     port: MessagePort,
     waiting: Rc<RefCell<VecDeque<Waker>>>,
@@ -68,7 +68,7 @@ impl Pace {
     }
 
     /// Lets the event loop turn once.
-    pub async fn breathe(&self) {
+    pub async fn yield_now(&self) {
         let mut is_asked = false;
         poll_fn(|context| {
             if is_asked {

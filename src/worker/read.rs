@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::pace::{Step, now_ms};
-use super::source::{Chunk, Source};
-use super::{Wish, Worker};
+use super::source::{Block, Source};
+use super::{CallState, Worker};
 use crate::wire;
-use crate::wire::{Done, FromWorker, Piece, PieceResult, Progress};
-use pathlight_ingest::{ErrorKind, IngestError, Options, Reader};
-use wasm_bindgen::JsValue;
+use pathlight_ingest::{ChunkEnd, ErrorKind, IngestError, Options, Reader};
+use pathlight_query::load::ReadResult;
+use pathlight_query::pool::messages::{Done, FromWorker, Piece, Progress};
 
 /// How often the page hears of progress, in milliseconds.
 const PROGRESS_MS: f64 = 80.0;
@@ -25,18 +25,18 @@ pub struct Job {
     pub call: u64,
     /// What is read.
     pub pieces: Vec<Piece>,
-    /// Heap that columns may take.
-    pub most_bytes: u64,
+    /// Bytes of heap that columns may take.
+    pub heap_limit: u64,
     /// Their bytes, the first of them on their way.
     pub source: Source,
-    /// What the page wants of it by now.
-    pub wish: Rc<Cell<Wish>>,
+    /// Whether it goes on.
+    pub state: Rc<Cell<CallState>>,
 }
 
 struct Reading<'a> {
     worker: &'a Worker,
     call: u64,
-    wish: Rc<Cell<Wish>>,
+    state: Rc<Cell<CallState>>,
     step: Step,
     /// Bytes to parse at once.
     stride: u32,
@@ -48,12 +48,12 @@ struct Reading<'a> {
 
 /// Does the job and answers it.
 pub async fn run(worker: &Worker, job: Job) {
-    let Job { call, pieces, most_bytes, mut source, wish } = job;
-    worker.session.borrow_mut().set.set_limit(usize::try_from(most_bytes).unwrap_or(usize::MAX));
+    let Job { call, pieces, heap_limit, mut source, state } = job;
+    worker.session.borrow_mut().set.set_limit(usize::try_from(heap_limit).unwrap_or(usize::MAX));
     let mut reading = Reading {
         worker,
         call,
-        wish,
+        state,
         step: Step::begin(),
         stride: 64 << 10,
         buffer: Vec::new(),
@@ -61,41 +61,41 @@ pub async fn run(worker: &Worker, job: Job) {
         finished: 0,
         told_ms: now_ms(),
     };
-    let mut results: Vec<PieceResult> = pieces.iter().map(|_| PieceResult::Untouched).collect();
+    let mut results: Vec<ReadResult> = pieces.iter().map(|_| ReadResult::Untouched).collect();
     let mut reader: Option<(usize, Reader)> = None;
-    let mut used: Option<Chunk> = None;
+    let mut used: Option<Block> = None;
     let mut begun_at = 0;
-    while reading.wish.get() == Wish::GoOn {
-        let chunk = match source.next(used.take()).await {
+    while reading.state.get() == CallState::Running {
+        let block = match source.next(used.take()).await {
             None => break,
-            Some(Ok(chunk)) => chunk,
+            Some(Ok(block)) => block,
             Some(Err(unreadable)) => {
                 // What was read of it stays: whole traces are whole.
                 reader.take_if(|(piece, _)| *piece == unreadable.piece);
-                results[unreadable.piece] = PieceResult::Unreadable(unreadable.reason);
+                results[unreadable.piece] = ReadResult::Unreadable(unreadable.reason);
                 reading.finished += 1;
                 continue;
             }
         };
-        let piece = chunk.piece;
+        let piece = block.piece;
         let (_, open) = reader.get_or_insert_with(|| {
             begun_at = reading.bytes;
             worker.session.borrow_mut().set.loading_group = pieces[piece].group;
             (piece, reader_of(&pieces[piece]))
         });
-        let fed = reading.feed(open, &chunk).await;
-        let is_stopped = reading.wish.get() != Wish::GoOn;
-        if !(chunk.is_last || is_stopped || fed.is_err()) {
-            used = Some(chunk);
+        let fed = reading.feed(open, &block).await;
+        let is_stopped = reading.state.get() != CallState::Running;
+        if !(block.is_last || is_stopped || fed.is_err()) {
+            used = Some(block);
             continue;
         }
         let Some((_, read)) = reader.take() else { break };
         let bytes = reading.bytes - begun_at;
-        let is_cut = is_stopped && fed.is_ok() && !(chunk.is_last && bytes == source.size(piece));
+        let is_cut = is_stopped && fed.is_ok() && !(block.is_last && bytes == source.size(piece));
         let report = if is_cut { read.stop() } else { read.finish(&mut worker.session.borrow_mut().set) };
         match fed {
             Err(error) if error.kind == ErrorKind::Memory => {
-                results[piece] = PieceResult::Full { report, bytes };
+                results[piece] = ReadResult::Full { report, bytes };
                 break;
             }
             // It is none of ours, or has no end that could be found: the rest of it says nothing.
@@ -103,43 +103,42 @@ pub async fn run(worker: &Worker, job: Job) {
                 source.skip(piece);
                 let size = source.size(piece);
                 reading.bytes += size.saturating_sub(bytes);
-                results[piece] = PieceResult::Read { report, bytes: size };
+                results[piece] = ReadResult::Read { report, bytes: size };
             }
-            Ok(()) => results[piece] = PieceResult::Read { report, bytes },
+            Ok(()) => results[piece] = ReadResult::Read { report, bytes },
         }
         reading.finished += 1;
-        used = Some(chunk);
+        used = Some(block);
     }
     if let Some((piece, read)) = reader {
-        results[piece] = PieceResult::Read { report: read.stop(), bytes: reading.bytes - begun_at };
+        results[piece] = ReadResult::Read { report: read.stop(), bytes: reading.bytes - begun_at };
     }
-    if reading.wish.get() != Wish::Forget {
+    if reading.state.get() != CallState::Cancelled {
         let progress = reading.progress();
-        let ends: Vec<JsValue> = (results.iter_mut())
-            .filter_map(|result| result.report()?.chunk.take())
-            .map(|end| wire::buffer(&postcard::to_allocvec(&end).unwrap_or_default()))
-            .collect();
-        worker.post(&FromWorker::Done(call, Done::Read(results, progress)), &ends);
+        let ends: Vec<Option<ChunkEnd>> =
+            results.iter_mut().map(|result| result.report()?.chunk.take()).collect();
+        let ends = wire::buffer(&postcard::to_allocvec(&ends).unwrap_or_default());
+        worker.post(&FromWorker::Done(call, Done::Read(results, progress)), &[ends]);
     }
 }
 
 fn reader_of(piece: &Piece) -> Reader {
     let options = Options { keep: piece.keep.clone(), ..Options::default() };
-    match &piece.slice {
+    match &piece.chunk {
         Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),
         None => Reader::new(&piece.name, options),
     }
 }
 
 impl Reading<'_> {
-    /// Parses a chunk.
-    async fn feed(&mut self, reader: &mut Reader, chunk: &Chunk) -> Result<(), IngestError> {
-        let length = chunk.bytes.length();
+    /// Parses a block of bytes.
+    async fn feed(&mut self, reader: &mut Reader, block: &Block) -> Result<(), IngestError> {
+        let length = block.bytes.length();
         let mut at = 0;
-        while at < length && self.wish.get() == Wish::GoOn {
+        while at < length && self.state.get() == CallState::Running {
             let end = at.saturating_add(self.stride).min(length);
             self.buffer.resize((end - at) as usize, 0);
-            chunk.bytes.subarray(at, end).copy_to(&mut self.buffer);
+            block.bytes.subarray(at, end).copy_to(&mut self.buffer);
             let began_ms = now_ms();
             let fed = {
                 let mut session = self.worker.session.borrow_mut();
@@ -160,18 +159,18 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Gives way if it is time, and while a query runs: it needs the set as it is.
+    /// Yields if it is time, and while a pass is under way: it needs the set as it is.
     async fn pause(&mut self) {
-        if !self.step.is_over() && !self.worker.is_asked() {
+        if !self.step.is_over() && !self.worker.has_passes() {
             return;
         }
         if now_ms() - self.told_ms > PROGRESS_MS {
             self.told_ms = now_ms();
             self.worker.post(&FromWorker::Progress(self.call, self.progress()), &[]);
         }
-        self.worker.pace.breathe().await;
-        while self.worker.is_asked() && self.wish.get() == Wish::GoOn {
-            self.worker.pace.breathe().await;
+        self.worker.pace.yield_now().await;
+        while self.worker.has_passes() && self.state.get() == CallState::Running {
+            self.worker.pace.yield_now().await;
         }
         self.step = Step::begin();
     }

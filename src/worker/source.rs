@@ -11,9 +11,9 @@ use crate::wire::words;
 
 /// Bytes asked for at a time from a large Blob. The browser fills a buffer while the one before it is parsed, at a price
 /// for each.
-const CHUNK: u32 = 2 << 20;
+const BLOCK: u32 = 2 << 20;
 /// The same where it cannot be read as a stream of bytes.
-const SLICE: f64 = (4 << 20) as f64;
+const PART: f64 = (4 << 20) as f64;
 /// Blobs up to this size are read together with their neighbours: what a read costs beside its bytes counts there.
 const SMALL: f64 = (256 << 10) as f64;
 /// Bytes of one such reading together.
@@ -22,7 +22,7 @@ const TOGETHER: f64 = (1 << 20) as f64;
 const AHEAD: usize = 4;
 
 /// Some bytes of one piece, still outside of wasm memory.
-pub struct Chunk {
+pub struct Block {
     /// Which piece, in the order given.
     pub piece: usize,
     /// The bytes.
@@ -66,7 +66,7 @@ pub struct Source {
     open: Option<Open>,
     /// Reads that were asked for and not yet taken, in order.
     ahead: VecDeque<Read>,
-    ready: VecDeque<Result<Chunk, Unreadable>>,
+    ready: VecDeque<Result<Block, Unreadable>>,
     /// A buffer to read into again.
     spare: Option<ArrayBuffer>,
 }
@@ -86,19 +86,19 @@ impl Source {
         source
     }
 
-    /// The next bytes; `None` after the last. `done` is the chunk got before, whose memory may be used again.
-    pub async fn next(&mut self, done: Option<Chunk>) -> Option<Result<Chunk, Unreadable>> {
-        if let Some(chunk) = done
+    /// The next bytes; `None` after the last. `done` is the block got before, whose memory may be used again.
+    pub async fn next(&mut self, done: Option<Block>) -> Option<Result<Block, Unreadable>> {
+        if let Some(block) = done
             && self.open.as_ref().is_some_and(|open| open.reader.is_some())
         {
-            let buffer = chunk.bytes.buffer();
-            if buffer.byte_length() == CHUNK {
+            let buffer = block.bytes.buffer();
+            if buffer.byte_length() == BLOCK {
                 self.spare = buffer.dyn_into().ok();
             }
         }
         loop {
-            if let Some(chunk) = self.ready.pop_front() {
-                return Some(chunk);
+            if let Some(block) = self.ready.pop_front() {
+                return Some(block);
             }
             self.read_ahead();
             match self.ahead.pop_front()? {
@@ -145,11 +145,11 @@ impl Source {
                 }
                 let promise = match &open.reader {
                     Some(reader) => {
-                        let buffer = self.spare.take().unwrap_or_else(|| ArrayBuffer::new(CHUNK));
+                        let buffer = self.spare.take().unwrap_or_else(|| ArrayBuffer::new(BLOCK));
                         reader.read_with_array_buffer_view(&Uint8Array::new(&buffer))
                     }
                     None => {
-                        let end = (open.at + SLICE).min(open.size);
+                        let end = (open.at + PART).min(open.size);
                         let part = open.blob.slice_with_f64_and_f64(open.at, end);
                         open.at = end;
                         part.map_or_else(|error| Promise::reject(&error), |part| part.array_buffer())
@@ -166,7 +166,7 @@ impl Source {
                 let (piece, blob) = (self.next, blob.clone());
                 self.next += 1;
                 let size = blob.size();
-                // A reader into buffers of ours spares the browser an allocation a chunk; not every one has it.
+                // A reader into buffers of ours spares the browser an allocation a block; not every one has it.
                 let reader = ReadableStreamByobReader::new(&blob.stream()).ok();
                 self.open = Some(Open { piece, blob, size, at: 0.0, arrived: 0.0, reader });
             } else {
@@ -222,7 +222,7 @@ impl Source {
         if is_last {
             self.close();
         }
-        self.ready.push_back(Ok(Chunk { piece, bytes, is_last }));
+        self.ready.push_back(Ok(Block { piece, bytes, is_last }));
     }
 
     fn take_together(&mut self, pieces: &[(usize, u32)], buffer: &JsValue) {
@@ -231,7 +231,7 @@ impl Source {
         for &(piece, size) in pieces {
             let bytes = all.subarray(at, at + size);
             at += size;
-            self.ready.push_back(Ok(Chunk { piece, bytes, is_last: true }));
+            self.ready.push_back(Ok(Block { piece, bytes, is_last: true }));
         }
     }
 
@@ -239,7 +239,7 @@ impl Source {
         for &(piece, _) in pieces {
             let read = JsFuture::from(self.blobs[piece].array_buffer()).await;
             self.ready.push_back(match read {
-                Ok(buffer) => Ok(Chunk { piece, bytes: Uint8Array::new(&buffer), is_last: true }),
+                Ok(buffer) => Ok(Block { piece, bytes: Uint8Array::new(&buffer), is_last: true }),
                 Err(error) => Err(Unreadable { piece, reason: words(&error) }),
             });
         }

@@ -34,7 +34,7 @@ pub async fn warm_up(worker: Rc<Worker>) {
             }
         }
         worked_ms += now_ms() - began_ms;
-        worker.pace.breathe().await;
+        worker.pace.yield_now().await;
     }
 }
 

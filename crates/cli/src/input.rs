@@ -6,7 +6,6 @@ use pathlight_model::trace::TraceSet;
 use pathlight_query::load::{InputFile, LoadPlanner, ReadResult, SplitSearch, Step};
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -102,20 +101,16 @@ fn read_all(
     let run = |thread: usize| {
         let mut set = TraceSet::new();
         loop {
-            let batch: Vec<(usize, InputFile, usize, Range<u64>)> = {
+            let batch: Vec<(usize, InputFile)> = {
                 let (planner, _) = &mut *lock();
                 let Some(batch) = planner.take(thread) else { return set };
-                let describe = |file| {
-                    let (whole, range) = planner.range(file);
-                    (file, planner.files()[file].clone(), whole, range)
-                };
-                batch.into_iter().map(describe).collect()
+                batch.into_iter().map(|file| (file, planner.files()[file].clone())).collect()
             };
-            for (file, input, whole, range) in batch {
-                let result = read(&paths[whole], &input, range, &mut set);
+            for (file, input) in batch {
+                let result = read(&paths[input.source], &input, &mut set);
                 let (planner, problems) = &mut *lock();
                 if let ReadResult::Unreadable(reason) = &result {
-                    problems.insert(whole, reason.clone());
+                    problems.insert(input.source, reason.clone());
                 }
                 planner.complete(thread, file, result);
             }
@@ -157,14 +152,14 @@ fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Reads a file, or the part of it that a chunk is, into a set.
-fn read(path: &Path, input: &InputFile, range: Range<u64>, set: &mut TraceSet) -> ReadResult {
+fn read(path: &Path, input: &InputFile, set: &mut TraceSet) -> ReadResult {
     set.loading_group = input.group;
     let options = Options { keep: input.keep.clone(), ..Options::default() };
     let mut reader = match &input.chunk {
         Some(chunk) => Reader::of_chunk(&input.name, options, chunk.from.as_ref(), chunk.until.clone()),
         None => Reader::new(&input.name, options),
     };
-    let result = match open(path, input, range) {
+    let result = match open(path, input) {
         Ok(mut file) => feed(&mut *file, &mut reader, set),
         Err(error) => Err(error),
     };
@@ -175,7 +170,7 @@ fn read(path: &Path, input: &InputFile, range: Range<u64>, set: &mut TraceSet) -
     }
 }
 
-fn open(path: &Path, input: &InputFile, range: Range<u64>) -> std::io::Result<Box<dyn std::io::Read>> {
+fn open(path: &Path, input: &InputFile) -> std::io::Result<Box<dyn std::io::Read>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(std::io::stdin().lock()));
     }
@@ -183,6 +178,7 @@ fn open(path: &Path, input: &InputFile, range: Range<u64>) -> std::io::Result<Bo
     if input.chunk.is_none() {
         return Ok(Box::new(file));
     }
+    let range = input.range();
     file.seek(SeekFrom::Start(range.start))?;
     Ok(Box::new(file.take(range.end - range.start)))
 }

@@ -13,6 +13,7 @@ mod moves;
 pub mod native;
 mod pass;
 mod plan;
+pub mod pool;
 pub mod queries;
 mod reports;
 mod request_pass;

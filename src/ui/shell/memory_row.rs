@@ -1,6 +1,6 @@
 //! The row that says that what is loading will not fit into memory, with what can be done about it.
 
-use crate::pool::Shortage;
+use crate::pool::MemoryForecast;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part};
 use pathlight_ingest as ingest;
@@ -19,7 +19,7 @@ pub struct MemoryRow {
     /// Where services and request types to choose from come in later: no button may change under the pointer.
     later: El,
     /// What it says, and whether it has services to choose from.
-    shown: Option<(Shortage, bool)>,
+    shown: Option<(MemoryForecast, bool)>,
 }
 
 impl MemoryRow {
@@ -35,7 +35,7 @@ impl MemoryRow {
         &self.element
     }
 
-    fn fill(&self, page: Page, shortage: &Shortage) {
+    fn fill(&self, page: Page, shortage: &MemoryForecast) {
         let message = format!(
             "This will not fit: all of it would take about {} of memory, and there are {}.",
             format::bytes(shortage.needed),

@@ -23,7 +23,7 @@ mod forecast;
 mod meter;
 mod split_search;
 
-pub use batches::batches;
+use batches::batches;
 pub use forecast::{MemoryForecast, MemoryUse};
 pub use meter::Meter;
 pub use split_search::SplitSearch;
@@ -136,6 +136,8 @@ pub struct InputFile {
     pub report: Option<FileReport>,
     /// Which of its traces are kept.
     pub keep: Keep,
+    /// Number of the whole file in the order in which files were added, from 0.
+    pub source: usize,
     /// The part of a file that it is, if it is not a whole one.
     pub chunk: Option<Chunk>,
     /// Only so many of its bytes were and will be read: the user stopped there, or memory ended.
@@ -160,6 +162,7 @@ impl InputFile {
             state: FileState::Waiting,
             report: None,
             keep: Keep::All,
+            source: 0,
             chunk: None,
             read_limit: None,
             is_unloaded: false,
@@ -177,6 +180,11 @@ impl InputFile {
     /// Returns the byte offset of its start in the whole file.
     pub fn start(&self) -> u64 {
         self.chunk.as_ref().and_then(|chunk| chunk.from.as_ref()).map_or(0, |point| point.at)
+    }
+
+    /// Returns which bytes of the whole file are read for it.
+    pub fn range(&self) -> Range<u64> {
+        self.start()..self.start() + self.bytes_to_read()
     }
 
     fn is_chunk_of(&self, file: usize) -> bool {
@@ -203,6 +211,8 @@ pub struct LoadPlanner {
     /// Files of this many bytes or more are split.
     pub large_file: u64,
     files: Vec<InputFile>,
+    /// Whole files among them.
+    sources: usize,
     /// Batches to be taken.
     queue: VecDeque<Vec<usize>>,
     /// Everything must be read again.
@@ -218,6 +228,7 @@ impl LoadPlanner {
             readers,
             large_file: LARGE_FILE_BYTES,
             files: Vec::new(),
+            sources: 0,
             queue: VecDeque::new(),
             must_restart: false,
             load: 0,
@@ -236,13 +247,16 @@ impl LoadPlanner {
 
     /// Adds a file to the load under way; returns its index.
     pub fn add(&mut self, name: String, bytes: u64, group: u8) -> usize {
-        self.files.push(InputFile::new(name, bytes, group, self.load));
+        let source = self.sources;
+        self.sources += 1;
+        self.files.push(InputFile { source, ..InputFile::new(name, bytes, group, self.load) });
         self.files.len() - 1
     }
 
     /// Forgets all files.
     pub fn clear(&mut self) {
         self.files.clear();
+        self.sources = 0;
         self.queue.clear();
         self.must_restart = false;
     }
@@ -299,6 +313,7 @@ impl LoadPlanner {
                 bytes: end.saturating_sub(start),
                 is_unloaded: whole.is_unloaded,
                 keep: whole.keep.clone(),
+                source: whole.source,
                 chunk: Some(Chunk { file, from, until }),
                 last_load: self.load,
                 ..InputFile::new(whole.name.clone(), 0, whole.group, whole.load)
@@ -321,19 +336,6 @@ impl LoadPlanner {
             }
         }
         None
-    }
-
-    /// Returns whether [`take`](Self::take) may have something.
-    pub fn has_batches(&self) -> bool {
-        !self.must_restart && !self.queue.is_empty()
-    }
-
-    /// Returns which bytes of which whole file, by index, are to be read for this file or chunk.
-    pub fn range(&self, file: usize) -> (usize, Range<u64>) {
-        let input = &self.files[file];
-        let start = input.start();
-        let whole = input.chunk.as_ref().map_or(file, |chunk| chunk.file);
-        (whole, start..start + input.bytes_to_read())
     }
 
     /// Tells what became of a file of a batch. For a file that was taken away or lost in the meantime the result is void.
@@ -366,13 +368,6 @@ impl LoadPlanner {
             ReadResult::Unreadable(_) => FileState::Dropped,
             ReadResult::Untouched => FileState::Waiting,
         };
-    }
-
-    /// Tells that a batch was given back unread.
-    pub fn give_back(&mut self, reader: usize, batch: &[usize]) {
-        for &file in batch {
-            self.complete(reader, file, ReadResult::Untouched);
-        }
     }
 
     /// Tells that a reader was lost with all it has read. `guilty` are the files it was reading, if it was lost over them.
@@ -548,4 +543,4 @@ impl LoadPlanner {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -57,9 +57,9 @@ impl Load {
     }
 
     fn read(&mut self, reader: usize, file: usize) {
-        let (whole, range) = self.planner.range(file);
         let input = self.planner.files()[file].clone();
-        let text = &self.texts[whole].as_bytes()[range.start as usize..range.end as usize];
+        let range = input.range();
+        let text = &self.texts[input.source].as_bytes()[range.start as usize..range.end as usize];
         let mut open = match &input.chunk {
             None => Reader::new(&input.name, Options::default()),
             Some(chunk) => {
@@ -176,7 +176,7 @@ fn a_file_without_split_points_is_asked_about_once() {
     planner.split(file, Vec::new());
     assert_eq!(planner.next_step(), Step::Read { batches: 1 });
     assert_eq!(planner.take(0), Some(vec![0]));
-    assert_eq!((planner.take(1), planner.has_batches()), (None, false));
+    assert_eq!(planner.take(1), None);
 }
 
 #[test]
@@ -242,10 +242,10 @@ fn reading_that_was_stopped_ends_at_the_same_place_again() {
     assert_eq!(load.planner.next_step(), Step::Done);
     load.planner.lose(0, &[]);
     assert_eq!(load.planner.next_step(), Step::Read { batches: 1 });
-    assert_eq!(load.planner.range(0), (0, 0..1000));
+    assert_eq!(load.planner.files()[0].range(), 0..1000);
     // A sample is read from the whole file.
     load.planner.keep_only(&Keep::Sample(2));
-    assert_eq!(load.planner.range(0), (0, 0..text.len() as u64));
+    assert_eq!(load.planner.files()[0].range(), 0..text.len() as u64);
 }
 
 #[test]

@@ -1,0 +1,144 @@
+//! What page and workers tell each other: plain data, whoever carries it.
+//!
+//! A message may have *attachments*: files (shared by handle) and buffers of bytes (moved, not copied). A call carries a
+//! number, and what the worker answers carries the same.
+
+use crate::load::ReadResult;
+use pathlight_ingest::{Keep, SplitPoint};
+use serde::{Deserialize, Serialize};
+
+/// From the page to a worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToWorker {
+    /// Do this and answer with [`FromWorker::Done`] or [`FromWorker::Failed`] of the same number.
+    Call(u64, Call),
+    /// Nobody waits for the answer to this call any more: stop, and do not answer.
+    Cancel(u64),
+    /// Stop reading, keep the complete traces and answer.
+    StopReading(u64),
+    /// Drop the plan of a query.
+    EndPlan(u64),
+    /// Warm up while there is nothing to do.
+    WarmUp,
+}
+
+/// Something a worker is to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Call {
+    /// Read these; one file each is attached. Answered by [`Done::Read`].
+    Read {
+        /// What is read.
+        pieces: Vec<Piece>,
+        /// Bytes of heap that columns may take.
+        heap_limit: u64,
+    },
+    /// Look for a split point after each of these byte offsets of the attached file. Answered by [`Done::SplitPoints`].
+    FindSplitPoints(Vec<u64>),
+    /// Join what was read. Answered by [`Done::Nothing`].
+    Seal,
+    /// Forget the traces of a group; what was read must be joined before. Answered by [`Done::Nothing`].
+    Unload {
+        /// The group.
+        group: u8,
+    },
+    /// Tell which traces are here. Answered by one attachment.
+    TraceKeys,
+    /// Work out where traces must go that are at several workers. Key lists are attached, one a worker. Answered by
+    /// [`Done::Moves`] with the keys of each move attached.
+    PlanMoves,
+    /// Give away the traces of the attached keys. Answered by one attachment.
+    TakeTraces,
+    /// Take in the attached traces; [`Call::Seal`] joins them. Answered by [`Done::Nothing`].
+    PutTraces,
+    /// Write the demo traces. Answered by one attachment: Jaeger JSON.
+    WriteDemo,
+    /// Copy columns for a saved report, from this trace on. Answered by [`Done::Columns`] with them attached.
+    CopyColumns {
+        /// Number of the first trace.
+        from: u32,
+    },
+    /// Begin the plan of a query; its message is attached. Answered by [`Done::Pass`], [`Done::Working`] or
+    /// [`Done::Report`], with the pass, the progress or the report attached.
+    Begin {
+        /// Number of the plan.
+        plan: u64,
+        /// State of the data of all workers; plans over the same share what they know. `None`: it is changing.
+        data: Option<u64>,
+    },
+    /// Merge the attached partials of the last pass. Answered like [`Call::Begin`].
+    Merge {
+        /// Number of the plan.
+        plan: u64,
+    },
+    /// Run the attached pass over the traces here. Answered by one attachment, the partial.
+    Pass {
+        /// Number of the plan.
+        plan: u64,
+    },
+}
+
+/// A file or a chunk of one, to be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// Name to show.
+    pub name: String,
+    /// Which set of traces it belongs to: 0 or 1.
+    pub group: u8,
+    /// Which traces of it are kept.
+    pub keep: Keep,
+    /// Of a chunk: where it starts and ends; `None` within is the start or end of the file.
+    pub chunk: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
+}
+
+/// From a worker to the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FromWorker {
+    /// The worker is up.
+    Hello,
+    /// How far a call is.
+    Progress(u64, Progress),
+    /// The answer to a call.
+    Done(u64, Done),
+    /// A call that could not be done, for this reason; the worker lives on.
+    Failed(u64, String),
+    /// The worker is about to die of this.
+    Dying(String),
+}
+
+/// The answer to a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Done {
+    /// It is done; what it gave, if anything, is attached.
+    Nothing,
+    /// One result a piece, in order, and then the state of the set.
+    Read(Vec<ReadResult>, Progress),
+    /// Where the file can be split, ascending; empty if it must be read in one piece.
+    SplitPoints(Vec<SplitPoint>),
+    /// From worker, to worker; keys are attached in the same order.
+    Moves(Vec<(u32, u32)>),
+    /// Columns are attached; there are more from this trace on.
+    Columns(Option<u32>),
+    /// Run the attached pass in every worker.
+    Pass,
+    /// The query works on: call [`Call::Merge`] again without partials. How far it is, is attached.
+    Working,
+    /// The report is attached.
+    Report,
+}
+
+/// How far a worker is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Bytes read by this call.
+    pub bytes: u64,
+    /// Pieces finished by this call.
+    pub pieces: u32,
+    /// Traces in the worker.
+    pub traces: u64,
+    /// Spans in the worker.
+    pub spans: u64,
+    /// Bytes of heap that hold them.
+    pub heap: u64,
+    /// Size of the worker's wasm memory in bytes.
+    pub memory: u64,
+}

@@ -1,0 +1,94 @@
+//! Telling the page how far a load is, and whether it will fit into memory.
+
+use super::{LoadProgress, PoolEvent, PoolState};
+use crate::load::{FileState, MemoryUse};
+use std::collections::BTreeSet;
+
+/// The page is told of progress at most once in so many microseconds.
+const TELL_US: u64 = 100_000;
+/// First results are offered so many microseconds after the start, and then at three times the time each.
+pub(super) const PRELIMINARY_US: u64 = 1_000_000;
+/// A load that is about to end, in so many seconds, offers none: the final ones will be there.
+const SOON_S: f64 = 2.0;
+
+impl<P: Clone> PoolState<P> {
+    /// A worker tells how many bytes of a call it has read.
+    pub(super) fn on_reading(&mut self, number: u64, bytes: u64) {
+        let batch = self.load.as_mut().and_then(|load| load.batches.get_mut(&number));
+        if let Some(batch) = batch {
+            batch.bytes = bytes;
+            self.tell_progress();
+        }
+    }
+
+    /// Tells the page how far the load is, now and then.
+    pub(super) fn tell_progress(&mut self) {
+        let now_us = self.now_us;
+        let Some(load) = &mut self.load else { return };
+        if load.told_us.is_some_and(|told_us| now_us < told_us + TELL_US) {
+            return;
+        }
+        load.told_us = Some(now_us);
+        let mut progress = LoadProgress {
+            bytes: load.batches.values().map(|batch| batch.bytes).sum(),
+            ..LoadProgress::default()
+        };
+        for worker in self.workers.iter().flatten() {
+            progress.traces += worker.progress.traces;
+            progress.spans += worker.progress.spans;
+        }
+        // Chunks have the bytes, their files are counted.
+        let (mut named, mut undone) = (BTreeSet::new(), BTreeSet::new());
+        let files = self.planner.files();
+        for file in self.planner.files_of_load() {
+            let input = &files[file];
+            if input.chunk.as_ref().is_some_and(|chunk| files[chunk.file].state != FileState::Split) {
+                continue;
+            }
+            named.insert(input.source);
+            match input.state {
+                FileState::Split => continue,
+                FileState::Read(_) | FileState::Dropped => progress.bytes += input.bytes_to_read(),
+                FileState::Waiting | FileState::Dispatched(_) => {
+                    undone.insert(input.source);
+                }
+            }
+            progress.total_bytes += input.bytes_to_read();
+        }
+        progress.files = named.len() as u32;
+        progress.files_done = (named.len() - undone.len()) as u32;
+        load.meter.observe(now_us, progress.bytes);
+        progress.mb_per_s = load.meter.mb_per_s();
+        progress.seconds_left = load.meter.seconds_for(progress.total_bytes.saturating_sub(progress.bytes));
+        let passed_us = now_us.saturating_sub(load.began_us);
+        let is_preliminary = progress.traces > 0
+            && passed_us >= load.preliminary_us
+            && progress.seconds_left.is_some_and(|seconds| seconds > SOON_S);
+        if is_preliminary {
+            load.preliminary_us = passed_us * 3;
+        }
+        self.watch_memory(progress.bytes, progress.total_bytes);
+        self.tell(PoolEvent::Progress(progress));
+        if is_preliminary {
+            self.tell(PoolEvent::Preliminary);
+        }
+    }
+
+    /// Looks whether what is being read will fit; if not, reading stops.
+    fn watch_memory(&mut self, bytes: u64, total_bytes: u64) {
+        let heap = self.heap_bytes();
+        let Some(load) = &mut self.load else { return };
+        let reading: BTreeSet<usize> = load.batches.values().map(|batch| batch.slot).collect();
+        load.readers = load.readers.max(reading.len());
+        if load.is_warned || load.forecast.is_some() || load.is_stopping {
+            return;
+        }
+        // Between two rounds nobody reads, and one worker at least will read the rest.
+        let limit = self.limits.memory.saturating_mul(load.readers.max(1) as u64);
+        let used = MemoryUse { heap_before: load.heap_before, heap, limit, bytes, total_bytes };
+        load.forecast = used.forecast();
+        if load.forecast.is_some() {
+            self.stop_reading();
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Queries: the coordinator runs the plan, all workers run its passes.
+//!
+//! The coordinator answers a query's begin, and each merge, with a pass for all workers, with a word on how far a long
+//! computation is, or with the report. While traces are joined, queries wait; when data changes, those under way end as
+//! stale.
+
+use super::messages::{Call, Done, ToWorker};
+use super::workers::{Answer, CallError, Purpose};
+use super::{Attachment, COORDINATOR, Command, PoolState, QueryError};
+use std::collections::BTreeMap;
+
+/// Deaths of workers over one query after which it is not tried again.
+const MOST_CRASHES: u32 = 2;
+
+/// A query that waits or is under way.
+#[derive(Debug)]
+pub(super) struct Query<P> {
+    /// Its message.
+    message: Vec<u8>,
+    has_begun: bool,
+    /// The partials of the pass under way, by number of the call; `None` while one is awaited. Empty while the
+    /// coordinator works.
+    partials: BTreeMap<u64, Option<Vec<P>>>,
+}
+
+impl<P: Clone> PoolState<P> {
+    pub(super) fn add_query(&mut self, query: u64, message: Vec<u8>) {
+        if self.crashes_by_query.get(&message).is_some_and(|&crashes| crashes >= MOST_CRASHES) {
+            let reason = "Workers ended over this query more than once; it is not run again.".to_owned();
+            self.commands.push(Command::Answer { query, result: Err(QueryError::Failed(reason)) });
+            return;
+        }
+        self.queries.insert(query, Query { message, has_begun: false, partials: BTreeMap::new() });
+    }
+
+    /// Begins the queries that wait, unless traces are being joined.
+    pub(super) fn begin_waiting_queries(&mut self) {
+        if self.join.is_some() {
+            return;
+        }
+        // While files are read, the data changes from one query to the next.
+        let data = (!self.is_loading()).then_some(self.generation);
+        let waiting = self.queries.iter_mut().filter(|(_, query)| !query.has_begun);
+        let mut begun = Vec::new();
+        for (&number, query) in waiting {
+            query.has_begun = true;
+            begun.push((number, query.message.clone()));
+        }
+        for (query, message) in begun {
+            let call = Call::Begin { plan: query, data };
+            self.call(COORDINATOR, Purpose::Query(query), call, vec![Attachment::Bytes(message)]);
+        }
+    }
+
+    pub(super) fn on_query_answer(&mut self, number: u64, call: u64, answer: Answer<P>) {
+        let Some(query) = self.queries.get_mut(&number) else { return };
+        let (done, attachments) = match answer {
+            Ok(answer) => answer,
+            Err(CallError::Failed(reason)) => return self.end_query(number, Err(QueryError::Failed(reason))),
+            Err(CallError::Lost) => {
+                *self.crashes_by_query.entry(query.message.clone()).or_default() += 1;
+                return self.end_query(number, Err(QueryError::WorkerLost));
+            }
+        };
+        if let Some(partial) = query.partials.get_mut(&call) {
+            *partial = Some(attachments);
+            if query.partials.values().all(Option::is_some) {
+                let partials = std::mem::take(&mut query.partials).into_values().flatten().flatten();
+                let partials = partials.map(Attachment::Move).collect();
+                self.merge(number, partials);
+            }
+            return;
+        }
+        let body = attachments.into_iter().next();
+        match (done, body) {
+            (Done::Report, Some(report)) => self.end_query(number, Ok(report)),
+            (Done::Working, Some(progress)) => {
+                self.commands.push(Command::Working { query: number, progress });
+                self.merge(number, Vec::new());
+            }
+            (Done::Pass, Some(pass)) => {
+                for slot in self.slots(|_| true) {
+                    let pass = vec![Attachment::Copy(pass.clone())];
+                    let call = self.call(slot, Purpose::Query(number), Call::Pass { plan: number }, pass);
+                    if let Some(query) = self.queries.get_mut(&number) {
+                        query.partials.insert(call, None);
+                    }
+                }
+            }
+            _ => {
+                let reason = "a worker answered something else".to_owned();
+                self.end_query(number, Err(QueryError::Failed(reason)));
+            }
+        }
+    }
+
+    fn merge(&mut self, query: u64, partials: Vec<Attachment<P>>) {
+        self.call(COORDINATOR, Purpose::Query(query), Call::Merge { plan: query }, partials);
+    }
+
+    /// Ends a query and answers it.
+    fn end_query(&mut self, query: u64, result: Result<P, QueryError>) {
+        self.drop_query(query);
+        self.commands.push(Command::Answer { query, result });
+    }
+
+    /// Nobody waits for a query or a copy any more.
+    pub(super) fn cancel(&mut self, number: u64) {
+        self.drop_query(number);
+        self.saves.remove(&number);
+        self.cancel_calls(Purpose::Save(number));
+    }
+
+    fn drop_query(&mut self, query: u64) {
+        if self.queries.remove(&query).is_some_and(|query| query.has_begun) {
+            self.cancel_calls(Purpose::Query(query));
+            self.post(COORDINATOR, ToWorker::EndPlan(query), Vec::new());
+        }
+    }
+
+    /// Ends all queries under way: the data they are about changes. Those that wait go on waiting.
+    pub(super) fn end_queries_as_stale(&mut self) {
+        self.generation += 1;
+        let begun = self.queries.iter().filter(|(_, query)| query.has_begun);
+        let begun: Vec<u64> = begun.map(|(&number, _)| number).collect();
+        for query in begun {
+            self.end_query(query, Err(QueryError::Stale));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What happens when a worker dies.
+
+use super::workers::{CallError, InFlightCall};
+use super::{COORDINATOR, PoolEvent, PoolState, UserError};
+
+/// Workers that may die at their very start, in a row, before the pool gives up.
+pub(super) const MOST_FAILED_STARTS: u32 = 3;
+
+impl<P: Clone> PoolState<P> {
+    /// A worker has died: its calls are lost, and what it held is read again, but not for ever.
+    pub(super) fn on_worker_lost(&mut self, slot: usize, serial: u64, reason: &str) {
+        let Some(place) = self.workers.get_mut(slot) else { return };
+        let Some(worker) = place.take_if(|worker| worker.serial == serial) else { return };
+        self.commands.push(super::Command::Stop { slot });
+        let is_failed_start = !worker.is_up;
+        self.failed_starts += u32::from(is_failed_start);
+        let reason = if reason.is_empty() { "no reason given" } else { reason };
+        let lost: Vec<(u64, InFlightCall)> = self.calls.extract_if(.., |_, call| call.slot == slot).collect();
+        self.recover(slot, reason, is_failed_start);
+        for (number, call) in lost {
+            self.deliver(number, call, Err(CallError::Lost));
+        }
+    }
+
+    /// The browser refuses to start a worker: trying again would not help.
+    pub(super) fn on_start_refused(&mut self, slot: usize, serial: u64, reason: &str) {
+        self.failed_starts = MOST_FAILED_STARTS;
+        self.on_worker_lost(slot, serial, reason);
+    }
+
+    /// Lets the files of a lost worker wait again, except one that has cost too many workers.
+    fn recover(&mut self, slot: usize, reason: &str, is_failed_start: bool) {
+        // It reads in the order of the calls: the first batch is the one that it died over.
+        let batch = self.load.as_ref().and_then(|load| load.first_batch(slot)).unwrap_or_default();
+        let guilty = if is_failed_start { Vec::new() } else { batch };
+        let name = match guilty.as_slice() {
+            [] => String::new(),
+            [file] => self.planner.files()[*file].name.clone(),
+            files => format!("one of {} files", files.len()),
+        };
+        let loss = self.planner.lose(slot, &guilty);
+        if loss.had_read && self.has_moved_traces {
+            // It held traces of other workers' files as well.
+            self.planner.demand_restart();
+        }
+        if loss.had_files {
+            self.begin_load();
+        } else if slot == COORDINATOR && self.failed_starts < MOST_FAILED_STARTS {
+            self.start(slot);
+        }
+        if let Some(load) = &mut self.load {
+            load.forget_worker(slot);
+            load.errors.extend(loss.left_out.iter().map(|name| UserError {
+                message: format!("Reading {name} ended a worker twice; it is left out."),
+                detail: reason.to_owned(),
+                next_step: "Please report it, with the file if you can share it.".to_owned(),
+            }));
+        }
+        if !is_failed_start {
+            self.tell(PoolEvent::WorkerLost { name, reason: reason.to_owned() });
+        } else if self.failed_starts >= MOST_FAILED_STARTS && !self.is_loading() {
+            self.tell(PoolEvent::Failed(no_worker(reason)));
+        }
+    }
+}
+
+/// Returns what is said when no worker can be started.
+pub(super) fn no_worker(reason: &str) -> UserError {
+    UserError {
+        message: "The browser does not let this page start workers.".to_owned(),
+        detail: reason.to_owned(),
+        next_step:
+            "Reload the page; if it is embedded, its host must allow workers (worker-src 'self' blob:)."
+                .to_owned(),
+    }
+}

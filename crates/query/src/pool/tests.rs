@@ -1,0 +1,668 @@
+//! The pool with simulated workers: real readers and sessions, but messages that arrive one at a time, in an order that a
+//! seed decides.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::messages::{Call, Done, FromWorker, Piece, Progress};
+use super::*;
+use crate::load::tests::{jaeger, tricky};
+use crate::load::{ReadResult, SplitSearch};
+use crate::{EngineError, PercentileRange, Query as _, Selection, Session, queries};
+use pathlight_ingest::{ErrorKind, Keep, Options, Reader};
+use std::collections::VecDeque;
+
+/// A worker: a session of traces and the messages that have not arrived yet.
+struct SimWorker {
+    serial: u64,
+    session: Session,
+    server: Server,
+    inbox: VecDeque<(ToWorker, Vec<Vec<u8>>)>,
+}
+
+impl SimWorker {
+    fn progress(&self, bytes: u64) -> Progress {
+        let set = &self.session.set;
+        Progress {
+            bytes,
+            pieces: 0,
+            traces: set.traces().len() as u64,
+            spans: (set.spans() + set.staged_spans()) as u64,
+            heap: set.heap_bytes() as u64,
+            memory: 1,
+        }
+    }
+
+    fn read(&mut self, piece: &Piece, bytes: &[u8]) -> ReadResult {
+        let set = &mut self.session.set;
+        set.loading_group = piece.group;
+        let options = Options { keep: piece.keep.clone(), ..Options::default() };
+        let mut reader = match &piece.chunk {
+            None => Reader::new(&piece.name, options),
+            Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),
+        };
+        let (mut read, mut result) = (0, Ok(()));
+        for part in bytes.chunks(500) {
+            result = reader.feed(part, set);
+            if result.is_err() {
+                break;
+            }
+            read += part.len() as u64;
+        }
+        let report = reader.finish(set);
+        match result {
+            Err(error) if error.kind == ErrorKind::Memory => ReadResult::Full { report, bytes: read },
+            _ => ReadResult::Read { report, bytes: bytes.len() as u64 },
+        }
+    }
+
+    /// Does what a message asks; returns what it posts to the page.
+    fn do_next(&mut self) -> Vec<(FromWorker, Vec<Vec<u8>>)> {
+        let (number, call, attachments) = match self.inbox.pop_front() {
+            Some((ToWorker::Call(number, call), attachments)) => (number, call, attachments),
+            Some((ToWorker::EndPlan(plan), _)) => return posted(self.server.end_plan(plan)),
+            _ => return vec![],
+        };
+        let (done, buffers) = match &call {
+            Call::Read { pieces, heap_limit } => {
+                self.session.set.set_limit(*heap_limit as usize);
+                let mut results = Vec::new();
+                for (piece, bytes) in pieces.iter().zip(&attachments) {
+                    let is_full = matches!(results.last(), Some(ReadResult::Full { .. }));
+                    results.push(if is_full { ReadResult::Untouched } else { self.read(piece, bytes) });
+                }
+                self.session.invalidate();
+                (Done::Read(results, self.progress(0)), vec![])
+            }
+            Call::FindSplitPoints(places) => {
+                let (mut search, text) = (SplitSearch::new(places.clone()), &attachments[0]);
+                while let Some(wanted) = search.wanted() {
+                    let end = text.len().min(wanted.end as usize);
+                    search.show(&text[(wanted.start as usize).min(end)..end]);
+                }
+                (Done::SplitPoints(search.finish()), vec![])
+            }
+            Call::Seal => {
+                self.session.set.seal().unwrap();
+                self.session.invalidate();
+                let progress = FromWorker::Progress(number, self.progress(0));
+                return vec![(progress, vec![]), (FromWorker::Done(number, Done::Nothing), vec![])];
+            }
+            Call::Pass { .. } => (Done::Nothing, vec![self.session.run_pass(&attachments[0]).unwrap()]),
+            Call::WriteDemo => (Done::Nothing, vec![b"demo".to_vec()]),
+            Call::CopyColumns { from } => {
+                let next = (*from < 2).then_some(from + 1);
+                (Done::Columns(next), vec![vec![*from as u8]])
+            }
+            call => return posted(self.server.serve(&mut self.session, number, call, attachments)),
+        };
+        vec![(FromWorker::Done(number, done), buffers)]
+    }
+}
+
+fn posted(answers: Vec<(u64, Answer)>) -> Vec<(FromWorker, Vec<Vec<u8>>)> {
+    let message = |(number, answer)| match answer {
+        Ok((done, buffers)) => (FromWorker::Done(number, done), buffers),
+        Err(EngineError::Ended) => panic!("a call about a plan that has ended"),
+        Err(error) => (FromWorker::Failed(number, error.to_string()), vec![]),
+    };
+    answers.into_iter().map(message).collect()
+}
+
+/// A pool, its workers and what it has told.
+struct Sim {
+    pool: PoolState<Vec<u8>>,
+    files: Vec<Vec<u8>>,
+    workers: BTreeMap<usize, SimWorker>,
+    /// Events that are on their way.
+    events: VecDeque<Event<Vec<u8>>>,
+    told: Vec<PoolEvent>,
+    answers: BTreeMap<u64, Result<Vec<u8>, QueryError>>,
+    saved: Vec<Result<Vec<Vec<Vec<u8>>>, String>>,
+    starts: u32,
+    steps: u32,
+    random: u64,
+    /// No worker can be started.
+    refuses: bool,
+}
+
+impl Sim {
+    fn new(workers: usize, seed: u64) -> Sim {
+        let (mut pool, commands) = PoolState::new(workers);
+        pool.set_limits(Limits { large_file: 1 << 30, ..Limits::default() });
+        let mut sim = Sim {
+            pool,
+            files: vec![],
+            workers: BTreeMap::new(),
+            events: VecDeque::new(),
+            told: vec![],
+            answers: BTreeMap::new(),
+            saved: vec![],
+            starts: 0,
+            steps: 0,
+            random: seed.wrapping_mul(2).wrapping_add(1),
+            refuses: false,
+        };
+        sim.execute(commands);
+        sim
+    }
+
+    fn handle(&mut self, event: Event<Vec<u8>>) {
+        let commands = self.pool.handle(u64::from(self.steps) * 10_000, event);
+        self.execute(commands);
+    }
+
+    fn execute(&mut self, commands: Vec<Command<Vec<u8>>>) {
+        for command in commands {
+            match command {
+                Command::Start { slot, serial } if self.refuses => {
+                    let reason = "not here".to_owned();
+                    self.events.push_back(Event::StartRefused { slot, serial, reason });
+                }
+                Command::Start { slot, serial } => {
+                    self.starts += 1;
+                    let (session, server) = (Session::new(), Server::default());
+                    let worker = SimWorker { serial, session, server, inbox: VecDeque::new() };
+                    assert!(self.workers.insert(slot, worker).is_none(), "slot {slot} was taken");
+                    let message = FromWorker::Hello;
+                    self.events.push_back(Event::Message { slot, serial, message, attachments: vec![] });
+                }
+                Command::Stop { slot } => {
+                    self.workers.remove(&slot);
+                }
+                Command::Post { slot, message, attachments } => {
+                    let attachments = attachments.into_iter().map(|attachment| match attachment {
+                        Attachment::Move(bytes) | Attachment::Copy(bytes) | Attachment::Bytes(bytes) => bytes,
+                        Attachment::File { source, range } => {
+                            self.files[source][range.start as usize..range.end as usize].to_vec()
+                        }
+                    });
+                    let attachments = attachments.collect();
+                    if let Some(worker) = self.workers.get_mut(&slot) {
+                        worker.inbox.push_back((message, attachments));
+                    }
+                }
+                Command::Tell(event) => self.told.push(event),
+                Command::Wake => self.events.push_back(Event::Wake),
+                Command::Working { .. } => {}
+                Command::Answer { query, result } => {
+                    assert!(self.answers.insert(query, result).is_none(), "query {query} is answered twice");
+                }
+                Command::Saved { result, .. } => self.saved.push(result),
+            }
+        }
+    }
+
+    /// Lets one event or one message arrive; returns false when nothing is on its way.
+    fn step(&mut self) -> bool {
+        self.steps += 1;
+        assert!(self.steps < 200_000, "it never ends");
+        if let Some(event) = self.events.pop_front() {
+            self.handle(event);
+            return true;
+        }
+        let busy: Vec<usize> = self
+            .workers
+            .iter()
+            .filter(|(_, worker)| !worker.inbox.is_empty())
+            .map(|(&slot, _)| slot)
+            .collect();
+        if busy.is_empty() {
+            return false;
+        }
+        self.random =
+            self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let slot = busy[(self.random >> 33) as usize % busy.len()];
+        let worker = self.workers.get_mut(&slot).unwrap();
+        let serial = worker.serial;
+        for (message, attachments) in worker.do_next() {
+            self.events.push_back(Event::Message { slot, serial, message, attachments });
+        }
+        true
+    }
+
+    fn settle(&mut self) {
+        while self.step() {}
+        assert!(self.pool.calls.is_empty(), "calls are left over: {:?}", self.pool.calls);
+    }
+
+    fn add(&mut self, texts: &[String], group: u8) {
+        let first = self.files.len();
+        self.files.extend(texts.iter().map(|text| text.clone().into_bytes()));
+        let files = texts.iter().zip(first..).map(|(text, at)| (format!("file {at}"), text.len() as u64));
+        let files = files.collect();
+        self.handle(Event::Load { files, group });
+    }
+
+    fn load(&mut self, texts: &[String]) -> LoadOutcome {
+        self.add(texts, 0);
+        self.settle();
+        self.outcome()
+    }
+
+    /// The outcome of the last load; forgets what else was told.
+    fn outcome(&mut self) -> LoadOutcome {
+        let told = std::mem::take(&mut self.told);
+        let outcome = told.iter().rev().find_map(|event| match event {
+            PoolEvent::Loaded(outcome) => Some(outcome.clone()),
+            _ => None,
+        });
+        outcome.unwrap_or_else(|| panic!("no load has ended: {told:?}"))
+    }
+
+    fn query(&mut self, number: u64, message: &[u8]) {
+        self.handle(Event::Query { query: number, message: message.to_vec() });
+    }
+
+    /// Packed reports about all that is loaded.
+    fn reports(&mut self) -> Vec<Vec<u8>> {
+        let messages = messages();
+        let first = 1000 * u64::from(self.steps) + 1;
+        for (message, number) in messages.iter().zip(first..) {
+            self.query(number, message);
+        }
+        self.settle();
+        (first..).take(messages.len()).map(|number| self.answers.remove(&number).unwrap().unwrap()).collect()
+    }
+
+    fn traces(&self, group: u8) -> usize {
+        let sets = self.workers.values().map(|worker| &worker.session.set);
+        sets.map(|set| set.traces().iter().filter(|trace| trace.id.group == group).count()).sum()
+    }
+
+    fn kill(&mut self, slot: usize) {
+        let Some(worker) = self.workers.remove(&slot) else { return };
+        self.events.retain(|event| !matches!(event, Event::Message { slot: of, .. } if *of == slot));
+        self.handle(Event::WorkerLost { slot, serial: worker.serial, reason: "killed".to_owned() });
+    }
+
+    fn limit(&mut self, large_file: u64, memory: u64) {
+        self.pool.set_limits(Limits { large_file, memory, ..Limits::default() });
+    }
+}
+
+/// Messages of queries.
+fn messages() -> Vec<Vec<u8>> {
+    let range = PercentileRange { lo: 50_000, hi: 99_000, closed: false };
+    let selection = Selection::default().with_range(range);
+    vec![
+        queries::CriticalPath { selection: selection.clone() }.to_message().unwrap(),
+        queries::Requests { selection, limit: 50 }.to_message().unwrap(),
+    ]
+}
+
+/// Some small files and two large ones.
+fn texts() -> Vec<String> {
+    let mut texts: Vec<String> = (0..8).map(|file| jaeger(1000 + 10 * file..1005 + 10 * file, "v")).collect();
+    texts.extend([jaeger(1..100, "v"), jaeger(200..330, "v")]);
+    texts
+}
+
+/// Every file holds one span of each of two traces.
+fn fragments() -> Vec<String> {
+    let file = |at: u32| {
+        let traces: Vec<String> = (1..40)
+            .map(|id| {
+                let reference = format!(r#"{{"refType":"CHILD_OF","traceID":"{id:x}","spanID":"{at:x}"}}"#);
+                let references = if at == 0 { String::new() } else { reference };
+                format!(
+                    r#"{{"traceID":"{id:x}","spans":[{{"traceID":"{id:x}","spanID":"{:x}","operationName":"op{at}","references":[{references}],"startTime":{},"duration":{},"tags":[],"logs":[],"processID":"p"}}],"processes":{{"p":{{"serviceName":"s","tags":[]}}}}}}"#,
+                    at + 1,
+                    1_000_000 + at,
+                    1000 * id - 2 * at
+                )
+            })
+            .collect();
+        // Large enough to be a batch of its own.
+        format!("{{\"data\":[{}]}}{}", traces.join(","), " ".repeat(300 << 10))
+    };
+    (0..4).map(file).collect()
+}
+
+#[test]
+fn many_workers_give_the_same_reports_as_one_in_whatever_order_they_answer() {
+    let mut one = Sim::new(1, 0);
+    let outcome = one.load(&texts());
+    assert_eq!((outcome.reports.len(), outcome.errors.len(), outcome.cancelled), (10, 0, false));
+    assert_eq!(outcome.reports[9].name, "file 9");
+    assert_eq!(one.traces(0), 269);
+    let expected = one.reports();
+    for (workers, seed) in [(2, 1), (3, 2), (3, 3), (5, 4)] {
+        let mut many = Sim::new(workers, seed);
+        assert_eq!(many.load(&texts()), outcome, "{workers} workers");
+        assert!(many.starts as usize == workers, "not all workers were used");
+        assert!(many.reports() == expected, "{workers} workers");
+    }
+}
+
+#[test]
+fn a_large_file_in_chunks_gives_what_one_reader_gives() {
+    let mut one = Sim::new(1, 0);
+    let texts = [jaeger(1..200, "v")];
+    let (outcome, expected) = (one.load(&texts), one.reports());
+    let mut many = Sim::new(3, 5);
+    many.limit(8 << 10, u64::MAX);
+    assert_eq!(many.load(&texts), outcome);
+    assert_eq!(many.starts, 3, "the file was not split");
+    assert!(many.reports() == expected);
+}
+
+#[test]
+fn a_file_that_was_split_at_a_wrong_place_is_read_again_in_one_piece() {
+    let texts = [tricky(), jaeger(500..520, "v")];
+    let mut one = Sim::new(1, 0);
+    let (outcome, expected) = (one.load(&texts), one.reports());
+    for seed in 0..4 {
+        let mut many = Sim::new(3, seed);
+        many.limit(8 << 10, u64::MAX);
+        assert_eq!(many.load(&texts), outcome);
+        assert!(many.starts > 3, "the workers are new");
+        assert!(many.reports() == expected);
+    }
+}
+
+#[test]
+fn parts_of_one_trace_in_several_files_meet_wherever_they_were_read() {
+    let mut one = Sim::new(1, 0);
+    one.load(&fragments());
+    let expected = one.reports();
+    let mut many = Sim::new(3, 7);
+    many.load(&fragments());
+    assert_eq!(many.traces(0), 39);
+    assert!(many.pool.has_moved_traces, "nothing had to be moved");
+    assert!(many.reports() == expected);
+    // A worker that holds traces of others' files cannot die alone.
+    many.kill(1);
+    many.settle();
+    assert_eq!(many.traces(0), 39);
+    assert!(many.reports() == expected);
+}
+
+#[test]
+fn a_worker_may_die_at_any_time() {
+    for (texts, step) in [(texts(), 1), (fragments(), 1), (vec![tricky()], 3)] {
+        let mut one = Sim::new(1, 0);
+        one.load(&texts);
+        let expected = one.reports();
+        for death in (0..60_u64).step_by(step) {
+            let slot = death as usize % 3;
+            let mut sim = Sim::new(3, death + 7);
+            sim.limit(8 << 10, u64::MAX);
+            sim.add(&texts, 0);
+            for _ in 0..death {
+                sim.step();
+            }
+            sim.kill(slot);
+            sim.settle();
+            let outcome = sim.outcome();
+            assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
+            assert!(sim.reports() == expected, "worker {slot} died at step {death}");
+        }
+    }
+}
+
+#[test]
+fn a_second_load_adds_and_clear_forgets() {
+    let mut sim = Sim::new(2, 1);
+    sim.load(&[jaeger(1..31, "v")]);
+    let outcome = sim.load(&[jaeger(31..51, "v")]);
+    assert_eq!((sim.traces(0), outcome.reports.len()), (50, 1));
+    sim.handle(Event::Clear);
+    sim.files.clear();
+    sim.settle();
+    assert_eq!((sim.traces(0), sim.workers.len()), (0, 1));
+    sim.load(&[jaeger(1..11, "v")]);
+    assert_eq!(sim.traces(0), 10);
+}
+
+#[test]
+fn a_group_comes_and_goes_beside_the_other() {
+    let mut sim = Sim::new(2, 1);
+    sim.load(&[jaeger(1..31, "v")]);
+    let alone = sim.reports();
+    sim.add(&[jaeger(1..31, "v"), jaeger(31..36, "v")], 1);
+    sim.settle();
+    assert_eq!((sim.traces(0), sim.traces(1)), (30, 35));
+    sim.handle(Event::Unload { group: 1 });
+    sim.add(&[jaeger(1..8, "v")], 1);
+    sim.settle();
+    assert_eq!((sim.traces(0), sim.traces(1)), (30, 7));
+    // Whenever it is taken away again, also while it is being loaded.
+    for steps in 0..40 {
+        sim.add(&[jaeger(1..31, "v"), jaeger(31..36, "v")], 1);
+        for _ in 0..steps {
+            sim.step();
+        }
+        sim.handle(Event::Unload { group: 1 });
+        sim.settle();
+        assert_eq!((sim.traces(0), sim.traces(1)), (30, 0), "after {steps} steps");
+    }
+    assert!(sim.reports() == alone);
+}
+
+#[test]
+fn a_cancelled_load_keeps_what_was_read_or_leaves_what_was_there() {
+    for keep in [true, false] {
+        for steps in 0..40 {
+            let mut sim = Sim::new(2, steps);
+            sim.load(&[jaeger(1..31, "v")]);
+            let before = sim.reports();
+            sim.add(&texts()[2..], 0);
+            for _ in 0..steps {
+                sim.step();
+            }
+            let was_loading = sim.pool.is_loading();
+            sim.handle(Event::CancelLoad { keep });
+            sim.settle();
+            if !was_loading {
+                continue;
+            }
+            assert!(sim.outcome().cancelled);
+            if keep {
+                assert!(sim.traces(0) >= 30);
+            } else {
+                assert!(sim.reports() == before, "cancelled after {steps} steps");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_kills_its_worker_twice_is_left_out() {
+    let mut sim = Sim::new(1, 0);
+    sim.add(&[jaeger(1..20, "v")], 0);
+    for _ in 0..2 {
+        while sim.pool.load.as_ref().is_none_or(|load| load.batches.is_empty()) || sim.pool.failed_starts > 0
+        {
+            assert!(sim.step());
+        }
+        // The worker is up before it dies.
+        sim.step();
+        sim.kill(0);
+        let is_loss =
+            |event: &PoolEvent| matches!(event, PoolEvent::WorkerLost { name, .. } if name == "file 0");
+        assert!(sim.told.iter().any(is_loss), "{:?}", sim.told);
+        sim.told.retain(|event| !is_loss(event));
+    }
+    sim.settle();
+    let outcome = sim.outcome();
+    assert_eq!((outcome.reports.len(), outcome.errors.len()), (0, 1));
+    assert!(outcome.errors[0].message.contains("file 0"), "{:?}", outcome.errors);
+    sim.load(&[jaeger(1..11, "v")]);
+    assert_eq!(sim.traces(0), 10);
+}
+
+#[test]
+fn workers_that_never_come_up_are_given_up_after_three_attempts() {
+    let mut sim = Sim::new(2, 0);
+    sim.events.clear();
+    sim.add(&[jaeger(1..20, "v")], 0);
+    for _ in 0..100 {
+        // Nobody ever says hello.
+        sim.events.retain(|event| !matches!(event, Event::Message { message: FromWorker::Hello, .. }));
+        while let Some(event) = sim.events.pop_front() {
+            sim.handle(event);
+        }
+        let Some(&slot) = sim.workers.keys().next() else { break };
+        sim.kill(slot);
+    }
+    let failures = sim.told.iter().filter(|event| matches!(event, PoolEvent::Failed(_))).count();
+    assert!(failures >= 1 && sim.starts <= 4, "{failures} failures, {} starts: {:?}", sim.starts, sim.told);
+    assert!(!sim.pool.is_loading());
+}
+
+#[test]
+fn a_browser_that_refuses_workers_is_reported_and_not_asked_for_ever() {
+    let mut sim = Sim::new(2, 0);
+    sim.settle();
+    sim.refuses = true;
+    sim.kill(0);
+    sim.add(&[jaeger(1..20, "v")], 0);
+    sim.settle();
+    assert!(sim.told.iter().any(|event| matches!(event, PoolEvent::Failed(_))), "{:?}", sim.told);
+    assert!(sim.outcome().reports.is_empty());
+}
+
+#[test]
+fn queries_under_way_end_when_data_changes_and_later_ones_wait() {
+    let mut sim = Sim::new(2, 0);
+    sim.load(&texts());
+    let expected = sim.reports();
+    sim.query(1, &messages()[0]);
+    sim.handle(Event::Clear);
+    assert_eq!(sim.answers.remove(&1), Some(Err(QueryError::Stale)));
+    sim.files.clear();
+    sim.add(&texts(), 0);
+    while sim.pool.join.is_none() {
+        sim.step();
+    }
+    sim.query(2, &messages()[0]);
+    while sim.pool.join.is_some() {
+        assert!(!sim.answers.contains_key(&2), "it was answered while rows moved");
+        sim.step();
+    }
+    sim.settle();
+    assert!(sim.answers.remove(&2).unwrap().unwrap() == expected[0]);
+}
+
+#[test]
+fn a_query_that_nobody_waits_for_ends_everywhere() {
+    let mut sim = Sim::new(2, 0);
+    sim.load(&texts());
+    sim.query(1, &messages()[0]);
+    sim.step();
+    sim.step();
+    sim.handle(Event::Cancel(1));
+    sim.settle();
+    assert!(sim.answers.is_empty() && sim.pool.queries.is_empty());
+    let expected = sim.reports();
+    assert_eq!(expected.len(), 2);
+}
+
+#[test]
+fn a_query_that_kills_two_workers_is_not_asked_again() {
+    let mut sim = Sim::new(2, 0);
+    sim.load(&texts());
+    for number in 1..3 {
+        sim.query(number, &messages()[0]);
+        sim.kill(0);
+        assert_eq!(sim.answers.remove(&number), Some(Err(QueryError::WorkerLost)));
+        sim.settle();
+    }
+    sim.query(3, &messages()[0]);
+    assert!(matches!(sim.answers.remove(&3), Some(Err(QueryError::Failed(_)))));
+    sim.query(4, &messages()[1]);
+    sim.settle();
+    assert!(sim.answers.remove(&4).unwrap().is_ok());
+}
+
+#[test]
+fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
+    let texts: Vec<String> = (0..40).map(|file| jaeger(1 + 1000 * file..400 + 1000 * file, "v")).collect();
+    let all = {
+        let mut sim = Sim::new(2, 0);
+        sim.load(&texts);
+        sim.pool.heap_bytes()
+    };
+    let short = || {
+        let mut sim = Sim::new(2, 0);
+        sim.limit(1 << 30, all / 4);
+        sim.add(&texts, 0);
+        sim.settle();
+        let forecast = sim.told.iter().find_map(|event| match event {
+            PoolEvent::Short(forecast) => Some(forecast.clone()),
+            _ => None,
+        });
+        (sim, forecast.unwrap())
+    };
+    let (mut sim, forecast) = short();
+    assert!(forecast.needed > forecast.limit && forecast.bytes < forecast.total_bytes, "{forecast:?}");
+    assert!(forecast.has_whole_traces && sim.pool.is_loading());
+    sim.told.clear();
+    sim.handle(Event::Resume(Keep::Sample(forecast.sample.max(8))));
+    sim.settle();
+    let outcome = sim.outcome();
+    assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
+    let kept = sim.traces(0);
+    assert!(kept > 500 && kept < 8000, "{kept} traces were kept");
+
+    let (mut sim, _) = short();
+    sim.handle(Event::Resume(Keep::All));
+    sim.settle();
+    let errors = sim.outcome().errors;
+    assert!(errors.iter().any(|error| error.message.starts_with("Memory ended after")), "{errors:?}");
+    assert!(sim.traces(0) > 500);
+
+    let (mut sim, _) = short();
+    sim.handle(Event::CancelLoad { keep: true });
+    sim.settle();
+    assert!(sim.outcome().cancelled && sim.traces(0) > 0);
+
+    let (mut sim, _) = short();
+    sim.handle(Event::CancelLoad { keep: false });
+    sim.settle();
+    assert!(sim.outcome().cancelled && sim.traces(0) == 0);
+}
+
+#[test]
+fn columns_are_copied_worker_by_worker_unless_something_changes() {
+    let mut sim = Sim::new(2, 0);
+    sim.load(&texts());
+    sim.handle(Event::Save { save: 1 });
+    sim.settle();
+    let parts = || vec![vec![0], vec![1], vec![2]];
+    assert_eq!(sim.saved, [Ok(vec![parts(), parts()])]);
+    for change in 0..3 {
+        sim.saved.clear();
+        sim.handle(Event::WriteDemo { save: 3 });
+        sim.settle();
+        assert_eq!(sim.saved, [Ok(vec![vec![b"demo".to_vec()]])]);
+        sim.saved.clear();
+        sim.handle(Event::Save { save: 2 });
+        match change {
+            0 => sim.add(&[jaeger(1..3, "w")], 0),
+            1 => sim.kill(0),
+            _ => sim.handle(Event::Clear),
+        }
+        sim.settle();
+        assert!(matches!(sim.saved.as_slice(), [Err(_)]), "{:?}", sim.saved);
+    }
+}
+
+#[test]
+fn progress_counts_bytes_of_chunks_and_files_by_name() {
+    let mut sim = Sim::new(2, 3);
+    sim.limit(8 << 10, u64::MAX);
+    let texts = [jaeger(1..200, "v"), jaeger(300..400, "v")];
+    sim.load(&texts);
+    sim.add(&texts, 0);
+    sim.settle();
+    let all: u64 = texts.iter().map(|text| text.len() as u64).sum();
+    let mut seen = 0;
+    for event in &sim.told {
+        if let PoolEvent::Progress(progress) = event {
+            assert!(progress.bytes <= progress.total_bytes && progress.files_done <= progress.files);
+            assert_eq!((progress.total_bytes, progress.files), (all, 2));
+            seen += 1;
+        }
+    }
+    assert!(seen > 1, "{seen} words on progress");
+}

@@ -1,0 +1,170 @@
+//! Workers in their slots, and calls to them.
+
+use super::messages::{Call, Done, FromWorker, Progress, ToWorker};
+use super::{Attachment, Command, PoolEvent, PoolState};
+
+/// A worker in its slot.
+#[derive(Debug)]
+pub(super) struct WorkerSlot {
+    /// Tells it from others that had the slot before.
+    pub serial: u64,
+    /// It has said hello.
+    pub is_up: bool,
+    /// As last heard.
+    pub progress: Progress,
+}
+
+/// A call whose answer is awaited.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InFlightCall {
+    pub slot: usize,
+    pub purpose: Purpose,
+}
+
+/// What a call is for, that is, who takes its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Split points of this file.
+    Split { file: usize },
+    /// A batch of files.
+    Read,
+    /// The end of a load.
+    Join,
+    /// A step of this query.
+    Query(u64),
+    /// Columns for this copy.
+    Save(u64),
+}
+
+/// Why a call has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum CallError {
+    /// The worker died.
+    Lost,
+    /// The worker says why.
+    Failed(String),
+}
+
+/// The answer to a call, with its attachments.
+pub(super) type Answer<P> = Result<(Done, Vec<P>), CallError>;
+
+impl<P: Clone> PoolState<P> {
+    /// Starts the worker of a slot, if there is none.
+    pub(super) fn start(&mut self, slot: usize) {
+        if self.workers.get(slot).is_some_and(Option::is_some) {
+            return;
+        }
+        let serial = self.number();
+        if self.workers.len() <= slot {
+            self.workers.resize_with(slot + 1, || None);
+        }
+        self.workers[slot] = Some(WorkerSlot { serial, is_up: false, progress: Progress::default() });
+        self.commands.push(Command::Start { slot, serial });
+    }
+
+    pub(super) fn post(&mut self, slot: usize, message: ToWorker, attachments: Vec<Attachment<P>>) {
+        if self.workers.get(slot).is_some_and(Option::is_some) {
+            self.commands.push(Command::Post { slot, message, attachments });
+        }
+    }
+
+    /// Calls the worker of a slot, which is started if need be; returns the number of the call.
+    pub(super) fn call(
+        &mut self,
+        slot: usize,
+        purpose: Purpose,
+        call: Call,
+        attachments: Vec<Attachment<P>>,
+    ) -> u64 {
+        self.start(slot);
+        let number = self.number();
+        self.calls.insert(number, InFlightCall { slot, purpose });
+        self.post(slot, ToWorker::Call(number, call), attachments);
+        number
+    }
+
+    /// Gives up the calls of a purpose: nobody waits for their answers.
+    pub(super) fn cancel_calls(&mut self, purpose: Purpose) {
+        let given_up: Vec<(u64, InFlightCall)> =
+            self.calls.extract_if(.., |_, call| call.purpose == purpose).collect();
+        for (number, call) in given_up {
+            self.post(call.slot, ToWorker::Cancel(number), Vec::new());
+        }
+    }
+
+    /// Returns the slots with a worker of which `is_wanted` is true.
+    pub(super) fn slots(&self, is_wanted: impl Fn(&WorkerSlot) -> bool) -> Vec<usize> {
+        let wanted = |slot: &usize| self.workers[*slot].as_ref().is_some_and(&is_wanted);
+        (0..self.workers.len()).filter(wanted).collect()
+    }
+
+    /// Returns the slots whose workers hold spans.
+    pub(super) fn holders(&self) -> Vec<usize> {
+        self.slots(|worker| worker.progress.spans > 0)
+    }
+
+    /// Returns the bytes of heap that hold traces, in all workers, as last heard.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        self.workers.iter().flatten().map(|worker| worker.progress.heap).sum()
+    }
+
+    /// Ends all workers. Their calls are void, queries under way are stale. What they held is to be read again by a
+    /// [restart](crate::load::LoadPlanner::restart) of the planner, or forgotten.
+    pub(super) fn end_workers(&mut self) {
+        self.end_queries_as_stale();
+        for slot in self.slots(|_| true) {
+            self.commands.push(Command::Stop { slot });
+        }
+        self.workers.clear();
+        self.calls.clear();
+        self.join = None;
+        self.has_moved_traces = false;
+        self.lose_saves();
+        if let Some(load) = &mut self.load {
+            load.forget_workers();
+        }
+    }
+
+    /// A worker has sent a message.
+    pub(super) fn on_message(&mut self, slot: usize, serial: u64, message: FromWorker, attachments: Vec<P>) {
+        let worker = self.workers.get_mut(slot).and_then(Option::as_mut);
+        let Some(worker) = worker.filter(|worker| worker.serial == serial) else { return };
+        match message {
+            FromWorker::Hello => {
+                worker.is_up = true;
+                self.failed_starts = 0;
+                self.tell(PoolEvent::Ready);
+            }
+            FromWorker::Progress(number, progress) => {
+                worker.progress = progress;
+                self.on_reading(number, progress.bytes);
+            }
+            FromWorker::Done(number, done) => {
+                if let Done::Read(_, progress) = &done {
+                    worker.progress = *progress;
+                }
+                self.on_answer(number, Ok((done, attachments)));
+            }
+            FromWorker::Failed(number, reason) => self.on_answer(number, Err(CallError::Failed(reason))),
+            FromWorker::Dying(reason) => self.on_worker_lost(slot, serial, &reason),
+        }
+    }
+
+    /// A call has an answer; one that was given up has none.
+    fn on_answer(&mut self, number: u64, answer: Answer<P>) {
+        if let Some(call) = self.calls.remove(&number) {
+            self.deliver(number, call, answer);
+        }
+    }
+
+    /// Brings the answer of a call to whom it is for.
+    pub(super) fn deliver(&mut self, number: u64, call: InFlightCall, answer: Answer<P>) {
+        match call.purpose {
+            Purpose::Split { file } => self.on_split_points(file, answer),
+            Purpose::Read => self.complete(number, answer),
+            Purpose::Join => self.on_join_answer(number, answer),
+            Purpose::Query(query) => self.on_query_answer(query, number, answer),
+            Purpose::Save(save) => self.on_columns(save, answer),
+        }
+    }
+}
