@@ -42,5 +42,6 @@ mod page {
 }
 mod real;
 mod view {
+    mod report_schema;
     mod saved;
 }

@@ -6,6 +6,7 @@ use pathlight::generate::{Generator, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Ended, Reader};
 use pathlight::model::trace::{SpanId, TraceId, TraceSet};
 use pathlight::query::{Cuts, Next, Overlap, Plan, Query, RootEndpoint, Selection, Session, queries};
+use pathlight::view::json;
 use wasm_bindgen_test::wasm_bindgen_test;
 
 /// A file of the native side.
@@ -89,7 +90,7 @@ fn reports_are_the_same_text_however_the_file_comes_in() {
     for piece in [61, 4096, usize::MAX] {
         let mut session = load(piece);
         let report = run(&mut session, queries::CriticalPath { selection: Selection::default() });
-        assert_same("all requests", &(report.to_json().unwrap() + "\n"), native!("all.json"));
+        assert_same("all requests", &(json::critical_path(&report).unwrap() + "\n"), native!("all.json"));
     }
 }
 
@@ -98,14 +99,18 @@ fn reports_of_a_band_of_one_endpoint_with_the_settings_of_the_paper_are_the_same
     let range = pathlight::view::address::parse_range("50-95").unwrap();
     let report =
         run(&mut load(1 << 16), queries::CriticalPath { selection: selection("paper").with_range(range) });
-    assert_same("the percentile range", &(report.to_json().unwrap() + "\n"), native!("band.json"));
+    assert_same(
+        "the percentile range",
+        &(json::critical_path(&report).unwrap() + "\n"),
+        native!("band.json"),
+    );
 }
 
 #[wasm_bindgen_test]
 fn the_path_of_every_request_is_the_same_text() {
     let query = queries::PerRequest { selection: Selection::default() };
     let report = run(&mut load(1 << 16), query);
-    assert_same("paths", &(report.to_json().unwrap() + "\n"), native!("per-trace.json"));
+    assert_same("paths", &(json::per_request(&report).unwrap() + "\n"), native!("per-trace.json"));
 }
 
 #[wasm_bindgen_test]

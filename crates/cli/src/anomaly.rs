@@ -8,6 +8,7 @@ use super::table::Table;
 use pathlight_analysis::anomaly::vae::{TrainingProgress, VaeSettings};
 use pathlight_query::{AnomalyReport, AnomalySettings, Detector, EvaluationTable, Selection, queries};
 use pathlight_text::format as words;
+use pathlight_view::json;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -95,7 +96,7 @@ fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
     let mut pool = args.settings.load_groups(&[&args.train])?;
     let query = queries::AnomalyEvaluation { selection, seed: args.seed, settings };
     let table = pool.run_watched(query, &mut watch())?;
-    let text = if args.settings.json { table.to_json()? + "\n" } else { table_text(&table) };
+    let text = if args.settings.json { json::anomaly_evaluation(&table)? + "\n" } else { table_text(&table) };
     args.settings.print(&text)
 }
 
@@ -123,8 +124,7 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     let test = Selection { group: groups.len() as u8 - 1, ..train.clone() };
     let query = queries::Anomalies { train, test, settings };
     let report = pool.run_watched(query, &mut watch())?;
-    let text =
-        if args.settings.json { report.to_json(words::duration)? + "\n" } else { report_text(&report) };
+    let text = if args.settings.json { json::anomaly(&report)? + "\n" } else { report_text(&report) };
     args.settings.print(&text)
 }
 

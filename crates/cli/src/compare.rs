@@ -7,6 +7,7 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{Basis, DiffReport, Measure, PercentileRange, Presence, Selection, queries};
 use pathlight_text::format::DASH;
+use pathlight_view::json;
 use std::fmt::Write as _;
 
 /// The options of `compare`.
@@ -53,7 +54,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let basis = if args.by == "share" { Basis::Share } else { Basis::Mean };
     let measure = if args.exclusive { Measure::Exclusive } else { Measure::Subtree };
     let text = match (settings.json, args.folded) {
-        (true, _) => report.to_json(basis, measure)? + "\n",
+        (true, _) => json::compare(&report, basis, measure)? + "\n",
         (false, true) => report.to_folded(),
         (false, false) => to_text(&report, basis, measure),
     };

@@ -5,6 +5,7 @@ use super::common::{self, Common, in_ms};
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{CriticalPathReport, queries};
+use pathlight_view::json;
 
 /// The options of `critical-path`.
 #[derive(Debug, clap::Args)]
@@ -33,11 +34,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     if args.per_trace {
         let report = pool.run(queries::PerRequest { selection })?;
-        return args.common.print(&(report.to_json()? + "\n"));
+        return args.common.print(&(json::per_request(&report)? + "\n"));
     }
     let report = pool.run(queries::CriticalPath { selection })?;
     let text = match format {
-        "json" => report.to_json()? + "\n",
+        "json" => json::critical_path(&report)? + "\n",
         "folded" => report.to_folded(),
         _ => to_text(&report),
     };

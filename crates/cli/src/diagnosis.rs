@@ -5,6 +5,7 @@ use super::common::{Sets, Settings};
 use super::parse;
 use pathlight_query::{Selection, TprofSettings, queries};
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
+use pathlight_view::json;
 
 /// The options of `diagnosis`.
 #[derive(Debug, clap::Args)]
@@ -43,14 +44,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let query = queries::CompareDiagnoses { a: selection, b, settings };
         let report = pool.run(query)?;
         match format {
-            "json" => report.to_json()? + "\n",
+            "json" => json::diagnosis_sets(&report)? + "\n",
             "jaeger" => return Err(Failure::Usage("two sets have no aggregate traces".to_owned())),
             _ => sets_markdown(&report),
         }
     } else {
         let report = pool.run(queries::Diagnosis { selection, settings })?;
         match format {
-            "json" => report.to_json()? + "\n",
+            "json" => json::diagnosis(&report)? + "\n",
             "jaeger" => report.to_jaeger()? + "\n",
             _ => markdown(&report),
         }

@@ -7,6 +7,7 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{BottomUpReport, queries};
 use pathlight_text::format::{count, duration, duration_us, share_of};
+use pathlight_view::json;
 use std::fmt::Write as _;
 
 /// The options of `endpoints`.
@@ -30,7 +31,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.common.selection();
     let report = pool.run(queries::BottomUp { selection })?;
-    let text = if args.common.json { report.to_json(args.faster)? + "\n" } else { to_text(&report, args) };
+    let text =
+        if args.common.json { json::endpoints(&report, args.faster)? + "\n" } else { to_text(&report, args) };
     args.common.print(&text)
 }
 

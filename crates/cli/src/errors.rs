@@ -7,6 +7,7 @@ use super::table::Table;
 use pathlight_query::{ErrorsReport, queries};
 use pathlight_text::format::{DASH, count, duration_us, share};
 use pathlight_view::error_words;
+use pathlight_view::json;
 use std::fmt::Write as _;
 
 /// The options of `errors`.
@@ -32,7 +33,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let report = pool.run(queries::Errors { selection })?;
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     let text = match format {
-        "json" => report.to_json()? + "\n",
+        "json" => json::errors(&report)? + "\n",
         "folded" => report.to_folded(),
         _ => to_text(&report, args.top),
     };

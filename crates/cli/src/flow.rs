@@ -5,13 +5,14 @@ use super::common::{self, Common, in_ms, ms};
 use super::parse::{self, Change};
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_analysis::flow::{ErrorQuantiles, parents_to_json};
+use pathlight_analysis::flow::ErrorQuantiles;
 use pathlight_query::native::Pool;
 use pathlight_query::{
     Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
     RootEndpoint, SavingsReport, Selection, WhatIfReport, queries,
 };
 use pathlight_text::format::DASH;
+use pathlight_view::json;
 use std::fmt::Write as _;
 
 /// The options of `flow`. `--service` and `--operation` choose the parent; without them and without another question
@@ -51,22 +52,22 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let min_children = args.min_children.unwrap_or(if common.preset == "paper" { 5 } else { 2 });
     let text = if args.evaluate {
         let report = evaluate(&mut pool, selection, settings, min_children)?;
-        if common.json { report.to_json()? + "\n" } else { evaluation_text(&report) }
+        if common.json { json::flow_evaluation(&report)? + "\n" } else { evaluation_text(&report) }
     } else if args.savings {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
         let report = pool.run(queries::Savings { selection, settings })?;
-        if common.json { report.to_json(Some(&test))? + "\n" } else { savings_text(&report, &test) }
+        if common.json { json::savings(&report, Some(&test))? + "\n" } else { savings_text(&report, &test) }
     } else if !args.what_if.is_empty() || !args.parallel.is_empty() {
         let changes = changes(args, &pool)?;
         let test = back_test(&mut pool, &selection, settings, min_children)?;
         let report = pool.run(queries::WhatIf { selection, settings, changes })?;
-        if common.json { report.to_json(Some(&test))? + "\n" } else { what_if_text(&report, &test) }
+        if common.json { json::what_if(&report, Some(&test))? + "\n" } else { what_if_text(&report, &test) }
     } else if selection.root == RootEndpoint::TraceRoots {
         let parents = pool.run(queries::FlowParents { selection })?;
-        if common.json { parents_to_json(&parents)? + "\n" } else { parents_text(&parents) }
+        if common.json { json::flow_parents(&parents)? + "\n" } else { parents_text(&parents) }
     } else {
         let report = pool.run(queries::Flow { selection, settings })?;
-        if common.json { report.to_json()? + "\n" } else { flow_text(&report) }
+        if common.json { json::flow(&report)? + "\n" } else { flow_text(&report) }
     };
     common.print(&text)
 }
@@ -254,7 +255,8 @@ fn savings_text(report: &SavingsReport, test: &EvaluationReport) -> String {
     let numbers = titles.iter().map(|title| Right(title));
     let mut table = Table::new(numbers.chain([Left("endpoint")]));
     for endpoint in &report.endpoints {
-        let levels = endpoint.levels.iter().flat_map(|level| [level.p50, level.p95, level.p99]);
+        let levels =
+            endpoint.saved_us.levels().into_iter().flat_map(|level| [level.p50, level.p95, level.p99]);
         let saved = levels.map(|us| format!("{:.3}", ms(us)));
         table.row(saved.chain([format!("{}:{}", endpoint.service, endpoint.operation)]));
     }

@@ -7,6 +7,7 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime, queries};
 use pathlight_text::format::{duration, share_of};
+use pathlight_view::json;
 
 /// The options of `heatmap`.
 #[derive(Debug, clap::Args)]
@@ -39,8 +40,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let report = pool.run(queries::Heatmap { selection, columns, order })?;
     let stat = args.sort_rows;
     let time = if args.inclusive { RowTime::Inclusive } else { RowTime::Exclusive };
-    let text =
-        if args.common.json { report.to_json(time, stat)? + "\n" } else { to_text(&report, time, stat) };
+    let text = if args.common.json {
+        json::heatmap(&report, time, stat)? + "\n"
+    } else {
+        to_text(&report, time, stat)
+    };
     args.common.print(&text)
 }
 

@@ -6,6 +6,7 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{Distribution, HistogramsReport, Quantity, queries};
 use pathlight_text::format::{count, duration};
+use pathlight_view::json;
 use std::fmt::Write as _;
 
 /// The options of `histograms`.
@@ -23,7 +24,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.common.selection();
     let report = pool.run(queries::Histograms { selection })?;
-    let text = if args.common.json { report.to_json()? + "\n" } else { to_text(&report) };
+    let text = if args.common.json { json::histograms(&report)? + "\n" } else { to_text(&report) };
     args.common.print(&text)
 }
 

@@ -9,7 +9,7 @@ use pathlight_ingest::{Ended, FileReport, Keep};
 use pathlight_query::native::Pool;
 use pathlight_query::{OverviewReport, queries};
 use pathlight_text::format::{bytes, count, counted, share};
-use pathlight_view::inspect;
+use pathlight_view::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -38,8 +38,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let Loaded { sets, files } = input::load(&[&args.files], args.threads, &Keep::All)?;
     let overview = Pool::of(sets)?.run(queries::Overview)?;
-    let text =
-        if args.json { inspect::to_json(&overview, &files)? + "\n" } else { to_text(&overview, &files) };
+    let text = if args.json { json::inspect(&overview, &files)? + "\n" } else { to_text(&overview, &files) };
     common::print(args.out.as_deref(), &text)?;
     if overview.traces == 0 { Err(Failure::NoTrace) } else { Ok(()) }
 }

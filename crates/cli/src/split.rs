@@ -7,6 +7,7 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal, queries};
 use pathlight_text::format::{DASH, count, duration};
+use pathlight_view::json;
 use std::fmt::Write as _;
 
 /// The options of `split`.
@@ -36,11 +37,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let text = match args.tag.clone() {
         Some(key) => {
             let report = pool.run(queries::Split { selection, of, key })?;
-            if args.common.json { report.to_json()? + "\n" } else { to_text(&report) }
+            if args.common.json { json::split(&report)? + "\n" } else { to_text(&report) }
         }
         None => {
             let report = pool.run(queries::Proposals { selection, of })?;
-            if args.common.json { report.to_json()? + "\n" } else { list(&report) }
+            if args.common.json { json::proposals(&report)? + "\n" } else { list(&report) }
         }
     };
     args.common.print(&text)

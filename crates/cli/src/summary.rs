@@ -3,6 +3,7 @@
 use super::Failure;
 use super::common::Common;
 use pathlight_query::{RowStat, RowTime, queries};
+use pathlight_view::json;
 use pathlight_view::summary;
 
 /// The options of `summary`.
@@ -28,7 +29,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let report = pool.run(queries::Endpoints { selection })?;
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     let text = match format {
-        "json" => report.to_json(RowTime::Exclusive, RowStat::Total)? + "\n",
+        "json" => json::summary(&report, RowTime::Exclusive, RowStat::Total)? + "\n",
         "markdown" => summary::to_markdown(&report, args.top),
         "csv" => summary::to_csv(&report),
         _ => summary::to_text(&report, args.top),

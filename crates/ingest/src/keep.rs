@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which traces of an input are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Keep {
     /// Every one.
     #[default]
@@ -15,7 +16,7 @@ pub enum Keep {
     /// Those with a span of this service. Only what stands together as a trace can be judged by it: formats that scatter
     /// spans keep everything.
     Service(String),
-    /// Those whose root is of this service and operation; like [`Keep::Service`] for whole traces only.
+    /// Those whose root is of this service and operation; like `Service` for whole traces only.
     RequestType {
         /// Service of the root.
         service: String,

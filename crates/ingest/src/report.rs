@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What was odd in an input. Nothing of this stops a load.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
     /// A span whose process is unknown; its service reads `unknown-service`.
@@ -64,6 +65,7 @@ impl ProblemKind {
 
 /// One kind of oddity, counted, with its first example.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Problem {
     /// What it is.
     pub kind: ProblemKind,
@@ -75,6 +77,7 @@ pub struct Problem {
 
 /// A place in an input.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Example {
     /// Byte offset in the text (of an archive: in the unpacked member).
     pub offset: u64,
@@ -112,6 +115,7 @@ impl Problems {
 
 /// Why an input gives nothing, or nothing more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// No bytes, or only space.
@@ -134,6 +138,7 @@ pub enum ErrorKind {
 
 /// A typed error with its sentence: what, where, why, and what to do next.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("{file}: {reason} (byte {offset}). {next}")]
 pub struct IngestError {
     /// What kind.
@@ -150,6 +155,7 @@ pub struct IngestError {
 
 /// How an input ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// At its end.
@@ -167,22 +173,24 @@ pub enum Ended {
 
 /// The account of one input.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileReport {
-    /// Name of the input.
+    /// Name of the file as given.
     pub name: String,
-    /// Format by content, like `jaeger`, `otlp+gzip`; empty if unknown.
+    /// Format told by content: `jaeger`, `jaeger-ui`, `jaeger-spans`, `elasticsearch`, `otlp`, `zipkin-v2`, `zipkin-v1`,
+    /// `otel-stdout`, joined by `+` where a file holds several, with `gzip` and `zip`; empty if unknown.
     pub format: String,
-    /// Bytes read, as they came (packed).
+    /// Size of the file as it is, packed.
     pub bytes: u64,
-    /// Distinct trace ids.
+    /// Distinct trace ids of this file.
     pub traces: u64,
-    /// Spans handed over.
+    /// Spans of this file; those that stand twice count twice.
     pub spans: u64,
     /// What was odd, in the order of first sight.
     pub problems: Vec<Problem>,
     /// How it ended.
     pub ended: Ended,
-    /// Which traces were kept; counts are of those.
+    /// Which traces were kept (`--sample`, `--keep-service`); counts are of those. Missing if all were.
     #[serde(default, skip_serializing_if = "Keep::is_all")]
     pub keep: Keep,
     /// What only the report of a chunk of an input holds.

@@ -10,7 +10,7 @@ pub mod diagnosis_tree;
 pub mod diagnosis_words;
 pub mod error_words;
 pub mod flow_choice;
-pub mod inspect;
+pub mod json;
 mod normal;
 pub mod saved;
 pub mod summary;

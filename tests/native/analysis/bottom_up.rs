@@ -6,6 +6,7 @@ use pathlight::analysis::critical_path::{BottomUpReport, HistogramsReport, Quant
 use pathlight::analysis::requests::{RootEndpoint, Selection};
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
+use pathlight::view::json;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -128,7 +129,7 @@ proptest! {
             }
         }
         prop_assert_eq!(found, by_pair);
-        prop_assert!(report.to_json(10.0).is_ok());
+        prop_assert!(json::endpoints(&report, 10.0).is_ok());
     }
 
     #[test]

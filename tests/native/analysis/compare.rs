@@ -7,6 +7,7 @@ use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::model::trace::{SpanKind, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::queries::Compare;
+use pathlight::view::json;
 use proptest::prelude::*;
 
 const BULK: PercentileRange = PercentileRange { lo: 0, hi: 50_000, closed: false };
@@ -197,6 +198,6 @@ proptest! {
         let whole = report.b.facts.latency_us.mean - report.a.facts.latency_us.mean;
         let told: f64 = report.ranking(Basis::Mean, Measure::Subtree).iter().map(|row| row.change.change).sum();
         prop_assert!((whole - told).abs() < 1e-6);
-        prop_assert!(report.to_json(Basis::Share, Measure::Exclusive).is_ok());
+        prop_assert!(json::compare(&report, Basis::Share, Measure::Exclusive).is_ok());
     }
 }

@@ -7,6 +7,7 @@ use pathlight::model::trace::SpanKind;
 use pathlight::query::native::Pool;
 use pathlight::query::{ErrorsReport, queries};
 use pathlight::view::error_words;
+use pathlight::view::json;
 use proptest::prelude::*;
 
 fn errors(pool: &mut Pool, selection: Selection) -> ErrorsReport {
@@ -93,7 +94,7 @@ fn errors_start_pass_on_and_stop_where_they_do() {
          [gateway] gateway;[shop] shop;[bank] bank;[card] card 10\n\
          [gateway] gateway;[shop] shop;[stock] stock 20\n"
     );
-    assert!(report.to_json().is_ok());
+    assert!(json::errors(&report).is_ok());
     assert!(error_words::sentences(&report)[0].starts_with("Requests with errors: 1 of 2"));
 }
 

@@ -136,7 +136,7 @@ fn the_ranked_savings_are_those_of_single_what_ifs() {
                 add_us: 0,
             };
             let report = what_if(&mut pool, Changes { latencies: vec![change], parallel: Vec::new() });
-            let (before, after, saved) = (report.before_us, report.after_us, row.levels[level]);
+            let (before, after, saved) = (report.before_us, report.after_us, row.saved_us.levels()[level]);
             let name = format!("{}:{} at {share_ppm}", row.service, row.operation);
             for (was, is, saved) in [
                 (before.mean, after.mean, saved.mean),

@@ -5,6 +5,7 @@ use pathlight::analysis::requests::Selection;
 use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
+use pathlight::view::json;
 
 fn push(set: &mut TraceSet, trace: u128, id: u64, name: &str, at: (u64, u64), zone: &str, host: &str) {
     let mut tags = |key: &str, value: &str| {
@@ -73,7 +74,7 @@ fn latency_is_split_by_the_tag_of_the_root_and_compared_with_the_most_common_val
     let peak = |density: &[f64]| density.iter().position(|&d| d == 1.0).unwrap();
     assert!(peak(&report.values[0].density) < peak(&report.values[1].density));
     assert_eq!(report.points_us.len(), report.values[0].density.len());
-    assert!(report.to_json().is_ok());
+    assert!(json::split(&report).is_ok());
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn tags_whose_values_differ_are_proposed_and_others_left_out_for_a_reason() {
             ("version", NotProposed::TooFewSamples),
         ]
     );
-    assert!(report.to_json().is_ok());
+    assert!(json::proposals(&report).is_ok());
 }
 
 #[test]

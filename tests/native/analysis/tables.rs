@@ -6,6 +6,7 @@ use pathlight::analysis::critical_path::{ColumnOrder, EndpointsReport, HeatmapRe
 use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
+use pathlight::view::json;
 use pathlight::view::summary;
 use proptest::prelude::*;
 
@@ -145,7 +146,7 @@ fn nothing_loaded_gives_an_empty_map() {
     let mut pool = Pool::of(Vec::new()).unwrap();
     let report = heatmap(&mut pool, 10, ColumnOrder::Latency);
     assert!(report.column_requests.is_empty() && report.rows.rows.is_empty());
-    assert!(report.to_json(RowTime::Exclusive, RowStat::P50).is_ok());
+    assert!(json::heatmap(&report, RowTime::Exclusive, RowStat::P50).is_ok());
 }
 
 proptest! {

@@ -7,6 +7,7 @@ use pathlight::query::native::Pool;
 use pathlight::query::{Selection, SetsReport, TprofReport, TprofSettings, queries};
 use pathlight::text::format::THIN;
 use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
+use pathlight::view::json;
 use proptest::prelude::*;
 
 fn part(set: &TraceSet) -> TracesPart {
@@ -352,7 +353,7 @@ fn two_sets_are_compared_by_place_and_by_service() {
     let text = sets_markdown(&report).replace(THIN, " ");
     assert!(text.contains("1. A: +40 µs per request"), "{text}");
     assert!(text.contains("- subspan 0 of A in A: +40 µs (50 µs against 10 µs"), "{text}");
-    assert!(SetsReport::default().to_json().is_ok());
+    assert!(json::diagnosis_sets(&SetsReport::default()).is_ok());
 }
 
 #[test]
@@ -485,13 +486,13 @@ proptest! {
     fn neither_order_nor_workers_change_the_report(
         spans in any_spans(60), seed in any::<u64>(), workers in 1usize..5
     ) {
-        let expected = report(vec![set_of(&spans)]).to_json().unwrap();
+        let expected = json::diagnosis(&report(vec![set_of(&spans)])).unwrap();
         let mut shuffled = spans.clone();
         shuffled.sort_by_key(|s| (s.id ^ s.start_us).wrapping_mul(seed | 1));
         let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
         for (i, span) in shuffled.iter().enumerate() {
             stage(&mut sets[i % workers], std::slice::from_ref(span));
         }
-        prop_assert_eq!(expected, report(sets).to_json().unwrap());
+        prop_assert_eq!(expected, json::diagnosis(&report(sets)).unwrap());
     }
 }

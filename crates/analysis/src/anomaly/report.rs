@@ -8,7 +8,6 @@ use super::rule::{Explanation, Reason};
 use super::vae::{TrainingProgress, VaeSettings};
 use crate::critical_path::{Contexts, RequestRef};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::collections::BTreeMap;
 
 /// What judges.
@@ -99,6 +98,7 @@ pub struct AnomalyRow {
 
 /// What a reason says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonKind {
     /// Training has it never or seldom.
@@ -244,55 +244,6 @@ impl AnomalyReport {
             }
         }
     }
-
-    /// The JSON of the command `anomaly --json`: see `docs/report-schema.md`.
-    ///
-    /// # Errors
-    /// Only if serde_json refuses a number, which no report holds.
-    pub fn to_json(&self, time: impl Fn(f64) -> String) -> serde_json::Result<String> {
-        let reason = |reason: &ReasonRow| {
-            let path: Vec<_> =
-                self.path(reason.path).map(|(s, o)| json!({"service": s, "operation": o})).collect();
-            let mut out = json!({
-                "kind": reason.kind,
-                "path": path,
-                "requests": reason.requests,
-                "text": self.words(reason, &time),
-            });
-            if matches!(reason.kind, ReasonKind::Slower | ReasonKind::Faster) {
-                out["us"] = json!(reason.us);
-                out["factor"] = json!(reason.factor);
-                out["usual_us"] = json!([reason.usual_us.0, reason.usual_us.1]);
-            }
-            out
-        };
-        let traces: Vec<_> = self
-            .rows
-            .iter()
-            .map(|row| {
-                json!({
-                    "trace_id": row.request.trace_id,
-                    "root_span_id": row.request.root_span_id,
-                    "start_us": row.start_us,
-                    "latency_us": row.request.latency_us,
-                    "p_structure": row.p_structure,
-                    "p_time": row.p_time,
-                    "abnormal": row.is_abnormal,
-                    "reasons": row.reasons.iter().map(reason).collect::<Vec<_>>(),
-                    "nearest_trace_id": row.nearest.as_ref().map(|nearest| &nearest.trace_id),
-                })
-            })
-            .collect();
-        serde_json::to_string_pretty(&json!({
-            "alpha": self.alpha,
-            "asked_alpha": self.asked_alpha,
-            "detector": self.detector.name(),
-            "trained": self.trained,
-            "features": self.features,
-            "abnormal": self.abnormal(),
-            "traces": traces,
-        }))
-    }
 }
 
 /// The evaluation (`docs/definitions/anomaly.md` section 4): detectors and vectors side by side.
@@ -327,40 +278,4 @@ pub struct EvaluationRow {
     pub train_ms: Option<f64>,
     /// Likewise.
     pub score_ms: Option<f64>,
-}
-
-impl EvaluationTable {
-    /// The JSON of `anomaly --evaluate --json`.
-    ///
-    /// # Errors
-    /// Only if serde_json refuses a number, which no table holds.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        let rows: Vec<_> = self
-            .rows
-            .iter()
-            .map(|row| {
-                json!({
-                    "detector": row.detector.name(),
-                    "vectors": row.encoding.name(),
-                    "injection": row.injection.name(),
-                    "auprc": row.accuracy.auprc,
-                    "precision": row.accuracy.precision,
-                    "recall": row.accuracy.recall,
-                    "normal": row.accuracy.normal,
-                    "abnormal": row.accuracy.abnormal,
-                    "false_alarms": row.accuracy.false_alarms,
-                    "features": row.features,
-                    "train_ms": row.train_ms,
-                    "score_ms": row.score_ms,
-                })
-            })
-            .collect();
-        serde_json::to_string_pretty(&json!({
-            "alpha": self.alpha,
-            "trained": self.trained,
-            "held_out": self.held_out,
-            "dropped_share": self.dropped_share,
-            "rows": rows,
-        }))
-    }
 }

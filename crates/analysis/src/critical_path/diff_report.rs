@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 
 /// A request by its ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestRef {
     /// Canonical trace id.
     pub trace_id: String,
@@ -101,6 +102,16 @@ pub enum Basis {
     Share,
 }
 
+impl Basis {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Mean => "mean",
+            Basis::Share => "share",
+        }
+    }
+}
+
 /// Which time of a frame is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Measure {
@@ -109,6 +120,16 @@ pub enum Measure {
     Subtree,
     /// The frame's own.
     Exclusive,
+}
+
+impl Measure {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Measure::Subtree => "subtree",
+            Measure::Exclusive => "exclusive",
+        }
+    }
 }
 
 /// The change of one frame, B minus A, in the unit of the [`Basis`].

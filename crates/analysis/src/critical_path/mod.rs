@@ -5,17 +5,14 @@
 
 mod aggregate;
 mod bottom_up;
-mod bottom_up_json;
 mod contexts;
 mod diff;
-mod diff_json;
 mod diff_report;
 mod endpoints;
-mod endpoints_json;
 mod exemplars;
+mod folded;
 mod heatmap;
 mod histograms;
-mod json;
 mod path;
 mod proposals;
 mod report;
@@ -36,9 +33,9 @@ pub use endpoints::{
     CHAINS, CallChain, Collapser, EndpointEntry, EndpointPart, EndpointRow, EndpointsReport, RowStat, RowTime,
 };
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};
+pub use folded::fold;
 pub use heatmap::{ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_places, tied_places};
 pub use histograms::{HistogramsObserver, HistogramsPart, HistogramsReport, Quantity};
-pub use json::{fold, percent};
 pub use path::{PathEntry, PathFinder, Segment};
 pub use proposals::{
     NotProposed, ProposalsObserver, ProposalsPart, ProposalsReport, ProposedValue, TagProposal,

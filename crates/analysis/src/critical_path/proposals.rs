@@ -3,8 +3,7 @@
 //! Keys are compared by ranks, so a few slow requests cannot make one look good, and by counts in fine bins, so that
 //! millions of samples of hundreds of keys need little memory and merge exactly.
 
-use super::json::percent;
-use super::split::{JsonOf, Sampler, SplitOf};
+use super::split::{Sampler, SplitOf};
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::{Overlap, PercentileRange, RangeFacts};
@@ -33,6 +32,7 @@ pub struct ProposalsPart {
 
 /// A value of a proposed key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProposedValue {
     /// The value.
     pub value: String,
@@ -55,6 +55,7 @@ pub struct TagProposal {
 
 /// Why a key is not proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NotProposed {
     /// More than 64 values.
@@ -256,56 +257,5 @@ impl Observer for ProposalsObserver {
             }
         }
         part
-    }
-}
-
-#[derive(Serialize)]
-struct Json<'a> {
-    requests: u64,
-    band: [f64; 2],
-    of: JsonOf<'a>,
-    samples: u64,
-    proposals: Vec<JsonProposal<'a>>,
-    left_out: Vec<JsonLeftOut<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonProposal<'a> {
-    tag: &'a str,
-    effect: f64,
-    interval: [f64; 2],
-    values: &'a [ProposedValue],
-}
-
-#[derive(Serialize)]
-struct JsonLeftOut<'a> {
-    tag: &'a str,
-    why: NotProposed,
-}
-
-impl ProposalsReport {
-    /// The JSON of the command `split --json` without a tag: see `docs/report-schema.md`.
-    ///
-    /// # Errors
-    /// Only if serde_json refuses a number, which no report holds.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        let proposals = self.proposals.iter().map(|proposal| {
-            let Effect { share, interval, .. } = proposal.effect;
-            JsonProposal {
-                tag: &proposal.key,
-                effect: share,
-                interval: [interval.low, interval.high],
-                values: &proposal.values,
-            }
-        });
-        let left_out = self.left_out.iter().map(|(tag, why)| JsonLeftOut { tag, why: *why });
-        serde_json::to_string_pretty(&Json {
-            requests: self.facts.requests,
-            band: percent(self.range.unwrap_or(PercentileRange::ALL)),
-            of: JsonOf::new(&self.of),
-            samples: self.samples,
-            proposals: proposals.collect(),
-            left_out: left_out.collect(),
-        })
     }
 }

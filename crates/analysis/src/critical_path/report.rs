@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A request picked as an example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exemplar {
     /// Canonical trace id.
     pub trace_id: String,
@@ -25,6 +26,7 @@ pub type Exemplars = Vec<Exemplar>;
 /// Sums and percentiles of one weight of a calling context. The mean is over all requests of the percentile range
 /// (absent = 0), the percentiles over the requests that contain the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Weight {
     /// Sum in microseconds.
     pub sum: u64,
@@ -86,6 +88,13 @@ pub struct CriticalPathReport {
     pub endpoints: Vec<(String, String)>,
     /// Nodes in pre-order.
     pub nodes: Vec<ContextNode>,
+}
+
+impl CriticalPathReport {
+    /// Service and operation of an endpoint number.
+    pub fn name(&self, endpoint: u32) -> (&str, &str) {
+        self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
+    }
 }
 
 /// One request in a list.
@@ -188,6 +197,7 @@ impl TraceReport {
 
 /// One segment of a request's critical path, on the moved clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathSegment {
     /// Canonical span id.
     pub span_id: String,
@@ -199,6 +209,7 @@ pub struct PathSegment {
 
 /// One node of the critical calling context tree of one request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestNode {
     /// Its number; node 0 is the root.
     pub id: u32,
@@ -208,16 +219,17 @@ pub struct RequestNode {
     pub service: String,
     /// Operation name.
     pub operation: String,
-    /// Own time on the path in microseconds.
+    /// Exclusive time on the path in microseconds.
     pub exclusive_us: u64,
     /// Sanitised duration of its spans in microseconds.
     pub inclusive_us: u64,
-    /// Spans.
+    /// Its spans on the path.
     pub spans: u32,
 }
 
 /// The critical path of one request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestPath {
     /// Canonical trace id.
     pub trace_id: String,
@@ -225,7 +237,7 @@ pub struct RequestPath {
     pub root_span_id: String,
     /// Latency in microseconds: the sum of the segments.
     pub latency_us: u64,
-    /// Segments in order of time; they partition the root span.
+    /// Segments in order of time on the moved clock; they partition the root span.
     pub segments: Vec<PathSegment>,
     /// Calling contexts, in pre-order, siblings by (service, operation).
     pub nodes: Vec<RequestNode>,

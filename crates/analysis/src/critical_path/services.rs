@@ -16,6 +16,7 @@ pub struct ServiceSums {
 
 /// The change of one service's self time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceChange {
     /// Service name.
     pub service: String,

@@ -1,7 +1,6 @@
 //! Latency, or the exclusive time of one endpoint, split by the values of a tag (`docs/definitions/critical-path.md` section 5; paper 7.4).
 
 use super::aggregate::{pack_sorted, unpack_sorted};
-use super::json::percent;
 use super::path::PathFinder;
 use super::table::PathTable;
 use super::walk::Observer;
@@ -261,96 +260,5 @@ impl Observer for SplitObserver {
         let values = values.filter(|(_, samples)| !samples.is_empty());
         let values = values.map(|(name, samples)| (name, pack_sorted(samples)));
         SplitPart { values: values.collect(), missing: self.missing, high_cardinality: self.high_cardinality }
-    }
-}
-
-#[derive(Serialize)]
-struct Json<'a> {
-    requests: u64,
-    band: [f64; 2],
-    tag: &'a str,
-    of: JsonOf<'a>,
-    missing: u64,
-    high_cardinality: bool,
-    other_values: u64,
-    other_samples: u64,
-    points_us: &'a [f64],
-    values: Vec<JsonValue<'a>>,
-}
-
-/// What is split, as JSON: `"latency"` or the endpoint.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum JsonOf<'a> {
-    Latency(&'static str),
-    Endpoint { service: &'a str, operation: &'a str },
-}
-
-impl JsonOf<'_> {
-    pub fn new(of: &SplitOf) -> JsonOf<'_> {
-        match of {
-            SplitOf::Latency => JsonOf::Latency("latency"),
-            SplitOf::Endpoint { service, operation } => JsonOf::Endpoint { service, operation },
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct JsonValue<'a> {
-    value: &'a str,
-    n: u64,
-    mean: f64,
-    p50: f64,
-    p95: f64,
-    p99: f64,
-    max: u64,
-    ratio: BTreeMap<&'static str, JsonRatio>,
-    density: &'a [f64],
-}
-
-#[derive(Serialize)]
-struct JsonRatio {
-    ratio: Option<f64>,
-    interval: Option<[f64; 2]>,
-}
-
-impl SplitReport {
-    /// The JSON of the command `split --json`: see `docs/report-schema.md`.
-    ///
-    /// # Errors
-    /// Only if serde_json refuses a number, which no report holds.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        let values = self.values.iter().map(|value| {
-            let ratios = ["p50", "p95", "p99"].into_iter().zip(value.ratios);
-            let Summary { mean, p50, p95, p99, max } = value.us;
-            JsonValue {
-                value: &value.value,
-                n: value.n,
-                mean,
-                p50,
-                p95,
-                p99,
-                max,
-                ratio: ratios
-                    .map(|(name, of)| {
-                        let interval = of.interval.map(|i| [i.low, i.high]);
-                        (name, JsonRatio { ratio: of.ratio, interval })
-                    })
-                    .collect(),
-                density: &value.density,
-            }
-        });
-        serde_json::to_string_pretty(&Json {
-            requests: self.facts.requests,
-            band: percent(self.range.unwrap_or(PercentileRange::ALL)),
-            tag: &self.key,
-            of: JsonOf::new(&self.of),
-            missing: self.missing,
-            high_cardinality: self.high_cardinality,
-            other_values: self.others.0,
-            other_samples: self.others.1,
-            points_us: &self.points_us,
-            values: values.collect(),
-        })
     }
 }

@@ -3,7 +3,6 @@
 //! [`Without`] takes spans out of one request; [`ErrorsObserver`] looks at the requests of a worker, [`ErrorsPart`]
 //! merges and finishes into an [`ErrorsReport`].
 
-mod json;
 mod observe;
 mod part;
 mod report;

@@ -1,6 +1,6 @@
 //! What the error analysis answers.
 
-use crate::critical_path::{ContextNode, CriticalPathReport, RequestRef, Weight};
+use crate::critical_path::{ContextNode, CriticalPathReport, RequestRef, Weight, fold};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::stats::Summary;
 use serde::{Deserialize, Serialize};
@@ -149,6 +149,14 @@ pub struct ErrorsReport {
 }
 
 impl ErrorsReport {
+    /// The error paths as folded stacks, weighed by the time in erroring spans.
+    pub fn to_folded(&self) -> String {
+        fold(self.nodes.iter().map(|node| {
+            let error_us = node.error_us;
+            (node.parent, self.name(node.endpoint), (error_us > 0).then_some(error_us))
+        }))
+    }
+
     /// The error paths as calling contexts whose time is that of spans in error: what a flame graph of them draws.
     /// Nodes and endpoints have the same numbers.
     pub fn paths(&self) -> CriticalPathReport {

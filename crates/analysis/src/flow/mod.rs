@@ -7,7 +7,6 @@
 
 mod aggregate;
 mod graph;
-mod json;
 mod nearest;
 mod nodes;
 mod observe;
@@ -23,7 +22,6 @@ mod whatif;
 
 pub use aggregate::{PairCounts, WHOLE_PPM};
 pub use graph::{Flow, LearnedEdge, Relation, SyncNode};
-pub use json::parents_to_json;
 pub use nearest::{Clusters, InvocationKey, Metric, Neighbours};
 pub use nodes::{Callee, CalleeNodes, Callees, EndpointName, MAX_NODES, NodeIndex, NodeName, NodeTable};
 pub use observe::{Bindings, Estimates, FlowSample, KeyFinder, NodeSample, Tester, Trainer, key_of};
@@ -35,6 +33,6 @@ pub use regression::Products;
 pub use report::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, MethodErrors,
 };
-pub use savings::{EndpointSaving, FASTER_PERCENT, Saving, Savings, SavingsReport, SavingsRun};
+pub use savings::{EndpointSaving, FASTER_PERCENT, SavedAt, Saving, Savings, SavingsReport, SavingsRun};
 pub use walk::{CalleeCounter, Invocations, Observe, Visit, Walk, Within};
 pub use whatif::{Changes, LatencyChange, Parallel, Requests, ShareChange, WhatIf, WhatIfReport, WhatIfRun};

@@ -101,6 +101,15 @@ impl FlowReport {
     /// The node after all.
     pub const RETURN: u32 = Bindings::RETURN;
 
+    /// The label of a node number; `start` and `return` for the two ends.
+    pub fn label(&self, node: u32) -> &str {
+        match node {
+            FlowReport::START => "start",
+            FlowReport::RETURN => "return",
+            _ => self.nodes.get(node as usize).map_or("", |n| &n.label),
+        }
+    }
+
     /// The report of a table, what was sampled over its invocations (sorted, unpacked) and which edges bind.
     pub fn new(table: &NodeTable, callees: &Callees, sample: &FlowSample, bindings: &Bindings) -> FlowReport {
         let flow = &bindings.flow;
@@ -171,6 +180,7 @@ fn edges(flow: &Flow, reduction: &[(u32, u32)], sample: &FlowSample, bindings: &
 
 /// A parent endpoint that has a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowParent {
     /// Service name.
     pub service: String,
@@ -180,15 +190,16 @@ pub struct FlowParent {
     pub invocations: u64,
     /// Its spans that wait for none.
     pub childless: u64,
-    /// Nodes of its flow.
+    /// Number of nodes of its flow.
     pub nodes: u32,
     /// Most calls in one invocation.
     pub most_calls: u32,
 }
 
 /// Quantiles of the errors of one predictor. An error is max / min - 1 of estimate and actual latency, infinite if one
-/// is 0.
+/// is 0; JSON writes infinity as `null`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorQuantiles {
     /// Median.
     pub p50: f64,
@@ -202,10 +213,11 @@ pub struct ErrorQuantiles {
 
 /// How well one predictor does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MethodErrors {
-    /// One of [`METHOD_NAMES`].
+    /// `serial`, `parallel`, `linear regression`, `best critical path`, `aggregate flow` or `nearest-neighbour flow`.
     pub name: String,
-    /// Its errors.
+    /// Quantiles of its errors.
     pub error: ErrorQuantiles,
     /// Estimate / actual at the quantiles 0, 1/200, ..., 1 (Figure 2, left); empty without invocations.
     pub ratios: Vec<f64>,
@@ -213,26 +225,35 @@ pub struct MethodErrors {
     pub errors: Vec<f64>,
 }
 
-/// The predictors compared on held-out invocations (Table 1).
+/// Six predictors of a parent's latency, learned from the first half of the invocations of each parent (by start, trace id,
+/// span id) and tested on the rest; without a parent pooled over all parents that have enough calls (Table 1).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EvaluationReport {
-    /// The parent; `None`: pooled over all that have enough calls.
+    /// The parent as `[service, operation]`; `null` if pooled over all that have enough calls.
     pub parent: Option<EndpointName>,
     /// Parents compared.
     pub parents: u64,
-    /// Calls that some invocation of a parent had to have.
+    /// Calls that some invocation of a parent must have for the parent to be compared (`--min-children`, default 2; preset
+    /// `paper` 5).
     pub min_children: u32,
     /// Invocations learned from.
     pub train: u64,
     /// Invocations predicted.
     pub test: u64,
-    /// In the order of [`METHOD_NAMES`].
+    /// The predictors.
     pub methods: Vec<MethodErrors>,
 }
 
 impl EvaluationReport {
     /// Points of a curve.
     pub const CURVE_POINTS: usize = 201;
+
+    /// The errors of the aggregate flow; `None` if nothing was tested.
+    pub fn flow_error(&self) -> Option<ErrorQuantiles> {
+        let method = self.methods.iter().find(|method| method.name == METHOD_NAMES[4])?;
+        (self.test > 0).then_some(method.error)
+    }
 
     /// The methods of sorted estimates.
     pub fn methods_of(estimates: &Estimates) -> Vec<MethodErrors> {

@@ -40,6 +40,7 @@ pub struct Savings {
 
 /// What is saved at each quantile of the requests' latency, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Saving {
     /// Of the mean.
     pub mean: f64,
@@ -51,8 +52,28 @@ pub struct Saving {
     pub p99: f64,
 }
 
+/// What an endpoint would save if it were faster.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SavedAt {
+    /// If it were 10 % faster.
+    pub faster_10: Saving,
+    /// If it were 50 % faster.
+    pub faster_50: Saving,
+    /// If it took no time.
+    pub faster_100: Saving,
+}
+
+impl SavedAt {
+    /// Returns the savings at each of [`FASTER_PERCENT`].
+    pub fn levels(&self) -> [Saving; 3] {
+        [self.faster_10, self.faster_50, self.faster_100]
+    }
+}
+
 /// What one endpoint would save.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndpointSaving {
     /// Service name.
     pub service: String,
@@ -64,18 +85,20 @@ pub struct EndpointSaving {
     pub requests: u64,
     /// Requests that become faster if it takes no time.
     pub affected: u64,
-    /// If it were 10 %, 50 %, 100 % faster.
-    pub levels: [Saving; 3],
+    /// What the requests' latency loses.
+    pub saved_us: SavedAt,
 }
 
 /// The ranked table of possible savings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SavingsReport {
-    /// Requests.
+    /// Selected requests.
     pub requests: u64,
     /// Their latency as it is.
     pub latency_us: Summary,
-    /// Endpoints, the greatest saving of the mean at 50 % first (ties: at 100 %, then names).
+    /// Endpoints, the greatest saving of the mean at 50 % first (ties: at 100 %, then names); the requests' own roots are not
+    /// among them.
     pub endpoints: Vec<EndpointSaving>,
 }
 
@@ -112,17 +135,19 @@ impl Savings {
         let mut endpoints: Vec<EndpointSaving> = Vec::with_capacity(self.by_endpoint.len());
         for ((service, operation), changes) in self.by_endpoint {
             let affected = changes.levels[2].before_us.len() as u64;
-            let levels = changes.levels.map(|changed| {
+            let [faster_10, faster_50, faster_100] = changes.levels.map(|changed| {
                 let (before, after) = (unpack_sorted(changed.before_us), unpack_sorted(changed.after_us));
                 saving(&sorted, &latency_us, &before, &after)
             });
             let (spans, requests) = (changes.spans, changes.requests);
-            endpoints.push(EndpointSaving { service, operation, spans, requests, affected, levels });
+            let saved_us = SavedAt { faster_10, faster_50, faster_100 };
+            endpoints.push(EndpointSaving { service, operation, spans, requests, affected, saved_us });
         }
         // Stable: equal ones stay by name.
         endpoints.arrange_by(|a, b| {
-            let key = |e: &EndpointSaving, level: usize| e.levels[level].mean;
-            key(b, 1).total_cmp(&key(a, 1)).then_with(|| key(b, 2).total_cmp(&key(a, 2)))
+            let (a, b) = (a.saved_us, b.saved_us);
+            (b.faster_50.mean.total_cmp(&a.faster_50.mean))
+                .then_with(|| b.faster_100.mean.total_cmp(&a.faster_100.mean))
         });
         SavingsReport { requests: sorted.len() as u64, latency_us, endpoints }
     }

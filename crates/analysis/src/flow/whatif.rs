@@ -183,12 +183,13 @@ impl WhatIf {
 
 /// How much of the requests' latency an endpoint accounts for, before and after a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShareChange {
     /// Service name.
     pub service: String,
     /// Operation name.
     pub operation: String,
-    /// Its own time on the way that decides the requests' latency, in microseconds, summed over all requests.
+    /// Its own time on the way that decides the requests' latency, summed over all requests, in microseconds.
     pub before_us: u64,
     /// The same after the change.
     pub after_us: u64,
@@ -200,18 +201,23 @@ pub struct ShareChange {
 
 /// What a change does to the requests of a selection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhatIfReport {
-    /// Requests.
+    /// Selected requests.
     pub requests: u64,
-    /// Those whose latency changed.
+    /// Those whose latency changes.
     pub changed: u64,
-    /// Latency as it was.
+    /// Their latency as it is, in microseconds.
+    #[serde(rename = "before")]
     pub before_us: Summary,
-    /// Latency as predicted.
+    /// Their latency as predicted, in microseconds.
+    #[serde(rename = "after")]
     pub after_us: Summary,
-    /// Quantiles at 0, 1/200, ..., 1; empty without requests.
+    /// Latency as it is at the quantiles 0, 1/200, ..., 1, in microseconds; empty without requests.
+    #[serde(rename = "before_curve")]
     pub before_curve_us: Vec<f64>,
     /// The same after the change.
+    #[serde(rename = "after_curve")]
     pub after_curve_us: Vec<f64>,
     /// Endpoints, the greatest change of share first.
     pub endpoints: Vec<ShareChange>,

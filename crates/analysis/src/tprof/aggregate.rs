@@ -11,14 +11,15 @@ use serde::{Deserialize, Serialize};
 
 /// A trace whose spans lie where they lie on average.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AggregateTrace {
     /// Number of traces it stands for.
     pub traces: u64,
     /// Whether the order of events differs between these traces, so that only the target's children keep theirs.
     pub order_varies: bool,
-    /// Which part is slow.
+    /// Which subspan is slow; `null` if none is.
     pub problem: Option<Problem>,
-    /// The trace whose starts and ends are nearest to the means, then the slowest.
+    /// The trace whose starts and ends are nearest to the means (ties by id), then the slowest.
     pub exemplars: Vec<RequestRef>,
     /// Its spans, parents first.
     pub spans: Vec<AggregateSpan>,
@@ -28,17 +29,19 @@ pub struct AggregateTrace {
 
 /// A stretch of the critical path of an aggregate trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AggregateSegment {
     /// Span number.
     pub span: u32,
-    /// Start in whole microseconds since the root's.
+    /// Start since the root's start.
     pub start_us: u64,
-    /// End.
+    /// End since the root's start.
     pub end_us: u64,
 }
 
 /// The problematic subspan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Problem {
     /// Span number.
     pub span: u32,
@@ -48,8 +51,9 @@ pub struct Problem {
 
 /// A span of an aggregate trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AggregateSpan {
-    /// Number of the parent; `None` for the root.
+    /// Number of the parent; `null` for the root.
     pub parent: Option<u32>,
     /// Service name.
     pub service: String,
@@ -57,9 +61,9 @@ pub struct AggregateSpan {
     pub operation: String,
     /// Name of the position: the operation, numbered if there are several.
     pub name: String,
-    /// Mean start in microseconds since the root's.
+    /// Mean start since the root's start.
     pub start_us: f64,
-    /// Mean end.
+    /// Mean end since the root's start.
     pub end_us: f64,
     /// Start rounded, halves up.
     pub start_rounded_us: u64,
@@ -73,12 +77,13 @@ pub struct AggregateSpan {
 
 /// A subspan of an aggregate trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AggregateSubspan {
     /// `A0`, `A1`, ... with the name of the position before the number.
     pub name: String,
     /// Mean end in microseconds since the root's start; it begins the mean duration before.
     pub end_us: f64,
-    /// Duration.
+    /// Duration of the subspan.
     pub duration_us: Statistic,
 }
 

@@ -17,6 +17,7 @@ const SHATTERED: usize = 20;
 
 /// Step 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiagnosedEndpoint {
     /// Service name.
     pub service: String,
@@ -24,18 +25,19 @@ pub struct DiagnosedEndpoint {
     pub operation: String,
     /// Number of spans.
     pub count: u64,
-    /// Mean self time.
+    /// Mean self time of its spans.
     pub self_us: f64,
-    /// Mean times count.
+    /// Mean times count: self time of all its spans.
     pub total_us: u64,
-    /// How many request types have it.
+    /// How many request types have it, of which `types` lists the first.
     pub types_in_all: u64,
-    /// Step 2.
+    /// Request types that have it, most time first.
     pub types: Vec<DiagnosedType>,
 }
 
 /// Whether a slowness is one of the tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Mean self time in the tail is more than 4 times that in normal traces.
@@ -50,6 +52,7 @@ pub enum Verdict {
 
 /// Step 2: the endpoint in one request type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiagnosedType {
     /// Service of the root, empty for a tag.
     pub service: String,
@@ -61,22 +64,23 @@ pub struct DiagnosedType {
     pub affected: u64,
     /// Spans of the endpoint in them.
     pub count: u64,
-    /// Mean self time.
+    /// Mean self time of these spans.
     pub self_us: f64,
     /// Mean times count.
     pub total_us: u64,
-    /// Tail over normal; `None` if there is none in normal traces, or no split.
+    /// Mean self time in the tail over that in normal traces; `null` if there is none in normal traces, or no split.
     pub tail_ratio: Option<f64>,
-    /// What follows.
+    /// Whether it is slow in the tail only.
     pub verdict: Verdict,
-    /// How many parts of spans there are.
+    /// How many parts of spans there are, of which `spans` lists the first.
     pub spans_in_all: u64,
-    /// Step 3.
+    /// Parts of spans that the time is in, most time first.
     pub spans: Vec<DiagnosedSpan>,
 }
 
 /// Step 3: a part of a span position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiagnosedSpan {
     /// Name of the position.
     pub name: String,
@@ -88,18 +92,19 @@ pub struct DiagnosedSpan {
     pub children: u32,
     /// Number of values.
     pub count: u64,
-    /// Mean.
+    /// Mean of these values.
     pub mean_us: f64,
     /// Mean times count.
     pub total_us: u64,
-    /// How many groups there are.
+    /// How many groups of traces there are, of which `groups` lists the first.
     pub groups_in_all: u64,
-    /// Step 4.
+    /// Groups of traces of the same structure.
     pub groups: Vec<DiagnosedGroup>,
 }
 
 /// Step 4: the group that shows it best.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiagnosedGroup {
     /// Traces in it.
     pub traces: u64,
@@ -111,7 +116,7 @@ pub struct DiagnosedGroup {
     pub span_us: f64,
     /// Mean x count x share of the span.
     pub score: f64,
-    /// Number of its aggregate trace.
+    /// Number of its aggregate trace in `aggregate_traces`.
     pub aggregate_trace: u32,
 }
 

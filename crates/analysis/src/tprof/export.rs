@@ -1,4 +1,4 @@
-//! The report as JSON, and aggregate traces as Jaeger JSON.
+//! Aggregate traces as Jaeger JSON.
 
 use super::aggregate::AggregateTrace;
 use super::traces::TprofReport;
@@ -9,14 +9,6 @@ use serde_json::{Value, json};
 const EPOCH_US: u64 = 1_600_000_000_000_000;
 
 impl TprofReport {
-    /// The JSON of `tprof --json`, see `docs/report-schema.md`.
-    ///
-    /// # Errors
-    /// Only if serde_json refuses a number, which no report holds.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        serde_json::to_string_pretty(self)
-    }
-
     /// The aggregate traces as a Jaeger API response, for Jaeger UI.
     ///
     /// # Errors

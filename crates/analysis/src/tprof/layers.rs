@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 /// One layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Layer {
-    /// 1 to 4.
+    /// Number of the layer, 1 to 4.
     pub layer: u32,
     /// How many groups there are.
     pub groups_in_all: u64,
@@ -21,29 +22,31 @@ pub struct Layer {
 
 /// One group of traces.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
-    /// Its request type as (service, operation); of layer 1 none, of layers 3 and 4 the root's endpoint.
+    /// Its request type as `[service, operation]`; of layer 1 none, of layers 3 and 4 the root's endpoint.
     pub root: Option<(String, String)>,
     /// Number of traces.
     pub traces: u64,
-    /// How many of them are normal; `None` if the group is too small to split.
+    /// How many of them are not of the tail; `null` if the group is too small to split.
     pub normal: Option<u64>,
     /// Duration of the root span.
     pub root_us: SplitStatistic,
-    /// Layers 1 and 2: by endpoint.
+    /// Layers 1 and 2: the times of every endpoint, by name.
     pub endpoints: Vec<EndpointTimes>,
-    /// Layers 3 and 4: by position.
+    /// Layers 3 and 4: the times of every position in the tree, parents first.
     pub positions: Vec<PositionTimes>,
 }
 
 /// Times of an endpoint in a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndpointTimes {
     /// Service name.
     pub service: String,
     /// Operation name.
     pub operation: String,
-    /// Duration of its spans.
+    /// Duration of the endpoint's spans.
     pub duration_us: SplitStatistic,
     /// Their self time.
     pub self_us: SplitStatistic,
@@ -51,20 +54,21 @@ pub struct EndpointTimes {
 
 /// Times of a position in a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PositionTimes {
-    /// Number of the parent's position.
+    /// Number of the parent's position; `null` for the root.
     pub parent: Option<u32>,
     /// Service name.
     pub service: String,
     /// Operation name, numbered if its endpoint has several positions.
     pub name: String,
-    /// Duration.
+    /// Duration of the span.
     pub duration_us: SplitStatistic,
-    /// Layer 3: child_diff by child start.
+    /// Layer 3: from the start of the span to that of its first child, then from the start of each child to that of the next.
     pub child_diff_us: Vec<SplitStatistic>,
-    /// Layer 3: from the last child's end to the span's; of a leaf its duration.
+    /// Layer 3: time from the last child's end to the span's end; of a leaf its duration.
     pub end_diff_us: Option<SplitStatistic>,
-    /// Layer 4: subspans.
+    /// Layer 4: durations of the subspans.
     pub subspans_us: Vec<SplitStatistic>,
 }
 

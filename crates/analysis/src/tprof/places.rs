@@ -17,15 +17,17 @@ const LISTED: usize = 50;
 
 /// Changes of places by request type, types with the greatest change first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacesReport {
-    /// All request types together, where there are several.
+    /// All request types together, each weighted by its tail traces (or those of set B); `null` where there is one type.
     pub all: Option<TypePlaces>,
-    /// Request types that can be split, or that both sets have.
+    /// Request types that can be split, or that both sets have; what grew most first.
     pub types: Vec<TypePlaces>,
 }
 
 /// The places of one request type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TypePlaces {
     /// Service of the root, empty for a tag.
     pub service: String,
@@ -35,28 +37,29 @@ pub struct TypePlaces {
     pub a_traces: u64,
     /// Tail traces, or those of set B.
     pub b_traces: u64,
-    /// What grew most first.
+    /// Places where time is spent, what grew most first.
     pub places: Vec<PlaceChange>,
 }
 
 /// How the time of one place differs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlaceChange {
     /// Service of the span; for a gap that of the calling side.
     pub service: String,
     /// Operation of the span; for a gap that of the called side.
     pub operation: String,
-    /// Subspan number; `None` for the gap between a client span and its server span.
+    /// Number of the subspan; `null` for the gap between a client span and its server span.
     pub subspan: Option<u32>,
-    /// The called service of a gap.
+    /// The called service of a gap; else `null`.
     pub gap_to: Option<String>,
-    /// Mean time per normal trace (set A), absent = 0.
+    /// Mean time per normal trace (of set A); a trace without the place counts as 0.
     pub a_us: f64,
-    /// Mean time per tail trace (set B).
+    /// Mean time per tail trace (of set B).
     pub b_us: f64,
     /// B minus A.
     pub change_us: f64,
-    /// Welch's 95 % interval of the change, where there is one.
+    /// Welch's 95 % interval of the change; `null` where there is nothing to test.
     pub interval: Option<Interval>,
 }
 
@@ -301,20 +304,11 @@ impl Comparing {
 
 /// Two sets: services and places by what changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetsReport {
     /// Services by the change of their self time, what grew most first; gaps between a client span and its server span are
     /// the server's.
     pub services: Vec<ServiceChange>,
     /// Places by request type.
     pub places: PlacesReport,
-}
-
-impl SetsReport {
-    /// The JSON of `tprof -a .. -b .. --json`, see `docs/report-schema.md`.
-    ///
-    /// # Errors
-    /// Only if serde_json refuses a number, which no report holds.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        serde_json::to_string_pretty(self)
-    }
 }

@@ -3,8 +3,9 @@
 use pathlight_model::stats::{Moments, select_percentile};
 use serde::{Deserialize, Serialize};
 
-/// Statistics of some microseconds.
+/// Statistics of some times in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Statistic {
     /// How many values.
     pub count: u64,
@@ -18,14 +19,16 @@ pub struct Statistic {
     pub p99: f64,
 }
 
-/// Statistics of a group and of its normal and tail half; the halves are missing where a group is not split.
+/// Statistics of a group of traces, of its normal and of its tail traces, in microseconds; these are missing where a group is
+/// not split, for it has fewer than 10 traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SplitStatistic {
     /// Of all traces.
     pub all: Statistic,
-    /// Of the normal half.
+    /// Of the normal traces.
     pub normal: Option<Statistic>,
-    /// Of the tail.
+    /// Of the tail traces.
     pub tail: Option<Statistic>,
 }
 

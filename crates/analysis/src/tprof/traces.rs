@@ -31,22 +31,26 @@ impl Default for Settings {
     }
 }
 
-/// The answer: layers, nested report, aggregate traces and what makes the tail slow.
+/// The diagnosis: groups of traces in four layers, what is slow and where, aggregate traces, and what makes the tail slow.
+/// With `--tag KEY` request types are the values of that tag.
+///
+/// With `--format jaeger` the aggregate traces are printed as a Jaeger API response instead.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TprofReport {
-    /// Traces analysed.
+    /// Requests analysed.
     pub traces: u64,
     /// Requests kept out because their trace has an orphan root.
     pub has_orphans: u64,
-    /// Layers 1 to 4.
+    /// The groups of layers 1 to 4; of layers 3 and 4 the 20 with the most time.
     pub layers: Vec<Layer>,
-    /// How many endpoints there are.
+    /// How many endpoints there are, of which `report` lists the first.
     pub endpoints_in_all: u64,
-    /// The diagnosis, worst endpoint first.
+    /// The diagnosis, the endpoint with the most self time first.
     pub report: Vec<DiagnosedEndpoint>,
     /// What makes the tail slow, by request type.
     pub tail: PlacesReport,
-    /// Aggregate traces the report points at.
+    /// Aggregate traces that the diagnosis points at.
     pub aggregate_traces: Vec<AggregateTrace>,
 }
 

@@ -8,6 +8,7 @@ const LOG_FROM: u64 = 32;
 
 /// Some values in numbers and bins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
     /// How many values there are.
     pub n: u64,

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Mean and percentiles of some microseconds (linear interpolation at (n - 1) p); all 0 if there are none.
+/// Mean and percentiles of some times in microseconds (linear interpolation at (n - 1) p); all 0 if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Arithmetic mean.
     pub mean: f64,

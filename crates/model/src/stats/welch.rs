@@ -47,6 +47,7 @@ impl Moments {
 
 /// A 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Lower end.
     pub low: f64,

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 
 /// What was odd about the spans of a set; sums, so reports of parts add up with [`merge`](Self::merge).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quality {
     /// Spans cut to their parent's interval.
     pub clipped_spans: u64,
-    /// Microseconds cut off.
+    /// Time that was cut off, in microseconds.
     pub clipped_us: u64,
-    /// Raw duration of all spans in microseconds; `clipped_us` over this is the clipped share.
+    /// Duration of all spans before anything is cut, in microseconds.
     pub span_us: u64,
     /// Subtrees left out because they lie wholly outside their parent.
     pub dropped_subtrees: u64,
@@ -30,9 +31,9 @@ pub struct Quality {
     pub incomplete_traces: u64,
     /// Spans their parent does not wait for.
     pub async_spans: u64,
-    /// Spans whose service is unknown.
+    /// Spans of `unknown-service`.
     pub unknown_service_spans: u64,
-    /// Spans whose start was missing and was taken from the tree.
+    /// Spans without a start, placed at their parent's.
     pub start_missing_spans: u64,
 }
 

@@ -35,17 +35,3 @@ pub struct PerRequestReport {
     /// By (trace id, root span id).
     pub requests: Vec<RequestPath>,
 }
-
-impl PerRequestReport {
-    /// The JSON of `critical-path --per-trace --json`: `{requests: [...]}`, see `docs/report-schema.md`.
-    ///
-    /// # Errors
-    /// Only if serde_json refuses a string, which it does not.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        #[derive(Serialize)]
-        struct Json<'a> {
-            requests: &'a [RequestPath],
-        }
-        serde_json::to_string(&Json { requests: &self.requests })
-    }
-}

@@ -13,6 +13,7 @@ use pathlight_chart::plot::{ChartError, ChartSize};
 use pathlight_chart::{Metrics, Theme};
 use pathlight_query::AnomalyReport;
 use pathlight_text::format;
+use pathlight_view::json;
 use std::rc::Rc;
 
 /// Size of an exported picture.
@@ -90,6 +91,6 @@ pub fn formats(chart: ChartCanvas<ScrolledPlot<Strip>>) -> Vec<export::Format> {
             }),
         ),
         ("CSV table", "csv", Box::new(move || report(chart).map(|report| table::csv(&report)))),
-        ("JSON report", "json", Box::new(move || report(chart)?.to_json(format::duration).ok())),
+        ("JSON report", "json", Box::new(move || json::anomaly(&*report(chart)?).ok())),
     ]
 }

@@ -26,6 +26,7 @@ use pathlight_query::{Basis, DiffReport, Measure, ServiceChange};
 use pathlight_text::format;
 use pathlight_view::address::{Address, View};
 use pathlight_view::choices::Choices;
+use pathlight_view::json;
 use std::cell::Cell;
 use std::rc::Rc;
 use web_sys::HtmlSelectElement;
@@ -300,7 +301,7 @@ fn formats(chart: ChartCanvas<FlameChart<DiffSource>>) -> Vec<export::Format> {
             Box::new(move || {
                 chart.look(|chart| {
                     let DiffSource { report, choices, .. } = chart.report()?;
-                    report.to_json(choices.diff.basis, choices.diff.measure).ok()
+                    json::compare(report, choices.diff.basis, choices.diff.measure).ok()
                 })
             }),
         ),

@@ -34,6 +34,7 @@ use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::comparing::Side;
 use pathlight_view::diagnosis_choice::DiagnosisList;
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
+use pathlight_view::json;
 use std::rc::Rc;
 use web_sys::HtmlSelectElement;
 
@@ -544,8 +545,8 @@ fn formats(page: Page, chart: ChartCanvas<TimelineChart>, spans: &Shown) -> Vec<
             "JSON report",
             "json",
             Box::new(move || match sets_in_sight(page) {
-                Some(sets) => sets.to_json().ok(),
-                None => page.queries().tprof.get()?.to_json().ok(),
+                Some(sets) => json::diagnosis_sets(&sets).ok(),
+                None => json::diagnosis(&*page.queries().tprof.get()?).ok(),
             }),
         ),
         ("Markdown", "md", Box::new(move || page.queries().tprof.get().map(|report| markdown(&report)))),

@@ -75,7 +75,7 @@ fn savings_table(saving: &EndpointSaving) -> El {
         .iter()
         .fold(el("tr"), |row, title| row.child(&el("th").class("num").attr("scope", "col").text(title)));
     let body = el("tbody").test("savings");
-    for (percent, level) in FASTER_PERCENT.iter().zip(&saving.levels) {
+    for (percent, level) in FASTER_PERCENT.iter().zip(saving.saved_us.levels()) {
         let name = format!("{percent}{}%", format::THIN);
         let row = el("tr").child(&el("th").attr("scope", "row").text(&name));
         body.add(&[level.mean, level.p50, level.p95, level.p99].iter().fold(row, |row, us| {

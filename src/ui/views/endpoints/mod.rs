@@ -26,6 +26,7 @@ use pathlight_query::{BottomUpReport, HistogramsReport};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::View;
+use pathlight_view::json;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -274,7 +275,7 @@ fn size_formats(chart: ChartCanvas<ScrolledPlot<Sizes>>) -> Vec<export::Format> 
             }),
         ),
         ("CSV table", "csv", Box::new(move || report(chart).map(|report| sizes_csv(&report)))),
-        ("JSON report", "json", Box::new(move || report(chart)?.to_json().ok())),
+        ("JSON report", "json", Box::new(move || json::histograms(&*report(chart)?).ok())),
     ]
 }
 
@@ -296,7 +297,7 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
             "json",
             Box::new(move || {
                 let percent = f64::from(FASTER_PERCENT[json_level.get()]);
-                page.queries().bottom_up.get()?.to_json(percent).ok()
+                json::endpoints(&*page.queries().bottom_up.get()?, percent).ok()
             }),
         ),
     ]

@@ -27,7 +27,9 @@ pub fn lines(report: &BottomUpReport, savings: Option<&SavingsReport>, level: us
     let saved: BTreeMap<(&str, &str), f64> = savings
         .iter()
         .flat_map(|savings| &savings.endpoints)
-        .map(|saving| ((saving.service.as_str(), saving.operation.as_str()), saving.levels[level].mean))
+        .map(|saving| {
+            ((saving.service.as_str(), saving.operation.as_str()), saving.saved_us.levels()[level].mean)
+        })
         .collect();
     let requests = report.facts.requests.max(1) as f64;
     let percent = f64::from(FASTER_PERCENT[level]);

@@ -19,7 +19,7 @@ use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_query::{CriticalPathReport, ErrorsReport};
 use pathlight_text::format;
 use pathlight_view::address::View;
-use pathlight_view::error_words;
+use pathlight_view::{error_words, json};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -189,7 +189,7 @@ fn formats(chart: ChartCanvas<FlameChart>, report: &Shown) -> Vec<export::Format
     vec![
         svg_format(chart),
         ("CSV table", "csv", Box::new(move || csv.borrow().as_deref().map(error_table::csv))),
-        ("JSON report", "json", Box::new(move || json.borrow().as_ref()?.to_json().ok())),
+        ("JSON report", "json", Box::new(move || json::errors(json.borrow().as_ref()?).ok())),
         ("Folded stacks", "folded", Box::new(move || Some(folded.borrow().as_ref()?.to_folded()))),
     ]
 }

@@ -15,6 +15,7 @@ use crate::ui::widgets::table::Table;
 use pathlight_query::{EndpointsReport, OverviewReport, RangeFacts, RootEndpoint, RowStat, RowTime};
 use pathlight_text::format;
 use pathlight_view::address::View;
+use pathlight_view::json;
 use pathlight_view::summary;
 use std::rc::Rc;
 
@@ -196,7 +197,7 @@ fn copies(page: Page, keep: &Keep) -> El {
             "JSON report",
             "json",
             Box::new(move || {
-                page.queries().endpoints.get()?.to_json(RowTime::Exclusive, RowStat::Total).ok()
+                json::summary(&*page.queries().endpoints.get()?, RowTime::Exclusive, RowStat::Total).ok()
             }),
         ),
     ];

@@ -21,6 +21,7 @@ use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_text::format;
 use pathlight_view::address::View;
+use pathlight_view::json;
 use std::rc::Rc;
 
 /// The view.
@@ -146,7 +147,11 @@ fn formats(chart: ChartCanvas<FlameChart>) -> Vec<export::Format> {
     vec![
         svg_format(chart),
         ("CSV table", "csv", Box::new(move || chart.look(|chart| chart.report().map(flame_table::csv)))),
-        ("JSON report", "json", Box::new(move || chart.look(|chart| chart.report()?.to_json().ok()))),
+        (
+            "JSON report",
+            "json",
+            Box::new(move || chart.look(|chart| json::critical_path(chart.report()?).ok())),
+        ),
         ("Folded stacks", "folded", Box::new(move || chart.look(|chart| Some(chart.report()?.to_folded())))),
     ]
 }

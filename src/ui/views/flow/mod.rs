@@ -30,6 +30,7 @@ use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::View;
 use pathlight_view::flow_choice::FlowPanel;
+use pathlight_view::json;
 use prediction::PredictionPanel;
 use savings::SavingsPanel;
 use std::rc::Rc;
@@ -235,7 +236,7 @@ fn formats(chart: ChartCanvas<FlowChart>) -> Vec<export::Format> {
     vec![
         svg_format(chart),
         ("CSV table", "csv", Box::new(move || Some(chart.look(|chart| calls::csv(chart.report()))))),
-        ("JSON report", "json", Box::new(move || chart.look(|chart| chart.report().to_json().ok()))),
+        ("JSON report", "json", Box::new(move || chart.look(|chart| json::flow(chart.report()).ok()))),
     ]
 }
 

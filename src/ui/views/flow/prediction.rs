@@ -12,6 +12,7 @@ use pathlight_chart::{Rgba, Shade, Theme};
 use pathlight_query::EvaluationReport;
 use pathlight_text::format;
 use pathlight_text::format::counted;
+use pathlight_view::json;
 
 /// Calls that a parent must have: as here, and as in the paper.
 const LEAST_CHILDREN: [u32; 2] = [2, 5];
@@ -241,6 +242,6 @@ fn formats(page: Page) -> Vec<export::Format> {
                 Some(out)
             }),
         ),
-        ("JSON report", "json", Box::new(move || report()?.to_json().ok())),
+        ("JSON report", "json", Box::new(move || json::flow_evaluation(&*report()?).ok())),
     ]
 }

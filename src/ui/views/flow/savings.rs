@@ -12,6 +12,7 @@ use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT, Saving};
 use pathlight_query::SavingsReport;
 use pathlight_text::format;
 use pathlight_view::flow_choice::FlowPanel;
+use pathlight_view::json;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -32,7 +33,7 @@ impl SavingRow {
     }
 
     fn saving(&self) -> Saving {
-        self.endpoint().and_then(|e| e.levels.get(self.level)).copied().unwrap_or_default()
+        self.endpoint().and_then(|e| e.saved_us.levels().get(self.level).copied()).unwrap_or_default()
     }
 
     fn share(&self) -> f64 {
@@ -223,7 +224,7 @@ fn formats(page: Page) -> Vec<export::Format> {
                 for row in &report.endpoints {
                     let mut cells = vec![row.service.clone(), row.operation.clone()];
                     cells.extend([row.spans, row.requests, row.affected].map(|n| n.to_string()));
-                    for saving in &row.levels {
+                    for saving in row.saved_us.levels() {
                         cells.extend(
                             [saving.mean, saving.p50, saving.p95, saving.p99].map(|us| us.to_string()),
                         );
@@ -238,7 +239,7 @@ fn formats(page: Page) -> Vec<export::Format> {
             "json",
             Box::new(move || {
                 let queries = page.queries();
-                queries.savings.get()?.to_json(queries.back_test.fresh().as_deref()).ok()
+                json::savings(&*queries.savings.get()?, queries.back_test.fresh().as_deref()).ok()
             }),
         ),
     ]

@@ -14,6 +14,7 @@ use pathlight_chart::{Metrics, Shade, Theme};
 use pathlight_query::{EvaluationReport, FlowReport, WhatIfReport};
 use pathlight_text::format;
 use pathlight_text::format::counted;
+use pathlight_view::json;
 use std::rc::Rc;
 
 /// Endpoints listed of those whose share changed.
@@ -235,7 +236,7 @@ fn formats(page: Page) -> Vec<export::Format> {
         (
             "JSON report",
             "json",
-            Box::new(move || report()?.to_json(page.queries().back_test.fresh().as_deref()).ok()),
+            Box::new(move || json::what_if(&*report()?, page.queries().back_test.fresh().as_deref()).ok()),
         ),
     ]
 }

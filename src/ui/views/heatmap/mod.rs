@@ -24,6 +24,7 @@ use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime};
 use pathlight_text::format;
 use pathlight_view::address::View;
 use pathlight_view::choices::Choices;
+use pathlight_view::json;
 use pathlight_view::summary;
 use std::rc::Rc;
 use web_sys::HtmlSelectElement;
@@ -260,7 +261,7 @@ fn formats(page: Page, chart: ChartCanvas<HeatmapChart>) -> Vec<export::Format> 
             "json",
             Box::new(move || {
                 let choices = page.address().choices.clone();
-                chart.look(|chart| chart.report()?.to_json(choices.row_time, choices.row_stat).ok())
+                chart.look(|chart| json::heatmap(chart.report()?, choices.row_time, choices.row_stat).ok())
             }),
         ),
     ]

@@ -22,6 +22,7 @@ use pathlight_chart::{Metrics, Theme};
 use pathlight_query::{Filter, NotProposed, OverviewReport, SplitOf, SplitReport, SplitValue, TagProposal};
 use pathlight_text::format;
 use pathlight_view::address::View;
+use pathlight_view::json;
 use std::rc::Rc;
 use web_sys::HtmlSelectElement;
 
@@ -374,7 +375,7 @@ fn formats(chart: ChartCanvas<ScrolledPlot<Violins>>) -> Vec<export::Format> {
             }),
         ),
         ("CSV table", "csv", Box::new(move || report(chart).map(|report| split_table::csv(&report)))),
-        ("JSON report", "json", Box::new(move || report(chart)?.to_json().ok())),
+        ("JSON report", "json", Box::new(move || json::split(&*report(chart)?).ok())),
     ]
 }
 

@@ -1,0 +1,187 @@
+//! The comparison of two sides.
+
+use super::{Text, ends, percent, pretty, public_json};
+use pathlight_analysis::critical_path::{
+    Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange, RequestRef,
+    ServiceChange,
+};
+use pathlight_model::stats::Summary;
+
+public_json! {
+    /// Two sets of traces (`-a FILE... -b FILE...`), or two percentile ranges of one set (`--range-a P0-50 --range-b P95-100`).
+    /// The same trace id in both sets is two traces.
+    ///
+    /// A client span (kind client, or no kind) whose only synchronous child belongs to another service has a gap, its
+    /// duration minus its child's: that time is charged to the child's service.
+    ///
+    /// With `--folded` instead: one line per frame with own time on either side, `[service] operation;[service] operation A
+    /// B` in microseconds, as `difffolded.pl` writes and `flamegraph.pl` reads it.
+    Comparison<'a>(report: &'a DiffReport, basis: Basis, measure: Measure) {
+        /// The side before, or the normal one.
+        a: Side = Side::of(&report.a),
+        /// The side after, or the slow one.
+        b: Side = Side::of(&report.b),
+        /// What numbers are divided by: `mean` (microseconds per request) or `share` (of the side's total latency, 0 to 1).
+        by: &'static str = basis.name(),
+        /// Which time of a frame is compared: `subtree` (it and all below it) or `exclusive` (with `--exclusive`).
+        measure: &'static str = measure.name(),
+        /// The union of both critical calling context trees in pre-order, siblings by (service, operation).
+        nodes: Vec<Node<'a>> = (0..report.nodes.len())
+            .map(|id| Node::of(report, id, &report.change(id as u32, basis, measure)))
+            .collect(),
+        /// The table of changes: first what is more than noise, then by size. With the measure `subtree` a frame that appeared
+        /// or vanished stands for itself and all below it, every other frame for its own time: each microsecond of the whole
+        /// change is told once, by the frame where it happens.
+        changes: Vec<RankedRow<'a>> = report
+            .ranking(basis, measure)
+            .iter()
+            .enumerate()
+            .map(|(place, row)| RankedRow::of(report, place, row))
+            .collect(),
+        /// Services, what grew most first.
+        services: Vec<Service<'a>> = report.services.iter().map(Service::of).collect(),
+    }
+}
+
+public_json! {
+    /// The requests of one side.
+    Side(side: &DiffSide) {
+        /// The set of traces: `A` or `B`.
+        set: &'static str = if side.selection.group == 0 { "A" } else { "B" },
+        /// The percentile range as `[from, to]`, in percent.
+        band: [f64; 2] = percent(Some(side.selection.range)),
+        /// How many requests lie in it.
+        requests: u64 = side.facts.requests,
+        /// Their latency.
+        latency_us: Summary = side.facts.latency_us,
+        /// Sum of their latencies.
+        latency_sum_us: u64 = side.facts.latency_sum_us,
+    }
+}
+
+public_json! {
+    /// One frame of the flame graph.
+    Node<'a>(report: &'a DiffReport, id: usize, change: &Change) {
+        /// Number of the node.
+        id: usize = id,
+        /// Number of its parent; `null` for a root.
+        parent: Option<u32> = report.nodes[id].parent,
+        /// Service name.
+        service: &'a str = report.name(report.nodes[id].endpoint).0,
+        /// Operation name.
+        operation: &'a str = report.name(report.nodes[id].endpoint).1,
+        /// The frame on side A.
+        a: Frame<'a> = Frame::of(report, &report.nodes[id].a, &report.a),
+        /// The frame on side B.
+        b: Frame<'a> = Frame::of(report, &report.nodes[id].b, &report.b),
+        #[serde(flatten)]
+        difference: Difference = Difference::of(change, report.nodes[id].presence()),
+    }
+}
+
+public_json! {
+    /// A frame on one side.
+    Frame<'a>(report: &'a DiffReport, sums: &FrameSums, side: &DiffSide) {
+        /// Requests that have it.
+        requests: u64 = sums.requests,
+        /// Its own time on the critical path.
+        exclusive_us: FrameTime = FrameTime::of(sums.exclusive.sum, sums.exclusive.mean(side.facts.requests), side),
+        /// FrameTime on the critical path of it and all below it.
+        subtree_us: FrameTime = FrameTime::of(sums.subtree.sum, sums.subtree.mean(side.facts.requests), side),
+        /// The request with the greatest subtree time.
+        example: Option<Example<'a>> = sums
+            .example
+            .and_then(|at| report.examples.get(at as usize))
+            .map(|request| Example::of(request, sums.example_us)),
+    }
+}
+
+public_json! {
+    /// FrameTime of a frame on one side.
+    FrameTime(sum: u64, mean: f64, side: &DiffSide) {
+        /// Over all requests of the side.
+        sum: u64 = sum,
+        /// Per request of the side; requests without the frame count as 0.
+        mean: f64 = mean,
+        /// Of the side's total latency.
+        share: f64 = match side.facts.latency_sum_us {
+            0 => 0.0,
+            total => sum as f64 / total as f64,
+        },
+    }
+}
+
+public_json! {
+    /// An example of a frame.
+    Example<'a>(request: &'a RequestRef, subtree_us: u64) {
+        #[serde(flatten)]
+        request: &'a RequestRef = request,
+        /// FrameTime of the frame and all below it in this request.
+        subtree_us: u64 = subtree_us,
+    }
+}
+
+public_json! {
+    /// What changed from side A to side B.
+    Difference(change: &Change, presence: Presence) {
+        /// B minus A, in the unit of `by`.
+        change: f64 = change.change,
+        /// Welch's 95 % interval of the change as `[low, high]`; `null` where there is nothing to test: fewer than two requests
+        /// on a side, or no variance. With `by` = `share` the times of each request are divided by the side's mean latency.
+        interval: Option<[f64; 2]> = change.interval.map(ends),
+        /// Whether the interval includes zero.
+        noise: bool = change.is_noise,
+        /// Whether the frame stands on side B only.
+        new: bool = presence == Presence::New,
+        /// Whether the frame stands on side A only.
+        gone: bool = presence == Presence::Gone,
+    }
+}
+
+public_json! {
+    /// One row of the table of changes.
+    RankedRow<'a>(report: &'a DiffReport, place: usize, row: &RankedChange) {
+        /// Place in the table, from 1.
+        rank: usize = place + 1,
+        /// Number of the frame in `nodes`.
+        node: u32 = row.node,
+        /// Service name.
+        service: &'a str = report.name(report.nodes[row.node as usize].endpoint).0,
+        /// Operation name.
+        operation: &'a str = report.name(report.nodes[row.node as usize].endpoint).1,
+        /// Which time of the frame this row is about: `subtree` or `exclusive`.
+        measure: &'static str = row.measure.name(),
+        /// Side A, in the unit of `by`.
+        a: f64 = row.change.a,
+        /// Side B.
+        b: f64 = row.change.b,
+        #[serde(flatten)]
+        difference: Difference = Difference::of(&row.change, report.nodes[row.node as usize].presence()),
+    }
+}
+
+public_json! {
+    /// The change of one service.
+    Service<'a>(row: &'a ServiceChange) {
+        /// Service name.
+        service: &'a str = &row.service,
+        /// Place in the list, from 1.
+        rank: u32 = row.rank,
+        /// Mean self time of the service's spans per request on side A.
+        a_us: f64 = row.a_us,
+        /// The same on side B.
+        b_us: f64 = row.b_us,
+        /// B minus A.
+        change_us: f64 = row.change_us,
+        /// Welch's 95 % interval of the change as `[low, high]`; `null` where there is nothing to test.
+        interval: Option<[f64; 2]> = row.interval.map(ends),
+    }
+}
+
+/// Returns the JSON of `compare`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn compare(report: &DiffReport, basis: Basis, measure: Measure) -> Text {
+    pretty(&Comparison::of(report, basis, measure))
+}

@@ -1,0 +1,73 @@
+//! Critical paths: of all requests together, and of each one.
+
+use super::{Requests, Text, compact, pretty, public_json};
+use pathlight_analysis::critical_path::{ContextNode, CriticalPathReport, Exemplar, RequestPath, Weight};
+use pathlight_query::PerRequestReport;
+
+public_json! {
+    /// The aggregate critical calling context tree of the requests.
+    ///
+    /// With `--format folded` instead: one line per node with own time, `[service] operation;[service] operation us`, as
+    /// flame graph tools read it.
+    CriticalPath<'a>(report: &'a CriticalPathReport) {
+        #[serde(flatten)]
+        requests: Requests = Requests::of(&report.facts, report.range),
+        /// The tree in pre-order, siblings by (service, operation).
+        nodes: Vec<Node<'a>> =
+            report.nodes.iter().enumerate().map(|(id, node)| Node::of(report, id, node)).collect(),
+    }
+}
+
+public_json! {
+    /// One calling context.
+    Node<'a>(report: &'a CriticalPathReport, id: usize, node: &'a ContextNode) {
+        /// Number of the node.
+        id: usize = id,
+        /// Number of its parent; `null` for a root.
+        parent: Option<u32> = node.parent,
+        /// Service name.
+        service: &'a str = report.name(node.endpoint).0,
+        /// Operation name.
+        operation: &'a str = report.name(node.endpoint).1,
+        /// Time on the critical path in the node's own spans.
+        exclusive_us: Weight = node.exclusive_us,
+        /// Sanitised duration of its spans.
+        inclusive_us: Weight = node.inclusive_us,
+        /// Sum of `exclusive_us.sum` of the node and all nodes below it: its width in the flame graph. Those of the roots add
+        /// up to `latency_sum_us`.
+        subtree_us: u64 = node.subtree_us,
+        /// Requests that have the node.
+        traces: u64 = node.requests,
+        /// Its spans on the critical path.
+        spans: u64 = node.spans,
+        /// Spans in error among them.
+        errors: u64 = node.errors,
+        /// The requests with the greatest, the lower median, and the closest to the mean exclusive time in this node (ties:
+        /// smaller ids); fewer where they coincide.
+        exemplars: &'a [Exemplar] = &node.exemplars,
+    }
+}
+
+public_json! {
+    /// The critical path of every request.
+    PerRequest<'a>(report: &'a PerRequestReport) {
+        /// By (trace id, root span id).
+        requests: &'a [RequestPath] = &report.requests,
+    }
+}
+
+/// Returns the JSON of `critical-path`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn critical_path(report: &CriticalPathReport) -> Text {
+    pretty(&CriticalPath::of(report))
+}
+
+/// Returns the JSON of `critical-path --per-trace`.
+///
+/// # Errors
+/// Only if serde_json refuses a string, which it does not.
+pub fn per_request(report: &PerRequestReport) -> Text {
+    compact(&PerRequest::of(report))
+}
