@@ -60,7 +60,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let host = shell::host::Host::new(page, keep);
     let banners = shell::banners::MessageBanners::new();
     let progress = shell::progress::Progress::new(page);
-    let shortage = shell::memory_row::MemoryRow::new();
+    let memory_row = shell::memory_row::MemoryRow::new();
     let fetch = shell::fetch_row::FetchRow::new(page);
     let root = shell::selection_bar::SelectionBar::new(page);
     let range = shell::range_bar::RangeBar::new(page);
@@ -127,7 +127,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
             host.element(),
             fetch.element(),
             progress.element(),
-            shortage.element(),
+            memory_row.element(),
             banners.element(),
             root.element(),
             range.element(),
@@ -151,7 +151,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         Box::new(sides),
         Box::new(fetch),
         Box::new(progress),
-        Box::new(shortage),
+        Box::new(memory_row),
         Box::new(banners),
         Box::new(start),
         Box::new(sidebar),

@@ -45,7 +45,7 @@ pub struct Load {
     /// The last word on it.
     pub progress: Option<LoadProgress>,
     /// What is being read will not fit, and waits for a word on that.
-    pub shortage: Option<MemoryForecast>,
+    pub forecast: Option<MemoryForecast>,
     /// Every file read so far, of all loads.
     pub files: Vec<FileReport>,
     /// What the reader should know, oldest first; the number tells them apart.
@@ -369,7 +369,7 @@ impl Page {
 
     /// Goes on with a load that will not fit, keeping only these of its traces.
     pub fn go_on(self, keep: &Keep) {
-        self.0.load.borrow_mut().shortage = None;
+        self.0.load.borrow_mut().forecast = None;
         self.0.pool.go_on(keep);
         self.forget_answers();
         self.refresh();
@@ -377,7 +377,7 @@ impl Page {
 
     /// Ends loading, keeping or dropping what it brought so far.
     pub fn cancel_load(self, keep: bool) {
-        self.0.load.borrow_mut().shortage = None;
+        self.0.load.borrow_mut().forecast = None;
         self.0.pool.cancel_load(keep);
     }
 
@@ -438,8 +438,8 @@ impl Page {
                 }
             }
             PoolEvent::Preliminary => self.data_changed(),
-            PoolEvent::Short(shortage) => {
-                self.0.load.borrow_mut().shortage = Some(shortage);
+            PoolEvent::Short(forecast) => {
+                self.0.load.borrow_mut().forecast = Some(forecast);
                 self.data_changed();
             }
             PoolEvent::Loaded(outcome) => {
@@ -447,7 +447,7 @@ impl Page {
                     let mut load = self.0.load.borrow_mut();
                     load.running = false;
                     load.progress = None;
-                    load.shortage = None;
+                    load.forecast = None;
                     load.files.extend(outcome.reports.iter().cloned());
                 }
                 self.data_changed();

@@ -25,7 +25,7 @@ pub struct MemoryRow {
 impl MemoryRow {
     /// Out of sight.
     pub fn new() -> MemoryRow {
-        let element = div("shortage").attr("role", "alert").test("shortage");
+        let element = div("memory-forecast").attr("role", "alert").test("memory-forecast");
         element.show(false);
         MemoryRow { element, keep: Keep::default(), later: div(""), shown: None }
     }
@@ -35,32 +35,35 @@ impl MemoryRow {
         &self.element
     }
 
-    fn fill(&self, page: Page, shortage: &MemoryForecast) {
+    fn fill(&self, page: Page, forecast: &MemoryForecast) {
         let message = format!(
             "This will not fit: all of it would take about {} of memory, and there are {}.",
-            format::bytes(shortage.needed),
-            format::bytes(shortage.limit)
+            format::bytes(forecast.needed),
+            format::bytes(forecast.limit)
         );
         let so_far = format!(
             "Reading stopped after {} of {}. What is kept is read from the start.",
-            format::bytes(shortage.bytes),
-            format::bytes(shortage.total_bytes)
+            format::bytes(forecast.bytes),
+            format::bytes(forecast.total_bytes)
         );
-        let words = div("shortage-words")
-            .child(&span("shortage-message", &message).test("shortage-message"))
+        let words = div("memory-forecast-words")
+            .child(&span("memory-forecast-message", &message).test("memory-forecast-message"))
             .child(&span("muted", &so_far));
         let choice = |name: &str, words: &str, keep: ingest::Keep| {
             button(words).test(name).on_click(&self.keep, move || page.go_on(&keep))
         };
-        let sample = format!("Load 1 of {} traces", shortage.sample);
-        let choices = div("shortage-choices").child(
-            &choice("shortage-sample", &sample, ingest::Keep::Sample(shortage.sample)).class("primary"),
+        let sample = format!("Load 1 of {} traces", forecast.sample);
+        let choices = div("memory-forecast-choices").child(
+            &choice("memory-forecast-sample", &sample, ingest::Keep::Sample(forecast.sample))
+                .class("primary"),
         );
         self.later.clear();
         choices.add(&self.later);
-        choices.add(&choice("shortage-anyway", "Load until it is full", ingest::Keep::All).class("quiet"));
+        choices.add(
+            &choice("memory-forecast-anyway", "Load until it is full", ingest::Keep::All).class("quiet"),
+        );
         for (name, words, keeps) in
-            [("shortage-keep", "Keep what was read", true), ("shortage-drop", "Cancel", false)]
+            [("memory-forecast-keep", "Keep what was read", true), ("memory-forecast-drop", "Cancel", false)]
         {
             let end = move || page.cancel_load(keeps);
             choices.add(&button(words).class("quiet").test(name).on_click(&self.keep, end));
@@ -90,7 +93,7 @@ impl MemoryRow {
         }
         let select = el("select")
             .attr("aria-label", "Load only traces of")
-            .test("shortage-choose")
+            .test("memory-forecast-choose")
             .child(&el("option").attr("value", "").text("Load only traces of\u{2026}"))
             .children(&groups);
         let field = select.clone();
@@ -105,28 +108,28 @@ impl MemoryRow {
 
 impl Part for MemoryRow {
     fn update(&mut self, page: Page) {
-        let shortage = page.loading().shortage.clone();
-        let Some(shortage) = shortage else {
+        let forecast = page.loading().forecast.clone();
+        let Some(forecast) = forecast else {
             self.element.show(false);
             self.shown = None;
             return;
         };
         let overview = page.queries().overview.get();
         let (is_said, has_choice) = match &self.shown {
-            Some((said, has_choice)) => (*said == shortage, *has_choice),
+            Some((said, has_choice)) => (*said == forecast, *has_choice),
             None => (false, false),
         };
         if !is_said {
             self.keep.clear();
-            self.fill(page, &shortage);
+            self.fill(page, &forecast);
             self.element.show(true);
         }
         let has_choice = is_said && has_choice;
-        if let Some(overview) = overview.filter(|_| !has_choice && shortage.has_whole_traces) {
+        if let Some(overview) = overview.filter(|_| !has_choice && forecast.has_whole_traces) {
             self.later.add(&self.chooser(page, &overview));
-            self.shown = Some((shortage, true));
+            self.shown = Some((forecast, true));
         } else {
-            self.shown = Some((shortage, has_choice));
+            self.shown = Some((forecast, has_choice));
         }
     }
 }

@@ -50,7 +50,7 @@ impl Progress {
 impl Part for Progress {
     fn update(&mut self, page: Page) {
         let load = page.loading();
-        let is_reading = load.running && load.shortage.is_none();
+        let is_reading = load.running && load.forecast.is_none();
         self.element.show(is_reading);
         if !is_reading {
             return;

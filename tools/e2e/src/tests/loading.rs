@@ -118,18 +118,18 @@ pub async fn what_does_not_fit_is_said_before_and_a_sample_is_offered(page: &Pag
     let file = long("too-large.json", traces)?;
     page.open("limit-memory=3000000").await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
-    page.visible("[data-test='shortage']").await?;
-    let said = page.text("[data-test='shortage-message']").await?;
+    page.visible("[data-test='memory-forecast']").await?;
+    let said = page.text("[data-test='memory-forecast-message']").await?;
     ensure(said.contains("will not fit") && said.contains("MB"), || format!("it says {said:?}"))?;
-    page.picture("shortage").await?;
-    page.click("[data-test='shortage-sample']").await?;
+    page.picture("memory-forecast").await?;
+    page.click("[data-test='memory-forecast-sample']").await?;
     page.ready().await?;
     let [kept, spans, ..] = summary(page).await?;
     ensure(kept > 100 && kept < traces as usize / 2, || format!("{kept} of {traces} traces were kept"))?;
     same("spans", spans, kept * SPANS as usize)?;
     let status = page.text("[data-test='status-loaded']").await?;
     ensure(status.contains("traces, by id"), || format!("the status says {status:?}"))?;
-    page.hidden("[data-test='shortage']").await?;
+    page.hidden("[data-test='memory-forecast']").await?;
     page.click("[data-test='clipped']").await?;
     let notes = page.text("[data-test='file-kept']").await?;
     ensure(notes.contains("by id"), || format!("the notes say {notes:?}"))?;
@@ -137,8 +137,8 @@ pub async fn what_does_not_fit_is_said_before_and_a_sample_is_offered(page: &Pag
     // Without a sample it reads on until memory ends, keeps that, and says how far it came.
     page.open("limit-memory=3000000").await?;
     page.drop_files(&[file]).await?;
-    page.visible("[data-test='shortage']").await?;
-    page.click("[data-test='shortage-anyway']").await?;
+    page.visible("[data-test='memory-forecast']").await?;
+    page.click("[data-test='memory-forecast-anyway']").await?;
     page.ready().await?;
     let said = page.text("[data-test='error']").await?;
     ensure(said.contains("Memory ended after"), || format!("it says {said:?}"))?;
