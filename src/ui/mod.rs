@@ -3,6 +3,7 @@
 pub mod dom;
 pub mod page;
 pub mod shell;
+pub mod view;
 pub mod views;
 pub mod widgets;
 
@@ -15,6 +16,7 @@ use pathlight_view::comparing::Side;
 use shell::saved_report::Origin;
 use std::cell::OnceCell;
 use std::rc::Rc;
+use view::AnyView;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 
@@ -67,19 +69,9 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let sides = shell::sides::Sides::new(page);
     let start = shell::start::Start::new(page, &picker);
     let sidebar = shell::sidebar::Sidebar::new(page);
-    let findings = views::findings::Findings::new(page, &found);
-    let flame = views::flame::Flame::new(page, &found);
-    let compare = views::compare::Compare::new(page, &found);
-    let heat = views::heatmap::Heat::new(page, &found);
-    let errors = views::errors::ErrorPaths::new(page, &found);
-    let flow = views::flow::FlowView::new(page, &found);
-    let requests = views::requests::Requests::new(page, &found);
-    let timeline = views::trace::TimelineView::new(page, &found);
-    let endpoints = views::endpoints::Endpoints::new(page, &found);
-    let by_tag = views::split::Split::new(page, &found);
-    let anomalies = views::anomalies::Anomalies::new(page, &found);
     let jump = shell::jump::Jump::default();
-    let diagnosis = views::diagnosis::Diagnosis::new(page, &found, &jump);
+    let views: Vec<Box<dyn AnyView>> =
+        View::ALL.into_iter().map(|which| views::build(which, page, keep, &found, &jump)).collect();
     let detail = shell::detail::Detail::new(page, &jump);
     let status = shell::status::Status::new(page);
     let overlay = shell::file_input::overlay(page, keep);
@@ -92,32 +84,9 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         .attr("aria-label", "Height of the picture")
         .attr("tabindex", "0")
         .test("split");
-    let view = el("main").class("view").children([
-        flame.frame().above(),
-        compare.frame().above(),
-        heat.frame().above(),
-        endpoints.frame().above(),
-        by_tag.frame().above(),
-        errors.frame().above(),
-        flow.frame().above(),
-        diagnosis.frame().above(),
-        anomalies.frame().above(),
-        timeline.frame().above(),
-        &split,
-        findings.element(),
-        flame.frame().below(),
-        compare.frame().below(),
-        heat.frame().below(),
-        endpoints.frame().below(),
-        by_tag.frame().below(),
-        errors.frame().below(),
-        flow.frame().below(),
-        diagnosis.frame().below(),
-        anomalies.frame().below(),
-        requests.element(),
-        timeline.frame().below(),
-        detail.element(),
-    ]);
+    let (above, below) = view::elements(&views);
+    let view =
+        el("main").class("view").children(&above).child(&split).children(&below).child(detail.element());
     split_drag(&split, &view, keep);
     let body = div("body").child(sidebar.element()).child(&view);
     let app = dom::document().get_element_by_id("app");
@@ -142,10 +111,10 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
             app.add(input);
         }
     }
-    let room = PageLayout { body, view, wait, dark: None };
+    let layout = PageLayout { body, view, wait, dark: None };
     // The order is that of commands: what lies on top takes them first.
-    page.add_parts(vec![
-        Box::new(room),
+    let shell: [Box<dyn Part>; 10] = [
+        Box::new(layout),
         Box::new(root),
         Box::new(range),
         Box::new(sides),
@@ -155,24 +124,11 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         Box::new(banners),
         Box::new(start),
         Box::new(sidebar),
-        Box::new(findings),
-        Box::new(flame),
-        Box::new(compare),
-        Box::new(heat),
-        Box::new(endpoints),
-        Box::new(by_tag),
-        Box::new(diagnosis),
-        Box::new(anomalies),
-        Box::new(jump),
-        Box::new(errors),
-        Box::new(flow),
-        Box::new(requests),
-        Box::new(timeline),
-        Box::new(header),
-        Box::new(detail),
-        Box::new(status),
-        Box::new(host),
-    ]);
+    ];
+    let last: [Box<dyn Part>; 5] =
+        [Box::new(jump), Box::new(header), Box::new(detail), Box::new(status), Box::new(host)];
+    let views = views.into_iter().map(|view| view as Box<dyn Part>);
+    page.add_parts(shell.into_iter().chain(views).chain(last).collect());
 
     shell::keys::listen(page, keep, move || picker.open_files());
     for event in ["popstate", "hashchange"] {

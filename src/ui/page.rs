@@ -6,8 +6,6 @@ use crate::ui::shell::fetching::Fetching;
 use crate::ui::shell::queries;
 use crate::ui::shell::queries::Queries;
 use pathlight_ingest::{Ended, ErrorKind, FileReport, Keep};
-use pathlight_query::RootEndpoint;
-use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::comparing::{Against, Side};
@@ -18,8 +16,7 @@ use wasm_bindgen::JsValue;
 /// The longest call path that is written into an address.
 pub const LONGEST_FOCUS: usize = 64;
 
-/// An endpoint: service and operation.
-pub type Endpoint = (String, String);
+pub use pathlight_view::tree::Endpoint;
 
 /// The one thing that a person has clicked, shared by all views.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +32,13 @@ pub enum Focus {
     Request(TraceChoice),
     /// A span of the trace of the timeline, by its index.
     Span(u32),
+}
+
+impl Focus {
+    /// Returns the focus on an endpoint, given as service and operation.
+    pub fn endpoint((service, operation): (&str, &str)) -> Focus {
+        Focus::Endpoint((service.to_owned(), operation.to_owned()))
+    }
 }
 
 /// How far loading is.
@@ -504,25 +508,13 @@ impl Page {
 
     /// Which requests a view speaks of: root endpoint, percentile range, filters.
     pub fn selection_label(self) -> String {
-        let address = self.0.address.borrow();
-        let mut words = vec![format::printable(&self.root_name())];
-        if !address.range.is_all() {
-            words.push(crate::ui::shell::range_bar::words(address.range));
-        }
-        match address.filters.as_slice() {
-            [] => {}
-            [filter] => words.push(crate::ui::shell::filters::words(filter)),
-            filters => words.push(counted(filters.len() as u64, "filter")),
-        }
-        words.join(", ")
+        self.address().selection_label()
     }
 
-    /// What the root endpoint is called.
-    pub fn root_name(self) -> String {
-        match &self.0.address.borrow().root {
-            RootEndpoint::TraceRoots => "All requests".to_owned(),
-            RootEndpoint::Endpoint { service, operation } => format!("{operation} @ {service}"),
-        }
+    /// Why a view has nothing to show, by what the percentile range holds.
+    pub fn why_empty(self) -> String {
+        let report = self.queries().range.get();
+        report.map(|report| self.address().why_empty(&report.facts)).unwrap_or_default()
     }
 
     /// The page's state for style and tests: `empty`, `loading` or `ready`; `data-busy` while any query runs.

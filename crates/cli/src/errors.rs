@@ -6,7 +6,7 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{ErrorsReport, queries};
 use pathlight_text::format::{DASH, count, duration_us, share};
-use pathlight_view::error_words;
+use pathlight_view::errors;
 use pathlight_view::json;
 use std::fmt::Write as _;
 
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn to_text(report: &ErrorsReport, top: usize) -> String {
     // Writing to a String cannot fail.
     let mut out = String::new();
-    for sentence in error_words::sentences(report) {
+    for sentence in errors::sentences(report) {
         let _ = writeln!(out, "{sentence}");
     }
     if report.totals.requests == 0 {

@@ -3,16 +3,30 @@
 
 pub mod address;
 pub mod choices;
+pub mod compare;
 pub mod comparing;
 pub mod contract;
 pub mod diagnosis_choice;
+pub mod diagnosis_tables;
 pub mod diagnosis_tree;
 pub mod diagnosis_words;
-pub mod error_words;
+pub mod endpoints;
+pub mod errors;
+pub mod findings;
+pub mod flame;
 pub mod flow_choice;
+pub mod heatmap;
 pub mod json;
 mod normal;
+pub mod requests;
 pub mod saved;
+pub mod selection_words;
+pub mod split;
 pub mod summary;
 pub mod table;
+pub mod tip;
+pub mod tree;
 pub mod views;
+
+#[cfg(test)]
+mod view_models_tests;

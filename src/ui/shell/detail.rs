@@ -12,13 +12,13 @@ use crate::ui::widgets::frame;
 use crate::ui::widgets::links;
 use crate::ui::widgets::names;
 use crate::ui::widgets::show_in;
-use crate::ui::widgets::tree;
 use pathlight_model::sort::Arrange;
 use pathlight_query::{
     ContextNode, CriticalPathReport, Exemplar, RootEndpoint, SpanReport, TraceReport, Weight,
 };
 use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
+use pathlight_view::tree;
 
 /// The detail panel.
 pub struct Detail {

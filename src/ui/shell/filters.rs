@@ -8,6 +8,7 @@ use crate::ui::widgets::popover::Popover;
 use pathlight_query::{Filter, OverviewReport, TagValuesReport};
 use pathlight_text::format;
 use pathlight_text::format::{counted, parse_utc};
+use pathlight_view::selection_words::filter_words;
 use web_sys::HtmlInputElement;
 
 /// Suggestions at once; typing narrows them.
@@ -87,20 +88,6 @@ pub fn add(page: Page, filter: Filter) {
     });
 }
 
-/// A filter in words.
-pub fn words(filter: &Filter) -> String {
-    match filter {
-        Filter::Tag { key, value } => format::printable(&format!("{key} = {value}")),
-        Filter::Contains { service, operation } => format!("calls {}", format::endpoint(service, operation)),
-        Filter::HasError => "has an error".to_owned(),
-        Filter::Time { from_us, to_us } => match (*from_us, *to_us) {
-            (0, to) => format!("before {}", format::moment(to)),
-            (from, u64::MAX) => format!("from {}", format::moment(from)),
-            (from, to) => format!("from {} to {}", format::moment(from), format::moment(to)),
-        },
-    }
-}
-
 /// A chip with a button that removes it.
 pub fn chip(page: Page, keep: &Keep, text: &str, test: &str, remove: impl Fn(Page) + 'static) -> El {
     let off = button("")
@@ -115,7 +102,7 @@ pub fn chip(page: Page, keep: &Keep, text: &str, test: &str, remove: impl Fn(Pag
 pub fn chips(page: Page, keep: &Keep) -> Vec<El> {
     let filters = page.address().filters.clone();
     let chip = |filter: Filter| {
-        let text = words(&filter);
+        let text = filter_words(&filter);
         chip(page, keep, &text, "filter-chip", move |page| {
             page.change(|address| address.filters.retain(|known| *known != filter));
         })

@@ -2,9 +2,9 @@
 
 use crate::ui::page::{Endpoint, Page, Part};
 use crate::ui::shell::selection_bar::set_root;
-use crate::ui::widgets::tree;
 use pathlight_query::{CriticalPathReport, RootEndpoint};
 use pathlight_view::address::View;
+use pathlight_view::tree;
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -7,7 +7,7 @@ use pathlight_view::address::View;
 use pathlight_view::comparing::Side;
 
 /// Requests listed at most; more are reached by narrowing the percentile range.
-pub const REQUESTS_LISTED: u32 = 10_000;
+pub const REQUESTS_LISTED: u32 = pathlight_view::requests::LISTED;
 
 /// Columns of the heat map at most; more requests are put together.
 pub const COLUMNS: u32 = 10_000;

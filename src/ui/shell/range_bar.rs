@@ -7,6 +7,7 @@ use crate::ui::widgets::distribution::Distribution;
 use crate::ui::widgets::frame;
 use pathlight_query::{Filter, PercentileRange};
 use pathlight_view::address::range_name;
+use pathlight_view::selection_words::range_words;
 
 const fn range(lo: u32, hi: u32) -> PercentileRange {
     PercentileRange { lo, hi, closed: false }
@@ -90,12 +91,6 @@ impl RangeBar {
     }
 }
 
-/// A percentile range in words: `P50–95`, or `≤ P95`.
-pub fn words(range: PercentileRange) -> String {
-    let name = range_name(range);
-    if range.closed && range.lo == 0 { format!("\u{2264} {name}") } else { name.replace('-', "\u{2013}") }
-}
-
 impl Part for RangeBar {
     fn update(&mut self, page: Page) {
         let shown = frame::has_traces(page);
@@ -118,7 +113,7 @@ impl Part for RangeBar {
         self.chips_keep.clear();
         self.chips.clear();
         if !range.is_all() {
-            let chip = filters::chip(page, &self.chips_keep, &words(range), "band-chip", |page| {
+            let chip = filters::chip(page, &self.chips_keep, &range_words(range), "band-chip", |page| {
                 page.change(|address| address.range = PercentileRange::ALL);
             });
             chip.class_if("brushed", !is_preset);

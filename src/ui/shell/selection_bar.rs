@@ -309,7 +309,7 @@ impl Part for SelectionBar {
         let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
         self.element.show(overview.is_some());
         let Some(overview) = overview else { return };
-        let name = page.root_name();
+        let name = page.address().root_name();
         if name != self.shown {
             self.name.clear();
             match &page.address().root {

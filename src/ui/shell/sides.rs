@@ -3,13 +3,14 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
-use crate::ui::shell::range_bar as range;
+
 use crate::ui::shell::range_bar::PRESETS;
 use crate::ui::widgets::frame;
 use pathlight_query::PercentileRange;
 use pathlight_text::format;
 use pathlight_view::address::{Address, View, parse_range, range_name};
 use pathlight_view::comparing::{Against, Comparison, Side};
+use pathlight_view::selection_words::range_words;
 use web_sys::HtmlSelectElement;
 
 /// The bar of both sides.
@@ -88,7 +89,7 @@ impl Card {
         let presets = PRESETS.iter().map(|(range, ..)| *range);
         let is_preset = presets.clone().any(|range| key(range) == key(chosen));
         for range in presets.chain((!is_preset).then_some(chosen)) {
-            let name = if range.is_all() { "All".to_owned() } else { range::words(range) };
+            let name = if range.is_all() { "All".to_owned() } else { range_words(range) };
             self.range.add(&el("option").attr("value", &key(range)).text(&name));
         }
         if let Some(select) = self.range.as_kind::<HtmlSelectElement>() {

@@ -12,3 +12,28 @@ pub mod heatmap;
 pub mod requests;
 pub mod split;
 pub mod trace;
+
+use crate::ui::dom::Keep;
+use crate::ui::page::Page;
+use crate::ui::shell::jump::Jump;
+use crate::ui::shell::search::Search;
+use crate::ui::view::{AnyView, Shown};
+use pathlight_view::address::View;
+
+/// Builds a view.
+pub fn build(which: View, page: Page, keep: &Keep, search: &Search, jump: &Jump) -> Box<dyn AnyView> {
+    match which {
+        View::Findings => Shown::new(findings::Findings::new(page, keep), search),
+        View::Flame => Shown::new(flame::Flame::new(page, keep), search),
+        View::Compare => Shown::new(compare::Compare::new(page, keep), search),
+        View::Heatmap => Shown::new(heatmap::Heatmap::new(page, keep), search),
+        View::Endpoints => Shown::new(endpoints::Endpoints::new(page, keep), search),
+        View::Split => Shown::new(split::Split::new(page, keep), search),
+        View::Flow => Box::new(flow::FlowView::new(page, search)),
+        View::Diagnosis => Box::new(diagnosis::Diagnosis::new(page, search, jump)),
+        View::Anomalies => Box::new(anomalies::Anomalies::new(page, search)),
+        View::Errors => Shown::new(errors::Errors::new(page, keep), search),
+        View::Requests => Shown::new(requests::Requests::new(page, keep), search),
+        View::Trace => Box::new(trace::TimelineView::new(page, search)),
+    }
+}

@@ -1,43 +1,99 @@
-//! What every view of the data has: a picture above with its tools, a table below, and words where nothing is drawn.
+//! What every view of the data has: a chart above with its tools, a table below, and words where nothing is drawn.
 
 use crate::ui::dom::{El, div};
 use crate::ui::page::Page;
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
-use pathlight_view::address::View;
+use crate::ui::widgets::companion::{AnyTable, CompanionTable};
+use crate::ui::widgets::plot_chart;
+use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
+use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart};
+use pathlight_view::address::{Sort, View};
 
 /// What stands where something will be.
 pub const WORKING: &str = "Working\u{2026}";
 
+/// A chart of a view, whatever it draws.
+trait AnyChart {
+    fn leave(&self);
+    fn follow_theme(&self) -> bool;
+    fn set_stale(&self, stale: bool);
+}
+
+impl<C: CanvasChart> AnyChart for ChartCanvas<C> {
+    fn leave(&self) {
+        ChartCanvas::leave(*self);
+    }
+
+    fn follow_theme(&self) -> bool {
+        ChartCanvas::follow_theme(*self)
+    }
+
+    fn set_stale(&self, stale: bool) {
+        self.element().class_if("stale", stale);
+    }
+}
+
 /// The frame of a view.
 pub struct Frame {
     view: View,
-    above: El,
+    above: Option<El>,
     below: El,
     empty: El,
+    charts: Vec<Box<dyn AnyChart>>,
+    tables: Vec<Box<dyn AnyTable>>,
+    /// Run at the end of every update: zoom tools, and plots that are as high as they need to be.
+    last: Vec<Box<dyn Fn()>>,
 }
 
 impl Frame {
-    /// Around a chart canvas; tests know the view as `NAME-view` and its words as `NAME-empty`.
-    pub fn new<P: CanvasChart>(view: View, name: &str, chart: ChartCanvas<P>, below: El) -> Frame {
+    /// Returns the frame of a view without a chart.
+    pub fn plain(view: View, below: El) -> Frame {
+        let (charts, tables, last) = (Vec::new(), Vec::new(), Vec::new());
+        Frame { view, above: None, below, empty: div(""), charts, tables, last }
+    }
+
+    /// Returns the frame of a view with this chart; tests know the view as `NAME-view` and its words as `NAME-empty`.
+    pub fn new<C: CanvasChart>(view: View, name: &str, chart: ChartCanvas<C>, below: El) -> Frame {
         let empty = div("canvas-empty").test(&format!("{name}-empty"));
         empty.show(false);
         chart.element().add(&empty);
-        let above = div("stage").test(&format!("{name}-view"));
-        Frame { view, above, below, empty }
+        let above = div("view-chart").test(&format!("{name}-view"));
+        let frame = Frame::plain(view, below);
+        Frame { above: Some(above), empty, charts: vec![Box::new(chart)], ..frame }
     }
 
-    /// Puts this above: tools, legends and the chart canvas itself, in their order.
+    /// Puts this above: tools, legends and the chart itself, in their order.
     pub fn with(self, child: &El) -> Frame {
-        self.above.add(child);
+        if let Some(above) = &self.above {
+            above.add(child);
+        }
         self
     }
 
-    /// The picture with its tools.
-    pub fn above(&self) -> &El {
-        &self.above
+    /// Keeps a table of the view up to date.
+    pub fn table<R>(mut self, table: CompanionTable<R>) -> Frame {
+        self.tables.push(Box::new(table));
+        self
     }
 
-    /// The table.
+    /// Keeps the buttons that zoom up to date.
+    pub fn zooms<C: ZoomableChart>(mut self, chart: ChartCanvas<C>, zooms: ZoomTools) -> Frame {
+        self.last.push(Box::new(move || zooms.update(chart)));
+        self
+    }
+
+    /// Keeps a plot as high as it needs to be.
+    pub fn fits<P: Plot>(mut self, chart: ChartCanvas<ScrolledPlot<P>>) -> Frame {
+        self.last.push(Box::new(move || plot_chart::fit(chart)));
+        self
+    }
+
+    /// Returns the chart with its tools.
+    pub fn above(&self) -> Option<&El> {
+        self.above.as_ref()
+    }
+
+    /// Returns what stands below it.
     pub fn below(&self) -> &El {
         &self.below
     }
@@ -47,12 +103,37 @@ impl Frame {
         page.address().view == self.view
     }
 
-    /// Comes into sight if it was chosen and there is data; whether it is in sight.
+    /// Brings the view into sight if it was chosen and there is data. Returns whether it is in sight.
     pub fn update(&self, page: Page) -> bool {
         let shown = has_traces(page) && self.is_chosen(page);
-        self.above.show(shown);
+        self.above.iter().for_each(|above| above.show(shown));
         self.below.show(shown);
+        if !shown {
+            self.charts.iter().for_each(|chart| chart.leave());
+        }
         shown
+    }
+
+    /// Paints charts in the colours of the page. Returns whether they are new.
+    pub fn follow_theme(&self) -> bool {
+        // All of them: not only up to the first that has new ones.
+        self.charts.iter().filter(|chart| chart.follow_theme()).count() > 0
+    }
+
+    /// Dims what is about to be replaced.
+    pub fn set_stale(&self, stale: bool) {
+        self.charts.iter().for_each(|chart| chart.set_stale(stale));
+        self.tables.iter().for_each(|table| table.set_stale(stale));
+    }
+
+    /// Sorts the tables.
+    pub fn set_sort(&self, sort: Option<&Sort>) {
+        self.tables.iter().for_each(|table| table.set_sort(sort));
+    }
+
+    /// Brings the buttons that zoom up to date, and the height of plots.
+    pub fn update_zoom(&self) {
+        self.last.iter().for_each(|run| run());
     }
 
     /// Says why nothing is drawn; without words something is.

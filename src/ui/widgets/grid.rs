@@ -104,13 +104,12 @@ impl Grid {
     /// A grid for these rows; see [`Table::new`](super::table::Table::new).
     pub fn new(
         (name, label): (&str, &str),
-        sorted: (&'static str, bool),
+        natural: Sort,
         columns: Vec<Head>,
         lines: Rc<dyn Lines>,
         on_sort: Rc<dyn Fn(Sort)>,
     ) -> Rc<Grid> {
         let keep = Keep::default();
-        let natural = Sort { column: sorted.0.to_owned(), descending: sorted.1 };
         let mut heads = Vec::new();
         let head_row = el("tr");
         for column in &columns {

@@ -1,6 +1,8 @@
 //! What views are built of: tables, chart canvases, menus.
 
 pub mod chart_canvas;
+pub mod companion;
+pub mod controls;
 pub mod distribution;
 pub mod export;
 pub mod frame;
@@ -13,5 +15,4 @@ pub mod show_in;
 pub mod still_chart;
 pub mod table;
 pub mod tip;
-pub mod tree;
 pub mod zoom;

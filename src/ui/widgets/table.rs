@@ -146,19 +146,14 @@ impl<R: 'static> Table<R> {
     ) -> Table<R> {
         let heads = columns.iter().map(Column::head).collect();
         let rows = Rc::new(Rows { columns, attributes: Box::new(attributes), rows: RefCell::default() });
-        let grid = Grid::new((name, label), sorted, heads, rows.clone(), Rc::new(on_sort));
+        let natural = Sort { column: sorted.0.to_owned(), descending: sorted.1 };
+        let grid = Grid::new((name, label), natural, heads, rows.clone(), Rc::new(on_sort));
         Table { grid, rows }
     }
 
     /// Hears of a row that is selected.
     pub fn on_select(self, run: impl Fn(usize) + 'static) -> Self {
         self.grid.on_select(Box::new(run));
-        self
-    }
-
-    /// One click opens a row, not only a double click.
-    pub fn click_opens(self) -> Self {
-        self.grid.click_opens();
         self
     }
 
@@ -221,11 +216,6 @@ impl<R: 'static> Table<R> {
     /// Selects a row and brings it into sight.
     pub fn select(&self, row: Option<usize>) {
         self.grid.select(row);
-    }
-
-    /// Brings the rows in sight into the page.
-    pub fn paint(&self, anew: bool) {
-        self.grid.paint(anew);
     }
 }
 

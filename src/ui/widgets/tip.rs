@@ -1,7 +1,9 @@
 //! The tip beside the pointer: one for the whole page.
 
 use crate::ui::dom;
-use crate::ui::dom::{El, div};
+use crate::ui::dom::{El, div, el};
+use crate::ui::widgets::names;
+use pathlight_view::tip::{Numbers, TipLine};
 use wasm_bindgen::JsValue;
 
 thread_local! {
@@ -39,4 +41,37 @@ pub fn place((x, y): (f64, f64)) {
 /// Hides it.
 pub fn hide() {
     TIP.with(|tip| tip.show(false));
+}
+
+/// Returns the elements of lines.
+pub fn elements(lines: &[TipLine]) -> Vec<El> {
+    let element = |line: &TipLine| match line {
+        TipLine::Endpoint(service, operation) => names::endpoint(service, operation),
+        TipLine::Text(text) => div("").text(text),
+        TipLine::Strong(text) => div("strong").text(text),
+        TipLine::Muted(text) => div("muted").text(text),
+        TipLine::Hint(text) => div("muted small").text(text),
+        TipLine::List(lines) => {
+            lines.iter().fold(el("ol").class("chains"), |list, line| list.child(&el("li").text(line)))
+        }
+        TipLine::Numbers(numbers) => numbers_element(numbers),
+    };
+    lines.iter().map(element).collect()
+}
+
+/// Returns the element of a small table of numbers.
+pub fn numbers_element(numbers: &Numbers) -> El {
+    let corner = el("tr").child(&el("th"));
+    let head = numbers
+        .heads
+        .iter()
+        .fold(corner, |row, title| row.child(&el("th").class("num").attr("scope", "col").text(title)));
+    let body = el("tbody");
+    for (name, cells) in &numbers.rows {
+        let row = el("tr").child(&el("th").attr("scope", "row").text(name));
+        body.add(&cells.iter().fold(row, |row, (words, digits)| {
+            row.child(&el("td").class("num").attr("data-value", digits).text(words))
+        }));
+    }
+    el("table").class("weights").child(&el("thead").child(&head)).child(&body)
 }

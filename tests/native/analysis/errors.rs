@@ -6,8 +6,7 @@ use pathlight::analysis::requests::Selection;
 use pathlight::model::trace::SpanKind;
 use pathlight::query::native::Pool;
 use pathlight::query::{ErrorsReport, queries};
-use pathlight::view::error_words;
-use pathlight::view::json;
+use pathlight::view::{errors as error_view, json};
 use proptest::prelude::*;
 
 fn errors(pool: &mut Pool, selection: Selection) -> ErrorsReport {
@@ -95,7 +94,7 @@ fn errors_start_pass_on_and_stop_where_they_do() {
          [gateway] gateway;[shop] shop;[stock] stock 20\n"
     );
     assert!(json::errors(&report).is_ok());
-    assert!(error_words::sentences(&report)[0].starts_with("Requests with errors: 1 of 2"));
+    assert!(error_view::sentences(&report)[0].starts_with("Requests with errors: 1 of 2"));
 }
 
 #[test]
@@ -115,7 +114,7 @@ fn a_request_whose_root_fails_is_saved_as_a_whole() {
 fn without_errors_there_is_nothing_to_say() {
     let report = errors(&mut Pool::of(vec![set_of(&[span(1, 0, "R", 0, 9)])]).unwrap(), Selection::default());
     assert_eq!((report.totals.requests, report.totals.saved_us, report.nodes.len()), (0, 0, 0));
-    assert_eq!(error_words::sentences(&report), ["No errors among 1 request."]);
+    assert_eq!(error_view::sentences(&report), ["No errors among 1 request."]);
     assert_eq!((report.rows[0].path_us, report.rows[0].without_path_us), (9, 9));
 }
 

@@ -16,6 +16,7 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search, fits};
+use crate::ui::view::AnyView;
 use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
@@ -176,11 +177,6 @@ impl Anomalies {
         }
     }
 
-    /// Where it stands.
-    pub fn frame(&self) -> &Frame {
-        &self.frame
-    }
-
     fn take_report(&mut self, page: Page) {
         let queries = page.queries();
         let report = queries.anomaly.get();
@@ -327,5 +323,11 @@ impl Part for Anomalies {
 
     fn command(&mut self, page: Page, command: Command) -> bool {
         self.frame.is_chosen(page) && self.pair.command(page, command)
+    }
+}
+
+impl AnyView for Anomalies {
+    fn frame(&self) -> &Frame {
+        &self.frame
     }
 }

@@ -2,42 +2,32 @@
 
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Endpoint, Page};
-use crate::ui::views::compare::source::DiffSource;
 use crate::ui::widgets::names;
-use crate::ui::widgets::tree;
-use pathlight_chart::flame::DiffFlame;
-use pathlight_query::{FrameSums, Presence, RequestRef};
+use crate::ui::widgets::tip;
+use pathlight_query::{FrameSums, RequestRef};
 use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
+use pathlight_view::compare::{DiffSource, one_sided};
 use pathlight_view::comparing::Side;
+use pathlight_view::tree;
 
 /// Fills the panel for a call path; false if no side has it.
 pub fn show(page: Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
     let Some(report) = page.queries().compare.get() else { return false };
     let Some(at) = tree::find(&report, path) else { return false };
-    // Only what is said of frames is needed here, not where they lie.
-    let source = DiffSource {
-        report: report.clone(),
-        choices: page.address().choices.clone(),
-        flame: DiffFlame::default(),
-    };
+    let source = DiffSource::unlaid(report.clone(), &page.address().choices);
     let node = &report.nodes[at as usize];
     let (service, operation) = report.name(node.endpoint);
     body.add(&el("h2").child(&names::endpoint(service, operation)));
-    let presence = match node.presence() {
-        Presence::New => "New: on side B only",
-        Presence::Gone => "Gone: on side A only",
-        Presence::Both => "",
-    };
-    if !presence.is_empty() {
-        body.add(&div("strong").text(presence));
+    if let Some(words) = one_sided(node) {
+        body.add(&div("strong").text(words));
     }
     let caller = path.len().checked_sub(2).and_then(|at| path.get(at));
     if let Some((service, operation)) = caller {
         body.add(&el("h3").text("Called by"));
         body.add(&names::endpoint(service, operation));
     }
-    body.add(&source.numbers(at));
+    body.add(&tip::numbers_element(&source.numbers(at)));
     body.add(&el("p").test("certainty").text(&source.certainty(at)));
     body.add(&el("p").class("muted small").text(&format!("It is {}.", source.presence(node))));
     body.add(&el("h3").text("The request of each side that spends most here"));
@@ -52,11 +42,7 @@ pub fn show(page: Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
 }
 
 fn example(page: Page, keep: &Keep, side: Side, sums: &FrameSums, request: &RequestRef) -> El {
-    let choice = TraceChoice {
-        trace_id: request.trace_id.clone(),
-        root_span_id: Some(request.root_span_id.clone()).filter(|id| !id.is_empty()),
-        span_id: None,
-    };
+    let choice = TraceChoice::from(request);
     button("")
         .class("link exemplar")
         .test(&format!("example-{}", side.name()))

@@ -1,64 +1,47 @@
-//! Two sides against each other: the differential flame graph, the largest changes, and the services that changed.
+//! Two sides against each other in the page; see [`compare`].
 
 pub mod detail;
-pub mod source;
-pub mod tables;
 
-use crate::ui::dom;
-use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Focus, Page, Part};
+use crate::ui::dom::{El, Keep, div, el, span};
+use crate::ui::page::{Focus, Page};
 use crate::ui::shell::keys::Command;
-use crate::ui::shell::search::{Last, Search, fits};
-use crate::ui::views::compare::source::DiffSource;
-use crate::ui::views::compare::tables as compare_tables;
-use crate::ui::views::compare::tables::ChangeRow;
+use crate::ui::view::{PageView, SearchResult};
+use crate::ui::views::flame::chart;
 use crate::ui::views::flame::chart::{FlameChart, Words};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
+use crate::ui::widgets::companion::CompanionTable;
+use crate::ui::widgets::controls;
+use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
-use crate::ui::widgets::table::Table;
-use crate::ui::widgets::tree;
 use crate::ui::widgets::zoom;
-use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
+use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_chart::flame::DiffWidth;
 use pathlight_chart::{Shade, Theme};
-use pathlight_query::{Basis, DiffReport, Measure, ServiceChange};
-use pathlight_text::format;
-use pathlight_view::address::{Address, View};
+use pathlight_query::{Basis, Measure, ServiceChange};
+use pathlight_view::address::View;
 use pathlight_view::choices::Choices;
+use pathlight_view::compare;
+use pathlight_view::compare::{ChangeRow, DiffSource};
 use pathlight_view::json;
+use pathlight_view::tree;
 use std::cell::Cell;
 use std::rc::Rc;
-use web_sys::HtmlSelectElement;
-
-/// Smallest changes that are coloured, in millionths of side A's mean latency.
-const LEAST: [(u32, &str); 5] =
-    [(0, "none"), (1_000, "0.1 %"), (5_000, "0.5 %"), (10_000, "1 %"), (50_000, "5 %")];
-
-/// A switch between two ways, and which of them an address means.
-struct Switch {
-    group: El,
-    buttons: [El; 2],
-    second: fn(&Choices) -> bool,
-}
 
 /// The view.
 pub struct Compare {
     frame: Frame,
     chart: ChartCanvas<FlameChart<DiffSource>>,
-    zooms: ZoomTools,
     source: Option<Rc<DiffSource>>,
-    switches: [Switch; 3],
+    bases: Segments,
+    measures: Segments,
+    widths: Segments,
     least: El,
     legend: Legend,
-    changes: Table<ChangeRow>,
-    services: Table<ServiceChange>,
-    tabs: [El; 2],
+    changes: CompanionTable<ChangeRow>,
+    services: CompanionTable<ServiceChange>,
+    tabs: Segments,
     shows_services: Rc<Cell<bool>>,
-    search: Search,
-    shown: Option<(u64, Choices)>,
-    searched: Last<(u64, Choices)>,
-    _keep: Keep,
 }
 
 struct Legend {
@@ -70,175 +53,86 @@ struct Legend {
 
 impl Compare {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, search: &Search) -> Compare {
-        let keep = Keep::default();
+    pub fn new(page: Page, keep: &Keep) -> Compare {
         let words = Words { what: "A against B", tip: Box::new(DiffSource::tip) };
         let label = "Differential flame graph; the table below says the same";
         let chart = ChartCanvas::new(FlameChart::new(page, words), "diff", label);
-        let zooms = ZoomTools::new(page, &keep, chart, "-diff");
-        let switches = [
-            switch(
-                page,
-                &keep,
-                "Unit",
-                ["Mean", "Share"],
-                ["Mean time per request", "Part of each side's whole latency"],
-                |choices| choices.diff.basis == Basis::Share,
-                |choices, second| choices.diff.basis = if second { Basis::Share } else { Basis::Mean },
-            ),
-            switch(
-                page,
-                &keep,
-                "Time",
-                ["Whole", "Own"],
-                ["Colour by the time of a frame and all it calls", "Colour by the frame's own time"],
-                |choices| choices.diff.measure == Measure::Exclusive,
-                |choices, second| {
-                    choices.diff.measure = if second { Measure::Exclusive } else { Measure::Subtree };
-                },
-            ),
-            switch(
-                page,
-                &keep,
-                "Width",
-                ["Larger side", "Side B"],
-                [
-                    "Frames are as wide as on the side where they take longer",
-                    "Frames are as wide as on side B",
-                ],
-                |choices| choices.diff.width == DiffWidth::B,
-                |choices, second| {
-                    choices.diff.width = if second { DiffWidth::B } else { DiffWidth::Larger };
-                },
-            ),
-        ];
-        let least = least_select(page, &keep);
+        let zooms = ZoomTools::new(page, keep, chart, "-diff");
+        let change = move |set: fn(&mut Choices)| page.change(|address| set(&mut address.choices));
+        let bases = Segments::new("Unit")
+            .button(keep, ("Mean", "Mean time per request", "diff-mean"), move || {
+                change(|choices| choices.diff.basis = Basis::Mean);
+            })
+            .button(keep, ("Share", "Part of each side's whole latency", "diff-share"), move || {
+                change(|choices| choices.diff.basis = Basis::Share);
+            });
+        let of_all = ("Total", "Colour by the time of a frame and all it calls", "diff-whole");
+        let measures = Segments::new("Time")
+            .button(keep, of_all, move || change(|choices| choices.diff.measure = Measure::Subtree))
+            .button(keep, ("Self", "Colour by the frame's self time", "diff-own"), move || {
+                change(|choices| choices.diff.measure = Measure::Exclusive);
+            });
+        let larger = "Frames are as wide as on the side where they take longer";
+        let widths = Segments::new("Width")
+            .button(keep, ("Larger side", larger, "diff-larger-side"), move || {
+                change(|choices| choices.diff.width = DiffWidth::Larger);
+            })
+            .button(keep, ("Side B", "Frames are as wide as on side B", "diff-side-b"), move || {
+                change(|choices| choices.diff.width = DiffWidth::B);
+            });
+        let least = controls::select(keep, "least", move |value| {
+            page.change(|address| address.choices.diff.least_ppm = value.parse().unwrap_or(0));
+        });
+        least.set("title", "Changes below this part of side A's latency are grey");
+        for (ppm, name) in compare::LEAST {
+            least.add(&controls::option(&ppm.to_string(), name));
+        }
         let least_label = el("label").class("labelled").child(&span("muted", "Grey below")).child(&least);
-        let exports = export::menu(page, &keep, "compare", Some(chart.canvas().clone()), formats(chart));
+        let changes = CompanionTable::new(page, compare::changes())
+            .on_select(move |row| page.set_focus(Focus::Path(row.path())))
+            .on_open(move |row| page.zoom_here(row.path()));
+        let services = CompanionTable::new(page, compare::services());
+        let exports =
+            export::menu(page, keep, "compare", Some(chart.canvas().clone()), formats(chart, changes));
         let tools = div("tools")
-            .children(switches.iter().map(|switch| &switch.group))
+            .children([bases.element(), measures.element(), widths.element()])
             .child(&least_label)
             .child(&div("grow"))
             .children([&zooms.zoom, &zooms.all])
             .child(&exports);
         let legend = Legend::new();
-        let (changes, services) = (compare_tables::changes(page), compare_tables::services(page));
         let shows_services = Rc::new(Cell::new(false));
-        let tabs = [("Largest changes", "tab-changes"), ("Services", "tab-services")];
-        let tabs = [false, true].map(|second| {
-            let (name, test) = tabs[usize::from(second)];
+        let show = |second: bool| {
             let shows = shows_services.clone();
-            button(name).test(test).on_click(&keep, move || {
+            move || {
                 shows.set(second);
                 page.refresh();
-            })
-        });
-        let group = div("segments").attr("role", "group").attr("aria-label", "Table").children(&tabs);
+            }
+        };
+        let tabs = Segments::new("Table")
+            .button(keep, ("Largest changes", "", "tab-changes"), show(false))
+            .button(keep, ("Services", "", "tab-services"), show(true));
         let below = div("companion")
-            .child(&div("tools").child(&group))
+            .child(&div("tools").child(tabs.element()))
             .child(changes.element())
             .child(services.element());
-        let frame = Frame::new(View::Compare, "compare", chart, below);
-        let frame = frame.with(&tools).with(&legend.element).with(chart.element());
+        let frame = Frame::new(View::Compare, "compare", chart, below).with(&tools).with(&legend.element);
+        let frame = frame.with(chart.element()).table(changes).table(services).zooms(chart, zooms);
         Compare {
             frame,
             chart,
-            zooms,
             source: None,
-            switches,
+            bases,
+            measures,
+            widths,
             least,
             legend,
             changes,
             services,
             tabs,
             shows_services,
-            search: search.clone(),
-            shown: None,
-            searched: Last::default(),
-            _keep: keep,
         }
     }
-
-    /// Where it stands.
-    pub fn frame(&self) -> &Frame {
-        &self.frame
-    }
-
-    fn take_report(&mut self, page: Page) {
-        let queries = page.queries();
-        let Some(report) = queries.compare.get() else {
-            return self.frame.wait(queries.compare.is_waiting());
-        };
-        let now = Some((queries.compare.revision(), page.address().choices.clone()));
-        if self.shown == now {
-            return;
-        }
-        let is_new = self.shown.as_ref().map(|shown| shown.0) != now.as_ref().map(|now| now.0);
-        self.shown = now;
-        let empty = why_empty(page, &report);
-        // Everything would be gone, or new, beside a side without requests.
-        let report = if empty.is_some() { Rc::default() } else { report };
-        let source = Rc::new(DiffSource::new(report.clone(), &page.address().choices));
-        self.frame.set_text(empty.as_deref().unwrap_or_default());
-        let (query, focus) = (queries.compare.query_of_report(), page.address().focus.clone());
-        self.chart.renew(|chart| chart.take(source.clone(), query, false, &focus));
-        self.changes.set_rows(Rc::new(ChangeRow::of(&source)));
-        self.changes.set_empty(empty.as_deref().unwrap_or("No frame on either side."));
-        if is_new {
-            self.services.set_rows(Rc::new(report.services.clone()));
-            self.services.set_empty(empty.as_deref().unwrap_or("No service spent any time."));
-        }
-        self.legend.show(&source);
-        self.source = Some(source);
-    }
-
-    fn take_search(&mut self, page: Page) {
-        let text = page.address().search.clone();
-        let Some(shown) = self.shown.clone() else { return };
-        if !self.searched.is_new(&text, shown) {
-            return;
-        }
-        let (found, share) = self.chart.with(|chart| chart.search(&text));
-        self.changes.mark(&text, |row| row.fits(&text));
-        self.services.mark(&text, |row| fits(&text, &[&row.service]));
-        let chart = self.chart;
-        self.search.publish(found, share, move |page, forward| chart.with(|chart| chart.step(page, forward)));
-    }
-}
-
-fn switch(
-    page: Page,
-    keep: &Keep,
-    label: &str,
-    names: [&str; 2],
-    hints: [&str; 2],
-    second: fn(&Choices) -> bool,
-    set: fn(&mut Choices, bool),
-) -> Switch {
-    let buttons = [false, true].map(|is_second| {
-        let at = usize::from(is_second);
-        let test = names[at].to_lowercase().replace(' ', "-");
-        button(names[at])
-            .attr("title", hints[at])
-            .test(&format!("diff-{test}"))
-            .on_click(keep, move || page.change(|address| set(&mut address.choices, is_second)))
-    });
-    let group = div("segments").attr("role", "group").attr("aria-label", label).children(&buttons);
-    Switch { group, buttons, second }
-}
-
-fn least_select(page: Page, keep: &Keep) -> El {
-    let select =
-        el("select").attr("title", "Changes below this part of side A's latency are grey").test("least");
-    for (ppm, name) in LEAST {
-        select.add(&el("option").attr("value", &ppm.to_string()).text(name));
-    }
-    let chosen = select.clone();
-    keep.add(dom::listen(select.html(), "change", dom::How::default(), move |_| {
-        let value = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
-        page.change(|address| address.choices.diff.least_ppm = value.parse().unwrap_or(0));
-    }));
-    select
 }
 
 impl Legend {
@@ -256,45 +150,19 @@ impl Legend {
     }
 
     fn show(&self, source: &DiffSource) {
-        let scale = source.flame.scale;
-        self.ends[0].set_text(&format!("faster {}", source.change(-scale)));
-        self.ends[1].set_text(&format!("{} slower", source.change(scale)));
-        self.words.set_text(&format!(
-            "{} of {} frames changed; grey: noise{}. New and gone frames say so.",
-            format::count(source.flame.changed.into()),
-            format::count(u64::from(source.flame.changed + source.flame.grey)),
-            if source.choices.diff.least_ppm > 0 { " or small" } else { "" },
-        ));
+        let (ends, words) = source.legend();
+        self.ends.iter().zip(ends).for_each(|(end, words)| end.set_text(&words));
+        self.words.set_text(&words);
     }
 }
 
-/// Why there is nothing to compare.
-fn why_empty(page: Page, report: &DiffReport) -> Option<String> {
-    let sides = [("A", &report.a.facts), ("B", &report.b.facts)];
-    let (name, facts) = sides.into_iter().find(|(_, facts)| facts.requests == 0)?;
-    if page.loading().running {
-        return Some(format!("Reading\u{2026} side {name} comes with it."));
-    }
-    let is_other_set = report.a.selection.group != report.b.selection.group;
-    Some(if facts.all_requests > 0 {
-        format!(
-            "No request lies in the percentile range of side {name}: there are {} in all.",
-            format::count(facts.all_requests)
-        )
-    } else if is_other_set && page.queries().overview.get().is_some_and(|overview| overview.other_traces == 0)
-    {
-        "The second set is not loaded. Drop its files on the right half of the page, or choose Compare with\u{2026}, \
-         Files\u{2026}"
-            .to_owned()
-    } else {
-        format!("Side {name} has no such request: choose another root endpoint, or remove filters.")
-    })
-}
-
-fn formats(chart: ChartCanvas<FlameChart<DiffSource>>) -> Vec<export::Format> {
+fn formats(
+    chart: ChartCanvas<FlameChart<DiffSource>>,
+    changes: CompanionTable<ChangeRow>,
+) -> Vec<export::Format> {
     vec![
         svg_format(chart),
-        ("CSV table", "csv", Box::new(move || chart.look(|chart| chart.report().map(compare_tables::csv)))),
+        ("CSV table", "csv", Box::new(move || changes.csv())),
         (
             "JSON report",
             "json",
@@ -313,59 +181,76 @@ fn formats(chart: ChartCanvas<FlameChart<DiffSource>>) -> Vec<export::Format> {
     ]
 }
 
-impl Part for Compare {
-    fn update(&mut self, page: Page) {
-        if !self.frame.update(page) {
-            self.chart.leave();
-            return;
+impl PageView for Compare {
+    /// Report, switches.
+    type Content = (u64, Choices);
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn new_theme(&mut self, _: Page) {
+        self.legend.colour(&self.chart.theme());
+    }
+
+    fn content(&self, page: Page) -> Option<(u64, Choices)> {
+        let slot = &page.queries().compare;
+        slot.get().map(|_| (slot.revision(), page.address().choices.clone()))
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().compare.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, now: &(u64, Choices), before: Option<&(u64, Choices)>) {
+        let queries = page.queries();
+        let Some(report) = queries.compare.get() else { return };
+        let others = queries.overview.get().map(|overview| overview.other_traces);
+        let empty = compare::why_empty(&report, page.loading().running, others);
+        // Everything would be gone, or new, beside a side without requests.
+        let report = if empty.is_some() { Rc::default() } else { report };
+        let source = Rc::new(DiffSource::new(report.clone(), &now.1));
+        self.frame.set_text(empty.as_deref().unwrap_or_default());
+        let (query, focus) = (queries.compare.query_of_report(), page.address().focus.clone());
+        self.chart.renew(|chart| chart.take(source.clone(), query, false, &focus));
+        self.changes.set_rows(ChangeRow::of(&source), empty.as_deref().unwrap_or("No frame on either side."));
+        if before.is_none_or(|before| before.0 != now.0) {
+            let why = empty.as_deref().unwrap_or("No service spent any time.");
+            self.services.set_rows(report.services.clone(), why);
         }
-        let stale = page.queries().compare.is_waiting();
-        self.take_report(page);
-        let Address { choices, sort, .. } = page.address().clone();
-        for switch in &self.switches {
-            let second = (switch.second)(&choices);
-            switch.buttons[0].set_flag("aria-pressed", !second);
-            switch.buttons[1].set_flag("aria-pressed", second);
-        }
-        if let Some(select) = self.least.as_kind::<HtmlSelectElement>() {
-            select.set_value(&choices.diff.least_ppm.to_string());
-        }
+        self.legend.show(&source);
+        self.source = Some(source);
+    }
+
+    fn show_choices(&mut self, page: Page) {
+        let choices = page.address().choices.diff;
+        self.bases.press(usize::from(choices.basis == Basis::Share));
+        self.measures.press(usize::from(choices.measure == Measure::Exclusive));
+        self.widths.press(usize::from(choices.width == DiffWidth::B));
+        controls::choose(&self.least, &choices.least_ppm.to_string());
         let services = self.shows_services.get();
-        let is_other_tab = self.services.element().html().hidden() == services;
-        for (tab, on) in self.tabs.iter().zip([!services, services]) {
-            tab.set_flag("aria-pressed", on);
-        }
-        self.changes.element().show(!services);
-        self.services.element().show(services);
-        if is_other_tab {
-            // A table out of sight has no room for columns.
-            self.changes.paint(true);
-            self.services.paint(true);
-        }
-        self.changes.set_stale(stale);
-        self.services.set_stale(stale);
-        self.changes.set_sort(sort.as_ref());
-        self.services.set_sort(sort.as_ref());
-        if self.chart.follow_theme() {
-            self.legend.colour(&self.chart.theme());
-        }
-        self.chart.element().class_if("stale", stale);
+        self.tabs.press(usize::from(services));
+        self.changes.show(!services);
+        self.services.show(services);
         self.chart.with(|chart| chart.follow(page));
-        self.zooms.update(self.chart);
-        self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
-        self.take_search(page);
-        let row = match (&*page.focus(), &self.source) {
-            (Focus::Path(path), Some(source)) => tree::find(source, path)
-                .and_then(|node| self.changes.rows().iter().position(|row| row.row.node == node)),
+    }
+
+    fn search(&mut self, _: Page, text: &str) -> SearchResult {
+        self.changes.search(text);
+        self.services.search(text);
+        chart::search(self.chart, text)
+    }
+
+    fn follow(&mut self, page: Page) {
+        let node = match (&*page.focus(), &self.source) {
+            (Focus::Path(path), Some(source)) => tree::find(source, path),
             _ => None,
         };
-        self.changes.select(row);
+        self.changes.select(|row| Some(row.row.node) == node);
+        self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
-        if !self.frame.is_chosen(page) || self.source.is_none() {
-            return false;
-        }
         zoom::command(self.chart, page, command)
     }
 }

@@ -1,27 +1,23 @@
 //! Diagnosis: what is slow, where in its span, and whether only in the tail, as sentences with their evidence; what
 //! makes the tail slow; and what changed between two sets.
 
-pub mod tables;
 pub mod trace;
 pub mod tree;
 
-use super::split::keys;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Endpoint, Focus, Page, Part};
 use crate::ui::shell::banners::copy_text;
 use crate::ui::shell::jump::Jump;
 use crate::ui::shell::keys::Command;
-use crate::ui::shell::search::{Last, Search, fits};
-use crate::ui::views::compare::tables as compare_tables;
-use crate::ui::views::diagnosis::tables as diagnosis_tables;
-use crate::ui::views::diagnosis::tables::PlaceRow;
+use crate::ui::shell::search::{Last, Search};
+use crate::ui::view::AnyView;
 use crate::ui::views::diagnosis::trace::{AggregateSpans, Shown};
 use crate::ui::views::diagnosis::tree::{DiagnosisTree, Wish};
 use crate::ui::views::trace::chart::{Overview, TimelineChart};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
+use crate::ui::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
-use crate::ui::widgets::table::Table;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_query::{
@@ -31,10 +27,14 @@ use pathlight_query::{
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::{Address, TraceChoice, View};
+use pathlight_view::compare;
 use pathlight_view::comparing::Side;
 use pathlight_view::diagnosis_choice::DiagnosisList;
+use pathlight_view::diagnosis_tables;
+use pathlight_view::diagnosis_tables::PlaceRow;
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 use pathlight_view::json;
+use pathlight_view::split::keys;
 use std::rc::Rc;
 use web_sys::HtmlSelectElement;
 
@@ -78,14 +78,13 @@ pub struct Diagnosis {
     tabs: Vec<El>,
     note: El,
     tree: DiagnosisTree,
-    places: [Table<PlaceRow>; 2],
-    services: Table<ServiceChange>,
+    places: [CompanionTable<PlaceRow>; 2],
+    services: CompanionTable<ServiceChange>,
     none: El,
     search: Search,
     offered: Option<(u64, Option<String>, u32)>,
     /// Revisions of the report and of the comparison that are shown.
     shown: (u64, u64),
-    listed: Option<DiagnosisList>,
     searched: Last<(u64, u64, DiagnosisList)>,
     is_in_sight: bool,
     /// The endpoint to go to once there is a report.
@@ -138,10 +137,18 @@ impl Diagnosis {
             .child(&exports);
         let tree = tree_of(page, jump, chart, &spans);
         let places = [
-            diagnosis_tables::places(page, "slow-tail", "What makes the tail slow", ["Normal", "Tail"]),
-            diagnosis_tables::places(page, "changed-places", "Places by change", ["A", "B"]),
-        ];
-        let services = compare_tables::services(page);
+            diagnosis_tables::places("slow-tail", "What makes the tail slow", ["Normal", "Tail"]),
+            diagnosis_tables::places("changed-places", "Places by change", ["A", "B"]),
+        ]
+        .map(|table| {
+            CompanionTable::new(page, table).on_select(move |row| {
+                let place = &row.place;
+                // A gap lies between its caller and the called endpoint.
+                let service = place.gap_to.as_ref().unwrap_or(&place.service);
+                page.set_focus(Focus::endpoint((service, &place.operation)));
+            })
+        });
+        let services = CompanionTable::new(page, compare::services());
         let (kinds, tail) = selects(page, &keep);
         let tabs: Vec<El> = DiagnosisList::ALL
             .into_iter()
@@ -211,17 +218,11 @@ impl Diagnosis {
             search: search.clone(),
             offered: None,
             shown: (0, 0),
-            listed: None,
             searched: Last::default(),
             is_in_sight: false,
             wanted: None,
             _keep: keep,
         }
-    }
-
-    /// Where it stands.
-    pub fn frame(&self) -> &Frame {
-        &self.frame
     }
 
     /// Brings the settings up to date.
@@ -253,12 +254,11 @@ impl Diagnosis {
         self.shown.0 = slot.revision();
         let at = self.tree.take(&report);
         show_line(&report, at.and_then(|at| self.tree.line(at)?.1), self.chart, &self.spans);
-        self.places[0].set_rows(Rc::new(PlaceRow::of(&report.tail)));
-        self.places[0].set_empty(if report.traces == 0 {
-            "There is no trace to look at."
-        } else {
-            "No request type has the 10 traces that it takes to tell a tail."
-        });
+        let why = match report.traces {
+            0 => "There is no trace to look at.",
+            _ => "No request type has the 10 traces that it takes to tell a tail.",
+        };
+        self.places[0].set_rows(PlaceRow::of(&report.tail), why);
         let mut note = format!("{}: {}", page.selection_label(), counted(report.traces, "trace"));
         if report.has_orphans > 0 {
             let orphans = format::count(report.has_orphans);
@@ -281,10 +281,9 @@ impl Diagnosis {
         let slot = &page.queries().tprof_sets;
         let Some(report) = slot.get().filter(|_| self.shown.1 != slot.revision()) else { return };
         self.shown.1 = slot.revision();
-        self.places[1].set_rows(Rc::new(PlaceRow::of(&report.places)));
-        self.places[1].set_empty("The two sides have no request type in common.");
-        self.services.set_rows(Rc::new(report.services.clone()));
-        self.services.set_empty("No service spent any time.");
+        let why = "The two sides have no request type in common.";
+        self.places[1].set_rows(PlaceRow::of(&report.places), why);
+        self.services.set_rows(report.services.clone(), "No service spent any time.");
     }
 
     /// Shows the list of the address.
@@ -299,9 +298,9 @@ impl Diagnosis {
         let shows = |of| list == of && why.is_empty();
         self.tree.element().show(shows(DiagnosisList::Report));
         self.note.show(!list.is_of_sides());
-        self.places[0].element().show(shows(DiagnosisList::Tail));
-        self.places[1].element().show(shows(DiagnosisList::Places));
-        self.services.element().show(shows(DiagnosisList::Services));
+        self.places[0].show(shows(DiagnosisList::Tail));
+        self.places[1].show(shows(DiagnosisList::Places));
+        self.services.show(shows(DiagnosisList::Services));
         let sort = page.address().sort.clone();
         let queries = page.queries();
         for (table, stale) in
@@ -309,16 +308,9 @@ impl Diagnosis {
         {
             table.set_stale(stale);
             table.set_sort(sort.as_ref());
-            if self.listed != Some(list) {
-                // A table out of sight has no room for columns.
-                table.paint(true);
-            }
         }
         self.services.set_stale(queries.tprof_sets.is_waiting());
         self.services.set_sort(sort.as_ref());
-        if self.listed.replace(list) != Some(list) {
-            self.services.paint(true);
-        }
         self.tree.element().class_if("stale", queries.tprof.is_waiting());
     }
 
@@ -363,8 +355,8 @@ impl Diagnosis {
         if !self.searched.is_new(&text, (self.shown.0, self.shown.1, list)) {
             return;
         }
-        let marked = [0, 1].map(|at| self.places[at].mark(&text, |row| row.fits(&text)));
-        let services = self.services.mark(&text, |row| fits(&text, &[&row.service]));
+        let marked = self.places.map(|table| table.search(&text).0);
+        let services = self.services.search(&text).0;
         let found = self.tree.search(&text);
         match list {
             DiagnosisList::Report => {
@@ -376,14 +368,13 @@ impl Diagnosis {
                 });
             }
             DiagnosisList::Services => {
-                let table = self.services.clone();
-                self.search.publish(services, None, move |_, forward| table.select(table.neighbour(forward)));
+                let table = self.services;
+                self.search.publish(services, None, move |_, forward| table.select_beside(forward));
             }
             _ => {
                 let at = usize::from(list == DiagnosisList::Places);
-                let table = self.places[at].clone();
-                self.search
-                    .publish(marked[at], None, move |_, forward| table.select(table.neighbour(forward)));
+                let table = self.places[at];
+                self.search.publish(marked[at], None, move |_, forward| table.select_beside(forward));
             }
         }
     }
@@ -500,7 +491,7 @@ fn why_empty(page: Page, report: &TprofReport) -> String {
             counted(report.has_orphans, "trace")
         );
     }
-    page.queries().range.get().map(|range| super::findings::why_empty(page, &range.facts)).unwrap_or_default()
+    page.why_empty()
 }
 
 /// Why no two sides can be compared; empty if they can.
@@ -569,7 +560,6 @@ impl Part for Diagnosis {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
             self.is_in_sight = false;
-            self.chart.leave();
             return;
         }
         if !std::mem::replace(&mut self.is_in_sight, true) {
@@ -596,5 +586,11 @@ impl Part for Diagnosis {
             return false;
         }
         zoom::command(self.chart, page, command)
+    }
+}
+
+impl AnyView for Diagnosis {
+    fn frame(&self) -> &Frame {
+        &self.frame
     }
 }

@@ -4,9 +4,10 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Endpoint, Page};
 use crate::ui::shell::jump::Jump;
 use crate::ui::widgets::names;
-use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT};
+use crate::ui::widgets::tip;
 use pathlight_query::RootEndpoint;
 use pathlight_text::format;
+use pathlight_view::endpoints;
 
 /// Root endpoints listed at most.
 const LISTED: usize = 50;
@@ -66,22 +67,6 @@ pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint
     });
     if let Some(saving) = saving {
         body.add(&el("h3").text("What-if: saved of the latency of all requests"));
-        body.add(&savings_table(saving));
+        body.add(&tip::numbers_element(&endpoints::savings(saving)).test("savings"));
     }
-}
-
-fn savings_table(saving: &EndpointSaving) -> El {
-    let head = ["faster", "mean", "p50", "p95", "p99"]
-        .iter()
-        .fold(el("tr"), |row, title| row.child(&el("th").class("num").attr("scope", "col").text(title)));
-    let body = el("tbody").test("savings");
-    for (percent, level) in FASTER_PERCENT.iter().zip(saving.saved_us.levels()) {
-        let name = format!("{percent}{}%", format::THIN);
-        let row = el("tr").child(&el("th").attr("scope", "row").text(&name));
-        body.add(&[level.mean, level.p50, level.p95, level.p99].iter().fold(row, |row, us| {
-            let cell = el("td").class("num").attr("data-value", &us.to_string());
-            row.child(&cell.text(&format::duration(*us)))
-        }));
-    }
-    el("table").class("weights").child(&el("thead").child(&head)).child(&body)
 }

@@ -1,29 +1,32 @@
 //! The flame graph on its canvas: window, selection, search, tips.
 
 use crate::canvas::Surface;
-use crate::ui::dom::{El, div, el, span};
+use crate::ui::dom::El;
 use crate::ui::page::{Endpoint, Focus, LONGEST_FOCUS, Page};
 use crate::ui::shell::keys::Command;
-use crate::ui::views::flame::source::FlameSource;
-use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
-use crate::ui::widgets::names;
-use crate::ui::widgets::tree;
+use crate::ui::view::SearchResult;
+use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
+use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_chart::flame::{
     FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, FlameWords, Inverted, Matches, export_svg,
     layout, scene,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
-use pathlight_query::{CriticalPathReport, Weight};
+use pathlight_query::CriticalPathReport;
 use pathlight_text::format;
+use pathlight_view::flame;
+use pathlight_view::flame::FlameSource;
 use pathlight_view::table::neighbour;
+use pathlight_view::tip::TipLine;
+use pathlight_view::tree;
 use std::rc::Rc;
 
 /// Callers narrower than this are not looked for.
 const NARROW_PX: i32 = 3;
 
 /// Says something of a node, in lines.
-type TipOf<S> = Box<dyn Fn(&S, u32) -> Vec<El>>;
+type TipOf<S> = Box<dyn Fn(&S, u32) -> Vec<TipLine>>;
 
 /// What a flame graph says of its frames.
 pub struct Words<S> {
@@ -75,6 +78,11 @@ impl<S: FlameSource> FlameChart<S> {
     /// What is drawn.
     pub fn report(&self) -> Option<&S> {
         self.report.as_deref()
+    }
+
+    /// Whether it shows callers.
+    pub fn is_inverted(&self) -> bool {
+        self.inverted.is_some()
     }
 
     /// Number of nodes so far.
@@ -210,67 +218,25 @@ impl<S: FlameSource> FlameChart<S> {
         self.viewport.reveal_row(f64::from(row) * row_px, row_px);
     }
 
-    fn tip_of(&self, node: u32) -> Vec<El> {
+    fn tip_of(&self, node: u32) -> Vec<TipLine> {
         let Some(report) = self.report() else { return Vec::new() };
         let is_inverted = self.inverted.is_some();
         let endpoint =
             if is_inverted { Some(self.tree.frame_index(node)) } else { report.call(node).map(|c| c.1) };
         let endpoint = endpoint.and_then(|at| report.names().get(at as usize));
         let Some((service, operation)) = endpoint else { return Vec::new() };
-        let name = names::endpoint(service, operation);
-        let (_, wide) = self.tree.interval_us(node);
-        let share = format::share(self.tree.share(node));
+        let mut lines = vec![TipLine::Endpoint(service.clone(), operation.clone())];
         if is_inverted {
-            let depth = self.tree.depth(node);
-            let words = if depth == 0 {
-                format!("{share} of all latency is its own time: {}", format::duration_us(wide))
-            } else {
-                let root = self.tree.ancestry(node).last().unwrap_or(node);
-                let callee = report.names().get(self.tree.frame_index(root) as usize);
-                let callee = callee.map_or("", |(_, operation)| operation.as_str());
-                format!("{share} of all latency: own time of {} called through it", format::printable(callee))
-            };
-            return vec![name, div("muted").text(&words)];
+            let (_, us) = self.tree.interval_us(node);
+            let root = self.tree.ancestry(node).last().unwrap_or(node);
+            let callee = report.names().get(self.tree.frame_index(root) as usize);
+            let callee = callee.filter(|_| self.tree.depth(node) > 0);
+            lines.push(flame::inverted_tip(self.tree.share(node), us, callee));
+        } else {
+            lines.extend((self.words.tip)(report, node));
         }
-        let mut lines = vec![name];
-        lines.extend((self.words.tip)(report, node));
         lines
     }
-}
-
-/// What the flame graph of the critical path says of a node.
-pub fn context_tip(report: &CriticalPathReport, node: u32) -> Vec<El> {
-    let Some(found) = report.nodes.get(node as usize) else { return Vec::new() };
-    let requests = report.facts.requests;
-    let lines = div("").text(&format!(
-        "{} of the latency of these requests with what it calls, {} its own",
-        format::share_of(found.subtree_us, report.facts.latency_sum_us),
-        format::share_of(found.exclusive_us.sum, report.facts.latency_sum_us)
-    ));
-    let row = |name: &str, weight: &Weight| {
-        [weight.mean, weight.p50, weight.p95, weight.p99]
-            .iter()
-            .fold(el("tr").child(&el("th").attr("scope", "row").text(name)), |row, us| {
-                row.child(&el("td").text(&format::duration(*us)))
-            })
-    };
-    let head = ["", "mean", "p50", "p95", "p99"]
-        .iter()
-        .fold(el("tr"), |row, title| row.child(&el("th").attr("scope", "col").text(title)));
-    let table = el("table")
-        .child(&head)
-        .child(&row("own", &found.exclusive_us))
-        .child(&row("whole", &found.inclusive_us));
-    let mut words = format!(
-        "in {} of {} requests ({})",
-        format::count(found.requests),
-        format::count(requests),
-        format::share_of(found.requests, requests)
-    );
-    if found.requests < 30 {
-        words.push_str(&format!("; {}", format::sample(found.requests)));
-    }
-    vec![lines, table, span("muted", &words)]
 }
 
 impl<S: FlameSource> CanvasChart for FlameChart<S> {
@@ -306,13 +272,13 @@ impl<S: FlameSource> CanvasChart for FlameChart<S> {
     }
 
     fn tip(&self, hit: &FlameHit) -> Vec<El> {
-        match hit {
+        tip::elements(&match hit {
             FlameHit::Node(node) => self.tip_of(*node),
             FlameHit::Merged { nodes, .. } => {
                 let count = format::count((*nodes).into());
-                vec![div("").text(&format!("{count} narrow frames; click to zoom in on them"))]
+                vec![TipLine::Text(format!("{count} narrow frames; click to zoom in on them"))]
             }
-        }
+        })
     }
 
     fn hover(&mut self, hit: Option<&FlameHit>) -> bool {
@@ -398,5 +364,15 @@ impl<S: FlameSource> ZoomableChart for FlameChart<S> {
             _ => FlameWords::of_times(&self.tree, &title),
         };
         export_svg(&self.tree, &self.view(), width, theme, &words)
+    }
+}
+
+/// Searches a flame graph.
+pub fn search<S: FlameSource>(chart: ChartCanvas<FlameChart<S>>, text: &str) -> SearchResult {
+    let (count, share) = chart.with(|chart| chart.search(text));
+    SearchResult {
+        count,
+        share,
+        step: Box::new(move |page, forward| chart.with(|chart| chart.step(page, forward))),
     }
 }

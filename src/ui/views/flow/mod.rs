@@ -15,6 +15,7 @@ use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search};
+use crate::ui::view::AnyView;
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
@@ -139,11 +140,6 @@ impl FlowView {
         }
     }
 
-    /// Where it stands.
-    pub fn frame(&self) -> &Frame {
-        &self.frame
-    }
-
     fn take_report(&mut self, page: Page) {
         let slot = &page.queries().flow;
         let why = why_empty(page);
@@ -243,7 +239,6 @@ fn formats(chart: ChartCanvas<FlowChart>) -> Vec<export::Format> {
 impl Part for FlowView {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.chart.leave();
             return;
         }
         self.chart.follow_theme();
@@ -275,5 +270,11 @@ impl Part for FlowView {
             return false;
         }
         zoom::command(self.chart, page, command)
+    }
+}
+
+impl AnyView for FlowView {
+    fn frame(&self) -> &Frame {
+        &self.frame
     }
 }

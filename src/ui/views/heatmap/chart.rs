@@ -1,27 +1,24 @@
 //! The heat map on its canvas: window, brush, tips.
 
 use crate::canvas::Surface;
-use crate::ui::dom::{El, div, el};
+use crate::ui::dom::El;
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::filters;
 use crate::ui::shell::keys::Command;
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
-use crate::ui::widgets::names;
+use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_chart::heatmap::{
     HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, export_svg, layout, marks, raster, scene,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::{ColumnOrder, Filter, HeatmapReport, PercentileRange};
-use pathlight_text::format;
-use pathlight_view::address::TraceChoice;
+use pathlight_view::heatmap;
 use std::ops::Range;
 use std::rc::Rc;
 
 /// Fewer columns than this are never shown, unless there are no more.
 const LEAST_COLUMNS: f64 = 4.0;
-/// Call chains in a tip.
-const CHAINS: usize = 5;
 
 /// The picture.
 pub struct HeatmapChart {
@@ -126,11 +123,7 @@ impl HeatmapChart {
         // Of equally slow ones the first.
         let slowest = examples.into_iter().flatten().rev().max_by_key(|request| request.latency_us);
         if let Some(request) = slowest {
-            self.page.open_trace(TraceChoice {
-                trace_id: request.trace_id.clone(),
-                root_span_id: Some(request.root_span_id.clone()).filter(|id| !id.is_empty()),
-                span_id: None,
-            });
+            self.page.open_trace(request.into());
         }
     }
 
@@ -159,58 +152,6 @@ impl HeatmapChart {
                 self.viewport.show(Window::of(u64::from(columns.start), u64::from(columns.end)));
             }
         }
-    }
-
-    fn tip_of(&self, row: u32, columns: Option<&Range<u32>>) -> Vec<El> {
-        let Some(report) = self.report() else { return Vec::new() };
-        let (service, operation) = report.rows.name(row);
-        let mut lines = vec![names::endpoint(service, operation)];
-        if let Some(columns) = columns {
-            lines.extend(self.cell_lines(report, row, columns));
-        }
-        let whole = &report.rows.rows[row as usize];
-        let words = format!(
-            "{} of all latency; mean {}, p99 {}",
-            format::share_of(whole.exclusive_us.sum, report.rows.facts.latency_sum_us),
-            format::duration(whole.exclusive_us.mean),
-            format::duration(whole.exclusive_us.p99)
-        );
-        lines.push(div("muted").text(&words));
-        let list = el("ol").class("chains");
-        for chain in whole.chains.iter().take(CHAINS) {
-            let share = format::share_of(chain.exclusive_us, whole.exclusive_us.sum);
-            let path: Vec<String> =
-                chain.path.iter().map(|&at| format::printable(report.rows.name(at).1)).collect();
-            // The end of a chain tells more than its beginning.
-            let from = path.len().saturating_sub(6);
-            let cut = if from > 0 { "\u{2026} \u{2192} " } else { "" };
-            list.add(&el("li").text(&format!("{share}  {cut}{}", path[from..].join(" \u{2192} "))));
-        }
-        lines.push(list);
-        lines
-    }
-
-    fn cell_lines(&self, report: &HeatmapReport, row: u32, columns: &Range<u32>) -> Vec<El> {
-        let (mut us, mut weight) = (0, 0);
-        for column in columns.clone() {
-            let requests = u64::from(report.column_requests[column as usize]);
-            for cell in report.cells(column as usize).filter(|&cell| report.cell_row[cell] == row) {
-                us += report.cell_us[cell];
-                weight += u64::from(report.cell_share_ppm[cell]) * requests;
-            }
-        }
-        let requests = self.model.requests_before(columns.end) - self.model.requests_before(columns.start);
-        let share = format::share(weight as f64 / 1e6 / requests.max(1) as f64);
-        let latency = format::duration(self.model.latency_us(columns));
-        let words = if requests == 1 {
-            let start = report.column_start_us.get(columns.start as usize).copied().unwrap_or(0);
-            format!("{}, {share} of {latency}, at {} UTC", format::duration_us(us), format::moment(start))
-        } else {
-            let mean = format::duration(us as f64 / requests.max(1) as f64);
-            format!("{mean}, {share} of {latency}: means of {} requests", format::count(requests))
-        };
-        let hint = if requests == 1 { "Click to open the trace" } else { "Click to open the slowest trace" };
-        vec![div("").text(&words), div("muted small").text(hint)]
     }
 }
 
@@ -249,15 +190,12 @@ impl CanvasChart for HeatmapChart {
     }
 
     fn tip(&self, hit: &HeatHit) -> Vec<El> {
-        match hit {
-            HeatHit::Cells(row, columns) => self.tip_of(*row, Some(columns)),
-            HeatHit::Label(row) => self.tip_of(*row, None),
-            HeatHit::Head(columns) => {
-                let latency = format::duration(self.model.latency_us(columns));
-                let hint = div("muted small").text("Drag across columns to look at them alone");
-                vec![div("").text(&format!("latency {latency}")), hint]
-            }
-        }
+        let Some(report) = self.report() else { return Vec::new() };
+        tip::elements(&match hit {
+            HeatHit::Cells(row, columns) => heatmap::tip(report, &self.model, *row, Some(columns)),
+            HeatHit::Label(row) => heatmap::tip(report, &self.model, *row, None),
+            HeatHit::Head(columns) => heatmap::head_tip(&self.model, columns),
+        })
     }
 
     fn hover(&mut self, hit: Option<&HeatHit>) -> bool {

@@ -1,225 +1,111 @@
-//! Endpoints against requests: the heat map, its orders, and its table.
+//! The heat map in the page; see [`heatmap`].
 
 pub mod chart;
-pub mod table;
 
-use super::findings::why_empty;
-use crate::ui::dom;
-use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Focus, Page, Part};
+use crate::ui::dom::{El, Keep, div, span};
+use crate::ui::page::{Focus, Page};
 use crate::ui::shell::keys::Command;
-use crate::ui::shell::search::Search;
+use crate::ui::view::{PageView, SearchResult};
 use crate::ui::views::heatmap::chart::HeatmapChart;
-use crate::ui::views::heatmap::table as heat_table;
-use crate::ui::views::heatmap::table::HeatTableRow;
 use crate::ui::widgets::chart_canvas::ChartCanvas;
+use crate::ui::widgets::companion::CompanionTable;
+use crate::ui::widgets::controls;
+use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
-use crate::ui::widgets::table::Table;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_chart::Shade;
-use pathlight_chart::heatmap::heat_of_share;
-use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime};
-use pathlight_text::format;
+use pathlight_query::{ColumnOrder, RowStat, RowTime};
 use pathlight_view::address::View;
 use pathlight_view::choices::Choices;
-use pathlight_view::json;
-use pathlight_view::summary;
-use std::rc::Rc;
-use web_sys::HtmlSelectElement;
-
-/// Shares named in the legend, in millionths.
-const NAMED: [u32; 4] = [10_000, 100_000, 500_000, 1_000_000];
+use pathlight_view::heatmap;
+use pathlight_view::heatmap::Row;
 
 /// The view.
-pub struct Heat {
+pub struct Heatmap {
     frame: Frame,
     chart: ChartCanvas<HeatmapChart>,
     title: El,
-    times: [El; 2],
+    times: Segments,
     stat: El,
-    columns: [El; 3],
-    zooms: ZoomTools,
+    columns: Segments,
     bar: El,
-    table: Table<HeatTableRow>,
-    search: Search,
-    /// Answer, order of rows, search.
-    shown: Option<(u64, (RowTime, RowStat), String)>,
-    _keep: Keep,
+    table: CompanionTable<Row>,
 }
 
-impl Heat {
+impl Heatmap {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, search: &Search) -> Heat {
-        let keep = Keep::default();
+    pub fn new(page: Page, keep: &Keep) -> Heatmap {
         let label = "Heat map of endpoints against requests; the table below has the endpoints";
         let chart = ChartCanvas::new(HeatmapChart::new(page), "heat", label);
-        let way = |text: &str, hint: &str, test: &str, set: fn(Page, &mut Choices)| {
-            button(text).attr("title", hint).test(test).on_click(&keep, move || {
-                page.change(move |address| set(page, &mut address.choices));
+        chart.element().class_if("heat-box", true);
+        let change = move |set: fn(&mut Choices)| page.change(|address| set(&mut address.choices));
+        let times = Segments::new("Time of rows")
+            .button(
+                keep,
+                ("Self", "Order rows by self time on the critical path", "rows-exclusive"),
+                move || change(|choices| choices.row_time = RowTime::Exclusive),
+            )
+            .button(
+                keep,
+                ("Total", "Order rows by the duration of their spans", "rows-inclusive"),
+                move || change(|choices| choices.row_time = RowTime::Inclusive),
+            );
+        let stat = controls::select(keep, "rows-stat", move |name| {
+            let stat = RowStat::ALL.into_iter().find(|stat| stat.name() == name).unwrap_or_default();
+            page.change(|address| address.choices.row_stat = stat);
+        });
+        stat.set("aria-label", "Statistic that rows are ordered by");
+        for stat_of in RowStat::ALL {
+            stat.add(&controls::option(stat_of.name(), stat_of.name()));
+        }
+        let columns = Segments::new("Order of columns")
+            .button(keep, ("Latency", "Fastest request first", "columns-latency"), move || {
+                change(|choices| choices.columns = ColumnOrder::Latency);
             })
-        };
-        let times = [
-            way("Own", "Order rows by own time on the critical path", "rows-exclusive", |_, choices| {
-                choices.row_time = RowTime::Exclusive;
-            }),
-            way("Whole", "Order rows by the duration of their spans", "rows-inclusive", |_, choices| {
-                choices.row_time = RowTime::Inclusive;
-            }),
-        ];
-        let stat = stat_select(page, &keep);
-        let columns = [
-            way("Latency", "Fastest request first", "columns-latency", |_, choices| {
-                choices.columns = ColumnOrder::Latency;
-            }),
-            way("Time", "Earliest request first", "columns-start", |_, choices| {
-                choices.columns = ColumnOrder::Start;
-            }),
-            way(
-                "Selected row",
-                "By the own time of the selected endpoint",
-                "columns-row",
-                |page, choices| {
-                    if let Focus::Endpoint((service, operation)) = page.focus().clone() {
-                        choices.columns = ColumnOrder::Row { service, operation };
+            .button(keep, ("Time", "Earliest request first", "columns-start"), move || {
+                change(|choices| choices.columns = ColumnOrder::Start);
+            })
+            .button(
+                keep,
+                ("Selected row", "By the self time of the selected endpoint", "columns-row"),
+                move || {
+                    let focus = page.focus().clone();
+                    if let Focus::Endpoint((service, operation)) = focus {
+                        page.change(|address| {
+                            address.choices.columns = ColumnOrder::Row { service, operation }
+                        });
                     }
                 },
-            ),
-        ];
-        let group = |label: &str, buttons: &[El]| {
-            div("segments").attr("role", "group").attr("aria-label", label).children(buttons)
-        };
-        let zooms = ZoomTools::new(page, &keep, chart, "-heat");
+            );
+        let zooms = ZoomTools::new(page, keep, chart, "-heat");
         let title = span("title muted", "").test("heat-title");
         let exports =
-            export::menu(page, &keep, "heat-map", Some(chart.canvas().clone()), formats(page, chart));
-        let rows_by = div("labelled")
-            .child(&span("muted", "Rows by"))
-            .child(&group("Time of rows", &times))
-            .child(&stat);
-        let columns_by =
-            div("labelled").child(&span("muted", "Columns by")).child(&group("Order of columns", &columns));
+            export::menu(page, keep, "heat-map", Some(chart.canvas().clone()), formats(page, chart));
+        let labelled = |words: &str| div("labelled").child(&span("muted", words));
         let tools = div("tools")
-            .child(&rows_by)
-            .child(&columns_by)
+            .child(&labelled("Rows by").child(times.element()).child(&stat))
+            .child(&labelled("Columns by").child(columns.element()))
             .child(&title)
             .child(&div("grow"))
             .child(&zooms.all)
             .child(&exports);
         let bar = div("legend-bar");
-        chart.element().class_if("heat-box", true);
-        let table = heat_table::table(page);
+        let table = CompanionTable::new(page, heatmap::table())
+            .on_select(move |row| page.set_focus(Focus::endpoint(row.name())));
         let below = div("companion").child(table.element());
-        let frame = Frame::new(View::Heatmap, "heat", chart, below);
-        let frame = frame.with(&tools).with(&legend(&bar)).with(chart.element());
-        Heat {
-            frame,
-            chart,
-            title,
-            times,
-            stat,
-            columns,
-            zooms,
-            bar,
-            table,
-            search: search.clone(),
-            shown: None,
-            _keep: keep,
-        }
+        let frame = Frame::new(View::Heatmap, "heat", chart, below).with(&tools).with(&legend(&bar));
+        let frame = frame.with(chart.element()).table(table).zooms(chart, zooms);
+        Heatmap { frame, chart, title, times, stat, columns, bar, table }
     }
-
-    /// Where it stands.
-    pub fn frame(&self) -> &Frame {
-        &self.frame
-    }
-
-    fn take_report(&mut self, page: Page) {
-        let queries = page.queries();
-        let Some(report) = queries.heatmap.get() else {
-            return self.frame.wait(queries.heatmap.is_waiting());
-        };
-        let (choices, text) = (page.address().choices.clone(), page.address().search.clone());
-        let order = (choices.row_time, choices.row_stat);
-        let now = Some((queries.heatmap.revision(), order, text.clone()));
-        if self.shown == now {
-            return;
-        }
-        if self.shown.as_ref().map(|shown| shown.0) != now.as_ref().map(|now| now.0) {
-            let rows =
-                (0..report.rows.rows.len() as u32).map(|at| HeatTableRow { at, report: report.clone() });
-            self.table.set_rows(Rc::new(rows.collect()));
-            self.chart.renew(|chart| chart.take(report.clone()));
-            let why = queries.range.get().map(|range| why_empty(page, &range.facts)).unwrap_or_default();
-            self.frame.set_text(if report.column_requests.is_empty() { &why } else { "" });
-            self.table.set_empty(&why);
-        }
-        self.shown = now;
-        let mut rows = report.rows.order(order.0, order.1);
-        let found = (!text.trim().is_empty()).then(|| {
-            let known = self.table.rows();
-            known.iter().map(|row| row.fits(&text)).collect::<Vec<bool>>()
-        });
-        if let Some(found) = &found {
-            rows.retain(|&row| found[row as usize]);
-        }
-        let own: u64 = rows.iter().map(|&row| report.rows.rows[row as usize].exclusive_us.sum).sum();
-        let share = own as f64 / report.rows.facts.latency_sum_us.max(1) as f64;
-        let chart = self.chart;
-        self.search.publish(rows.len() as u64, Some(share), move |page, forward| {
-            chart.with(|chart| chart.step(page, forward));
-        });
-        self.table.set_hits(found.map(Rc::new));
-        self.chart.with(|chart| chart.set_order(rows));
-        self.title.set_text(&title_of(page, &report));
-    }
-
-    fn show_choices(&self, page: Page) {
-        let choices = page.address().choices.clone();
-        let own = choices.row_time == RowTime::Exclusive;
-        for (button, on) in self.times.iter().zip([own, !own]) {
-            button.set_flag("aria-pressed", on);
-        }
-        if let Some(select) = self.stat.as_kind::<HtmlSelectElement>() {
-            select.set_value(choices.row_stat.name());
-        }
-        let by_row = matches!(choices.columns, ColumnOrder::Row { .. });
-        let pressed =
-            [choices.columns == ColumnOrder::Latency, choices.columns == ColumnOrder::Start, by_row];
-        for (button, on) in self.columns.iter().zip(pressed) {
-            button.set_flag("aria-pressed", on);
-        }
-        let can = by_row || matches!(*page.focus(), Focus::Endpoint(_));
-        if can {
-            self.columns[2].unset("disabled")
-        } else {
-            self.columns[2].set("disabled", "")
-        }
-        self.zooms.update(self.chart);
-    }
-}
-
-fn stat_select(page: Page, keep: &Keep) -> El {
-    let select = el("select").attr("aria-label", "Statistic that rows are ordered by").test("rows-stat");
-    for stat in RowStat::ALL {
-        select.add(&el("option").attr("value", stat.name()).text(stat.name()));
-    }
-    let chosen = select.clone();
-    keep.add(dom::listen(select.html(), "change", dom::How::default(), move |_| {
-        let name = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
-        let stat = RowStat::ALL.into_iter().find(|stat| stat.name() == name).unwrap_or_default();
-        page.change(|address| address.choices.row_stat = stat);
-    }));
-    select
 }
 
 /// Colours with the shares they stand for; the bar is coloured once the theme is known.
 fn legend(bar: &El) -> El {
     let ticks = div("legend-ticks");
-    for ppm in NAMED {
-        let at = f64::from(heat_of_share(ppm)) / 10.0;
-        let text = format!("{}\u{202f}%", ppm / 10_000);
-        ticks.add(&span("tick", &text).styled("left", &format!("{at:.1}%")));
+    for (at, share) in heatmap::legend() {
+        ticks.add(&span("tick", &share).styled("left", &format!("{at:.1}%")));
     }
     div("legend")
         .child(&span("muted", "Share of the request's latency"))
@@ -230,60 +116,97 @@ fn legend(bar: &El) -> El {
         ))
 }
 
-fn title_of(page: Page, report: &HeatmapReport) -> String {
-    let (rows, columns) = (report.rows.rows.len() as u64, report.column_requests.len() as u64);
-    let requests = report.rows.facts.requests;
-    let put =
-        if requests > columns { format!(" in {} columns", format::count(columns)) } else { String::new() };
-    format!(
-        "{}: {} endpoints, {} requests{put}",
-        page.selection_label(),
-        format::count(rows),
-        format::count(requests)
-    )
-}
-
 fn formats(page: Page, chart: ChartCanvas<HeatmapChart>) -> Vec<export::Format> {
     vec![
         svg_format(chart),
         (
             "CSV table of endpoints",
             "csv",
-            Box::new(move || chart.look(|chart| Some(summary::to_csv(&chart.report()?.rows)))),
+            Box::new(move || chart.look(|chart| chart.report().map(heatmap::endpoints_csv))),
         ),
         (
             "CSV table of cells",
             "cells.csv",
-            Box::new(move || chart.look(|chart| chart.report().map(heat_table::cells_csv))),
+            Box::new(move || chart.look(|chart| chart.report().map(heatmap::cells_csv))),
         ),
         (
             "JSON report",
             "json",
             Box::new(move || {
-                let choices = page.address().choices.clone();
-                chart.look(|chart| json::heatmap(chart.report()?, choices.row_time, choices.row_stat).ok())
+                let Choices { row_time, row_stat, .. } = page.address().choices.clone();
+                chart.look(|chart| heatmap::json(chart.report()?, row_time, row_stat))
             }),
         ),
     ]
 }
 
-impl Part for Heat {
-    fn update(&mut self, page: Page) {
-        if !self.frame.update(page) {
-            self.chart.leave();
+impl PageView for Heatmap {
+    /// Report, order of rows.
+    type Content = (u64, RowTime, RowStat);
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn new_theme(&mut self, _: Page) {
+        let colors = self.chart.theme();
+        let stops: Vec<String> = (0..=10).map(|at| colors.fill(Shade::Heat(at * 100)).css()).collect();
+        self.bar.style("background", &format!("linear-gradient(to right, {})", stops.join(", ")));
+    }
+
+    fn content(&self, page: Page) -> Option<Self::Content> {
+        let slot = &page.queries().heatmap;
+        let choices = &page.address().choices;
+        slot.get().map(|_| (slot.revision(), choices.row_time, choices.row_stat))
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().heatmap.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, now: &Self::Content, before: Option<&Self::Content>) {
+        let Some(report) = page.queries().heatmap.get() else { return };
+        if before.is_some_and(|before| before.0 == now.0) {
             return;
         }
-        if self.chart.follow_theme() {
-            let colors = self.chart.theme();
-            let stops: Vec<String> = (0..=10).map(|at| colors.fill(Shade::Heat(at * 100)).css()).collect();
-            self.bar.style("background", &format!("linear-gradient(to right, {})", stops.join(", ")));
+        let why = page.why_empty();
+        self.table.set_rows(Row::of(&report), &why);
+        self.frame.set_text(if report.column_requests.is_empty() { &why } else { "" });
+        self.title.set_text(&heatmap::title(&page.selection_label(), &report));
+        self.chart.renew(|chart| chart.take(report));
+    }
+
+    fn show_choices(&mut self, page: Page) {
+        let choices = page.address().choices.clone();
+        self.times.press(usize::from(choices.row_time == RowTime::Inclusive));
+        controls::choose(&self.stat, choices.row_stat.name());
+        self.columns.press(match choices.columns {
+            ColumnOrder::Latency => 0,
+            ColumnOrder::Start => 1,
+            ColumnOrder::Row { .. } => 2,
+        });
+        let by_row = matches!(choices.columns, ColumnOrder::Row { .. });
+        controls::enable(self.columns.at(2), by_row || matches!(*page.focus(), Focus::Endpoint(_)));
+    }
+
+    fn search(&mut self, page: Page, text: &str) -> SearchResult {
+        let (count, share) = self.table.search(text);
+        let (time, stat) = (page.address().choices.row_time, page.address().choices.row_stat);
+        let found = self.table.look(|table| table.find(text).hits);
+        let (chart, is_found) =
+            (self.chart, |row: &u32| found.as_ref().is_none_or(|hits| hits[*row as usize]));
+        chart.with(|chart| {
+            let order = chart.report().map(|report| report.rows.order(time, stat)).unwrap_or_default();
+            chart.set_order(order.into_iter().filter(is_found).collect());
+        });
+        SearchResult {
+            count,
+            share,
+            step: Box::new(move |page, forward| chart.with(|c| c.step(page, forward))),
         }
-        self.take_report(page);
-        self.show_choices(page);
-        let stale = page.queries().heatmap.is_waiting();
-        self.chart.element().class_if("stale", stale);
-        self.table.set_stale(stale);
-        self.table.set_sort(page.address().sort.as_ref());
+    }
+
+    fn follow(&mut self, page: Page) {
         let row = match &*page.focus() {
             Focus::Endpoint(endpoint) => self.chart.look(|chart| {
                 let endpoints = &chart.report()?.rows.endpoints;
@@ -291,7 +214,7 @@ impl Part for Heat {
             }),
             _ => None,
         };
-        self.table.select(row);
+        self.table.select_at(row);
         self.chart.with(|chart| chart.select(row.map(|row| row as u32)));
         let (rows, columns) = self.chart.look(HeatmapChart::extent);
         self.chart.canvas().set("data-rows", &rows.to_string());
@@ -299,9 +222,6 @@ impl Part for Heat {
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
-        if !self.frame.is_chosen(page) || self.shown.is_none() {
-            return false;
-        }
         zoom::command(self.chart, page, command)
     }
 }

@@ -8,6 +8,7 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::{Last, Search};
+use crate::ui::view::AnyView;
 use crate::ui::views::trace::chart::{Overview, OverviewChart, TimelineChart};
 use crate::ui::views::trace::table as timeline_table;
 use crate::ui::views::trace::table::{SpanRow, TraceRows};
@@ -130,11 +131,6 @@ impl TimelineView {
         }
     }
 
-    /// Where it stands.
-    pub fn frame(&self) -> &Frame {
-        &self.frame
-    }
-
     fn take(&mut self, page: Page) {
         let queries = page.queries();
         let revision = queries.trace.revision();
@@ -215,7 +211,6 @@ fn formats(chart: ChartCanvas<TimelineChart>, trace: &Shown) -> Vec<export::Form
 impl Part for TimelineView {
     fn update(&mut self, page: Page) {
         if !self.frame.update(page) {
-            self.chart.leave();
             return;
         }
         self.chart.follow_theme();
@@ -250,5 +245,11 @@ impl Part for TimelineView {
             return false;
         }
         zoom::command(self.chart, page, command)
+    }
+}
+
+impl AnyView for TimelineView {
+    fn frame(&self) -> &Frame {
+        &self.frame
     }
 }

@@ -1,9 +1,11 @@
 //! Finding one's way in the tree of calling contexts.
 
-use crate::ui::page::Endpoint;
 use pathlight_query::{CriticalPathReport, DiffReport};
 use pathlight_text::format;
 use std::rc::Rc;
+
+/// An endpoint: service and operation.
+pub type Endpoint = (String, String);
 
 /// A tree of calling contexts, parents before their children.
 pub trait Calls {
@@ -101,4 +103,38 @@ pub fn find(calls: &impl Calls, path: &[Endpoint]) -> Option<u32> {
         here = Some(found?);
     }
     here
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `a` calls `b`, which calls itself and `a`.
+    struct Small(Vec<Endpoint>);
+
+    impl Calls for Small {
+        fn nodes(&self) -> u32 {
+            4
+        }
+
+        fn call(&self, at: u32) -> Option<(Option<u32>, u32)> {
+            [(None, 0), (Some(0), 1), (Some(1), 1), (Some(1), 0)].get(at as usize).copied()
+        }
+
+        fn names(&self) -> &[Endpoint] {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn a_path_leads_to_its_node_and_back() {
+        let name = |operation: &str| ("s".to_owned(), operation.to_owned());
+        let calls = Small(vec![name("a"), name("b")]);
+        for at in 0..calls.nodes() {
+            assert_eq!(find(&calls, &path_of(&calls, at)), Some(at));
+        }
+        assert_eq!(path_of(&calls, 3), [name("a"), name("b"), name("a")]);
+        assert_eq!(find(&calls, &[name("b")]), None);
+        assert_eq!(lines_of(&calls, 1).lines().count(), 2);
+    }
 }

@@ -1,0 +1,448 @@
+//! Two sides against each other: the differential flame graph, the largest changes, and the services that changed.
+
+use crate::choices::Choices;
+use crate::flame::{FlameSource, caller_words};
+use crate::table::{Attributes, Column, Number, Table, Width, fits};
+use crate::tip::{Numbers, TipLine};
+use crate::tree;
+use crate::tree::{Calls, Endpoint};
+use pathlight_chart::flame::{DiffFlame, FlameTree, FlameWords, is_told};
+use pathlight_query::{
+    Basis, Change, DiffNode, DiffReport, Interval, Measure, Presence, RankedChange, ServiceChange,
+};
+use pathlight_text::format;
+use std::rc::Rc;
+
+/// Smallest changes that are coloured, in millionths of side A's mean latency, with their names.
+pub const LEAST: [(u32, &str); 5] =
+    [(0, "none"), (1_000, "0.1 %"), (5_000, "0.5 %"), (10_000, "1 %"), (50_000, "5 %")];
+
+/// A report of both sides as it is looked at.
+pub struct DiffSource {
+    /// The report.
+    pub report: Rc<DiffReport>,
+    /// The switches of the view.
+    pub choices: Choices,
+    /// The flame graph.
+    pub flame: DiffFlame,
+}
+
+impl DiffSource {
+    /// Lays a report out.
+    pub fn new(report: Rc<DiffReport>, choices: &Choices) -> DiffSource {
+        let flame = DiffFlame::new(&report, &choices.diff);
+        DiffSource { report, choices: choices.clone(), flame }
+    }
+
+    /// Returns a source without its layout, for who only reads what is said of frames.
+    pub fn unlaid(report: Rc<DiffReport>, choices: &Choices) -> DiffSource {
+        DiffSource { report, choices: choices.clone(), flame: DiffFlame::default() }
+    }
+
+    /// Returns a time in the unit that is compared.
+    pub fn amount(&self, value: f64) -> String {
+        match self.choices.diff.basis {
+            Basis::Mean => format::duration(value),
+            Basis::Share => format::share(value),
+        }
+    }
+
+    /// Returns a change in the unit that is compared, with its sign.
+    pub fn change(&self, value: f64) -> String {
+        match self.choices.diff.basis {
+            Basis::Mean => format::change(value),
+            Basis::Share if value > 0.0 => format!("+{}", format::share(value)),
+            Basis::Share => format::share(value),
+        }
+    }
+
+    /// Returns an interval of changes.
+    pub fn interval(&self, interval: Option<Interval>) -> String {
+        interval.map_or(format::DASH.to_owned(), |interval| {
+            format!("{} to {}", self.change(interval.low), self.change(interval.high))
+        })
+    }
+
+    /// Returns what is to be said of a change besides its size; nothing if it is what it seems.
+    pub fn verdict(&self, node: &DiffNode, change: &Change) -> &'static str {
+        match node.presence() {
+            Presence::New => "new",
+            Presence::Gone => "gone",
+            Presence::Both if change.is_noise => "noise",
+            Presence::Both if change.change != 0.0 && !is_told(&self.report, &self.choices.diff, change) => {
+                "small"
+            }
+            Presence::Both => "",
+        }
+    }
+
+    /// Returns the numbers of a node: sides and change, of its self time and of its total time.
+    pub fn numbers(&self, node: u32) -> Numbers {
+        let row = |name: &str, measure: Measure| {
+            let change = self.report.change(node, self.choices.diff.basis, measure);
+            let cells = [
+                (self.amount(change.a), change.a),
+                (self.amount(change.b), change.b),
+                (self.change(change.change), change.change),
+            ];
+            (name.to_owned(), cells.map(|(words, value)| (words, value.to_string())).to_vec())
+        };
+        Numbers {
+            heads: ["A", "B", "change"].map(str::to_owned).to_vec(),
+            rows: vec![row("self", Measure::Exclusive), row("total", Measure::Subtree)],
+        }
+    }
+
+    /// Returns how sure the change of a node is, in a sentence.
+    pub fn certainty(&self, node: u32) -> String {
+        let change = self.report.change(node, self.choices.diff.basis, self.choices.diff.measure);
+        let what = match self.choices.diff.measure {
+            Measure::Subtree => "The change of its total time",
+            Measure::Exclusive => "The change of its self time",
+        };
+        match change.interval {
+            Some(interval) if change.is_noise => {
+                format!("{what} is no more than noise: 95 % interval {}.", self.interval(Some(interval)))
+            }
+            Some(interval) => format!("{what} lies in {} (95 %).", self.interval(Some(interval))),
+            None => "Not tested: a side has fewer than two requests, or nothing varies.".to_owned(),
+        }
+    }
+
+    /// Returns what the tip says of a node, below its name.
+    pub fn tip(&self, at: u32) -> Vec<TipLine> {
+        let Some(node) = self.report.nodes.get(at as usize) else { return Vec::new() };
+        let one_sided = one_sided(node).map(|words| TipLine::Strong(words.to_owned()));
+        let numbers = TipLine::Numbers(self.numbers(at));
+        let sure = [TipLine::Text(self.certainty(at)), TipLine::Muted(self.presence(node))];
+        one_sided.into_iter().chain([numbers]).chain(sure).collect()
+    }
+
+    /// Returns in how many requests of each side a node is.
+    pub fn presence(&self, node: &DiffNode) -> String {
+        let of = |part: u64, whole: u64| format!("{} of {}", format::count(part), format::count(whole));
+        let (a, b) = (self.report.a.facts.requests, self.report.b.facts.requests);
+        format!("in {} requests of A, {} of B", of(node.a.requests, a), of(node.b.requests, b))
+    }
+
+    /// Returns the words of the legend: its ends, and what the colours count.
+    pub fn legend(&self) -> ([String; 2], String) {
+        let scale = self.flame.scale;
+        let ends = [format!("faster {}", self.change(-scale)), format!("{} slower", self.change(scale))];
+        let words = format!(
+            "{} of {} frames changed; grey: noise{}. New and gone frames say so.",
+            format::count(self.flame.changed.into()),
+            format::count(u64::from(self.flame.changed + self.flame.grey)),
+            if self.choices.diff.least_ppm > 0 { " or small" } else { "" },
+        );
+        (ends, words)
+    }
+}
+
+/// Returns the words of a node that only one side has.
+pub fn one_sided(node: &DiffNode) -> Option<&'static str> {
+    match node.presence() {
+        Presence::New => Some("New: on side B only"),
+        Presence::Gone => Some("Gone: on side A only"),
+        Presence::Both => None,
+    }
+}
+
+impl Calls for DiffSource {
+    fn nodes(&self) -> u32 {
+        self.report.nodes()
+    }
+
+    fn call(&self, at: u32) -> Option<(Option<u32>, u32)> {
+        self.report.call(at)
+    }
+
+    fn names(&self) -> &[Endpoint] {
+        self.report.names()
+    }
+}
+
+impl FlameSource for DiffSource {
+    fn tree(&self) -> FlameTree {
+        self.flame.tree.clone()
+    }
+
+    fn words<'a>(&'a self, tree: &'a FlameTree, title: &str) -> FlameWords<'a> {
+        let tip = |at: u32| {
+            let label = tree.frame(at).map_or("", |frame| frame.label.as_str());
+            let change = self.report.change(at, self.choices.diff.basis, self.choices.diff.measure);
+            format!(
+                "{label}: A {}, B {}, change {}, 95 % interval {}",
+                self.amount(change.a),
+                self.amount(change.b),
+                self.change(change.change),
+                self.interval(change.interval)
+            )
+        };
+        let description = format!(
+            "Differential flame graph of {} requests (A) and {} (B). Blue took less time on side B, orange more; grey is \
+             no more than noise. The strongest colour is a change of {}.",
+            format::count(self.report.a.facts.requests),
+            format::count(self.report.b.facts.requests),
+            self.amount(self.flame.scale)
+        );
+        FlameWords { title: title.to_owned(), description, tip: Box::new(tip) }
+    }
+}
+
+/// Returns why there is nothing to compare: a side without requests. `is_loading`: something is being read;
+/// `other_traces`: how many traces of the second set are loaded, if that is known.
+pub fn why_empty(report: &DiffReport, is_loading: bool, other_traces: Option<u64>) -> Option<String> {
+    let sides = [("A", &report.a.facts), ("B", &report.b.facts)];
+    let (name, facts) = sides.into_iter().find(|(_, facts)| facts.requests == 0)?;
+    if is_loading {
+        return Some(format!("Reading\u{2026} side {name} comes with it."));
+    }
+    let is_other_set = report.a.selection.group != report.b.selection.group;
+    Some(if facts.all_requests > 0 {
+        let all = format::count(facts.all_requests);
+        format!("No request lies in the percentile range of side {name}: there are {all} in all.")
+    } else if is_other_set && other_traces == Some(0) {
+        "The second set is not loaded. Drop its files on the right half of the page, or choose Compare with\u{2026}, \
+         Files\u{2026}"
+            .to_owned()
+    } else {
+        format!("Side {name} has no such request: choose another root endpoint, or remove filters.")
+    })
+}
+
+/// A row of the table of changes.
+pub struct ChangeRow {
+    rank: u64,
+    /// The change.
+    pub row: RankedChange,
+    /// Where it is from.
+    pub source: Rc<DiffSource>,
+}
+
+impl ChangeRow {
+    /// Returns the rows of a source, the largest change first.
+    pub fn of(source: &Rc<DiffSource>) -> Vec<ChangeRow> {
+        let (basis, measure) = (source.choices.diff.basis, source.choices.diff.measure);
+        let ranking = source.report.ranking(basis, measure).into_iter();
+        (1..).zip(ranking).map(|(rank, row)| ChangeRow { rank, row, source: source.clone() }).collect()
+    }
+
+    fn node(&self) -> &DiffNode {
+        &self.source.report.nodes[self.row.node as usize]
+    }
+
+    fn name(&self) -> (&str, &str) {
+        self.source.report.name(self.node().endpoint)
+    }
+
+    fn caller(&self) -> &str {
+        let parent = self.node().parent.map(|at| &self.source.report.nodes[at as usize]);
+        parent.map_or("", |node| self.source.report.name(node.endpoint).1)
+    }
+
+    fn verdict(&self) -> &'static str {
+        self.source.verdict(self.node(), &self.row.change)
+    }
+
+    /// Returns the call path that leads here.
+    pub fn path(&self) -> Vec<Endpoint> {
+        tree::path_of(&*self.source, self.row.node)
+    }
+
+    fn attributes(&self) -> Attributes {
+        let (service, operation) = self.name();
+        vec![
+            ("data-test", "change".to_owned()),
+            ("data-node", self.row.node.to_string()),
+            ("data-service", service.to_owned()),
+            ("data-operation", operation.to_owned()),
+            ("data-verdict", self.verdict().to_owned()),
+            ("data-value", self.row.change.change.to_string()),
+        ]
+    }
+}
+
+/// A change between two sides, whatever it is of.
+pub trait Changed {
+    /// Returns side A, side B, and the difference.
+    fn sides(&self) -> [f64; 3];
+
+    /// Returns the interval of the difference.
+    fn interval(&self) -> Option<Interval>;
+
+    /// Returns a side in words; microseconds, unless something else is compared.
+    fn amount_words(&self, value: f64) -> String {
+        format::duration(value)
+    }
+
+    /// Returns a difference in words.
+    fn change_words(&self, value: f64) -> String {
+        format::change(value)
+    }
+}
+
+impl Changed for ChangeRow {
+    fn sides(&self) -> [f64; 3] {
+        [self.row.change.a, self.row.change.b, self.row.change.change]
+    }
+
+    fn interval(&self) -> Option<Interval> {
+        self.row.change.interval
+    }
+
+    fn amount_words(&self, value: f64) -> String {
+        self.source.amount(value)
+    }
+
+    fn change_words(&self, value: f64) -> String {
+        self.source.change(value)
+    }
+}
+
+impl Changed for ServiceChange {
+    fn sides(&self) -> [f64; 3] {
+        [self.a_us, self.b_us, self.change_us]
+    }
+
+    fn interval(&self) -> Option<Interval> {
+        self.interval
+    }
+}
+
+/// Returns the columns of a change: both sides under their names, the difference, its interval. `heads` are those of
+/// files: the sides and the difference.
+pub fn change_columns<R: Changed>(sides: [&'static str; 2], heads: [&'static str; 3]) -> [Column<R>; 4] {
+    [
+        Column::said(
+            "a",
+            sides[0],
+            "Per request",
+            |row: &R| row.sides()[0].into(),
+            |row| row.amount_words(row.sides()[0]),
+        )
+        .low(2)
+        .csv(&heads[..1]),
+        Column::said(
+            "b",
+            sides[1],
+            "Per request",
+            |row: &R| row.sides()[1].into(),
+            |row| row.amount_words(row.sides()[1]),
+        )
+        .low(2)
+        .csv(&heads[1..2]),
+        Column::said(
+            "change",
+            "Change",
+            "The second minus the first",
+            |row: &R| row.sides()[2].into(),
+            |row| row.change_words(row.sides()[2]),
+        )
+        .csv(&heads[2..]),
+        Column::text(
+            "interval",
+            "95 % interval",
+            "Welch's interval of the change; a dash where there is nothing to test",
+            |row: &R| {
+                row.interval().map_or(format::DASH.into(), |interval| {
+                    format!("{} to {}", row.change_words(interval.low), row.change_words(interval.high))
+                        .into()
+                })
+            },
+        )
+        .low(2)
+        .width(Width::Moment)
+        .unsorted()
+        .csv_as(&["low", "high"], |row| {
+            let end = |of: fn(Interval) -> f64| Number::from(row.interval().map(of)).digits();
+            vec![end(|interval| interval.low), end(|interval| interval.high)]
+        }),
+    ]
+}
+
+/// Returns the table of frames, the largest change first.
+pub fn changes() -> Table<ChangeRow> {
+    let mut columns = vec![
+        Column::count(
+            "rank",
+            "#",
+            "By size of the change; what is no more than noise comes last",
+            |row: &ChangeRow| row.rank.into(),
+        )
+        .low(3)
+        .tiny()
+        .csv(&["rank"]),
+        Column::field("node", |row: &ChangeRow| row.row.node.into()),
+        Column::endpoint(
+            "Frame",
+            "Where time changed; the tip of a row has all of its path",
+            |row: &ChangeRow| row.name(),
+        )
+        .tip(|row: &ChangeRow| (tree::lines_of(&*row.source, row.row.node), 0))
+        .csv(&["service", "operation"]),
+        Column::text("caller", "Called by", "The endpoint above it", |row: &ChangeRow| {
+            caller_words(row.caller()).into()
+        })
+        .by(|a, b| a.caller().cmp(b.caller()))
+        .low(3)
+        .width(Width::Caller),
+        Column::text_field("measure", |row: &ChangeRow| row.row.measure.name().into()),
+        Column::text(
+            "verdict",
+            "",
+            "New or gone: on one side only. Noise: the interval includes zero",
+            |row: &ChangeRow| row.verdict().into(),
+        )
+        .tiny()
+        .unsorted()
+        .csv(&["verdict"]),
+    ];
+    columns.extend(change_columns(["A", "B"], ["a", "b", "change"]));
+    columns.extend([
+        Column::count("in-a", "In A", "Requests of A that have it", |row: &ChangeRow| {
+            row.node().a.requests.into()
+        })
+        .low(3)
+        .tiny()
+        .csv(&["requests_a"]),
+        Column::count("in-b", "In B", "Requests of B that have it", |row: &ChangeRow| {
+            row.node().b.requests.into()
+        })
+        .low(3)
+        .tiny()
+        .csv(&["requests_b"]),
+    ]);
+    Table::new("changes", "Largest changes", ("rank", false), columns)
+        .with_attributes(ChangeRow::attributes)
+        .search(|row, text| {
+            let (service, operation) = row.name();
+            fits(text, &[&format::endpoint(service, operation), row.verdict()])
+        })
+}
+
+/// Returns the table of services, what grew most first.
+pub fn services() -> Table<ServiceChange> {
+    let mut columns = vec![
+        Column::count("rank", "#", "What grew most is first", |row: &ServiceChange| row.rank.into())
+            .low(2)
+            .tiny()
+            .csv(&["rank"]),
+        Column::service(
+            "Service",
+            "Self time per request of all its spans, on the critical path or not",
+            |row: &ServiceChange| &row.service,
+        )
+        .csv(&["service"]),
+    ];
+    columns.extend(change_columns(["A", "B"], ["a_us", "b_us", "change_us"]));
+    Table::new("services", "Services by change", ("rank", false), columns)
+        .with_attributes(|row| {
+            vec![
+                ("data-test", "service-change".to_owned()),
+                ("data-service", row.service.clone()),
+                ("data-value", row.change_us.to_string()),
+            ]
+        })
+        .search(|row, text| fits(text, &[&row.service]))
+}

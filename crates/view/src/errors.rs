@@ -1,0 +1,221 @@
+//! Errors: in words (for the command line too), as the flame graph of the paths that lead to them, and by endpoint.
+
+use crate::table::{Attributes, Column, Table, fits_endpoint};
+use crate::tip::TipLine;
+use pathlight_query::{ErrorRow, ErrorsReport};
+use pathlight_text::format::{count, counted, duration, duration_us, share_of};
+use std::rc::Rc;
+
+/// What happened, where errors start and stop, what they cost: a sentence each; one alone if there are none.
+pub fn sentences(report: &ErrorsReport) -> Vec<String> {
+    let (facts, totals) = (&report.facts, &report.totals);
+    if totals.requests == 0 {
+        return vec![format!("No errors among {}.", counted(facts.requests, "request"))];
+    }
+    let mut out = vec![format!(
+        "Requests with errors: {} of {} ({}); {} as a whole.",
+        count(totals.requests),
+        count(facts.requests),
+        share_of(totals.requests, facts.requests),
+        match totals.failed_requests {
+            0 => "none fails".to_owned(),
+            1 => "1 fails".to_owned(),
+            failed => format!("{} fail", count(failed)),
+        }
+    )];
+    if let Some(row) = most(report, |row| row.own) {
+        let (own, name) = (count(row.own), endpoint(report, row));
+        out.push(format!("Errors start in {}, most in {name} ({own}).", counted(totals.own, "span")));
+    }
+    out.push(match most(report, |row| row.stopped) {
+        Some(row) => format!(
+            "They stop in {} that are not in error, most in {} ({}).",
+            counted(totals.stopped, "span"),
+            endpoint(report, row),
+            count(row.stopped)
+        ),
+        None => "None is stopped on its way to the root.".to_owned(),
+    });
+    if totals.saved_us == 0 {
+        out.push("They cost no latency: whatever is in error, requests wait for something else.".to_owned());
+    } else {
+        let failed = match totals.failed_us {
+            0 => String::new(),
+            us => format!(", {} of that in requests that fail as a whole", duration_us(us)),
+        };
+        out.push(format!(
+            "Without the erroring spans requests would take {} less ({} of all latency{failed}): p50 {} instead of {}, p95 {} instead of {}.",
+            duration_us(totals.saved_us),
+            share_of(totals.saved_us, facts.latency_sum_us),
+            duration(report.without_us.p50),
+            duration(facts.latency_us.p50),
+            duration(report.without_us.p95),
+            duration(facts.latency_us.p95),
+        ));
+    }
+    out.push(format!(
+        "Erroring spans are {} of all work, {} on their own.",
+        share_of(totals.work_saved_us, totals.work_us),
+        duration_us(totals.work_saved_us),
+    ));
+    out
+}
+
+/// The row with the most of something (ties: the first); `None` if none has any.
+fn most(report: &ErrorsReport, of: impl Fn(&ErrorRow) -> u64) -> Option<&ErrorRow> {
+    report.rows.iter().rev().max_by_key(|row| of(row)).filter(|row| of(row) > 0)
+}
+
+fn endpoint(report: &ErrorsReport, row: &ErrorRow) -> String {
+    let (service, operation) = report.name(row.endpoint);
+    format!("[{service}] {operation}")
+}
+/// Returns the title of the view; `label` says which requests it speaks of.
+pub fn title(label: &str, report: &ErrorsReport) -> String {
+    let us = report.nodes.iter().map(|node| node.error_us).sum();
+    format!("{label}: {} on critical paths in erroring spans", duration_us(us))
+}
+
+/// Returns what an empty table says.
+pub fn no_errors(report: &ErrorsReport) -> String {
+    format!("No errors among {} requests", count(report.facts.requests))
+}
+
+/// Returns why there is no flame graph although there are requests; empty if there is one.
+pub fn why_no_graph(report: &ErrorsReport) -> String {
+    if report.totals.requests == 0 {
+        no_errors(report)
+    } else if report.nodes.is_empty() {
+        "No error lies on a critical path: requests wait for something else.".to_owned()
+    } else if report.nodes.iter().all(|node| node.error_us == 0) {
+        "Erroring spans on critical paths have no self time.".to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// Returns what the tip says of a node of the error paths, below its name.
+pub fn tip(report: &ErrorsReport, node: u32) -> Vec<TipLine> {
+    let Some(node) = report.nodes.get(node as usize) else { return Vec::new() };
+    let lines = [
+        format!(
+            "{} on critical paths in erroring spans here and below, {} of all latency; {} here",
+            duration_us(node.subtree_us),
+            share_of(node.subtree_us, report.facts.latency_sum_us),
+            duration_us(node.error_us)
+        ),
+        format!(
+            "errors that start here: {}; passed on: {}; stopped: {}",
+            count(node.own),
+            count(node.propagated),
+            count(node.stopped)
+        ),
+        format!(
+            "{} of {} requests lead through it to an error",
+            count(node.requests),
+            count(report.facts.requests)
+        ),
+    ];
+    lines.into_iter().map(TipLine::Text).collect()
+}
+
+/// An endpoint that errors start in, pass through or end in.
+pub struct Line {
+    at: usize,
+    report: Rc<ErrorsReport>,
+}
+
+impl Line {
+    /// Returns the lines of a report.
+    pub fn of(report: &Rc<ErrorsReport>) -> Vec<Line> {
+        let with_errors = report.rows.iter().enumerate().filter(|(_, row)| row.has_errors());
+        with_errors.map(|(at, _)| Line { at, report: report.clone() }).collect()
+    }
+
+    /// Returns its numbers.
+    pub fn row(&self) -> &ErrorRow {
+        &self.report.rows[self.at]
+    }
+
+    /// Returns service and operation.
+    pub fn name(&self) -> (&str, &str) {
+        self.report.name(self.row().endpoint)
+    }
+
+    fn attributes(&self) -> Attributes {
+        let (service, operation) = self.name();
+        vec![
+            ("data-test", "error-line".to_owned()),
+            ("data-service", service.to_owned()),
+            ("data-operation", operation.to_owned()),
+            ("data-own", self.row().own.to_string()),
+            ("data-saved", self.row().saved_us.to_string()),
+        ]
+    }
+}
+
+/// Returns the companion table.
+pub fn table() -> Table<Line> {
+    let columns = vec![
+        Column::endpoint(
+            "Endpoint",
+            "Where errors start, pass through or stop; Enter opens the slowest request with one that starts here",
+            Line::name,
+        )
+        .csv(&["service", "operation"]),
+        Column::field("spans", |line| line.row().spans.into()),
+        Column::count("own", "Start", "Spans in error whose children are not", |line: &Line| {
+            line.row().own.into()
+        })
+        .tiny()
+        .csv(&["own"]),
+        Column::count("propagated", "Pass on", "Spans in error of which a child is in error", |line: &Line| {
+            line.row().propagated.into()
+        })
+        .low(2)
+        .tiny()
+        .csv(&["propagated"]),
+        Column::count("stopped", "Stop", "Spans not in error of which a child is", |line: &Line| {
+            line.row().stopped.into()
+        })
+        .tiny()
+        .csv(&["stopped"]),
+        Column::count("requests", "Requests", "Requests in which it is in error", |line: &Line| {
+            line.row().requests.into()
+        })
+        .low(3)
+        .csv(&["requests"]),
+        Column::field("path_spans", |line| line.row().path_spans.into()),
+        Column::field("path_errors", |line| line.row().path_errors.into()),
+        Column::share(
+            "share",
+            "On the path",
+            "Share of its spans on critical paths that are in error",
+            |line: &Line| line.row().path_share().into(),
+        )
+        .low(2),
+        Column::field("path_us", |line| line.row().path_us.into()),
+        Column::duration(
+            "time",
+            "Path time",
+            "Self time on critical paths of its spans in error",
+            |line: &Line| line.row().path_error_us.into(),
+        )
+        .low(2)
+        .csv(&["path_error_us"]),
+        Column::field("path_without_us", |line| line.row().without_path_us.into()),
+        Column::duration(
+            "saved",
+            "Would save",
+            "How much less all latencies would be without its spans in error",
+            |line: &Line| line.row().saved_us.into(),
+        )
+        .csv(&["latency_saved_us"]),
+        Column::text_field("example_trace_id", |line| {
+            line.row().example.as_ref().map_or("", |example| &example.trace_id).into()
+        }),
+    ];
+    Table::new("error-table", "Errors by endpoint", ("own", true), columns)
+        .with_attributes(Line::attributes)
+        .search(|line, text| fits_endpoint(text, line.name()))
+}

@@ -1,0 +1,232 @@
+//! The first view: what is loaded, which requests there are, and where their time goes.
+
+use crate::address::Address;
+use crate::selection_words::{filter_words, range_words};
+use crate::table::{Attributes, Column, Table, endpoint_attributes, fits};
+use crate::tree::Endpoint;
+use pathlight_query::{
+    EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat, RowTime,
+};
+use pathlight_text::format;
+
+/// A figure of what is loaded: its name, its name in tests, its words, the number itself, and what is said of it beside
+/// the pointer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Card {
+    /// Its name.
+    pub name: &'static str,
+    /// Its name in tests.
+    pub test: &'static str,
+    /// The figure in words.
+    pub words: String,
+    /// With all of its digits.
+    pub digits: String,
+    /// Said beside the pointer; may be empty.
+    pub hint: String,
+}
+
+/// Returns the figures of what is loaded.
+pub fn cards(overview: &OverviewReport) -> Vec<Card> {
+    let card =
+        |name, test, words: String, digits: String| Card { name, test, words, digits, hint: String::new() };
+    let counted = |name, test, value: u64| card(name, test, format::count(value), value.to_string());
+    let duration = |name, test, us: f64| card(name, test, format::duration(us), us.to_string());
+    let length = overview.end_us.saturating_sub(overview.start_us);
+    vec![
+        counted("traces", "traces", overview.traces),
+        counted("spans", "spans", overview.spans),
+        counted("services", "services", overview.services),
+        counted("endpoints", "endpoints", overview.endpoints.len() as u64),
+        counted("error spans", "error-spans", overview.error_spans),
+        duration("median latency", "latency-p50", overview.latency_us.p50),
+        duration("95th percentile", "latency-p95", overview.latency_us.p95),
+        duration("99th percentile", "latency-p99", overview.latency_us.p99),
+        Card {
+            hint: format!("{} to {} UTC", format::moment(overview.start_us), format::moment(overview.end_us)),
+            ..card("time covered", "time-covered", format::duration_us(length), length.to_string())
+        },
+    ]
+}
+
+/// Returns which requests the ranking is about, with every filter.
+pub fn about(address: &Address, report: &EndpointsReport) -> String {
+    let mut words = match &address.root {
+        RootEndpoint::TraceRoots => "all requests".to_owned(),
+        RootEndpoint::Endpoint { service, operation } => format::endpoint(service, operation),
+    };
+    if let Some(range) = report.range.filter(|range| !range.is_all()) {
+        words.push_str(&format!(", {}", range_words(range)));
+    }
+    for filter in &address.filters {
+        words.push_str(&format!(", {}", filter_words(filter)));
+    }
+    words
+}
+
+/// The first sentence: a share, words, and the endpoint they are about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Headline {
+    /// The share of the latency.
+    pub share: String,
+    /// What stands between share and endpoint.
+    pub words: String,
+    /// The endpoint.
+    pub endpoint: Endpoint,
+}
+
+/// Returns the first sentence; `None` if the requests took no time. `about` says which requests they are.
+pub fn headline(about: &str, report: &EndpointsReport, costs: &[Cost]) -> Option<Headline> {
+    let most = costs.first().filter(|_| report.facts.latency_sum_us > 0)?;
+    let mean = format::duration(most.row.exclusive_us.mean);
+    Some(Headline {
+        share: format::share(most.share),
+        words: format!(" of the latency of {about}, {mean} per request on average, is spent in "),
+        endpoint: most.endpoint.clone(),
+    })
+}
+
+/// Returns the title of the ranking. `about` says which requests it is about.
+pub fn ranking_title(about: &str) -> String {
+    format!("Where the time of {about} goes: self time on the critical path")
+}
+
+/// A request type and its part of all latency.
+pub struct TypeRow {
+    /// The request type.
+    pub kind: RequestType,
+    share: f64,
+}
+
+impl TypeRow {
+    /// Returns the request types of what is loaded.
+    pub fn of(overview: &OverviewReport) -> Vec<TypeRow> {
+        let sum = |kind: &RequestType| kind.latency_us.mean * kind.requests as f64;
+        let total: f64 = overview.request_types.iter().map(sum).sum();
+        let share = |kind: &RequestType| if total > 0.0 { sum(kind) / total } else { 0.0 };
+        overview.request_types.iter().map(|kind| TypeRow { share: share(kind), kind: kind.clone() }).collect()
+    }
+
+    /// Returns service and operation.
+    pub fn name(&self) -> (&str, &str) {
+        (&self.kind.service, &self.kind.operation)
+    }
+}
+
+/// Returns the table of request types.
+pub fn types() -> Table<TypeRow> {
+    let columns = vec![
+        Column::endpoint("Request type", "The endpoint at the root of the trace", TypeRow::name),
+        Column::share("share", "Share", "Part of the latency of all requests", |row: &TypeRow| {
+            row.share.into()
+        })
+        .low(2),
+        Column::count("requests", "Requests", "Number of requests", |row: &TypeRow| row.kind.requests.into()),
+        Column::count("errors", "Errors", "Requests whose root span is an error", |row: &TypeRow| {
+            row.kind.errors.into()
+        })
+        .low(3),
+        Column::duration("p50", "p50", "Median latency", |row: &TypeRow| row.kind.latency_us.p50.into())
+            .low(2),
+        Column::duration("p95", "p95", "95th percentile of latency", |row: &TypeRow| {
+            row.kind.latency_us.p95.into()
+        })
+        .low(2),
+        Column::duration("p99", "p99", "99th percentile of latency", |row: &TypeRow| {
+            row.kind.latency_us.p99.into()
+        }),
+        Column::spark("Latency", "Histogram of latency, logarithmic", |row: &TypeRow| Some(&row.kind.spark)),
+    ];
+    Table::new("request-types", "Request types", ("share", true), columns)
+        .with_attributes(|row| {
+            vec![
+                ("data-test", "request-type".to_owned()),
+                ("data-service", row.kind.service.clone()),
+                ("data-operation", row.kind.operation.clone()),
+            ]
+        })
+        .search(|row, text| fits(text, &[&row.kind.service, &row.kind.operation]))
+}
+
+/// An endpoint with its self time on the critical path.
+pub struct Cost {
+    /// Service and operation.
+    pub endpoint: Endpoint,
+    share: f64,
+    row: EndpointRow,
+}
+
+impl Cost {
+    /// Returns the endpoints of a report by self time, most first.
+    pub fn of(report: &EndpointsReport) -> Vec<Cost> {
+        let order = report.order(RowTime::Exclusive, RowStat::Total);
+        let cost = |number: u32| {
+            let (service, operation) = report.name(number);
+            let row = report.rows[number as usize].clone();
+            Cost { endpoint: (service.to_owned(), operation.to_owned()), share: report.share(number), row }
+        };
+        order.into_iter().map(cost).collect()
+    }
+
+    fn name(&self) -> (&str, &str) {
+        (&self.endpoint.0, &self.endpoint.1)
+    }
+
+    fn attributes(&self) -> Attributes {
+        endpoint_attributes("top-endpoint", self.name(), self.row.exclusive_us.sum)
+    }
+}
+
+/// Returns the table of endpoints that hold the time.
+pub fn top() -> Table<Cost> {
+    let columns = vec![
+        Column::endpoint("Endpoint", "Operation and service", Cost::name),
+        Column::share("share", "Share", "Part of the latency of these requests", |cost: &Cost| {
+            cost.share.into()
+        }),
+        Column::duration(
+            "mean",
+            "Mean",
+            "Self time on the critical path of a request, mean over all of them",
+            |cost: &Cost| cost.row.exclusive_us.mean.into(),
+        ),
+        Column::duration(
+            "p50",
+            "p50",
+            "Median of its self time in the requests that have it",
+            |cost: &Cost| cost.row.exclusive_us.p50.into(),
+        )
+        .low(2),
+        Column::duration(
+            "p95",
+            "p95",
+            "95th percentile of its self time in the requests that have it",
+            |cost: &Cost| cost.row.exclusive_us.p95.into(),
+        )
+        .low(2),
+        Column::duration(
+            "p99",
+            "p99",
+            "99th percentile of its self time in the requests that have it",
+            |cost: &Cost| cost.row.exclusive_us.p99.into(),
+        ),
+        Column::duration("sum", "Sum", "Self time on the critical path over all requests", |cost: &Cost| {
+            cost.row.exclusive_us.sum.into()
+        })
+        .low(3),
+        Column::count(
+            "requests",
+            "Requests",
+            "Requests that have it on their critical path",
+            |cost: &Cost| cost.row.requests.into(),
+        )
+        .low(3),
+        Column::count("errors", "Errors", "Its error spans on the critical path", |cost: &Cost| {
+            cost.row.errors.into()
+        })
+        .low(3),
+    ];
+    Table::new("top-endpoints", "Endpoints by self time on the critical path", ("share", true), columns)
+        .with_attributes(Cost::attributes)
+        .search(|cost, text| fits(text, &[&cost.endpoint.0, &cost.endpoint.1]))
+        .share(|cost| cost.share)
+}

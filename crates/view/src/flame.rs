@@ -1,0 +1,222 @@
+//! The flame graph of the critical path, with its companion table of calling contexts; and what any flame graph is made of.
+
+use crate::table::{Attributes, Column, Table, Width, endpoint_attributes, fits_endpoint};
+use crate::tip::{Numbers, TipLine};
+use crate::tree;
+use crate::tree::{Calls, Endpoint};
+use pathlight_chart::flame::{FlameTree, FlameWords};
+use pathlight_query::{ContextNode, CriticalPathReport, RangeFacts, Weight};
+use pathlight_text::format;
+use std::rc::Rc;
+
+/// Of fewer requests than this, words say how few they are.
+const FEW: u64 = 30;
+
+/// A tree of calling contexts that can be drawn as a flame graph.
+pub trait FlameSource: Calls + 'static {
+    /// Returns the tree; its nodes are those of [`Calls`].
+    fn tree(&self) -> FlameTree;
+
+    /// Returns what stands upside down where callers are asked for; `None` if that means nothing.
+    fn callers(&self) -> Option<&CriticalPathReport> {
+        None
+    }
+
+    /// Returns the words of an exported chart of this title.
+    fn words<'a>(&'a self, tree: &'a FlameTree, title: &str) -> FlameWords<'a> {
+        FlameWords::of_times(tree, title)
+    }
+}
+
+impl FlameSource for CriticalPathReport {
+    fn tree(&self) -> FlameTree {
+        FlameTree::of_report(self)
+    }
+
+    fn callers(&self) -> Option<&CriticalPathReport> {
+        Some(self)
+    }
+}
+
+/// Returns the title of the view; `label` says which requests it speaks of.
+pub fn title(label: &str, facts: &RangeFacts) -> String {
+    let few =
+        if facts.requests < FEW { format!(" ({})", format::sample(facts.requests)) } else { String::new() };
+    let mean = format::duration(facts.latency_sum_us as f64 / facts.requests.max(1) as f64);
+    format!("{label}: mean critical path {mean} per request{few}")
+}
+
+/// Returns what the tip says of a node, below its name.
+pub fn tip(report: &CriticalPathReport, node: u32) -> Vec<TipLine> {
+    let Some(found) = report.nodes.get(node as usize) else { return Vec::new() };
+    let requests = report.facts.requests;
+    let shares = format!(
+        "{} of the latency of these requests in total, {} its self time",
+        format::share_of(found.subtree_us, report.facts.latency_sum_us),
+        format::share_of(found.exclusive_us.sum, report.facts.latency_sum_us)
+    );
+    let of = |weight: &Weight| [weight.mean, weight.p50, weight.p95, weight.p99];
+    let numbers =
+        Numbers::of_durations(&[("self", of(&found.exclusive_us)), ("total", of(&found.inclusive_us))]);
+    let mut words = format!(
+        "in {} of {} requests ({})",
+        format::count(found.requests),
+        format::count(requests),
+        format::share_of(found.requests, requests)
+    );
+    if found.requests < FEW {
+        words.push_str(&format!("; {}", format::sample(found.requests)));
+    }
+    vec![TipLine::Text(shares), TipLine::Numbers(numbers), TipLine::Muted(words)]
+}
+
+/// Returns what the tip says of a frame of the inverted graph, below its name: its share of all latency, its time, and the
+/// endpoint whose time it is, of its callers.
+pub fn inverted_tip(share: f64, us: u64, callee: Option<&Endpoint>) -> TipLine {
+    let share = format::share(share);
+    TipLine::Muted(match callee {
+        None => format!("{share} of all latency is its self time: {}", format::duration_us(us)),
+        Some((_, operation)) => {
+            format!("{share} of all latency: self time of {} called through it", format::printable(operation))
+        }
+    })
+}
+
+/// A calling context.
+pub struct Row {
+    /// Its node.
+    pub at: u32,
+    /// Where it is from.
+    pub report: Rc<CriticalPathReport>,
+}
+
+impl Row {
+    /// Returns the rows of a report, in the order of the tree.
+    pub fn of(report: &Rc<CriticalPathReport>) -> Vec<Row> {
+        (0..report.nodes.len() as u32).map(|at| Row { at, report: report.clone() }).collect()
+    }
+
+    fn node(&self) -> &ContextNode {
+        &self.report.nodes[self.at as usize]
+    }
+
+    fn name_of(&self, node: Option<&ContextNode>) -> (&str, &str) {
+        let name = node.and_then(|node| self.report.endpoints.get(node.endpoint as usize));
+        name.map_or(("", ""), |(service, operation)| (service, operation))
+    }
+
+    /// Returns service and operation.
+    pub fn name(&self) -> (&str, &str) {
+        self.name_of(Some(self.node()))
+    }
+
+    fn caller(&self) -> (&str, &str) {
+        self.name_of(self.node().parent.and_then(|at| self.report.nodes.get(at as usize)))
+    }
+
+    fn share(&self) -> f64 {
+        self.node().exclusive_us.sum as f64 / self.report.facts.latency_sum_us.max(1) as f64
+    }
+
+    /// Returns the call path that leads here.
+    pub fn path(&self) -> Vec<Endpoint> {
+        tree::path_of(&*self.report, self.at)
+    }
+
+    fn attributes(&self) -> Attributes {
+        let parent = self.node().parent.map_or_else(String::new, |at| at.to_string());
+        let mut all = endpoint_attributes("frame", self.name(), self.node().exclusive_us.sum);
+        all.extend([("data-node", self.at.to_string()), ("data-parent", parent)]);
+        all
+    }
+}
+
+/// Returns the name of a caller as it is shown; a dash at the root.
+pub(crate) fn caller_words(operation: &str) -> String {
+    if operation.is_empty() { format::DASH.to_owned() } else { format::printable(operation) }
+}
+
+/// Returns the companion table. Files have a line for every calling context, in the order of the tree.
+pub fn table() -> Table<Row> {
+    let columns = vec![
+        Column::field("node", |row: &Row| row.at.into()),
+        Column::field("parent", |row: &Row| row.node().parent.into()),
+        Column::endpoint(
+            "Frame",
+            "The endpoint of the frame; the tip of a row has all of its path",
+            |row: &Row| row.name(),
+        )
+        .tip(|row: &Row| (tree::lines_of(&*row.report, row.at), 0))
+        .csv(&["service", "operation"]),
+        Column::text("caller", "Called by", "The endpoint above it", |row: &Row| {
+            caller_words(row.caller().1).into()
+        })
+        .by(|a, b| {
+            let ((sa, oa), (sb, ob)) = (a.caller(), b.caller());
+            (oa, sa).cmp(&(ob, sb))
+        })
+        .low(3)
+        .width(Width::Caller),
+        Column::field("exclusive_us", |row: &Row| row.node().exclusive_us.sum.into()),
+        Column::share(
+            "share",
+            "Self share",
+            "Self time on the critical path, of all latency",
+            |row: &Row| row.share().into(),
+        )
+        .csv(&["exclusive_share"]),
+        Column::duration(
+            "mean",
+            "Self mean",
+            "Self time on the critical path, mean over all requests",
+            |row: &Row| row.node().exclusive_us.mean.into(),
+        )
+        .csv(&["exclusive_mean_us"]),
+        Column::duration("p50", "Self p50", "Median over the requests that contain it", |row: &Row| {
+            row.node().exclusive_us.p50.into()
+        })
+        .low(3)
+        .csv(&["exclusive_p50_us"]),
+        Column::duration(
+            "p95",
+            "Self p95",
+            "95th percentile over the requests that contain it",
+            |row: &Row| row.node().exclusive_us.p95.into(),
+        )
+        .low(2)
+        .csv(&["exclusive_p95_us"]),
+        Column::duration(
+            "p99",
+            "Self p99",
+            "99th percentile over the requests that contain it",
+            |row: &Row| row.node().exclusive_us.p99.into(),
+        )
+        .low(2)
+        .csv(&["exclusive_p99_us"]),
+        Column::field("inclusive_us", |row: &Row| row.node().inclusive_us.sum.into()),
+        Column::duration("whole", "Total", "Duration of its spans, mean over all requests", |row: &Row| {
+            row.node().inclusive_us.mean.into()
+        })
+        .low(2)
+        .csv(&["inclusive_mean_us"]),
+        Column::field("inclusive_p50_us", |row: &Row| row.node().inclusive_us.p50.into()),
+        Column::field("inclusive_p95_us", |row: &Row| row.node().inclusive_us.p95.into()),
+        Column::field("inclusive_p99_us", |row: &Row| row.node().inclusive_us.p99.into()),
+        Column::field("subtree_us", |row: &Row| row.node().subtree_us.into()),
+        Column::count("requests", "In", "Requests that contain it", |row: &Row| row.node().requests.into())
+            .low(2)
+            .tiny()
+            .csv(&["requests"]),
+        Column::count("spans", "Spans", "Its spans", |row: &Row| row.node().spans.into())
+            .low(3)
+            .tiny()
+            .csv(&["spans"]),
+        Column::count("errors", "Errors", "Error spans among them", |row: &Row| row.node().errors.into())
+            .low(3)
+            .tiny()
+            .csv(&["errors"]),
+    ];
+    Table::new("flame-table", "Calling contexts on the critical path", ("share", true), columns)
+        .with_attributes(Row::attributes)
+        .search(|row, text| fits_endpoint(text, row.name()))
+}

@@ -1,0 +1,108 @@
+//! Which requests a view speaks of, in words; and why there are none.
+
+use crate::address::{Address, range_name};
+use pathlight_query::{Filter, PercentileRange, RangeFacts, RootEndpoint};
+use pathlight_text::format;
+use pathlight_text::format::counted;
+
+/// Returns a percentile range in words: `P50–95`, or `≤ P95`.
+pub fn range_words(range: PercentileRange) -> String {
+    let name = range_name(range);
+    if range.closed && range.lo == 0 { format!("\u{2264} {name}") } else { name.replace('-', "\u{2013}") }
+}
+
+/// Returns a filter in words.
+pub fn filter_words(filter: &Filter) -> String {
+    match filter {
+        Filter::Tag { key, value } => format::printable(&format!("{key} = {value}")),
+        Filter::Contains { service, operation } => format!("calls {}", format::endpoint(service, operation)),
+        Filter::HasError => "has an error".to_owned(),
+        Filter::Time { from_us, to_us } => match (*from_us, *to_us) {
+            (0, to) => format!("before {}", format::moment(to)),
+            (from, u64::MAX) => format!("from {}", format::moment(from)),
+            (from, to) => format!("from {} to {}", format::moment(from), format::moment(to)),
+        },
+    }
+}
+
+impl Address {
+    /// Returns which requests a view speaks of: root endpoint, percentile range, filters.
+    pub fn selection_label(&self) -> String {
+        let mut words = vec![format::printable(&self.root_name())];
+        if !self.range.is_all() {
+            words.push(range_words(self.range));
+        }
+        match self.filters.as_slice() {
+            [] => {}
+            [filter] => words.push(filter_words(filter)),
+            filters => words.push(counted(filters.len() as u64, "filter")),
+        }
+        words.join(", ")
+    }
+
+    /// Returns what the root endpoint is called.
+    pub fn root_name(&self) -> String {
+        match &self.root {
+            RootEndpoint::TraceRoots => "All requests".to_owned(),
+            RootEndpoint::Endpoint { service, operation } => format!("{operation} @ {service}"),
+        }
+    }
+
+    /// Returns why there is nothing to be seen of a report.
+    pub fn why_empty(&self, facts: &RangeFacts) -> String {
+        if facts.all_requests == 0 {
+            let root = match &self.root {
+                RootEndpoint::TraceRoots => "No request".to_owned(),
+                RootEndpoint::Endpoint { service, operation } => {
+                    format!("No request of {}", format::endpoint(service, operation))
+                }
+            };
+            let filters = if self.filters.is_empty() { "is loaded" } else { "passes the filters" };
+            format!("{root} {filters}.")
+        } else if facts.requests == 0 {
+            let all = format::count(facts.all_requests);
+            format!("No request lies in {}: there are {all} in all.", range_words(self.range))
+        } else {
+            "All these requests took no time at all.".to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selection_is_said_with_root_range_and_filters() {
+        let address = Address::parse("");
+        assert_eq!(address.selection_label(), "All requests");
+        let address = Address::parse("service=shop&operation=GET%20/&band=P50-95&tag.region=eu");
+        assert_eq!(address.selection_label(), "GET / @ shop, P50\u{2013}95, region = eu");
+        let address = Address::parse("tag.region=eu&error=1");
+        assert_eq!(address.selection_label(), "All requests, 2 filters");
+    }
+
+    #[test]
+    fn an_empty_view_says_why() {
+        let facts = |all_requests, requests| RangeFacts { all_requests, requests, ..RangeFacts::default() };
+        let why = |fragment: &str, facts| Address::parse(fragment).why_empty(&facts);
+        assert_eq!(why("", facts(0, 0)), "No request is loaded.");
+        assert_eq!(
+            why("service=shop&operation=GET%20/&error=1", facts(0, 0)),
+            format!("No request of {} passes the filters.", format::endpoint("shop", "GET /"))
+        );
+        assert_eq!(
+            why("band=P99-100", facts(12, 0)),
+            "No request lies in P99\u{2013}100: there are 12 in all."
+        );
+        assert_eq!(why("", facts(12, 12)), "All these requests took no time at all.");
+    }
+
+    #[test]
+    fn filters_are_said_in_words() {
+        let time = |from_us, to_us| filter_words(&Filter::Time { from_us, to_us });
+        assert!(time(0, 5).starts_with("before ") && time(5, u64::MAX).starts_with("from "));
+        assert!(time(5, 6).contains(" to "));
+        assert_eq!(filter_words(&Filter::HasError), "has an error");
+    }
+}

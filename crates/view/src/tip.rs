@@ -1,0 +1,49 @@
+//! What a tip, or a panel, says of a thing in a chart: lines, a list, a small table.
+
+use pathlight_text::format;
+
+/// A line of a tip.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TipLine {
+    /// An endpoint, as service and operation.
+    Endpoint(String, String),
+    /// Plain text.
+    Text(String),
+    /// What matters most.
+    Strong(String),
+    /// What matters less.
+    Muted(String),
+    /// What can be done.
+    Hint(String),
+    /// Numbered lines.
+    List(Vec<String>),
+    /// Numbers in rows.
+    Numbers(Numbers),
+}
+
+/// A small table of numbers: heads of the columns, and rows with their names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Numbers {
+    /// Heads of the columns after the names.
+    pub heads: Vec<String>,
+    /// Name, and for each column the number in words and with all of its digits.
+    pub rows: Vec<(String, Vec<(String, String)>)>,
+}
+
+impl Numbers {
+    /// Returns a table of durations in microseconds: mean and percentiles, in this order, for each name.
+    pub fn of_durations(rows: &[(&str, [f64; 4])]) -> Numbers {
+        Numbers {
+            heads: ["mean", "p50", "p95", "p99"].map(str::to_owned).to_vec(),
+            rows: rows
+                .iter()
+                .map(|(name, us)| {
+                    (
+                        (*name).to_owned(),
+                        us.iter().map(|us| (format::duration(*us), us.to_string())).collect(),
+                    )
+                })
+                .collect(),
+        }
+    }
+}

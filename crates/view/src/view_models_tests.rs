@@ -1,0 +1,315 @@
+//! The view models on small reports: titles, tables, files, empty states.
+
+use crate::address::{Address, TraceChoice};
+use crate::choices::Choices;
+use crate::compare::{ChangeRow, DiffSource};
+use crate::table::{Cell, Rows, Table};
+use crate::tip::TipLine;
+use crate::{compare, diagnosis_tables, endpoints, errors, findings, flame, heatmap, requests, split};
+use pathlight_chart::heatmap::HeatModel;
+use pathlight_query::*;
+use std::rc::Rc;
+
+fn names() -> Vec<(String, String)> {
+    [("db", "query, \"fast\""), ("shop", "GET /cart")].map(|(s, o)| (s.to_owned(), o.to_owned())).to_vec()
+}
+
+fn facts(requests: u64, latency_sum_us: u64) -> RangeFacts {
+    RangeFacts { all_requests: requests, requests, latency_sum_us, ..RangeFacts::default() }
+}
+
+fn weight(sum: u64) -> Weight {
+    Weight { sum, mean: sum as f64 / 2.0, p50: 1.0, p95: 2.0, p99: 3.5 }
+}
+
+fn endpoints_report() -> EndpointsReport {
+    let row = |sum| EndpointRow {
+        exclusive_us: weight(sum),
+        inclusive_us: weight(sum),
+        requests: 2,
+        spans: 3,
+        errors: 0,
+        chains: Vec::new(),
+    };
+    EndpointsReport { facts: facts(2, 100), endpoints: names(), rows: vec![row(75), row(25)], range: None }
+}
+
+/// What stands in the first column of every shown row that is `endpoint`.
+fn order<R>(table: &Table<R>) -> Vec<u32> {
+    table.order(None, None)
+}
+
+fn head(csv: &str) -> &str {
+    csv.lines().next().unwrap_or_default()
+}
+
+#[test]
+fn every_table_names_its_columns_once_and_has_one_wide_column() {
+    fn check<R>(table: &Table<R>) {
+        let heads = table.heads();
+        let shown: Vec<&str> = heads.iter().filter(|head| head.priority > 0).map(|head| head.key).collect();
+        let mut once = shown.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), shown.len(), "{}", table.name());
+        let wide = heads.iter().filter(|head| head.width == crate::table::Width::Wide).count();
+        assert_eq!(wide, 1, "{}", table.name());
+        let natural = heads.iter().find(|head| head.key == table.natural().column);
+        assert!(natural.is_some_and(|head| head.sorts && head.priority > 0), "{}", table.name());
+    }
+    check(&heatmap::table());
+    check(&flame::table());
+    check(&compare::changes());
+    check(&compare::services());
+    check(&findings::types());
+    check(&findings::top());
+    check(&requests::table());
+    check(&endpoints::ranking());
+    check(&errors::table());
+    check(&split::table());
+    check(&diagnosis_tables::places("places", "Places", ["A", "B"]));
+}
+
+#[test]
+fn the_heat_map_has_rows_cells_and_a_title() {
+    let request = RequestRef { trace_id: "ab".to_owned(), root_span_id: "1".to_owned(), latency_us: 60 };
+    let report = Rc::new(HeatmapReport {
+        rows: endpoints_report(),
+        column_requests: vec![1, 1],
+        column_latency_us: vec![40, 60],
+        column_start_us: vec![5, 6],
+        column_example: vec![request.clone(), request],
+        column_ends: vec![1, 2],
+        cell_row: vec![0, 1],
+        cell_us: vec![30, 25],
+        cell_share_ppm: vec![750_000, 416_666],
+        ..HeatmapReport::default()
+    });
+    assert_eq!(heatmap::title("All requests", &report), "All requests: 2 endpoints, 2 requests");
+    let mut table = heatmap::table();
+    table.set_rows(heatmap::Row::of(&report));
+    assert_eq!(order(&table), [0, 1]);
+    assert_eq!(table.cell(1, 0), Cell::Bar(0.75, pathlight_text::format::share(0.75)));
+    assert_eq!(table.find("cart").share, Some(0.25));
+    assert_eq!(
+        heatmap::cells_csv(&report),
+        "column,requests,latency_us,start_us,trace_id,root_span_id,service,operation,exclusive_us,share\r\n\
+         0,1,40,5,ab,1,db,\"query, \"\"fast\"\"\",30,0.75\r\n\
+         1,1,60,6,ab,1,shop,GET /cart,25,0.416666\r\n"
+    );
+    let tip = heatmap::tip(&report, &HeatModel::new(&report), 0, Some(&(0..1)));
+    assert_eq!(tip[0], TipLine::Endpoint("db".to_owned(), "query, \"fast\"".to_owned()));
+    assert!(matches!(&tip[2], TipLine::Hint(hint) if hint == "Click to open the trace"));
+}
+
+#[test]
+fn calling_contexts_are_lines_of_a_file_in_the_order_of_the_tree() {
+    let node = |parent, endpoint, sum| ContextNode {
+        parent,
+        endpoint,
+        exclusive_us: weight(sum),
+        inclusive_us: weight(sum + 10),
+        subtree_us: sum,
+        requests: 2,
+        spans: 4,
+        errors: 1,
+        exemplars: Default::default(),
+    };
+    let report = Rc::new(CriticalPathReport {
+        facts: facts(2, 100),
+        endpoints: names(),
+        nodes: vec![node(None, 1, 25), node(Some(0), 0, 75)],
+        range: None,
+    });
+    let mut table = flame::table();
+    table.set_rows(flame::Row::of(&report));
+    assert_eq!(order(&table), [1, 0], "most self time first");
+    let csv = table.csv();
+    assert_eq!(
+        head(&csv),
+        "node,parent,service,operation,exclusive_us,exclusive_share,exclusive_mean_us,exclusive_p50_us,\
+         exclusive_p95_us,exclusive_p99_us,inclusive_us,inclusive_mean_us,inclusive_p50_us,inclusive_p95_us,\
+         inclusive_p99_us,subtree_us,requests,spans,errors"
+    );
+    assert_eq!(csv.lines().nth(1), Some("0,,shop,GET /cart,25,0.25,12.5,1,2,3.5,35,17.5,1,2,3.5,25,2,4,1"));
+    assert_eq!(table.rows()[1].path().len(), 2);
+    assert!(flame::title("All requests", &report.facts).starts_with("All requests: mean critical path 50"));
+    assert_eq!(flame::tip(&report, 1).len(), 3);
+    assert_eq!(flame::tip(&report, 2), []);
+}
+
+fn diff() -> DiffReport {
+    let of = |parent, endpoint, a, b| DiffNode {
+        parent,
+        endpoint,
+        a: FrameSums { requests: a, ..FrameSums::default() },
+        b: FrameSums { requests: b, ..FrameSums::default() },
+    };
+    let side = DiffSide { facts: facts(2, 100), ..DiffSide::default() };
+    DiffReport {
+        a: side.clone(),
+        b: side,
+        endpoints: names(),
+        nodes: vec![of(None, 1, 2, 2), of(Some(0), 0, 0, 1)],
+        ..DiffReport::default()
+    }
+}
+
+#[test]
+fn changes_say_which_side_has_them() {
+    let source = Rc::new(DiffSource::new(Rc::new(diff()), &Choices::default()));
+    let mut table = compare::changes();
+    table.set_rows(ChangeRow::of(&source));
+    let csv = table.csv();
+    assert_eq!(
+        head(&csv),
+        "rank,node,service,operation,measure,verdict,a,b,change,low,high,requests_a,requests_b"
+    );
+    assert!(csv.contains("new") && table.find("new").matches == 1, "{csv}");
+    assert_eq!(source.tip(1)[0], TipLine::Strong("New: on side B only".to_owned()));
+    assert_eq!(source.presence(&source.report.nodes[1]), "in 0 of 2 requests of A, 1 of 2 of B");
+    assert_eq!(head(&compare::services().csv()), "rank,service,a_us,b_us,change_us,low,high");
+}
+
+#[test]
+fn a_side_without_requests_is_explained() {
+    let mut report = diff();
+    assert_eq!(compare::why_empty(&report, false, None), None);
+    report.b.facts.requests = 0;
+    let why = |report: &DiffReport, is_loading, others| compare::why_empty(report, is_loading, others);
+    assert!(why(&report, true, None).is_some_and(|why| why.starts_with("Reading")));
+    assert!(why(&report, false, None).is_some_and(|why| why.contains("side B: there are 2 in all")));
+    report.b.facts.all_requests = 0;
+    report.b.selection.group = 1;
+    assert!(why(&report, false, Some(0)).is_some_and(|why| why.starts_with("The second set is not loaded")));
+    assert!(why(&report, false, Some(9)).is_some_and(|why| why.starts_with("Side B has no such request")));
+}
+
+#[test]
+fn findings_begin_with_where_most_time_goes() {
+    let report = endpoints_report();
+    let costs = findings::Cost::of(&report);
+    let about = findings::about(&Address::parse("error=1"), &report);
+    assert_eq!(about, "all requests, has an error");
+    let headline = findings::headline(&about, &report, &costs).unwrap();
+    assert_eq!(headline.endpoint, names()[0]);
+    assert!(headline.words.starts_with(" of the latency of all requests, has an error, "));
+    let idle = EndpointsReport { facts: facts(2, 0), ..report };
+    assert_eq!(findings::headline("all requests", &idle, &costs), None);
+    let cards = findings::cards(&OverviewReport { traces: 12, end_us: 5, ..OverviewReport::default() });
+    assert_eq!((cards.len(), cards[0].words.as_str(), cards[8].digits.as_str()), (9, "12", "5"));
+}
+
+#[test]
+fn requests_are_listed_and_lead_to_their_traces() {
+    let row = RequestRow {
+        trace_id: "00ab".to_owned(),
+        root_span_id: String::new(),
+        service: "shop".to_owned(),
+        operation: "GET /cart".to_owned(),
+        start_us: 1_234_567,
+        latency_us: 5,
+        spans: 3,
+        errors: 0,
+        path_spans: 2,
+    };
+    assert_eq!(TraceChoice::from(&row).root_span_id, None);
+    let mut report = RequestsReport { facts: facts(1, 5), rows: vec![row] };
+    assert!(requests::note("All requests", &report).starts_with("All requests, slowest first."));
+    report.rows = vec![report.rows[0].clone(); requests::LISTED as usize];
+    report.facts.requests = 20_000;
+    assert!(
+        requests::note("All requests", &report).starts_with("The slowest 10\u{202f}000 of 20\u{202f}000")
+    );
+    let mut table = requests::table();
+    table.set_rows(report.rows);
+    assert_eq!(table.cell(6, 0), Cell::Text("ab".to_owned()));
+    assert_eq!(table.find("00AB").matches, 10_000);
+}
+
+#[test]
+fn the_ranking_has_a_line_in_files_for_every_affected_root() {
+    let affected = vec![Affected { root: 0, exclusive_us: 40, requests: 2 }];
+    let row =
+        ImpactRow { exclusive_us: 40, is_interior: true, requests: 2, affected, ..ImpactRow::default() };
+    let root = RootRow { endpoint: 1, requests: 2, latency_us: 80 };
+    let report = BottomUpReport {
+        facts: facts(2, 80),
+        endpoints: names(),
+        roots: vec![root],
+        rows: vec![row, ImpactRow { endpoint: 1, ..ImpactRow::default() }],
+        range: None,
+    };
+    let lines = endpoints::ImpactLine::of(&report, None, 1);
+    assert_eq!(lines.len(), 1, "interior endpoints only");
+    assert_eq!(
+        endpoints::ranking_csv(&report, None, 1),
+        "service,operation,impact_us,share,requests,faster_percent,saving_at_most_us,what_if_saving_us,root_service,\
+         root_operation,root_exclusive_us,root_share,root_requests\r\n\
+         db,\"query, \"\"fast\"\"\",40,0.5,2,50,10,,shop,GET /cart,40,0.5,2\r\n"
+    );
+    let all = PercentileRange::ALL;
+    assert_eq!(
+        endpoints::ranking_title(all, &report, endpoints::WhatIf::Waiting),
+        "1 endpoint below 1 root endpoint, all requests; what-if follows\u{2026}"
+    );
+    assert_eq!(endpoints::why_empty(all, &facts(0, 0)), "No request passes the filters.");
+    assert_eq!(endpoints::why_empty(all, &facts(1, 0)), "");
+    assert_eq!(head(&endpoints::sizes_csv(&HistogramsReport::default())), "quantity,from,to,count");
+}
+
+#[test]
+fn errors_say_why_there_is_no_graph() {
+    let mut report = ErrorsReport { facts: facts(7, 70), endpoints: names(), ..ErrorsReport::default() };
+    assert_eq!(errors::why_no_graph(&report), "No errors among 7 requests");
+    report.totals.requests = 1;
+    assert!(errors::why_no_graph(&report).starts_with("No error lies on a critical path"));
+    report.rows = vec![ErrorRow { own: 2, spans: 3, ..ErrorRow::default() }, ErrorRow::default()];
+    let mut table = errors::table();
+    table.set_rows(errors::Line::of(&Rc::new(report)));
+    assert_eq!(
+        table.csv(),
+        "service,operation,spans,own,propagated,stopped,requests,path_spans,path_errors,path_us,path_error_us,\
+         path_without_us,latency_saved_us,example_trace_id\r\n\
+         db,\"query, \"\"fast\"\"\",3,2,0,0,0,0,0,0,0,0,0,\r\n"
+    );
+}
+
+#[test]
+fn a_split_offers_tags_and_compares_values_with_the_first() {
+    let address = Address::parse("split=host");
+    assert_eq!(split::key(&address, None, None), Some("host".to_owned()));
+    assert_eq!(split::key(&Address::default(), None, None), None);
+    let ratio = Ratio { ratio: Some(1.5), interval: Some(Interval { low: 1.25, high: 2.0 }) };
+    let value = SplitValue { n: 4, ratios: [ratio, Ratio::default(), ratio], ..SplitValue::default() };
+    let mut report = SplitReport { facts: facts(4, 9), key: "host".to_owned(), ..SplitReport::default() };
+    assert!(split::why_empty(PercentileRange::ALL, &report).contains("has the tag host; choose another"));
+    report.missing = 3;
+    assert_eq!(split::title(&Address::default(), &report), "All requests; 3 without the tag");
+    let mut table = split::table();
+    table.set_rows(vec![value]);
+    assert_eq!(
+        table.csv(),
+        "value,n,mean_us,p50_us,p95_us,p99_us,max_us,p50_ratio,p50_low,p50_high,p95_ratio,p95_low,p95_high,\
+         p99_ratio,p99_low,p99_high\r\n,4,0,0,0,0,0,1.5,1.25,2,,,,1.5,1.25,2\r\n"
+    );
+    let cells: Vec<Cell> = (0..11).map(|column| table.cell(column, 0)).collect();
+    assert_eq!(cells[0], Cell::Text("(empty)".to_owned()));
+    assert_eq!(cells[8], Cell::Number("1.50 (1.25\u{2013}2.00)".to_owned(), "1.5".to_owned()));
+    assert_eq!(cells[9], Cell::Text(pathlight_text::format::DASH.to_owned()));
+    let (differ, others) = split::offers(&OverviewReport::default(), None, Some("host"));
+    assert_eq!((differ.len(), others), (0, vec![("host".to_owned(), "host".to_owned())]));
+}
+
+#[test]
+fn files_of_the_diagnosis_have_their_columns() {
+    assert_eq!(
+        head(&diagnosis_tables::places_csv(&PlacesReport::default())),
+        "request_type,rank,service,operation,subspan,gap_to,a_us,b_us,change_us,low,high"
+    );
+    assert_eq!(
+        head(&diagnosis_tables::report_csv(&TprofReport::default())),
+        "level,service,operation,ranked_by_us,aggregate_trace,words"
+    );
+    assert_eq!(head(&diagnosis_tables::services_csv(&[])), "rank,service,a_us,b_us,change_us,low,high");
+}

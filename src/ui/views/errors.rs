@@ -1,0 +1,135 @@
+//! Errors in the page: sentences, the flame graph of the paths that lead to errors, and a table; see [`errors`].
+
+use crate::ui::dom::{El, Keep, div, el, span};
+use crate::ui::page::{Focus, Page};
+use crate::ui::shell::keys::Command;
+use crate::ui::view::{PageView, SearchResult};
+use crate::ui::views::flame::chart;
+use crate::ui::views::flame::chart::{FlameChart, Words};
+use crate::ui::widgets::chart_canvas::ChartCanvas;
+use crate::ui::widgets::companion::CompanionTable;
+use crate::ui::widgets::export;
+use crate::ui::widgets::frame::Frame;
+use crate::ui::widgets::zoom;
+use crate::ui::widgets::zoom::{ZoomTools, svg_format};
+use pathlight_query::CriticalPathReport;
+use pathlight_view::address::{TraceChoice, View};
+use pathlight_view::errors;
+use pathlight_view::errors::Line;
+use pathlight_view::json;
+use std::rc::Rc;
+
+/// The view.
+pub struct Errors {
+    frame: Frame,
+    chart: ChartCanvas<FlameChart>,
+    title: El,
+    words: El,
+    table: CompanionTable<Line>,
+}
+
+impl Errors {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page, keep: &Keep) -> Errors {
+        let tip = move |_: &CriticalPathReport, node: u32| {
+            page.queries().errors.get().map_or_else(Vec::new, |report| errors::tip(&report, node))
+        };
+        let chart = ChartCanvas::new(
+            FlameChart::new(page, Words { what: "error paths", tip: Box::new(tip) }),
+            "error-flame",
+            "Flame graph of the call paths that lead to errors; the table below says where they start and stop",
+        );
+        let zooms = ZoomTools::new(page, keep, chart, "-errors");
+        let title = span("title muted", "").test("errors-title");
+        let table = CompanionTable::new(page, errors::table())
+            .on_select(move |line| page.set_focus(Focus::endpoint(line.name())))
+            .on_open(move |line| {
+                line.row().example.iter().for_each(|example| page.open_trace(TraceChoice::from(example)));
+            });
+        let exports =
+            export::menu(page, keep, "errors", Some(chart.canvas().clone()), formats(page, chart, table));
+        let tools = div("tools")
+            .child(&title)
+            .child(&div("grow"))
+            .child(&zooms.zoom)
+            .child(&zooms.all)
+            .child(&exports);
+        let words = el("p").class("errors-words").test("errors-words");
+        let below = div("companion").child(table.element());
+        let frame = Frame::new(View::Errors, "errors", chart, below).with(&tools).with(&words);
+        let frame = frame.with(chart.element()).table(table).zooms(chart, zooms);
+        Errors { frame, chart, title, words, table }
+    }
+}
+
+fn formats(page: Page, chart: ChartCanvas<FlameChart>, table: CompanionTable<Line>) -> Vec<export::Format> {
+    let report = move || page.queries().errors.get();
+    vec![
+        svg_format(chart),
+        ("CSV table", "csv", Box::new(move || table.csv())),
+        ("JSON report", "json", Box::new(move || json::errors(&*report()?).ok())),
+        ("Folded stacks", "folded", Box::new(move || Some(report()?.to_folded()))),
+    ]
+}
+
+impl PageView for Errors {
+    /// Report.
+    type Content = u64;
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn content(&self, page: Page) -> Option<u64> {
+        let slot = &page.queries().errors;
+        slot.get().map(|_| slot.revision())
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().errors.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, _: &u64, _: Option<&u64>) {
+        let slot = &page.queries().errors;
+        let Some(report) = slot.get() else { return };
+        let paths = Rc::new(report.paths());
+        self.frame.set_text(&if report.facts.requests == 0 {
+            page.address().why_empty(&paths.facts)
+        } else {
+            errors::why_no_graph(&report)
+        });
+        let sentences = if report.totals.requests == 0 { Vec::new() } else { errors::sentences(&report) };
+        self.words.set_text(&sentences.join(" "));
+        self.words.show(!sentences.is_empty());
+        self.title.set_text(&errors::title(&page.selection_label(), &report));
+        self.table.set_rows(Line::of(&report), &errors::no_errors(&report));
+        let (query, focus) = (slot.query_of_report(), page.address().focus.clone());
+        self.chart.renew(|chart| chart.take(paths, query, false, &focus));
+    }
+
+    fn show_choices(&mut self, page: Page) {
+        self.chart.with(|chart| chart.follow(page));
+    }
+
+    fn search(&mut self, _: Page, text: &str) -> SearchResult {
+        self.table.search(text);
+        chart::search(self.chart, text)
+    }
+
+    /// Follows the endpoint that has the focus, or that at the end of the path.
+    fn follow(&mut self, page: Page) {
+        let endpoint = match &*page.focus() {
+            Focus::Endpoint(endpoint) => Some(endpoint.clone()),
+            Focus::Path(path) => path.last().cloned(),
+            _ => None,
+        };
+        self.table.select(|line| {
+            endpoint.as_ref().is_some_and(|(service, operation)| line.name() == (service, operation))
+        });
+        self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
+    }
+
+    fn command(&mut self, page: Page, command: Command) -> bool {
+        zoom::command(self.chart, page, command)
+    }
+}

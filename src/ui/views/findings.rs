@@ -1,0 +1,193 @@
+//! The first view in the page; see [`findings`].
+
+use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::page::{Focus, Page};
+use crate::ui::shell::banners::copy_text;
+use crate::ui::shell::selection_bar::look_at;
+use crate::ui::view::{PageView, SearchResult};
+use crate::ui::widgets::companion::CompanionTable;
+use crate::ui::widgets::export;
+use crate::ui::widgets::frame::Frame;
+use crate::ui::widgets::names;
+use pathlight_query::{EndpointsReport, OverviewReport, RootEndpoint, RowStat, RowTime};
+use pathlight_view::address::View;
+use pathlight_view::findings;
+use pathlight_view::findings::{Cost, TypeRow};
+use pathlight_view::json;
+use pathlight_view::summary;
+
+/// Endpoints in each list of the textual summary, as the binary has them.
+const SUMMARY_TOP: usize = 10;
+
+/// A way to write the summary: what the button says, its name in tests, and how.
+type Copied = (&'static str, &'static str, fn(&EndpointsReport) -> String);
+
+const COPIES: [Copied; 3] = [
+    ("Text", "copy-text", |report| summary::to_text(report, SUMMARY_TOP)),
+    ("Markdown", "copy-markdown", |report| summary::to_markdown(report, SUMMARY_TOP)),
+    ("CSV", "copy-csv", summary::to_csv),
+];
+
+/// The view.
+pub struct Findings {
+    frame: Frame,
+    headline: El,
+    cards: El,
+    types: CompanionTable<TypeRow>,
+    top: CompanionTable<Cost>,
+    title: El,
+    copies: El,
+    /// The root endpoint whose request type is selected.
+    root: Option<RootEndpoint>,
+    keep: Keep,
+}
+
+impl Findings {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page, keep: &Keep) -> Findings {
+        let types = CompanionTable::sorted_alone(findings::types()).click_opens().on_open(move |row| {
+            let (service, operation) = row.name();
+            let root =
+                RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
+            look_at(page, root);
+        });
+        types.element().class_if("types", true);
+        let top = CompanionTable::new(page, findings::top())
+            .on_select(move |cost| page.set_focus(Focus::Endpoint(cost.endpoint.clone())))
+            .on_open(move |cost| {
+                page.change(|address| {
+                    address.search = cost.endpoint.1.clone();
+                    address.view = View::Flame;
+                });
+            });
+        let headline = el("p").class("headline").test("headline");
+        let cards = div("cards").test("summary");
+        let title = el("h2").class("section-title");
+        let copies = copies(page, keep);
+        let element = div("findings")
+            .test("findings")
+            .child(&headline)
+            .child(&cards)
+            .child(&el("h2").class("section-title").text("Request types"))
+            .child(types.element())
+            .child(&div("section-head").child(&title).child(&copies))
+            .child(top.element());
+        let frame = Frame::plain(View::Findings, element).table(top);
+        Findings { frame, headline, cards, types, top, title, copies, root: None, keep: Keep::default() }
+    }
+
+    fn take_overview(&mut self, overview: &OverviewReport) {
+        let cards = findings::cards(overview).into_iter().map(|card| {
+            let value = span("card-value", &card.words).test(card.test).attr("data-value", &card.digits);
+            let element = div("card").child(&value).child(&span("card-name", card.name));
+            if card.hint.is_empty() { element } else { element.attr("title", &card.hint) }
+        });
+        self.cards.fill(&cards.collect::<Vec<El>>());
+        self.types.set_rows(TypeRow::of(overview), "No request type: no trace has a root.");
+        self.root = None;
+    }
+
+    fn take_ranking(&mut self, page: Page, report: &EndpointsReport) {
+        let (costs, why) = (Cost::of(report), page.why_empty());
+        let about = findings::about(&page.address(), report);
+        self.keep.clear();
+        self.headline.clear();
+        match findings::headline(&about, report, &costs) {
+            Some(headline) => {
+                let (service, operation) = &headline.endpoint;
+                let name = names::endpoint(service, operation);
+                let endpoint = headline.endpoint.clone();
+                let link = button("").class("link").child(&name).on_click(&self.keep, move || {
+                    page.set_focus(Focus::Endpoint(endpoint.clone()));
+                });
+                self.headline.fill([&span("strong", &headline.share), &span("", &headline.words), &link]);
+            }
+            None => self.headline.set_text(&why),
+        }
+        self.title.set_text(&findings::ranking_title(&about));
+        self.copies.show(!costs.is_empty());
+        self.top.set_rows(costs, &why);
+    }
+}
+
+/// The buttons that copy the textual summary, and the menu that saves it.
+fn copies(page: Page, keep: &Keep) -> El {
+    let copies = div("copies").child(&span("muted", "Copy summary as"));
+    for (name, test, write) in COPIES {
+        let copy = button(name)
+            .attr("title", "The endpoints with most self time by p50, p95 and p99, with their call chains")
+            .attr("aria-live", "polite")
+            .test(test);
+        let pressed = copy.clone();
+        copies.add(&copy.on_click(keep, move || {
+            if let Some(report) = page.queries().endpoints.get() {
+                copy_text(&write(&report), &pressed);
+            }
+        }));
+    }
+    let report = move || page.queries().endpoints.get();
+    let formats: Vec<export::Format> = vec![
+        ("CSV table", "csv", Box::new(move || report().map(|report| summary::to_csv(&report)))),
+        (
+            "JSON report",
+            "json",
+            Box::new(move || json::summary(&*report()?, RowTime::Exclusive, RowStat::Total).ok()),
+        ),
+    ];
+    copies.add(&export::menu(page, keep, "summary", None, formats));
+    copies
+}
+
+impl PageView for Findings {
+    /// What is loaded, endpoints.
+    type Content = (u64, u64);
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn content(&self, page: Page) -> Option<(u64, u64)> {
+        Some((page.queries().overview.revision(), page.queries().endpoints.revision()))
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().endpoints.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, now: &(u64, u64), before: Option<&(u64, u64)>) {
+        let queries = page.queries();
+        if let Some(overview) = queries.overview.get()
+            && before.is_none_or(|before| before.0 != now.0)
+        {
+            self.take_overview(&overview);
+        }
+        if let Some(report) = queries.endpoints.get() {
+            self.take_ranking(page, &report);
+        }
+    }
+
+    fn search(&mut self, _: Page, text: &str) -> SearchResult {
+        self.types.search(text);
+        let (top, (count, share)) = (self.top, self.top.search(text));
+        let choose = |page: Page, cost: &Cost| page.set_focus(Focus::Endpoint(cost.endpoint.clone()));
+        SearchResult {
+            count,
+            share,
+            step: Box::new(move |page, forward| top.step(forward, |cost| choose(page, cost))),
+        }
+    }
+
+    fn follow(&mut self, page: Page) {
+        self.headline.class_if("stale", self.is_stale(page));
+        let focus = page.focus().clone();
+        self.top.select(|cost| matches!(&focus, Focus::Endpoint(endpoint) if *endpoint == cost.endpoint));
+        let root = page.address().root.clone();
+        if self.root.as_ref() != Some(&root) {
+            self.types.select(|row| match &root {
+                RootEndpoint::Endpoint { service, operation } => row.name() == (service, operation),
+                RootEndpoint::TraceRoots => false,
+            });
+            self.root = Some(root);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Times by the values of a tag in the page: violins and their table; see [`split`].
+
+use crate::canvas::PlotBackend;
+use crate::ui::dom::{El, Keep, div, el, span};
+use crate::ui::page::{Focus, Page};
+use crate::ui::view::{PageView, SearchResult};
+use crate::ui::widgets::chart_canvas::ChartCanvas;
+use crate::ui::widgets::companion::CompanionTable;
+use crate::ui::widgets::controls;
+use crate::ui::widgets::controls::Segments;
+use crate::ui::widgets::export;
+use crate::ui::widgets::frame::{Frame, WORKING};
+use crate::ui::widgets::plot_chart;
+use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
+use crate::ui::widgets::tip;
+use pathlight_chart::axis::Scale;
+use pathlight_chart::plot::{ChartError, ChartSize};
+use pathlight_chart::violin;
+use pathlight_chart::violin::ViolinLayout;
+use pathlight_chart::{Metrics, Theme};
+use pathlight_query::{Filter, SplitOf, SplitReport, SplitValue};
+use pathlight_view::address::View;
+use pathlight_view::json;
+use pathlight_view::split;
+use pathlight_view::split::Offer;
+use std::rc::Rc;
+
+/// Size of an exported chart.
+const EXPORT_PX: (i32, i32) = (1200, 480);
+
+/// Returns the tag that is split by, once that is known; see [`split::key`].
+pub fn key(page: Page) -> Option<String> {
+    let queries = page.queries();
+    if page.address().split.key.is_none() && queries.proposals.is_waiting() {
+        return None;
+    }
+    let (proposals, overview) = (queries.proposals.get(), queries.overview.get());
+    split::key(&page.address(), proposals.as_deref(), overview.as_deref())
+}
+
+/// Keeps only requests that have this value of the tag.
+fn filter_by(page: Page, value: &str) {
+    let Some(key) = key(page) else { return };
+    let filter = Filter::Tag { key, value: value.to_owned() };
+    page.change(|address| {
+        if !address.filters.contains(&filter) {
+            address.filters.push(filter);
+        }
+    });
+}
+
+/// The violins.
+struct Violins {
+    page: Page,
+    report: Rc<SplitReport>,
+    scale: Scale,
+}
+
+impl Plot for Violins {
+    fn height(&self, room: ChartSize) -> i32 {
+        ViolinLayout::new(&self.report, self.scale, room).size.height
+    }
+
+    fn draw(&self, backend: PlotBackend<'_>, size: ChartSize, theme: &Theme) -> Result<(), ChartError> {
+        let layout = ViolinLayout::new(&self.report, self.scale, size);
+        violin::draw(backend, &self.report, self.scale, &layout, theme)
+    }
+
+    fn part_at(&self, (_, y): (i32, i32), size: ChartSize) -> Option<usize> {
+        ViolinLayout::new(&self.report, self.scale, size).row_at(y)
+    }
+
+    fn tip(&self, part: usize) -> Vec<El> {
+        self.report.values.get(part).map_or_else(Vec::new, |value| tip::elements(&split::tip(value)))
+    }
+
+    fn click(&mut self, part: usize) {
+        if let Some(value) = self.report.values.get(part) {
+            filter_by(self.page, &value.value);
+        }
+    }
+}
+
+type Chart = ChartCanvas<ScrolledPlot<Violins>>;
+
+/// The view.
+pub struct Split {
+    frame: Frame,
+    chart: Chart,
+    title: El,
+    select: El,
+    of: Segments,
+    scales: Segments,
+    table: CompanionTable<SplitValue>,
+    /// The tags that are offered, and the one that is shown.
+    offered: Option<(Vec<Offer>, Vec<Offer>, Option<String>)>,
+}
+
+impl Split {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page, keep: &Keep) -> Split {
+        let violins = Violins { page, report: Rc::default(), scale: Scale::Log };
+        let label = "Violins of times by the values of a tag; the table below says the same";
+        let (chart, scroller) = plot_chart::scrolled(violins, "violins", label);
+        let select = controls::select(keep, "split-key", move |key| {
+            page.change(|address| address.split.key = Some(key));
+        });
+        select.set("aria-label", "Tag to split by");
+        let of = Segments::new("What is split")
+            .button(keep, ("Latency", "Of whole requests", "split-latency"), move || {
+                page.change(|address| address.split.of = SplitOf::Latency);
+            })
+            .button(keep, ("", "", "split-endpoint"), move || {
+                if let Some(of) = endpoint(page) {
+                    page.change(|address| address.split.of = of);
+                }
+            });
+        let linear = move |is_linear| page.change(|address| address.split.linear = is_linear);
+        let scales = Segments::new("Axis of times")
+            .button(keep, ("Log", "", "axis-log"), move || linear(false))
+            .button(keep, ("Linear", "", "axis-linear"), move || linear(true));
+        let title = span("title muted", "").test("split-title");
+        let table = CompanionTable::new(page, split::table()).on_open(move |row| filter_by(page, &row.value));
+        let exports = export::menu(page, keep, "split", Some(chart.canvas().clone()), formats(chart, table));
+        let tools = div("tools")
+            .child(&select)
+            .child(of.element())
+            .child(&title)
+            .child(&div("grow"))
+            .child(scales.element())
+            .child(&exports);
+        let below = div("companion").child(table.element());
+        let frame = Frame::new(View::Split, "split", chart, below).with(&tools).with(&scroller);
+        Split {
+            frame: frame.table(table).fits(chart),
+            chart,
+            title,
+            select,
+            of,
+            scales,
+            table,
+            offered: None,
+        }
+    }
+
+    fn offer(&mut self, page: Page) {
+        let queries = page.queries();
+        let Some(overview) = queries.overview.get() else { return };
+        let (key, proposals) = (key(page), queries.proposals.get());
+        let (differ, others) = split::offers(&overview, proposals.as_deref(), key.as_deref());
+        let now = Some((differ, others, key));
+        if self.offered == now {
+            return;
+        }
+        let Some((differ, others, key)) = &now else { return };
+        self.select.clear();
+        let group = |label: &str, offers: &[Offer]| {
+            let group = el("optgroup").attr("label", label);
+            offers.iter().fold(group, |group, (key, words)| group.child(&controls::option(key, words)))
+        };
+        if !differ.is_empty() {
+            self.select.add(&group("Values differ most", differ).test("split-proposed"));
+        }
+        self.select.add(&group("All other tags", others));
+        key.iter().for_each(|key| controls::choose(&self.select, key));
+        self.select.show(differ.len() + others.len() > 0);
+        self.offered = now;
+    }
+}
+
+/// Returns the endpoint whose time may be split: the one chosen, else the one that has the focus.
+fn endpoint(page: Page) -> Option<SplitOf> {
+    let chosen = page.address().split.of.clone();
+    if chosen != SplitOf::Latency {
+        return Some(chosen);
+    }
+    let (service, operation) = match &*page.focus() {
+        Focus::Endpoint(endpoint) => endpoint.clone(),
+        Focus::Path(path) => path.last()?.clone(),
+        _ => return None,
+    };
+    Some(SplitOf::Endpoint { service, operation })
+}
+
+fn formats(chart: Chart, table: CompanionTable<SplitValue>) -> Vec<export::Format> {
+    let report =
+        move || Some(chart.look(|chart| chart.plot.report.clone())).filter(|_| table.csv().is_some());
+    vec![
+        (
+            "SVG picture",
+            "svg",
+            Box::new(move || {
+                let (width, height) = EXPORT_PX;
+                let size = ChartSize { width, height, metrics: Metrics::default() };
+                let (report, scale) = (report()?, chart.look(|chart| chart.plot.scale));
+                let title = format!("Times by {}", report.key);
+                violin::export_svg(&report, scale, size, &chart.plain_theme(), &title).ok()
+            }),
+        ),
+        ("CSV table", "csv", Box::new(move || table.csv())),
+        ("JSON report", "json", Box::new(move || json::split(&*report()?).ok())),
+    ]
+}
+
+impl PageView for Split {
+    /// Report; whether there is a tag to split by, and whether that is known.
+    type Content = (u64, bool, bool);
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn content(&self, page: Page) -> Option<Self::Content> {
+        let queries = page.queries();
+        Some((queries.split.revision(), key(page).is_some(), queries.proposals.is_waiting()))
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().split.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, now: &Self::Content, _: Option<&Self::Content>) {
+        let (_, has_key, is_waiting) = *now;
+        let report = page.queries().split.get().filter(|_| has_key);
+        let why = match &report {
+            Some(report) => split::why_empty(page.address().range, report),
+            None if has_key || is_waiting => WORKING.to_owned(),
+            None => split::NO_TAG.to_owned(),
+        };
+        self.frame.set_text(&why);
+        let Some(report) = report else { return };
+        self.title.set_text(&split::title(&page.address(), &report));
+        self.table.set_rows(report.values.clone(), &why);
+        self.chart.canvas().set("data-values", &report.values.len().to_string());
+        self.chart.renew(|chart| chart.plot.report = report);
+    }
+
+    fn show_choices(&mut self, page: Page) {
+        self.offer(page);
+        let of = endpoint(page);
+        let (words, hint) = split::endpoint_choice(of.as_ref());
+        self.of.at(1).set_text(&words);
+        self.of.at(1).set("title", &hint);
+        controls::enable(self.of.at(1), of.is_some());
+        let choice = page.address().split.clone();
+        self.of.press(usize::from(choice.of != SplitOf::Latency));
+        self.scales.press(usize::from(choice.linear));
+        let scale = if choice.linear { Scale::Linear } else { Scale::Log };
+        self.chart.with(|chart| chart.plot.scale = scale);
+    }
+
+    fn search(&mut self, _: Page, text: &str) -> SearchResult {
+        let (table, (count, share)) = (self.table, self.table.search(text));
+        SearchResult { count, share, step: Box::new(move |_, forward| table.select_beside(forward)) }
+    }
+}
