@@ -98,8 +98,7 @@ fn ask(sets: Vec<TraceSet>, settings: AnomalySettings) -> AnomalyReport {
         test: Selection { group: 1, ..Selection::default() },
         settings,
     };
-    let report = Pool::of(sets).unwrap().run(query).unwrap();
-    report
+    Pool::of(sets).unwrap().run(query).unwrap()
 }
 
 fn alpha(share: f64) -> AnomalySettings {

@@ -12,14 +12,12 @@ use std::collections::BTreeMap;
 
 fn bottom_up(pool: &mut Pool) -> BottomUpReport {
     let query = queries::BottomUp { selection: Selection::default() };
-    let report = pool.run(query).unwrap();
-    report
+    pool.run(query).unwrap()
 }
 
 fn histograms(pool: &mut Pool) -> HistogramsReport {
     let query = queries::Histograms { selection: Selection::default() };
-    let report = pool.run(query).unwrap();
-    report
+    pool.run(query).unwrap()
 }
 
 fn in_trace(trace: u128, mut spans: Vec<Span>) -> Vec<Span> {

@@ -10,8 +10,7 @@ use pathlight::view::{errors as error_view, json};
 use proptest::prelude::*;
 
 fn errors(pool: &mut Pool, selection: Selection) -> ErrorsReport {
-    let report = pool.run(queries::Errors { selection }).unwrap();
-    report
+    pool.run(queries::Errors { selection }).unwrap()
 }
 
 /// A gateway asks a shop [10,90], which asks a stock [20,40], in error, beside a cache [20,30], in error too, and then

@@ -42,8 +42,7 @@ fn pool() -> Pool {
 
 fn values(pool: &mut Pool, selection: &Selection, key: &str) -> TagValuesReport {
     let query = queries::TagValues { selection: selection.clone(), key: key.to_owned() };
-    let report = pool.run(query).unwrap();
-    report
+    pool.run(query).unwrap()
 }
 
 fn requests(pool: &mut Pool, selection: Selection) -> u64 {

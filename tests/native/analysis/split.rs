@@ -48,8 +48,7 @@ fn zones(workers: usize) -> Pool {
 
 fn split(pool: &mut Pool, of: SplitOf, key: &str) -> SplitReport {
     let query = queries::Split { selection: Selection::default(), of, key: key.to_owned() };
-    let report = pool.run(query).unwrap();
-    report
+    pool.run(query).unwrap()
 }
 
 fn of_e() -> SplitOf {
@@ -153,8 +152,7 @@ fn regions(workers: usize) -> Pool {
 
 fn proposals(pool: &mut Pool, of: SplitOf) -> ProposalsReport {
     let query = queries::Proposals { selection: Selection::default(), of };
-    let report = pool.run(query).unwrap();
-    report
+    pool.run(query).unwrap()
 }
 
 #[test]

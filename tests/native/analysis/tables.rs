@@ -33,14 +33,12 @@ fn four() -> Pool {
 
 fn rows(pool: &mut Pool, range: PercentileRange) -> EndpointsReport {
     let query = queries::Endpoints { selection: Selection::default().with_range(range) };
-    let report = pool.run(query).unwrap();
-    report
+    pool.run(query).unwrap()
 }
 
 fn heatmap(pool: &mut Pool, columns: u32, order: ColumnOrder) -> HeatmapReport {
     let query = queries::Heatmap { selection: Selection::default(), columns, order };
-    let report = pool.run(query).unwrap();
-    report
+    pool.run(query).unwrap()
 }
 
 /// Time of a row in each column.

@@ -29,8 +29,7 @@ fn report(sets: Vec<TraceSet>) -> TprofReport {
 
 fn report_with(sets: Vec<TraceSet>, settings: TprofSettings) -> TprofReport {
     let query = queries::Diagnosis { selection: Selection::default(), settings };
-    let report = Pool::of(sets).unwrap().run(query).unwrap();
-    report
+    Pool::of(sets).unwrap().run(query).unwrap()
 }
 
 /// Trace `number`: A over `[0, end]` with these children, all moved away from time 0.

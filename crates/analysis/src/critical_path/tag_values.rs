@@ -18,7 +18,7 @@ pub struct TagValuesPart {
     high_cardinality: bool,
 }
 
-/// A value and how many requests would pass a [`Filter::Tag`](super::Filter::Tag) of it.
+/// A value and how many requests would pass a [`Filter::Tag`](crate::requests::Filter::Tag) of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagValueCount {
     /// The value.

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Bytes that the first look from a place covers: a split point is near, unless traces are large.
 const FIRST_LOOK_BYTES: u64 = SEARCH_BYTES / 16;
 
-/// A search for split points; see the [module](self).
+/// A search for split points; see the module.
 #[derive(Debug)]
 pub struct SplitSearch {
     /// Known once the head was shown.

@@ -23,7 +23,7 @@ pub struct Span {
 /// How a span of a trace is named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SpanKey {
-    /// By its index as in [`TraceReport`].
+    /// By its index as in [`TraceReport`](crate::TraceReport).
     Index(u32),
     /// By its canonical id; of several, the first.
     Id(String),
@@ -34,7 +34,7 @@ pub enum SpanKey {
 pub struct SpanReport {
     /// Canonical trace id.
     pub trace_id: String,
-    /// Index of the span within the trace as in [`TraceReport`].
+    /// Index of the span within the trace as in [`TraceReport`](crate::TraceReport).
     pub index: u32,
     /// Canonical span id, empty if absent.
     pub span_id: String,
