@@ -166,7 +166,16 @@ fn wasm(results: &mut Results) -> Outcome {
     // In the page's profile: what page and tests both need is then built once.
     let mut tests = sh::cargo();
     tests
-        .args(["test", "-p", "pathlight", "--target", tools::WASM, "--profile", "page"])
+        .args([
+            "test",
+            "-p",
+            "pathlight",
+            "--target",
+            tools::WASM,
+            "--profile",
+            "page",
+            "--no-default-features",
+        ])
         .args(["--test", "web"])
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
         .env("CHROMEDRIVER", driver)

@@ -28,8 +28,9 @@ pub struct PathEntry {
 /// Finds critical paths; keeps its scratch space from request to request.
 ///
 /// ```
-/// use pathlight_analysis::critical_path::{Overlap, PathFinder};
-/// use pathlight_analysis::trace::{TraceSet, Tree};
+/// use pathlight_analysis::critical_path::PathFinder;
+/// use pathlight_analysis::requests::Overlap;
+/// use pathlight_model::trace::{TraceSet, Tree};
 /// let (mut tree, set) = (Tree::default(), TraceSet::new());
 /// // ... for each trace of the set: tree.load(&set, trace); then
 /// let mut finder = PathFinder::default();

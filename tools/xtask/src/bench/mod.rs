@@ -107,6 +107,7 @@ fn browser(sets: &Sets, quick: bool, report: &mut Report) -> Outcome {
             tools::WASM,
             "--profile",
             "page",
+            "--no-default-features",
             "--bench",
             "browser",
         ])
