@@ -24,7 +24,7 @@ impl MessageBanners {
         MessageBanners { element, keep: Keep::default(), shown: Vec::new() }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

@@ -54,7 +54,7 @@ impl Detail {
         }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

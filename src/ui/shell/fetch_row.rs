@@ -23,14 +23,14 @@ pub struct FetchRow {
 }
 
 impl FetchRow {
-    /// Builds it, out of sight.
+    /// Builds its elements, hidden at first.
     pub fn new(_page: Page) -> FetchRow {
         let element = div("fetch").test("fetch").attr("role", "status");
         element.show(false);
         FetchRow { element, fill: None, words: None, keep: Keep::default(), shown: None }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

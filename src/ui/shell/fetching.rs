@@ -52,7 +52,7 @@ struct Inner {
 }
 
 impl Fetching {
-    /// Where it stands.
+    /// Returns the frame that it stands in.
     pub fn phase(&self) -> Phase {
         self.0.phase.borrow().clone()
     }

@@ -145,7 +145,7 @@ impl Header {
         }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

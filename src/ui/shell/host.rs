@@ -80,7 +80,7 @@ impl Host {
         Host { element, hosts, keep: Keep::default(), asking: None, generation: 0, selected: None }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

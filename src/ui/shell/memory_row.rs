@@ -30,7 +30,7 @@ impl MemoryRow {
         MemoryRow { element, keep: Keep::default(), later: div(""), shown: None }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

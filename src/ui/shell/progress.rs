@@ -15,7 +15,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Builds it, out of sight.
+    /// Builds its elements, hidden at first.
     pub fn new(page: Page) -> Progress {
         let keep = Keep::default();
         let fill = div("progress-fill");
@@ -41,7 +41,7 @@ impl Progress {
         Progress { element, bar, fill, words, _keep: keep }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

@@ -85,7 +85,7 @@ impl RangeBar {
         }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

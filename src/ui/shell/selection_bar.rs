@@ -92,7 +92,7 @@ impl SelectionBar {
         SelectionBar { element, choose, name, figures, notes, list, shown: String::new(), _keep: keep }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

@@ -61,7 +61,7 @@ impl Sidebar {
         Sidebar { element, buttons, select, _keep: keep }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

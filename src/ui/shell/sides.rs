@@ -57,7 +57,7 @@ impl Sides {
         Sides { element, cards, speak, speakers, shown: None, _keep: keep }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

@@ -51,7 +51,7 @@ impl Start {
         Start { element, _keep: keep }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

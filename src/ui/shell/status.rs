@@ -39,7 +39,7 @@ impl Status {
         Status { element, loaded, workers, memory, quality, _keep: keep }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

@@ -62,7 +62,7 @@ impl Distribution {
         Distribution { inner, painted: (0, String::new(), (0.0, 0.0), 0.0) }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.inner.area
     }

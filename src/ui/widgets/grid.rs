@@ -192,7 +192,7 @@ impl Grid {
         self.on_open.replace(Some(run));
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.wrap
     }

@@ -163,7 +163,7 @@ impl<R: 'static> Table<R> {
         self
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         self.grid.element()
     }

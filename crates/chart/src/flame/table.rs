@@ -1,4 +1,4 @@
-//! The numbers of a flame graph per endpoint: its table twin.
+//! The numbers of a flame graph per endpoint: its companion table.
 
 use super::tree::NONE;
 use pathlight_model::sort::Arrange;

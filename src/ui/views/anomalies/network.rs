@@ -48,7 +48,7 @@ impl Network {
         Network { element, fields: fields.into() }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }
@@ -76,7 +76,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Builds it, out of sight.
+    /// Builds its elements, hidden at first.
     pub fn new(page: Page) -> Progress {
         let keep = Keep::default();
         let (words, loss) = (span("", ""), div("loss"));
@@ -89,7 +89,7 @@ impl Progress {
         Progress { element, words, loss, shown: TrainingProgress::default(), _keep: keep }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

@@ -62,7 +62,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Builds it, out of sight.
+    /// Builds its elements, hidden at first.
     pub fn new(page: Page) -> Pair {
         let keep = Keep::default();
         let halves = [
@@ -98,7 +98,7 @@ impl Pair {
         Pair { element, halves, path_only, shown: None, _keep: keep }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

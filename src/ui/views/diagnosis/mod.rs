@@ -188,7 +188,7 @@ impl Diagnosis {
             .child(&note)
             .child(&div("grow"))
             .children(&progress);
-        let twin = div("companion")
+        let companion = div("companion")
             .child(&lists)
             .child(&settings)
             .child(&none)
@@ -196,7 +196,7 @@ impl Diagnosis {
             .child(places[0].element())
             .child(places[1].element())
             .child(services.element());
-        let frame = Frame::new(View::Diagnosis, "diagnosis", chart, twin);
+        let frame = Frame::new(View::Diagnosis, "diagnosis", chart, companion);
         let frame = frame.with(&tools).with(chart.element());
         Diagnosis {
             frame,

@@ -146,7 +146,7 @@ impl DiagnosisTree {
         true
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.0.element
     }

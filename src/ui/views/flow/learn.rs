@@ -52,7 +52,7 @@ impl Learn {
         Learn { element, preset, tau, _keep: keep }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

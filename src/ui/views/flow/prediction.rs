@@ -146,7 +146,7 @@ impl PredictionPanel {
         }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

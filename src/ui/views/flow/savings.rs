@@ -170,7 +170,7 @@ impl SavingsPanel {
         SavingsPanel { element, levels, level, note, table, shown: (u64::MAX, 0), _keep: keep }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }

@@ -133,7 +133,7 @@ impl WhatIfPanel {
         }
     }
 
-    /// Its element.
+    /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
     }
