@@ -5,6 +5,7 @@ use pathlight::analysis::critical_path::{EndpointRow, EndpointsReport, HeatmapRe
 use pathlight::chart::heatmap::{self, HeatModel, HeatSize, HeatView};
 use pathlight::chart::text::Advances;
 use pathlight::chart::{Metrics, Theme, Window};
+use pathlight::model::trace::Endpoint;
 use std::hint::black_box;
 
 /// A frame of a heat map of 1,000 endpoints and 10,000 requests, 100 endpoints in each: what a canvas of 1400 by 700
@@ -23,7 +24,9 @@ pub fn heat_map(seconds_of: impl Fn(&mut dyn FnMut()) -> f64) -> Vec<String> {
     let (rows, columns) = (1000u32, 10_000u32);
     let mut report = HeatmapReport {
         rows: EndpointsReport {
-            endpoints: (0..rows).map(|row| (format!("service {}", row % 40), format!("op {row}"))).collect(),
+            endpoints: (0..rows)
+                .map(|row| Endpoint::new(format!("service {}", row % 40), format!("op {row}")))
+                .collect(),
             rows: vec![EndpointRow::default(); rows as usize],
             ..EndpointsReport::default()
         },

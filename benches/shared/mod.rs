@@ -3,7 +3,7 @@
 
 use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
 use pathlight::ingest::{Options, Reader};
-use pathlight::model::trace::TraceSet;
+use pathlight::model::trace::{Endpoint, TraceSet};
 use pathlight::query::{
     AnomalySettings, Changes, ColumnOrder, FlowSettings, LatencyChange, Query, Session, SplitOf,
     TprofSettings, queries,
@@ -88,7 +88,7 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     let mut endpoints = overview.endpoints.clone();
     endpoints.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.spans));
     let selection_of = |service: &str, operation: &str| Selection {
-        root: RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() },
+        root: RootEndpoint::Endpoint(Endpoint::new(service, operation)),
         ..all.clone()
     };
     let roots = endpoints.iter().take(3).map(|e| selection_of(&e.service, &e.operation));

@@ -6,6 +6,7 @@ use crate::ui::shell::fetching::Fetching;
 use crate::ui::shell::queries;
 use crate::ui::shell::queries::Queries;
 use pathlight_ingest::{Ended, ErrorKind, FileReport, Keep};
+use pathlight_query::Endpoint;
 use pathlight_text::format::counted;
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::comparing::{Against, Side};
@@ -15,8 +16,6 @@ use wasm_bindgen::JsValue;
 
 /// The longest call path that is written into an address.
 pub const LONGEST_FOCUS: usize = 64;
-
-pub use pathlight_view::tree::Endpoint;
 
 /// The one thing that a person has clicked, shared by all views.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +36,7 @@ pub enum Focus {
 impl Focus {
     /// Returns the focus on an endpoint, given as service and operation.
     pub fn endpoint((service, operation): (&str, &str)) -> Focus {
-        Focus::Endpoint((service.to_owned(), operation.to_owned()))
+        Focus::Endpoint(Endpoint::new(service, operation))
     }
 }
 

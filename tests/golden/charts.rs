@@ -11,7 +11,7 @@ use pathlight::chart::pair::{align, signs};
 use pathlight::chart::plot::ChartSize;
 use pathlight::chart::timeline::{self, Timeline, TimelineView};
 use pathlight::chart::{Metrics, Rgba, Theme, Window, anomalies, dag, multiples, violin};
-use pathlight::model::trace::TraceSet;
+use pathlight::model::trace::{Endpoint, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{
     AnomalySettings, ColumnOrder, FlowSettings, Overlap, RootEndpoint, Selection, SplitOf, TraceReport,
@@ -138,7 +138,7 @@ fn heat_map() {
 
 #[test]
 fn execution_flow() {
-    let root = RootEndpoint::Endpoint { service: "gateway".to_owned(), operation: "GET /cart".to_owned() };
+    let root = RootEndpoint::Endpoint(Endpoint::new("gateway", "GET /cart"));
     let selection = Selection { root, ..all() };
     let flow = pool().run(queries::Flow { selection, settings: FlowSettings::default() }).unwrap();
     check("flow", &dag::export_svg(&flow, &[], &Theme::light(), "What waits for what"));

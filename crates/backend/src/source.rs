@@ -6,7 +6,7 @@
 //! unless the key `rootEndpoint` names another. With `api` and without `service`, every `traceID` is fetched, and the
 //! first of them is the one looked at. `api` alone only says where links to Jaeger lead.
 
-use pathlight_query::RootEndpoint;
+use pathlight_query::{Endpoint, RootEndpoint};
 use pathlight_text::fragment::Writer;
 use std::collections::BTreeSet;
 
@@ -103,10 +103,9 @@ impl Source {
     /// The root endpoint that follows from the search alone.
     pub fn root(&self) -> RootEndpoint {
         match &self.wanted {
-            Wanted::Search(search) if !search.operation.is_empty() => RootEndpoint::Endpoint {
-                service: search.service.clone(),
-                operation: search.operation.clone(),
-            },
+            Wanted::Search(search) if !search.operation.is_empty() => {
+                RootEndpoint::Endpoint(Endpoint::new(&search.service, &search.operation))
+            }
             _ => RootEndpoint::TraceRoots,
         }
     }
@@ -179,9 +178,7 @@ fn take_first(pairs: &mut Vec<(String, String)>, key: &str) -> Option<String> {
 pub fn root_name(root: &RootEndpoint) -> String {
     match root {
         RootEndpoint::TraceRoots => "all".to_owned(),
-        RootEndpoint::Endpoint { service, operation } => {
-            serde_json::to_string(&[service, operation]).unwrap_or_default()
-        }
+        RootEndpoint::Endpoint(endpoint) => serde_json::to_string(endpoint).unwrap_or_default(),
     }
 }
 
@@ -190,8 +187,7 @@ pub fn root_of_name(text: &str) -> Option<RootEndpoint> {
     if text == "all" {
         return Some(RootEndpoint::TraceRoots);
     }
-    let [service, operation] = serde_json::from_str(text).ok()?;
-    Some(RootEndpoint::Endpoint { service, operation })
+    serde_json::from_str(text).ok().map(RootEndpoint::Endpoint)
 }
 
 /// A trace or span id as Jaeger writes it: 16 lower-case hexadecimal digits, 32 where 16 do not suffice; what is no

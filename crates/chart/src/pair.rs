@@ -89,7 +89,7 @@ fn sign(report: &AnomalyReport, reason: &ReasonRow) -> Sign {
 /// The spans on the critical path of a request whose call path from its root is this one.
 fn spans_on(request: &TraceReport, path: &[(&str, &str)]) -> Vec<u32> {
     let is = |endpoint: u32, (service, operation): (&str, &str)| {
-        request.endpoints.get(endpoint as usize).is_some_and(|(s, o)| s == service && o == operation)
+        request.endpoints.get(endpoint as usize).is_some_and(|e| e.names() == (service, operation))
     };
     // Of each span how much of the path leads to it; parents come first.
     let mut led: Vec<usize> = Vec::with_capacity(request.parent.len());
@@ -111,6 +111,7 @@ mod tests {
     use super::super::timeline::trace;
     use super::*;
     use pathlight_analysis::critical_path::RequestRef;
+    use pathlight_query::Endpoint;
 
     const P: u8 = TraceReport::ON_PATH;
 
@@ -153,7 +154,7 @@ mod tests {
     fn reasons_mark_the_spans_they_speak_of_on_their_side() {
         let pair = align([request(700, 900), request(300, 40)]);
         // Endpoint i is (svc i, op i): the request is 1, what it waits for 2.
-        let name = |i: usize| (format!("svc{i}"), format!("op{i}"));
+        let name = |i: usize| Endpoint::new(format!("svc{i}"), format!("op{i}"));
         let reason =
             |kind, path, factor| ReasonRow { kind, path, requests: 0, us: 1, factor, usual_us: (1.0, 2.0) };
         let row = AnomalyRow {

@@ -6,7 +6,7 @@ use super::parse;
 use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
 use pathlight_query::native::Pool;
-use pathlight_query::{Filter, Overlap, PercentileRange, RootEndpoint, Selection};
+use pathlight_query::{Endpoint, Filter, Overlap, PercentileRange, RootEndpoint, Selection};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -174,7 +174,7 @@ impl Settings {
         }
         let root = match (&self.service, &self.operation) {
             (Some(service), Some(operation)) => {
-                RootEndpoint::Endpoint { service: service.clone(), operation: operation.clone() }
+                RootEndpoint::Endpoint(Endpoint { service: service.clone(), operation: operation.clone() })
             }
             _ => RootEndpoint::TraceRoots,
         };

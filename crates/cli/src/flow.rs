@@ -8,8 +8,8 @@ use super::table::Table;
 use pathlight_analysis::flow::ErrorQuantiles;
 use pathlight_query::native::Pool;
 use pathlight_query::{
-    Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
-    RootEndpoint, SavingsReport, Selection, WhatIfReport, queries,
+    Changes, Endpoint, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName,
+    Parallel, RootEndpoint, SavingsReport, Selection, WhatIfReport, queries,
 };
 use pathlight_text::format::DASH;
 use pathlight_view::json;
@@ -102,13 +102,13 @@ fn back_test(
 }
 
 /// The endpoint a text names, among those that are loaded: service and operation may have colons of their own.
-fn endpoint(pool: &Pool, text: &str) -> Result<(String, String), Failure> {
-    let mut found: Vec<(String, String)> = Vec::new();
+fn endpoint(pool: &Pool, text: &str) -> Result<Endpoint, Failure> {
+    let mut found: Vec<Endpoint> = Vec::new();
     for session in pool.sessions() {
         let named = session.set.endpoints().filter(|(service, operation)| {
             text.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
         });
-        found.extend(named.map(|(service, operation)| (service.to_owned(), operation.to_owned())));
+        found.extend(named.map(|(service, operation)| Endpoint::new(service, operation)));
     }
     found.sort_unstable();
     found.into_iter().next().ok_or_else(|| {
@@ -128,18 +128,18 @@ fn node(pool: &Pool, text: &str) -> Result<NodeName, Failure> {
         },
         None => (text, 1),
     };
-    let (service, operation) = endpoint(pool, name).or_else(|_| endpoint(pool, text))?;
+    let Endpoint { service, operation } = endpoint(pool, name).or_else(|_| endpoint(pool, text))?;
     Ok(NodeName { service, operation, index })
 }
 
 fn changes(args: &Args, pool: &Pool) -> Result<Changes, Failure> {
     let mut changes = Changes::default();
     for &(ref name, share_ppm, add_us) in &args.what_if {
-        let (service, operation) = endpoint(pool, name)?;
+        let Endpoint { service, operation } = endpoint(pool, name)?;
         changes.latencies.push(LatencyChange { service, operation, share_ppm, add_us });
     }
     for names in args.parallel.chunks_exact(3) {
-        let (service, operation) = endpoint(pool, &names[0])?;
+        let Endpoint { service, operation } = endpoint(pool, &names[0])?;
         let (first, second) = (node(pool, &names[1])?, node(pool, &names[2])?);
         changes.parallel.push(Parallel { service, operation, first, second });
     }
@@ -168,8 +168,8 @@ fn flow_text(report: &FlowReport) -> String {
     let _ = writeln!(
         out,
         "{}:{}, {} invocations, latency p50 {:.3} ms, p99 {:.3} ms",
-        report.parent.0,
-        report.parent.1,
+        report.parent.service,
+        report.parent.operation,
         report.invocations,
         ms(report.latency_us.p50),
         ms(report.latency_us.p99),

@@ -1,7 +1,7 @@
 //! Values of options, as clap reads them. An error says how to write the value.
 
 use pathlight_analysis::flow::LatencyChange;
-use pathlight_query::{ColumnOrder, Filter, PercentileRange, RowStat};
+use pathlight_query::{ColumnOrder, Endpoint, Filter, PercentileRange, RowStat};
 use pathlight_view::address::{View, parse_range};
 
 type Parsed<T> = Result<T, &'static str>;
@@ -31,15 +31,14 @@ fn number(text: &str, most: f64) -> Option<f64> {
 }
 
 /// Reads `SERVICE:OPERATION`, cut at the first colon.
-pub fn endpoint(text: &str) -> Parsed<(String, String)> {
+pub fn endpoint(text: &str) -> Parsed<Endpoint> {
     let (service, operation) = text.split_once(':').ok_or("write SERVICE:OPERATION")?;
-    Ok((service.to_owned(), operation.to_owned()))
+    Ok(Endpoint::new(service, operation))
 }
 
 /// Reads `SERVICE:OPERATION` as a filter.
 pub fn contains(text: &str) -> Parsed<Filter> {
-    let (service, operation) = endpoint(text)?;
-    Ok(Filter::Contains { service, operation })
+    endpoint(text).map(Filter::Contains)
 }
 
 /// Reads `KEY=VALUE` as a filter.
@@ -53,11 +52,7 @@ pub fn column_order(text: &str) -> Parsed<ColumnOrder> {
     match text {
         "latency" => Ok(ColumnOrder::Latency),
         "start" => Ok(ColumnOrder::Start),
-        other => {
-            let (service, operation) =
-                endpoint(other).map_err(|_| "write latency, start or SERVICE:OPERATION")?;
-            Ok(ColumnOrder::Row { service, operation })
-        }
+        row => endpoint(row).map(ColumnOrder::Row).map_err(|_| "write latency, start or SERVICE:OPERATION"),
     }
 }
 
@@ -99,7 +94,7 @@ mod tests {
 
     #[test]
     fn names_are_cut_where_their_form_says() {
-        assert_eq!(endpoint("a:b:c"), Ok(("a".to_owned(), "b:c".to_owned())));
+        assert_eq!(endpoint("a:b:c"), Ok(Endpoint::new("a", "b:c")));
         assert_eq!(tag("k=v=w"), Ok(Filter::Tag { key: "k".to_owned(), value: "v=w".to_owned() }));
         assert_eq!(change("a:b=c=-50%"), Ok(("a:b=c".to_owned(), -500_000, 0)));
         assert_eq!(column_order("start"), Ok(ColumnOrder::Start));

@@ -5,7 +5,7 @@ use super::common::Common;
 use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal, queries};
+use pathlight_query::{Endpoint, ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal, queries};
 use pathlight_text::format::{DASH, count, duration};
 use pathlight_view::json;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ pub struct Args {
     tag: Option<String>,
     /// Split the exclusive time of this endpoint on the critical path instead of the latency
     #[arg(long, value_name = "SERVICE:OPERATION", value_parser = parse::endpoint)]
-    endpoint: Option<(String, String)>,
+    endpoint: Option<Endpoint>,
 }
 
 /// Runs the command.
@@ -28,10 +28,7 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let of = match args.endpoint.clone() {
-        None => SplitOf::Latency,
-        Some((service, operation)) => SplitOf::Endpoint { service, operation },
-    };
+    let of = args.endpoint.clone().map_or(SplitOf::Latency, SplitOf::Endpoint);
     let mut pool = args.common.load()?;
     let selection = args.common.selection();
     let text = match args.tag.clone() {

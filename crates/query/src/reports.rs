@@ -24,3 +24,4 @@ pub use pathlight_analysis::tprof::{
     TypePlaces,
 };
 pub use pathlight_model::stats::{Distribution, Effect, Interval, LogHistogram, Moments, Summary};
+pub use pathlight_model::trace::Endpoint;

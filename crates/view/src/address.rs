@@ -15,7 +15,7 @@ pub use ranges::{parse_range, range_name};
 pub use super::normal::{AnomalyChoice, Normal};
 pub use super::views::View;
 use pathlight_backend::source::{Source, root_name, root_of_name};
-use pathlight_query::{Filter, Overlap, PercentileRange, RootEndpoint, Selection, SplitOf};
+use pathlight_query::{Endpoint, Filter, Overlap, PercentileRange, RootEndpoint, Selection, SplitOf};
 use pathlight_text::fragment::{Writer, pairs};
 
 /// Version of the fragment; [`upgrade`] brings older ones up to it.
@@ -95,7 +95,7 @@ pub struct Address {
     /// The trace of the timeline.
     pub trace: Option<TraceChoice>,
     /// Call path of (service, operation) the flame graph is zoomed to; empty: all of it.
-    pub focus: Vec<(String, String)>,
+    pub focus: Vec<Endpoint>,
     /// Whether the flame graph shows callers below callees.
     pub inverted: bool,
     /// What is searched for.
@@ -181,9 +181,7 @@ impl Address {
                 "split" => address.split.key = Some(value),
                 "of" => {
                     let endpoint = parse_focus(&value).unwrap_or_default().into_iter().next();
-                    address.split.of = endpoint.map_or(SplitOf::Latency, |(service, operation)| {
-                        SplitOf::Endpoint { service, operation }
-                    });
+                    address.split.of = endpoint.map_or(SplitOf::Latency, SplitOf::Endpoint);
                 }
                 "axis" => address.split.linear = value == "linear",
                 "theme" => {
@@ -198,13 +196,13 @@ impl Address {
                     Some(("tag", tag)) => address.filters.push(Filter::Tag { key: tag.to_owned(), value }),
                     Some(("contains", service)) => address
                         .filters
-                        .push(Filter::Contains { service: service.to_owned(), operation: value }),
+                        .push(Filter::Contains(Endpoint { service: service.to_owned(), operation: value })),
                     _ => address.unknown.push((key, value)),
                 },
             }
         }
         if let (Some(service), Some(operation)) = (service, operation) {
-            address.root = RootEndpoint::Endpoint { service, operation };
+            address.root = RootEndpoint::Endpoint(Endpoint { service, operation });
         }
         if let Some(against) = against {
             let is_b = side == Side::B;
@@ -233,7 +231,7 @@ impl Address {
             // The plain keys are those of the search.
             root if self.source.is_search() => out.put("rootEndpoint", &root_name(root)),
             RootEndpoint::TraceRoots => {}
-            RootEndpoint::Endpoint { service, operation } => {
+            RootEndpoint::Endpoint(Endpoint { service, operation }) => {
                 out.put("service", service);
                 out.put("operation", operation);
             }
@@ -256,7 +254,7 @@ impl Address {
         for filter in &self.filters {
             match filter {
                 Filter::Tag { key, value } => out.put(&format!("tag.{key}"), value),
-                Filter::Contains { service, operation } => {
+                Filter::Contains(Endpoint { service, operation }) => {
                     out.put(&format!("contains.{service}"), operation);
                 }
                 Filter::HasError => out.put("error", "1"),
@@ -284,7 +282,7 @@ impl Address {
         }
         self.source.put_traces(self.trace.as_ref().map(|trace| trace.trace_id.as_str()), &mut out);
         if !self.focus.is_empty() {
-            out.put("focus", &focus_name(self.focus.iter().map(|(s, o)| (s, o))));
+            out.put("focus", &focus_name(&self.focus));
         }
         if self.inverted {
             out.put("inverted", "1");
@@ -302,8 +300,8 @@ impl Address {
         if let Some(key) = &self.split.key {
             out.put("split", key);
         }
-        if let SplitOf::Endpoint { service, operation } = &self.split.of {
-            out.put("of", &focus_name([(service, operation)]));
+        if let SplitOf::Endpoint(endpoint) = &self.split.of {
+            out.put("of", &focus_name(std::slice::from_ref(endpoint)));
         }
         if self.split.linear {
             out.put("axis", "linear");
@@ -369,14 +367,14 @@ fn parse_overlap(text: &str) -> Option<Overlap> {
     })
 }
 
-pub(super) fn focus_name<'a>(path: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
-    let flat: Vec<&str> = path.into_iter().flat_map(|(s, o)| [s.as_str(), o.as_str()]).collect();
+pub(super) fn focus_name(path: &[Endpoint]) -> String {
+    let flat: Vec<&str> = path.iter().flat_map(|endpoint| <[&str; 2]>::from(endpoint.names())).collect();
     serde_json::to_string(&flat).unwrap_or_default()
 }
 
-pub(super) fn parse_focus(text: &str) -> Option<Vec<(String, String)>> {
+pub(super) fn parse_focus(text: &str) -> Option<Vec<Endpoint>> {
     let flat: Vec<String> = serde_json::from_str(text).ok()?;
-    Some(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
+    Some(flat.chunks_exact(2).map(|pair| Endpoint::new(&pair[0], &pair[1])).collect())
 }
 
 fn parse_sort(text: &str) -> Option<Sort> {
@@ -425,7 +423,7 @@ mod tests {
         assert_eq!(address.trace.as_ref().map(|t| t.trace_id.as_str()), Some("ab"));
         assert_eq!(
             address.root,
-            RootEndpoint::Endpoint { service: "a b".to_owned(), operation: "GET /x".to_owned() }
+            RootEndpoint::Endpoint(Endpoint { service: "a b".to_owned(), operation: "GET /x".to_owned() })
         );
         assert_eq!(address.unknown, [("traceID".to_owned(), "cd".to_owned())]);
     }
@@ -492,7 +490,7 @@ mod tests {
         fn filter()(kind in 0..3, a in name(), b in name()) -> Filter {
             match kind {
                 0 => Filter::Tag { key: a, value: b },
-                1 => Filter::Contains { service: a, operation: b },
+                1 => Filter::Contains(Endpoint { service: a, operation: b }),
                 _ => Filter::HasError,
             }
         }
@@ -510,7 +508,7 @@ mod tests {
             let mut address = Address { view: View::ALL[view], inverted: flags[0], ..Address::default() };
             if flags[1] {
                 address.root =
-                    RootEndpoint::Endpoint { service: names[0].clone(), operation: names[1].clone() };
+                    RootEndpoint::Endpoint(Endpoint { service: names[0].clone(), operation: names[1].clone() });
             }
             address.range = PercentileRange { lo: range.0, hi: (range.0 + range.1).min(100_000), closed: false };
             if address.range.is_all() {
@@ -537,7 +535,7 @@ mod tests {
                     ..Search::default()
                 }));
             }
-            address.focus = vec![(names[5].clone(), names[6].clone()); view];
+            address.focus = vec![Endpoint::new(&names[5], &names[6]); view];
             address.search = names[7].clone();
             address.split.key = some(0, flags[1]);
             address.split.linear = flags[2];
@@ -547,7 +545,7 @@ mod tests {
             address.anomaly.network.epochs = range.0 % 1000 + 1;
             if flags[3] {
                 address.split.of =
-                    SplitOf::Endpoint { service: names[1].clone(), operation: names[2].clone() };
+                    SplitOf::Endpoint(Endpoint { service: names[1].clone(), operation: names[2].clone() });
             }
             address.sort = flags[5].then(|| Sort { column: "p99".to_owned(), descending: flags[0] });
             prop_assert_eq!(Address::parse(&address.to_fragment()), address);

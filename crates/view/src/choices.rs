@@ -3,7 +3,7 @@
 use super::diagnosis_choice::DiagnosisChoice;
 use super::flow_choice::FlowChoice;
 use pathlight_chart::flame::{DiffOptions, DiffWidth};
-use pathlight_query::{Basis, ColumnOrder, Measure, RowStat, RowTime};
+use pathlight_query::{Basis, ColumnOrder, Endpoint, Measure, RowStat, RowTime};
 
 /// The switches of views.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,11 +38,8 @@ impl Choices {
             }
             "columns" if value == "start" => self.columns = ColumnOrder::Start,
             "columns" => {
-                let pair: Option<(String, String)> = serde_json::from_str(value).ok();
-                self.columns = pair.map_or(ColumnOrder::Latency, |(service, operation)| ColumnOrder::Row {
-                    service,
-                    operation,
-                });
+                let row: Option<Endpoint> = serde_json::from_str(value).ok();
+                self.columns = row.map_or(ColumnOrder::Latency, ColumnOrder::Row);
             }
             _ => return self.flow.read(key, value) || self.diagnosis.read(key, value),
         }
@@ -68,9 +65,7 @@ impl Choices {
         let columns = match &self.columns {
             ColumnOrder::Latency => String::new(),
             ColumnOrder::Start => "start".to_owned(),
-            ColumnOrder::Row { service, operation } => {
-                serde_json::to_string(&(service, operation)).unwrap_or_default()
-            }
+            ColumnOrder::Row(row) => serde_json::to_string(row).unwrap_or_default(),
         };
         put("columns", self.columns == usual.columns, columns);
         out.extend(self.flow.pairs());
@@ -86,7 +81,8 @@ mod tests {
 
     #[test]
     fn every_switch_is_read_as_it_is_written() {
-        let row = ColumnOrder::Row { service: "a&b".to_owned(), operation: "GET /\"x\"".to_owned() };
+        let row =
+            ColumnOrder::Row(Endpoint { service: "a&b".to_owned(), operation: "GET /\"x\"".to_owned() });
         let all = Choices {
             diff: DiffOptions {
                 basis: Basis::Share,

@@ -5,10 +5,10 @@ use crate::flame::{FlameSource, caller_words};
 use crate::table::{Attributes, Column, Number, Table, Width, fits};
 use crate::tip::{Numbers, TipLine};
 use crate::tree;
-use crate::tree::{Calls, Endpoint};
+use crate::tree::Calls;
 use pathlight_chart::flame::{DiffFlame, FlameTree, FlameWords, is_told};
 use pathlight_query::{
-    Basis, Change, DiffNode, DiffReport, Interval, Measure, Presence, RankedChange, ServiceChange,
+    Basis, Change, DiffNode, DiffReport, Endpoint, Interval, Measure, Presence, RankedChange, ServiceChange,
 };
 use pathlight_text::format;
 use std::rc::Rc;

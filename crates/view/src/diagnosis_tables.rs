@@ -106,7 +106,7 @@ pub fn places(name: &'static str, label: &'static str, sides: [&'static str; 2])
 pub fn report_csv(report: &TprofReport) -> String {
     let columns = [
         Column::field("level", |line: &Line| line.level.into()),
-        Column::endpoint("", "", |line: &Line| (&line.endpoint.0, &line.endpoint.1))
+        Column::endpoint("", "", |line: &Line| (&line.endpoint.service, &line.endpoint.operation))
             .csv(&["service", "operation"]),
         Column::field("ranked_by_us", |line: &Line| line.value.into()),
         Column::field("aggregate_trace", |line: &Line| line.aggregate.into()),

@@ -3,7 +3,7 @@
 use pathlight_analysis::tprof::{
     AggregateTrace, DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, Verdict,
 };
-use pathlight_query::{Interval, PlaceChange, TprofReport, TypePlaces};
+use pathlight_query::{Endpoint, Interval, PlaceChange, TprofReport, TypePlaces};
 use pathlight_text::format::{change, count, counted, duration, number, printable, sample, share_of};
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub struct Line {
     /// What it says.
     pub words: String,
     /// The endpoint it is about.
-    pub endpoint: (String, String),
+    pub endpoint: Endpoint,
     /// What it is ranked by: microseconds in all; of a group its score, of a subspan its mean.
     pub value: f64,
     /// The number of its evidence: its aggregate trace, or the first of those below it.
@@ -134,7 +134,7 @@ fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
 }
 
 /// What of an aggregate trace stands under a group: the subspans of its problematic span, around the problematic one.
-fn subspan_lines(trace: &AggregateTrace, number: u32, endpoint: &(String, String), out: &mut Vec<Line>) {
+fn subspan_lines(trace: &AggregateTrace, number: u32, endpoint: &Endpoint, out: &mut Vec<Line>) {
     let Some(problem) = trace.problem else { return };
     let Some(span) = trace.spans.get(problem.span as usize) else { return };
     let (children, at) = (span.subspans.len().saturating_sub(1) as u32, problem.subspan as usize);
@@ -170,7 +170,7 @@ pub fn lines(report: &TprofReport) -> Vec<Line> {
         if at + 1 == listed { in_all.saturating_sub(listed as u64) } else { 0 }
     };
     for (at, row) in report.report.iter().enumerate() {
-        let endpoint = (row.service.clone(), row.operation.clone());
+        let endpoint = Endpoint::new(&row.service, &row.operation);
         let line = |level, words, value, aggregate, more| Line {
             level,
             words,

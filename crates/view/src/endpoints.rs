@@ -3,12 +3,11 @@
 use crate::selection_words::range_words;
 use crate::table::{Attributes, Column, Number, Table, csv, endpoint_attributes, fits};
 use crate::tip::{Numbers, TipLine};
-use crate::tree::Endpoint;
 use pathlight_analysis::critical_path::Affected as AffectedRoot;
 use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT};
 use pathlight_chart::multiples;
 use pathlight_query::{
-    BottomUpReport, HistogramsReport, ImpactRow, PercentileRange, RangeFacts, SavingsReport,
+    BottomUpReport, Endpoint, HistogramsReport, ImpactRow, PercentileRange, RangeFacts, SavingsReport,
 };
 use pathlight_text::format;
 use pathlight_text::format::counted;
@@ -125,7 +124,7 @@ impl ImpactLine {
         rows.map(|row| {
             let (service, operation) = report.name(row.endpoint);
             ImpactLine {
-                endpoint: (service.to_owned(), operation.to_owned()),
+                endpoint: Endpoint::new(service, operation),
                 row: row.clone(),
                 share: report.share(row),
                 at_most_us: report.saving_at_most_us(row, f64::from(percent)) / requests,
@@ -137,7 +136,7 @@ impl ImpactLine {
     }
 
     fn name(&self) -> (&str, &str) {
-        (&self.endpoint.0, &self.endpoint.1)
+        self.endpoint.names()
     }
 
     fn attributes(&self) -> Attributes {
@@ -191,7 +190,7 @@ pub fn ranking() -> Table<ImpactLine> {
     ];
     Table::new("impact-table", "Endpoints by impact over all root endpoints", ("impact", true), columns)
         .with_attributes(ImpactLine::attributes)
-        .search(|line, text| fits(text, &[&line.endpoint.0, &line.endpoint.1]))
+        .search(|line, text| fits(text, &[&line.endpoint.service, &line.endpoint.operation]))
         .share(|line| line.share)
 }
 

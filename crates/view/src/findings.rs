@@ -3,9 +3,8 @@
 use crate::address::Address;
 use crate::selection_words::{filter_words, range_words};
 use crate::table::{Attributes, Column, Table, endpoint_attributes, fits};
-use crate::tree::Endpoint;
 use pathlight_query::{
-    EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat, RowTime,
+    Endpoint, EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat, RowTime,
 };
 use pathlight_text::format;
 
@@ -52,7 +51,7 @@ pub fn cards(overview: &OverviewReport) -> Vec<Card> {
 pub fn about(address: &Address, report: &EndpointsReport) -> String {
     let mut words = match &address.root {
         RootEndpoint::TraceRoots => "all requests".to_owned(),
-        RootEndpoint::Endpoint { service, operation } => format::endpoint(service, operation),
+        RootEndpoint::Endpoint(Endpoint { service, operation }) => format::endpoint(service, operation),
     };
     if let Some(range) = report.range.filter(|range| !range.is_all()) {
         words.push_str(&format!(", {}", range_words(range)));
@@ -162,13 +161,13 @@ impl Cost {
         let cost = |number: u32| {
             let (service, operation) = report.name(number);
             let row = report.rows[number as usize].clone();
-            Cost { endpoint: (service.to_owned(), operation.to_owned()), share: report.share(number), row }
+            Cost { endpoint: Endpoint::new(service, operation), share: report.share(number), row }
         };
         order.into_iter().map(cost).collect()
     }
 
     fn name(&self) -> (&str, &str) {
-        (&self.endpoint.0, &self.endpoint.1)
+        self.endpoint.names()
     }
 
     fn attributes(&self) -> Attributes {
@@ -227,6 +226,6 @@ pub fn top() -> Table<Cost> {
     ];
     Table::new("top-endpoints", "Endpoints by self time on the critical path", ("share", true), columns)
         .with_attributes(Cost::attributes)
-        .search(|cost, text| fits(text, &[&cost.endpoint.0, &cost.endpoint.1]))
+        .search(|cost, text| fits(text, &[&cost.endpoint.service, &cost.endpoint.operation]))
         .share(|cost| cost.share)
 }

@@ -3,9 +3,9 @@
 use crate::table::{Attributes, Column, Table, Width, endpoint_attributes, fits_endpoint};
 use crate::tip::{Numbers, TipLine};
 use crate::tree;
-use crate::tree::{Calls, Endpoint};
+use crate::tree::Calls;
 use pathlight_chart::flame::{FlameTree, FlameWords};
-use pathlight_query::{ContextNode, CriticalPathReport, RangeFacts, Weight};
+use pathlight_query::{ContextNode, CriticalPathReport, Endpoint, RangeFacts, Weight};
 use pathlight_text::format;
 use std::rc::Rc;
 
@@ -76,7 +76,7 @@ pub fn inverted_tip(share: f64, us: u64, callee: Option<&Endpoint>) -> TipLine {
     let share = format::share(share);
     TipLine::Muted(match callee {
         None => format!("{share} of all latency is its self time: {}", format::duration_us(us)),
-        Some((_, operation)) => {
+        Some(Endpoint { operation, .. }) => {
             format!("{share} of all latency: self time of {} called through it", format::printable(operation))
         }
     })
@@ -102,7 +102,7 @@ impl Row {
 
     fn name_of(&self, node: Option<&ContextNode>) -> (&str, &str) {
         let name = node.and_then(|node| self.report.endpoints.get(node.endpoint as usize));
-        name.map_or(("", ""), |(service, operation)| (service, operation))
+        name.map_or(("", ""), Endpoint::names)
     }
 
     /// Returns service and operation.

@@ -2,7 +2,7 @@
 //! `learn`, `tau`, `whatif`.
 
 use super::address;
-use pathlight_query::{Changes, FlowSettings, LatencyChange, NodeName, Parallel};
+use pathlight_query::{Changes, Endpoint, FlowSettings, LatencyChange, NodeName, Parallel};
 use serde::{Deserialize, Serialize};
 
 /// What stands below the picture of a flow.
@@ -45,7 +45,7 @@ impl FlowPanel {
 pub struct FlowChoice {
     /// The parent whose flow is shown as the last of those that led to it, each called by the one before; empty: the
     /// root endpoint's own.
-    pub parents: Vec<(String, String)>,
+    pub parents: Vec<Endpoint>,
     /// What stands below.
     pub panel: FlowPanel,
     /// Whether the prediction is that of all parents pooled, not of the one shown.
@@ -102,7 +102,7 @@ impl FlowChoice {
 
     /// Keys and values of all that is not as usual.
     pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
-        let path = || address::focus_name(self.parents.iter().map(|(s, o)| (s, o)));
+        let path = || address::focus_name(&self.parents);
         let all = [
             ("parents", (!self.parents.is_empty()).then(path)),
             ("panel", (self.panel != FlowPanel::default()).then(|| self.panel.key().to_owned())),
@@ -182,7 +182,7 @@ mod tests {
             index,
         };
         let flow = FlowChoice {
-            parents: vec![("gateway".to_owned(), "GET /x".to_owned()), ("a".to_owned(), String::new())],
+            parents: vec![Endpoint::new("gateway", "GET /x"), Endpoint::new("a", "")],
             panel: FlowPanel::WhatIf,
             pooled: true,
             min_children: Some(5),

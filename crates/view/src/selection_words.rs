@@ -1,7 +1,7 @@
 //! Which requests a view speaks of, in words; and why there are none.
 
 use crate::address::{Address, range_name};
-use pathlight_query::{Filter, PercentileRange, RangeFacts, RootEndpoint};
+use pathlight_query::{Endpoint, Filter, PercentileRange, RangeFacts, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 
@@ -15,7 +15,9 @@ pub fn range_words(range: PercentileRange) -> String {
 pub fn filter_words(filter: &Filter) -> String {
     match filter {
         Filter::Tag { key, value } => format::printable(&format!("{key} = {value}")),
-        Filter::Contains { service, operation } => format!("calls {}", format::endpoint(service, operation)),
+        Filter::Contains(Endpoint { service, operation }) => {
+            format!("calls {}", format::endpoint(service, operation))
+        }
         Filter::HasError => "has an error".to_owned(),
         Filter::Time { from_us, to_us } => match (*from_us, *to_us) {
             (0, to) => format!("before {}", format::moment(to)),
@@ -44,7 +46,7 @@ impl Address {
     pub fn root_name(&self) -> String {
         match &self.root {
             RootEndpoint::TraceRoots => "All requests".to_owned(),
-            RootEndpoint::Endpoint { service, operation } => format!("{operation} @ {service}"),
+            RootEndpoint::Endpoint(Endpoint { service, operation }) => format!("{operation} @ {service}"),
         }
     }
 
@@ -53,7 +55,7 @@ impl Address {
         if facts.all_requests == 0 {
             let root = match &self.root {
                 RootEndpoint::TraceRoots => "No request".to_owned(),
-                RootEndpoint::Endpoint { service, operation } => {
+                RootEndpoint::Endpoint(Endpoint { service, operation }) => {
                     format!("No request of {}", format::endpoint(service, operation))
                 }
             };

@@ -5,7 +5,8 @@ use crate::selection_words::range_words;
 use crate::table::{Column, Number, Table, Width, fits};
 use crate::tip::TipLine;
 use pathlight_query::{
-    NotProposed, OverviewReport, PercentileRange, ProposalsReport, Ratio, SplitOf, SplitReport, SplitValue,
+    Endpoint, NotProposed, OverviewReport, PercentileRange, ProposalsReport, Ratio, SplitOf, SplitReport,
+    SplitValue,
 };
 use pathlight_text::format;
 
@@ -66,7 +67,7 @@ pub fn offers(
 /// endpoint it cannot be chosen.
 pub fn endpoint_choice(of: Option<&SplitOf>) -> (String, String) {
     match of {
-        Some(SplitOf::Endpoint { service, operation }) => (
+        Some(SplitOf::Endpoint(Endpoint { service, operation })) => (
             format!("Self time of {}", format::printable(operation)),
             format!("Of {} on the critical path", format::endpoint(service, operation)),
         ),
@@ -115,10 +116,10 @@ pub fn why_empty(range: PercentileRange, report: &SplitReport) -> String {
         SplitOf::Latency => {
             format!("No root span of these requests has the tag {key}; choose another tag.")
         }
-        SplitOf::Endpoint { service, operation } if report.missing == 0 => {
+        SplitOf::Endpoint(Endpoint { service, operation }) if report.missing == 0 => {
             format!("{} is on no critical path of these requests.", format::endpoint(service, operation))
         }
-        SplitOf::Endpoint { service, operation } => {
+        SplitOf::Endpoint(Endpoint { service, operation }) => {
             let endpoint = format::endpoint(service, operation);
             format!("No span of {endpoint} has the tag {key}; choose another tag.")
         }

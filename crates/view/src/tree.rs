@@ -1,11 +1,8 @@
 //! Finding one's way in the tree of calling contexts.
 
-use pathlight_query::{CriticalPathReport, DiffReport};
+use pathlight_query::{CriticalPathReport, DiffReport, Endpoint};
 use pathlight_text::format;
 use std::rc::Rc;
-
-/// An endpoint: service and operation.
-pub type Endpoint = (String, String);
 
 /// A tree of calling contexts, parents before their children.
 pub trait Calls {
@@ -83,7 +80,7 @@ pub fn lines_of(calls: &impl Calls, at: u32) -> String {
             lines.push("\u{2026}".to_owned());
             break;
         }
-        if let Some((service, operation)) = calls.names().get(endpoint as usize) {
+        if let Some(Endpoint { service, operation }) = calls.names().get(endpoint as usize) {
             lines.push(format::endpoint(service, operation));
         }
         next = caller;
@@ -128,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_path_leads_to_its_node_and_back() {
-        let name = |operation: &str| ("s".to_owned(), operation.to_owned());
+        let name = |operation: &str| Endpoint::new("s", operation);
         let calls = Small(vec![name("a"), name("b")]);
         for at in 0..calls.nodes() {
             assert_eq!(find(&calls, &path_of(&calls, at)), Some(at));

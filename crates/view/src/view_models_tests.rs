@@ -10,8 +10,8 @@ use pathlight_chart::heatmap::HeatModel;
 use pathlight_query::*;
 use std::rc::Rc;
 
-fn names() -> Vec<(String, String)> {
-    [("db", "query, \"fast\""), ("shop", "GET /cart")].map(|(s, o)| (s.to_owned(), o.to_owned())).to_vec()
+fn names() -> Vec<Endpoint> {
+    vec![Endpoint::new("db", "query, \"fast\""), Endpoint::new("shop", "GET /cart")]
 }
 
 fn facts(requests: u64, latency_sum_us: u64) -> RangeFacts {

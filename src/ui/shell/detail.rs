@@ -3,7 +3,7 @@
 use super::jump::Jump;
 use super::keys::Command;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
-use crate::ui::page::{Endpoint, Focus, Page, Part};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::selection_bar::look_at;
 use crate::ui::views::compare::detail as compare_detail;
 use crate::ui::views::endpoints::affected;
@@ -14,7 +14,7 @@ use crate::ui::widgets::names;
 use crate::ui::widgets::show_in;
 use pathlight_model::sort::Arrange;
 use pathlight_query::{
-    ContextNode, CriticalPathReport, Exemplar, RootEndpoint, SpanReport, TraceReport, Weight,
+    ContextNode, CriticalPathReport, Endpoint, Exemplar, RootEndpoint, SpanReport, TraceReport, Weight,
 };
 use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
@@ -62,12 +62,14 @@ impl Detail {
     fn path(&self, page: Page, report: &CriticalPathReport, at: u32) {
         let Some(node) = report.nodes.get(at as usize) else { return };
         let path = tree::path_of(report, at);
-        let Some((service, operation)) = path.last() else { return };
+        let Some(Endpoint { service, operation }) = path.last() else { return };
         self.head(page, service, operation, Some(&path));
         let depth = path.len();
         if depth > 1 {
             let crumbs = el("ol").class("crumbs");
-            for (level, (service, operation)) in path.iter().enumerate().take(depth - 1).rev().take(5) {
+            for (level, Endpoint { service, operation }) in
+                path.iter().enumerate().take(depth - 1).rev().take(5)
+            {
                 let up = path[..=level].to_vec();
                 crumbs.add(
                     &el("li").child(
@@ -98,7 +100,7 @@ impl Detail {
     /// The name of an endpoint and where else it is shown; `path` leads to it.
     fn head(&self, page: Page, service: &str, operation: &str, path: Option<&[Endpoint]>) {
         self.body.add(&el("h2").child(&names::endpoint(service, operation)));
-        let root = RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
+        let root = RootEndpoint::Endpoint(Endpoint::new(service, operation));
         if page.address().root != root {
             self.body.add(
                 &div("buttons under").child(
@@ -109,7 +111,7 @@ impl Detail {
                 ),
             );
         }
-        let endpoint = (service.to_owned(), operation.to_owned());
+        let endpoint = Endpoint::new(service, operation);
         self.body.add(&show_in::links(page, &self.keep, &endpoint, path));
     }
 
@@ -193,13 +195,13 @@ impl Detail {
     }
 
     fn endpoint(&self, page: Page, report: &CriticalPathReport, endpoint: &Endpoint) {
-        let (service, operation) = endpoint;
+        let Endpoint { service, operation } = endpoint;
         let mut contexts: Vec<(u32, &ContextNode)> = Vec::new();
         for (at, node) in report.nodes.iter().enumerate() {
             if report
                 .endpoints
                 .get(node.endpoint as usize)
-                .is_some_and(|(s, o)| s == service && o == operation)
+                .is_some_and(|Endpoint { service: s, operation: o }| s == service && o == operation)
             {
                 contexts.push((at as u32, node));
             }
@@ -234,7 +236,7 @@ impl Detail {
         for (at, node) in contexts.iter().take(12) {
             let path = tree::path_of(report, *at);
             let caller = path.len().checked_sub(2).and_then(|at| path.get(at));
-            let words = caller.map_or("at the root".to_owned(), |(_, operation)| {
+            let words = caller.map_or("at the root".to_owned(), |Endpoint { operation, .. }| {
                 format!("in {}", format::printable(operation))
             });
             let row = button("")
@@ -255,7 +257,7 @@ impl Detail {
 
     fn span(&self, page: Page, trace: &TraceReport, index: u32, full: Option<&SpanReport>) {
         let at = index as usize;
-        let Some((service, operation)) =
+        let Some(Endpoint { service, operation }) =
             trace.endpoint.get(at).and_then(|e| trace.endpoints.get(*e as usize))
         else {
             return;
@@ -415,7 +417,7 @@ impl Part for Detail {
                 }
             },
             (Focus::Endpoint(endpoint), _) if view == View::Endpoints => {
-                self.head(page, &endpoint.0, &endpoint.1, None);
+                self.head(page, &endpoint.service, &endpoint.operation, None);
                 affected::fill(page, &self.keep, &self.body, &self.jump, endpoint);
             }
             (Focus::Endpoint(endpoint), Some(report)) => self.endpoint(page, report, endpoint),

@@ -5,7 +5,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::Page;
 use crate::ui::widgets::popover::Popover;
-use pathlight_query::{Filter, OverviewReport, TagValuesReport};
+use pathlight_query::{Endpoint, Filter, OverviewReport, TagValuesReport};
 use pathlight_text::format;
 use pathlight_text::format::{counted, parse_utc};
 use pathlight_view::selection_words::filter_words;
@@ -198,10 +198,7 @@ impl FilterForm {
                 let mut known = overview.iter().flat_map(|overview| &overview.endpoints);
                 known
                     .find(|known| format::endpoint(&known.service, &known.operation) == text)
-                    .map(|known| Filter::Contains {
-                        service: known.service.clone(),
-                        operation: known.operation.clone(),
-                    })
+                    .map(|known| Filter::Contains(Endpoint::new(&known.service, &known.operation)))
                     .ok_or("No such endpoint is loaded; choose one of those suggested.")
             }),
         );

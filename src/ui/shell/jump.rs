@@ -1,8 +1,8 @@
 //! From an endpoint to its place in the flame graph of another root endpoint, once that is known.
 
-use crate::ui::page::{Endpoint, Page, Part};
+use crate::ui::page::{Page, Part};
 use crate::ui::shell::selection_bar::set_root;
-use pathlight_query::{CriticalPathReport, RootEndpoint};
+use pathlight_query::{CriticalPathReport, Endpoint, RootEndpoint};
 use pathlight_view::address::View;
 use pathlight_view::tree;
 use std::cell::RefCell;

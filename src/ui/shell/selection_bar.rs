@@ -8,7 +8,7 @@ use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::widgets::names;
 use pathlight_model::sort::Arrange;
-use pathlight_query::{OverviewReport, PercentileRange, RootEndpoint};
+use pathlight_query::{Endpoint, OverviewReport, PercentileRange, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::Address;
@@ -259,7 +259,7 @@ impl List {
 }
 
 fn endpoint_of(service: &str, operation: &str) -> RootEndpoint {
-    RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() }
+    RootEndpoint::Endpoint(Endpoint::new(service, operation))
 }
 
 fn all_row(overview: &OverviewReport) -> El {
@@ -314,7 +314,7 @@ impl Part for SelectionBar {
             self.name.clear();
             match &page.address().root {
                 RootEndpoint::TraceRoots => self.name.add(&span("operation", "All requests")),
-                RootEndpoint::Endpoint { service, operation } => {
+                RootEndpoint::Endpoint(Endpoint { service, operation }) => {
                     self.name.add(&names::endpoint(service, operation))
                 }
             }

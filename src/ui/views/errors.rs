@@ -123,9 +123,7 @@ impl PageView for Errors {
             Focus::Path(path) => path.last().cloned(),
             _ => None,
         };
-        self.table.select(|line| {
-            endpoint.as_ref().is_some_and(|(service, operation)| line.name() == (service, operation))
-        });
+        self.table.select(|line| endpoint.as_ref().is_some_and(|endpoint| line.name() == endpoint.names()));
         self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
     }
 

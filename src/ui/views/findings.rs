@@ -9,7 +9,7 @@ use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::names;
-use pathlight_query::{EndpointsReport, OverviewReport, RootEndpoint, RowStat, RowTime};
+use pathlight_query::{Endpoint, EndpointsReport, OverviewReport, RootEndpoint, RowStat, RowTime};
 use pathlight_view::address::View;
 use pathlight_view::findings;
 use pathlight_view::findings::{Cost, TypeRow};
@@ -47,16 +47,14 @@ impl Findings {
     pub fn new(page: Page, keep: &Keep) -> Findings {
         let types = CompanionTable::sorted_alone(findings::types()).click_opens().on_open(move |row| {
             let (service, operation) = row.name();
-            let root =
-                RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
-            look_at(page, root);
+            look_at(page, RootEndpoint::Endpoint(Endpoint::new(service, operation)));
         });
         types.element().class_if("types", true);
         let top = CompanionTable::new(page, findings::top())
             .on_select(move |cost| page.set_focus(Focus::Endpoint(cost.endpoint.clone())))
             .on_open(move |cost| {
                 page.change(|address| {
-                    address.search = cost.endpoint.1.clone();
+                    address.search = cost.endpoint.operation.clone();
                     address.view = View::Flame;
                 });
             });
@@ -94,7 +92,7 @@ impl Findings {
         self.headline.clear();
         match findings::headline(&about, report, &costs) {
             Some(headline) => {
-                let (service, operation) = &headline.endpoint;
+                let (service, operation) = headline.endpoint.names();
                 let name = names::endpoint(service, operation);
                 let endpoint = headline.endpoint.clone();
                 let link = button("").class("link").child(&name).on_click(&self.keep, move || {
@@ -184,7 +182,7 @@ impl PageView for Findings {
         let root = page.address().root.clone();
         if self.root.as_ref() != Some(&root) {
             self.types.select(|row| match &root {
-                RootEndpoint::Endpoint { service, operation } => row.name() == (service, operation),
+                RootEndpoint::Endpoint(endpoint) => row.name() == endpoint.names(),
                 RootEndpoint::TraceRoots => false,
             });
             self.root = Some(root);

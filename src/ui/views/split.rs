@@ -174,12 +174,11 @@ fn endpoint(page: Page) -> Option<SplitOf> {
     if chosen != SplitOf::Latency {
         return Some(chosen);
     }
-    let (service, operation) = match &*page.focus() {
-        Focus::Endpoint(endpoint) => endpoint.clone(),
-        Focus::Path(path) => path.last()?.clone(),
-        _ => return None,
-    };
-    Some(SplitOf::Endpoint { service, operation })
+    match &*page.focus() {
+        Focus::Endpoint(endpoint) => Some(SplitOf::Endpoint(endpoint.clone())),
+        Focus::Path(path) => path.last().cloned().map(SplitOf::Endpoint),
+        _ => None,
+    }
 }
 
 fn formats(chart: Chart, table: CompanionTable<SplitValue>) -> Vec<export::Format> {

@@ -1,8 +1,8 @@
 //! "Show in": the other views that say more of the endpoint that is selected.
 
 use crate::ui::dom::{El, Keep, button, div, span};
-use crate::ui::page::{Endpoint, Focus, Page};
-use pathlight_query::SplitOf;
+use crate::ui::page::{Focus, Page};
+use pathlight_query::{Endpoint, SplitOf};
 use pathlight_view::address::View;
 
 /// Views that follow a selected endpoint.
@@ -29,10 +29,9 @@ fn show(page: Page, view: View, endpoint: &Endpoint, path: Option<&[Endpoint]>) 
     page.set_focus(focus);
     page.change(|address| {
         address.view = view;
-        let (service, operation) = endpoint.clone();
         match view {
-            View::Split => address.split.of = SplitOf::Endpoint { service, operation },
-            View::Flow => address.choices.flow.parents = vec![(service, operation)],
+            View::Split => address.split.of = SplitOf::Endpoint(endpoint.clone()),
+            View::Flow => address.choices.flow.parents = vec![endpoint.clone()],
             _ => {}
         }
     });

@@ -44,8 +44,10 @@ fn stv(set: &TraceSet) -> Features {
 fn named(features: &Features, row: usize) -> Vec<(String, u64)> {
     let cells = features.row(row).iter().map(|cell| {
         let chain = features.paths.chain(cell.path);
-        let names: Vec<&str> =
-            chain.iter().map(|&endpoint| features.paths.endpoints[endpoint as usize].1.as_str()).collect();
+        let names: Vec<&str> = chain
+            .iter()
+            .map(|&endpoint| features.paths.endpoints[endpoint as usize].operation.as_str())
+            .collect();
         (names.join(">"), cell.us)
     });
     cells.collect()

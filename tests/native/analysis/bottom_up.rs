@@ -4,6 +4,7 @@ use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
 use pathlight::analysis::critical_path::{BottomUpReport, HistogramsReport, Quantity};
 use pathlight::analysis::requests::{RootEndpoint, Selection};
+use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
 use pathlight::view::json;
@@ -147,7 +148,7 @@ proptest! {
         prop_assert_eq!(sum(Quantity::Spans), sum(Quantity::Appearances));
         prop_assert_eq!(sum(Quantity::PathSpans), sum(Quantity::PathAppearances));
         prop_assert!(of(Quantity::Concurrency).max <= of(Quantity::Spans).max);
-        let selection = Selection { root: RootEndpoint::Endpoint { service: "x".to_owned(), operation: "x".to_owned() }, ..Selection::default() };
+        let selection = Selection { root: RootEndpoint::Endpoint(Endpoint::new("x", "x")), ..Selection::default() };
         let none = pool.run(queries::Histograms { selection }).unwrap();
         prop_assert!(none.distributions.iter().all(|(_, of)| of.n == 0));
     }

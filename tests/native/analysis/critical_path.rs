@@ -4,7 +4,7 @@ use crate::cases::{Case, case};
 use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::critical_path::PathFinder;
 use pathlight::analysis::requests::{Filter, Overlap, PercentileRange, RootEndpoint, Selection};
-use pathlight::model::trace::{Flags, Quality, Role, SpanKind, TraceSet, Tree};
+use pathlight::model::trace::{Endpoint, Flags, Quality, Role, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
 use pathlight::query::{RangeReport, queries};
 use proptest::prelude::*;
@@ -213,11 +213,10 @@ fn overlaps() -> impl Strategy<Value = Overlap> {
 }
 
 fn cases(overlap: Overlap) -> Vec<Case> {
-    let endpoint =
-        |name: &str| RootEndpoint::Endpoint { service: name.to_owned(), operation: name.to_owned() };
+    let endpoint = |name: &str| RootEndpoint::Endpoint(Endpoint::new(name, name));
     let selection = |root, filters| Selection { root, filters, overlap, ..Selection::default() };
     let slow = PercentileRange { lo: 30_000, hi: 90_000, closed: false };
-    let contains = Filter::Contains { service: "b".to_owned(), operation: "b".to_owned() };
+    let contains = Filter::Contains(Endpoint::new("b", "b"));
     vec![
         case(queries::CriticalPath { selection: selection(RootEndpoint::TraceRoots, vec![]) }),
         case(queries::CriticalPath { selection: selection(endpoint("a"), vec![]).with_range(slow) }),

@@ -2,6 +2,7 @@
 
 use crate::cases::case;
 use pathlight::generate::{Defects, Generator, Inject, Options};
+use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
 use pathlight::query::{
     Changes, EvaluationReport, Filter, FlowSettings, LatencyChange, RequestType, RootEndpoint, Selection,
@@ -13,12 +14,12 @@ fn pool(options: &Options) -> Pool {
 }
 
 fn endpoint(service: &str, operation: &str) -> Selection {
-    let root = RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
+    let root = RootEndpoint::Endpoint(Endpoint::new(service, operation));
     Selection { root, ..Selection::default() }
 }
 
 fn slower(service: &str, operation: &str, add_us: i64) -> Changes {
-    let (service, operation) = (service.to_owned(), operation.to_owned());
+    let Endpoint { service, operation } = Endpoint::new(service, operation);
     Changes {
         latencies: vec![LatencyChange { service, operation, share_ppm: 0, add_us }],
         parallel: Vec::new(),

@@ -4,6 +4,7 @@ use crate::cases::{Case, case};
 use crate::common::random::{any_traces, sets_of, shuffled};
 use pathlight::analysis::critical_path::{ColumnOrder, SplitOf};
 use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
+use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
 use proptest::prelude::*;
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 fn cases() -> Vec<Case> {
     let roots = Selection::default();
     let endpoint = |name: &str| Selection {
-        root: RootEndpoint::Endpoint { service: name.to_owned(), operation: name.to_owned() },
+        root: RootEndpoint::Endpoint(Endpoint::new(name, name)),
         ..Selection::default()
     };
     let (bulk, tail) = (
@@ -19,7 +20,7 @@ fn cases() -> Vec<Case> {
         PercentileRange { lo: 50_000, hi: 100_000, closed: false },
     );
     let filtered = Selection { filters: vec![Filter::HasError], ..endpoint("b") };
-    let of_row = ColumnOrder::Row { service: "c".to_owned(), operation: "c".to_owned() };
+    let of_row = ColumnOrder::Row(Endpoint::new("c", "c"));
     let columns = |columns, order| queries::Heatmap { selection: roots.clone(), columns, order };
     let split = |of, key: &str| queries::Split { selection: roots.clone(), of, key: key.to_owned() };
     vec![
@@ -34,7 +35,7 @@ fn cases() -> Vec<Case> {
         case(queries::Errors { selection: endpoint("b").with_range(tail) }),
         case(queries::Histograms { selection: filtered.clone() }),
         case(split(SplitOf::Latency, "zone")),
-        case(split(SplitOf::Endpoint { service: "c".to_owned(), operation: "c".to_owned() }, "zone")),
+        case(split(SplitOf::Endpoint(Endpoint::new("c", "c")), "zone")),
         case(queries::Proposals { selection: roots.with_range(tail), of: SplitOf::Latency }),
         case(columns(3, ColumnOrder::Latency)),
         case(columns(1000, ColumnOrder::Start)),

@@ -2,7 +2,7 @@
 
 use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::requests::{Filter, RootEndpoint, Selection};
-use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
+use pathlight::model::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{SpanKey, queries};
 
@@ -97,7 +97,7 @@ fn filters_keep_the_requests_they_name() {
     let mut pool = Pool::of(vec![tagged()]).unwrap();
     let mut kept = |filters: Vec<Filter>| latencies(&mut pool, Selection { filters, ..Selection::default() });
     let tag = |key: &str, value: &str| Filter::Tag { key: key.to_owned(), value: value.to_owned() };
-    let contains = |name: &str| Filter::Contains { service: name.to_owned(), operation: name.to_owned() };
+    let contains = |name: &str| Filter::Contains(Endpoint::new(name, name));
     assert_eq!(kept(vec![]), [300, 200, 100]);
     assert_eq!(kept(vec![Filter::HasError]), [100]);
     assert_eq!(kept(vec![contains("B")]), [200]);
@@ -124,7 +124,7 @@ fn filters_look_at_the_request_and_not_at_its_whole_trace() {
     ];
     spans[3].error = true;
     let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
-    let root = RootEndpoint::Endpoint { service: "E".to_owned(), operation: "E".to_owned() };
+    let root = RootEndpoint::Endpoint(Endpoint::new("E", "E"));
     let mut kept = |filters: Vec<Filter>| {
         latencies(&mut pool, Selection { root: root.clone(), filters, ..Selection::default() })
     };

@@ -2,7 +2,7 @@
 
 use pathlight::analysis::critical_path::{NotProposed, ProposalsReport, SplitOf, SplitReport};
 use pathlight::analysis::requests::Selection;
-use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
+use pathlight::model::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
 use pathlight::view::json;
@@ -52,7 +52,7 @@ fn split(pool: &mut Pool, of: SplitOf, key: &str) -> SplitReport {
 }
 
 fn of_e() -> SplitOf {
-    SplitOf::Endpoint { service: "E".to_owned(), operation: "E".to_owned() }
+    SplitOf::Endpoint(Endpoint::new("E", "E"))
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn time_of_an_endpoint_is_split_span_by_span_with_own_tags_before_those_of_the_p
     assert_eq!(report.missing, 0);
     let report = split(&mut pool, of_e(), "zone");
     assert_eq!((report.values[0].value.as_str(), report.values[0].n, report.missing), ("h2-own", 19, 19));
-    let nobody = SplitOf::Endpoint { service: "E".to_owned(), operation: "none".to_owned() };
+    let nobody = SplitOf::Endpoint(Endpoint::new("E", "none"));
     assert!(split(&mut pool, nobody, "host").values.is_empty());
     assert!(split(&mut pool, SplitOf::Latency, "no such key").values.is_empty());
 }

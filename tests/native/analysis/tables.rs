@@ -4,6 +4,7 @@ use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
 use pathlight::analysis::critical_path::{ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime};
 use pathlight::analysis::requests::{PercentileRange, Selection};
+use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
 use pathlight::view::json;
@@ -43,7 +44,7 @@ fn heatmap(pool: &mut Pool, columns: u32, order: ColumnOrder) -> HeatmapReport {
 
 /// Time of a row in each column.
 fn cells(report: &HeatmapReport, row: &str) -> Vec<u64> {
-    let row = report.rows.endpoints.iter().position(|(_, o)| o == row).unwrap() as u32;
+    let row = report.rows.endpoints.iter().position(|Endpoint { operation: o, .. }| o == row).unwrap() as u32;
     let cell = |c| report.cells(c).filter(|&at| report.cell_row[at] == row).map(|at| report.cell_us[at]);
     (0..report.column_requests.len()).map(|c| cell(c).sum()).collect()
 }
@@ -51,7 +52,10 @@ fn cells(report: &HeatmapReport, row: &str) -> Vec<u64> {
 #[test]
 fn an_endpoint_has_one_row_for_all_its_call_paths() {
     let report = rows(&mut four(), PercentileRange::ALL);
-    assert_eq!(report.endpoints.iter().map(|(_, o)| o.as_str()).collect::<Vec<_>>(), ["A", "B", "R"]);
+    assert_eq!(
+        report.endpoints.iter().map(|Endpoint { operation: o, .. }| o.as_str()).collect::<Vec<_>>(),
+        ["A", "B", "R"]
+    );
     let b = &report.rows[1];
     // Per request 110, 40, 70, 100.
     assert_eq!((b.exclusive_us.sum, b.exclusive_us.p50, b.requests, b.spans), (320, 85.0, 4, 6));
@@ -90,10 +94,10 @@ fn columns_come_in_the_order_asked_for() {
     assert_eq!(start.column_start_us, [1000, 2000, 3000, 4000]);
     assert_eq!(cells(&start, "B"), [110, 40, 70, 100]);
     assert_eq!(start.column_example[1].trace_id, format!("{:032x}", 2));
-    let row = ColumnOrder::Row { service: "B".to_owned(), operation: "B".to_owned() };
+    let row = ColumnOrder::Row(Endpoint::new("B", "B"));
     assert_eq!(cells(&heatmap(&mut pool, 100, row), "B"), [40, 70, 100, 110]);
     // A row nobody has: all equal, so by latency.
-    let row = ColumnOrder::Row { service: "B".to_owned(), operation: "none".to_owned() };
+    let row = ColumnOrder::Row(Endpoint::new("B", "none"));
     assert_eq!(heatmap(&mut pool, 100, row).column_latency_us, [60, 90, 120, 130]);
 }
 

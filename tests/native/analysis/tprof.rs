@@ -165,7 +165,8 @@ fn traces_with_orphans_stay_out_and_several_roots_get_one_above() {
     spans.push(Span { trace: 3, ..span(390, 0, "Z", 1004, 1030) });
     let report = report(vec![set_of(&spans)]);
     assert_eq!((report.traces, report.has_orphans), (2, 1));
-    let group = report.layers[1].groups.iter().find(|g| g.root.as_ref().unwrap().0 == "(synthetic)").unwrap();
+    let group =
+        report.layers[1].groups.iter().find(|g| g.root.as_ref().unwrap().service == "(synthetic)").unwrap();
     assert_eq!(group.root_us.all.mean, 30.0);
 }
 
@@ -314,7 +315,7 @@ fn a_tag_makes_the_request_types_and_the_threshold_the_tail() {
     let types: Vec<(&str, u64, Option<u64>)> = found.layers[1]
         .groups
         .iter()
-        .map(|g| (g.root.as_ref().unwrap().1.as_str(), g.traces, g.normal))
+        .map(|g| (g.root.as_ref().unwrap().operation.as_str(), g.traces, g.normal))
         .collect();
     assert_eq!(types, [("no zone", 1, None), ("zone=eu", 12, Some(6)), ("zone=us", 7, None)]);
     assert_eq!(found.layers[0].groups[0].normal, Some(10));

@@ -2,7 +2,7 @@
 
 use crate::critical_path::{Context, Contexts, Observer, PathTable, RequestRef};
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{EndpointId, NO_ROW, Role, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -137,7 +137,7 @@ impl Observer for StvObserver {
         for (parent, endpoint, value) in self.nodes {
             let name = *names.entry(endpoint).or_insert_with(|| {
                 let (service, operation) = set.endpoint_name(endpoint);
-                columns.endpoints.push((service.to_owned(), operation.to_owned()));
+                columns.endpoints.push(Endpoint::new(service, operation));
                 columns.endpoints.len() as u32 - 1
             });
             columns.nodes.push(Context { parent, endpoint: name, value });
@@ -256,7 +256,7 @@ impl Features {
 
     /// Of each of these paths its number in `known`, [`NO_ROW`] where it has none.
     pub fn numbers_in(&self, known: &Contexts<()>) -> Vec<u32> {
-        let names: BTreeMap<&(String, String), u32> = known.endpoints.iter().zip(0u32..).collect();
+        let names: BTreeMap<&Endpoint, u32> = known.endpoints.iter().zip(0u32..).collect();
         let index: BTreeMap<(u32, u32), u32> = known
             .nodes
             .iter()

@@ -7,6 +7,7 @@ use super::model::Model;
 use super::rule::{Explanation, Reason};
 use super::vae::{TrainingProgress, VaeSettings};
 use crate::critical_path::{Contexts, RequestRef};
+use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -70,7 +71,7 @@ pub struct AnomalyReport {
     /// The judged requests, the oddest first.
     pub rows: Vec<AnomalyRow>,
     /// Endpoints as (service, operation).
-    pub endpoints: Vec<(String, String)>,
+    pub endpoints: Vec<Endpoint>,
     /// Call paths that reasons name, as endpoint numbers from the root.
     pub paths: Vec<Vec<u32>>,
     /// How the training of the auto-encoder went.
@@ -131,7 +132,7 @@ pub struct ReasonRow {
 /// The endpoints and call paths that the reasons of a report name so far.
 #[derive(Default)]
 pub struct ReasonNames {
-    endpoints: BTreeMap<(String, String), u32>,
+    endpoints: BTreeMap<Endpoint, u32>,
     paths: BTreeMap<Vec<u32>, u32>,
 }
 
@@ -198,7 +199,7 @@ impl AnomalyReport {
     pub fn path(&self, path: u32) -> impl Iterator<Item = (&str, &str)> {
         let chain = self.paths.get(path as usize).into_iter().flatten();
         chain.map(|&endpoint| {
-            let (service, operation) = &self.endpoints[endpoint as usize];
+            let Endpoint { service, operation } = &self.endpoints[endpoint as usize];
             (service.as_str(), operation.as_str())
         })
     }

@@ -4,7 +4,7 @@ use super::contexts::{Context, Contexts};
 use super::report::{ContextNode, CriticalPathReport, Weight};
 use super::table::PathTable;
 use crate::requests::{PercentileRange, RangeFacts};
-use pathlight_model::trace::{NO_ROW, TraceSet};
+use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// Sorted values as differences, which serialise to a few bytes each.
@@ -145,7 +145,7 @@ impl Aggregate {
     }
 
     /// Endpoints as (service, operation).
-    pub fn endpoints(&self) -> &[(String, String)] {
+    pub fn endpoints(&self) -> &[Endpoint] {
         &self.contexts.endpoints
     }
 

@@ -4,17 +4,15 @@ use super::endpoints::Collapser;
 use super::table::PathTable;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{NO_ROW, TraceSet};
+use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-type Name = (String, String);
 
 /// The accumulator: times by (root endpoint, endpoint).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BottomUpPart {
     /// Endpoints as (service, operation).
-    names: Vec<Name>,
+    names: Vec<Endpoint>,
     /// (endpoint, requests, sum of latencies) of each root endpoint.
     roots: Vec<(u32, u64, u64)>,
     /// (root endpoint, endpoint, sums).
@@ -88,7 +86,7 @@ pub struct BottomUpReport {
     /// What it holds.
     pub facts: RangeFacts,
     /// Endpoints as (service, operation), sorted.
-    pub endpoints: Vec<Name>,
+    pub endpoints: Vec<Endpoint>,
     /// Root endpoints, most time first.
     pub roots: Vec<RootRow>,
     /// Interior endpoints by impact, then those that are only roots; ties by (service, operation). All impacts add up
@@ -131,12 +129,12 @@ impl BottomUpPart {
         }
         let mut out = BottomUpPart::default();
         let mut name_of = vec![NO_ROW; set.endpoints().len()];
-        let mut name = |endpoint: u32, names: &mut Vec<Name>| {
+        let mut name = |endpoint: u32, names: &mut Vec<Endpoint>| {
             let place = &mut name_of[endpoint as usize];
             if *place == NO_ROW {
                 *place = names.len() as u32;
                 let (service, operation) = set.endpoint_name(pathlight_model::trace::EndpointId(endpoint));
-                names.push((service.to_owned(), operation.to_owned()));
+                names.push(Endpoint::new(service, operation));
             }
             *place
         };
@@ -154,7 +152,7 @@ impl BottomUpPart {
 
     /// Joins parts of disjoint requests and finishes.
     pub fn finish(parts: Vec<BottomUpPart>, range: PercentileRange, facts: RangeFacts) -> BottomUpReport {
-        let mut numbers: BTreeMap<Name, u32> = BTreeMap::new();
+        let mut numbers: BTreeMap<Endpoint, u32> = BTreeMap::new();
         for part in &parts {
             for name in &part.names {
                 numbers.entry(name.clone()).or_insert(0);
@@ -229,7 +227,7 @@ impl BottomUpReport {
 
     /// Service and operation of an endpoint number.
     pub fn name(&self, endpoint: u32) -> (&str, &str) {
-        self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
+        self.endpoints.get(endpoint as usize).map_or(("", ""), Endpoint::names)
     }
 }
 

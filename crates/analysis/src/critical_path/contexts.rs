@@ -1,7 +1,7 @@
 //! A forest of calling contexts that carries anything, merges by names and has one canonical order.
 
 use super::table::PathTable;
-use pathlight_model::trace::{EndpointId, NO_ROW, TraceSet};
+use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Contexts<T> {
     /// Endpoints as (service, operation); sorted after [`merge`](Self::merge).
-    pub endpoints: Vec<(String, String)>,
+    pub endpoints: Vec<Endpoint>,
     /// The contexts; in pre-order with siblings by name after [`merge`](Self::merge).
     pub nodes: Vec<Context<T>>,
 }
@@ -43,7 +43,7 @@ impl<T> Contexts<T> {
             if *name == NO_ROW {
                 let (service, operation) = set.endpoint_name(endpoint);
                 *name = out.endpoints.len() as u32;
-                out.endpoints.push((service.to_owned(), operation.to_owned()));
+                out.endpoints.push(Endpoint::new(service, operation));
             }
             let parent = if parent == NO_ROW { NO_ROW } else { node_of[parent as usize] };
             node_of[c] = out.nodes.len() as u32;
@@ -65,7 +65,7 @@ impl<T> Contexts<T> {
 
     /// Joins forests; values of one context are joined by `join`, which must not mind their order.
     pub fn merge(parts: Vec<Contexts<T>>, mut join: impl FnMut(&mut T, T)) -> Contexts<T> {
-        let mut endpoints: BTreeMap<(String, String), u32> = BTreeMap::new();
+        let mut endpoints: BTreeMap<Endpoint, u32> = BTreeMap::new();
         for part in &parts {
             for name in &part.endpoints {
                 endpoints.entry(name.clone()).or_insert(0);
@@ -135,7 +135,7 @@ mod tests {
         let mut out = Contexts { endpoints: Vec::new(), nodes: Vec::new() };
         for &(parent, name, value) in nodes {
             let endpoint = out.endpoints.len() as u32;
-            out.endpoints.push((name.to_owned(), name.to_owned()));
+            out.endpoints.push(Endpoint::new(name, name));
             out.nodes.push(Context { parent, endpoint, value });
         }
         out
@@ -151,7 +151,7 @@ mod tests {
         let said: Vec<(&str, u32, u64)> = merged
             .nodes
             .iter()
-            .map(|n| (merged.endpoints[n.endpoint as usize].0.as_str(), n.parent, n.value))
+            .map(|n| (merged.endpoints[n.endpoint as usize].service.as_str(), n.parent, n.value))
             .collect();
         assert_eq!(said, [("q", NO_ROW, 8), ("r", NO_ROW, 17), ("x", 1, 32), ("y", 1, 66), ("z", 3, 4)]);
         assert_eq!(merged.chain(4), [1, 3, 4]);

@@ -4,7 +4,7 @@ use super::services::ServiceChange;
 use crate::requests::{RangeFacts, RequestEntry, Selection};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, Moments, Side, welch};
-use pathlight_model::trace::TraceSet;
+use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -166,7 +166,7 @@ pub struct DiffReport {
     /// After, or the tail.
     pub b: DiffSide,
     /// Endpoints as (service, operation), sorted.
-    pub endpoints: Vec<(String, String)>,
+    pub endpoints: Vec<Endpoint>,
     /// The union of both trees, in pre-order.
     pub nodes: Vec<DiffNode>,
     /// Example requests of frames.
@@ -255,6 +255,6 @@ impl DiffReport {
 
     /// Service and operation of an endpoint number.
     pub fn name(&self, endpoint: u32) -> (&str, &str) {
-        self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
+        self.endpoints.get(endpoint as usize).map_or(("", ""), Endpoint::names)
     }
 }

@@ -6,7 +6,7 @@ use super::report::Weight;
 use super::table::PathTable;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{EndpointId, NO_ROW, TraceSet};
+use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -80,7 +80,7 @@ pub struct EndpointPart {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct RowPart {
-    name: (String, String),
+    name: Endpoint,
     spans: u64,
     errors: u64,
     /// Of each request that has the endpoint; sorted and packed.
@@ -115,7 +115,7 @@ impl EndpointPart {
         let names = set.endpoints();
         let rows = rows.into_iter().zip(names).filter(|(row, _)| !row.exclusive.is_empty());
         let rows = rows.map(|(row, (service, operation))| RowPart {
-            name: (service.to_owned(), operation.to_owned()),
+            name: Endpoint::new(service, operation),
             exclusive: sorted(row.exclusive),
             inclusive: sorted(row.inclusive),
             ..row
@@ -227,7 +227,7 @@ pub struct EndpointsReport {
     /// What it holds.
     pub facts: RangeFacts,
     /// (service, operation) of each row, sorted.
-    pub endpoints: Vec<(String, String)>,
+    pub endpoints: Vec<Endpoint>,
     /// One row an endpoint, in the order of `endpoints`.
     pub rows: Vec<EndpointRow>,
 }
@@ -308,6 +308,6 @@ impl EndpointsReport {
 
     /// Service and operation of an endpoint number.
     pub fn name(&self, endpoint: u32) -> (&str, &str) {
-        self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
+        self.endpoints.get(endpoint as usize).map_or(("", ""), Endpoint::names)
     }
 }

@@ -3,7 +3,7 @@
 use super::aggregate::Aggregate;
 use super::report::{CriticalPathReport, Exemplar};
 use super::table::{ContextEntry, PathTable};
-use pathlight_model::trace::{NO_ROW, TraceSet};
+use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ExemplarTargets {
     requests: u64,
-    endpoints: Vec<(String, String)>,
+    endpoints: Vec<Endpoint>,
     /// (parent or [`NO_ROW`], endpoint) in the order of the report's nodes.
     nodes: Vec<(u32, u32)>,
     /// (lower median, sum) of exclusive microseconds.
@@ -142,7 +142,7 @@ fn match_contexts(set: &TraceSet, table: &PathTable, targets: &ExemplarTargets) 
     let mut index =
         hashbrown::HashMap::with_capacity_and_hasher(targets.nodes.len(), rustc_hash::FxBuildHasher);
     for (number, &(parent, endpoint)) in targets.nodes.iter().enumerate() {
-        let (service, operation) = &targets.endpoints[endpoint as usize];
+        let Endpoint { service, operation } = &targets.endpoints[endpoint as usize];
         if let Some(endpoint) = set.find_endpoint(service, operation) {
             index.insert((parent, endpoint), number as u32);
         }

@@ -8,7 +8,7 @@ use super::diff_report::RequestRef;
 use super::endpoints::{Collapser, EndpointsReport};
 use super::table::PathTable;
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{EndpointId, NO_ROW, TraceSet};
+use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -21,12 +21,7 @@ pub enum ColumnOrder {
     /// Start, earliest first.
     Start,
     /// Exclusive time of one row, least first; requests without it have 0.
-    Row {
-        /// Service name.
-        service: String,
-        /// Operation name.
-        operation: String,
-    },
+    Row(Endpoint),
 }
 
 /// Requests against endpoints. Cells are stored by column: those of column c are
@@ -79,7 +74,7 @@ pub struct ColumnEdge {
 /// The place of every request of a table that has one of these numbers.
 fn places(set: &TraceSet, table: &PathTable, requests: &[u32], order: &ColumnOrder) -> Vec<Place> {
     let row: Option<EndpointId> = match order {
-        ColumnOrder::Row { service, operation } => set.find_endpoint(service, operation),
+        ColumnOrder::Row(Endpoint { service, operation }) => set.find_endpoint(service, operation),
         _ => None,
     };
     let own_time = |request: u32| -> u64 {
@@ -171,7 +166,7 @@ impl Columns {
 /// The cells of a worker's requests: an accumulator.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HeatPart {
-    endpoints: Vec<(String, String)>,
+    endpoints: Vec<Endpoint>,
     columns: Vec<ColumnPart>,
     /// By column.
     cells: Vec<Cell>,
@@ -248,7 +243,7 @@ impl HeatPart {
             requests.iter().zip(places).map(|(&r, place)| (column_of(r, place) as u32, r)).collect();
         chosen.arrange();
         let mut out = HeatPart {
-            endpoints: set.endpoints().map(|(s, o)| (s.to_owned(), o.to_owned())).collect(),
+            endpoints: set.endpoints().map(|(s, o)| Endpoint::new(s, o)).collect(),
             columns: vec![ColumnPart::default(); edges.len() + 1],
             cells: Vec::new(),
         };

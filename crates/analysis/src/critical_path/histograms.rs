@@ -7,7 +7,7 @@ use super::walk::Observer;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Distribution;
-use pathlight_model::trace::{NO_ROW, Role, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,7 +111,7 @@ pub struct HistogramsPart {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct EndpointSums {
-    name: (String, String),
+    name: Endpoint,
     spans: u64,
     path_spans: u64,
     /// Places of its callers in the list of endpoints.
@@ -119,15 +119,14 @@ struct EndpointSums {
 }
 
 /// Service and operation.
-type Name = (String, String);
 /// Spans, spans on the path, and callers of an endpoint.
-type NameSums<'a> = (u64, u64, BTreeSet<&'a Name>);
+type NameSums<'a> = (u64, u64, BTreeSet<&'a Endpoint>);
 
 impl HistogramsPart {
     /// Joins parts of disjoint requests and finishes.
     pub fn finish(parts: Vec<HistogramsPart>, range: PercentileRange, facts: RangeFacts) -> HistogramsReport {
         let mut of_requests: [Vec<u64>; OF_REQUESTS] = Default::default();
-        let mut endpoints: BTreeMap<&Name, NameSums<'_>> = BTreeMap::new();
+        let mut endpoints: BTreeMap<&Endpoint, NameSums<'_>> = BTreeMap::new();
         for part in &parts {
             for (all, own) in of_requests.iter_mut().zip(&part.of_requests) {
                 all.extend(unpack_sorted(own.clone()));
@@ -280,7 +279,7 @@ impl Observer for HistogramsObserver {
             if self.spans[number] > 0 {
                 place[number] = endpoints.len() as u32;
                 endpoints.push(EndpointSums {
-                    name: (service.to_owned(), operation.to_owned()),
+                    name: Endpoint::new(service, operation),
                     spans: self.spans[number],
                     path_spans: self.path_spans[number],
                     callers: Vec::new(),

@@ -2,6 +2,7 @@
 
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::stats::percentile;
+use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// A request picked as an example.
@@ -85,7 +86,7 @@ pub struct CriticalPathReport {
     /// What it holds.
     pub facts: RangeFacts,
     /// Endpoints as (service, operation), sorted.
-    pub endpoints: Vec<(String, String)>,
+    pub endpoints: Vec<Endpoint>,
     /// Nodes in pre-order.
     pub nodes: Vec<ContextNode>,
 }
@@ -93,7 +94,7 @@ pub struct CriticalPathReport {
 impl CriticalPathReport {
     /// Service and operation of an endpoint number.
     pub fn name(&self, endpoint: u32) -> (&str, &str) {
-        self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
+        self.endpoints.get(endpoint as usize).map_or(("", ""), |Endpoint { service: s, operation: o }| (s, o))
     }
 }
 
@@ -141,7 +142,7 @@ pub struct TraceReport {
     /// Latest end, relative.
     pub end_us: u64,
     /// Endpoints as (service, operation).
-    pub endpoints: Vec<(String, String)>,
+    pub endpoints: Vec<Endpoint>,
     /// Parent index, `u32::MAX` for a root.
     #[serde(with = "pathlight_model::packed")]
     pub parent: Vec<u32>,

@@ -7,7 +7,7 @@ use super::walk::Observer;
 use crate::requests::{Overlap, PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, LogAxis, Summary, ratio, ratio_interval};
-use pathlight_model::trace::{EndpointId, TagSetId, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, EndpointId, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,12 +22,7 @@ pub enum SplitOf {
     Latency,
     /// The exclusive time on the path of one endpoint, by the tag of its spans: in a request whose spans have several
     /// values, one sample for each.
-    Endpoint {
-        /// Service name.
-        service: String,
-        /// Operation name.
-        operation: String,
-    },
+    Endpoint(Endpoint),
 }
 
 /// The accumulator: samples by value.
@@ -150,7 +145,7 @@ impl Sampler {
     pub fn new(set: &TraceSet, of: &SplitOf, overlap: Overlap) -> Sampler {
         let endpoint = match of {
             SplitOf::Latency => None,
-            SplitOf::Endpoint { service, operation } => set.find_endpoint(service, operation),
+            SplitOf::Endpoint(Endpoint { service, operation }) => set.find_endpoint(service, operation),
         };
         Sampler { endpoint, is_latency: *of == SplitOf::Latency, overlap, finder: PathFinder::default() }
     }

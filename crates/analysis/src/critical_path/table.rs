@@ -3,7 +3,7 @@
 use super::path::PathFinder;
 use crate::requests::{Overlap, RequestEntry, RootEndpoint};
 use hashbrown::HashTable;
-use pathlight_model::trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use std::cmp::Ordering;
 
 /// What one request spends in one calling context.
@@ -134,7 +134,7 @@ impl TableBuilder {
     pub fn new(set: &TraceSet, root: &RootEndpoint, overlap: Overlap) -> TableBuilder {
         let (root, is_empty) = match root {
             RootEndpoint::TraceRoots => (None, false),
-            RootEndpoint::Endpoint { service, operation } => {
+            RootEndpoint::Endpoint(Endpoint { service, operation }) => {
                 let found = set.find_endpoint(service, operation);
                 (found, found.is_none())
             }

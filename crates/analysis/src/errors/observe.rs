@@ -6,7 +6,7 @@ use super::without::Without;
 use crate::critical_path::{Contexts, Observer, PathFinder, PathTable, RequestRef, pack_sorted};
 use crate::requests::{Overlap, RequestEntry};
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use std::cmp::Reverse;
 
 /// Endpoints of a request whose errors are taken out each for itself: those with the most time on the path. A bound,
@@ -290,7 +290,7 @@ impl Observer for ErrorsObserver {
         self.without_us.sort_unstable();
         let endpoints = set.endpoints().zip(self.endpoints).filter(|(_, sums)| sums.spans > 0);
         let endpoints =
-            endpoints.map(|((service, operation), sums)| ((service.to_owned(), operation.to_owned()), sums));
+            endpoints.map(|((service, operation), sums)| (Endpoint::new(service, operation), sums));
         ErrorsPart {
             totals: self.totals,
             without_us: pack_sorted(self.without_us),

@@ -5,7 +5,7 @@ use crate::critical_path::{Contexts, RequestRef, unpack_sorted};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
-use pathlight_model::trace::NO_ROW;
+use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct ErrorsPart {
     /// Latencies without the erroring spans, sorted and packed.
     pub(super) without_us: Vec<u64>,
     /// Rows by name; numbered once they are merged.
-    pub(super) endpoints: Vec<((String, String), ErrorRow)>,
+    pub(super) endpoints: Vec<(Endpoint, ErrorRow)>,
     pub(super) contexts: Contexts<ContextSums>,
 }
 
@@ -65,7 +65,7 @@ impl ErrorsPart {
     pub fn finish(parts: Vec<ErrorsPart>, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
         let mut totals = ErrorTotals::default();
         let mut without_us = Vec::new();
-        let mut endpoints: BTreeMap<(String, String), ErrorRow> = BTreeMap::new();
+        let mut endpoints: BTreeMap<Endpoint, ErrorRow> = BTreeMap::new();
         let mut forests = Vec::new();
         for part in parts {
             totals.merge(part.totals);
@@ -84,8 +84,8 @@ impl ErrorsPart {
             into.error_us += from.error_us;
         });
         // Every context on a path is one of an endpoint of the requests, and both are by name.
-        let names: Vec<(String, String)> = endpoints.keys().cloned().collect();
-        let number = |name: &(String, String)| names.binary_search(name).map_or(NO_ROW, |n| n as u32);
+        let names: Vec<Endpoint> = endpoints.keys().cloned().collect();
+        let number = |name: &Endpoint| names.binary_search(name).map_or(NO_ROW, |n| n as u32);
         let number_of: Vec<u32> = contexts.endpoints.iter().map(number).collect();
         let mut nodes: Vec<ErrorNode> = Vec::with_capacity(contexts.nodes.len());
         for node in &contexts.nodes {

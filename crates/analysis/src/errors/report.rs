@@ -3,6 +3,7 @@
 use crate::critical_path::{ContextNode, CriticalPathReport, RequestRef, Weight, fold};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::stats::Summary;
+use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// Sums over all requests of a percentile range.
@@ -141,7 +142,7 @@ pub struct ErrorsReport {
     /// Latency without the erroring spans.
     pub without_us: Summary,
     /// Endpoints as (service, operation), sorted.
-    pub endpoints: Vec<(String, String)>,
+    pub endpoints: Vec<Endpoint>,
     /// One row an endpoint of the requests, most own errors first, then most passed on, most stopped (ties by name).
     pub rows: Vec<ErrorRow>,
     /// The error paths: nodes in pre-order.
@@ -185,6 +186,6 @@ impl ErrorsReport {
 
     /// Service and operation of an endpoint number.
     pub fn name(&self, endpoint: u32) -> (&str, &str) {
-        self.endpoints.get(endpoint as usize).map_or(("", ""), |(s, o)| (s, o))
+        self.endpoints.get(endpoint as usize).map_or(("", ""), Endpoint::names)
     }
 }

@@ -23,7 +23,7 @@ mod whatif;
 pub use aggregate::{PairCounts, WHOLE_PPM};
 pub use graph::{Flow, LearnedEdge, Relation, SyncNode};
 pub use nearest::{Clusters, InvocationKey, Metric, Neighbours};
-pub use nodes::{Callee, CalleeNodes, Callees, EndpointName, MAX_NODES, NodeIndex, NodeName, NodeTable};
+pub use nodes::{Callee, CalleeNodes, Callees, MAX_NODES, NodeIndex, NodeName, NodeTable};
 pub use observe::{Bindings, Estimates, FlowSample, KeyFinder, NodeSample, Tester, Trainer, key_of};
 pub use order::{Child, Order, Pressure};
 pub use predict::{FlowSettings, METHOD_NAMES, METHODS, PredictScratch, Predictors, Training, error};

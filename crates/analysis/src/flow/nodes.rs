@@ -3,13 +3,10 @@
 use super::order::Child;
 use hashbrown::HashMap;
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{EndpointId, NO_ROW, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Service and operation.
-pub type EndpointName = (String, String);
 
 /// Most nodes of a flow; beyond it repeats are folded.
 pub const MAX_NODES: usize = 512;
@@ -37,7 +34,7 @@ pub struct Callees {
     /// Most calls in one invocation.
     pub most: u32,
     /// By callee.
-    pub callees: BTreeMap<EndpointName, Callee>,
+    pub callees: BTreeMap<Endpoint, Callee>,
 }
 
 impl Callees {
@@ -59,7 +56,7 @@ impl Callees {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CalleeNodes {
     /// Its endpoint.
-    pub name: EndpointName,
+    pub name: Endpoint,
     /// Its first node.
     pub base: u32,
     /// So many first calls have their own nodes.
@@ -86,7 +83,7 @@ pub struct NodeName {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeTable {
     /// The parent endpoint.
-    pub parent: EndpointName,
+    pub parent: Endpoint,
     /// Its callees by name.
     pub callees: Vec<CalleeNodes>,
     /// Number of nodes.
@@ -99,7 +96,7 @@ pub struct NodeTable {
 
 impl NodeTable {
     /// The nodes for these callees.
-    pub fn new(parent: EndpointName, known: &Callees) -> NodeTable {
+    pub fn new(parent: Endpoint, known: &Callees) -> NodeTable {
         let size = |kept: u32| -> u64 {
             known.callees.values().map(|c| u64::from(c.most.min(kept.saturating_add(1)))).sum()
         };
@@ -107,7 +104,7 @@ impl NodeTable {
         let mut table =
             NodeTable { parent, repeats_kept: (kept != u32::MAX).then_some(kept), ..NodeTable::default() };
         // Of too many callees the most used keep a node; of equally used ones the first by name.
-        let mut own: Vec<(u64, &EndpointName)> =
+        let mut own: Vec<(u64, &Endpoint)> =
             known.callees.iter().map(|(name, c)| (c.invocations, name)).collect();
         if own.len() > MAX_NODES {
             own.arrange_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
@@ -141,8 +138,8 @@ impl NodeTable {
         let after = self.callees.partition_point(|c| c.base <= node);
         match after.checked_sub(1).map(|i| &self.callees[i]).filter(|_| self.others != Some(node)) {
             Some(callee) => NodeName {
-                service: callee.name.0.clone(),
-                operation: callee.name.1.clone(),
+                service: callee.name.service.clone(),
+                operation: callee.name.operation.clone(),
                 index: if node - callee.base < callee.kept { node - callee.base + 1 } else { 0 },
             },
             None => NodeName { service: String::new(), operation: String::new(), index: 0 },
@@ -205,10 +202,12 @@ impl NodeIndex {
         };
         for (number, table) in tables.into_iter().enumerate() {
             index.others.push(table.others.unwrap_or(NO_ROW));
-            let Some(parent) = set.find_endpoint(&table.parent.0, &table.parent.1) else { continue };
+            let Some(parent) = set.find_endpoint(&table.parent.service, &table.parent.operation) else {
+                continue;
+            };
             index.parents[parent.0 as usize] = number as u32;
             for callee in &table.callees {
-                if let Some(endpoint) = set.find_endpoint(&callee.name.0, &callee.name.1) {
+                if let Some(endpoint) = set.find_endpoint(&callee.name.service, &callee.name.operation) {
                     let slot = Slot { base: callee.base, kept: callee.kept };
                     index.slots.insert((number as u32, endpoint.0), slot);
                 }
@@ -272,13 +271,13 @@ mod tests {
 
     fn callees(counts: &[(&str, u32)]) -> Callees {
         let callee = |most: u32| Callee { most, invocations: u64::from(most), has_calls: false };
-        let name = |text: &str| ("s".to_owned(), text.to_owned());
+        let name = |text: &str| Endpoint::new("s", text);
         let callees = counts.iter().map(|&(text, most)| (name(text), callee(most))).collect();
         Callees { invocations: 10, childless: 0, most: 1, callees }
     }
 
     fn table(counts: &[(&str, u32)]) -> NodeTable {
-        NodeTable::new(("p".to_owned(), "p".to_owned()), &callees(counts))
+        NodeTable::new(Endpoint::new("p", "p"), &callees(counts))
     }
 
     #[test]

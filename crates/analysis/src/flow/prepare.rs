@@ -102,7 +102,10 @@ impl Preparer {
         let mut removed = vec![Vec::new(); model.tables.len()];
         for change in parallel {
             let parent = (change.service.as_str(), change.operation.as_str());
-            let at = model.tables.iter().position(|t| (t.parent.0.as_str(), t.parent.1.as_str()) == parent);
+            let at = model
+                .tables
+                .iter()
+                .position(|t| (t.parent.service.as_str(), t.parent.operation.as_str()) == parent);
             let Some(at) = at else { continue };
             let nodes = (model.tables[at].find(&change.first), model.tables[at].find(&change.second));
             if let (Some(a), Some(b)) = nodes {

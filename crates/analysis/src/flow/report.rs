@@ -1,11 +1,12 @@
 //! The reports of execution flows: plain serde data.
 
 use super::graph::{Flow, SyncNode};
-use super::nodes::{Callees, EndpointName, NodeTable};
+use super::nodes::{Callees, NodeTable};
 use super::observe::{Bindings, Estimates, FlowSample};
 use super::predict::{METHOD_NAMES, METHODS};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
+use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// Bins of a node's histogram.
@@ -74,7 +75,7 @@ impl FlowEdge {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowReport {
     /// The parent.
-    pub parent: EndpointName,
+    pub parent: Endpoint,
     /// Its spans that wait for some call.
     pub invocations: u64,
     /// Its spans that wait for none.
@@ -231,7 +232,7 @@ pub struct MethodErrors {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EvaluationReport {
     /// The parent as `[service, operation]`; `null` if pooled over all that have enough calls.
-    pub parent: Option<EndpointName>,
+    pub parent: Option<Endpoint>,
     /// Parents compared.
     pub parents: u64,
     /// Calls that some invocation of a parent must have for the parent to be compared (`--min-children`, default 2; preset

@@ -1,6 +1,5 @@
 //! Where a week of work is best spent: what every endpoint would save if it were faster.
 
-use super::nodes::EndpointName;
 use super::prepare::{Evaluator, Model, Prepared, Preparer};
 use super::walk::Visit;
 use super::whatif::{Requests, scaled_us};
@@ -8,7 +7,7 @@ use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
-use pathlight_model::trace::{NO_ROW, TraceRow, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, NO_ROW, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
@@ -35,7 +34,7 @@ struct EndpointChanges {
 pub struct Savings {
     /// Sorted, as differences.
     latencies_us: Vec<u64>,
-    by_endpoint: BTreeMap<EndpointName, EndpointChanges>,
+    by_endpoint: BTreeMap<Endpoint, EndpointChanges>,
 }
 
 /// What is saved at each quantile of the requests' latency, in microseconds.
@@ -133,7 +132,7 @@ impl Savings {
         let sorted = unpack_sorted(self.latencies_us);
         let latency_us = Summary::of_sorted(&sorted);
         let mut endpoints: Vec<EndpointSaving> = Vec::with_capacity(self.by_endpoint.len());
-        for ((service, operation), changes) in self.by_endpoint {
+        for (Endpoint { service, operation }, changes) in self.by_endpoint {
             let affected = changes.levels[2].before_us.len() as u64;
             let [faster_10, faster_50, faster_100] = changes.levels.map(|changed| {
                 let (before, after) = (unpack_sorted(changed.before_us), unpack_sorted(changed.after_us));
@@ -260,7 +259,7 @@ impl SavingsRun {
                     after_us: packed(pairs.iter().map(|p| p.1).collect()),
                 });
                 let changes = EndpointChanges { spans: found.spans, requests: found.requests, levels };
-                by_endpoint.insert((service.to_owned(), operation.to_owned()), changes);
+                by_endpoint.insert(Endpoint::new(service, operation), changes);
             }
         }
         Savings { latencies_us: pack_sorted(self.latencies), by_endpoint }

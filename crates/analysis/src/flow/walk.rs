@@ -1,10 +1,10 @@
 //! Walking all traces of a set in pieces, and all invocations of some parents.
 
-use super::nodes::{Callee, Callees, EndpointName, NodeIndex};
+use super::nodes::{Callee, Callees, NodeIndex};
 use super::order::{Child, Order};
 use crate::requests::Overlap;
 use hashbrown::HashMap;
-use pathlight_model::trace::{NO_ROW, Role, TraceRow, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceRow, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
 use std::collections::BTreeMap;
 
@@ -209,12 +209,12 @@ impl CalleeCounter {
     /// Counts for one parent, or for all.
     pub fn new(
         set: &TraceSet,
-        parent: Option<&EndpointName>,
+        parent: Option<&Endpoint>,
         within: Within,
         with_starts: bool,
     ) -> CalleeCounter {
         let n = set.endpoints().len();
-        let wanted = parent.map(|(service, operation)| set.find_endpoint(service, operation));
+        let wanted = parent.map(|Endpoint { service, operation }| set.find_endpoint(service, operation));
         CalleeCounter {
             counts: vec![Callees::default(); n],
             wanted: wanted.flatten().map(|e| e.0),
@@ -231,10 +231,10 @@ impl CalleeCounter {
 
     /// By endpoint: its callees, and the starts of its invocations in no order. One without invocations is no parent,
     /// but may be one in another set.
-    pub fn finish(mut self, set: &TraceSet) -> BTreeMap<EndpointName, (Callees, Vec<u64>)> {
-        let names: Vec<EndpointName> =
-            set.endpoints().map(|(service, operation)| (service.to_owned(), operation.to_owned())).collect();
-        let mut out: BTreeMap<EndpointName, (Callees, Vec<u64>)> = BTreeMap::new();
+    pub fn finish(mut self, set: &TraceSet) -> BTreeMap<Endpoint, (Callees, Vec<u64>)> {
+        let names: Vec<Endpoint> =
+            set.endpoints().map(|(service, operation)| Endpoint::new(service, operation)).collect();
+        let mut out: BTreeMap<Endpoint, (Callees, Vec<u64>)> = BTreeMap::new();
         for (endpoint, counts) in self.counts.into_iter().enumerate() {
             if counts.invocations + counts.childless == 0 {
                 continue;

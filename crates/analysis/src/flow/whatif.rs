@@ -1,13 +1,13 @@
 //! What if some endpoints were faster or slower, or two calls ran side by side (`docs/definitions/execution-flow.md` section 4).
 
-use super::nodes::{EndpointName, NodeName};
+use super::nodes::NodeName;
 use super::prepare::{Evaluator, Model, Prepared, Preparer};
 use super::walk::Visit;
 use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Summary, percentile};
-use pathlight_model::trace::{EndpointId, TraceRow, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, EndpointId, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Requests {
 }
 
 /// Time on the way that decides, by endpoint, before and after: microseconds.
-type Shares = BTreeMap<EndpointName, (u64, u64)>;
+type Shares = BTreeMap<Endpoint, (u64, u64)>;
 
 /// Latencies before and after a change: the accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,13 +157,15 @@ impl WhatIf {
         let total = |sorted: &[u64]| sorted.iter().map(|&v| v as f64).sum::<f64>().max(1.0);
         let totals = (total(&before), total(&after));
         let endpoints =
-            self.shares.into_iter().map(|((service, operation), (before_us, after_us))| ShareChange {
-                service,
-                operation,
-                before_us,
-                after_us,
-                before_share: before_us as f64 / totals.0,
-                after_share: after_us as f64 / totals.1,
+            self.shares.into_iter().map(|(Endpoint { service, operation }, (before_us, after_us))| {
+                ShareChange {
+                    service,
+                    operation,
+                    before_us,
+                    after_us,
+                    before_share: before_us as f64 / totals.0,
+                    after_share: after_us as f64 / totals.1,
+                }
             });
         let mut endpoints: Vec<ShareChange> = endpoints.collect();
         let change = |e: &ShareChange| (e.after_share - e.before_share).abs();
@@ -300,7 +302,7 @@ impl WhatIfRun {
             before_us: pack_sorted(self.before),
             after_us: pack_sorted(self.after),
             changed: self.changed,
-            shares: named.map(|((s, o), &share)| ((s.to_owned(), o.to_owned()), share)).collect(),
+            shares: named.map(|((s, o), &share)| (Endpoint::new(s, o), share)).collect(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Cutting a percentile range out of the requests of a selection: filters, then ranks of latency.
 
 use super::selection::{Filter, Selection};
-use pathlight_model::trace::{EndpointId, Role, TagSetId, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -133,7 +133,7 @@ impl Matcher {
             }
             Filter::Time { from_us, to_us } => Matcher::Time(*from_us, *to_us),
             Filter::HasError => Matcher::HasError,
-            Filter::Contains { service, operation } => {
+            Filter::Contains(Endpoint { service, operation }) => {
                 Matcher::Contains(set.find_endpoint(service, operation))
             }
         }

@@ -1,6 +1,7 @@
 //! Which requests an analysis is about, and how their paths are found.
 
 use super::range::PercentileRange;
+use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// Whose latency is looked at.
@@ -10,12 +11,7 @@ pub enum RootEndpoint {
     #[default]
     TraceRoots,
     /// Every topmost span of one endpoint.
-    Endpoint {
-        /// Service name.
-        service: String,
-        /// Operation name.
-        operation: String,
-    },
+    Endpoint(Endpoint),
 }
 
 /// One condition on requests; several must all hold.
@@ -38,12 +34,7 @@ pub enum Filter {
     /// Some span of the request is an error.
     HasError,
     /// Some span of the request is of this endpoint.
-    Contains {
-        /// Service name.
-        service: String,
-        /// Operation name.
-        operation: String,
-    },
+    Contains(Endpoint),
 }
 
 /// How much two siblings may overlap and still count as one after the other (section 3).

@@ -6,7 +6,7 @@ use super::traces::Traces;
 use crate::critical_path::{PathFinder, RequestRef};
 use crate::requests::Overlap;
 use pathlight_model::steps::{Pace, all_at_once};
-use pathlight_model::trace::{Flags, NO_ROW, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, Flags, NO_ROW, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
 /// A trace whose spans lie where they lie on average.
@@ -122,7 +122,8 @@ async fn without_subspans(traces: &Traces, group: &[u32], pace: &mut Pace) -> Ag
         values.extend(block.durations(position, &rows));
         let duration_us = Statistic::of(&mut values);
         pace.spend(6 * rows.len()).await;
-        let (service, operation) = traces.endpoints[shape.endpoint[position as usize] as usize].clone();
+        let Endpoint { service, operation } =
+            traces.endpoints[shape.endpoint[position as usize] as usize].clone();
         spans.push(AggregateSpan {
             parent: Some(shape.parent[position as usize]).filter(|&p| p != NO_ROW),
             service,

@@ -4,7 +4,7 @@ use super::collect::put_children;
 use super::merge::Numbers;
 use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
-use pathlight_model::trace::NO_ROW;
+use pathlight_model::trace::{Endpoint, NO_ROW};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 
@@ -53,24 +53,24 @@ impl Shape {
     }
 
     /// By position `operation#2`, or the operation alone where an endpoint has one position.
-    pub fn names(&self, endpoints: &[(String, String)]) -> Vec<String> {
+    pub fn names(&self, endpoints: &[Endpoint]) -> Vec<String> {
         let mut count: FxHashMap<u32, u32> = FxHashMap::default();
         self.endpoint.iter().for_each(|&e| *count.entry(e).or_default() += 1);
         let mut seen: FxHashMap<u32, u32> = FxHashMap::default();
         let names = self.endpoint.iter().map(|&e| {
             let number = seen.entry(e).or_default();
             *number += 1;
-            named(&endpoints[e as usize].1, *number, count[&e])
+            named(&endpoints[e as usize].operation, *number, count[&e])
         });
         names.collect()
     }
 
     /// That of one position.
-    pub fn name(&self, position: u32, endpoints: &[(String, String)]) -> String {
+    pub fn name(&self, position: u32, endpoints: &[Endpoint]) -> String {
         let endpoint = self.endpoint[position as usize];
         let count = self.positions_of(endpoint).count() as u32;
         let number = self.positions_of(endpoint).take_while(|&p| p <= position).count() as u32;
-        named(&endpoints[endpoint as usize].1, number, count)
+        named(&endpoints[endpoint as usize].operation, number, count)
     }
 }
 

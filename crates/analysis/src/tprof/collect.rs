@@ -1,7 +1,7 @@
 //! What a worker makes of its traces: canonical shapes and the times of their positions.
 
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{NO_ROW, Role, SpanKind, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, NO_ROW, Role, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -13,11 +13,11 @@ pub const SYNTHETIC: &str = "(synthetic)";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TracesPart {
     /// Service and operation, by endpoint number of this part.
-    pub(super) endpoints: Vec<(String, String)>,
+    pub(super) endpoints: Vec<Endpoint>,
     /// Positions in canonical pre-order as (endpoint, parent).
     pub(super) shapes: Vec<Vec<(u32, u32)>>,
     /// Request types as (service, operation), or ("", "key=value").
-    pub(super) types: Vec<(String, String)>,
+    pub(super) types: Vec<Endpoint>,
     pub(super) traces: Vec<TraceTimes>,
     /// Requests kept out because their trace has an orphan root.
     pub(super) orphans: u64,
@@ -55,7 +55,7 @@ pub struct TraceCollector {
     /// By endpoint and the forms of the children.
     form_index: FxHashMap<Box<[u32]>, u32>,
     shape_of_form: FxHashMap<u32, u32>,
-    types: FxHashMap<(String, String), u32>,
+    types: FxHashMap<Endpoint, u32>,
     tag: Option<String>,
     positions: usize,
     work: Work,
@@ -150,17 +150,16 @@ fn mix(hash: u64, value: u64) -> u64 {
     (hash.rotate_left(23) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-fn hash_name(name: &(String, String)) -> u64 {
-    let bytes = name.0.bytes().map(u64::from).chain([256]).chain(name.1.bytes().map(u64::from));
+fn hash_name(name: &Endpoint) -> u64 {
+    let bytes = name.service.bytes().map(u64::from).chain([256]).chain(name.operation.bytes().map(u64::from));
     bytes.fold(0x51_7C_C1_B7, mix)
 }
 
 impl TraceCollector {
     /// A collector of requests of this set; request types are the root's endpoints, or the values of a tag.
     pub fn new(set: &TraceSet, tag: Option<String>) -> TraceCollector {
-        let mut names: Vec<(String, String)> =
-            set.endpoints().map(|(s, o)| (s.to_owned(), o.to_owned())).collect();
-        names.push((SYNTHETIC.to_owned(), SYNTHETIC.to_owned()));
+        let mut names: Vec<Endpoint> = set.endpoints().map(|(s, o)| Endpoint::new(s, o)).collect();
+        names.push(Endpoint::new(SYNTHETIC, SYNTHETIC));
         let mut order: Vec<u32> = (0..names.len() as u32).collect();
         order.arrange_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
         let mut rank = vec![0; names.len()];
@@ -318,7 +317,7 @@ impl TraceCollector {
                     let own = set.tags.value(set.tag_set(row), key);
                     own.or_else(|| set.tags.value(set.process_of(row).tags, key))
                 });
-                (String::new(), found.map_or_else(|| format!("no {key}"), |value| format!("{key}={value}")))
+                Endpoint::new("", found.map_or_else(|| format!("no {key}"), |value| format!("{key}={value}")))
             }
         };
         let next = self.part.types.len() as u32;

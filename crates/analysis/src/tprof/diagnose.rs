@@ -5,6 +5,7 @@ use super::block::sum;
 use super::traces::{Settings, Traces, normal_of};
 use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
+use pathlight_model::trace::Endpoint;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -204,7 +205,7 @@ pub(super) async fn diagnose(
                 rows.push(work.of_type(endpoint, (kind, group), total).await);
             }
         }
-        let (service, operation) = traces.endpoints[endpoint as usize].clone();
+        let Endpoint { service, operation } = traces.endpoints[endpoint as usize].clone();
         report.push(DiagnosedEndpoint {
             service,
             operation,
@@ -260,7 +261,7 @@ impl Diagnosis<'_> {
             false => (*number, group.as_slice()),
         });
         let chosen: Vec<(u32, &[u32])> = chosen.filter(|(_, group)| !group.is_empty()).collect();
-        let (service, operation) = traces.types[kind as usize].clone();
+        let Endpoint { service, operation } = traces.types[kind as usize].clone();
         let has_ratio = normal.is_some() && usual.sum > 0;
         let (spans_in_all, spans) = self.of_spans(endpoint, &chosen).await;
         DiagnosedType {

@@ -5,6 +5,7 @@ use super::statistic::SplitStatistic;
 use super::traces::{Settings, Traces, normal_of};
 use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
+use pathlight_model::trace::Endpoint;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,7 @@ pub struct Layer {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// Its request type as `[service, operation]`; of layer 1 none, of layers 3 and 4 the root's endpoint.
-    pub root: Option<(String, String)>,
+    pub root: Option<Endpoint>,
     /// Number of traces.
     pub traces: u64,
     /// How many of them are not of the tail; `null` if the group is too small to split.
@@ -156,7 +157,7 @@ async fn by_endpoint(
     let mut times: Vec<_> = times.into_iter().collect();
     times.arrange_by_key(|row| row.0);
     for (endpoint, [mut all, tail]) in times {
-        let (service, operation) = traces.endpoints[endpoint as usize].clone();
+        let Endpoint { service, operation } = traces.endpoints[endpoint as usize].clone();
         let count = normal.map(|_| all.own.len());
         all.durations.extend(tail.durations);
         all.own.extend(tail.own);
@@ -204,7 +205,7 @@ async fn by_position(
         }
         let end_diff_us = if layer == 3 { parts.pop() } else { None };
         let (child_diff_us, subspans_us) = if layer == 3 { (parts, Vec::new()) } else { (Vec::new(), parts) };
-        let (service, _) = traces.endpoints[shape.endpoint[position as usize] as usize].clone();
+        let Endpoint { service, .. } = traces.endpoints[shape.endpoint[position as usize] as usize].clone();
         out.positions.push(PositionTimes {
             parent: Some(shape.parent[position as usize]).filter(|&p| p != pathlight_model::trace::NO_ROW),
             service,

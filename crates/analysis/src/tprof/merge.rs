@@ -4,6 +4,7 @@ use super::block::{Block, Shape, Times};
 use super::collect::{TraceTimes, TracesPart};
 use super::traces::{Trace, Traces};
 use pathlight_model::steps::Pace;
+use pathlight_model::trace::Endpoint;
 use rustc_hash::FxHashMap;
 use std::borrow::Borrow;
 use std::hash::Hash;
@@ -49,8 +50,8 @@ impl<T: Clone + Eq + Hash + Ord> Numbers<T> {
 /// Traces of which more parts come.
 #[derive(Default)]
 pub struct Merging {
-    endpoints: Numbers<(String, String)>,
-    types: Numbers<(String, String)>,
+    endpoints: Numbers<Endpoint>,
+    types: Numbers<Endpoint>,
     /// Positions of shapes, with endpoints in the order they came.
     shapes: Numbers<Vec<(u32, u32)>>,
     traces: Vec<TraceTimes>,

@@ -8,7 +8,7 @@ use crate::critical_path::ServiceChange;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, Moments, Side, welch};
 use pathlight_model::steps::{Pace, all_at_once};
-use pathlight_model::trace::NO_ROW;
+use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +80,7 @@ enum Of {
 fn sources(traces: &Traces, group: &[u32], caller_of: &BTreeMap<String, u32>) -> Vec<(Key, u32, usize, Of)> {
     let Some(&first) = group.first() else { return Vec::new() };
     let shape = &traces.block_of(first).shape;
-    let service = |position: u32| &traces.endpoints[shape.endpoint[position as usize] as usize].0;
+    let service = |position: u32| &traces.endpoints[shape.endpoint[position as usize] as usize].service;
     let mut out = Vec::with_capacity(2 * shape.len());
     for position in 0..shape.len() as u32 {
         let at = shape.parts_at(position);
@@ -142,7 +142,7 @@ async fn sums(traces: &Traces, group: &[u32], callers: &BTreeMap<String, u32>, p
 /// By service, the first of its endpoints.
 fn callers(traces: &Traces) -> BTreeMap<String, u32> {
     let mut out = BTreeMap::new();
-    for (number, (service, _)) in traces.endpoints.iter().enumerate() {
+    for (number, Endpoint { service, .. }) in traces.endpoints.iter().enumerate() {
         out.entry(service.clone()).or_insert(number as u32);
     }
     out
@@ -155,9 +155,9 @@ fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange
         .iter()
         .map(|key| {
             let (a, b) = (side(a, key), side(b, key));
-            let (own, operation) = traces.endpoints[key.0 as usize].clone();
+            let Endpoint { service: own, operation } = traces.endpoints[key.0 as usize].clone();
             let is_gap = key.1 == u32::MAX;
-            let caller = traces.endpoints.get(key.2 as usize).map(|e| e.0.clone());
+            let caller = traces.endpoints.get(key.2 as usize).map(|e| e.service.clone());
             PlaceChange {
                 service: caller.unwrap_or_else(|| own.clone()),
                 operation,
@@ -238,7 +238,7 @@ async fn of_type(
     let (a_traces, b_traces) = (a.len() as u64, b.len() as u64);
     let a = sums(traces, a, callers, pace).await;
     let b = sums(traces, b, callers, pace).await;
-    let (service, operation) = traces.types[kind as usize].clone();
+    let Endpoint { service, operation } = traces.types[kind as usize].clone();
     let places = changes(traces, (&a, a_traces), (&b, b_traces));
     TypePlaces { service, operation, a_traces, b_traces, places }
 }

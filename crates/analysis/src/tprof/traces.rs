@@ -9,6 +9,7 @@ use super::merge::Merging;
 use super::places::{PlacesReport, tail_places};
 use pathlight_model::sort::Arrange;
 use pathlight_model::steps::{Pace, all_at_once};
+use pathlight_model::trace::Endpoint;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -77,10 +78,10 @@ impl Trace {
 
 /// All traces by (root duration, trace id), with shapes and names in an order of names.
 pub struct Traces {
-    pub(super) endpoints: Vec<(String, String)>,
+    pub(super) endpoints: Vec<Endpoint>,
     /// By shape.
     pub(super) blocks: Vec<Block>,
-    pub(super) types: Vec<(String, String)>,
+    pub(super) types: Vec<Endpoint>,
     pub(super) traces: Vec<Trace>,
     pub(super) orphans: u64,
 }

@@ -112,6 +112,7 @@ impl DiffFlame {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_query::Endpoint;
     use pathlight_query::{DiffNode, Measure, Moments, RangeFacts};
 
     fn side(requests: u64, latency_sum_us: u64) -> DiffSide {
@@ -135,7 +136,7 @@ mod tests {
         DiffReport {
             a: side(4, 400),
             b: side(2, 300),
-            endpoints: ["gone", "new", "r", "steady"].map(|o| ("s".to_owned(), o.to_owned())).to_vec(),
+            endpoints: ["gone", "new", "r", "steady"].map(|o| Endpoint::new("s", o)).to_vec(),
             nodes: vec![
                 node(None, 2, sums(4, 10, 100), sums(2, 10, 150)),
                 node(Some(0), 0, sums(4, 40, 40), none),

@@ -106,6 +106,7 @@ mod tests {
     use super::super::search::Matches;
     use super::super::tree::tests::{large, report};
     use super::*;
+    use pathlight_query::Endpoint;
 
     #[test]
     fn a_picture_has_gaps_labels_and_marks() {
@@ -156,7 +157,7 @@ mod tests {
     #[test]
     fn an_exported_picture_is_whole_escaped_and_the_same_every_time() {
         let mut report = report(&[(None, 0, 1_000_000), (Some(0), 1, 250_000)]);
-        report.endpoints[1] = ("a&b".into(), "GET </svg>".into());
+        report.endpoints[1] = Endpoint::new("a&b", "GET </svg>");
         let tree = FlameTree::of_report(&report);
         let view =
             FlameView { window: tree.full(), scroll_px: 500, selected: None, hovered: None, matches: None };

@@ -3,7 +3,7 @@
 use crate::Window;
 use crate::theme::Shade;
 use pathlight_model::sort::Arrange;
-use pathlight_query::CriticalPathReport;
+use pathlight_query::{CriticalPathReport, Endpoint};
 use pathlight_text::format;
 
 /// "No node".
@@ -231,7 +231,7 @@ impl FlameTree {
 
 /// Label and colour of each endpoint of a report.
 pub(super) fn frames_of(report: &CriticalPathReport) -> Vec<Frame> {
-    let frame = |(service, operation): &(String, String)| Frame {
+    let frame = |Endpoint { service, operation }: &Endpoint| Frame {
         label: format::endpoint(service, operation),
         shade: Shade::service(service),
     };
@@ -253,7 +253,9 @@ pub(super) mod tests {
             }
         }
         CriticalPathReport {
-            endpoints: (0..endpoints).map(|i| (format!("service{}", i % 2), format!("op{i}"))).collect(),
+            endpoints: (0..endpoints)
+                .map(|i| Endpoint::new(format!("service{}", i % 2), format!("op{i}")))
+                .collect(),
             nodes: nodes
                 .iter()
                 .zip(subtree)

@@ -152,6 +152,7 @@ pub fn share_of_heat(thousandths: u16) -> f64 {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use pathlight_query::Endpoint;
     use pathlight_query::{EndpointRow, EndpointsReport};
 
     /// A report of shares in percent by row and column, every column one request of 1 ms.
@@ -159,7 +160,9 @@ pub(super) mod tests {
         let columns = rows.first().map_or(0, |row| row.len());
         let mut report = HeatmapReport {
             rows: EndpointsReport {
-                endpoints: (0..rows.len()).map(|r| (format!("s{r}"), format!("op{r}"))).collect(),
+                endpoints: (0..rows.len())
+                    .map(|r| Endpoint::new(format!("s{r}"), format!("op{r}")))
+                    .collect(),
                 rows: vec![EndpointRow::default(); rows.len()],
                 ..EndpointsReport::default()
             },

@@ -3,7 +3,7 @@
 use super::parts::SpanPart;
 use crate::flame::Frame;
 use crate::{Shade, Window};
-use pathlight_query::TraceReport;
+use pathlight_query::{Endpoint, TraceReport};
 use pathlight_text::format;
 use std::rc::Rc;
 
@@ -69,7 +69,7 @@ impl Timeline {
         let frames = report
             .endpoints
             .iter()
-            .map(|(service, operation)| Frame {
+            .map(|Endpoint { service, operation }| Frame {
                 label: format::printable(&format!("{service}: {operation}")),
                 shade: Shade::service(service),
             })
@@ -367,7 +367,7 @@ pub(super) mod tests {
         TraceReport {
             trace_id: "1".into(),
             end_us: spans.iter().map(|s| s.1 + s.2).max().unwrap_or(0),
-            endpoints: (0..5).map(|i| (format!("svc{i}"), format!("op{i}"))).collect(),
+            endpoints: (0..5).map(|i| Endpoint::new(format!("svc{i}"), format!("op{i}"))).collect(),
             parent: spans.iter().map(|s| s.0).collect(),
             endpoint: (0..spans.len() as u32).map(|i| i % 5).collect(),
             span_start_us: spans.iter().map(|s| s.1).collect(),

@@ -4,7 +4,7 @@ use super::layout::{Bar, TimelineSize};
 use super::model::{Sign, Timeline};
 use crate::Window;
 use crate::text::Measure;
-use pathlight_query::{AggregateTrace, TraceReport};
+use pathlight_query::{AggregateTrace, Endpoint, TraceReport};
 use pathlight_text::format;
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ impl Timeline {
             let span = &trace.spans[number as usize];
             let parent = span.parent.and_then(|parent| row_of.get(parent as usize)).copied().unwrap_or(NONE);
             let endpoint = *names.entry((&span.service, &span.name)).or_insert_with(|| {
-                report.endpoints.push((span.service.clone(), span.name.clone()));
+                report.endpoints.push(Endpoint::new(&span.service, &span.name));
                 report.endpoints.len() as u32 - 1
             });
             report.depth.push(report.depth.get(parent as usize).map_or(0, |depth| depth + 1));

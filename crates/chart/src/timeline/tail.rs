@@ -31,11 +31,12 @@ pub(super) fn tail(timeline: &Timeline, window: Window, size: TimelineSize, span
 mod tests {
     use super::*;
     use crate::Metrics;
+    use pathlight_query::Endpoint;
 
     fn timeline(slack_us: u64) -> Timeline {
         Timeline::new(TraceReport {
             end_us: 100,
-            endpoints: vec![("a".into(), "x".into())],
+            endpoints: vec![Endpoint::new("a", "x")],
             parent: vec![u32::MAX, 0],
             endpoint: vec![0, 0],
             span_start_us: vec![0, 10],

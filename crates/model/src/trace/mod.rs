@@ -1,6 +1,7 @@
 //! The columnar trace set: interned names, canonical ids, normalised trees, sanitised intervals, data quality.
 
 mod dump;
+mod endpoint;
 mod facts;
 mod ids;
 mod names;
@@ -14,6 +15,7 @@ mod tags;
 mod tree;
 
 pub use dump::dump;
+pub use endpoint::Endpoint;
 pub use facts::{HOST_KEYS, SpanFacts};
 pub use ids::{SpanId, TraceId};
 pub use names::{Interner, Symbol, hash_bytes};

@@ -7,7 +7,7 @@ use crate::workers::Workers;
 use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
-use pathlight_model::trace::{Flags, MAX_VALUES_PER_KEY, Quality, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, Flags, MAX_VALUES_PER_KEY, Quality, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +15,6 @@ const HISTOGRAM_BINS: u32 = 96;
 const SPARK_BINS: u32 = 24;
 /// Traces between two looks at the clock.
 const CHUNK: usize = 64;
-
-type Name = (String, String);
 
 /// Asks what is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,8 +124,8 @@ pub(crate) struct OverviewPartial {
     heap_bytes: u64,
     quality: Quality,
     /// By root endpoint: errors, and latencies sorted and packed.
-    types: BTreeMap<Name, (u64, Vec<u64>)>,
-    endpoints: BTreeMap<Name, u64>,
+    types: BTreeMap<Endpoint, (u64, Vec<u64>)>,
+    endpoints: BTreeMap<Endpoint, u64>,
     tag_keys: BTreeMap<String, (bool, BTreeSet<String>)>,
 }
 
@@ -168,7 +166,7 @@ impl OverviewPartial {
     pub fn finish(self) -> OverviewReport {
         let mut all = Vec::with_capacity(self.traces as usize);
         let mut request_types: Vec<(u128, RequestType)> = Vec::new();
-        for ((service, operation), (errors, latencies)) in self.types {
+        for (Endpoint { service, operation }, (errors, latencies)) in self.types {
             let sorted = unpack_sorted(latencies);
             let total = sorted.iter().map(|&v| u128::from(v)).sum();
             request_types.push((
@@ -187,7 +185,8 @@ impl OverviewPartial {
         // Stable: equal totals stay by name.
         request_types.arrange_by_key(|&(total, _)| std::cmp::Reverse(total));
         all.sort_unstable();
-        let services: BTreeSet<&str> = self.endpoints.keys().map(|(service, _)| service.as_str()).collect();
+        let services: BTreeSet<&str> =
+            self.endpoints.keys().map(|Endpoint { service, .. }| service.as_str()).collect();
         let services = services.len() as u64;
         let tag_keys = self.tag_keys.into_iter().map(|(key, (high, values))| {
             let high_cardinality = high || values.len() > MAX_VALUES_PER_KEY as usize;
@@ -213,7 +212,7 @@ impl OverviewPartial {
             endpoints: self
                 .endpoints
                 .into_iter()
-                .map(|((service, operation), spans)| EndpointCount { service, operation, spans })
+                .map(|(Endpoint { service, operation }, spans)| EndpointCount { service, operation, spans })
                 .collect(),
             tag_keys: tag_keys.collect(),
         }
@@ -315,13 +314,11 @@ impl OverviewPass {
         partial.quality.observe_set(set);
         for (number, (service, operation)) in set.endpoints().enumerate() {
             if self.spans[number] > 0 {
-                partial.endpoints.insert((service.to_owned(), operation.to_owned()), self.spans[number]);
+                partial.endpoints.insert(Endpoint::new(service, operation), self.spans[number]);
             }
             if let Some((errors, mut latencies)) = self.roots.remove(&(number as u32)) {
                 latencies.sort_unstable();
-                partial
-                    .types
-                    .insert((service.to_owned(), operation.to_owned()), (errors, pack_sorted(latencies)));
+                partial.types.insert(Endpoint::new(service, operation), (errors, pack_sorted(latencies)));
             }
         }
         for (key, facts) in set.tags.keys() {

@@ -7,7 +7,7 @@ use crate::workers::Workers;
 use pathlight_analysis::critical_path::{PathFinder, TraceReport};
 use pathlight_analysis::flow::RequestPressure;
 use pathlight_analysis::requests::Overlap;
-use pathlight_model::trace::{Flags, NO_ROW, Role, TraceId, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, Flags, NO_ROW, Role, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ pub(crate) fn trace(
         let endpoint = set.endpoint(row);
         let name = *names.entry(endpoint.0).or_insert_with(|| {
             let (service, operation) = set.endpoint_name(endpoint);
-            report.endpoints.push((service.to_owned(), operation.to_owned()));
+            report.endpoints.push(Endpoint::new(service, operation));
             report.endpoints.len() as u32 - 1
         });
         report.endpoint.push(name);

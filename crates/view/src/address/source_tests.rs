@@ -2,9 +2,10 @@
 
 use super::*;
 use pathlight_backend::source::Wanted;
+use pathlight_query::Endpoint;
 
 fn endpoint(service: &str, operation: &str) -> RootEndpoint {
-    RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() }
+    RootEndpoint::Endpoint(Endpoint::new(service, operation))
 }
 
 #[test]

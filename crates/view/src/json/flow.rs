@@ -2,17 +2,18 @@
 
 use super::{Text, pretty, public_json};
 use pathlight_analysis::flow::{
-    EndpointName, ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport,
-    SavingsReport, SyncNode, WhatIfReport,
+    ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, SavingsReport, SyncNode,
+    WhatIfReport,
 };
 use pathlight_model::stats::Summary;
+use pathlight_model::trace::Endpoint;
 
 public_json! {
     /// With `--service` and `--operation`: the execution flow of that parent endpoint, learned from all its spans that wait
     /// for some call (with filters: those within the requests that pass).
     Flow<'a>(report: &'a FlowReport) {
         /// The parent endpoint as `[service, operation]`.
-        parent: &'a EndpointName = &report.parent,
+        parent: &'a Endpoint = &report.parent,
         /// Its spans that wait for some call.
         invocations: u64 = report.invocations,
         /// Its spans that wait for none.

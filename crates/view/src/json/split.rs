@@ -5,6 +5,7 @@ use pathlight_analysis::critical_path::{
     NotProposed, ProposalsReport, ProposedValue, Ratio, SplitOf, SplitReport, SplitValue, TagProposal,
 };
 use pathlight_model::stats::Summary;
+use pathlight_query::Endpoint;
 
 public_json! {
     /// `--tag K` splits the latency of requests by the tag of their root span; with `--endpoint SERVICE:OPERATION` the
@@ -53,7 +54,7 @@ impl Of<'_> {
     fn new(of: &SplitOf) -> Of<'_> {
         match of {
             SplitOf::Latency => Of::Latency("latency"),
-            SplitOf::Endpoint { service, operation } => Of::Endpoint { service, operation },
+            SplitOf::Endpoint(Endpoint { service, operation }) => Of::Endpoint { service, operation },
         }
     }
 }

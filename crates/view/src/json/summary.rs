@@ -4,6 +4,7 @@ use super::{Requests, Text, compact, pretty, public_json};
 use pathlight_analysis::critical_path::{
     CallChain, ColumnOrder, EndpointsReport, HeatmapReport, RequestRef, RowStat, RowTime, Weight,
 };
+use pathlight_query::Endpoint;
 
 public_json! {
     /// Endpoints on the critical path, over all their call paths.
@@ -92,7 +93,7 @@ impl Order<'_> {
         match order {
             ColumnOrder::Latency => Order::Latency,
             ColumnOrder::Start => Order::Start,
-            ColumnOrder::Row { service, operation } => Order::Row { service, operation },
+            ColumnOrder::Row(Endpoint { service, operation }) => Order::Row { service, operation },
         }
     }
 }

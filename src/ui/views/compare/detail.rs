@@ -1,10 +1,10 @@
 //! The selected frame of a comparison: both sides in numbers, and a request of each to look at.
 
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Endpoint, Page};
+use crate::ui::page::Page;
 use crate::ui::widgets::names;
 use crate::ui::widgets::tip;
-use pathlight_query::{FrameSums, RequestRef};
+use pathlight_query::{Endpoint, FrameSums, RequestRef};
 use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::compare::{DiffSource, one_sided};
@@ -23,7 +23,7 @@ pub fn show(page: Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
         body.add(&div("strong").text(words));
     }
     let caller = path.len().checked_sub(2).and_then(|at| path.get(at));
-    if let Some((service, operation)) = caller {
+    if let Some(Endpoint { service, operation }) = caller {
         body.add(&el("h3").text("Called by"));
         body.add(&names::endpoint(service, operation));
     }

@@ -5,7 +5,7 @@ pub mod trace;
 pub mod tree;
 
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Endpoint, Focus, Page, Part};
+use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::banners::copy_text;
 use crate::ui::shell::jump::Jump;
 use crate::ui::shell::keys::Command;
@@ -21,8 +21,8 @@ use crate::ui::widgets::frame::{Frame, WORKING};
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_query::{
-    AggregateTrace, OverviewReport, RequestRef, ServiceChange, SetsReport, TprofReport, TprofSettings,
-    queries,
+    AggregateTrace, Endpoint, OverviewReport, RequestRef, ServiceChange, SetsReport, TprofReport,
+    TprofSettings, queries,
 };
 use pathlight_text::format;
 use pathlight_text::format::counted;

@@ -5,7 +5,7 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::views::trace::source::Spans;
 use crate::ui::widgets::names;
 use pathlight_chart::timeline::Timeline;
-use pathlight_query::{AggregateTrace, Statistic, TraceReport};
+use pathlight_query::{AggregateTrace, Endpoint, Statistic, TraceReport};
 use pathlight_text::format;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -42,10 +42,10 @@ impl AggregateSpans {
         page.set_focus(at.and_then(|at| self.endpoint(at)).map_or(Focus::Nothing, Focus::Endpoint));
     }
 
-    fn endpoint(&self, row: u32) -> Option<(String, String)> {
+    fn endpoint(&self, row: u32) -> Option<Endpoint> {
         let trace = self.trace.borrow();
         let span = trace.spans.get(*self.order.borrow().get(row as usize)? as usize)?;
-        Some((span.service.clone(), span.operation.clone()))
+        Some(Endpoint::new(&span.service, &span.operation))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::shell::search::fits;
 use crate::ui::widgets::names;
-use pathlight_query::TprofReport;
+use pathlight_query::{Endpoint, TprofReport};
 use pathlight_text::format;
 use pathlight_view::diagnosis_choice::DiagnosisChoice;
 use pathlight_view::diagnosis_tree::{Row, Step, Tree};
@@ -163,7 +163,7 @@ impl DiagnosisTree {
     }
 
     /// What a line says, whose it is and where its evidence is: its endpoint and the number of its aggregate trace.
-    pub fn line(&self, at: usize) -> Option<((String, String), Option<u32>)> {
+    pub fn line(&self, at: usize) -> Option<(Endpoint, Option<u32>)> {
         self.0.tree.borrow().lines().get(at).map(|line| (line.endpoint.clone(), line.aggregate))
     }
 
@@ -175,7 +175,7 @@ impl DiagnosisTree {
     }
 
     /// Moves to the first line of an endpoint, unless the chosen line is one of its; gives where it moved.
-    pub fn follow(&self, endpoint: &(String, String)) -> Option<usize> {
+    pub fn follow(&self, endpoint: &Endpoint) -> Option<usize> {
         let at = {
             let tree = self.0.tree.borrow();
             let is_its = |line: &Line| line.endpoint == *endpoint;
@@ -257,7 +257,7 @@ fn line_row(tree: &Tree, at: usize, is_chosen: bool) -> El {
     row.class_if("problem", line.is_problem);
     let body = div("tree-body");
     if line.level == 1 {
-        body.add(&names::dot(&line.endpoint.0));
+        body.add(&names::dot(&line.endpoint.service));
     }
     body.add(&span("tree-words", &line.words));
     if line.level < 5 && line.aggregate.is_some() {

@@ -1,11 +1,11 @@
 //! Who is affected by an endpoint, and what a faster one would save: the detail of the ranking.
 
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Endpoint, Page};
+use crate::ui::page::Page;
 use crate::ui::shell::jump::Jump;
 use crate::ui::widgets::names;
 use crate::ui::widgets::tip;
-use pathlight_query::RootEndpoint;
+use pathlight_query::{Endpoint, RootEndpoint};
 use pathlight_text::format;
 use pathlight_view::endpoints;
 
@@ -19,7 +19,7 @@ pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint
     let row = report
         .rows
         .iter()
-        .find(|row| report.name(row.endpoint) == (endpoint.0.as_str(), endpoint.1.as_str()));
+        .find(|row| report.name(row.endpoint) == (endpoint.service.as_str(), endpoint.operation.as_str()));
     let Some(row) = row else {
         body.add(&el("p").class("muted").text("No critical path of these requests has this endpoint."));
         return;
@@ -39,7 +39,7 @@ pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint
     for affected in row.affected.iter().take(LISTED) {
         let root = report.roots[affected.root as usize];
         let (service, operation) = report.name(root.endpoint);
-        let root = RootEndpoint::Endpoint { service: service.to_owned(), operation: operation.to_owned() };
+        let root = RootEndpoint::Endpoint(Endpoint::new(service, operation));
         let (jump, endpoint) = (jump.clone(), endpoint.clone());
         let place = button("")
             .class("link exemplar")
@@ -63,7 +63,7 @@ pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint
         savings
             .endpoints
             .iter()
-            .find(|saving| (&saving.service, &saving.operation) == (&endpoint.0, &endpoint.1))
+            .find(|saving| (&saving.service, &saving.operation) == (&endpoint.service, &endpoint.operation))
     });
     if let Some(saving) = saving {
         body.add(&el("h3").text("What-if: saved of the latency of all requests"));

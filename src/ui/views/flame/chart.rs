@@ -2,7 +2,7 @@
 
 use crate::canvas::Surface;
 use crate::ui::dom::El;
-use crate::ui::page::{Endpoint, Focus, LONGEST_FOCUS, Page};
+use crate::ui::page::{Focus, LONGEST_FOCUS, Page};
 use crate::ui::shell::keys::Command;
 use crate::ui::view::SearchResult;
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
@@ -13,7 +13,7 @@ use pathlight_chart::flame::{
     layout, scene,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
-use pathlight_query::CriticalPathReport;
+use pathlight_query::{CriticalPathReport, Endpoint};
 use pathlight_text::format;
 use pathlight_view::flame;
 use pathlight_view::flame::FlameSource;
@@ -224,7 +224,7 @@ impl<S: FlameSource> FlameChart<S> {
         let endpoint =
             if is_inverted { Some(self.tree.frame_index(node)) } else { report.call(node).map(|c| c.1) };
         let endpoint = endpoint.and_then(|at| report.names().get(at as usize));
-        let Some((service, operation)) = endpoint else { return Vec::new() };
+        let Some(Endpoint { service, operation }) = endpoint else { return Vec::new() };
         let mut lines = vec![TipLine::Endpoint(service.clone(), operation.clone())];
         if is_inverted {
             let (_, us) = self.tree.interval_us(node);

@@ -7,7 +7,7 @@ use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::names;
 use crate::ui::widgets::table::{Column, Table, What, by_number, number};
 use pathlight_analysis::flow::FlowNode;
-use pathlight_query::FlowReport;
+use pathlight_query::{Endpoint, FlowReport};
 use pathlight_text::format;
 use std::rc::Rc;
 
@@ -52,7 +52,7 @@ pub fn table(page: Page, choose: impl Fn(u32) + 'static) -> Table<CallRow> {
                 let cell = div("indented");
                 let Some(node) = row.report.nodes.get(row.at as usize) else { return What::Element(cell) };
                 match endpoint_of(node) {
-                    Some((service, operation)) => cell.add(&names::endpoint(&service, &operation)),
+                    Some(Endpoint { service, operation }) => cell.add(&names::endpoint(&service, &operation)),
                     None => cell.add(&span("", "All rarer calls")),
                 }
                 if let Some((_, repeat)) = node.label.rsplit_once('#').filter(|_| node.index != 1) {

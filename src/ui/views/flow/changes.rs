@@ -1,10 +1,10 @@
 //! The changes of a what-if: made on the selected call, shown as chips that can be taken away.
 
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
-use crate::ui::page::{Endpoint, Focus, Page};
+use crate::ui::page::{Focus, Page};
 use crate::ui::views::flow::chart::endpoint_of;
 use crate::ui::widgets::names;
-use pathlight_query::{Changes, FlowReport, LatencyChange, NodeName, Parallel};
+use pathlight_query::{Changes, Endpoint, FlowReport, LatencyChange, NodeName, Parallel};
 use pathlight_text::format;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -33,12 +33,20 @@ pub struct ChangeControls {
 }
 
 /// The latency change of an endpoint, if there is one.
-fn change_of<'a>(changes: &'a Changes, (service, operation): &Endpoint) -> Option<&'a LatencyChange> {
+fn change_of<'a>(
+    changes: &'a Changes,
+    Endpoint { service, operation }: &Endpoint,
+) -> Option<&'a LatencyChange> {
     changes.latencies.iter().find(|change| change.service == *service && change.operation == *operation)
 }
 
 /// Sets the one latency change of an endpoint; none at all takes it away.
-pub fn set_latency(changes: &mut Changes, (service, operation): &Endpoint, share_ppm: i64, add_us: i64) {
+pub fn set_latency(
+    changes: &mut Changes,
+    Endpoint { service, operation }: &Endpoint,
+    share_ppm: i64,
+    add_us: i64,
+) {
     let at = changes.latencies.iter().position(|c| c.service == *service && c.operation == *operation);
     let change = LatencyChange { service: service.clone(), operation: operation.clone(), share_ppm, add_us };
     match (at, share_ppm == 0 && add_us == 0) {
@@ -180,7 +188,7 @@ impl ChangeControls {
         self.show_chips(page, &changes);
     }
 
-    fn say_amount(&self, percent: i64, add_us: i64, (service, operation): &Endpoint) {
+    fn say_amount(&self, percent: i64, add_us: i64, Endpoint { service, operation }: &Endpoint) {
         let (service, operation) = (service.clone(), operation.clone());
         let words = amount(&LatencyChange { service, operation, share_ppm: percent * 10_000, add_us });
         self.words.set_text(if words.is_empty() { "as it is" } else { &words });
@@ -195,7 +203,7 @@ impl ChangeControls {
         self.controls.show(target.is_some());
         self.title.clear();
         match &target {
-            Some((service, operation)) => self.title.add(&names::endpoint(service, operation)),
+            Some(Endpoint { service, operation }) => self.title.add(&names::endpoint(service, operation)),
             None => {
                 self.title.add(&span("muted", "Select a call in the picture or the table to change it."));
             }
@@ -236,12 +244,12 @@ impl ChangeControls {
             let text = list.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
             let name = |at: u32| {
                 let node = report.nodes.get(at as usize)?;
-                let (service, operation) = (node.service.clone(), node.operation.clone());
+                let Endpoint { service, operation } = Endpoint::new(&node.service, &node.operation);
                 Some(NodeName { service, operation, index: node.index })
             };
             let other = text.parse().ok().and_then(name);
             if let (Some(first), Some(second)) = (name(selected), other) {
-                let (service, operation) = report.parent.clone();
+                let Endpoint { service, operation } = report.parent.clone();
                 let parallel = Parallel { service, operation, first, second };
                 page.change(|address| {
                     if !address.choices.flow.changes.parallel.contains(&parallel) {

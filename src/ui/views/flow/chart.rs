@@ -2,7 +2,7 @@
 
 use crate::canvas::Surface;
 use crate::ui::dom::{El, div, el};
-use crate::ui::page::{Endpoint, Focus, Page};
+use crate::ui::page::{Focus, Page};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search::fits;
 use crate::ui::views::flow::queries::shown_parent;
@@ -12,7 +12,7 @@ use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_analysis::flow::FlowNode;
 use pathlight_chart::dag::{DagHit, DagItem, DagLayout, DagSizes, DagView, DagViewport, export_svg, scene};
 use pathlight_chart::{Theme, Viewport};
-use pathlight_query::{Changes, FlowReport};
+use pathlight_query::{Changes, Endpoint, FlowReport};
 use pathlight_text::format;
 use pathlight_view::table::neighbour;
 use std::rc::Rc;
@@ -34,7 +34,7 @@ pub struct FlowChart {
 /// The endpoint of a node; `None` for the rarest callees, which share one.
 pub fn endpoint_of(node: &FlowNode) -> Option<Endpoint> {
     (!node.service.is_empty() || !node.operation.is_empty())
-        .then(|| (node.service.clone(), node.operation.clone()))
+        .then(|| Endpoint::new(&node.service, &node.operation))
 }
 
 /// Goes to the flow of an endpoint from the one that is shown.
@@ -101,7 +101,8 @@ impl FlowChart {
             self.selected = None;
             return;
         };
-        let is_it = |node: &FlowNode| node.service == endpoint.0 && node.operation == endpoint.1;
+        let is_it =
+            |node: &FlowNode| node.service == endpoint.service && node.operation == endpoint.operation;
         let nodes = &self.report.nodes;
         if !self.selected.and_then(|at| nodes.get(at as usize)).is_some_and(is_it) {
             self.selected = nodes.iter().position(is_it).map(|at| at as u32);
@@ -114,7 +115,8 @@ impl FlowChart {
     /// Marks what a what-if changes.
     pub fn mark(&mut self, changes: &Changes) {
         let parent = &self.report.parent;
-        let of_parent = |service: &str, operation: &str| service == parent.0 && operation == parent.1;
+        let of_parent =
+            |service: &str, operation: &str| service == parent.service && operation == parent.operation;
         let is_changed = |node: &FlowNode| {
             let same =
                 |service: &str, operation: &str| service == node.service && operation == node.operation;
@@ -210,7 +212,7 @@ impl FlowChart {
 
     fn node_tip(&self, node: &FlowNode) -> Vec<El> {
         let head = match endpoint_of(node) {
-            Some((service, operation)) => names::endpoint(&service, &operation),
+            Some(Endpoint { service, operation }) => names::endpoint(&service, &operation),
             None => div("strong").text("All rarer calls"),
         };
         let row = |name: &str, summary: &pathlight_model::stats::Summary| {
@@ -288,7 +290,7 @@ impl ZoomableChart for FlowChart {
 
     /// In its own size: calls are boxes of a fixed width.
     fn svg(&self, _width: i32, theme: &Theme) -> String {
-        let (service, operation) = &self.report.parent;
+        let Endpoint { service, operation } = &self.report.parent;
         let title = format!("Execution flow of {}", format::endpoint(service, operation));
         export_svg(&self.report, &self.changed, theme, &title)
     }

@@ -2,8 +2,9 @@
 
 use super::parent::opens;
 use crate::ui::dom::{El, Keep, button, div, el};
-use crate::ui::page::{Endpoint, Page};
+use crate::ui::page::Page;
 use crate::ui::views::flow::chart::go_to;
+use pathlight_query::Endpoint;
 use pathlight_text::format;
 use pathlight_view::address::View;
 use pathlight_view::flow_choice::FlowPanel;
@@ -15,7 +16,8 @@ pub fn facts(page: Page, endpoint: &Endpoint, keep: &Keep) -> Option<El> {
         return None;
     }
     let report = page.queries().flow.get()?;
-    let node = report.nodes.iter().find(|n| n.service == endpoint.0 && n.operation == endpoint.1)?;
+    let node =
+        report.nodes.iter().find(|n| n.service == endpoint.service && n.operation == endpoint.operation)?;
     let list = el("dl").class("pairs");
     let seen = format!("{} of {}", format::count(node.invocations), format::count(report.invocations));
     for (name, value) in [
@@ -37,7 +39,7 @@ pub fn facts(page: Page, endpoint: &Endpoint, keep: &Keep) -> Option<El> {
         let open = button("Its own flow").test("to-own-flow");
         buttons.add(&open.on_click(keep, move || go_to(page, endpoint.clone())));
     }
-    let (service, operation) = &report.parent;
+    let Endpoint { service, operation } = &report.parent;
     let head = format!("As a call of {}", format::printable(&format::endpoint(service, operation)));
     Some(div("flow-facts").child(&el("h3").text(&head)).child(&list).child(&buttons))
 }

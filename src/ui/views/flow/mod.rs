@@ -26,7 +26,7 @@ use calls::CallRow;
 use chart::FlowChart;
 use learn::Learn;
 use parent::ParentBar;
-use pathlight_query::FlowReport;
+use pathlight_query::{Endpoint, FlowReport};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::View;
@@ -213,7 +213,7 @@ fn title_of(report: &FlowReport) -> String {
 /// Why there is nothing to be seen; empty if there is.
 fn why_empty(page: Page) -> String {
     let queries = page.queries();
-    let Some((service, operation)) = shown_parent(page) else {
+    let Some(Endpoint { service, operation }) = shown_parent(page) else {
         let waiting = queries.flow_parents.is_waiting();
         return if waiting { WORKING } else { "No endpoint here waits for any call." }.to_owned();
     };

@@ -1,12 +1,12 @@
 //! Whose flow is shown: the list of parents, and the way that led here.
 
 use crate::ui::dom::{El, Keep, button, el, span};
-use crate::ui::page::{Endpoint, Page};
+use crate::ui::page::Page;
 use crate::ui::views::flow::chart::endpoint_of;
 use crate::ui::views::flow::queries::shown_parent;
 use pathlight_analysis::flow::FlowNode;
 use pathlight_model::sort::Arrange;
-use pathlight_query::FlowParent;
+use pathlight_query::{Endpoint, FlowParent};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use std::cmp::Reverse;
@@ -36,7 +36,7 @@ impl ParentBar {
                 chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
             let parents = page.queries().flow_parents.get().unwrap_or_default();
             if let Some(parent) = text.parse().ok().and_then(|at: usize| parents.get(at)) {
-                let endpoint = (parent.service.clone(), parent.operation.clone());
+                let endpoint = Endpoint::new(&parent.service, &parent.operation);
                 page.change(|address| address.choices.flow.parents = vec![endpoint]);
             }
         });
@@ -76,7 +76,7 @@ impl ParentBar {
         self.crumbs.clear();
         self.keep.clear();
         let before = way.len().saturating_sub(1);
-        for (level, (service, operation)) in way.iter().take(before).enumerate() {
+        for (level, Endpoint { service, operation }) in way.iter().take(before).enumerate() {
             let up = way[..=level].to_vec();
             let link = button(&format::printable(operation))
                 .class("link")
@@ -92,14 +92,16 @@ impl ParentBar {
 
     fn list_parents(&self, parents: &[FlowParent], shown: Option<&Endpoint>) {
         self.list.clear();
-        let is_shown = |p: &FlowParent| shown.is_some_and(|(s, o)| *s == p.service && *o == p.operation);
+        let is_shown = |p: &FlowParent| {
+            shown.is_some_and(|Endpoint { service: s, operation: o }| *s == p.service && *o == p.operation)
+        };
         let mut order: Vec<usize> = (0..parents.len()).collect();
         order.arrange_by_key(|at| (Reverse(parents[*at].nodes), Reverse(parents[*at].invocations)));
         order.truncate(OFFERED);
         // What is shown is offered, flow or not.
         let hidden = parents.iter().position(is_shown).filter(|at| !order.contains(at));
         order.extend(hidden);
-        if let Some((service, operation)) = shown.filter(|_| !parents.iter().any(is_shown)) {
+        if let Some(Endpoint { service, operation }) = shown.filter(|_| !parents.iter().any(is_shown)) {
             let name = format::printable(&format::endpoint(service, operation));
             self.list.add(&el("option").attr("value", "").text(&name));
         }

@@ -9,7 +9,7 @@ use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::still_chart::StillChart;
 use pathlight_chart::curves::{Axis, CurvesView, Legend, NamedCurve, draw, export_svg};
 use pathlight_chart::{Rgba, Shade, Theme};
-use pathlight_query::EvaluationReport;
+use pathlight_query::{Endpoint, EvaluationReport};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::json;
@@ -179,7 +179,7 @@ impl PredictionPanel {
         }
         self.shown = now;
         let parent = match &report.parent {
-            Some((service, operation)) => format::printable(&format::endpoint(service, operation)),
+            Some(Endpoint { service, operation }) => format::printable(&format::endpoint(service, operation)),
             None => counted(report.parents, "parent"),
         };
         self.title.set_text(&match report.test {

@@ -1,7 +1,7 @@
 //! The queries of the flow view.
 
-use crate::ui::page::{Endpoint, Page};
-use pathlight_query::{RootEndpoint, Selection, queries};
+use crate::ui::page::Page;
+use pathlight_query::{Endpoint, RootEndpoint, Selection, queries};
 use pathlight_view::address::Address;
 use pathlight_view::flow_choice::FlowPanel;
 
@@ -12,8 +12,8 @@ pub fn query(page: Page, address: &Address) {
     queries.flow_parents.want(page, queries::FlowParents { selection: whole.clone() });
     let choice = &address.choices.flow;
     let settings = choice.settings();
-    let parent = shown_parent(page).map(|(service, operation)| {
-        let root = RootEndpoint::Endpoint { service, operation };
+    let parent = shown_parent(page).map(|parent| {
+        let root = RootEndpoint::Endpoint(parent);
         Selection { root, ..address.selection().at_any_latency() }
     });
     if let Some(selection) = &parent {
@@ -50,8 +50,8 @@ pub fn shown_parent(page: Page) -> Option<Endpoint> {
     if let Some(parent) = address.choices.flow.parents.last() {
         return Some(parent.clone());
     }
-    if let RootEndpoint::Endpoint { service, operation } = &address.root {
-        return Some((service.clone(), operation.clone()));
+    if let RootEndpoint::Endpoint(endpoint) = &address.root {
+        return Some(endpoint.clone());
     }
     let parents = page.queries().flow_parents.get()?;
     let overview = page.queries().overview.get()?;
@@ -60,9 +60,9 @@ pub fn shown_parent(page: Page) -> Option<Endpoint> {
     };
     let types = &overview.request_types;
     let first = types.iter().find(|kind| has_flow(&kind.service, &kind.operation));
-    let first = first.map(|kind| (kind.service.clone(), kind.operation.clone()));
+    let first = first.map(|kind| Endpoint::new(&kind.service, &kind.operation));
     first.or_else(|| {
         let most = parents.iter().max_by_key(|parent| parent.invocations)?;
-        Some((most.service.clone(), most.operation.clone()))
+        Some(Endpoint::new(&most.service, &most.operation))
     })
 }

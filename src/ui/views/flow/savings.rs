@@ -9,7 +9,7 @@ use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::table::{Column, Table, What, by_number, endpoint, number};
 use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT, Saving};
-use pathlight_query::SavingsReport;
+use pathlight_query::{Endpoint, SavingsReport};
 use pathlight_text::format;
 use pathlight_view::flow_choice::FlowPanel;
 use pathlight_view::json;
@@ -144,14 +144,14 @@ impl SavingsPanel {
         let table = table.on_select(move |at| {
             if let Some(row) = rows.rows().get(at) {
                 let (service, operation) = row.name();
-                page.set_focus(Focus::Endpoint((service.to_owned(), operation.to_owned())));
+                page.set_focus(Focus::Endpoint(Endpoint::new(service, operation)));
             }
         });
         let rows = table.clone();
         let table = table.on_open(move |at| {
             if let Some(row) = rows.rows().get(at) {
                 let (service, operation) = row.name();
-                let endpoint = (service.to_owned(), operation.to_owned());
+                let endpoint = Endpoint::new(service, operation);
                 let share_ppm = -i64::from(FASTER_PERCENT[row.level]) * 10_000;
                 page.change(|address| {
                     set_latency(&mut address.choices.flow.changes, &endpoint, share_ppm, 0);
@@ -197,7 +197,7 @@ impl SavingsPanel {
             None => self.table.set_empty(WORKING),
         }
         let selected = match &*page.focus() {
-            Focus::Endpoint((service, operation)) => {
+            Focus::Endpoint(Endpoint { service, operation }) => {
                 self.table.rows().iter().position(|row| row.name() == (service.as_str(), operation.as_str()))
             }
             _ => None,

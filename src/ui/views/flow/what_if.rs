@@ -11,7 +11,7 @@ use crate::ui::widgets::still_chart::StillChart;
 use pathlight_chart::curves::{Axis, CurvesView, Legend, NamedCurve, draw, export_svg};
 use pathlight_chart::plot::ChartSize;
 use pathlight_chart::{Metrics, Shade, Theme};
-use pathlight_query::{EvaluationReport, FlowReport, WhatIfReport};
+use pathlight_query::{Endpoint, EvaluationReport, FlowReport, WhatIfReport};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::json;
@@ -198,7 +198,7 @@ impl WhatIfPanel {
         self.endpoints.add(&el("h3").text("Share of the latency, before and after"));
         let list = el("ul");
         for row in changed.iter().take(LISTED) {
-            let endpoint = (row.service.clone(), row.operation.clone());
+            let endpoint = Endpoint::new(&row.service, &row.operation);
             let name = crate::ui::dom::button("")
                 .class("link")
                 .child(&names::endpoint(&row.service, &row.operation))

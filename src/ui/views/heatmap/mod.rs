@@ -71,11 +71,8 @@ impl Heatmap {
                 keep,
                 ("Selected row", "By the self time of the selected endpoint", "columns-row"),
                 move || {
-                    let focus = page.focus().clone();
-                    if let Focus::Endpoint((service, operation)) = focus {
-                        page.change(|address| {
-                            address.choices.columns = ColumnOrder::Row { service, operation }
-                        });
+                    if let Focus::Endpoint(endpoint) = page.focus().clone() {
+                        page.change(|address| address.choices.columns = ColumnOrder::Row(endpoint));
                     }
                 },
             );

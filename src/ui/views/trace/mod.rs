@@ -20,6 +20,7 @@ use crate::ui::widgets::names;
 use crate::ui::widgets::table::Table;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
+use pathlight_query::Endpoint;
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::View;
@@ -158,7 +159,7 @@ impl TimelineView {
         }
         let root = report.request_root as usize;
         let endpoint = report.endpoint.get(root).and_then(|at| report.endpoints.get(*at as usize));
-        if let Some((service, operation)) = endpoint {
+        if let Some(Endpoint { service, operation }) = endpoint {
             self.title.add(&names::endpoint(service, operation));
         }
         let latency = report.duration_us.get(root).copied().unwrap_or(0);

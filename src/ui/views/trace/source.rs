@@ -4,7 +4,7 @@ use crate::ui::dom::{El, div, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::names;
 use pathlight_chart::timeline::Timeline;
-use pathlight_query::TraceReport;
+use pathlight_query::{Endpoint, TraceReport};
 use pathlight_text::format;
 
 /// What spans mean to the rest of the page.
@@ -30,7 +30,7 @@ impl Spans for TraceSpans {
     fn tip(&self, timeline: &Timeline, at: u32, _part: Option<u32>) -> Vec<El> {
         let report = timeline.report();
         let endpoint = report.endpoint.get(at as usize).and_then(|at| report.endpoints.get(*at as usize));
-        let Some((service, operation)) = endpoint else { return Vec::new() };
+        let Some(Endpoint { service, operation }) = endpoint else { return Vec::new() };
         let (start, end) = timeline.interval_us(at);
         let mut lines = vec![
             names::endpoint(service, operation),

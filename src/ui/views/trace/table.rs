@@ -5,7 +5,7 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::export::csv_line;
 use crate::ui::widgets::names;
 use crate::ui::widgets::table::{Column, Table, What, number};
-use pathlight_query::TraceReport;
+use pathlight_query::{Endpoint, TraceReport};
 use pathlight_text::format;
 use std::rc::Rc;
 
@@ -44,10 +44,10 @@ pub struct SpanRow {
     pub trace: Rc<TraceRows>,
 }
 
-static NOBODY: (String, String) = (String::new(), String::new());
+static NOBODY: Endpoint = Endpoint { service: String::new(), operation: String::new() };
 
 impl SpanRow {
-    fn name(&self) -> &(String, String) {
+    fn name(&self) -> &Endpoint {
         let report = &self.trace.report;
         let endpoint = report.endpoint.get(self.at as usize);
         endpoint.and_then(|at| report.endpoints.get(*at as usize)).unwrap_or(&NOBODY)
@@ -129,7 +129,7 @@ pub fn table(page: Page) -> Table<SpanRow> {
             priority: 1,
             order: Some(|a: &SpanRow, b: &SpanRow| a.at.cmp(&b.at)),
             cell: Box::new(|row: &SpanRow| {
-                let (service, operation) = row.name();
+                let Endpoint { service, operation } = row.name();
                 let name = names::endpoint(service, operation);
                 let depth = row.depth();
                 let deep = if depth > DEEPEST { format!("{depth} ") } else { String::new() };
@@ -191,7 +191,7 @@ pub fn table(page: Page) -> Table<SpanRow> {
         ("span", false),
         columns,
         |row: &SpanRow| {
-            let (service, operation) = row.name().clone();
+            let Endpoint { service, operation } = row.name().clone();
             vec![
                 ("data-test", "span".to_owned()),
                 ("data-span", row.at.to_string()),
@@ -228,7 +228,7 @@ pub fn csv(trace: &Rc<TraceRows>) -> String {
     let cell = |us: Option<u64>| us.map_or_else(String::new, |us| us.to_string());
     for at in 0..trace.report.endpoint.len() as u32 {
         let row = SpanRow { at, trace: trace.clone() };
-        let (service, operation) = row.name().clone();
+        let Endpoint { service, operation } = row.name().clone();
         let parent = trace.report.parent.get(at as usize).filter(|parent| **parent != u32::MAX);
         out.push_str(&csv_line(&[
             at.to_string(),

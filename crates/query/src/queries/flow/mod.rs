@@ -19,9 +19,10 @@ use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::unpack_sorted;
 use pathlight_analysis::flow::{
-    Bindings, EndpointName, FlowReport, FlowSample, FlowSettings, Model, NodeTable, PairCounts,
+    Bindings, FlowReport, FlowSample, FlowSettings, Model, NodeTable, PairCounts,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
+use pathlight_model::trace::Endpoint;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -74,7 +75,7 @@ impl Workers {
     async fn callees(
         &self,
         selection: &Selection,
-        parent: Option<EndpointName>,
+        parent: Option<Endpoint>,
         with_starts: bool,
     ) -> Result<CalleesPartial, EngineError> {
         Ok(merge_callees(self.flow(selection, FlowPass::Callees { parent, with_starts }).await?))
@@ -82,9 +83,9 @@ impl Workers {
 }
 
 /// The parent that a selection names; `None`: all.
-fn parent_of(selection: &Selection) -> Option<EndpointName> {
+fn parent_of(selection: &Selection) -> Option<Endpoint> {
     match &selection.root {
-        RootEndpoint::Endpoint { service, operation } => Some((service.clone(), operation.clone())),
+        RootEndpoint::Endpoint(endpoint) => Some(endpoint.clone()),
         RootEndpoint::TraceRoots => None,
     }
 }

@@ -27,8 +27,8 @@ impl Query for FlowParents {
             childless: callees.childless,
             nodes: NodeTable::new(name.clone(), &callees).len,
             most_calls: callees.most,
-            service: name.0,
-            operation: name.1,
+            service: name.service,
+            operation: name.operation,
         });
         Ok(parents.collect())
     }

@@ -4,12 +4,12 @@ use crate::pass::Pass;
 use crate::{EngineError, Session};
 use pathlight_analysis::critical_path::pack_sorted;
 use pathlight_analysis::flow::{
-    Bindings, CalleeCounter, Callees, Changes, EndpointName, Flow, FlowSample, InvocationKey, Invocations,
-    KeyFinder, Model, NodeIndex, NodeTable, PairCounts, Predictors, Requests, SavingsRun, Tester, Trainer,
-    Training, Walk, WhatIfRun, Within,
+    Bindings, CalleeCounter, Callees, Changes, Flow, FlowSample, InvocationKey, Invocations, KeyFinder,
+    Model, NodeIndex, NodeTable, PairCounts, Predictors, Requests, SavingsRun, Tester, Trainer, Training,
+    Walk, WhatIfRun, Within,
 };
 use pathlight_analysis::requests::{RootEndpoint, SelectedRequests, Selection};
-use pathlight_model::trace::TraceSet;
+use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum FlowPass {
     /// Callees of one parent or of all.
-    Callees { parent: Option<EndpointName>, with_starts: bool },
+    Callees { parent: Option<Endpoint>, with_starts: bool },
     /// Keys of the invocations that start at these instants.
     Keys { tables: Vec<NodeTable>, starts_us: Vec<u64> },
     /// Invocations before the cuts.
@@ -38,7 +38,7 @@ pub(crate) enum FlowPass {
 }
 
 /// Callees with starts, by parent.
-pub(super) type CalleesPartial = BTreeMap<EndpointName, (Callees, Vec<u64>)>;
+pub(super) type CalleesPartial = BTreeMap<Endpoint, (Callees, Vec<u64>)>;
 
 /// Partials of passes that a what-if repeats with every move of a slider.
 #[derive(Default)]
@@ -96,7 +96,7 @@ impl Running {
                 Requests::Rows(rows)
             }
             (None, RootEndpoint::TraceRoots) => Requests::All(None),
-            (None, RootEndpoint::Endpoint { service, operation }) => {
+            (None, RootEndpoint::Endpoint(Endpoint { service, operation })) => {
                 match set.find_endpoint(service, operation) {
                     Some(endpoint) => Requests::All(Some(endpoint)),
                     None => Requests::Rows(Vec::new()),
