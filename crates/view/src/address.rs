@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_without_an_operation_is_no_subject() {
+    fn a_service_without_an_operation_is_no_root_endpoint() {
         assert_eq!(Address::parse("service=a").root, RootEndpoint::TraceRoots);
     }
 

@@ -104,7 +104,7 @@ impl View {
         match self {
             View::Findings => "What is loaded and where the time goes",
             View::Flame => "The critical path of all requests, by call path",
-            View::Compare => "Two bands or two sets of traces, frame by frame",
+            View::Compare => "Two percentile ranges or two sets of traces, frame by frame",
             View::Heatmap => "Where each request spends its time: endpoints against requests",
             View::Endpoints => "Which endpoints cost all root endpoints together most",
             View::Split => "Times by the values of a tag: host, region, version",

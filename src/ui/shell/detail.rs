@@ -106,7 +106,7 @@ impl Detail {
                 &div("buttons under").child(
                     &button("Look at this endpoint alone")
                         .class("link")
-                        .test("make-subject")
+                        .test("make-root")
                         .on_click(&self.keep, move || look_at(page, root.clone())),
                 ),
             );

@@ -162,7 +162,7 @@ fn compare_menu(page: Page, against: &Picker, keep: &Keep) -> El {
         button("Folder\u{2026}").test("compare-folder").on_click(keep, move || folder.open_folder()),
         button("Another percentile range of these traces")
             .attr("title", "The bulk of the requests against the tail")
-            .test("compare-bands")
+            .test("compare-ranges")
             .on_click(keep, move || page.change(Address::compare_ranges)),
     ];
     let open = button("Compare")

@@ -52,7 +52,7 @@ impl RangeBar {
                     .attr("title", what)
                     .attr("aria-pressed", "false")
                     .test(&format!(
-                        "band-{}",
+                        "range-{}",
                         if range.is_all() { "all".to_owned() } else { range_name(range) }
                     ))
                     .on_click(&keep, move || page.change(|address| address.range = range)),
@@ -70,8 +70,8 @@ impl RangeBar {
         let distribution = Distribution::new(page);
         let form = FilterForm::new(page);
         let conditions = div("conditions").child(form.element()).child(&chips);
-        let element = div("band").child(distribution.element()).child(
-            &div("band-side").child(&div("band-buttons").child(&parts).child(&sums)).child(&conditions),
+        let element = div("range-bar").child(distribution.element()).child(
+            &div("range-side").child(&div("range-buttons").child(&parts).child(&sums)).child(&conditions),
         );
         RangeBar {
             element,
@@ -113,7 +113,7 @@ impl Part for RangeBar {
         self.chips_keep.clear();
         self.chips.clear();
         if !range.is_all() {
-            let chip = filters::chip(page, &self.chips_keep, &range_words(range), "band-chip", |page| {
+            let chip = filters::chip(page, &self.chips_keep, &range_words(range), "range-chip", |page| {
                 page.change(|address| address.range = PercentileRange::ALL);
             });
             chip.class_if("brushed", !is_preset);

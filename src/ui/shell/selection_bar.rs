@@ -47,13 +47,13 @@ impl SelectionBar {
     /// Builds the elements and their listeners.
     pub fn new(page: Page) -> SelectionBar {
         let keep = Keep::default();
-        let name = span("subject-name", "").test("subject");
+        let name = span("root-name", "").test("root-endpoint");
         let choose = button("")
-            .class("subject-button")
+            .class("root-button")
             .attr("aria-haspopup", "listbox")
             .attr("aria-expanded", "false")
             .attr("title", "Choose whose latency to look at")
-            .test("choose-subject")
+            .test("choose-root")
             .child(&name)
             .node(&icon("M4 6l4 4 4-4"));
         let field = el("input")
@@ -63,11 +63,13 @@ impl SelectionBar {
             .attr("spellcheck", "false")
             .attr("autocomplete", "off")
             .attr("role", "combobox")
-            .attr("aria-controls", "subjects")
-            .test("subject-search");
-        let rows =
-            div("subject-rows").attr("role", "listbox").attr("id", "subjects").attr("aria-label", "Subjects");
-        let panel = div("popover subject-list").test("subject-list").child(&field).child(&rows);
+            .attr("aria-controls", "root-endpoints")
+            .test("root-search");
+        let rows = div("root-rows")
+            .attr("role", "listbox")
+            .attr("id", "root-endpoints")
+            .attr("aria-label", "Root endpoints");
+        let panel = div("popover root-list").test("root-list").child(&field).child(&rows);
         panel.show(false);
         let list = List {
             panel: panel.clone(),
@@ -83,8 +85,8 @@ impl SelectionBar {
             .test("notes-button")
             .attr("title", "What was odd in the data")
             .on_click(&keep, move || notes::show(page));
-        let figures = div("figures").test("band-figures");
-        let element = div("subject")
+        let figures = div("figures").test("range-figures");
+        let element = div("root-endpoint")
             .child(&div("popover-anchor").child(&choose).child(&panel))
             .child(&figures)
             .child(&div("grow"))
@@ -203,7 +205,7 @@ impl List {
             let at = options.len();
             let row = row
                 .attr("role", "option")
-                .attr("id", &format!("subject-{at}"))
+                .attr("id", &format!("root-{at}"))
                 .attr("data-option", &at.to_string());
             self.rows.add(&row);
             options.push((root, row));
@@ -220,8 +222,8 @@ impl List {
             self.rows.add(&heading("Request types", types.len()));
         }
         for kind in types.iter().take(SHOWN) {
-            let row = div("subject-row")
-                .test("subject-option")
+            let row = div("root-row")
+                .test("root-option")
                 .attr("data-service", &kind.service)
                 .attr("data-operation", &kind.operation)
                 .child(&names::endpoint(&kind.service, &kind.operation))
@@ -242,7 +244,7 @@ impl List {
             self.rows.add(&heading("Any endpoint", endpoints.len()));
         }
         for endpoint in endpoints.iter().take(SHOWN) {
-            let row = div("subject-row")
+            let row = div("root-row")
                 .test("endpoint-option")
                 .attr("data-service", &endpoint.service)
                 .attr("data-operation", &endpoint.operation)
@@ -263,8 +265,8 @@ fn endpoint_of(service: &str, operation: &str) -> RootEndpoint {
 }
 
 fn all_row(overview: &OverviewReport) -> El {
-    div("subject-row")
-        .test("subject-all")
+    div("root-row")
+        .test("root-all")
         .child(
             &div("endpoint")
                 .child(&span("operation", "All requests"))
@@ -277,7 +279,7 @@ fn all_row(overview: &OverviewReport) -> El {
 }
 
 fn heading(title: &str, count: usize) -> El {
-    let heading = div("subject-heading").attr("role", "presentation").text(title);
+    let heading = div("root-heading").attr("role", "presentation").text(title);
     let more = if count > SHOWN {
         format!("{SHOWN} of {}, type to narrow", format::count(count as u64))
     } else {
@@ -330,10 +332,10 @@ impl Part for SelectionBar {
                 format!("{} of {}", format::count(facts.requests), counted(facts.all_requests, "request"))
             };
             let mut figures = vec![
-                names::figure("", "band-requests", &requests, &facts.requests.to_string()),
-                names::duration("p50", "band-p50", facts.latency_us.p50),
-                names::duration("p95", "band-p95", facts.latency_us.p95),
-                names::duration("p99", "band-p99", facts.latency_us.p99),
+                names::figure("", "range-requests", &requests, &facts.requests.to_string()),
+                names::duration("p50", "range-p50", facts.latency_us.p50),
+                names::duration("p95", "range-p95", facts.latency_us.p95),
+                names::duration("p99", "range-p99", facts.latency_us.p99),
             ];
             if facts.requests == 0 {
                 figures.truncate(1);

@@ -67,7 +67,7 @@ fn card(page: Page, keep: &Keep, side: Side) -> Card {
     let what = span("muted", "").test(&format!("what-{}", side.name()));
     let range = el("select")
         .attr("aria-label", &format!("PercentileRange of side {}", side.name()))
-        .test(&format!("band-of-{}", side.name()));
+        .test(&format!("range-of-{}", side.name()));
     let chosen = range.clone();
     keep.add(dom::listen(range.html(), "change", dom::How::default(), move |_| {
         let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();

@@ -281,8 +281,8 @@ impl Bench {
         print(group, "memory of a span, tags interned", memory / spans, "bytes", "< 56");
         print(group, "memory of the renderer", renderer_bytes(self.driver.id())? / 1e6, "MB", "");
         let steps = [
-            ("change of band", "view=flame&range=P95-99", "< 300"),
-            ("another band", "view=flame&range=P50-95", "< 300"),
+            ("another percentile range", "view=flame&range=P95-99", "< 300"),
+            ("a third percentile range", "view=flame&range=P50-95", "< 300"),
             ("change of filter", "view=flame&error=1", "< 300"),
             ("another filter", "view=flame&tag.region=eu-west-1", "< 300"),
             (

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn bands_partition_and_cumulative_ones_include_the_median() {
+    fn ranges_partition_and_cumulative_ones_include_the_median() {
         for n in [0, 1, 2, 3, 10, 99, 100, 1000] {
             let edges = [0, 50_000, 95_000, 99_000, 100_000];
             let mut at = 0;

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bands_have_two_readings() {
+    fn ranges_have_two_readings() {
         assert_eq!(parse_range("P95"), Some(PercentileRange { lo: 0, hi: 95_000, closed: true }));
         assert_eq!(parse_range("P0-50"), Some(PercentileRange { lo: 0, hi: 50_000, closed: false }));
         assert_eq!(parse_range("99-99.9"), Some(PercentileRange { lo: 99_000, hi: 99_900, closed: false }));

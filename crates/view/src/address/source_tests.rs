@@ -9,7 +9,7 @@ fn endpoint(service: &str, operation: &str) -> RootEndpoint {
 }
 
 #[test]
-fn a_query_of_jaegers_own_page_is_a_search_with_its_subject() {
+fn a_query_of_jaegers_own_page_is_a_search_with_its_root_endpoint() {
     let text = "v=1&view=flame&api=/jaeger&service=shop&operation=GET%20/x&start=1&end=2&limit=20\
                 &minDuration=1.2s&maxDuration=2s&tags=%7B%22error%22:%22true%22%7D&lookback=1h";
     let address = Address::parse(text);

@@ -93,10 +93,10 @@ pub async fn a_second_set_is_compared_and_let_go(page: &Page) -> Outcome {
     // Views that do not compare speak of the side they are told to.
     page.click("[data-test='view-flame']").await?;
     page.ready().await?;
-    same("requests of A", page.number("[data-test='band-requests']", "data-value").await?, 400.0)?;
+    same("requests of A", page.number("[data-test='range-requests']", "data-value").await?, 400.0)?;
     page.click("[data-test='side-B']").await?;
     page.ready().await?;
-    same("requests of B", page.number("[data-test='band-requests']", "data-value").await?, 300.0)?;
+    same("requests of B", page.number("[data-test='range-requests']", "data-value").await?, 300.0)?;
     let link = page.run("return location.hash").await?;
     let link = link.as_str().unwrap_or_default();
     ensure(link.contains("against=set") && link.contains("side=B"), || format!("the address is {link}"))?;
@@ -111,7 +111,7 @@ pub async fn a_second_set_is_compared_and_let_go(page: &Page) -> Outcome {
     page.hidden("[data-test='sides']").await?;
     page.click("[data-test='view-findings']").await?;
     page.ready().await?;
-    same("requests", page.number("[data-test='band-requests']", "data-value").await?, 400.0)?;
+    same("requests", page.number("[data-test='range-requests']", "data-value").await?, 400.0)?;
     let complaints = page.complaints().await?;
     if complaints.is_empty() { Ok(()) } else { Err(Failure(format!("{complaints:?}"))) }
 }

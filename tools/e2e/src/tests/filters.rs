@@ -7,7 +7,7 @@ use super::drop::{native, shop};
 
 async fn requests(page: &Page) -> Outcome<u64> {
     page.ready().await?;
-    Ok(page.number("[data-test='band-requests']", "data-value").await? as u64)
+    Ok(page.number("[data-test='range-requests']", "data-value").await? as u64)
 }
 
 async fn hash(page: &Page) -> Outcome<String> {

@@ -57,13 +57,13 @@ pub async fn a_cell_opens_its_trace_and_a_brush_cuts_the_band(page: &Page) -> Ou
     page.visible("[data-test='tip']:not([hidden])").await?;
     page.drag((left, middle), (right + 20.0, middle)).await?;
     page.ready().await?;
-    let shown = page.number("[data-test='band-requests']", "data-value").await? as u64;
+    let shown = page.number("[data-test='range-requests']", "data-value").await? as u64;
     let link = page.run("return location.hash").await?;
-    let band = link.as_str().unwrap_or_default().split("range=").nth(1).unwrap_or_default();
-    let band = band.split('&').next().unwrap_or_default().to_owned();
-    ensure(band.ends_with("-100"), || format!("the band is {band:?}"))?;
-    let report = native(&["critical-path", "--json", "--range", &band], &[&file])?;
-    same("requests of the brushed band", Some(shown), report["requests"].as_u64())?;
+    let range = link.as_str().unwrap_or_default().split("range=").nth(1).unwrap_or_default();
+    let range = range.split('&').next().unwrap_or_default().to_owned();
+    ensure(range.ends_with("-100"), || format!("the range is {range:?}"))?;
+    let report = native(&["critical-path", "--json", "--range", &range], &[&file])?;
+    same("requests of the brushed range", Some(shown), report["requests"].as_u64())?;
     same("columns", page.number("[data-test='heat']", "data-columns").await? as u64, shown)?;
     // Ordered by time, a brush is a filter of time.
     page.click("[data-test='columns-start']").await?;

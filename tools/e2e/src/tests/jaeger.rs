@@ -104,9 +104,9 @@ pub async fn both_dialects_give_the_same_traces_and_a_link_reproduces_them(page:
         phase(page, "ended").await?;
         same("traces", summary(page).await?[0], stage.matching(true))?;
     }
-    // The search's endpoint is the subject; another one gets a key of its own, and the link still finds the same.
-    ensure(page.text("[data-test='subject']").await?.contains(&stage.operation), || {
-        "another subject".to_owned()
+    // The search's endpoint is the root endpoint; another one gets a key of its own, and the link still finds the same.
+    ensure(page.text("[data-test='root-endpoint']").await?.contains(&stage.operation), || {
+        "another root endpoint".to_owned()
     })?;
     let hash = page.run("return location.hash").await?;
     let asked = stage.jaeger.log().len();

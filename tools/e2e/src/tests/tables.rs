@@ -105,7 +105,7 @@ pub async fn from_an_endpoint_to_its_place_in_a_flame_graph(page: &Page) -> Outc
     let first =
         |selector: &str, name: &str| format!("return document.querySelector(\"{selector}\").dataset.{name}");
     let endpoint = page.run(&first("[data-test='impact']", "operation")).await?;
-    let subject = page.run(&first("[data-test='affected-root']", "operation")).await?;
+    let root = page.run(&first("[data-test='affected-root']", "operation")).await?;
     page.picture("affected").await?;
     page.click("[data-test='affected-root']").await?;
     page.until("the flame graph", "return document.documentElement.dataset.view", |view| view == "flame")
@@ -120,7 +120,7 @@ pub async fn from_an_endpoint_to_its_place_in_a_flame_graph(page: &Page) -> Outc
     let address = page
         .run("const a = new URLSearchParams(location.hash.slice(1)); return [a.get('operation'), JSON.parse(a.get('focus')).at(-1)]")
         .await?;
-    same("subject and place", address, Value::from(vec![subject, endpoint]))
+    same("root endpoint and place", address, Value::from(vec![root, endpoint]))
 }
 
 pub async fn histograms_are_enlarged_and_saved(page: &Page) -> Outcome {

@@ -45,11 +45,11 @@ pub async fn the_flame_graph_has_the_nodes_of_the_binary_in_every_band(page: &Pa
     let file = shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
     frames_agree(page, &native(&OF_PRODUCT, &[&file])?).await?;
     page.picture("flame").await?;
-    for band in ["P50-95", "P95-100", "P95"] {
-        page.go(&format!("view=flame&{PRODUCT}&range={band}")).await?;
+    for range in ["P50-95", "P95-100", "P95"] {
+        page.go(&format!("view=flame&{PRODUCT}&range={range}")).await?;
         page.ready().await?;
         let mut words = OF_PRODUCT.to_vec();
-        words.extend(["--range", band]);
+        words.extend(["--range", range]);
         frames_agree(page, &native(&words, &[&file])?).await?;
     }
     // The slow tail waits for what the others never call.
@@ -190,7 +190,7 @@ pub async fn back_and_forward_go_through_the_views_and_a_link_reproduces_one(pag
     let view = "return document.documentElement.dataset.view";
     page.click("[data-test='view-flame']").await?;
     page.until("the flame graph", view, |found| found == "flame").await?;
-    page.click("[data-test='band-P95-99']").await?;
+    page.click("[data-test='range-P95-99']").await?;
     page.ready().await?;
     let hash = page.run("return location.hash").await?;
     ensure(
@@ -204,7 +204,7 @@ pub async fn back_and_forward_go_through_the_views_and_a_link_reproduces_one(pag
     page.ready().await?;
     same(
         "pressed",
-        page.attributes("[data-test='band-P95-99']", "aria-pressed").await?,
+        page.attributes("[data-test='range-P95-99']", "aria-pressed").await?,
         vec!["true".to_owned()],
     )?;
     // The link, opened afresh: the same view once the same file is dropped.
@@ -212,7 +212,7 @@ pub async fn back_and_forward_go_through_the_views_and_a_link_reproduces_one(pag
     same("view", page.run(view).await?, Value::from("flame"))?;
     same(
         "pressed",
-        page.attributes("[data-test='band-P95-99']", "aria-pressed").await?,
+        page.attributes("[data-test='range-P95-99']", "aria-pressed").await?,
         vec!["true".to_owned()],
     )
 }
