@@ -6,6 +6,7 @@ pub mod choices;
 pub mod compare;
 pub mod comparing;
 pub mod contract;
+pub mod diagnosis;
 pub mod diagnosis_choice;
 pub mod diagnosis_tables;
 pub mod diagnosis_tree;
@@ -25,6 +26,7 @@ pub mod split;
 pub mod summary;
 pub mod table;
 pub mod tip;
+pub mod trace;
 pub mod tree;
 pub mod views;
 

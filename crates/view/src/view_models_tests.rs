@@ -5,7 +5,7 @@ use crate::choices::Choices;
 use crate::compare::{ChangeRow, DiffSource};
 use crate::table::{Cell, Rows, Table};
 use crate::tip::TipLine;
-use crate::{compare, diagnosis_tables, endpoints, errors, findings, flame, heatmap, requests, split};
+use crate::{compare, diagnosis_tables, endpoints, errors, findings, flame, heatmap, requests, split, trace};
 use pathlight_chart::heatmap::HeatModel;
 use pathlight_query::*;
 use std::rc::Rc;
@@ -67,6 +67,7 @@ fn every_table_names_its_columns_once_and_has_one_wide_column() {
     check(&endpoints::ranking());
     check(&errors::table());
     check(&split::table());
+    check(&trace::table());
     check(&diagnosis_tables::places("places", "Places", ["A", "B"]));
 }
 

@@ -1,5 +1,8 @@
 //! The views of the page: their order, their names, and what each of them answers.
 
+/// What stands where something will be.
+pub const WORKING: &str = "Working\u{2026}";
+
 /// A view of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum View {

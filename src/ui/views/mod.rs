@@ -34,6 +34,6 @@ pub fn build(which: View, page: Page, keep: &Keep, search: &Search, jump: &Jump)
         View::Anomalies => Box::new(anomalies::Anomalies::new(page, search)),
         View::Errors => Shown::new(errors::Errors::new(page, keep), search),
         View::Requests => Shown::new(requests::Requests::new(page, keep), search),
-        View::Trace => Box::new(trace::TimelineView::new(page, search)),
+        View::Trace => Shown::new(trace::TimelineView::new(page, keep), search),
     }
 }

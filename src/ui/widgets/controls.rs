@@ -51,6 +51,21 @@ impl Segments {
     }
 }
 
+/// Makes a button stay pressed until it is pressed again; `run` is told whether it is.
+pub fn toggles(button: El, keep: &Keep, run: impl Fn(bool) + 'static) -> El {
+    let shown = button.clone();
+    button.on_click(keep, move || {
+        let is_on = !is_pressed(&shown);
+        shown.set_flag("aria-pressed", is_on);
+        run(is_on);
+    })
+}
+
+/// Returns whether a button is shown as pressed.
+pub fn is_pressed(button: &El) -> bool {
+    button.html().get_attribute("aria-pressed").as_deref() == Some("true")
+}
+
 /// Lets a button be pressed, or not.
 pub fn enable(button: &El, on: bool) {
     if on { button.unset("disabled") } else { button.set("disabled", "") }

@@ -8,9 +8,7 @@ use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart};
 use pathlight_view::address::{Sort, View};
-
-/// What stands where something will be.
-pub const WORKING: &str = "Working\u{2026}";
+pub use pathlight_view::views::WORKING;
 
 /// A chart of a view, whatever it draws.
 trait AnyChart {
@@ -70,6 +68,12 @@ impl Frame {
         self
     }
 
+    /// Keeps another chart up to date.
+    pub fn also<C: CanvasChart>(mut self, chart: ChartCanvas<C>) -> Frame {
+        self.charts.push(Box::new(chart));
+        self
+    }
+
     /// Keeps a table of the view up to date.
     pub fn table<R>(mut self, table: CompanionTable<R>) -> Frame {
         self.tables.push(Box::new(table));
@@ -120,9 +124,9 @@ impl Frame {
         self.charts.iter().filter(|chart| chart.follow_theme()).count() > 0
     }
 
-    /// Dims what is about to be replaced.
+    /// Dims what is about to be replaced: the chart and the tables, but not other charts.
     pub fn set_stale(&self, stale: bool) {
-        self.charts.iter().for_each(|chart| chart.set_stale(stale));
+        self.charts.iter().take(1).for_each(|chart| chart.set_stale(stale));
         self.tables.iter().for_each(|table| table.set_stale(stale));
     }
 

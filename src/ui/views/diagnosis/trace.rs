@@ -1,12 +1,11 @@
 //! The aggregate trace of the chosen line: its spans and subspans, with their statistics on hover.
 
-use crate::ui::dom::{El, div, span};
 use crate::ui::page::{Focus, Page};
-use crate::ui::views::trace::source::Spans;
-use crate::ui::widgets::names;
+use crate::ui::views::trace::chart::Spans;
 use pathlight_chart::timeline::Timeline;
-use pathlight_query::{AggregateTrace, Endpoint, Statistic, TraceReport};
-use pathlight_text::format;
+use pathlight_query::{AggregateTrace, Endpoint};
+use pathlight_view::diagnosis;
+use pathlight_view::tip::TipLine;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -49,16 +48,6 @@ impl AggregateSpans {
     }
 }
 
-fn statistic(us: &Statistic) -> El {
-    div("").text(&format!(
-        "{} on average, p50 {}, p99 {} ({})",
-        format::duration(us.mean),
-        format::duration(us.p50),
-        format::duration(us.p99),
-        format::sample(us.count)
-    ))
-}
-
 impl Spans for AggregateSpans {
     fn selected(&self, page: Page, timeline: &Timeline) -> Option<u32> {
         let Focus::Endpoint(endpoint) = page.focus().clone() else { return None };
@@ -67,29 +56,10 @@ impl Spans for AggregateSpans {
         chosen.filter(is_it).or_else(|| (0..timeline.len() as u32).find(is_it))
     }
 
-    fn tip(&self, timeline: &Timeline, at: u32, part: Option<u32>) -> Vec<El> {
-        let (trace, order) = (self.trace.borrow(), self.order.borrow());
-        let Some(shown) = order.get(at as usize).and_then(|at| trace.spans.get(*at as usize)) else {
-            return Vec::new();
-        };
-        let mut lines = vec![names::endpoint(&shown.service, &shown.name), statistic(&shown.duration_us)];
-        if timeline.bit(at, TraceReport::ON_PATH) {
-            lines.push(span("muted", "on the critical path of the aggregate trace"));
-        }
-        if let Some(subspan) = part.and_then(|part| shown.subspans.get(part as usize)) {
-            lines.push(div("strong").text(&format::printable(&subspan.name)));
-            lines.push(statistic(&subspan.duration_us));
-            if timeline.problem_of(at).map(|part| part.index) == part {
-                lines.push(div("strong").text("The problematic subspan"));
-            }
-        }
-        if trace.order_varies {
-            lines.push(span(
-                "muted",
-                "The order of calls varies: where spans lie is the mean over all orders",
-            ));
-        }
-        lines
+    fn tip(&self, timeline: &Timeline, at: u32, part: Option<u32>) -> Vec<TipLine> {
+        let number = self.order.borrow().get(at as usize).copied();
+        let of = |number| diagnosis::tip(&self.trace.borrow(), number, (timeline, at), part);
+        number.map_or_else(Vec::new, of)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::canvas::Surface;
 use crate::ui::dom::El;
-use crate::ui::page::Page;
+use crate::ui::page::{Focus, Page};
 use crate::ui::shell::keys::Command;
-use crate::ui::views::trace::source::{Spans, TraceSpans};
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
+use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_chart::timeline::{
     Minimap, Part, Sign, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView, export_svg,
@@ -13,8 +13,34 @@ use pathlight_chart::timeline::{
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::TraceReport;
+use pathlight_view::tip::TipLine;
+use pathlight_view::trace;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+
+/// What the spans of a timeline are: those of a trace, or of the aggregate trace of many.
+pub trait Spans {
+    /// Returns the span that is selected.
+    fn selected(&self, page: Page, timeline: &Timeline) -> Option<u32>;
+
+    /// Returns what a tip says of a span, the pointer being on a named part of it or elsewhere.
+    fn tip(&self, timeline: &Timeline, at: u32, part: Option<u32>) -> Vec<TipLine>;
+}
+
+struct TraceSpans;
+
+impl Spans for TraceSpans {
+    fn selected(&self, page: Page, timeline: &Timeline) -> Option<u32> {
+        match *page.focus() {
+            Focus::Span(at) if (at as usize) < timeline.len() => Some(at),
+            _ => None,
+        }
+    }
+
+    fn tip(&self, timeline: &Timeline, at: u32, _part: Option<u32>) -> Vec<TipLine> {
+        trace::tip(timeline, at)
+    }
+}
 
 /// The rows and bars of a trace.
 pub struct TimelineChart {
@@ -296,7 +322,7 @@ impl CanvasChart for TimelineChart {
     }
 
     fn tip(&self, (span, part): &(u32, Option<u32>)) -> Vec<El> {
-        self.source.tip(&self.timeline, *span, *part)
+        tip::elements(&self.source.tip(&self.timeline, *span, *part))
     }
 
     fn hover(&mut self, hit: Option<&(u32, Option<u32>)>) -> bool {

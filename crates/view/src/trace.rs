@@ -1,0 +1,274 @@
+//! The timeline of one trace: its title, the tips of its spans, the table of all of them.
+
+use crate::table::{Attributes, Column, Number, Table};
+use crate::tip::TipLine;
+use crate::views::WORKING;
+use pathlight_chart::timeline::Timeline;
+use pathlight_query::{Endpoint, TraceReport};
+use pathlight_text::format::{DASH, count, counted, duration_us, moment};
+use std::rc::Rc;
+
+/// What a span may be: the bit of the report, in one word for the table, and in a sentence for the tip.
+const KINDS: [(u8, &str, &str); 6] = [
+    (TraceReport::ERROR, "error", "error"),
+    (TraceReport::ON_PATH, "path", "on the critical path"),
+    (TraceReport::ASYNC, "async", "asynchronous: its parent does not wait for it"),
+    (TraceReport::CLIPPED, "clipped", "clipped: outside its parent in part"),
+    (TraceReport::DROPPED, "dropped", "dropped: wholly outside its parent"),
+    (TraceReport::ORPHAN, "orphan", "its parent is missing"),
+];
+
+/// What stands above the timeline.
+pub struct Title {
+    /// The endpoint of the request; `None` for a trace without spans.
+    pub endpoint: Option<Endpoint>,
+    /// Latency of the request in microseconds.
+    pub latency_us: u64,
+    /// The latency and the number of spans.
+    pub words: String,
+    /// The id of the trace without leading zeros.
+    pub id: String,
+    /// What is said of the id beside the pointer.
+    pub hint: String,
+}
+
+/// Returns what stands above the timeline of a trace.
+pub fn title(report: &TraceReport) -> Title {
+    let root = report.request_root as usize;
+    let endpoint = report.endpoint.get(root).and_then(|at| report.endpoints.get(*at as usize));
+    let latency_us = latency_us(report);
+    Title {
+        endpoint: endpoint.cloned(),
+        latency_us,
+        words: format!("{}, {}", duration_us(latency_us), counted(report.endpoint.len() as u64, "span")),
+        id: report.trace_id.trim_start_matches('0').to_owned(),
+        hint: format!("Trace {}, {} UTC", report.trace_id, moment(report.start_us)),
+    }
+}
+
+fn latency_us(report: &TraceReport) -> u64 {
+    report.duration_us.get(report.request_root as usize).copied().unwrap_or(0)
+}
+
+/// Returns why there is no timeline; empty if one is shown. `is_chosen` is whether it is known which trace to show.
+pub fn why_empty(is_shown: bool, is_waiting: bool, is_chosen: bool) -> &'static str {
+    match (is_shown, is_waiting) {
+        (true, _) => "",
+        (_, true) => WORKING,
+        _ if is_chosen => "No trace with this id is loaded.",
+        _ => "No request to show: the percentile range is empty.",
+    }
+}
+
+/// Returns what the tip says of a span.
+pub fn tip(timeline: &Timeline, at: u32) -> Vec<TipLine> {
+    let report = timeline.report();
+    let endpoint = report.endpoint.get(at as usize).and_then(|at| report.endpoints.get(*at as usize));
+    let Some(Endpoint { service, operation }) = endpoint.cloned() else { return Vec::new() };
+    let (start, end) = timeline.interval_us(at);
+    let mut lines = vec![
+        TipLine::Endpoint(service, operation),
+        TipLine::Text(format!("{} from +{}", duration_us(end - start), duration_us(start))),
+    ];
+    let kinds = KINDS.iter().filter(|(bit, ..)| timeline.bit(at, *bit));
+    let kinds: Vec<&str> = kinds.map(|(_, _, words)| *words).collect();
+    if !kinds.is_empty() {
+        lines.push(TipLine::Muted(kinds.join(", ")));
+    }
+    lines.extend(timeline.sign(at).map(|sign| TipLine::Strong(sign.words.clone())));
+    lines.extend(timeline.pressure_us(at).map(|(drag_us, slack_us)| {
+        TipLine::Text(if drag_us > 0 {
+            format!("Drag {}: without it the request ends so much earlier", duration_us(drag_us))
+        } else {
+            format!("Slack {}: so much longer it may take", duration_us(slack_us))
+        })
+    }));
+    if timeline.is_closed(at) {
+        let folded = count(timeline.descendants(at).into());
+        lines.push(TipLine::Muted(format!("{folded} spans folded below it")));
+    }
+    lines
+}
+
+/// A span of a trace.
+pub struct SpanRow {
+    /// Its index.
+    pub at: u32,
+    /// Time of its own segments of the critical path in microseconds.
+    own_us: u64,
+    trace: Rc<TraceReport>,
+}
+
+impl SpanRow {
+    /// Returns the spans of a trace.
+    pub fn of(trace: &Rc<TraceReport>) -> Vec<SpanRow> {
+        let row = |at| SpanRow { at, own_us: 0, trace: trace.clone() };
+        let mut rows: Vec<SpanRow> = (0..trace.endpoint.len() as u32).map(row).collect();
+        let times = trace.segment_start_us.iter().zip(&trace.segment_end_us);
+        for (at, (start, end)) in trace.segment_span.iter().zip(times) {
+            if let Some(row) = rows.get_mut(*at as usize) {
+                row.own_us += end.saturating_sub(*start);
+            }
+        }
+        rows
+    }
+
+    fn name(&self) -> (&str, &str) {
+        let endpoint = self.of_column(&self.trace.endpoint);
+        let name = endpoint.and_then(|at| self.trace.endpoints.get(at as usize));
+        name.map_or(("", ""), Endpoint::names)
+    }
+
+    fn of_column<T: Copy>(&self, column: &[T]) -> Option<T> {
+        column.get(self.at as usize).copied()
+    }
+
+    /// Returns drag or slack; none if the request does not wait for the span.
+    fn pressure(&self, column: &[u64]) -> Number {
+        self.of_column(column).filter(|us| *us != TraceReport::NOT_WAITED).into()
+    }
+
+    fn words(&self) -> String {
+        let bits = self.of_column(&self.trace.bits).unwrap_or(0);
+        let kinds: Vec<&str> =
+            KINDS.iter().filter(|(bit, ..)| bits & bit != 0).map(|(_, word, _)| *word).collect();
+        kinds.join(", ")
+    }
+
+    fn attributes(&self) -> Attributes {
+        let (service, operation) = self.name();
+        vec![
+            ("data-test", "span".to_owned()),
+            ("data-span", self.at.to_string()),
+            ("data-service", service.to_owned()),
+            ("data-operation", operation.to_owned()),
+            ("data-value", self.own_us.to_string()),
+        ]
+    }
+}
+
+/// Returns the table of all spans.
+pub fn table() -> Table<SpanRow> {
+    let columns = vec![
+        Column::field("span", |row: &SpanRow| row.at.into()),
+        Column::field("parent", |row| {
+            row.of_column(&row.trace.parent).filter(|parent| *parent != u32::MAX).into()
+        }),
+        Column::endpoint("Span", "Operation and service, in the order of the timeline", SpanRow::name)
+            .key("span")
+            .tip(|row| (String::new(), row.of_column(&row.trace.depth).unwrap_or(0)))
+            .by(|a, b| a.at.cmp(&b.at))
+            .csv(&["service", "operation"]),
+        Column::duration("start", "Start", "From the start of the trace", |row: &SpanRow| {
+            row.of_column(&row.trace.span_start_us).unwrap_or(0).into()
+        })
+        .low(2)
+        .csv(&["start_us"]),
+        Column::duration("duration", "Duration", "As reported", |row: &SpanRow| {
+            row.of_column(&row.trace.duration_us).unwrap_or(0).into()
+        })
+        .csv(&["duration_us"]),
+        Column::share(
+            "own",
+            "Own on path",
+            "Time of the span itself on the critical path of the request",
+            |row: &SpanRow| (row.own_us as f64 / latency_us(&row.trace).max(1) as f64).into(),
+        )
+        .bar_words(|row| if row.own_us > 0 { duration_us(row.own_us) } else { DASH.to_owned() })
+        .csv_as(&["own_path_us"], |row| vec![row.own_us.to_string()]),
+        Column::duration(
+            "drag",
+            "Drag",
+            "How much earlier the request would end without the span and all below it",
+            |row: &SpanRow| row.pressure(&row.trace.drag_us),
+        )
+        .low(2)
+        .csv(&["drag_us"]),
+        Column::duration(
+            "slack",
+            "Slack",
+            "How much longer the span may take before the request ends later",
+            |row: &SpanRow| row.pressure(&row.trace.slack_us),
+        )
+        .low(3)
+        .csv(&["slack_us"]),
+        Column::text(
+            "what",
+            "What",
+            "On the critical path, error, asynchronous, clipped, dropped, orphan",
+            |row: &SpanRow| row.words().into(),
+        )
+        .by(|a, b| a.of_column(&a.trace.bits).cmp(&b.of_column(&b.trace.bits)))
+        .low(3)
+        .csv(&["what"]),
+    ];
+    Table::new("span-table", "Spans of the trace", ("span", false), columns)
+        .with_attributes(SpanRow::attributes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Cell, Rows as _};
+
+    fn report() -> TraceReport {
+        let endpoint = |operation: &str| Endpoint::new("shop", operation);
+        TraceReport {
+            trace_id: "00ab".to_owned(),
+            endpoints: vec![endpoint("GET /cart"), endpoint("query")],
+            endpoint: vec![0, 1],
+            parent: vec![u32::MAX, 0],
+            depth: vec![0, 1],
+            span_start_us: vec![0, 10],
+            duration_us: vec![100, 60],
+            bits: vec![TraceReport::ON_PATH, TraceReport::ERROR | TraceReport::ASYNC],
+            segment_span: vec![0, 0],
+            segment_start_us: vec![0, 70],
+            segment_end_us: vec![10, 100],
+            drag_us: vec![100, TraceReport::NOT_WAITED],
+            slack_us: vec![0, TraceReport::NOT_WAITED],
+            end_us: 100,
+            ..TraceReport::default()
+        }
+    }
+
+    #[test]
+    fn every_span_is_a_line_with_its_time_on_the_path() {
+        let mut table = table();
+        table.set_rows(SpanRow::of(&Rc::new(report())));
+        assert_eq!(
+            table.csv(),
+            "span,parent,service,operation,start_us,duration_us,own_path_us,drag_us,slack_us,what\r\n\
+             0,,shop,GET /cart,0,100,40,100,0,path\r\n\
+             1,0,shop,query,10,60,0,,,\"error, async\"\r\n"
+        );
+        let cells: Vec<Cell> = [5, 6].map(|column| table.cell(column, 0)).to_vec();
+        assert_eq!(cells[0], Cell::Bar(0.4, duration_us(40)));
+        assert_eq!(table.cell(5, 1), Cell::Bar(0.0, DASH.to_owned()));
+        assert_eq!(table.cell(6, 1), Cell::Text(DASH.to_owned()));
+        assert_eq!(table.order(None, None), [0, 1]);
+    }
+
+    #[test]
+    fn title_and_tip_say_what_a_trace_and_its_spans_are() {
+        let title = title(&report());
+        assert_eq!(title.endpoint, Some(Endpoint::new("shop", "GET /cart")));
+        assert_eq!((title.latency_us, title.id.as_str()), (100, "ab"));
+        assert_eq!(title.words, format!("{}, 2 spans", duration_us(100)));
+        let timeline = Timeline::new(report());
+        let lines = tip(&timeline, 1);
+        assert_eq!(lines[0], TipLine::Endpoint("shop".to_owned(), "query".to_owned()));
+        let words = "error, asynchronous: its parent does not wait for it";
+        assert_eq!(lines[2], TipLine::Muted(words.to_owned()));
+        assert!(matches!(tip(&timeline, 0).last(), Some(TipLine::Text(words)) if words.starts_with("Drag ")));
+        assert_eq!(tip(&timeline, 2), []);
+    }
+
+    #[test]
+    fn without_a_trace_it_says_why() {
+        assert_eq!(why_empty(true, true, true), "");
+        assert_eq!(why_empty(false, true, false), WORKING);
+        assert!(why_empty(false, false, true).starts_with("No trace with this id"));
+        assert!(why_empty(false, false, false).starts_with("No request to show"));
+    }
+}
