@@ -12,7 +12,7 @@ mod ranges;
 
 pub use ranges::{parse_range, range_name};
 
-pub use super::normal::{AnomalyChoice, Normal};
+pub use super::normal::{AnomalyChoice, Normal, SIZES};
 pub use super::views::View;
 use pathlight_backend::source::{Source, root_name, root_of_name};
 use pathlight_query::{Endpoint, Filter, Overlap, PercentileRange, RootEndpoint, Selection, SplitOf};

@@ -2,6 +2,7 @@
 //! JSON, saved reports, and the messages of a page around it.
 
 pub mod address;
+pub mod anomalies;
 pub mod choices;
 pub mod compare;
 pub mod comparing;

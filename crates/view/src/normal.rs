@@ -3,6 +3,18 @@
 use pathlight_analysis::anomaly::vae::VaeSettings;
 use pathlight_text::fragment::Writer;
 
+/// A size of the network of the auto-encoder: its name, its key in tests, the least and greatest that may be chosen, and
+/// where it stands in the settings.
+pub type Size = (&'static str, &'static str, (u32, u32), fn(&mut VaeSettings) -> &mut u32);
+
+/// The sizes that may be chosen.
+pub const SIZES: [Size; 4] = [
+    ("Hidden", "hidden", (1, 2000), |network| &mut network.hidden),
+    ("Latent", "latent", (1, 200), |network| &mut network.latent),
+    ("Flow steps", "flow", (0, 20), |network| &mut network.flow),
+    ("Epochs", "epochs", (1, 1000), |network| &mut network.epochs),
+];
+
 /// What requests are judged against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Normal {
@@ -13,6 +25,26 @@ pub enum Normal {
     Before(u64),
     /// Those of the set to compare with against those of the set looked at.
     SetA,
+}
+
+impl Normal {
+    /// Returns its key in the list of choices.
+    pub fn key(self) -> &'static str {
+        match self {
+            Normal::Others => "others",
+            Normal::Before(_) => "before",
+            Normal::SetA => "a",
+        }
+    }
+
+    /// Returns what is normal by a key of the list; `half_us` is the middle of all that is loaded.
+    pub fn from_key(key: &str, half_us: u64) -> Normal {
+        match key {
+            "before" => Normal::Before(half_us),
+            "a" => Normal::SetA,
+            _ => Normal::Others,
+        }
+    }
 }
 
 /// How abnormal requests are found.
@@ -85,9 +117,12 @@ impl AnomalyChoice {
 
 /// The sizes of a network as they are written; `None` where they make no sense.
 fn network(value: &str) -> Option<VaeSettings> {
-    let mut sizes = value.split(',').map(str::parse::<u64>);
-    let mut next = |least: u64, most: u64| sizes.next()?.ok().filter(|size| (least..=most).contains(size));
-    let (hidden, latent) = (next(1, 2000)? as u32, next(1, 200)? as u32);
-    let (flow, epochs) = (next(0, 20)? as u32, next(1, 1000)? as u32);
-    Some(VaeSettings { hidden, latent, flow, epochs, seed: next(0, u64::MAX).unwrap_or(1) })
+    let mut numbers = value.split(',').map(|number| number.parse::<u64>().ok());
+    let mut network = VaeSettings::default();
+    for (_, _, (least, most), of) in SIZES {
+        let size = numbers.next()??;
+        *of(&mut network) = u32::try_from(size).ok().filter(|size| (least..=most).contains(size))?;
+    }
+    network.seed = numbers.next().flatten().unwrap_or(1);
+    Some(network)
 }

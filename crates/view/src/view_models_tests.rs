@@ -5,7 +5,9 @@ use crate::choices::Choices;
 use crate::compare::{ChangeRow, DiffSource};
 use crate::table::{Cell, Rows, Table};
 use crate::tip::TipLine;
-use crate::{compare, diagnosis_tables, endpoints, errors, findings, flame, heatmap, requests, split, trace};
+use crate::{
+    anomalies, compare, diagnosis_tables, endpoints, errors, findings, flame, heatmap, requests, split, trace,
+};
 use pathlight_chart::heatmap::HeatModel;
 use pathlight_query::*;
 use std::rc::Rc;
@@ -68,6 +70,7 @@ fn every_table_names_its_columns_once_and_has_one_wide_column() {
     check(&errors::table());
     check(&split::table());
     check(&trace::table());
+    check(&anomalies::table());
     check(&diagnosis_tables::places("places", "Places", ["A", "B"]));
 }
 

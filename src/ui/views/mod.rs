@@ -31,7 +31,7 @@ pub fn build(which: View, page: Page, keep: &Keep, search: &Search, jump: &Jump)
         View::Split => Shown::new(split::Split::new(page, keep), search),
         View::Flow => Box::new(flow::FlowView::new(page, search)),
         View::Diagnosis => Box::new(diagnosis::Diagnosis::new(page, search, jump)),
-        View::Anomalies => Box::new(anomalies::Anomalies::new(page, search)),
+        View::Anomalies => Shown::new(anomalies::Anomalies::new(page, keep), search),
         View::Errors => Shown::new(errors::Errors::new(page, keep), search),
         View::Requests => Shown::new(requests::Requests::new(page, keep), search),
         View::Trace => Shown::new(trace::TimelineView::new(page, keep), search),

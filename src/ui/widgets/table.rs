@@ -184,23 +184,9 @@ impl<R: 'static> Table<R> {
         self.grid.set_sort(sort);
     }
 
-    /// The row after the selected one as they are shown, or before it; round at the ends.
-    pub fn neighbour(&self, forward: bool) -> Option<usize> {
-        self.grid.neighbour(forward)
-    }
-
     /// Shows only these rows; `None`: all.
     pub fn set_hits(&self, hits: Option<Rc<Vec<bool>>>) {
         self.grid.set_hits(hits);
-    }
-
-    /// Marks the rows that fit a search text and counts them; a text without a word marks none.
-    pub fn mark(&self, text: &str, fits: impl Fn(&R) -> bool) -> u64 {
-        let rows = self.rows();
-        let hits = (!text.trim().is_empty()).then(|| rows.iter().map(fits).collect::<Vec<bool>>());
-        let count = hits.iter().flatten().filter(|hit| **hit).count();
-        self.set_hits(hits.map(Rc::new));
-        count as u64
     }
 
     /// Says why it is empty, or nothing.

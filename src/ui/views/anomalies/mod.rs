@@ -1,99 +1,61 @@
-//! Which requests are abnormal, and why: a strip of how odd they are over time, the chosen one beside the normal one
-//! most like it, a table with reasons, the detector's own report card.
+//! Abnormal requests in the page: a strip of how odd requests are over time, the chosen one beside the normal one most like
+//! it, a table with reasons, the detector's own report card; see [`anomalies`].
 
 pub mod network;
 pub mod pair;
 pub mod strip;
-pub mod table;
 pub mod tools;
 
 use self::network::{Network, Progress};
 use self::pair::Pair;
 use self::strip::Strip;
-use self::table::AnomalyLine;
 use self::tools::Tools;
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Focus, Page, Part};
+use crate::ui::page::{Focus, Page};
 use crate::ui::shell::keys::Command;
-use crate::ui::shell::search::{Last, Search, fits};
-use crate::ui::view::AnyView;
+use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
+use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::export;
-use crate::ui::widgets::frame::{Frame, WORKING};
+use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::ScrolledPlot;
-use crate::ui::widgets::table::Table;
-use pathlight_query::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Filter, RequestRef, Selection, queries,
-};
-use pathlight_text::format;
-use pathlight_view::address::{Normal, TraceChoice, View};
+use pathlight_query::{AnomalyReport, AnomalySettings, EvaluationTable, RequestRef, queries};
+use pathlight_view::address::View;
+use pathlight_view::anomalies;
+use pathlight_view::anomalies::AnomalyLine;
 use pathlight_view::comparing::Side;
 use std::rc::Rc;
 
 /// The seed of the evaluation.
 const SEED: u64 = 1;
 
-/// Which requests are learned from and which are judged.
-fn sides(page: Page) -> (Selection, Selection) {
-    let address = page.address();
-    let selection = address.selection();
-    match address.anomaly.normal {
-        Normal::Others => (selection.clone(), selection),
-        Normal::SetA => (Selection { group: 0, ..selection.clone() }, Selection { group: 1, ..selection }),
-        Normal::Before(us) => {
-            let (mut before, mut after) = (selection.clone(), selection);
-            before.filters.push(Filter::Time { from_us: 0, to_us: us });
-            after.filters.push(Filter::Time { from_us: us, to_us: u64::MAX });
-            (before, after)
-        }
-    }
-}
-
-fn settings(page: Page) -> AnomalySettings {
-    let choice = page.address().anomaly.clone();
-    let detector = if choice.vae { Detector::Vae(choice.network) } else { Detector::Rule };
-    // The auto-encoder has a threshold of its own: another rate must not train it again.
-    let alpha_ppm = if choice.vae { AnomalySettings::default().alpha_ppm } else { choice.alpha_ppm };
-    AnomalySettings { alpha_ppm, detector, model: page.model(), ..AnomalySettings::default() }
-}
-
 /// Asks what the view needs to know.
 pub fn query(page: Page) {
     let queries = page.queries();
-    let (train, test) = sides(page);
+    let address = page.address().clone();
+    let (train, test) = anomalies::sides(&address);
     let groups = (train.group, test.group);
-    let request = queries::Anomalies { train, test, settings: settings(page) };
-    queries.anomaly.want(page, request);
+    let settings = anomalies::settings(&address.anomaly, page.model());
+    let selection = train.clone();
+    queries.anomaly.want(page, queries::Anomalies { train, test, settings: settings.clone() });
     let Some(report) = queries.anomaly.fresh() else { return };
-    if let Some(at) = selected(page, &report.rows, |row| row) {
+    if let Some(at) = place(page, &report) {
         pair::query(page, &report.rows[at], groups);
     }
     // What takes long comes last.
-    if page.address().anomaly.evaluate {
-        let settings = AnomalySettings { model: None, ..settings(page) };
-        let (selection, _) = sides(page);
+    if address.anomaly.evaluate {
+        let settings = AnomalySettings { model: None, ..settings };
         queries.anomaly_check.want(page, queries::AnomalyEvaluation { selection, seed: SEED, settings });
     }
 }
 
-/// The trace of a request.
-fn choice(request: &RequestRef) -> TraceChoice {
-    TraceChoice {
-        trace_id: request.trace_id.clone(),
-        root_span_id: Some(request.root_span_id.clone()).filter(|id| !id.is_empty()),
-        span_id: None,
+/// Returns the place of the request that has the focus.
+fn place(page: Page, report: &AnomalyReport) -> Option<usize> {
+    match &*page.focus() {
+        Focus::Request(chosen) => anomalies::place(report, chosen),
+        _ => None,
     }
-}
-
-/// Where among rows the selected request stands. Another view may have chosen a trace without saying which request.
-fn selected<T>(page: Page, rows: &[T], row: impl Fn(&T) -> &AnomalyRow) -> Option<usize> {
-    let Focus::Request(chosen) = &*page.focus() else { return None };
-    rows.iter().position(|line| {
-        let request = &row(line).request;
-        let is_root = |id: &String| *id == request.root_span_id;
-        request.trace_id == chosen.trace_id && chosen.root_span_id.as_ref().is_none_or(is_root)
-    })
 }
 
 /// Opens the timeline of a request, of the set it belongs to.
@@ -103,7 +65,7 @@ fn open(page: Page, request: &RequestRef, group: u8) {
         if let Some(side) = side.filter(|_| address.group() != group) {
             address.speak_of(side);
         }
-        (address.view, address.trace) = (View::Trace, Some(choice(request)));
+        (address.view, address.trace) = (View::Trace, Some(request.into()));
     });
 }
 
@@ -119,34 +81,36 @@ pub struct Anomalies {
     progress: Progress,
     figures: El,
     reasons: El,
-    table: Table<AnomalyLine>,
-    search: Search,
-    shown: u64,
-    evaluated: u64,
+    table: CompanionTable<AnomalyLine>,
+    /// The revision of the evaluation that is shown.
+    evaluated: Option<u64>,
+    /// The focus that reasons are shown for, and the revision of the report.
     explained: Option<(Focus, u64)>,
-    searched: Last<u64>,
     links: Keep,
-    _keep: Keep,
 }
 
 impl Anomalies {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, search: &Search) -> Anomalies {
-        let keep = Keep::default();
+    pub fn new(page: Page, keep: &Keep) -> Anomalies {
         let label = "How odd requests are over time; the table below says the same";
-        let (chart, scroller) = plot_chart::scrolled(Strip::new(page), "anomaly-strip", label);
-        let pair = Pair::new(page);
-        let formats = strip::formats(chart);
-        let exports = export::menu(page, &keep, "anomalies", Some(chart.canvas().clone()), formats);
-        let tools = Tools::new(page, &keep, &exports);
-        let network = Network::new(page, &keep);
-        let progress = Progress::new(page);
+        let strip = Strip { page, report: Rc::default() };
+        let (chart, scroller) = plot_chart::scrolled(strip, "anomaly-strip", label);
+        let pair = Pair::new(page, keep);
+        let table = CompanionTable::new(page, anomalies::table())
+            .on_select(move |line| page.set_focus(Focus::Request((&line.row().request).into())))
+            .on_open(move |line| {
+                let (_, test) = anomalies::sides(&page.address());
+                open(page, &line.row().request, test.group);
+            });
+        let formats = strip::formats(page, chart, table);
+        let exports = export::menu(page, keep, "anomalies", Some(chart.canvas().clone()), formats);
+        let tools = Tools::new(page, keep, &exports);
+        let network = Network::new(page, keep);
+        let progress = Progress::new(page, keep);
         let title = div("note-line muted").test("anomaly-title");
-        let table = table::table(page);
         let reasons = div("reasons").test("anomaly-reasons");
         reasons.show(false);
         let figures = div("evaluation-box").test("anomaly-figures");
-        figures.show(false);
         let below = div("companion").child(&figures).child(&reasons).child(table.element());
         let frame = Frame::new(View::Anomalies, "anomaly", chart, below)
             .with(tools.element())
@@ -154,9 +118,11 @@ impl Anomalies {
             .with(&title)
             .with(progress.element())
             .with(&scroller)
-            .with(pair.element());
+            .with(pair.element())
+            .table(table)
+            .fits(chart);
         Anomalies {
-            frame,
+            frame: pair.charts().into_iter().fold(frame, Frame::also),
             chart,
             scroller,
             pair,
@@ -167,167 +133,125 @@ impl Anomalies {
             figures,
             reasons,
             table,
-            search: search.clone(),
-            shown: 0,
-            evaluated: 0,
+            evaluated: None,
             explained: None,
-            searched: Last::default(),
             links: Keep::default(),
-            _keep: keep,
         }
-    }
-
-    fn take_report(&mut self, page: Page) {
-        let queries = page.queries();
-        let report = queries.anomaly.get();
-        let words = match &report {
-            None => WORKING.to_owned(),
-            Some(report) => why_empty(page, report),
-        };
-        self.frame.set_text(&words);
-        self.chart.element().class_if("stale", queries.anomaly.is_waiting());
-        self.table.set_stale(queries.anomaly.is_waiting());
-        self.table.set_sort(page.address().sort.as_ref());
-        let revision = queries.anomaly.revision();
-        let Some(report) = report.filter(|_| self.shown != revision) else { return };
-        self.shown = revision;
-        self.title.set_text(&title(&report));
-        self.table.set_empty(&words);
-        self.table.set_rows(Rc::new(table::lines(&report)));
-        let canvas = self.chart.canvas();
-        canvas.set("data-abnormal", &report.abnormal().to_string());
-        canvas.set("data-requests", &report.rows.len().to_string());
-        self.chart.with(|chart| chart.plot.report = Some(report));
     }
 
     fn take_evaluation(&mut self, page: Page) {
-        let queries = page.queries();
+        let slot = &page.queries().anomaly_check;
         let is_wanted = page.address().anomaly.evaluate;
         self.figures.show(is_wanted);
-        let revision = queries.anomaly_check.revision();
-        if !is_wanted || self.evaluated == revision && self.figures.html().has_child_nodes() {
+        if !is_wanted || self.evaluated.replace(slot.revision()) == Some(slot.revision()) {
             return;
         }
-        self.evaluated = revision;
-        self.figures.clear();
-        let Some(table) = queries.anomaly_check.get() else {
-            self.figures.add(&span("muted", "Evaluating\u{2026}"));
-            return;
-        };
-        let words = format!(
-            "Trained on {} requests; {} held out are judged as they are and made abnormal. Where spans are dropped, {} of all are.",
-            format::count(table.trained),
-            format::count(table.held_out),
-            format::share(table.dropped_share)
-        );
-        self.figures.add(&div("muted").text(&words));
-        self.figures.add(&table::evaluation(&table));
+        match slot.get() {
+            Some(table) => self.figures.fill(&evaluation(&table)),
+            None => self.figures.fill([&span("muted", "Evaluating\u{2026}")]),
+        }
     }
 
-    /// The selected request beside the normal one most like it, its reasons, and where to look.
-    fn take_selection(&mut self, page: Page) {
-        let rows = self.table.rows();
-        let selected = selected(page, &rows, |line| &line.row);
-        self.table.select(selected);
-        let report = page.queries().anomaly.get();
-        let chosen = report.as_deref().zip(selected.and_then(|at| rows.get(at)));
-        let is_paired = self.pair.take(page, chosen.map(|(report, line)| (report, &line.row)));
+    fn explain(&self, page: Page, report: &AnomalyReport, at: usize) {
+        let row = &report.rows[at];
+        let list = el("ul");
+        for reason in anomalies::reasons(report, row) {
+            list.add(&el("li").text(&reason));
+        }
+        let (train, test) = anomalies::sides(&page.address());
+        let link = |text: &str, test: &str, request: &RequestRef, group: u8| {
+            let request = request.clone();
+            button(text).test(test).on_click(&self.links, move || open(page, &request, group))
+        };
+        let links = div("links").child(&link("Timeline", "anomaly-open", &row.request, test.group));
+        if let Some(nearest) = &row.nearest {
+            let words = "Most similar normal request";
+            links.add(&link(words, "anomaly-nearest", nearest, train.group));
+        }
+        self.reasons.fill([&list, &links]);
+    }
+}
+
+/// The figures of the evaluation.
+fn evaluation(table: &EvaluationTable) -> [El; 2] {
+    let (words, lines) = anomalies::evaluation(table);
+    let cell = |tag: &str, is_number: bool| el(tag).class(if is_number { "num" } else { "" });
+    let head = anomalies::EVALUATION.map(|(name, is)| cell("th", is).attr("scope", "col").text(name));
+    let body = lines.iter().map(|line| {
+        let cells = line.iter().zip(anomalies::EVALUATION);
+        cells.fold(el("tr").test("evaluation-row"), |row, (text, (_, is))| {
+            row.child(&cell("td", is).text(text))
+        })
+    });
+    let body = body.fold(el("tbody"), |body, row| body.child(&row));
+    let head = el("thead").child(&el("tr").children(&head));
+    let grid = el("table").class("evaluation").child(&head).child(&body);
+    [div("muted").text(&words), div("evaluation-scroll").child(&grid)]
+}
+
+impl PageView for Anomalies {
+    /// Report.
+    type Content = u64;
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn content(&self, page: Page) -> Option<u64> {
+        let slot = &page.queries().anomaly;
+        slot.get().map(|_| slot.revision())
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().anomaly.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, _: &u64, _: Option<&u64>) {
+        let Some(report) = page.queries().anomaly.get() else { return };
+        let why = anomalies::why_empty(page.address().anomaly.normal, &report);
+        self.frame.set_text(why);
+        self.title.set_text(&anomalies::title(&report));
+        self.table.set_rows(AnomalyLine::of(&report), why);
+        let canvas = self.chart.canvas();
+        canvas.set("data-abnormal", &report.abnormal().to_string());
+        canvas.set("data-requests", &report.rows.len().to_string());
+        self.chart.with(|chart| chart.plot.report = report);
+    }
+
+    fn show_choices(&mut self, page: Page) {
+        self.tools.update(page);
+        self.network.update(page);
+        self.progress.update(page);
+        self.take_evaluation(page);
+    }
+
+    fn search(&mut self, _: Page, text: &str) -> SearchResult {
+        let (table, (count, share)) = (self.table, self.table.search(text));
+        SearchResult { count, share, step: Box::new(move |_, forward| table.select_beside(forward)) }
+    }
+
+    /// Shows the selected request beside the normal one most like it, its reasons, and where to look.
+    fn follow(&mut self, page: Page) {
+        let slot = &page.queries().anomaly;
+        let report = slot.get().unwrap_or_default();
+        let at = place(page, &report);
+        self.table.select_at(at);
+        let is_paired = self.pair.take(page, at.map(|at| (&*report, &report.rows[at])));
         self.scroller.show(!is_paired);
-        let now = Some((page.focus().clone(), self.shown));
+        let now = Some((page.focus().clone(), slot.revision()));
         if self.explained == now {
             return;
         }
         self.explained = now;
         self.links.clear();
-        self.reasons.clear();
-        self.reasons.show(chosen.is_some());
-        let Some((report, line)) = chosen else { return };
-        let list = el("ul");
-        for reason in &line.row.reasons {
-            list.add(&el("li").text(&format::printable(&report.words(reason, format::duration))));
+        self.reasons.show(at.is_some());
+        match at {
+            Some(at) => self.explain(page, &report, at),
+            None => self.reasons.clear(),
         }
-        if line.row.reasons.is_empty() {
-            list.add(&el("li").text("Nothing about it is odd."));
-        }
-        let (train, test) = sides(page);
-        let link = |text: &str, test: &str, request: &RequestRef, group: u8| {
-            let request = request.clone();
-            button(text).test(test).on_click(&self.links, move || open(page, &request, group))
-        };
-        let links = div("links").child(&link("Timeline", "anomaly-open", &line.row.request, test.group));
-        if let Some(nearest) = &line.row.nearest {
-            let words = "Most similar normal request";
-            links.add(&link(words, "anomaly-nearest", nearest, train.group));
-        }
-        self.reasons.add(&list);
-        self.reasons.add(&links);
-    }
-
-    fn take_search(&mut self, page: Page) {
-        let text = page.address().search.clone();
-        if !self.searched.is_new(&text, self.shown) {
-            return;
-        }
-        let matches = self.table.mark(&text, |line| fits(&text, &[&line.why, &line.row.request.trace_id]));
-        let table = self.table.clone();
-        self.search.publish(matches, None, move |_, forward| table.select(table.neighbour(forward)));
-    }
-}
-
-fn title(report: &AnomalyReport) -> String {
-    let mut words = format!(
-        "{} of {} abnormal; learned from {} ({} call paths)",
-        format::count(report.abnormal() as u64),
-        format::count(report.rows.len() as u64),
-        format::count(report.trained),
-        format::count(report.features)
-    );
-    if report.detector == Detector::Rule && report.alpha > report.asked_alpha {
-        words.push_str(&format!(
-            "; with so few, the rate is raised to {} so that an alarm is possible",
-            format::share(report.alpha)
-        ));
-    }
-    words
-}
-
-fn why_empty(page: Page, report: &AnomalyReport) -> String {
-    if report.trained == 0 {
-        let normal = page.address().anomaly.normal;
-        return match normal {
-            Normal::Before(_) => "No request began in the earlier half; choose what is normal.".to_owned(),
-            _ => "There is no normal request to learn from; change the root endpoint, the percentile range or the filters."
-                .to_owned(),
-        };
-    }
-    if report.rows.is_empty() { "There is no request to judge.".to_owned() } else { String::new() }
-}
-
-impl Part for Anomalies {
-    fn update(&mut self, page: Page) {
-        if !self.frame.update(page) {
-            self.chart.leave();
-            self.pair.leave();
-            return;
-        }
-        self.chart.follow_theme();
-        self.tools.update(page);
-        self.network.update(page);
-        self.progress.update(page);
-        self.take_report(page);
-        self.take_evaluation(page);
-        self.take_selection(page);
-        plot_chart::fit(self.chart);
-        self.take_search(page);
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
-        self.frame.is_chosen(page) && self.pair.command(page, command)
-    }
-}
-
-impl AnyView for Anomalies {
-    fn frame(&self) -> &Frame {
-        &self.frame
+        self.pair.command(page, command)
     }
 }

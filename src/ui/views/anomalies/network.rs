@@ -3,18 +3,10 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
-use pathlight_analysis::anomaly::vae::{TrainingProgress, VaeSettings};
+use pathlight_analysis::anomaly::vae::TrainingProgress;
+use pathlight_view::address::SIZES;
+use pathlight_view::anomalies;
 use web_sys::HtmlInputElement;
-
-/// A size: its name, test name, the least and greatest that may be chosen, and where it stands.
-type Size = (&'static str, &'static str, (u32, u32), fn(&mut VaeSettings) -> &mut u32);
-
-const SIZES: [Size; 4] = [
-    ("Hidden", "anomaly-hidden", (1, 2000), |network| &mut network.hidden),
-    ("Latent", "anomaly-latent", (1, 200), |network| &mut network.latent),
-    ("Flow steps", "anomaly-flow", (0, 20), |network| &mut network.flow),
-    ("Epochs", "anomaly-epochs", (1, 1000), |network| &mut network.epochs),
-];
 
 /// The fields of the network's sizes; a changed one trains again.
 pub struct Network {
@@ -26,13 +18,13 @@ impl Network {
     /// Builds them.
     pub fn new(page: Page, keep: &Keep) -> Network {
         let element = div("network").attr("role", "group").attr("aria-label", "Auto-encoder");
-        let fields = SIZES.map(|(name, test, (least, most), of)| {
+        let fields = SIZES.map(|(name, key, (least, most), of)| {
             let field = el("input")
                 .attr("type", "number")
                 .attr("min", &least.to_string())
                 .attr("max", &most.to_string())
                 .attr("aria-label", name)
-                .test(test);
+                .test(&format!("anomaly-{key}"));
             let input = field.clone();
             let field = field.on(keep, "change", move |_| {
                 let typed = input.as_kind::<HtmlInputElement>().and_then(|input| input.value().parse().ok());
@@ -72,21 +64,19 @@ pub struct Progress {
     words: El,
     loss: El,
     shown: TrainingProgress,
-    _keep: Keep,
 }
 
 impl Progress {
     /// Builds its elements, hidden at first.
-    pub fn new(page: Page) -> Progress {
-        let keep = Keep::default();
+    pub fn new(page: Page, keep: &Keep) -> Progress {
         let (words, loss) = (span("", ""), div("loss"));
-        let cancel = button("Cancel").test("anomaly-cancel").on_click(&keep, move || {
+        let cancel = button("Cancel").test("anomaly-cancel").on_click(keep, move || {
             page.change(|address| (address.anomaly.vae, address.anomaly.evaluate) = (false, false));
         });
         let element = div("training").attr("role", "status").test("anomaly-training");
         let element = element.child(&words).child(&loss).child(&cancel);
         element.show(false);
-        Progress { element, words, loss, shown: TrainingProgress::default(), _keep: keep }
+        Progress { element, words, loss, shown: TrainingProgress::default() }
     }
 
     /// Returns its root element.
@@ -100,13 +90,10 @@ impl Progress {
         let progress = queries.anomaly.progress().or_else(|| queries.anomaly_check.progress());
         self.element.show(progress.is_some());
         let Some(progress) = progress.filter(|progress| *progress != self.shown) else { return };
-        let share = 100.0 * progress.done as f64 / progress.of.max(1) as f64;
-        let loss = progress.losses.last().map_or_else(String::new, |loss| format!(", loss {loss:.2}"));
-        let epoch = progress.losses.len() + 1;
-        self.words.set_text(&format!("Training the auto-encoder: {share:.0} %, epoch {epoch}{loss}"));
+        self.words.set_text(&anomalies::training_words(&progress));
         if progress.losses.len() != self.shown.losses.len() {
             self.loss.clear();
-            if let Some(path) = curve(&progress.losses) {
+            if let Some(path) = anomalies::loss_curve(&progress.losses) {
                 let chart = dom::icon(&path);
                 for (name, value) in [("class", "icon loss-curve"), ("preserveAspectRatio", "none")] {
                     let _ = chart.set_attribute(name, value);
@@ -116,17 +103,4 @@ impl Progress {
         }
         self.shown = progress;
     }
-}
-
-/// A curve of losses in a square of 16 by 16.
-fn curve(losses: &[f32]) -> Option<String> {
-    let (least, most) = losses.iter().fold((f32::MAX, f32::MIN), |(a, b), loss| (a.min(*loss), b.max(*loss)));
-    if losses.len() < 2 || most <= least {
-        return None;
-    }
-    let points = losses.iter().enumerate().map(|(at, loss)| {
-        let x = 1.0 + 14.0 * at as f32 / (losses.len() - 1) as f32;
-        format!("{x:.2} {:.2}", 15.0 - 14.0 * (loss - least) / (most - least))
-    });
-    Some(format!("M{}", points.collect::<Vec<_>>().join("L")))
 }

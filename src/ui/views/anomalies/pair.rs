@@ -6,12 +6,15 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::shell::keys::Command;
 use crate::ui::views::trace::chart::{Overview, TimelineChart};
 use crate::ui::widgets::chart_canvas::{CanvasChart as _, ChartCanvas};
+use crate::ui::widgets::controls;
 use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
 use crate::ui::widgets::zoom;
 use pathlight_chart::pair::{align, signs};
 use pathlight_query::{AnomalyReport, AnomalyRow, RequestRef, queries};
 use pathlight_text::format;
+use pathlight_view::address::TraceChoice;
+use pathlight_view::anomalies::NOT_LOADED;
 use std::rc::Rc;
 
 /// One of the two timelines.
@@ -58,13 +61,11 @@ pub struct Pair {
     path_only: El,
     /// The request shown, and the revisions of the two traces.
     shown: Option<(RequestRef, u64, u64)>,
-    _keep: Keep,
 }
 
 impl Pair {
     /// Builds its elements, hidden at first.
-    pub fn new(page: Page) -> Pair {
-        let keep = Keep::default();
+    pub fn new(page: Page, keep: &Keep) -> Pair {
         let halves = [
             ("anomaly-timeline", "Timeline of the odd request; its reasons are listed below"),
             ("anomaly-nearest-timeline", "Timeline of the most similar normal request"),
@@ -77,25 +78,21 @@ impl Pair {
         }
         let close = button("All requests over time")
             .test("anomaly-pair-close")
-            .on_click(&keep, move || page.set_focus(Focus::Nothing));
+            .on_click(keep, move || page.set_focus(Focus::Nothing));
         let charts = halves.each_ref().map(|half| half.chart);
         let path_only = button("Critical path only").attr("aria-pressed", "true").test("anomaly-path-only");
-        let pressed = path_only.clone();
-        let path_only = path_only.on_click(&keep, move || {
-            let only = !is_pressed(&pressed);
-            pressed.set_flag("aria-pressed", only);
+        let path_only = controls::toggles(path_only, keep, move |only| {
             charts.iter().for_each(|chart| chart.with(|chart| chart.set_path_only(only)));
         });
-        let charts = halves.each_ref().map(|half| half.chart);
         let all = button("Show all")
             .attr("title", "F, or double-click")
             .test("anomaly-pair-fit")
-            .on_click(&keep, move || charts[0].with(|chart| chart.fit()));
+            .on_click(keep, move || charts[0].with(|chart| chart.fit()));
         let tools = div("tools").child(&close).child(&div("grow")).child(&path_only).child(&all);
         let sides = div("pair-halves").children(halves.each_ref().map(|half| &half.element));
         let element = div("pair").test("anomaly-pair").child(&tools).child(&sides);
         element.show(false);
-        Pair { element, halves, path_only, shown: None, _keep: keep }
+        Pair { element, halves, path_only, shown: None }
     }
 
     /// Returns its root element.
@@ -103,9 +100,9 @@ impl Pair {
         &self.element
     }
 
-    /// It is out of sight.
-    pub fn leave(&self) {
-        self.halves.iter().for_each(|half| half.chart.leave());
+    /// Returns the charts.
+    pub fn charts(&self) -> [ChartCanvas<TimelineChart>; 2] {
+        self.halves.each_ref().map(|half| half.chart)
     }
 
     /// Shows a request beside the normal one most like it, or nothing where none is known; tells whether anything is
@@ -115,14 +112,11 @@ impl Pair {
         self.element.show(chosen.is_some());
         let Some((report, row, nearest)) = chosen else {
             self.shown = None;
-            self.leave();
+            self.charts().iter().for_each(|chart| chart.leave());
             return false;
         };
-        for half in &self.halves {
-            half.chart.follow_theme();
-            // The window may have another size.
-            half.chart.paint();
-        }
+        // The window may have another size.
+        self.charts().iter().for_each(|chart| chart.paint());
         let slots = [&page.queries().odd_trace, &page.queries().normal_trace];
         let now = Some((row.request.clone(), slots[0].revision(), slots[1].revision()));
         let is_waiting = page.queries().anomaly.is_waiting() || slots.iter().any(|slot| slot.is_waiting());
@@ -140,7 +134,7 @@ impl Pair {
         let missing = found.each_ref().map(Option::is_none);
         let pair = align(found.map(Option::unwrap_or_default));
         let signs = signs(report, row, &pair);
-        let only = is_pressed(&self.path_only);
+        let only = controls::is_pressed(&self.path_only);
         for ((half, trace), signs) in self.halves.iter().zip(pair).zip(signs) {
             half.chart.canvas().set("data-signs", &signs.len().to_string());
             half.chart.canvas().set("data-end", &trace.end_us.to_string());
@@ -153,12 +147,9 @@ impl Pair {
         let [odd, normal] = &self.halves;
         odd.set_title(if row.is_abnormal { "Abnormal request" } else { "This request" }, &row.request);
         normal.set_title("Most similar normal request", nearest);
-        odd.set_text(if missing[0] { "This request is no longer loaded." } else { "" });
-        normal.set_text(if missing[1] {
-            "It is not loaded: the detector has learned from other traces. Open them too to see it here."
-        } else {
-            ""
-        });
+        for ((half, why), is_missing) in self.halves.iter().zip(NOT_LOADED).zip(missing) {
+            half.set_text(if is_missing { why } else { "" });
+        }
         true
     }
 
@@ -171,16 +162,12 @@ impl Pair {
     }
 }
 
-fn is_pressed(button: &El) -> bool {
-    button.html().get_attribute("aria-pressed").as_deref() == Some("true")
-}
-
 /// Asks for the traces of a request and of the one most like it, in their groups.
 pub fn query(page: Page, row: &AnomalyRow, groups: (u8, u8)) {
     let overlap = page.address().overlap;
     let trace = |request: &RequestRef, group| {
-        let choice = super::choice(request);
-        queries::Trace { trace_id: choice.trace_id, root_span_id: choice.root_span_id, overlap, group }
+        let TraceChoice { trace_id, root_span_id, .. } = request.into();
+        queries::Trace { trace_id, root_span_id, overlap, group }
     };
     let queries = page.queries();
     if let Some(nearest) = &row.nearest {

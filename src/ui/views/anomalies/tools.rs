@@ -1,20 +1,17 @@
 //! What the reader chooses: what is normal, how many false alarms, which detector, and detectors as files.
 
-use super::{settings, sides};
 use crate::pool::UserError;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
+use crate::ui::widgets::controls;
 use crate::ui::widgets::export;
 use js_sys::{Array, Uint8Array};
 use pathlight_analysis::anomaly::Model;
 use pathlight_query::queries;
-use pathlight_text::format;
 use pathlight_view::address::{AnomalyChoice, Normal};
+use pathlight_view::anomalies::{NORMALS, RATES, rate_words, settings, sides};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{Blob, HtmlInputElement, HtmlSelectElement};
-
-/// Rates of false alarms to choose from, in millionths.
-const RATES: [u32; 8] = [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
+use web_sys::{Blob, HtmlInputElement};
 
 /// The switches above the picture.
 pub struct Tools {
@@ -76,26 +73,17 @@ impl Tools {
         let choice = page.address().anomaly.clone();
         let overview = page.queries().overview.get();
         let has_two = overview.as_ref().is_some_and(|overview| overview.other_traces > 0);
-        if let Some(select) = self.normal.as_kind::<HtmlSelectElement>() {
-            let key = match choice.normal {
-                Normal::Others => "others",
-                Normal::Before(_) => "before",
-                Normal::SetA => "a",
-            };
-            select.set_value(key);
-            if let Some(option) = select.last_element_child() {
-                let _ = option.toggle_attribute_with_force("disabled", !has_two);
-            }
+        controls::choose(&self.normal, choice.normal.key());
+        if let Some(option) = self.normal.html().last_element_child() {
+            let _ = option.toggle_attribute_with_force("disabled", !has_two);
         }
         let rate = RATES.iter().position(|rate| *rate >= choice.alpha_ppm).unwrap_or(RATES.len() - 1);
         if let Some(input) = self.rate.as_kind::<HtmlInputElement>() {
             input.set_value(&rate.to_string());
         }
-        let share = f64::from(choice.alpha_ppm) / 1e6;
-        let alarms = format!("{} false alarms in 1 000", format::number(1000.0 * share));
-        let hint = format!("{} of normal requests will be called abnormal", format::share(share));
+        let (words, hint) = rate_words(&choice);
+        self.rate_words.set_text(&words);
         self.rate_words.set("title", &hint);
-        self.rate_words.set_text(if choice.vae { "Threshold: p below 0.001" } else { &alarms });
         self.rate.show(!choice.vae);
         self.vae.set_flag("aria-pressed", choice.vae);
         self.evaluate.set_flag("aria-pressed", choice.evaluate);
@@ -105,27 +93,13 @@ impl Tools {
 
 /// What is normal.
 fn normal_select(page: Page, keep: &Keep) -> El {
-    let select = el("select").attr("aria-label", "What is normal").test("anomaly-normal");
-    for (key, words) in [
-        ("others", "Each request against all others"),
-        ("before", "The later half against the earlier"),
-        ("a", "Set B against set A"),
-    ] {
-        select.add(&el("option").attr("value", key).text(words));
-    }
-    let chosen = select.clone();
-    select.on(keep, "change", move |_| {
-        let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
+    let select = controls::select(keep, "anomaly-normal", move |key| {
         let overview = page.queries().overview.get();
-        let half = overview.map_or(0, |overview| overview.start_us / 2 + overview.end_us / 2);
-        page.change(|address| {
-            address.anomaly.normal = match key.as_str() {
-                "before" => Normal::Before(half),
-                "a" => Normal::SetA,
-                _ => Normal::Others,
-            }
-        });
-    })
+        let half_us = overview.map_or(0, |overview| overview.start_us / 2 + overview.end_us / 2);
+        page.change(|address| address.anomaly.normal = Normal::from_key(&key, half_us));
+    });
+    let options = NORMALS.map(|(key, words)| controls::option(key, words));
+    select.attr("aria-label", "What is normal").children(&options)
 }
 
 /// How many false alarms are accepted.
@@ -179,8 +153,8 @@ fn load_button(page: Page, keep: &Keep) -> (El, El) {
 /// Writes the trained detector to a file.
 fn save_button(page: Page, keep: &Keep) -> El {
     button("Save model").test("anomaly-save-model").on_click(keep, move || {
-        let (train, _) = sides(page);
-        let settings = settings(page);
+        let (train, _) = sides(&page.address());
+        let settings = settings(&page.address().anomaly, page.model());
         spawn_local(async move {
             let query = queries::AnomalyModel { train, settings };
             match page.pool().run(&query).await {

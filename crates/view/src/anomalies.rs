@@ -1,0 +1,374 @@
+//! Which requests are abnormal, and why: what is learned from, the table with reasons, the detector's own report card.
+
+use crate::address::{Address, AnomalyChoice, Normal, TraceChoice};
+use crate::table::{Column, Table, Unit, fits};
+use crate::tip::TipLine;
+use pathlight_analysis::anomaly::vae::TrainingProgress;
+use pathlight_query::{
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, Filter, Selection,
+};
+use pathlight_text::format::{DASH, count, duration, duration_us, moment, number, printable, share};
+use std::rc::Rc;
+
+/// Rates of false alarms to choose from, in millionths.
+pub const RATES: [u32; 8] = [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
+
+/// What may be normal: value of the choice, and what is said of it. The last takes a second set.
+pub const NORMALS: [(&str, &str); 3] = [
+    ("others", "Each request against all others"),
+    ("before", "The later half against the earlier"),
+    ("a", "Set B against set A"),
+];
+
+/// What is said in place of a trace that is not loaded: of the chosen request, and of the normal one most like it.
+pub const NOT_LOADED: [&str; 2] = [
+    "This request is no longer loaded.",
+    "It is not loaded: the detector has learned from other traces. Open them too to see it here.",
+];
+
+/// Returns the requests to learn from, and those to judge.
+pub fn sides(address: &Address) -> (Selection, Selection) {
+    let selection = address.selection();
+    let (mut train, mut test) = (selection.clone(), selection);
+    match address.anomaly.normal {
+        Normal::Others => {}
+        Normal::SetA => (train.group, test.group) = (0, 1),
+        Normal::Before(us) => {
+            train.filters.push(Filter::Time { from_us: 0, to_us: us });
+            test.filters.push(Filter::Time { from_us: us, to_us: u64::MAX });
+        }
+    }
+    (train, test)
+}
+
+/// Returns how requests are judged, by a saved detector if there is one.
+pub fn settings(choice: &AnomalyChoice, model: Option<Vec<u8>>) -> AnomalySettings {
+    let usual = AnomalySettings::default();
+    let detector = if choice.vae { Detector::Vae(choice.network) } else { Detector::Rule };
+    // The auto-encoder has a threshold of its own: another rate must not train it again.
+    let alpha_ppm = if choice.vae { usual.alpha_ppm } else { choice.alpha_ppm };
+    AnomalySettings { alpha_ppm, detector, model, ..usual }
+}
+
+/// Returns the place of the chosen request among the judged ones. Another view may have chosen a trace without saying which
+/// request of it; then it is the first.
+pub fn place(report: &AnomalyReport, chosen: &TraceChoice) -> Option<usize> {
+    report.rows.iter().position(|AnomalyRow { request, .. }| {
+        let is_root = |id: &String| *id == request.root_span_id;
+        request.trace_id == chosen.trace_id && chosen.root_span_id.as_ref().is_none_or(is_root)
+    })
+}
+
+/// Returns what the accepted rate of false alarms means, and what is said of it beside the pointer.
+pub fn rate_words(choice: &AnomalyChoice) -> (String, String) {
+    let rate = f64::from(choice.alpha_ppm) / 1e6;
+    let words = if choice.vae {
+        "Threshold: p below 0.001".to_owned()
+    } else {
+        format!("{} false alarms in 1 000", number(1000.0 * rate))
+    };
+    (words, format!("{} of normal requests will be called abnormal", share(rate)))
+}
+
+/// Returns the title of the view.
+pub fn title(report: &AnomalyReport) -> String {
+    let mut words = format!(
+        "{} of {} abnormal; learned from {} ({} call paths)",
+        count(report.abnormal() as u64),
+        count(report.rows.len() as u64),
+        count(report.trained),
+        count(report.features)
+    );
+    if report.detector == Detector::Rule && report.alpha > report.asked_alpha {
+        words.push_str(&format!(
+            "; with so few, the rate is raised to {} so that an alarm is possible",
+            share(report.alpha)
+        ));
+    }
+    words
+}
+
+/// Returns why no request is judged; empty if one is.
+pub fn why_empty(normal: Normal, report: &AnomalyReport) -> &'static str {
+    match (report.trained, normal) {
+        (0, Normal::Before(_)) => "No request began in the earlier half; choose what is normal.",
+        (0, _) => {
+            "There is no normal request to learn from; change the root endpoint, the percentile range or the filters."
+        }
+        _ if report.rows.is_empty() => "There is no request to judge.",
+        _ => "",
+    }
+}
+
+fn p_words(p: f64) -> String {
+    if p >= 0.1 { format!("{p:.2}") } else { format!("{p:.4}") }
+}
+
+/// Returns what the tip says of a request.
+pub fn tip(report: &AnomalyReport, at: usize) -> Vec<TipLine> {
+    let Some(row) = report.rows.get(at) else { return Vec::new() };
+    let (latency, structure, time) =
+        (duration_us(row.request.latency_us), p_words(row.p_structure), p_words(row.p_time));
+    let mut lines = vec![
+        TipLine::Strong(format!("{latency}, p structure {structure}, time {time}")),
+        TipLine::Hint(moment(row.start_us)),
+    ];
+    let first = row.reasons.first();
+    lines.extend(first.map(|reason| TipLine::Text(printable(&report.words(reason, duration)))));
+    lines
+}
+
+/// Returns why a request is odd, a sentence for each reason.
+pub fn reasons(report: &AnomalyReport, row: &AnomalyRow) -> Vec<String> {
+    if row.reasons.is_empty() {
+        return vec!["Nothing about it is odd.".to_owned()];
+    }
+    row.reasons.iter().map(|reason| printable(&report.words(reason, duration))).collect()
+}
+
+/// A judged request.
+pub struct AnomalyLine {
+    at: usize,
+    /// The first reason; empty for ordinary ones.
+    why: String,
+    report: Rc<AnomalyReport>,
+}
+
+impl AnomalyLine {
+    /// Returns the lines of a report, the oddest first.
+    pub fn of(report: &Rc<AnomalyReport>) -> Vec<AnomalyLine> {
+        let why = |row: &AnomalyRow| row.reasons.first().map(|reason| report.words(reason, duration));
+        let line = |(at, row)| AnomalyLine { at, why: why(row).unwrap_or_default(), report: report.clone() };
+        report.rows.iter().enumerate().map(line).collect()
+    }
+
+    /// Returns what was found of it.
+    pub fn row(&self) -> &AnomalyRow {
+        &self.report.rows[self.at]
+    }
+
+    fn what(&self) -> &'static str {
+        let row = self.row();
+        match (row.is_abnormal, row.p_structure <= row.p_time) {
+            (false, _) => "normal",
+            (true, true) => "structure",
+            (true, false) => "time",
+        }
+    }
+
+    fn all_reasons(&self) -> String {
+        let reasons = self.row().reasons.iter().map(|reason| self.report.words(reason, duration));
+        reasons.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Returns the table.
+pub fn table() -> Table<AnomalyLine> {
+    fn p(line: &AnomalyLine) -> f64 {
+        line.row().p_structure.min(line.row().p_time)
+    }
+    let columns = vec![
+        Column::said(
+            "p",
+            "p",
+            "Share of normal requests at least as odd, in structure or in time, whichever is smaller",
+            |line| p(line).into(),
+            |line| p_words(p(line)),
+        ),
+        Column::text("what", "What", "Whether it is abnormal, and in what", |line: &AnomalyLine| {
+            line.what().into()
+        })
+        .low(2)
+        .unsorted(),
+        Column::text("why", "Why", "The strongest reason", |line: &AnomalyLine| printable(&line.why).into())
+            .by(|a, b| a.why.cmp(&b.why))
+            .wide(),
+        Column::text_field("trace_id", |line: &AnomalyLine| line.row().request.trace_id.as_str().into()),
+        Column::text_field("root_span_id", |line| line.row().request.root_span_id.as_str().into()),
+        Column::field("start_us", |line| line.row().start_us.into()),
+        Column::duration("latency", "Latency", "Duration of the request", |line: &AnomalyLine| {
+            line.row().request.latency_us.into()
+        })
+        .csv(&["latency_us"]),
+        Column::number(Unit::Moment, "start", "Start (UTC)", "When it began", |line: &AnomalyLine| {
+            line.row().start_us.into()
+        })
+        .low(3),
+        Column::field("p_structure", |line| line.row().p_structure.into()),
+        Column::field("p_time", |line| line.row().p_time.into()),
+        Column::text_field("abnormal", |line| line.row().is_abnormal.to_string().into()),
+        Column::text_field("reasons", |line| line.all_reasons().into()),
+        Column::text_field("nearest_trace_id", |line| {
+            line.row().nearest.as_ref().map_or("", |nearest| &nearest.trace_id).into()
+        }),
+    ];
+    Table::new("anomaly-table", "Requests, the oddest first", ("p", false), columns)
+        .with_attributes(|line| {
+            vec![
+                ("data-test", "anomaly".to_owned()),
+                ("data-trace", line.row().request.trace_id.clone()),
+                ("data-abnormal", line.row().is_abnormal.to_string()),
+            ]
+        })
+        .search(|line, text| fits(text, &[&line.why, &line.row().request.trace_id]))
+}
+
+/// The heads of the evaluation, and whether numbers stand below them.
+pub const EVALUATION: [(&str, bool); 10] = [
+    ("Detector", false),
+    ("Vectors", false),
+    ("Made abnormal by", false),
+    ("AUPRC", true),
+    ("Precision", true),
+    ("Recall", true),
+    ("False alarms", true),
+    ("Features", true),
+    ("Training", true),
+    ("Scoring", true),
+];
+
+/// Returns what the evaluation was made of, and its lines below [`EVALUATION`].
+pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 10]>) {
+    let words = format!(
+        "Trained on {} requests; {} held out are judged as they are and made abnormal. Where spans are dropped, {} of all are.",
+        count(table.trained),
+        count(table.held_out),
+        share(table.dropped_share)
+    );
+    let ms = |ms: Option<f64>| ms.map_or(DASH.to_owned(), |ms| duration(ms * 1e3));
+    let lines = table.rows.iter().map(|row| {
+        let accuracy = &row.accuracy;
+        [
+            row.detector.name().to_owned(),
+            row.encoding.name().to_owned(),
+            row.injection.name(),
+            format!("{:.4}", accuracy.auprc),
+            format!("{:.3}", accuracy.precision),
+            format!("{:.3}", accuracy.recall),
+            format!("{} of {}", count(accuracy.false_alarms), count(accuracy.normal)),
+            count(row.features),
+            ms(row.train_ms),
+            ms(row.score_ms),
+        ]
+    });
+    (words, lines.collect())
+}
+
+/// Returns how far the training of the auto-encoder is.
+pub fn training_words(progress: &TrainingProgress) -> String {
+    let done = 100.0 * progress.done as f64 / progress.of.max(1) as f64;
+    let loss = progress.losses.last().map_or_else(String::new, |loss| format!(", loss {loss:.2}"));
+    format!("Training the auto-encoder: {done:.0} %, epoch {}{loss}", progress.losses.len() + 1)
+}
+
+/// Returns a curve of losses as a path of SVG in a square of 16 by 16; `None` where there is no curve yet.
+pub fn loss_curve(losses: &[f32]) -> Option<String> {
+    let (least, most) = losses.iter().fold((f32::MAX, f32::MIN), |(a, b), loss| (a.min(*loss), b.max(*loss)));
+    if losses.len() < 2 || most <= least {
+        return None;
+    }
+    let points = losses.iter().enumerate().map(|(at, loss)| {
+        let x = 1.0 + 14.0 * at as f32 / (losses.len() - 1) as f32;
+        format!("{x:.2} {:.2}", 15.0 - 14.0 * (loss - least) / (most - least))
+    });
+    Some(format!("M{}", points.collect::<Vec<_>>().join("L")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Cell, Rows as _};
+    use pathlight_query::RequestRef;
+
+    fn report() -> AnomalyReport {
+        let row = |trace_id: &str, p_time, is_abnormal| AnomalyRow {
+            request: RequestRef {
+                trace_id: trace_id.to_owned(),
+                root_span_id: "1".to_owned(),
+                latency_us: 60,
+            },
+            start_us: 5,
+            p_structure: 0.5,
+            p_time,
+            is_abnormal,
+            reasons: Vec::new(),
+            nearest: None,
+        };
+        AnomalyReport {
+            rows: vec![row("ab", 0.0012, true), row("cd", 0.75, false)],
+            trained: 1_000,
+            features: 7,
+            alpha: 0.02,
+            asked_alpha: 0.01,
+            ..AnomalyReport::default()
+        }
+    }
+
+    #[test]
+    fn judged_requests_are_lines_with_the_smaller_p() {
+        let mut table = table();
+        table.set_rows(AnomalyLine::of(&Rc::new(report())));
+        assert_eq!(
+            table.csv(),
+            "trace_id,root_span_id,start_us,latency_us,p_structure,p_time,abnormal,reasons,nearest_trace_id\r\n\
+             ab,1,5,60,0.5,0.0012,true,,\r\n\
+             cd,1,5,60,0.5,0.75,false,,\r\n"
+        );
+        assert_eq!(table.cell(0, 0), Cell::Number("0.0012".to_owned(), "0.0012".to_owned()));
+        assert_eq!(table.cell(0, 1), Cell::Number("0.50".to_owned(), "0.5".to_owned()));
+        assert_eq!(table.cell(1, 0), Cell::Text("time".to_owned()));
+        assert_eq!(table.cell(1, 1), Cell::Text("normal".to_owned()));
+        assert_eq!(table.find("AB").matches, 1);
+        let chosen = TraceChoice::of_request("cd", "");
+        assert_eq!(
+            (place(&report(), &chosen), place(&report(), &TraceChoice::of_request("cd", "2"))),
+            (Some(1), None)
+        );
+    }
+
+    #[test]
+    fn the_title_says_that_the_rate_was_raised_and_words_say_why_nothing_is_judged() {
+        let mut report = report();
+        assert_eq!(
+            title(&report),
+            "1 of 2 abnormal; learned from 1\u{202f}000 (7 call paths); with so few, the rate is raised to 2.0\u{202f}% \
+             so that an alarm is possible"
+        );
+        assert_eq!(why_empty(Normal::Others, &report), "");
+        assert_eq!(reasons(&report, &report.rows[0]), ["Nothing about it is odd."]);
+        assert_eq!(
+            tip(&report, 0)[0],
+            TipLine::Strong(format!("{}, p structure 0.50, time 0.0012", duration_us(60)))
+        );
+        report.rows.clear();
+        assert_eq!(why_empty(Normal::Others, &report), "There is no request to judge.");
+        report.trained = 0;
+        assert!(why_empty(Normal::Others, &report).starts_with("There is no normal request"));
+        assert!(why_empty(Normal::Before(1), &report).starts_with("No request began"));
+    }
+
+    #[test]
+    fn what_is_normal_is_learned_from() {
+        let mut address = Address::default();
+        let of = |address: &Address| sides(address);
+        assert_eq!(of(&address).0, of(&address).1);
+        address.anomaly.normal = Normal::SetA;
+        assert_eq!((of(&address).0.group, of(&address).1.group), (0, 1));
+        address.anomaly.normal = Normal::Before(7);
+        assert_eq!(of(&address).0.filters, [Filter::Time { from_us: 0, to_us: 7 }]);
+        assert_eq!(of(&address).1.filters, [Filter::Time { from_us: 7, to_us: u64::MAX }]);
+        let choice = AnomalyChoice { vae: true, alpha_ppm: 50_000, ..AnomalyChoice::default() };
+        assert_eq!(settings(&choice, None).alpha_ppm, AnomalySettings::default().alpha_ppm);
+        assert_eq!(rate_words(&AnomalyChoice { vae: false, ..choice }).0, "50 false alarms in 1 000");
+    }
+
+    #[test]
+    fn a_training_has_words_and_a_curve() {
+        let progress = TrainingProgress { done: 1, of: 4, losses: vec![3.0, 1.0] };
+        assert_eq!(training_words(&progress), "Training the auto-encoder: 25 %, epoch 3, loss 1.00");
+        assert_eq!(loss_curve(&progress.losses).as_deref(), Some("M1.00 1.00L15.00 15.00"));
+        assert_eq!(loss_curve(&[1.0, 1.0]), None);
+        let (words, lines) = evaluation(&EvaluationTable { trained: 3, ..EvaluationTable::default() });
+        assert!(words.starts_with("Trained on 3 requests; 0 held out") && lines.is_empty());
+    }
+}
