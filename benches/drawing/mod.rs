@@ -2,6 +2,7 @@
 
 use crate::shared::row;
 use pathlight::analysis::critical_path::{EndpointRow, EndpointsReport, HeatmapReport};
+use pathlight::analysis::ids::EndpointId;
 use pathlight::chart::heatmap::{self, HeatModel, HeatSize, HeatView};
 use pathlight::chart::text::Advances;
 use pathlight::chart::{Metrics, Theme, Window};
@@ -43,7 +44,7 @@ pub fn heat_map(seconds_of: impl Fn(&mut dyn FnMut()) -> f64) -> Vec<String> {
         report.column_ends.push(report.cell_row.len() as u32);
     }
     let model = HeatModel::new(&report);
-    let order: Vec<u32> = (0..rows).collect();
+    let order: Vec<_> = (0..rows).map(EndpointId).collect();
     let size = HeatSize { width: 1400, height: 700, metrics: Metrics::default() };
     let theme = Theme::light();
     for (what, window) in

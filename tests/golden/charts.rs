@@ -2,6 +2,7 @@
 
 use crate::Golden;
 use crate::common::{Span, span, stage};
+use pathlight::analysis::ids::EndpointId;
 use pathlight::chart::axis::{Scale, Unit};
 use pathlight::chart::curves::{self, Axis, CurvesView, Legend, NamedCurve};
 use pathlight::chart::flame::{self, DiffFlame, DiffOptions, FlameTree, FlameView, FlameWords, Inverted};
@@ -131,7 +132,7 @@ fn heat_map() {
     let order = ColumnOrder::Latency;
     let report = pool().run(queries::Heatmap { selection: all(), columns: 16, order }).unwrap();
     let model = HeatModel::new(&report);
-    let rows: Vec<u32> = (0..model.rows()).collect();
+    let rows: Vec<_> = (0..model.rows()).map(EndpointId).collect();
     let window = Window::full(model.columns().into());
     check("heatmap", &heatmap::export_svg(&model, &rows, window, 900, &Theme::light(), "Who is slow when"));
 }

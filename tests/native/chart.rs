@@ -75,7 +75,7 @@ fn check_flame(report: &CriticalPathReport) {
     assert_eq!(rows.iter().map(|row| row.exclusive_us).sum::<u64>(), tree.total_us());
     // A search for one endpoint finds what its row says, as long as no other endpoint is found with it.
     for row in rows.iter().take(5) {
-        let label = &tree.frames()[row.endpoint as usize].label;
+        let label = &tree.frames()[row.endpoint.index()].label;
         let matches = Matches::find(&tree, label).unwrap();
         let holds = |other: &str| {
             let other = other.to_lowercase();

@@ -5,5 +5,6 @@ pub mod anomaly;
 pub mod critical_path;
 pub mod errors;
 pub mod flow;
+pub mod ids;
 pub mod requests;
 pub mod tprof;

@@ -5,7 +5,7 @@ use super::common::{Sets, Settings, in_ms, ms};
 use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{Basis, DiffReport, Measure, PercentileRange, Presence, Selection, queries};
+use pathlight_query::{Basis, DiffReport, Measure, NodeId, PercentileRange, Presence, Selection, queries};
 use pathlight_text::format::DASH;
 use pathlight_view::json;
 use std::fmt::Write as _;
@@ -97,7 +97,7 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
         let interval = change
             .interval
             .map_or(DASH.to_owned(), |i| format!("{} .. {}", say(i.low, true), say(i.high, true)));
-        let mark = match report.nodes[row.node as usize].presence() {
+        let mark = match report.nodes[row.node.index()].presence() {
             Presence::New => "new",
             Presence::Gone => "gone",
             Presence::Both if change.is_noise => "~",
@@ -137,11 +137,11 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
     out
 }
 
-fn call_path(report: &DiffReport, node: u32) -> String {
+fn call_path(report: &DiffReport, node: NodeId) -> String {
     let mut path = Vec::new();
     let mut at = Some(node);
     while let Some(number) = at {
-        let node = &report.nodes[number as usize];
+        let node = &report.nodes[number.index()];
         let (service, operation) = report.name(node.endpoint);
         path.push(format!("[{service}] {operation}"));
         at = node.parent;

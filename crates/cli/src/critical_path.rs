@@ -57,7 +57,7 @@ fn to_text(report: &CriticalPathReport) -> String {
     ]);
     let mut depth: Vec<usize> = Vec::with_capacity(report.nodes.len());
     for node in &report.nodes {
-        let level = node.parent.map_or(0, |parent| depth[parent as usize] + 1);
+        let level = node.parent.map_or(0, |parent| depth[parent.index()] + 1);
         depth.push(level);
         if u128::from(node.subtree_us) * 1000 < u128::from(facts.latency_sum_us) {
             continue;

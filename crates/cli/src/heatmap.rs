@@ -59,12 +59,12 @@ fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat) -> String {
     let mut table = Table::new([Left(""), Right(""), Right(""), Left("")]);
     let total = report.rows.facts.latency_sum_us;
     for row in report.rows.order(time, stat) {
-        let shades: String = cells[row as usize]
+        let shades: String = cells[row.index()]
             .iter()
             .map(|&ppm| SHADES[(ppm as usize * (SHADES.len() - 1)).div_ceil(1_000_000).min(SHADES.len() - 1)])
             .collect();
         let (service, operation) = report.rows.name(row);
-        let row = &report.rows.rows[row as usize];
+        let row = &report.rows.rows[row.index()];
         let weight = if time == RowTime::Exclusive { &row.exclusive_us } else { &row.inclusive_us };
         table.row([
             format!("|{shades}|"),

@@ -16,6 +16,7 @@ pub use pathlight_analysis::flow::{
     Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
     SavingsReport, WhatIfReport,
 };
+pub use pathlight_analysis::ids::{EndpointId, NodeId};
 pub use pathlight_analysis::requests::{
     Filter, Overlap, PercentileRange, RangeFacts, RangeReport, RootEndpoint, Selection,
 };

@@ -8,7 +8,8 @@ use crate::tree;
 use crate::tree::Calls;
 use pathlight_chart::flame::{DiffFlame, FlameTree, FlameWords, is_told};
 use pathlight_query::{
-    Basis, Change, DiffNode, DiffReport, Endpoint, Interval, Measure, Presence, RankedChange, ServiceChange,
+    Basis, Change, DiffNode, DiffReport, Endpoint, EndpointId, Interval, Measure, NodeId, Presence,
+    RankedChange, ServiceChange,
 };
 use pathlight_text::format;
 use std::rc::Rc;
@@ -77,7 +78,7 @@ impl DiffSource {
     }
 
     /// Returns the numbers of a node: sides and change, of its self time and of its total time.
-    pub fn numbers(&self, node: u32) -> Numbers {
+    pub fn numbers(&self, node: NodeId) -> Numbers {
         let row = |name: &str, measure: Measure| {
             let change = self.report.change(node, self.choices.diff.basis, measure);
             let cells = [
@@ -94,7 +95,7 @@ impl DiffSource {
     }
 
     /// Returns how sure the change of a node is, in a sentence.
-    pub fn certainty(&self, node: u32) -> String {
+    pub fn certainty(&self, node: NodeId) -> String {
         let change = self.report.change(node, self.choices.diff.basis, self.choices.diff.measure);
         let what = match self.choices.diff.measure {
             Measure::Subtree => "The change of its total time",
@@ -110,8 +111,8 @@ impl DiffSource {
     }
 
     /// Returns what the tip says of a node, below its name.
-    pub fn tip(&self, at: u32) -> Vec<TipLine> {
-        let Some(node) = self.report.nodes.get(at as usize) else { return Vec::new() };
+    pub fn tip(&self, at: NodeId) -> Vec<TipLine> {
+        let Some(node) = self.report.nodes.get(at.index()) else { return Vec::new() };
         let one_sided = one_sided(node).map(|words| TipLine::Strong(words.to_owned()));
         let numbers = TipLine::Numbers(self.numbers(at));
         let sure = [TipLine::Text(self.certainty(at)), TipLine::Muted(self.presence(node))];
@@ -153,7 +154,7 @@ impl Calls for DiffSource {
         self.report.nodes()
     }
 
-    fn call(&self, at: u32) -> Option<(Option<u32>, u32)> {
+    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)> {
         self.report.call(at)
     }
 
@@ -170,7 +171,7 @@ impl FlameSource for DiffSource {
     fn words<'a>(&'a self, tree: &'a FlameTree, title: &str) -> FlameWords<'a> {
         let tip = |at: u32| {
             let label = tree.frame(at).map_or("", |frame| frame.label.as_str());
-            let change = self.report.change(at, self.choices.diff.basis, self.choices.diff.measure);
+            let change = self.report.change(NodeId(at), self.choices.diff.basis, self.choices.diff.measure);
             format!(
                 "{label}: A {}, B {}, change {}, 95 % interval {}",
                 self.amount(change.a),
@@ -229,7 +230,7 @@ impl ChangeRow {
     }
 
     fn node(&self) -> &DiffNode {
-        &self.source.report.nodes[self.row.node as usize]
+        &self.source.report.nodes[self.row.node.index()]
     }
 
     fn name(&self) -> (&str, &str) {
@@ -237,7 +238,7 @@ impl ChangeRow {
     }
 
     fn caller(&self) -> &str {
-        let parent = self.node().parent.map(|at| &self.source.report.nodes[at as usize]);
+        let parent = self.node().parent.map(|at| &self.source.report.nodes[at.index()]);
         parent.map_or("", |node| self.source.report.name(node.endpoint).1)
     }
 
@@ -254,7 +255,7 @@ impl ChangeRow {
         let (service, operation) = self.name();
         vec![
             ("data-test", "change".to_owned()),
-            ("data-node", self.row.node.to_string()),
+            ("data-node", self.row.node.0.to_string()),
             ("data-service", service.to_owned()),
             ("data-operation", operation.to_owned()),
             ("data-verdict", self.verdict().to_owned()),
@@ -373,7 +374,7 @@ pub fn changes() -> Table<ChangeRow> {
         .low(3)
         .tiny()
         .csv(&["rank"]),
-        Column::field("node", |row: &ChangeRow| row.row.node.into()),
+        Column::field("node", |row: &ChangeRow| row.row.node.0.into()),
         Column::endpoint(
             "Frame",
             "Where time changed; the tip of a row has all of its path",

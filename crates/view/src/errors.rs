@@ -2,7 +2,7 @@
 
 use crate::table::{Attributes, Column, Table, fits_endpoint};
 use crate::tip::TipLine;
-use pathlight_query::{ErrorRow, ErrorsReport};
+use pathlight_query::{ErrorRow, ErrorsReport, NodeId};
 use pathlight_text::format::{count, counted, duration, duration_us, share_of};
 use std::rc::Rc;
 
@@ -95,8 +95,8 @@ pub fn why_no_graph(report: &ErrorsReport) -> String {
 }
 
 /// Returns what the tip says of a node of the error paths, below its name.
-pub fn tip(report: &ErrorsReport, node: u32) -> Vec<TipLine> {
-    let Some(node) = report.nodes.get(node as usize) else { return Vec::new() };
+pub fn tip(report: &ErrorsReport, node: NodeId) -> Vec<TipLine> {
+    let Some(node) = report.nodes.get(node.index()) else { return Vec::new() };
     let lines = [
         format!(
             "{} on critical paths in erroring spans here and below, {} of all latency; {} here",

@@ -4,7 +4,8 @@ use crate::address::Address;
 use crate::selection_words::{filter_words, range_words};
 use crate::table::{Attributes, Column, Table, endpoint_attributes, fits};
 use pathlight_query::{
-    Endpoint, EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat, RowTime,
+    Endpoint, EndpointId, EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat,
+    RowTime,
 };
 use pathlight_text::format;
 
@@ -158,9 +159,9 @@ impl Cost {
     /// Returns the endpoints of a report by self time, most first.
     pub fn of(report: &EndpointsReport) -> Vec<Cost> {
         let order = report.order(RowTime::Exclusive, RowStat::Total);
-        let cost = |number: u32| {
+        let cost = |number: EndpointId| {
             let (service, operation) = report.name(number);
-            let row = report.rows[number as usize].clone();
+            let row = report.rows[number.index()].clone();
             Cost { endpoint: Endpoint::new(service, operation), share: report.share(number), row }
         };
         order.into_iter().map(cost).collect()

@@ -5,7 +5,7 @@ use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
 use pathlight_chart::flame::{FlameTree, FlameWords};
-use pathlight_query::{ContextNode, CriticalPathReport, Endpoint, RangeFacts, Weight};
+use pathlight_query::{ContextNode, CriticalPathReport, Endpoint, NodeId, RangeFacts, Weight};
 use pathlight_text::format;
 use std::rc::Rc;
 
@@ -47,8 +47,8 @@ pub fn title(label: &str, facts: &RangeFacts) -> String {
 }
 
 /// Returns what the tip says of a node, below its name.
-pub fn tip(report: &CriticalPathReport, node: u32) -> Vec<TipLine> {
-    let Some(found) = report.nodes.get(node as usize) else { return Vec::new() };
+pub fn tip(report: &CriticalPathReport, node: NodeId) -> Vec<TipLine> {
+    let Some(found) = report.nodes.get(node.index()) else { return Vec::new() };
     let requests = report.facts.requests;
     let shares = format!(
         "{} of the latency of these requests in total, {} its self time",
@@ -85,7 +85,7 @@ pub fn inverted_tip(share: f64, us: u64, callee: Option<&Endpoint>) -> TipLine {
 /// A calling context.
 pub struct Row {
     /// Its node.
-    pub at: u32,
+    pub at: NodeId,
     /// Where it is from.
     pub report: Rc<CriticalPathReport>,
 }
@@ -93,16 +93,15 @@ pub struct Row {
 impl Row {
     /// Returns the rows of a report, in the order of the tree.
     pub fn of(report: &Rc<CriticalPathReport>) -> Vec<Row> {
-        (0..report.nodes.len() as u32).map(|at| Row { at, report: report.clone() }).collect()
+        (0..report.nodes.len() as u32).map(|at| Row { at: NodeId(at), report: report.clone() }).collect()
     }
 
     fn node(&self) -> &ContextNode {
-        &self.report.nodes[self.at as usize]
+        &self.report.nodes[self.at.index()]
     }
 
     fn name_of(&self, node: Option<&ContextNode>) -> (&str, &str) {
-        let name = node.and_then(|node| self.report.endpoints.get(node.endpoint as usize));
-        name.map_or(("", ""), Endpoint::names)
+        node.map_or(("", ""), |node| self.report.name(node.endpoint))
     }
 
     /// Returns service and operation.
@@ -111,7 +110,7 @@ impl Row {
     }
 
     fn caller(&self) -> (&str, &str) {
-        self.name_of(self.node().parent.and_then(|at| self.report.nodes.get(at as usize)))
+        self.name_of(self.node().parent.and_then(|at| self.report.nodes.get(at.index())))
     }
 
     fn share(&self) -> f64 {
@@ -124,9 +123,9 @@ impl Row {
     }
 
     fn attributes(&self) -> Attributes {
-        let parent = self.node().parent.map_or_else(String::new, |at| at.to_string());
+        let parent = self.node().parent.map_or_else(String::new, |at| at.0.to_string());
         let mut all = endpoint_attributes("frame", self.name(), self.node().exclusive_us.sum);
-        all.extend([("data-node", self.at.to_string()), ("data-parent", parent)]);
+        all.extend([("data-node", self.at.0.to_string()), ("data-parent", parent)]);
         all
     }
 }
@@ -139,8 +138,8 @@ pub(crate) fn caller_words(operation: &str) -> String {
 /// Returns the companion table. Files have a line for every calling context, in the order of the tree.
 pub fn table() -> Table<Row> {
     let columns = vec![
-        Column::field("node", |row: &Row| row.at.into()),
-        Column::field("parent", |row: &Row| row.node().parent.into()),
+        Column::field("node", |row: &Row| row.at.0.into()),
+        Column::field("parent", |row: &Row| row.node().parent.map(|at| at.0).into()),
         Column::endpoint(
             "Frame",
             "The endpoint of the frame; the tip of a row has all of its path",

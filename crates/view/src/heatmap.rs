@@ -5,7 +5,7 @@ use crate::summary;
 use crate::table::{Column, Number, Table, csv, endpoint_attributes, fits_endpoint};
 use crate::tip::TipLine;
 use pathlight_chart::heatmap::{HeatModel, heat_of_share};
-use pathlight_query::{EndpointRow, HeatmapReport, RowStat, RowTime};
+use pathlight_query::{EndpointId, EndpointRow, HeatmapReport, RowStat, RowTime};
 use pathlight_text::format;
 use std::ops::Range;
 use std::rc::Rc;
@@ -19,18 +19,20 @@ const CHAIN_END: usize = 6;
 
 /// An endpoint on the critical path.
 pub struct Row {
-    at: u32,
+    at: EndpointId,
     report: Rc<HeatmapReport>,
 }
 
 impl Row {
     /// Returns the rows of a report, in its order.
     pub fn of(report: &Rc<HeatmapReport>) -> Vec<Row> {
-        (0..report.rows.rows.len() as u32).map(|at| Row { at, report: report.clone() }).collect()
+        (0..report.rows.rows.len() as u32)
+            .map(|at| Row { at: EndpointId(at), report: report.clone() })
+            .collect()
     }
 
     fn row(&self) -> &EndpointRow {
-        &self.report.rows.rows[self.at as usize]
+        &self.report.rows.rows[self.at.index()]
     }
 
     /// Returns service and operation.
@@ -112,7 +114,7 @@ pub fn legend() -> [(f64, String); 4] {
 pub fn tip(
     report: &HeatmapReport,
     model: &HeatModel,
-    row: u32,
+    row: EndpointId,
     columns: Option<&Range<u32>>,
 ) -> Vec<TipLine> {
     let (service, operation) = report.rows.name(row);
@@ -120,7 +122,7 @@ pub fn tip(
     if let Some(columns) = columns {
         lines.extend(cell_lines(report, model, row, columns));
     }
-    let whole = &report.rows.rows[row as usize];
+    let whole = &report.rows.rows[row.index()];
     lines.push(TipLine::Muted(format!(
         "{} of all latency; mean {}, p99 {}",
         format::share_of(whole.exclusive_us.sum, report.rows.facts.latency_sum_us),
@@ -139,11 +141,16 @@ pub fn tip(
     lines
 }
 
-fn cell_lines(report: &HeatmapReport, model: &HeatModel, row: u32, columns: &Range<u32>) -> [TipLine; 2] {
+fn cell_lines(
+    report: &HeatmapReport,
+    model: &HeatModel,
+    row: EndpointId,
+    columns: &Range<u32>,
+) -> [TipLine; 2] {
     let (mut us, mut weight) = (0, 0);
     for column in columns.clone() {
         let requests = u64::from(report.column_requests[column as usize]);
-        for cell in report.cells(column as usize).filter(|&cell| report.cell_row[cell] == row) {
+        for cell in report.cells(column as usize).filter(|&cell| report.cell_row[cell] == row.0) {
             us += report.cell_us[cell];
             weight += u64::from(report.cell_share_ppm[cell]) * requests;
         }
@@ -194,8 +201,10 @@ pub fn cells_csv(report: &HeatmapReport) -> String {
         Column::text_field("root_span_id", |row: &CellRow| {
             row.report.column_example[row.column].root_span_id.as_str().into()
         }),
-        Column::endpoint("", "", |row: &CellRow| row.report.rows.name(row.report.cell_row[row.cell]))
-            .csv(&["service", "operation"]),
+        Column::endpoint("", "", |row: &CellRow| {
+            row.report.rows.name(EndpointId(row.report.cell_row[row.cell]))
+        })
+        .csv(&["service", "operation"]),
         number("exclusive_us", |row| row.report.cell_us[row.cell].into()),
         number("share", |row| (f64::from(row.report.cell_share_ppm[row.cell]) / 1e6).into()),
     ];

@@ -1,14 +1,14 @@
 //! The textual summary of a percentile range: top endpoints by percentiles of their exclusive time, to be copied into a
 //! ticket.
 
-use pathlight_query::{CallChain, EndpointsReport, RowStat, RowTime};
+use pathlight_query::{CallChain, EndpointId, EndpointsReport, RowStat, RowTime};
 use pathlight_text::format::{DASH, count, counted, duration, share_of};
 use std::fmt::Write as _;
 
 /// The percentiles that each have a list.
 const LISTS: [RowStat; 3] = [RowStat::P50, RowStat::P95, RowStat::P99];
 
-fn endpoint(report: &EndpointsReport, number: u32) -> String {
+fn endpoint(report: &EndpointsReport, number: EndpointId) -> String {
     let (service, operation) = report.name(number);
     format!("[{service}] {operation}")
 }
@@ -31,8 +31,8 @@ fn heading(report: &EndpointsReport) -> String {
 }
 
 /// One line of the summary: endpoint number, its time, its share of all latency, requests that have it.
-fn cells(report: &EndpointsReport, number: u32, stat: RowStat) -> (String, String, String) {
-    let row = &report.rows[number as usize];
+fn cells(report: &EndpointsReport, number: EndpointId, stat: RowStat) -> (String, String, String) {
+    let row = &report.rows[number.index()];
     let share = share_of(row.exclusive_us.sum, report.facts.latency_sum_us);
     (duration(stat.of(&row.exclusive_us)), share, count(row.requests))
 }
@@ -53,8 +53,8 @@ pub fn to_text(report: &EndpointsReport, top: usize) -> String {
         for number in report.order(RowTime::Exclusive, stat).into_iter().take(top) {
             let (time, share, requests) = cells(report, number, stat);
             let _ = writeln!(out, "{time:>12} {share:>9} {requests:>9}  {}", endpoint(report, number));
-            for chain in &report.rows[number as usize].chains {
-                let part = share_of(chain.exclusive_us, report.rows[number as usize].exclusive_us.sum);
+            for chain in &report.rows[number.index()].chains {
+                let part = share_of(chain.exclusive_us, report.rows[number.index()].exclusive_us.sum);
                 let _ = writeln!(out, "{:>34}{part:>8}  {}", "", chain_text(report, chain, " > "));
             }
         }
@@ -75,7 +75,7 @@ pub fn to_markdown(report: &EndpointsReport, top: usize) -> String {
         );
         for number in report.order(RowTime::Exclusive, stat).into_iter().take(top) {
             let (time, share, requests) = cells(report, number, stat);
-            let main = report.rows[number as usize].chains.first();
+            let main = report.rows[number.index()].chains.first();
             let main = main.map_or(DASH.to_owned(), |chain| chain_text(report, chain, " > "));
             let name = endpoint(report, number);
             let _ = writeln!(out, "| {} | {time} | {share} | {requests} | {} |", clean(&name), clean(&main));
@@ -103,7 +103,7 @@ pub fn to_csv(report: &EndpointsReport) -> String {
     }
     out.push_str(",share,requests,spans,errors,main_call_chain\r\n");
     for number in report.order(RowTime::Exclusive, RowStat::Total) {
-        let row = &report.rows[number as usize];
+        let row = &report.rows[number.index()];
         let (service, operation) = report.name(number);
         let _ = write!(out, "{},{}", field(service), field(operation));
         for weight in [&row.exclusive_us, &row.inclusive_us] {

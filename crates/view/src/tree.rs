@@ -1,6 +1,6 @@
 //! Finding one's way in the tree of calling contexts.
 
-use pathlight_query::{CriticalPathReport, DiffReport, Endpoint};
+use pathlight_query::{CriticalPathReport, DiffReport, Endpoint, EndpointId, NodeId};
 use pathlight_text::format;
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ pub trait Calls {
     fn nodes(&self) -> u32;
 
     /// The caller of a node, and its endpoint as a place in [`names`](Self::names); `None` if there is no such node.
-    fn call(&self, at: u32) -> Option<(Option<u32>, u32)>;
+    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)>;
 
     /// The endpoints.
     fn names(&self) -> &[Endpoint];
@@ -21,7 +21,7 @@ impl<T: Calls> Calls for Rc<T> {
         T::nodes(self)
     }
 
-    fn call(&self, at: u32) -> Option<(Option<u32>, u32)> {
+    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)> {
         T::call(self, at)
     }
 
@@ -35,8 +35,8 @@ impl Calls for CriticalPathReport {
         self.nodes.len() as u32
     }
 
-    fn call(&self, at: u32) -> Option<(Option<u32>, u32)> {
-        self.nodes.get(at as usize).map(|node| (node.parent, node.endpoint))
+    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)> {
+        self.nodes.get(at.index()).map(|node| (node.parent, node.endpoint))
     }
 
     fn names(&self) -> &[Endpoint] {
@@ -49,8 +49,8 @@ impl Calls for DiffReport {
         self.nodes.len() as u32
     }
 
-    fn call(&self, at: u32) -> Option<(Option<u32>, u32)> {
-        self.nodes.get(at as usize).map(|node| (node.parent, node.endpoint))
+    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)> {
+        self.nodes.get(at.index()).map(|node| (node.parent, node.endpoint))
     }
 
     fn names(&self) -> &[Endpoint] {
@@ -59,11 +59,11 @@ impl Calls for DiffReport {
 }
 
 /// The call path of a node, from the analysis root.
-pub fn path_of(calls: &impl Calls, at: u32) -> Vec<Endpoint> {
+pub fn path_of(calls: &impl Calls, at: NodeId) -> Vec<Endpoint> {
     let mut path = Vec::new();
     let mut next = Some(at);
     while let Some((caller, endpoint)) = next.and_then(|at| calls.call(at)) {
-        path.extend(calls.names().get(endpoint as usize).cloned());
+        path.extend(calls.names().get(endpoint.index()).cloned());
         next = caller;
     }
     path.reverse();
@@ -71,7 +71,7 @@ pub fn path_of(calls: &impl Calls, at: u32) -> Vec<Endpoint> {
 }
 
 /// The end of a call path in lines, root first, for a tip: of deep ones the last frames only.
-pub fn lines_of(calls: &impl Calls, at: u32) -> String {
+pub fn lines_of(calls: &impl Calls, at: NodeId) -> String {
     const FRAMES: usize = 12;
     let mut lines = Vec::new();
     let mut next = Some(at);
@@ -80,7 +80,7 @@ pub fn lines_of(calls: &impl Calls, at: u32) -> String {
             lines.push("\u{2026}".to_owned());
             break;
         }
-        if let Some(Endpoint { service, operation }) = calls.names().get(endpoint as usize) {
+        if let Some(Endpoint { service, operation }) = calls.names().get(endpoint.index()) {
             lines.push(format::endpoint(service, operation));
         }
         next = caller;
@@ -90,13 +90,15 @@ pub fn lines_of(calls: &impl Calls, at: u32) -> String {
 }
 
 /// The node of a call path.
-pub fn find(calls: &impl Calls, path: &[Endpoint]) -> Option<u32> {
-    let mut here: Option<u32> = None;
+pub fn find(calls: &impl Calls, path: &[Endpoint]) -> Option<NodeId> {
+    let mut here: Option<NodeId> = None;
     for endpoint in path {
-        let wanted = calls.names().iter().position(|known| known == endpoint)? as u32;
-        let from = here.map_or(0, |at| at + 1);
+        let wanted = calls.names().iter().position(|known| known == endpoint)?;
+        let from = here.map_or(0, |at| at.0 + 1);
         // Nodes are in pre-order, so the search can stay behind the parent.
-        let found = (from..calls.nodes()).find(|at| calls.call(*at) == Some((here, wanted)));
+        let found = (from..calls.nodes())
+            .map(NodeId)
+            .find(|at| calls.call(*at) == Some((here, EndpointId(wanted as u32))));
         here = Some(found?);
     }
     here
@@ -114,8 +116,9 @@ mod tests {
             4
         }
 
-        fn call(&self, at: u32) -> Option<(Option<u32>, u32)> {
-            [(None, 0), (Some(0), 1), (Some(1), 1), (Some(1), 0)].get(at as usize).copied()
+        fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)> {
+            let calls = [(None, 0), (Some(0), 1), (Some(1), 1), (Some(1), 0)];
+            calls.get(at.index()).map(|&(caller, endpoint)| (caller.map(NodeId), EndpointId(endpoint)))
         }
 
         fn names(&self) -> &[Endpoint] {
@@ -127,11 +130,11 @@ mod tests {
     fn a_path_leads_to_its_node_and_back() {
         let name = |operation: &str| Endpoint::new("s", operation);
         let calls = Small(vec![name("a"), name("b")]);
-        for at in 0..calls.nodes() {
+        for at in (0..calls.nodes()).map(NodeId) {
             assert_eq!(find(&calls, &path_of(&calls, at)), Some(at));
         }
-        assert_eq!(path_of(&calls, 3), [name("a"), name("b"), name("a")]);
+        assert_eq!(path_of(&calls, NodeId(3)), [name("a"), name("b"), name("a")]);
         assert_eq!(find(&calls, &[name("b")]), None);
-        assert_eq!(lines_of(&calls, 1).lines().count(), 2);
+        assert_eq!(lines_of(&calls, NodeId(1)).lines().count(), 2);
     }
 }

@@ -101,7 +101,7 @@ fn the_heat_map_has_rows_cells_and_a_title() {
          0,1,40,5,ab,1,db,\"query, \"\"fast\"\"\",30,0.75\r\n\
          1,1,60,6,ab,1,shop,GET /cart,25,0.416666\r\n"
     );
-    let tip = heatmap::tip(&report, &HeatModel::new(&report), 0, Some(&(0..1)));
+    let tip = heatmap::tip(&report, &HeatModel::new(&report), EndpointId(0), Some(&(0..1)));
     assert_eq!(tip[0], TipLine::Endpoint("db".to_owned(), "query, \"fast\"".to_owned()));
     assert!(matches!(&tip[2], TipLine::Hint(hint) if hint == "Click to open the trace"));
 }
@@ -122,7 +122,7 @@ fn calling_contexts_are_lines_of_a_file_in_the_order_of_the_tree() {
     let report = Rc::new(CriticalPathReport {
         facts: facts(2, 100),
         endpoints: names(),
-        nodes: vec![node(None, 1, 25), node(Some(0), 0, 75)],
+        nodes: vec![node(None, EndpointId(1), 25), node(Some(NodeId(0)), EndpointId(0), 75)],
         range: None,
     });
     let mut table = flame::table();
@@ -138,8 +138,8 @@ fn calling_contexts_are_lines_of_a_file_in_the_order_of_the_tree() {
     assert_eq!(csv.lines().nth(1), Some("0,,shop,GET /cart,25,0.25,12.5,1,2,3.5,35,17.5,1,2,3.5,25,2,4,1"));
     assert_eq!(table.rows()[1].path().len(), 2);
     assert!(flame::title("All requests", &report.facts).starts_with("All requests: mean critical path 50"));
-    assert_eq!(flame::tip(&report, 1).len(), 3);
-    assert_eq!(flame::tip(&report, 2), []);
+    assert_eq!(flame::tip(&report, NodeId(1)).len(), 3);
+    assert_eq!(flame::tip(&report, NodeId(2)), []);
 }
 
 fn diff() -> DiffReport {
@@ -154,7 +154,7 @@ fn diff() -> DiffReport {
         a: side.clone(),
         b: side,
         endpoints: names(),
-        nodes: vec![of(None, 1, 2, 2), of(Some(0), 0, 0, 1)],
+        nodes: vec![of(None, EndpointId(1), 2, 2), of(Some(NodeId(0)), EndpointId(0), 0, 1)],
         ..DiffReport::default()
     }
 }
@@ -170,7 +170,7 @@ fn changes_say_which_side_has_them() {
         "rank,node,service,operation,measure,verdict,a,b,change,low,high,requests_a,requests_b"
     );
     assert!(csv.contains("new") && table.find("new").matches == 1, "{csv}");
-    assert_eq!(source.tip(1)[0], TipLine::Strong("New: on side B only".to_owned()));
+    assert_eq!(source.tip(NodeId(1))[0], TipLine::Strong("New: on side B only".to_owned()));
     assert_eq!(source.presence(&source.report.nodes[1]), "in 0 of 2 requests of A, 1 of 2 of B");
     assert_eq!(head(&compare::services().csv()), "rank,service,a_us,b_us,change_us,low,high");
 }
@@ -236,12 +236,12 @@ fn the_ranking_has_a_line_in_files_for_every_affected_root() {
     let affected = vec![Affected { root: 0, exclusive_us: 40, requests: 2 }];
     let row =
         ImpactRow { exclusive_us: 40, is_interior: true, requests: 2, affected, ..ImpactRow::default() };
-    let root = RootRow { endpoint: 1, requests: 2, latency_us: 80 };
+    let root = RootRow { endpoint: EndpointId(1), requests: 2, latency_us: 80 };
     let report = BottomUpReport {
         facts: facts(2, 80),
         endpoints: names(),
         roots: vec![root],
-        rows: vec![row, ImpactRow { endpoint: 1, ..ImpactRow::default() }],
+        rows: vec![row, ImpactRow { endpoint: EndpointId(1), ..ImpactRow::default() }],
         range: None,
     };
     let lines = endpoints::ImpactLine::of(&report, None, 1);

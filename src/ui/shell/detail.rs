@@ -14,7 +14,8 @@ use crate::ui::widgets::names;
 use crate::ui::widgets::show_in;
 use pathlight_model::sort::Arrange;
 use pathlight_query::{
-    ContextNode, CriticalPathReport, Endpoint, Exemplar, RootEndpoint, SpanReport, TraceReport, Weight,
+    ContextNode, CriticalPathReport, Endpoint, Exemplar, NodeId, RootEndpoint, SpanReport, TraceReport,
+    Weight,
 };
 use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
@@ -59,8 +60,8 @@ impl Detail {
         &self.element
     }
 
-    fn path(&self, page: Page, report: &CriticalPathReport, at: u32) {
-        let Some(node) = report.nodes.get(at as usize) else { return };
+    fn path(&self, page: Page, report: &CriticalPathReport, at: NodeId) {
+        let Some(node) = report.nodes.get(at.index()) else { return };
         let path = tree::path_of(report, at);
         let Some(Endpoint { service, operation }) = path.last() else { return };
         self.head(page, service, operation, Some(&path));
@@ -196,14 +197,10 @@ impl Detail {
 
     fn endpoint(&self, page: Page, report: &CriticalPathReport, endpoint: &Endpoint) {
         let Endpoint { service, operation } = endpoint;
-        let mut contexts: Vec<(u32, &ContextNode)> = Vec::new();
+        let mut contexts: Vec<(NodeId, &ContextNode)> = Vec::new();
         for (at, node) in report.nodes.iter().enumerate() {
-            if report
-                .endpoints
-                .get(node.endpoint as usize)
-                .is_some_and(|Endpoint { service: s, operation: o }| s == service && o == operation)
-            {
-                contexts.push((at as u32, node));
+            if report.endpoints.get(node.endpoint.index()) == Some(endpoint) {
+                contexts.push((NodeId(at as u32), node));
             }
         }
         contexts.arrange_by_key(|(at, node)| (std::cmp::Reverse(node.exclusive_us.sum), *at));

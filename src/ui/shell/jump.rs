@@ -2,7 +2,7 @@
 
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::selection_bar::set_root;
-use pathlight_query::{CriticalPathReport, Endpoint, RootEndpoint};
+use pathlight_query::{CriticalPathReport, Endpoint, NodeId, RootEndpoint};
 use pathlight_view::address::View;
 use pathlight_view::tree;
 use std::cell::RefCell;
@@ -43,9 +43,9 @@ impl Part for Jump {
 }
 
 /// The calling context in which an endpoint takes most time of its own; of equal ones the first.
-fn heaviest(report: &CriticalPathReport, endpoint: &Endpoint) -> Option<u32> {
-    let wanted = report.endpoints.iter().position(|known| known == endpoint)? as u32;
-    let of_it = report.nodes.iter().enumerate().filter(|(_, node)| node.endpoint == wanted);
+fn heaviest(report: &CriticalPathReport, endpoint: &Endpoint) -> Option<NodeId> {
+    let wanted = report.endpoints.iter().position(|known| known == endpoint)?;
+    let of_it = report.nodes.iter().enumerate().filter(|(_, node)| node.endpoint.index() == wanted);
     let (at, _) = of_it.max_by_key(|(at, node)| (node.exclusive_us.sum, std::cmp::Reverse(*at)))?;
-    Some(at as u32)
+    Some(NodeId(at as u32))
 }

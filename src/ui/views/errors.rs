@@ -12,7 +12,7 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
-use pathlight_query::CriticalPathReport;
+use pathlight_query::{CriticalPathReport, NodeId};
 use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::errors;
 use pathlight_view::errors::Line;
@@ -31,7 +31,7 @@ pub struct Errors {
 impl Errors {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Keep) -> Errors {
-        let tip = move |_: &CriticalPathReport, node: u32| {
+        let tip = move |_: &CriticalPathReport, node: NodeId| {
             page.queries().errors.get().map_or_else(Vec::new, |report| errors::tip(&report, node))
         };
         let chart = ChartCanvas::new(

@@ -3,6 +3,7 @@
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
 use pathlight::analysis::critical_path::{BottomUpReport, HistogramsReport, Quantity};
+use pathlight::analysis::ids::EndpointId;
 use pathlight::analysis::requests::{RootEndpoint, Selection};
 use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
@@ -111,9 +112,9 @@ proptest! {
         // By root endpoint: the same sums taken from the flame graph of all requests.
         let flame = pool.run(queries::CriticalPath { selection: Selection::default() }).unwrap();
         let mut by_pair: BTreeMap<(String, String), u64> = BTreeMap::new();
-        let mut root_of: Vec<u32> = Vec::new();
+        let mut root_of: Vec<EndpointId> = Vec::new();
         for node in &flame.nodes {
-            root_of.push(node.parent.map_or(node.endpoint, |parent| root_of[parent as usize]));
+            root_of.push(node.parent.map_or(node.endpoint, |parent| root_of[parent.index()]));
             let pair = (root_of[root_of.len() - 1], node.endpoint);
             let name = |endpoint| flame.name(endpoint).1.to_owned();
             *by_pair.entry((name(pair.0), name(pair.1))).or_default() += node.exclusive_us.sum;

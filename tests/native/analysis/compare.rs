@@ -3,6 +3,7 @@
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, load_into, set_of, shared_data, span, stage};
 use pathlight::analysis::critical_path::{Basis, DiffReport, Measure, Presence};
+use pathlight::analysis::ids::NodeId;
 use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::model::trace::{SpanKind, TraceSet};
 use pathlight::query::native::Pool;
@@ -45,8 +46,8 @@ fn tail_story() -> Vec<Span> {
     requests.iter().enumerate().flat_map(|(i, &(a, d))| story(i as u128 + 1, a, d)).collect()
 }
 
-fn frame(report: &DiffReport, name: &str) -> u32 {
-    report.nodes.iter().position(|n| report.name(n.endpoint).1 == name).unwrap() as u32
+fn frame(report: &DiffReport, name: &str) -> NodeId {
+    NodeId(report.nodes.iter().position(|n| report.name(n.endpoint).1 == name).unwrap() as u32)
 }
 
 #[test]
@@ -55,14 +56,14 @@ fn a_call_that_only_the_tail_makes_is_the_first_change() {
     let report = compare(&mut pool, ranges(BULK, TAIL));
     for basis in [Basis::Mean, Basis::Share] {
         let rows = report.ranking(basis, Measure::Subtree);
-        let first = &report.nodes[rows[0].node as usize];
+        let first = &report.nodes[rows[0].node.index()];
         assert_eq!((report.name(first.endpoint).1, first.presence()), ("C", Presence::New), "{basis:?}");
         assert!(!rows[0].change.is_noise && rows[0].change.interval.is_some());
         // D is part of what C brought; A and R are the only others.
         assert_eq!(rows.len(), 3);
     }
     let own = report.ranking(Basis::Mean, Measure::Exclusive);
-    assert_eq!(report.name(report.nodes[own[0].node as usize].endpoint).1, "D");
+    assert_eq!(report.name(report.nodes[own[0].node.index()].endpoint).1, "D");
     assert_eq!(own.len(), 4);
 }
 
@@ -71,10 +72,10 @@ fn sums_changes_and_intervals_are_those_worked_out_by_hand() {
     let mut pool = Pool::of(vec![set_of(&tail_story())]).unwrap();
     let report = compare(&mut pool, ranges(BULK, TAIL));
     assert_eq!((report.a.facts.latency_sum_us, report.b.facts.latency_sum_us), (252, 644));
-    let a = report.nodes[frame(&report, "A") as usize];
+    let a = report.nodes[frame(&report, "A").index()];
     assert_eq!((a.a.exclusive.sum, a.b.exclusive.sum), (172, 176));
     assert_eq!(a.a.exclusive.sum_sq, 40 * 40 + 42 * 42 + 44 * 44 + 46 * 46);
-    let c = report.nodes[frame(&report, "C") as usize];
+    let c = report.nodes[frame(&report, "C").index()];
     assert_eq!((c.b.exclusive.sum, c.b.subtree.sum, c.b.requests), (16, 388, 4));
     // A: 40 42 44 46 and 41 43 45 47. Means 43, 44; both variances 20 / 3; squared error 10 / 3, 6 degrees of freedom.
     let change = report.change(frame(&report, "A"), Basis::Mean, Measure::Subtree);
@@ -101,7 +102,7 @@ fn nothing_is_tested_with_one_request_on_a_side() {
     assert_eq!(report.b.facts.requests, 1);
     let rows = report.ranking(Basis::Mean, Measure::Subtree);
     assert!(rows.iter().all(|row| row.change.interval.is_none() && !row.change.is_noise));
-    assert_eq!(report.name(report.nodes[rows[0].node as usize].endpoint).1, "C");
+    assert_eq!(report.name(report.nodes[rows[0].node.index()].endpoint).1, "C");
 }
 
 #[test]

@@ -74,7 +74,16 @@ fn errors_start_pass_on_and_stop_where_they_do() {
     assert_eq!(report.rows[4].path_share(), Some(1.0));
 
     let nodes: Vec<_> = (report.nodes.iter())
-        .map(|n| (report.name(n.endpoint).0, n.parent, n.own, n.propagated, n.error_us, n.subtree_us))
+        .map(|n| {
+            (
+                report.name(n.endpoint).0,
+                n.parent.map(|at| at.0),
+                n.own,
+                n.propagated,
+                n.error_us,
+                n.subtree_us,
+            )
+        })
         .collect();
     assert_eq!(
         nodes,

@@ -3,6 +3,7 @@
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
 use pathlight::analysis::critical_path::{ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime};
+use pathlight::analysis::ids::EndpointId;
 use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
@@ -61,9 +62,12 @@ fn an_endpoint_has_one_row_for_all_its_call_paths() {
     assert_eq!((b.exclusive_us.sum, b.exclusive_us.p50, b.requests, b.spans), (320, 85.0, 4, 6));
     assert_eq!(b.exclusive_us.p99, 100.0 + 10.0 * 0.97);
     assert_eq!(b.inclusive_us.sum, 320);
-    assert!((report.share(1) - 320.0 / 400.0).abs() < 1e-12);
-    let paths: Vec<(Vec<u32>, u64, u64)> =
-        b.chains.iter().map(|c| (c.path.clone(), c.exclusive_us, c.requests)).collect();
+    assert!((report.share(EndpointId(1)) - 320.0 / 400.0).abs() < 1e-12);
+    let paths: Vec<(Vec<usize>, u64, u64)> = b
+        .chains
+        .iter()
+        .map(|c| (c.path.iter().map(|at| at.index()).collect(), c.exclusive_us, c.requests))
+        .collect();
     assert_eq!(paths, [(vec![2, 0, 1], 290, 4), (vec![2, 1], 30, 2)]);
     // A: inclusive b1 + 10, exclusive 10.
     assert_eq!((report.rows[0].inclusive_us.sum, report.rows[0].exclusive_us.sum), (330, 40));
@@ -177,7 +181,7 @@ proptest! {
         for (number, row) in map.rows.rows.iter().enumerate() {
             let name = &map.rows.endpoints[number];
             let contexts: u64 = flame.nodes.iter()
-                .filter(|n| flame.endpoints[n.endpoint as usize] == *name).map(|n| n.exclusive_us.sum).sum();
+                .filter(|n| flame.endpoints[n.endpoint.index()] == *name).map(|n| n.exclusive_us.sum).sum();
             let cells: u64 = (0..map.cell_row.len())
                 .filter(|&at| map.cell_row[at] == number as u32).map(|at| map.cell_us[at]).sum();
             prop_assert_eq!((contexts, cells), (row.exclusive_us.sum, row.exclusive_us.sum));

@@ -3,6 +3,7 @@
 use super::contexts::{Context, Contexts};
 use super::report::{ContextNode, CriticalPathReport, Weight};
 use super::table::PathTable;
+use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -125,8 +126,8 @@ impl Aggregate {
             let count = value.exclusive.len() as u64;
             let exclusive_us = weight(value.exclusive);
             nodes.push(ContextNode {
-                parent: (parent != NO_ROW).then_some(parent),
-                endpoint,
+                parent: (parent != NO_ROW).then_some(NodeId(parent)),
+                endpoint: EndpointId(endpoint),
                 exclusive_us,
                 inclusive_us: weight(value.inclusive),
                 subtree_us: exclusive_us.sum,
@@ -138,7 +139,7 @@ impl Aggregate {
         }
         for i in (0..nodes.len()).rev() {
             if let Some(parent) = nodes[i].parent {
-                nodes[parent as usize].subtree_us += nodes[i].subtree_us;
+                nodes[parent.index()].subtree_us += nodes[i].subtree_us;
             }
         }
         CriticalPathReport { range: Some(range), facts, endpoints: self.contexts.endpoints, nodes }

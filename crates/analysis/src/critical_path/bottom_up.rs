@@ -2,6 +2,7 @@
 
 use super::endpoints::Collapser;
 use super::table::PathTable;
+use crate::ids::EndpointId;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
@@ -43,7 +44,7 @@ impl PairSums {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RootRow {
     /// Index into [`BottomUpReport::endpoints`].
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     /// Its requests.
     pub requests: u64,
     /// Sum of their latencies in microseconds.
@@ -65,7 +66,7 @@ pub struct Affected {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImpactRow {
     /// Index into [`BottomUpReport::endpoints`].
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     /// Impact: exclusive time on all critical paths in microseconds.
     pub exclusive_us: u64,
     /// The part of it spent below the roots of requests; the rest is time of requests of this endpoint itself.
@@ -177,15 +178,20 @@ impl BottomUpPart {
         let mut report = BottomUpReport { range: Some(range), facts, ..BottomUpReport::default() };
         report.roots = roots
             .into_iter()
-            .map(|(endpoint, (requests, latency_us))| RootRow { endpoint, requests, latency_us })
+            .map(|(endpoint, (requests, latency_us))| RootRow {
+                endpoint: EndpointId(endpoint),
+                requests,
+                latency_us,
+            })
             .collect();
         // Stable sorts here and below: what is equal stays by name.
         report.roots.arrange_by_key(|root| std::cmp::Reverse(root.latency_us));
         let mut place = vec![0; numbers.len()];
         for (number, root) in report.roots.iter().enumerate() {
-            place[root.endpoint as usize] = number as u32;
+            place[root.endpoint.index()] = number as u32;
         }
         for ((endpoint, root), sums) in pairs {
+            let endpoint = EndpointId(endpoint);
             if report.rows.last().is_none_or(|row: &ImpactRow| row.endpoint != endpoint) {
                 report.rows.push(ImpactRow { endpoint, ..ImpactRow::default() });
             }
@@ -226,8 +232,8 @@ impl BottomUpReport {
     }
 
     /// Service and operation of an endpoint number.
-    pub fn name(&self, endpoint: u32) -> (&str, &str) {
-        self.endpoints.get(endpoint as usize).map_or(("", ""), Endpoint::names)
+    pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
+        self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }
 }
 

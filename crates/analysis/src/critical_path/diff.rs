@@ -4,6 +4,7 @@ use super::contexts::Contexts;
 use super::diff_report::{DiffNode, DiffReport, DiffSide, FrameSums, RequestRef};
 use super::services::{ServiceSums, rank_services};
 use super::table::PathTable;
+use crate::ids::{EndpointId, NodeId};
 use pathlight_model::trace::{NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -115,8 +116,8 @@ impl DiffPart {
             if from.1.requests > 0 { into.1 = from.1 } else { into.0 = from.0 }
         });
         let nodes = joined.nodes.into_iter().map(|node| DiffNode {
-            parent: (node.parent != NO_ROW).then_some(node.parent),
-            endpoint: node.endpoint,
+            parent: (node.parent != NO_ROW).then_some(NodeId(node.parent)),
+            endpoint: EndpointId(node.endpoint),
             a: node.value.0,
             b: node.value.1,
         });

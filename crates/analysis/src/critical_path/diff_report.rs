@@ -1,6 +1,7 @@
 //! The report of a comparison: frames of both sides, what changed and whether it is more than noise.
 
 use super::services::ServiceChange;
+use crate::ids::{EndpointId, NodeId};
 use crate::requests::{RangeFacts, RequestEntry, Selection};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, Moments, Side, welch};
@@ -72,9 +73,9 @@ impl FrameSums {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffNode {
     /// Index of the parent node; `None` for a root. Parents come first, siblings by (service, operation).
-    pub parent: Option<u32>,
+    pub parent: Option<NodeId>,
     /// Index into [`DiffReport::endpoints`].
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     /// Side A.
     pub a: FrameSums,
     /// Side B.
@@ -151,7 +152,7 @@ pub struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankedChange {
     /// Index of the node.
-    pub node: u32,
+    pub node: NodeId,
     /// Which time of it the change is about.
     pub measure: Measure,
     /// The change.
@@ -188,8 +189,8 @@ impl DiffNode {
 
 impl DiffReport {
     /// The change of a node.
-    pub fn change(&self, node: u32, basis: Basis, measure: Measure) -> Change {
-        let node = &self.nodes[node as usize];
+    pub fn change(&self, node: NodeId, basis: Basis, measure: Measure) -> Change {
+        let node = &self.nodes[node.index()];
         let side = |sums: &FrameSums, side: &DiffSide| {
             let n = side.facts.requests;
             let unit = match basis {
@@ -226,7 +227,7 @@ impl DiffReport {
         // Whether the frame lies within one that appeared or vanished, or is one.
         let mut is_inside = vec![false; self.nodes.len()];
         for (number, node) in self.nodes.iter().enumerate() {
-            let within = node.parent.is_some_and(|parent| is_inside[parent as usize]);
+            let within = node.parent.is_some_and(|parent| is_inside[parent.index()]);
             let is_one_sided = node.presence() != Presence::Both;
             is_inside[number] = within || is_one_sided;
             let measure = match measure {
@@ -234,8 +235,8 @@ impl DiffReport {
                 Measure::Subtree if is_one_sided => Measure::Subtree,
                 _ => Measure::Exclusive,
             };
-            let change = self.change(number as u32, basis, measure);
-            rows.push(RankedChange { node: number as u32, measure, change });
+            let node = NodeId(number as u32);
+            rows.push(RankedChange { node, measure, change: self.change(node, basis, measure) });
         }
         // Shares are quotients: what is equal but for their rounding is equal.
         let size = |row: &RankedChange| {
@@ -243,7 +244,7 @@ impl DiffReport {
                 if basis == Basis::Share { row.change.change * 1e9 } else { row.change.change * 1e3 };
             scaled.abs().round()
         };
-        let is_both = |row: &RankedChange| self.nodes[row.node as usize].presence() == Presence::Both;
+        let is_both = |row: &RankedChange| self.nodes[row.node.index()].presence() == Presence::Both;
         rows.arrange_by(|x, y| {
             (x.change.is_noise.cmp(&y.change.is_noise))
                 .then_with(|| size(y).total_cmp(&size(x)))
@@ -254,7 +255,7 @@ impl DiffReport {
     }
 
     /// Service and operation of an endpoint number.
-    pub fn name(&self, endpoint: u32) -> (&str, &str) {
-        self.endpoints.get(endpoint as usize).map_or(("", ""), Endpoint::names)
+    pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
+        self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }
 }

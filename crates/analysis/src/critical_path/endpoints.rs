@@ -4,6 +4,7 @@ use super::aggregate::{pack_sorted, unpack_sorted};
 use super::contexts::Contexts;
 use super::report::Weight;
 use super::table::PathTable;
+use crate::ids;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
@@ -182,7 +183,7 @@ fn top_chains(contexts: &Contexts<(u64, u64)>) -> Vec<Vec<CallChain>> {
             nodes
                 .into_iter()
                 .map(|node| CallChain {
-                    path: contexts.chain(node),
+                    path: contexts.chain(node).into_iter().map(ids::EndpointId).collect(),
                     exclusive_us: value(node).0,
                     requests: value(node).1,
                 })
@@ -195,7 +196,7 @@ fn top_chains(contexts: &Contexts<(u64, u64)>) -> Vec<Vec<CallChain>> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallChain {
     /// Numbers of the endpoints, the root's first and the endpoint itself last.
-    pub path: Vec<u32>,
+    pub path: Vec<ids::EndpointId>,
     /// Sum of the exclusive time spent in this chain in microseconds.
     pub exclusive_us: u64,
     /// Requests that have it.
@@ -287,12 +288,12 @@ impl RowStat {
 
 impl EndpointsReport {
     /// Numbers of the rows, greatest first (ties by service, operation).
-    pub fn order(&self, time: RowTime, stat: RowStat) -> Vec<u32> {
-        let value = |row: u32| {
-            let row = &self.rows[row as usize];
+    pub fn order(&self, time: RowTime, stat: RowStat) -> Vec<ids::EndpointId> {
+        let value = |row: ids::EndpointId| {
+            let row = &self.rows[row.index()];
             stat.of(if time == RowTime::Exclusive { &row.exclusive_us } else { &row.inclusive_us })
         };
-        let mut order: Vec<u32> = (0..self.rows.len() as u32).collect();
+        let mut order: Vec<_> = (0..self.rows.len() as u32).map(ids::EndpointId).collect();
         order.arrange_by(|&a, &b| match value(b).total_cmp(&value(a)) {
             Ordering::Equal => a.cmp(&b),
             order => order,
@@ -301,13 +302,13 @@ impl EndpointsReport {
     }
 
     /// Share of the percentile range's latency spent in a row's own spans, 0 to 1.
-    pub fn share(&self, row: u32) -> f64 {
+    pub fn share(&self, row: ids::EndpointId) -> f64 {
         let total = self.facts.latency_sum_us;
-        if total == 0 { 0.0 } else { self.rows[row as usize].exclusive_us.sum as f64 / total as f64 }
+        if total == 0 { 0.0 } else { self.rows[row.index()].exclusive_us.sum as f64 / total as f64 }
     }
 
     /// Service and operation of an endpoint number.
-    pub fn name(&self, endpoint: u32) -> (&str, &str) {
-        self.endpoints.get(endpoint as usize).map_or(("", ""), Endpoint::names)
+    pub fn name(&self, endpoint: ids::EndpointId) -> (&str, &str) {
+        self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }
 }

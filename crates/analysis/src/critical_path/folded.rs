@@ -2,6 +2,7 @@
 
 use super::diff_report::DiffReport;
 use super::report::CriticalPathReport;
+use crate::ids::NodeId;
 use std::fmt::{Display, Write as _};
 
 impl CriticalPathReport {
@@ -29,11 +30,11 @@ impl DiffReport {
 /// line a node with something there, `[service] operation;[service] operation us`. A semicolon or a line break within a
 /// name becomes a colon or a space, since the format cannot say it.
 pub fn fold<'a, T: Display>(
-    nodes: impl Iterator<Item = (Option<u32>, (&'a str, &'a str), Option<T>)>,
+    nodes: impl Iterator<Item = (Option<NodeId>, (&'a str, &'a str), Option<T>)>,
 ) -> String {
     let mut out = String::new();
     // The way from the root to the node: numbers, and where the text of each ends.
-    let mut way: Vec<(u32, usize)> = Vec::new();
+    let mut way: Vec<(NodeId, usize)> = Vec::new();
     let mut text = String::new();
     for (number, (parent, (service, operation), own)) in nodes.enumerate() {
         while way.last().map(|&(number, _)| number) != parent && way.pop().is_some() {}
@@ -42,7 +43,7 @@ pub fn fold<'a, T: Display>(
         let separator = if text.is_empty() { "" } else { ";" };
         // Writing to a String cannot fail.
         let _ = write!(text, "{separator}[{}] {}", clean(service), clean(operation));
-        way.push((number as u32, text.len()));
+        way.push((NodeId(number as u32), text.len()));
         if let Some(own) = own {
             let _ = writeln!(out, "{text} {own}");
         }

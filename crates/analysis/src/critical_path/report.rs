@@ -1,5 +1,6 @@
 //! The reports of critical-path analysis: plain serde data.
 
+use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::stats::percentile;
 use pathlight_model::trace::Endpoint;
@@ -59,9 +60,9 @@ impl Weight {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextNode {
     /// Index of the parent node; `None` for a root. Parents come first, siblings by (service, operation).
-    pub parent: Option<u32>,
+    pub parent: Option<NodeId>,
     /// Index into [`CriticalPathReport::endpoints`].
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     /// Time on the critical path in spans of this context itself.
     pub exclusive_us: Weight,
     /// Sanitised duration of its spans.
@@ -92,9 +93,9 @@ pub struct CriticalPathReport {
 }
 
 impl CriticalPathReport {
-    /// Service and operation of an endpoint number.
-    pub fn name(&self, endpoint: u32) -> (&str, &str) {
-        self.endpoints.get(endpoint as usize).map_or(("", ""), |Endpoint { service: s, operation: o }| (s, o))
+    /// Returns service and operation of an endpoint.
+    pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
+        self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
 use crate::critical_path::{Contexts, RequestRef, unpack_sorted};
+use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
@@ -91,8 +92,8 @@ impl ErrorsPart {
         for node in &contexts.nodes {
             let ContextSums { own, propagated, stopped, requests, error_us } = node.value;
             nodes.push(ErrorNode {
-                parent: (node.parent != NO_ROW).then_some(node.parent),
-                endpoint: number_of[node.endpoint as usize],
+                parent: (node.parent != NO_ROW).then_some(NodeId(node.parent)),
+                endpoint: EndpointId(number_of[node.endpoint as usize]),
                 own,
                 propagated,
                 stopped,
@@ -104,12 +105,12 @@ impl ErrorsPart {
         }
         for i in (0..nodes.len()).rev() {
             if let Some(parent) = nodes[i].parent {
-                nodes[parent as usize].subtree_us += nodes[i].subtree_us;
-                nodes[parent as usize].subtree_errors += nodes[i].subtree_errors;
+                nodes[parent.index()].subtree_us += nodes[i].subtree_us;
+                nodes[parent.index()].subtree_errors += nodes[i].subtree_errors;
             }
         }
         let mut rows: Vec<ErrorRow> = (endpoints.into_values().enumerate())
-            .map(|(number, row)| ErrorRow { endpoint: number as u32, ..row })
+            .map(|(number, row)| ErrorRow { endpoint: EndpointId(number as u32), ..row })
             .collect();
         // Stable: equal ones stay by name.
         rows.arrange_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));

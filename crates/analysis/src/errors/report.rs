@@ -1,6 +1,7 @@
 //! What the error analysis answers.
 
 use crate::critical_path::{ContextNode, CriticalPathReport, RequestRef, Weight, fold};
+use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::Endpoint;
@@ -62,7 +63,7 @@ impl ErrorTotals {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorRow {
     /// Index into [`ErrorsReport::endpoints`].
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     /// Its spans.
     pub spans: u64,
     /// Errors that start in it.
@@ -111,9 +112,9 @@ impl ErrorRow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorNode {
     /// Index of the parent node; `None` for a root. Parents come first, siblings by (service, operation).
-    pub parent: Option<u32>,
+    pub parent: Option<NodeId>,
     /// Index into [`ErrorsReport::endpoints`].
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     /// Its spans on critical paths in which an error starts.
     pub own: u64,
     /// Those that pass one on.
@@ -185,7 +186,7 @@ impl ErrorsReport {
     }
 
     /// Service and operation of an endpoint number.
-    pub fn name(&self, endpoint: u32) -> (&str, &str) {
-        self.endpoints.get(endpoint as usize).map_or(("", ""), Endpoint::names)
+    pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
+        self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::tree::{FlameTree, Frame, NONE};
 use crate::theme::Shade;
-use pathlight_query::{Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence};
+use pathlight_query::{Basis, Change, DiffReport, DiffSide, FrameSums, Measure, NodeId, Presence};
 use pathlight_text::format;
 
 /// What the width of a frame on two sides is.
@@ -79,11 +79,12 @@ impl DiffFlame {
             .collect();
         for at in (0..nodes.len()).rev() {
             if let Some(parent) = nodes[at].parent {
-                widths[parent as usize] += widths[at];
+                widths[parent.index()] += widths[at];
             }
         }
-        let changes: Vec<Change> =
-            (0..nodes.len() as u32).map(|at| report.change(at, options.basis, options.measure)).collect();
+        let changes: Vec<Change> = (0..nodes.len() as u32)
+            .map(|at| report.change(NodeId(at), options.basis, options.measure))
+            .collect();
         let told: Vec<bool> = changes.iter().map(|change| is_told(report, options, change)).collect();
         let sizes = changes.iter().zip(&told).filter(|(_, told)| **told).map(|(c, _)| c.change.abs());
         let scale = sizes.fold(0.0, f64::max);
@@ -103,7 +104,7 @@ impl DiffFlame {
         });
         let frames: Vec<Frame> = frames.collect();
         let changed = told.iter().filter(|told| **told).count() as u32;
-        let parents = nodes.iter().map(|node| node.parent.unwrap_or(NONE)).collect();
+        let parents = nodes.iter().map(|node| node.parent.map_or(NONE, |parent| parent.0)).collect();
         let tree = FlameTree::new(parents, &widths, (0..nodes.len() as u32).collect(), frames);
         DiffFlame { tree, scale, changed, grey: nodes.len() as u32 - changed }
     }
@@ -112,8 +113,7 @@ impl DiffFlame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_query::Endpoint;
-    use pathlight_query::{DiffNode, Measure, Moments, RangeFacts};
+    use pathlight_query::{DiffNode, Endpoint, EndpointId, Moments, RangeFacts};
 
     fn side(requests: u64, latency_sum_us: u64) -> DiffSide {
         let facts = RangeFacts { requests, latency_sum_us, ..RangeFacts::default() };
@@ -131,7 +131,12 @@ mod tests {
 
     /// r calls steady, gone (A only) and new (B only). A: 4 requests of 100 us, B: 2 of 150 us.
     fn report() -> DiffReport {
-        let node = |parent, endpoint, a, b| DiffNode { parent, endpoint, a, b };
+        let node = |parent: Option<u32>, endpoint, a, b| DiffNode {
+            parent: parent.map(NodeId),
+            endpoint: EndpointId(endpoint),
+            a,
+            b,
+        };
         let none = FrameSums::default();
         DiffReport {
             a: side(4, 400),

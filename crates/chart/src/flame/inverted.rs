@@ -3,18 +3,18 @@
 use super::tree::{FlameTree, Frame, NONE, frames_of};
 use crate::Window;
 use pathlight_model::sort::Arrange;
-use pathlight_query::CriticalPathReport;
+use pathlight_query::{CriticalPathReport, EndpointId, NodeId};
 use std::cmp::Reverse;
 
 /// Nodes of a report, each with the time that was reached through it.
-type Members = Vec<(u32, u64)>;
+type Members = Vec<(NodeId, u64)>;
 
 /// A tree of callers that grows where it is looked at. Node ids stay valid as it grows.
 #[derive(Clone, Debug, Default)]
 pub struct Inverted {
     frames: Vec<Frame>,
     parent: Vec<u32>,
-    endpoint: Vec<u32>,
+    endpoint: Vec<EndpointId>,
     depth: Vec<u32>,
     left_us: Vec<u64>,
     width_us: Vec<u64>,
@@ -32,30 +32,33 @@ impl Inverted {
         let mut members: Vec<Members> = vec![Vec::new(); report.endpoints.len()];
         for (i, node) in report.nodes.iter().enumerate() {
             if node.exclusive_us.sum > 0
-                && let Some(list) = members.get_mut(node.endpoint as usize)
+                && let Some(list) = members.get_mut(node.endpoint.index())
             {
-                list.push((i as u32, node.exclusive_us.sum));
+                list.push((NodeId(i as u32), node.exclusive_us.sum));
             }
         }
         let groups = members.into_iter().enumerate().filter(|(_, list)| !list.is_empty());
-        Inverted::of_roots(report, groups.map(|(endpoint, list)| (endpoint as u32, list)).collect())
+        Inverted::of_roots(
+            report,
+            groups.map(|(endpoint, list)| (EndpointId(endpoint as u32), list)).collect(),
+        )
     }
 
     /// The callers of one endpoint alone: the upper half of a sandwich. Its width is the time on the path in the
     /// endpoint and below it, each microsecond once.
-    pub fn callers_of(report: &CriticalPathReport, endpoint: u32) -> Inverted {
+    pub fn callers_of(report: &CriticalPathReport, endpoint: EndpointId) -> Inverted {
         let topmost = super::table::topmost(report);
         let list: Members = report
             .nodes
             .iter()
             .enumerate()
             .filter(|(i, node)| node.endpoint == endpoint && topmost[*i] && node.subtree_us > 0)
-            .map(|(i, node)| (i as u32, node.subtree_us))
+            .map(|(i, node)| (NodeId(i as u32), node.subtree_us))
             .collect();
         Inverted::of_roots(report, if list.is_empty() { Vec::new() } else { vec![(endpoint, list)] })
     }
 
-    fn of_roots(report: &CriticalPathReport, groups: Vec<(u32, Members)>) -> Inverted {
+    fn of_roots(report: &CriticalPathReport, groups: Vec<(EndpointId, Members)>) -> Inverted {
         let mut tree = Inverted { frames: frames_of(report), ..Inverted::default() };
         tree.add(NONE, 0, groups);
         tree.roots = tree.parent.len() as u32;
@@ -65,7 +68,13 @@ impl Inverted {
 
     /// The nodes so far, as a tree to lay out; node ids are the same, frames are the report's endpoints.
     pub fn tree(&self) -> FlameTree {
-        FlameTree::new(self.parent.clone(), &self.width_us, self.endpoint.clone(), self.frames.clone())
+        let frames = self.endpoint.iter().map(|endpoint| endpoint.0).collect();
+        FlameTree::new(self.parent.clone(), &self.width_us, frames, self.frames.clone())
+    }
+
+    /// The endpoint of a node.
+    pub fn endpoint(&self, node: u32) -> Option<EndpointId> {
+        self.endpoint.get(node as usize).copied()
     }
 
     /// Number of nodes so far.
@@ -86,13 +95,13 @@ impl Inverted {
     /// Adds the callers of a node, if that was not done before. `report` is the one it was made of.
     pub fn expand(&mut self, report: &CriticalPathReport, node: u32) {
         let Some(members) = self.open.get_mut(node as usize).and_then(Option::take) else { return };
-        let caller = |&(at, us): &(u32, u64)| {
-            let parent = report.nodes.get(at as usize)?.parent?;
-            Some((report.nodes.get(parent as usize)?.endpoint, parent, us))
+        let caller = |&(at, us): &(NodeId, u64)| {
+            let parent = report.nodes.get(at.index())?.parent?;
+            Some((report.nodes.get(parent.index())?.endpoint, parent, us))
         };
-        let mut callers: Vec<(u32, u32, u64)> = members.iter().filter_map(caller).collect();
+        let mut callers: Vec<(EndpointId, NodeId, u64)> = members.iter().filter_map(caller).collect();
         callers.arrange();
-        let mut groups: Vec<(u32, Members)> = Vec::new();
+        let mut groups: Vec<(EndpointId, Members)> = Vec::new();
         for (endpoint, at, us) in callers {
             match groups.last_mut() {
                 Some((last, list)) if *last == endpoint => match list.last_mut() {
@@ -131,7 +140,7 @@ impl Inverted {
         self.len() > before
     }
 
-    fn add(&mut self, parent: u32, left_us: u64, groups: Vec<(u32, Members)>) {
+    fn add(&mut self, parent: u32, left_us: u64, groups: Vec<(EndpointId, Members)>) {
         let sum = |list: &Members| list.iter().map(|(_, us)| us).sum::<u64>();
         let mut groups: Vec<_> =
             groups.into_iter().map(|(endpoint, list)| (sum(&list), endpoint, list)).collect();
@@ -157,14 +166,14 @@ impl Inverted {
 
 /// What an endpoint calls, over all its contexts: the lower half of a sandwich. One root; nodes below it are merged by
 /// the path from the endpoint on.
-pub fn callees_of(report: &CriticalPathReport, endpoint: u32) -> FlameTree {
+pub fn callees_of(report: &CriticalPathReport, endpoint: EndpointId) -> FlameTree {
     let topmost = super::table::topmost(report);
-    let mut merged: Vec<(u32, u32, u64)> = Vec::new();
+    let mut merged: Vec<(u32, EndpointId, u64)> = Vec::new();
     // Report node -> merged node, for what is in the subtree of a topmost node of the endpoint.
     let mut place = vec![NONE; report.nodes.len()];
-    let mut known = hashbrown::HashMap::<(u32, u32), u32, rustc_hash::FxBuildHasher>::default();
+    let mut known = hashbrown::HashMap::<(u32, EndpointId), u32, rustc_hash::FxBuildHasher>::default();
     for (i, node) in report.nodes.iter().enumerate() {
-        let above = node.parent.map_or(NONE, |parent| place[parent as usize]);
+        let above = node.parent.map_or(NONE, |parent| place[parent.index()]);
         if above == NONE && !(node.endpoint == endpoint && topmost[i]) {
             continue;
         }
@@ -179,7 +188,7 @@ pub fn callees_of(report: &CriticalPathReport, endpoint: u32) -> FlameTree {
     FlameTree::new(
         merged.iter().map(|node| node.0).collect(),
         &widths,
-        merged.iter().map(|node| node.1).collect(),
+        merged.iter().map(|node| node.1.0).collect(),
         frames_of(report),
     )
 }
@@ -272,13 +281,13 @@ mod tests {
     #[test]
     fn a_sandwich_has_the_same_width_above_and_below() {
         for report in [small(), large(3_000)] {
-            for endpoint in 0..report.endpoints.len() as u32 {
+            for endpoint in (0..report.endpoints.len() as u32).map(EndpointId) {
                 let callers = Inverted::callers_of(&report, endpoint);
                 let callees = callees_of(&report, endpoint);
-                assert_eq!(callers.total_us(), callees.total_us(), "endpoint {endpoint}");
+                assert_eq!(callers.total_us(), callees.total_us(), "{endpoint:?}");
             }
         }
-        let callees = callees_of(&small(), 3);
+        let callees = callees_of(&small(), EndpointId(3));
         assert_eq!(callees.total_us(), 17);
         assert_eq!(callees.row(0).len(), 1);
         assert_eq!(callees.row(1).iter().map(|&n| callees.interval_us(n)).collect::<Vec<_>>(), [(0, 5)]);
@@ -287,7 +296,7 @@ mod tests {
     #[test]
     fn an_endpoint_that_calls_itself_is_counted_once_in_its_callees() {
         let report = report(&[(None, 0, 1), (Some(0), 1, 2), (Some(1), 1, 3), (Some(2), 2, 4)]);
-        let callees = callees_of(&report, 1);
+        let callees = callees_of(&report, EndpointId(1));
         assert_eq!(callees.total_us(), 9);
         assert_eq!(callees.rows(), 3);
     }

@@ -1,15 +1,14 @@
 //! The numbers of a flame graph per endpoint: its companion table.
 
-use super::tree::NONE;
 use pathlight_model::sort::Arrange;
-use pathlight_query::CriticalPathReport;
+use pathlight_query::{CriticalPathReport, EndpointId, NodeId};
 
 /// One endpoint over all its calling contexts. Sums and means only: percentiles of several contexts together do not
 /// follow from those of each.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EndpointRow {
     /// Index into [`CriticalPathReport::endpoints`].
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     /// Time on the critical path in its own spans.
     pub exclusive_us: u64,
     /// The same per request of the percentile range.
@@ -42,7 +41,7 @@ pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<EndpointRow> {
     let topmost = topmost(report);
     let mut rows: Vec<Option<EndpointRow>> = vec![None; report.endpoints.len()];
     for (i, node) in report.nodes.iter().enumerate() {
-        let Some(slot) = rows.get_mut(node.endpoint as usize) else { continue };
+        let Some(slot) = rows.get_mut(node.endpoint.index()) else { continue };
         let row = slot.get_or_insert_with(|| EndpointRow {
             endpoint: node.endpoint,
             exclusive_us: 0,
@@ -83,8 +82,8 @@ pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<EndpointRow> {
 pub fn node_depths(report: &CriticalPathReport) -> Vec<u32> {
     let mut depths = vec![0u32; report.nodes.len()];
     for (i, node) in report.nodes.iter().enumerate() {
-        if let Some(parent) = node.parent.filter(|&parent| (parent as usize) < i) {
-            depths[i] = depths[parent as usize] + 1;
+        if let Some(parent) = node.parent.map(NodeId::index).filter(|&parent| parent < i) {
+            depths[i] = depths[parent] + 1;
         }
     }
     depths
@@ -94,20 +93,19 @@ pub fn node_depths(report: &CriticalPathReport) -> Vec<u32> {
 pub(super) fn topmost(report: &CriticalPathReport) -> Vec<bool> {
     // A pre-order walk that keeps, per endpoint, how many nodes of it are open.
     let mut open = vec![0u32; report.endpoints.len()];
-    let mut path: Vec<u32> = Vec::new();
+    let mut path: Vec<NodeId> = Vec::new();
     let mut topmost = Vec::with_capacity(report.nodes.len());
     for (i, node) in report.nodes.iter().enumerate() {
-        let parent = node.parent.unwrap_or(NONE);
         while let Some(&last) = path.last()
-            && last != parent
+            && Some(last) != node.parent
         {
             path.pop();
-            if let Some(count) = open.get_mut(report.nodes[last as usize].endpoint as usize) {
+            if let Some(count) = open.get_mut(report.nodes[last.index()].endpoint.index()) {
                 *count -= 1;
             }
         }
-        path.push(i as u32);
-        let count = open.get_mut(node.endpoint as usize);
+        path.push(NodeId(i as u32));
+        let count = open.get_mut(node.endpoint.index());
         topmost.push(count.is_none_or(|count| {
             *count += 1;
             *count == 1
@@ -128,7 +126,7 @@ mod tests {
             report(&[(None, 0, 1), (Some(0), 1, 2), (Some(1), 1, 3), (Some(2), 2, 4), (Some(0), 1, 5)]);
         report.facts.requests = 2;
         let rows = endpoint_rows(&report);
-        assert_eq!(rows.iter().map(|r| r.endpoint).collect::<Vec<_>>(), [1, 2, 0]);
+        assert_eq!(rows.iter().map(|r| r.endpoint.0).collect::<Vec<_>>(), [1, 2, 0]);
         let one = &rows[0];
         assert_eq!((one.exclusive_us, one.subtree_us, one.inclusive_us), (10, 14, 14));
         assert_eq!((one.contexts, one.spans, one.requests, one.requests_most), (3, 3, 1, 2));
@@ -151,9 +149,9 @@ mod tests {
         let report = large(2_000);
         let fast = topmost(&report);
         for (i, node) in report.nodes.iter().enumerate() {
-            let parent = |at: &u32| report.nodes[*at as usize].parent;
+            let parent = |at: &NodeId| report.nodes[at.index()].parent;
             let mut above = std::iter::successors(node.parent, parent);
-            let first = above.all(|at| report.nodes[at as usize].endpoint != node.endpoint);
+            let first = above.all(|at| report.nodes[at.index()].endpoint != node.endpoint);
             assert_eq!(fast[i], first, "node {i}");
         }
     }

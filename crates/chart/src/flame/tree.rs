@@ -118,9 +118,9 @@ impl FlameTree {
         let nodes = &report.nodes;
         let widths: Vec<u64> = nodes.iter().map(|node| node.subtree_us).collect();
         FlameTree::new(
-            nodes.iter().map(|node| node.parent.unwrap_or(NONE)).collect(),
+            nodes.iter().map(|node| node.parent.map_or(NONE, |parent| parent.0)).collect(),
             &widths,
-            nodes.iter().map(|node| node.endpoint).collect(),
+            nodes.iter().map(|node| node.endpoint.0).collect(),
             frames_of(report),
         )
     }
@@ -241,7 +241,7 @@ pub(super) fn frames_of(report: &CriticalPathReport) -> Vec<Frame> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use pathlight_query::{ContextNode, Weight};
+    use pathlight_query::{ContextNode, EndpointId, NodeId, Weight};
 
     /// A report of nodes (parent, endpoint, exclusive us); endpoints are named by letters of two services.
     pub(crate) fn report(nodes: &[(Option<u32>, u32, u64)]) -> CriticalPathReport {
@@ -260,8 +260,8 @@ pub(super) mod tests {
                 .iter()
                 .zip(subtree)
                 .map(|(&(parent, endpoint, exclusive), subtree_us)| ContextNode {
-                    parent,
-                    endpoint,
+                    parent: parent.map(NodeId),
+                    endpoint: EndpointId(endpoint),
                     exclusive_us: Weight { sum: exclusive, ..Weight::default() },
                     inclusive_us: Weight { sum: subtree_us, ..Weight::default() },
                     subtree_us,
@@ -297,22 +297,22 @@ pub(super) mod tests {
         let n = report.nodes.len();
         let mut children = vec![Vec::new(); n];
         for i in 1..n {
-            children[report.nodes[i].parent.unwrap() as usize].push(i);
+            children[report.nodes[i].parent.unwrap().index()].push(i);
         }
         let (mut order, mut todo) = (Vec::new(), vec![0]);
         while let Some(node) = todo.pop() {
             order.push(node);
             todo.extend(children[node].iter().rev());
         }
-        let mut place = vec![0u32; n];
+        let mut place = vec![NodeId(0); n];
         for (new, &old) in order.iter().enumerate() {
-            place[old] = new as u32;
+            place[old] = NodeId(new as u32);
         }
         report.nodes = order
             .iter()
             .map(|&old| {
                 let mut node = report.nodes[old].clone();
-                node.parent = node.parent.map(|parent| place[parent as usize]);
+                node.parent = node.parent.map(|parent| place[parent.index()]);
                 node
             })
             .collect();

@@ -1,6 +1,6 @@
 //! The cells of a heat map by row, so that any part of a row is summed in the time its cells take.
 
-use pathlight_query::HeatmapReport;
+use pathlight_query::{Endpoint, EndpointId, HeatmapReport};
 use pathlight_text::format;
 
 /// Cells by row. Columns are counted from 0; shares are kept as millionths times requests.
@@ -56,11 +56,8 @@ impl HeatModel {
         let before = sums(&mut report.column_requests.iter().map(|&n| u64::from(n)));
         let means = report.column_latency_us.iter().zip(&report.column_requests);
         HeatModel {
-            labels: (0..rows as u32)
-                .map(|row| {
-                    let (service, operation) = report.rows.name(row);
-                    format::endpoint(service, operation)
-                })
+            labels: (report.rows.endpoints.iter())
+                .map(|Endpoint { service, operation }| format::endpoint(service, operation))
                 .collect(),
             starts,
             column,
@@ -82,8 +79,8 @@ impl HeatModel {
     }
 
     /// What a row is called.
-    pub fn label(&self, row: u32) -> &str {
-        self.labels.get(row as usize).map_or("", String::as_str)
+    pub fn label(&self, row: EndpointId) -> &str {
+        self.labels.get(row.index()).map_or("", String::as_str)
     }
 
     /// Requests in the columns before one.
@@ -111,10 +108,10 @@ impl HeatModel {
     /// where it has no time are left out.
     pub fn shares<'a>(
         &'a self,
-        row: u32,
+        row: EndpointId,
         ranges: impl Iterator<Item = std::ops::Range<u32>> + 'a,
     ) -> impl Iterator<Item = (usize, u32)> + 'a {
-        let cells = match (self.starts.get(row as usize), self.starts.get(row as usize + 1)) {
+        let cells = match (self.starts.get(row.index()), self.starts.get(row.index() + 1)) {
             (Some(&from), Some(&to)) => from..to,
             _ => 0..0,
         };
@@ -152,7 +149,6 @@ pub fn share_of_heat(thousandths: u16) -> f64 {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use pathlight_query::Endpoint;
     use pathlight_query::{EndpointRow, EndpointsReport};
 
     /// A report of shares in percent by row and column, every column one request of 1 ms.
@@ -188,7 +184,7 @@ pub(super) mod tests {
         let mut report = report(&[&[50, 0, 30, 10], &[0, 0, 0, 90]]);
         let model = HeatModel::new(&report);
         let shares = |model: &HeatModel, row, ranges: &[(u32, u32)]| {
-            model.shares(row, ranges.iter().map(|&(from, to)| from..to)).collect::<Vec<_>>()
+            model.shares(EndpointId(row), ranges.iter().map(|&(from, to)| from..to)).collect::<Vec<_>>()
         };
         assert_eq!(shares(&model, 0, &[(0, 2), (2, 4)]), [(0, 250_000), (1, 200_000)]);
         assert_eq!(shares(&model, 1, &[(0, 1), (1, 3), (3, 4)]), [(2, 900_000)]);

@@ -7,6 +7,7 @@ use crate::svg;
 use crate::svg::Words;
 use crate::text::Advances;
 use crate::{Shade, Theme, Window};
+use pathlight_query::EndpointId;
 use pathlight_text::format;
 use std::ops::Range;
 
@@ -115,7 +116,7 @@ pub fn marks(
     layout: &HeatLayout,
     theme: &Theme,
     metrics: Metrics,
-    hovered: Option<(u32, Range<u32>)>,
+    hovered: Option<(EndpointId, Range<u32>)>,
     brush: Option<Range<u32>>,
 ) -> Scene {
     let mut layer = Layer::default();
@@ -143,7 +144,7 @@ pub fn marks(
 /// The rows in order, at most 200 of them, as an SVG document `width` pixels wide; deterministic.
 pub fn export_svg(
     model: &HeatModel,
-    order: &[u32],
+    order: &[EndpointId],
     window: Window,
     width: i32,
     theme: &Theme,
@@ -188,8 +189,13 @@ mod tests {
     }
 
     fn layout_of(model: &HeatModel, scroll_px: i64) -> HeatLayout {
-        let view =
-            HeatView { order: &[0, 1], window: Window::full(4), scroll_px, step_px: 1, selected: Some(1) };
+        let view = HeatView {
+            order: &[EndpointId(0), EndpointId(1)],
+            window: Window::full(4),
+            scroll_px,
+            step_px: 1,
+            selected: Some(EndpointId(1)),
+        };
         let size = HeatSize { width: 500, height: 80, metrics: Metrics::default() };
         layout(model, &view, size, &mut Advances { font_px: 12.0 })
     }
@@ -220,7 +226,7 @@ mod tests {
     fn marks_stand_on_what_they_mark() {
         let (theme, model) = (Theme::light(), small());
         let layout = layout_of(&model, 0);
-        let marks = marks(&layout, &theme, Metrics::default(), Some((0, 3..4)), Some(1..3));
+        let marks = marks(&layout, &theme, Metrics::default(), Some((EndpointId(0), 3..4)), Some(1..3));
         let fills = &marks.layers[0].fills;
         assert!(fills.iter().any(|f| (f.x, f.w, f.h) == (275, 150, 80)), "the brush");
         assert!(fills.iter().any(|f| (f.x, f.y, f.w) == (424, 33, 77) && f.color == theme.text), "the cell");
@@ -230,7 +236,9 @@ mod tests {
     #[test]
     fn an_exported_map_is_whole_and_the_same_every_time() {
         let model = small();
-        let svg = || export_svg(&model, &[1, 0], Window::full(4), 500, &Theme::light(), "P95 & more");
+        let svg = || {
+            export_svg(&model, &[1, 0].map(EndpointId), Window::full(4), 500, &Theme::light(), "P95 & more")
+        };
         let text = svg();
         assert_eq!(text, svg());
         assert!(text.contains("<title>P95 &amp; more</title>"));

@@ -5,6 +5,7 @@ use pathlight_analysis::critical_path::{
     Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange, RequestRef,
     ServiceChange,
 };
+use pathlight_analysis::ids::NodeId;
 use pathlight_model::stats::Summary;
 
 public_json! {
@@ -27,7 +28,7 @@ public_json! {
         measure: &'static str = measure.name(),
         /// The union of both critical calling context trees in pre-order, siblings by (service, operation).
         nodes: Vec<Node<'a>> = (0..report.nodes.len())
-            .map(|id| Node::of(report, id, &report.change(id as u32, basis, measure)))
+            .map(|id| Node::of(report, id, &report.change(NodeId(id as u32), basis, measure)))
             .collect(),
         /// The table of changes: first what is more than noise, then by size. With the measure `subtree` a frame that appeared
         /// or vanished stands for itself and all below it, every other frame for its own time: each microsecond of the whole
@@ -65,7 +66,7 @@ public_json! {
         /// Number of the node.
         id: usize = id,
         /// Number of its parent; `null` for a root.
-        parent: Option<u32> = report.nodes[id].parent,
+        parent: Option<u32> = report.nodes[id].parent.map(|at| at.0),
         /// Service name.
         service: &'a str = report.name(report.nodes[id].endpoint).0,
         /// Operation name.
@@ -144,11 +145,11 @@ public_json! {
         /// Place in the table, from 1.
         rank: usize = place + 1,
         /// Number of the frame in `nodes`.
-        node: u32 = row.node,
+        node: u32 = row.node.0,
         /// Service name.
-        service: &'a str = report.name(report.nodes[row.node as usize].endpoint).0,
+        service: &'a str = report.name(report.nodes[row.node.index()].endpoint).0,
         /// Operation name.
-        operation: &'a str = report.name(report.nodes[row.node as usize].endpoint).1,
+        operation: &'a str = report.name(report.nodes[row.node.index()].endpoint).1,
         /// Which time of the frame this row is about: `subtree` or `exclusive`.
         measure: &'static str = row.measure.name(),
         /// Side A, in the unit of `by`.
@@ -156,7 +157,7 @@ public_json! {
         /// Side B.
         b: f64 = row.change.b,
         #[serde(flatten)]
-        difference: Difference = Difference::of(&row.change, report.nodes[row.node as usize].presence()),
+        difference: Difference = Difference::of(&row.change, report.nodes[row.node.index()].presence()),
     }
 }
 

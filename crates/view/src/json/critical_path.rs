@@ -24,7 +24,7 @@ public_json! {
         /// Number of the node.
         id: usize = id,
         /// Number of its parent; `null` for a root.
-        parent: Option<u32> = node.parent,
+        parent: Option<u32> = node.parent.map(|at| at.0),
         /// Service name.
         service: &'a str = report.name(node.endpoint).0,
         /// Operation name.

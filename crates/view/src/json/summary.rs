@@ -4,7 +4,7 @@ use super::{Requests, Text, compact, pretty, public_json};
 use pathlight_analysis::critical_path::{
     CallChain, ColumnOrder, EndpointsReport, HeatmapReport, RequestRef, RowStat, RowTime, Weight,
 };
-use pathlight_query::Endpoint;
+use pathlight_query::{Endpoint, EndpointId};
 
 public_json! {
     /// Endpoints on the critical path, over all their call paths.
@@ -21,28 +21,28 @@ public_json! {
 
 public_json! {
     /// One endpoint.
-    EndpointOnPath<'a>(report: &'a EndpointsReport, id: u32) {
+    EndpointOnPath<'a>(report: &'a EndpointsReport, id: EndpointId) {
         /// Its place among the endpoints by (service, operation), from 0.
-        id: u32 = id,
+        id: u32 = id.0,
         /// Service name.
         service: &'a str = report.name(id).0,
         /// Operation name.
         operation: &'a str = report.name(id).1,
         /// Time per request on the critical path in its own spans.
-        exclusive_us: Weight = report.rows[id as usize].exclusive_us,
+        exclusive_us: Weight = report.rows[id.index()].exclusive_us,
         /// Sanitised duration of its spans on the critical path; where an endpoint calls itself, all of its spans count.
-        inclusive_us: Weight = report.rows[id as usize].inclusive_us,
+        inclusive_us: Weight = report.rows[id.index()].inclusive_us,
         /// `exclusive_us.sum` of `latency_sum_us`.
         share: f64 = report.share(id),
         /// Requests that have it on their critical path.
-        traces: u64 = report.rows[id as usize].requests,
+        traces: u64 = report.rows[id.index()].requests,
         /// Its spans there.
-        spans: u64 = report.rows[id as usize].spans,
+        spans: u64 = report.rows[id.index()].spans,
         /// Spans in error among them.
-        errors: u64 = report.rows[id as usize].errors,
+        errors: u64 = report.rows[id.index()].errors,
         /// Its call chains with the most exclusive time, at most 5.
         chains: Vec<Chain<'a>> =
-            report.rows[id as usize].chains.iter().map(|chain| Chain::of(report, chain)).collect(),
+            report.rows[id.index()].chains.iter().map(|chain| Chain::of(report, chain)).collect(),
     }
 }
 

@@ -16,7 +16,7 @@ pub fn show(page: Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
     let Some(report) = page.queries().compare.get() else { return false };
     let Some(at) = tree::find(&report, path) else { return false };
     let source = DiffSource::unlaid(report.clone(), &page.address().choices);
-    let node = &report.nodes[at as usize];
+    let node = &report.nodes[at.index()];
     let (service, operation) = report.name(node.endpoint);
     body.add(&el("h2").child(&names::endpoint(service, operation)));
     if let Some(words) = one_sided(node) {

@@ -13,7 +13,7 @@ use pathlight_chart::flame::{
     layout, scene,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
-use pathlight_query::{CriticalPathReport, Endpoint};
+use pathlight_query::{CriticalPathReport, Endpoint, NodeId};
 use pathlight_text::format;
 use pathlight_view::flame;
 use pathlight_view::flame::FlameSource;
@@ -26,7 +26,7 @@ use std::rc::Rc;
 const NARROW_PX: i32 = 3;
 
 /// Says something of a node, in lines.
-type TipOf<S> = Box<dyn Fn(&S, u32) -> Vec<TipLine>>;
+type TipOf<S> = Box<dyn Fn(&S, NodeId) -> Vec<TipLine>>;
 
 /// What a flame graph says of its frames.
 pub struct Words<S> {
@@ -142,7 +142,7 @@ impl<S: FlameSource> FlameChart<S> {
     }
 
     fn node_of(&self, path: &[Endpoint]) -> Option<u32> {
-        if path.is_empty() { None } else { tree::find(self.report()?, path) }
+        if path.is_empty() { None } else { tree::find(self.report()?, path).map(|node| node.0) }
     }
 
     /// Searches; gives how many frames were found and their share, nothing counted twice.
@@ -184,8 +184,8 @@ impl<S: FlameSource> FlameChart<S> {
         self.selected = Some(node);
         let Some(report) = self.report() else { return };
         if self.inverted.is_none() {
-            page.set_focus(Focus::Path(tree::path_of(report, node)));
-        } else if let Some(endpoint) = report.names().get(self.tree.frame_index(node) as usize) {
+            page.set_focus(Focus::Path(tree::path_of(report, NodeId(node))));
+        } else if let Some(endpoint) = self.endpoint_of(node) {
             page.set_focus(Focus::Endpoint(endpoint.clone()));
         }
     }
@@ -218,22 +218,26 @@ impl<S: FlameSource> FlameChart<S> {
         self.viewport.reveal_row(f64::from(row) * row_px, row_px);
     }
 
+    fn endpoint_of(&self, node: u32) -> Option<&Endpoint> {
+        let report = self.report()?;
+        let endpoint = match &self.inverted {
+            Some(inverted) => inverted.endpoint(node)?,
+            None => report.call(NodeId(node))?.1,
+        };
+        report.names().get(endpoint.index())
+    }
+
     fn tip_of(&self, node: u32) -> Vec<TipLine> {
         let Some(report) = self.report() else { return Vec::new() };
-        let is_inverted = self.inverted.is_some();
-        let endpoint =
-            if is_inverted { Some(self.tree.frame_index(node)) } else { report.call(node).map(|c| c.1) };
-        let endpoint = endpoint.and_then(|at| report.names().get(at as usize));
-        let Some(Endpoint { service, operation }) = endpoint else { return Vec::new() };
+        let Some(Endpoint { service, operation }) = self.endpoint_of(node) else { return Vec::new() };
         let mut lines = vec![TipLine::Endpoint(service.clone(), operation.clone())];
-        if is_inverted {
+        if self.inverted.is_some() {
             let (_, us) = self.tree.interval_us(node);
             let root = self.tree.ancestry(node).last().unwrap_or(node);
-            let callee = report.names().get(self.tree.frame_index(root) as usize);
-            let callee = callee.filter(|_| self.tree.depth(node) > 0);
+            let callee = self.endpoint_of(root).filter(|_| self.tree.depth(node) > 0);
             lines.push(flame::inverted_tip(self.tree.share(node), us, callee));
         } else {
-            lines.extend((self.words.tip)(report, node));
+            lines.extend((self.words.tip)(report, NodeId(node)));
         }
         lines
     }
@@ -333,7 +337,7 @@ impl<S: FlameSource> ZoomableChart for FlameChart<S> {
         self.viewport.go(self.tree.window_of(node));
         self.show_row(self.tree.depth(node));
         if let (None, Some(report)) = (&self.inverted, self.report()) {
-            let path = tree::path_of(report, node);
+            let path = tree::path_of(report, NodeId(node));
             if path.len() <= LONGEST_FOCUS {
                 self.focus.clone_from(&path);
                 page.change(|address| address.focus = path);

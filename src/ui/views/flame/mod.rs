@@ -14,6 +14,7 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
+use pathlight_query::NodeId;
 use pathlight_view::address::View;
 use pathlight_view::flame;
 use pathlight_view::flame::Row;
@@ -125,7 +126,7 @@ impl PageView for Flame {
             Focus::Path(path) => self.chart.look(|chart| tree::find(chart.report()?, path)),
             _ => None,
         };
-        self.table.select_at(row.map(|row| row as usize));
+        self.table.select_at(row.map(NodeId::index));
         self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
     }
 

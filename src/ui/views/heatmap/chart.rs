@@ -12,7 +12,7 @@ use pathlight_chart::heatmap::{
     HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, export_svg, layout, marks, raster, scene,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
-use pathlight_query::{ColumnOrder, Filter, HeatmapReport, PercentileRange};
+use pathlight_query::{ColumnOrder, EndpointId, Filter, HeatmapReport, PercentileRange};
 use pathlight_view::heatmap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -25,10 +25,10 @@ pub struct HeatmapChart {
     page: Page,
     report: Option<Rc<HeatmapReport>>,
     model: HeatModel,
-    order: Vec<u32>,
+    order: Vec<EndpointId>,
     viewport: AxisViewport,
-    selected: Option<u32>,
-    hovered: Option<(u32, Range<u32>)>,
+    selected: Option<EndpointId>,
+    hovered: Option<(EndpointId, Range<u32>)>,
     brush: Option<Range<u32>>,
     layout: HeatLayout,
     size: HeatSize,
@@ -74,12 +74,12 @@ impl HeatmapChart {
     }
 
     /// Shows these rows, from top to bottom.
-    pub fn set_order(&mut self, order: Vec<u32>) {
+    pub fn set_order(&mut self, order: Vec<EndpointId>) {
         self.order = order;
     }
 
     /// Selects a row and brings it into sight.
-    pub fn select(&mut self, row: Option<u32>) {
+    pub fn select(&mut self, row: Option<EndpointId>) {
         if self.selected != row {
             self.selected = row;
             self.reveal();
@@ -107,8 +107,8 @@ impl HeatmapChart {
         }
     }
 
-    fn choose(&mut self, row: u32) {
-        let endpoint = self.report().and_then(|report| report.rows.endpoints.get(row as usize)).cloned();
+    fn choose(&mut self, row: EndpointId) {
+        let endpoint = self.report().and_then(|report| report.rows.endpoints.get(row.index())).cloned();
         self.selected = Some(row);
         self.reveal();
         if let Some(endpoint) = endpoint {

@@ -16,7 +16,7 @@ use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_chart::Shade;
-use pathlight_query::{ColumnOrder, RowStat, RowTime};
+use pathlight_query::{ColumnOrder, EndpointId, RowStat, RowTime};
 use pathlight_view::address::View;
 use pathlight_view::choices::Choices;
 use pathlight_view::heatmap;
@@ -191,7 +191,7 @@ impl PageView for Heatmap {
         let (time, stat) = (page.address().choices.row_time, page.address().choices.row_stat);
         let found = self.table.look(|table| table.find(text).hits);
         let (chart, is_found) =
-            (self.chart, |row: &u32| found.as_ref().is_none_or(|hits| hits[*row as usize]));
+            (self.chart, |row: &EndpointId| found.as_ref().is_none_or(|hits| hits[row.index()]));
         chart.with(|chart| {
             let order = chart.report().map(|report| report.rows.order(time, stat)).unwrap_or_default();
             chart.set_order(order.into_iter().filter(is_found).collect());
@@ -212,7 +212,7 @@ impl PageView for Heatmap {
             _ => None,
         };
         self.table.select_at(row);
-        self.chart.with(|chart| chart.select(row.map(|row| row as u32)));
+        self.chart.with(|chart| chart.select(row.map(|row| EndpointId(row as u32))));
         let (rows, columns) = self.chart.look(HeatmapChart::extent);
         self.chart.canvas().set("data-rows", &rows.to_string());
         self.chart.canvas().set("data-columns", &columns.to_string());
