@@ -15,7 +15,7 @@ use pathlight_text::format::DASH;
 use pathlight_view::json;
 use std::fmt::Write as _;
 
-/// The options of `flow`. `--service` and `--operation` choose the parent; without them and without another question
+/// The options of `flow`. `--service` and `--operation` choose the parent; without them and without another option
 /// the parents are listed.
 #[derive(Debug, clap::Args)]
 pub struct Args {

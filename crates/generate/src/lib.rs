@@ -17,6 +17,23 @@
 //! A span takes about 0.65 KB of JSON, and up to 0.85 in traces of a few spans, because each brings its processes.
 //! [`write_jaeger`] streams: it needs the memory of one trace, about 200 bytes a span. A file holds the spans of a trace in
 //! no useful order, as storages return them.
+//!
+//! ```
+//! use pathlight_generate::{Generator, Options, Shape};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let options = Options { shape: Shape::Deep, spans: 3, ..Options::default() };
+//! let trace = Generator::new(&options)?.trace(0);
+//! assert_eq!(trace.spans.len(), 3);
+//!
+//! // A second more at each visit of the first place: the root takes longer by at least that.
+//! let place = Generator::new(&options)?.places().remove(0).name;
+//! let slow = Options { injects: vec![format!("{place}=+1000000").parse()?], ..options };
+//! let slow = Generator::new(&slow)?.trace(0);
+//! assert!(slow.spans[0].duration_us >= trace.spans[0].duration_us + 1_000_000);
+//! # Ok(())
+//! # }
+//! ```
 
 mod build;
 mod defects;

@@ -26,6 +26,28 @@ pub struct Options {
 ///
 /// Call [`feed`](Self::feed) with the bytes in order, always with the same set, then [`finish`](Self::finish). When
 /// all inputs of a load are read, call [`TraceSet::seal`]: it joins traces that are spread over inputs.
+///
+/// ```
+/// use pathlight_ingest::{Options, Reader};
+/// use pathlight_model::trace::TraceSet;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let json = br#"[{"traceId": "1", "id": "a", "name": "checkout", "timestamp": 1000, "duration": 100,
+///     "localEndpoint": {"serviceName": "shop"}}]"#;
+/// let mut set = TraceSet::new();
+/// let mut reader = Reader::new("zipkin.json", Options::default());
+/// // Parts may end anywhere.
+/// for part in json.chunks(7) {
+///     reader.feed(part, &mut set)?;
+/// }
+/// let report = reader.finish(&mut set);
+/// set.seal()?;
+///
+/// assert_eq!((report.spans, set.spans()), (1, 1));
+/// assert_eq!(set.endpoint_name(set.endpoint(0)), ("shop", "checkout"));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Reader {
     name: String,
     options: Options,

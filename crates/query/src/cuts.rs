@@ -92,7 +92,7 @@ impl Drop for Place {
 }
 
 impl Workers {
-    /// Asks all workers for latencies, then for the keys at the ends of the range.
+    /// Collects latencies from all workers, then the keys at the ends of the range.
     pub(super) async fn find_cut(&self, selection: &Selection) -> Result<Known, EngineError> {
         let all = selection.at_any_latency();
         let parts: Vec<Vec<u64>> = self.partials(&Pass::Latencies { selection: all.clone() }).await?;

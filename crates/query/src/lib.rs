@@ -1,9 +1,50 @@
 //! Typed queries over one algebra.
 //!
-//! A [`Query`] is a plain struct that names its report. Its [`Plan`] asks every worker for one pass after the other; a
-//! pass is run over the worker's own traces (a [`Task`], resumable in small steps) and gives a compact partial; the
-//! plan merges the partials in any order and goes on, until it has the report. A browser's pool of workers, native
-//! threads and a single test use just this.
+//! A [`Query`] is a plain struct that names its report: [`queries::CriticalPath`] gives a [`CriticalPathReport`] and
+//! nothing else. Every query is about a [`Selection`], the requests it looks at.
+//!
+//! ```
+//! use pathlight_ingest::{Options, Reader};
+//! use pathlight_model::trace::TraceSet;
+//! use pathlight_query::{Selection, Session, queries};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let json = br#"{"data": [{
+//!     "traceID": "1",
+//!     "processes": {"p1": {"serviceName": "shop"}},
+//!     "spans": [
+//!         {"traceID": "1", "spanID": "a", "processID": "p1", "operationName": "checkout",
+//!          "startTime": 1000, "duration": 100},
+//!         {"traceID": "1", "spanID": "b", "processID": "p1", "operationName": "pay",
+//!          "startTime": 1020, "duration": 60,
+//!          "references": [{"refType": "CHILD_OF", "traceID": "1", "spanID": "a"}]}
+//!     ]
+//! }]}"#;
+//! let mut set = TraceSet::new();
+//! let mut reader = Reader::new("traces.json", Options::default());
+//! reader.feed(json, &mut set)?;
+//! reader.finish(&mut set);
+//! set.seal()?;
+//!
+//! let mut session = Session::of(set);
+//! let report = session.run(queries::CriticalPath { selection: Selection::default() })?;
+//!
+//! // The request takes 100 us, 60 of them in `pay`.
+//! assert_eq!(report.facts.latency_sum_us, 100);
+//! let pay = &report.nodes[1];
+//! assert_eq!(report.name(pay.endpoint), ("shop", "pay"));
+//! assert_eq!(pay.exclusive_us.sum, 60);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Session`] holds the traces of one worker. With several of them, threads (`native::Pool`) or workers of a page
+//! ([`pool`]), the [`Plan`] of a query has each run one *pass* after the other over its own traces (a [`Task`], resumable
+//! in small steps). A pass gives a compact *partial*; the plan *merges* the partials in any order and goes on, until it
+//! has the report. The report is the same for any number of workers.
+//!
+//! Between a page and its workers a query travels as a message ([`Query::to_message`]): its number and its bytes. Plans
+//! over the same data share the cuts of percentile ranges ([`Cuts`]).
 
 pub mod clock;
 mod cuts;
@@ -43,6 +84,6 @@ pub enum EngineError {
     #[error(transparent)]
     Full(#[from] pathlight_model::trace::SetFull),
     /// The query has its report already, or its worker ended.
-    #[error("the worker that should answer has ended; ask again")]
+    #[error("the worker that ran the query has ended; run it again")]
     Ended,
 }

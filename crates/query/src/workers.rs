@@ -1,4 +1,4 @@
-//! All workers, as the plan of a query sees them: it asks for the partials of a pass and waits for them.
+//! All workers, as the plan of a query sees them: it has them run a pass and waits for the partials.
 
 use super::EngineError;
 use super::cuts::{Claim, Cuts};
@@ -94,7 +94,7 @@ impl Workers {
     }
 
     /// Cuts a percentile range out of the requests of a selection, and tells what lies inside. Plans over the same data
-    /// share the cut: only one of them asks the workers.
+    /// share the cut: only one of them computes it.
     pub(super) async fn cut(
         &self,
         selection: &Selection,

@@ -61,7 +61,7 @@ impl Against {
 }
 
 /// A comparison. The side that views speak of has the percentile range of the address; the percentile range of the
-/// other one is here. So a view that knows nothing of sides asks about the right one.
+/// other one is here. So a view that knows nothing of sides speaks of the right one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// What tells the sides apart.

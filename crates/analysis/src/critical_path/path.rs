@@ -30,14 +30,33 @@ pub struct PathEntry {
 /// ```
 /// use pathlight_analysis::critical_path::PathFinder;
 /// use pathlight_analysis::requests::Overlap;
-/// use pathlight_model::trace::{TraceSet, Tree};
-/// let (mut tree, set) = (Tree::default(), TraceSet::new());
-/// // ... for each trace of the set: tree.load(&set, trace); then
-/// let mut finder = PathFinder::default();
-/// if !tree.is_empty() {
-///     finder.find(&set, &tree, 0, Overlap::default());
-/// }
-/// assert!(finder.segments().next().is_none());
+/// use pathlight_model::trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut set = TraceSet::new();
+/// let process = set.process("shop", "", TagSetId::EMPTY);
+/// let operation = set.names.intern("checkout");
+/// let span = |id, parent, start_us, duration_us| RawSpan {
+///     id: SpanId::hex(id),
+///     parent: SpanId::hex(parent),
+///     start_us,
+///     duration_us,
+///     operation,
+///     process,
+///     tags: TagSetId::EMPTY,
+///     flags: Flags::default(),
+/// };
+/// // Span 1 takes 100 us and waits for its child from 20 to 80.
+/// set.add_trace(TraceId::hex(7), &mut vec![span(1, 0, 0, 100), span(2, 1, 20, 60)])?;
+/// set.seal()?;
+///
+/// let (mut tree, mut finder) = (Tree::default(), PathFinder::default());
+/// tree.load(&set, 0);
+/// finder.find(&set, &tree, 0, Overlap::default());
+/// let path: Vec<_> = finder.segments().map(|s| (s.span, s.start_us, s.end_us)).collect();
+/// assert_eq!(path, [(0, 0, 20), (1, 20, 80), (0, 80, 100)]);
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Default)]
 pub struct PathFinder {

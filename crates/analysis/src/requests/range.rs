@@ -82,7 +82,7 @@ pub struct RangeFacts {
     pub range_us: (u64, u64),
 }
 
-/// The answer to the smallest question about a percentile range.
+/// A percentile range with what it holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RangeReport {
     /// Which percentile range.

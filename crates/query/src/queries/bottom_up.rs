@@ -8,7 +8,7 @@ use pathlight_analysis::critical_path::{BottomUpPart, BottomUpReport};
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks what interior endpoints cost all root endpoints.
+/// Reports what interior endpoints cost all root endpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BottomUp {
     /// Which requests.

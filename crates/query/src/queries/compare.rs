@@ -8,7 +8,7 @@ use pathlight_analysis::critical_path::{DiffPart, DiffReport, DiffSide, ServiceS
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks how two sides differ, frame by frame and service by service.
+/// Reports how two sides differ, frame by frame and service by service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compare {
     /// The requests of side A.

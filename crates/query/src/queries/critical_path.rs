@@ -8,7 +8,7 @@ use pathlight_analysis::critical_path::{Aggregate, CriticalPathReport, ExemplarC
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks for the aggregate calling contexts of the critical paths.
+/// Reports the aggregate calling contexts of the critical paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// Which requests.

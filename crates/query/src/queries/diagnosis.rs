@@ -21,7 +21,7 @@ const PART: usize = 1 << 13;
 /// About how many units of work come of a byte that workers send; only for telling how far it is.
 const UNITS_PER_BYTE: u64 = 24;
 
-/// Asks for layers, diagnosis and aggregate traces.
+/// Reports layers, diagnosis and aggregate traces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// Which requests.
@@ -51,7 +51,7 @@ impl Query for Diagnosis {
     }
 }
 
-/// Asks how two sides differ, place by place and service by service.
+/// Reports how two sides differ, place by place and service by service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompareDiagnoses {
     /// The requests of side A.

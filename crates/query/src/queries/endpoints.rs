@@ -8,7 +8,7 @@ use pathlight_analysis::critical_path::{EndpointPart, EndpointsReport};
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks for times and call chains by endpoint.
+/// Reports times and call chains by endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoints {
     /// Which requests.

@@ -8,7 +8,7 @@ use pathlight_analysis::errors::{ErrorsPart, ErrorsReport};
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks where errors start and stop, and for the requests without them.
+/// Reports where errors start and stop, and the requests without them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errors {
     /// Which requests.

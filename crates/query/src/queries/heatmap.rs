@@ -8,7 +8,7 @@ use pathlight_analysis::critical_path::{ColumnOrder, Columns, EndpointPart, Heat
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks for endpoints against requests.
+/// Reports endpoints against requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heatmap {
     /// Which requests.

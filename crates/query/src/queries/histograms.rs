@@ -8,7 +8,7 @@ use pathlight_analysis::critical_path::{HistogramsPart, HistogramsReport};
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks for the sizes of requests and endpoints.
+/// Reports the sizes of requests and endpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histograms {
     /// Which requests.

@@ -55,12 +55,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 
-/// What can be asked of traces, with the type of what comes back.
+/// What can be found out about loaded traces: a plain struct, with the type of its report.
 pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static {
     /// What comes back.
     type Report: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static;
 
-    /// Runs the query: asks the workers for one pass after the other and merges their partials.
+    /// Runs the query: has the workers run one pass after the other and merges their partials.
     #[doc(hidden)]
     fn run(self, workers: Workers) -> impl Future<Output = Result<Self::Report, EngineError>> + Send;
 

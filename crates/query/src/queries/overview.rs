@@ -16,7 +16,7 @@ const SPARK_BINS: u32 = 24;
 /// Traces between two looks at the clock.
 const CHUNK: usize = 64;
 
-/// Asks what is loaded.
+/// Reports what is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview;
 

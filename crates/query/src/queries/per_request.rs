@@ -9,7 +9,7 @@ use pathlight_analysis::requests::{RangeFacts, Selection};
 use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
 
-/// Asks for the critical path of every request. Large: for files, not for pages.
+/// Reports the critical path of every request. Large: for files, not for pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerRequest {
     /// Which requests.

@@ -8,7 +8,7 @@ use pathlight_analysis::critical_path::{ProposalsPart, ProposalsReport, SplitOf}
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks for the tags whose values differ most, to split by.
+/// Reports the tags whose values differ most, to split by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposals {
     /// Which requests.

@@ -6,7 +6,7 @@ use crate::workers::Workers;
 use pathlight_analysis::requests::{RangeReport, Selection};
 use serde::{Deserialize, Serialize};
 
-/// Asks how many requests a selection holds and for their latency: what costs least to ask of them.
+/// Reports how many requests a selection holds, and their latency: the query that costs least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Range {
     /// Which requests.

@@ -9,7 +9,7 @@ use pathlight_analysis::requests::Selection;
 use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
 
-/// Asks for requests, slowest first.
+/// Reports requests, slowest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requests {
     /// Which requests.

@@ -9,7 +9,7 @@ use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{TagSetId, TraceSet};
 use serde::{Deserialize, Serialize};
 
-/// Asks for the tags and times of one span.
+/// Reports the tags and times of one span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Canonical trace id.

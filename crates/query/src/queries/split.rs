@@ -8,7 +8,7 @@ use pathlight_analysis::critical_path::{SplitOf, SplitPart, SplitReport};
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks for latency, or the time of one endpoint, by the values of a tag.
+/// Reports latency, or the time of one endpoint, by the values of a tag.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
     /// Which requests.

@@ -8,7 +8,7 @@ use pathlight_analysis::critical_path::{TagValuesPart, TagValuesReport};
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks for the values of a tag, with the requests that have them.
+/// Reports the values of a tag, with the requests that have them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagValues {
     /// Which requests.

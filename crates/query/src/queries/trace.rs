@@ -11,7 +11,7 @@ use pathlight_model::trace::{Endpoint, Flags, NO_ROW, Role, TraceId, TraceSet, T
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Asks for one trace with its critical path.
+/// Reports one trace with its critical path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
     /// Canonical trace id.

@@ -12,7 +12,7 @@ use pathlight_analysis::anomaly::{
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks how well detectors find what was made abnormal. Trains on half of the requests, then judges the other half as
+/// Reports how well detectors find what was made abnormal. Trains on half of the requests, then judges the other half as
 /// it is and made abnormal, for every kind of vectors and every detector (`docs/definitions/anomaly.md` section 4).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnomalyEvaluation {

@@ -25,7 +25,7 @@ const EXPLAINED: (usize, f64) = (500, 0.1);
 /// Requests explained in one step.
 const EXPLAINED_PER_STEP: usize = 16;
 
-/// Asks which requests are abnormal, and why: trains on one side, unless a model is given, and judges the other.
+/// Reports which requests are abnormal, and why: trains on one side, unless a model is given, and judges the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anomalies {
     /// The normal requests to learn from.
@@ -86,7 +86,7 @@ impl Query for Anomalies {
     }
 }
 
-/// Asks for a detector trained on normal requests, to be kept as a file; one that is given comes back.
+/// Reports a detector trained on normal requests, to be kept as a file; one that is given comes back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnomalyModel {
     /// The normal requests to learn from.

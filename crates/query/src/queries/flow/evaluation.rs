@@ -12,7 +12,7 @@ use pathlight_analysis::requests::Selection;
 use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
 
-/// Asks how well the six predictors do: they learn from the earlier half of each parent's invocations, and are tested
+/// Reports how well the six predictors do: they learn from the earlier half of each parent's invocations, and are tested
 /// on the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowEvaluation {

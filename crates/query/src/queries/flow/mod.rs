@@ -27,7 +27,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Asks for the execution flow of the selection's root endpoint; without one, the flow has no nodes.
+/// Reports the execution flow of the selection's root endpoint; without one, the flow has no nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
     /// Whose invocations: its root endpoint is the parent.

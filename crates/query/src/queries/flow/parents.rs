@@ -8,7 +8,7 @@ use pathlight_analysis::flow::{FlowParent, NodeTable};
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks for the endpoints that have a flow.
+/// Reports the endpoints that have a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowParents {
     /// Whose invocations; those of all parents without a root endpoint.

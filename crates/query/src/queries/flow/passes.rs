@@ -79,7 +79,7 @@ enum Running {
 
 /// A pass of a flow being run over one session, in steps.
 pub(crate) struct FlowTask {
-    /// The pass as it was asked, if what-ifs repeat it.
+    /// The bytes of the pass, if what-ifs repeat it.
     key: Option<Vec<u8>>,
     run: Option<(Walk, Running)>,
     progress: (u64, u64),
@@ -200,7 +200,7 @@ impl Running {
 }
 
 impl FlowTask {
-    /// The task of a pass, if it is a flow's; `bytes` is the pass as it was asked.
+    /// The task of a pass, if it is a flow's; `bytes` is the bytes of the pass.
     pub fn new(pass: &Pass, bytes: &[u8]) -> Option<FlowTask> {
         let Pass::Flow { pass, .. } = pass else { return None };
         let is_repeated = matches!(**pass, FlowPass::Callees { .. } | FlowPass::Pairs { .. });

@@ -9,7 +9,7 @@ use pathlight_analysis::flow::{self, FlowSettings, SavingsReport};
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks what every endpoint below the requests of a selection would save if it were faster.
+/// Reports what every endpoint below the requests of a selection would save if it were faster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Savings {
     /// Which requests.

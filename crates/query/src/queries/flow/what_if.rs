@@ -9,7 +9,7 @@ use pathlight_analysis::flow::{self, Changes, FlowSettings, WhatIfReport};
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
-/// Asks for the requests of a selection before and after a change. Flows are learned from all traces of the selection's
+/// Reports the requests of a selection before and after a change. Flows are learned from all traces of the selection's
 /// group, whatever its root endpoint and filters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WhatIf {
