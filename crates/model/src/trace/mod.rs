@@ -1,5 +1,6 @@
 //! The columnar trace set: interned names, canonical ids, normalised trees, sanitised intervals, data quality.
 
+pub mod calls;
 mod dump;
 mod endpoint;
 mod facts;

@@ -146,6 +146,12 @@ impl Tree {
         self.first + i
     }
 
+    /// The parent of a span; `None` for a root.
+    pub fn parent_of(&self, i: u32) -> Option<u32> {
+        let parent = self.parent[i as usize];
+        (parent != NO_ROW).then_some(parent)
+    }
+
     /// Sanitised duration in microseconds.
     pub fn duration_us(&self, i: u32) -> u64 {
         self.end_us[i as usize] - self.start_us[i as usize]
