@@ -5,7 +5,9 @@
 use pathlight::generate::{Generator, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Ended, Reader};
 use pathlight::model::trace::{SpanId, TraceId, TraceSet};
-use pathlight::query::{Cuts, Next, Overlap, Plan, Query, RootEndpoint, Selection, Session, queries};
+use pathlight::query::{
+    Cuts, Endpoint, Next, Overlap, Plan, Query, RootEndpoint, Selection, Session, queries,
+};
 use pathlight::view::json;
 use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -62,10 +64,7 @@ fn assert_same(what: &str, browser: &str, native: &str) {
 }
 
 fn selection(overlap: &str) -> Selection {
-    let root = RootEndpoint::Endpoint {
-        service: "edge-gateway".to_owned(),
-        operation: "GET /product/{id}".to_owned(),
-    };
+    let root = RootEndpoint::Endpoint(Endpoint::new("edge-gateway", "GET /product/{id}"));
     Selection { root, overlap: Overlap::preset(overlap).unwrap(), ..Selection::default() }
 }
 
