@@ -12,7 +12,7 @@ const scope = new URL("./", location.href).href;
 const files = (page) =>
   [...page.matchAll(/(?:href|src)="([^":]+)"/g)]
     .map(([, name]) => new URL(name, scope).href)
-    .filter((address) => !address.endsWith(".wasm.js"));
+    .filter((address) => !address.includes(".wasm-"));
 
 const nameOf = async (page) => {
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(page)));

@@ -286,4 +286,21 @@ mod tests {
         assert!(hashed_name("traces.json.gz", b"").ends_with(".json.gz"));
         assert!(hashed_name("www/a.min.js", b"").starts_with("a.min-"));
     }
+
+    #[test]
+    fn the_service_worker_leaves_out_the_module_as_a_script_and_nothing_else() {
+        let worker = include_str!("../../../www/service-worker.js");
+        let mark = worker.split_once("!address.includes(\"").unwrap().1.split_once('"').unwrap().0;
+        assert!(hashed_name("pathlight.wasm.js", b"").contains(mark));
+        for kept in [
+            "pathlight.wasm",
+            "pathlight.js",
+            "www/worker.js",
+            "www/boot.js",
+            "www/style.css",
+            "www/icon.svg",
+        ] {
+            assert!(!hashed_name(kept, b"").contains(mark), "{kept}");
+        }
+    }
 }
