@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -23,16 +24,21 @@ use axum::routing::get;
 use futures_util::stream::try_unfold;
 use percent_encoding::percent_decode_str;
 use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use tower_http::services::ServeDir;
 use ureq::Agent;
 
 /// What the page needs and nothing more. `docs/hosting.md` tells hosts to send the same.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; \
-                      worker-src 'self' blob:; img-src 'self' data: blob:";
+                      worker-src 'self' blob:; img-src 'self' data: blob:; ";
 
 /// Bytes of Jaeger's answer that are read at once.
 const CHUNK: u64 = 64 << 10;
+
+/// Reads of Jaeger that go on at the same time. Each holds a thread, and files need threads too.
+const MOST_READS: usize = 32;
 
 /// Options of `pathlight serve`.
 #[derive(Debug, clap::Args)]
@@ -44,15 +50,64 @@ pub struct Args {
     port: u16,
     /// A Jaeger query service, as http://host:16686 or https://host/jaeger: /api/ and /jaeger/api/ are passed on to it, links to traces lead there
     #[arg(long, value_name = "URL", value_parser = jaeger_url)]
-    jaeger: Option<String>,
+    jaeger: Option<JaegerUrl>,
+    /// How long Jaeger may be silent, in seconds, before a request to it is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    jaeger_timeout: u64,
+    /// A page that may show this one in a frame, as https://jaeger.example; may be repeated (default: pages of this server)
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    frame_ancestor: Vec<String>,
 }
 
-/// Reads the address of a Jaeger query service; returns it without a slash at its end.
-fn jaeger_url(text: &str) -> Result<String, &'static str> {
-    if text.starts_with("http://") || text.starts_with("https://") {
-        return Ok(text.trim_end_matches('/').to_owned());
+/// The address of a Jaeger query service.
+#[derive(Clone, Debug)]
+struct JaegerUrl {
+    /// Without a slash at its end, and without the name and password it was given with.
+    shown: String,
+    /// Those, as `name:password@`, or nothing. They are sent to Jaeger and to nobody else.
+    login: String,
+}
+
+impl JaegerUrl {
+    /// Returns the address to ask, with name and password.
+    fn secret(&self) -> String {
+        self.shown.replacen("://", &format!("://{}", self.login), 1)
     }
-    Err("give the address with http:// or https://")
+
+    /// Returns an error's words without name and password.
+    fn hide(&self, error: &ureq::Error) -> String {
+        let words = error.to_string();
+        if self.login.is_empty() { words } else { words.replace(&self.login, "") }
+    }
+}
+
+/// Reads the address of a Jaeger query service.
+fn jaeger_url(text: &str) -> Result<JaegerUrl, &'static str> {
+    let url: Uri = text.parse().map_err(|_| "write http://host:16686 or https://host/jaeger")?;
+    let scheme = url.scheme_str().filter(|scheme| ["http", "https"].contains(scheme));
+    let (Some(scheme), Some(authority)) = (scheme, url.authority()) else {
+        return Err("give the address with http:// or https://");
+    };
+    if url.query().is_some() || text.contains('#') {
+        return Err("give the address without ? and #");
+    }
+    let (login, place) = authority.as_str().split_at(authority.as_str().rfind('@').map_or(0, |at| at + 1));
+    let port = place.strip_prefix(authority.host()).unwrap_or(":");
+    if authority.host().is_empty() || !port.is_empty() && authority.port_u16().is_none() {
+        return Err("name a host, and a port after the colon: http://host:16686");
+    }
+    let shown = format!("{scheme}://{place}{}", url.path().trim_end_matches('/'));
+    Ok(JaegerUrl { shown, login: login.to_owned() })
+}
+
+/// Reads the origin of a page.
+fn origin(text: &str) -> Result<String, &'static str> {
+    let url = jaeger_url(text).map_err(|_| "write an origin: https://jaeger.example")?;
+    let is_origin = url.login.is_empty() && url.shown.matches('/').count() == 2;
+    // A comma or semicolon would end the policy.
+    (is_origin && !url.shown.contains([',', ';']))
+        .then_some(url.shown)
+        .ok_or("write an origin: https://jaeger.example")
 }
 
 /// Serves until the process ends.
@@ -78,10 +133,18 @@ fn open(args: &Args) -> io::Result<(TcpListener, Router)> {
     let agent = Agent::config_builder()
         .http_status_as_error(false)
         .timeout_connect(Some(Duration::from_secs(10)))
+        .timeout_per_read(Some(Duration::from_secs(args.jaeger_timeout)))
+        .timeout_recv_response(Some(Duration::from_secs(args.jaeger_timeout)))
         .user_agent(concat!("pathlight/", env!("CARGO_PKG_VERSION")))
         .build();
-    let jaeger = args.jaeger.clone().map(|url| Jaeger { url, agent: agent.into() });
-    let mut routes = Router::new().fallback(get(file).with_state(args.dir.clone()));
+    let jaeger = args.jaeger.clone().map(|url| Jaeger {
+        url,
+        agent: agent.into(),
+        reads: Arc::new(Semaphore::new(MOST_READS)),
+        patience: Duration::from_secs(args.jaeger_timeout),
+    });
+    let files = Files { dir: args.dir.clone(), framing: framing(args) };
+    let mut routes = Router::new().fallback(get(file).with_state(files));
     for prefix in ["", "/jaeger"] {
         let (api, trace) = (format!("{prefix}/api/{{*path}}"), format!("{prefix}/trace/{{*path}}"));
         routes = match &jaeger {
@@ -94,13 +157,30 @@ fn open(args: &Args) -> io::Result<(TcpListener, Router)> {
     Ok((listener, routes))
 }
 
+/// Returns the part of the policy that says who may show a page of ours in a frame: `frame-ancestors 'self' ..`.
+fn framing(args: &Args) -> String {
+    ["frame-ancestors 'self'"]
+        .into_iter()
+        .chain(args.frame_ancestor.iter().map(String::as_str))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 /// Answers every request. Browsers keep connections open, so none may hold up another.
 async fn serve(listener: TcpListener, routes: Router) -> io::Result<()> {
     axum::serve(tokio::net::TcpListener::from_std(listener)?, routes).await
 }
 
+/// The folder that is served.
+#[derive(Clone)]
+struct Files {
+    dir: PathBuf,
+    /// The part of the policy that says who may show a page of ours in a frame.
+    framing: String,
+}
+
 /// Answers with a static file, or with 304 if the browser has it.
-async fn file(State(dir): State<PathBuf>, request: Request) -> Response {
+async fn file(State(Files { dir, framing }): State<Files>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     let mut response = match ServeDir::new(&dir).try_call(request).await {
         Ok(response) if response.status() != StatusCode::NOT_FOUND => response.map(Body::new),
@@ -128,8 +208,10 @@ async fn file(State(dir): State<PathBuf>, request: Request) -> Response {
     let cache = if is_hashed(&name) { "public, max-age=31536000, immutable" } else { "no-cache" };
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if !(name.ends_with(".html") && has_own_policy(&file).unwrap_or_default()) {
-        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    let has_own = name.ends_with(".html") && has_own_policy(&file).unwrap_or_default();
+    let policy = if has_own { framing } else { POLICY.to_owned() + &framing };
+    if let Ok(policy) = policy.try_into() {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     response
 }
@@ -150,7 +232,8 @@ fn is_hashed(name: &str) -> bool {
     hash.len() == 10 && hash.bytes().all(|digit| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit))
 }
 
-/// Whether an HTML file begins with a policy of its own: the page in one file. A second one would forbid its scripts.
+/// Whether an HTML file begins with a policy of its own: the page in one file. A second one about scripts would forbid
+/// them.
 fn has_own_policy(file: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
     File::open(file)?.take(2048).read_to_end(&mut head)?;
@@ -160,17 +243,35 @@ fn has_own_policy(file: &Path) -> io::Result<bool> {
 /// A Jaeger query service.
 #[derive(Clone)]
 struct Jaeger {
-    /// Without a slash at its end.
-    url: String,
+    url: JaegerUrl,
     agent: Agent,
+    /// What is left of [`MOST_READS`].
+    reads: Arc<Semaphore>,
+    /// How long a request waits for its turn.
+    patience: Duration,
 }
 
 impl Jaeger {
-    /// Returns the address that a request of ours has there.
-    fn place(&self, uri: &Uri) -> String {
-        let target = uri.path_and_query().map_or("/", |target| target.as_str());
-        format!("{}{}", self.url, target.strip_prefix("/jaeger").unwrap_or(target))
+    /// Does something that waits for Jaeger, on a thread, when it is its turn.
+    async fn wait_for<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, ureq::Error> + Send + 'static,
+    ) -> Result<T, ureq::Error> {
+        let turn = timeout(self.patience, self.reads.clone().acquire_owned()).await;
+        let Ok(Ok(turn)) = turn else { return Err(ureq::Error::Timeout(ureq::Timeout::Global)) };
+        let done = spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        done.await.unwrap_or_else(|lost| Err(io::Error::from(lost).into()))
     }
+}
+
+/// Returns the part of an address of ours that Jaeger has too: path and query.
+fn target(uri: &Uri) -> &str {
+    let target = uri.path_and_query().map_or("/", |target| target.as_str());
+    target.strip_prefix("/jaeger").unwrap_or(target)
 }
 
 async fn no_jaeger() -> Response {
@@ -180,7 +281,7 @@ async fn no_jaeger() -> Response {
 
 /// Leads a link back to Jaeger UI to Jaeger itself, which knows its own address.
 async fn lead_on(State(jaeger): State<Jaeger>, uri: Uri) -> Response {
-    (StatusCode::FOUND, [(LOCATION, jaeger.place(&uri))]).into_response()
+    (StatusCode::FOUND, [(LOCATION, jaeger.url.shown + target(&uri))]).into_response()
 }
 
 /// Passes a request on and answers with Jaeger's answer, as it comes.
@@ -190,19 +291,33 @@ async fn pass_on(State(jaeger): State<Jaeger>, request: Request) -> Response {
         let words = "Jaeger is passed on to pages of this machine only: open the page as 127.0.0.1.";
         return api_error(StatusCode::FORBIDDEN, words);
     }
-    let mut call = http::Request::builder().method(request.method()).uri(jaeger.place(request.uri()));
+    let place = format!("{}{}", jaeger.url.secret(), target(request.uri()));
+    let mut call = http::Request::builder().method(request.method()).uri(place);
     if let Some(headers) = call.headers_mut() {
         *headers = chosen(request.headers(), [ACCEPT, AUTHORIZATION]);
     }
-    let Jaeger { url, agent } = jaeger;
-    let answer = spawn_blocking(move || agent.run(call.body(())?));
-    match answer.await.unwrap_or_else(|lost| Err(io::Error::from(lost).into())) {
-        Err(error) => api_error(StatusCode::BAD_GATEWAY, &format!("{url} does not answer: {error}.")),
+    let agent = jaeger.agent.clone();
+    match jaeger.wait_for(move || agent.run(call.body(())?)).await {
+        Err(ureq::Error::Timeout(_)) => {
+            let (place, seconds) = (&jaeger.url.shown, jaeger.patience.as_secs());
+            let words =
+                format!("{place} has not answered for {seconds} s: ask for less, or see how it does.");
+            api_error(StatusCode::GATEWAY_TIMEOUT, &words)
+        }
+        Err(error) => {
+            let words = format!("{} does not answer: {}.", jaeger.url.shown, jaeger.url.hide(&error));
+            api_error(StatusCode::BAD_GATEWAY, &words)
+        }
         Ok(answer) => {
             let (parts, body) = answer.into_parts();
-            let fixed = [(CACHE_CONTROL, "no-store"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+            // An answer is data: were it opened as a page, it must not run beside ours.
+            let fixed = [
+                (CACHE_CONTROL, "no-store"),
+                (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+                (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox; frame-ancestors 'none'"),
+            ];
             let headers = chosen(&parts.headers, [CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE]);
-            (parts.status, fixed, headers, stream(body.into_reader())).into_response()
+            (parts.status, fixed, headers, stream(jaeger, body.into_reader())).into_response()
         }
     }
 }
@@ -212,15 +327,16 @@ fn chosen<const N: usize>(headers: &HeaderMap, names: [HeaderName; N]) -> Header
     names.into_iter().filter_map(|name| Some((name.clone(), headers.get(name)?.clone()))).collect()
 }
 
-/// Returns a body that is read while it is sent.
-fn stream(reader: impl Read + Send + 'static) -> Body {
-    Body::from_stream(try_unfold(reader, |mut reader| async {
-        let read = spawn_blocking(move || {
+/// Returns a body that is read while it is sent. A browser that takes its time holds no thread.
+fn stream(jaeger: Jaeger, reader: impl Read + Send + 'static) -> Body {
+    Body::from_stream(try_unfold((jaeger, reader), |(jaeger, mut reader)| async {
+        let read = jaeger.wait_for(move || {
             let mut chunk = Vec::new();
             reader.by_ref().take(CHUNK).read_to_end(&mut chunk)?;
-            io::Result::Ok((!chunk.is_empty()).then_some((chunk, reader)))
+            Ok((chunk, reader))
         });
-        read.await?
+        let (chunk, reader) = read.await?;
+        Result::<_, ureq::Error>::Ok((!chunk.is_empty()).then_some((chunk, (jaeger, reader))))
     }))
 }
 
@@ -242,6 +358,7 @@ mod tests {
     use std::io::{BufRead, BufReader};
     use std::net::{SocketAddr, TcpStream};
     use std::thread;
+    use std::time::Instant;
 
     use super::*;
 
@@ -266,9 +383,14 @@ mod tests {
         }
     }
 
+    fn args(dir: &Path, jaeger: Option<&str>) -> Args {
+        let jaeger = jaeger.map(|url| jaeger_url(url).unwrap());
+        Args { dir: dir.to_owned(), port: 0, jaeger, jaeger_timeout: 1, frame_ancestor: Vec::new() }
+    }
+
     /// Serves a folder for as long as the closure runs.
-    fn serving<T>(dir: &Path, jaeger: Option<String>, ask: impl FnOnce(SocketAddr) -> T) -> T {
-        let (listener, routes) = open(&Args { dir: dir.to_owned(), port: 0, jaeger }).unwrap();
+    fn serving<T>(dir: &Path, jaeger: Option<&str>, ask: impl FnOnce(SocketAddr) -> T) -> T {
+        let (listener, routes) = open(&args(dir, jaeger)).unwrap();
         let address = listener.local_addr().unwrap();
         let runtime = Runtime::new().unwrap();
         runtime.spawn(serve(listener, routes));
@@ -323,7 +445,10 @@ mod tests {
         let folder = Folder::new("policy", &[("pathlight.html", own)]);
         serving(&folder.0, None, |server| {
             let (head, body) = ask(server, "GET /pathlight.html", "");
-            assert!(!head.contains("content-security-policy") && body == own, "{head}");
+            assert!(
+                head.contains("content-security-policy: frame-ancestors 'self'\r\n") && body == own,
+                "{head}"
+            );
         });
     }
 
@@ -388,12 +513,12 @@ mod tests {
                     .unwrap();
                 }
             });
-            serving(&folder.0, jaeger_url(&base).ok(), |server| {
+            serving(&folder.0, Some(&base), |server| {
                 for prefix in ["", "/jaeger"] {
                     let line = format!("GET {prefix}/api/traces?service=a%20b&limit=2");
                     let (head, body) = ask(server, &line, "Authorization: Bearer t\r\n");
                     assert!(head.starts_with("HTTP/1.1 429") && head.contains("text/x"), "{head}");
-                    assert!(head.contains("retry-after: 7"), "{head}");
+                    assert!(head.contains("retry-after: 7") && head.contains("'none'; sandbox"), "{head}");
                     assert!(body.contains("/base/api/traces?service=a%20b&limit=2 Bearer t"), "{body}");
                 }
                 let (head, _) = ask(server, "GET /jaeger/trace/a1?uiFind=b2", "");
@@ -424,11 +549,109 @@ mod tests {
                 "{head} {body}"
             );
         });
-        serving(&folder.0, Some("http://127.0.0.1:1".to_owned()), |server| {
+        serving(&folder.0, Some("http://127.0.0.1:1"), |server| {
             let (head, body) = ask(server, "GET /api/services", "");
             assert!(head.starts_with("HTTP/1.1 502") && body.contains("does not answer"), "{head} {body}");
         });
+    }
+
+    #[test]
+    fn an_address_of_jaeger_that_cannot_be_used_is_refused_at_once() {
         assert!(jaeger_url("localhost:16686").is_err_and(|words| words.contains("http://")));
+        for bad in [
+            "",
+            "http://",
+            "http://:80",
+            "http://h:",
+            "http://h:x",
+            "http://h:99999",
+            "http://a b",
+            "ftp://h",
+            "/jaeger",
+        ] {
+            assert!(jaeger_url(bad).is_err(), "{bad}");
+        }
+        assert!(jaeger_url("http://h/?token=x").is_err() && jaeger_url("http://h/#x").is_err());
+        for good in ["http://h", "http://h:16686/", "https://h/jaeger/", "http://[::1]:16686"] {
+            assert_eq!(jaeger_url(good).unwrap().shown, good.trim_end_matches('/'));
+        }
+    }
+
+    #[test]
+    fn name_and_password_of_jaeger_go_to_jaeger_and_to_nobody_else() {
+        let jaeger = TcpListener::bind("127.0.0.1:0").unwrap();
+        let place = jaeger.local_addr().unwrap();
+        let folder = Folder::new("secret", &[("index.html", "")]);
+        serving(&folder.0, Some(&format!("http://tom:s3cret@{place}")), |server| {
+            thread::scope(|scope| {
+                let heard = scope.spawn(|| {
+                    let (stream, _) = jaeger.accept().unwrap();
+                    let lines = BufReader::new(&stream).lines().map(Result::unwrap);
+                    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+                });
+                // It hangs up without an answer.
+                let (head, body) = ask(server, "GET /api/services", "");
+                assert!(
+                    head.starts_with("HTTP/1.1 502") && body.contains(&place.to_string()),
+                    "{head} {body}"
+                );
+                assert!(!head.contains("s3cret") && !body.contains("s3cret"), "{head} {body}");
+                let heard = heard.join().unwrap().to_ascii_lowercase();
+                assert!(heard.contains("authorization: basic dg9tonmzy3jlda=="), "{heard}");
+            });
+            let (head, body) = ask(server, "GET /trace/a1", "");
+            assert!(head.contains(&format!("location: http://{place}/trace/a1\r\n")), "{head}");
+            assert!(!head.contains("s3cret") && !body.contains("s3cret"), "{head} {body}");
+        });
+    }
+
+    #[test]
+    fn a_jaeger_that_never_answers_is_given_up_and_holds_up_no_file() {
+        let jaeger = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", jaeger.local_addr().unwrap());
+        let folder = Folder::new("silent", &[("index.html", "<p>")]);
+        serving(&folder.0, Some(&base), |server| {
+            // More than tokio has threads that may block (512): if each held one, none would be left for the file.
+            let mut hung: Vec<TcpStream> = (0..600).map(|_| TcpStream::connect(server).unwrap()).collect();
+            for stream in &mut hung {
+                write!(stream, "GET /api/services HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+                    .unwrap();
+            }
+            let begun = Instant::now();
+            let (head, body) = ask(server, "GET /", "");
+            assert!(head.starts_with("HTTP/1.1 200") && body == "<p>", "{head}");
+            assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+            for stream in &mut hung {
+                let mut text = String::new();
+                stream.read_to_string(&mut text).unwrap();
+                assert!(
+                    text.starts_with("HTTP/1.1 504") && text.contains("has not answered for 1 s"),
+                    "{text}"
+                );
+            }
+        });
+    }
+
+    #[test]
+    fn only_this_server_and_who_was_named_may_show_a_page_in_a_frame() {
+        let folder = Folder::new("frames", &[("index.html", "<p>")]);
+        serving(&folder.0, None, |server| {
+            let (head, _) = ask(server, "GET /", "");
+            assert!(head.contains("; frame-ancestors 'self'\r\n"), "{head}");
+        });
+        let named =
+            Args { frame_ancestor: vec![origin("https://jaeger.example").unwrap()], ..args(&folder.0, None) };
+        let files = framing(&named);
+        assert_eq!(files, "frame-ancestors 'self' https://jaeger.example");
+        for bad in [
+            "*",
+            "https://a.example/x",
+            "https://a.example; script-src *",
+            "https://a@b.example",
+            "https://a;b",
+        ] {
+            assert!(origin(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]
