@@ -20,6 +20,9 @@ const RECORD_SPANS: usize = 8192;
 pub const PART: (&str, &str) =
     ("<script type=\"application/octet-stream;base64\" class=\"report-part\">", "</script>\n");
 
+/// Before and after what the page shows.
+const FACTS: (&str, &str) = ("<script type=\"application/json\" id=\"report\">", "</script>\n");
+
 /// Where the data goes: before the first script that runs.
 const PLACE: &str = "<script id=\"asset-glue\">";
 
@@ -45,9 +48,11 @@ pub fn columns(set: &TraceSet, from: u32) -> Result<(Vec<u8>, Option<u32>), Engi
     Ok((out, (end < traces.len()).then_some(end as u32)))
 }
 
-/// The page's text before and after the place of the data; `None` if it is not the page in one file.
+/// The page's text before and after the place of the data; `None` if it is not the page in one file, or one that has
+/// data already.
 pub fn split(page: &str) -> Option<(&str, &str)> {
-    page.find(PLACE).map(|place| page.split_at(place))
+    let parts = page.find(PLACE).map(|place| page.split_at(place));
+    parts.filter(|(head, _)| !head.contains(PART.0) && !head.contains(FACTS.0))
 }
 
 /// The element that says what the page shows, by its fragment.
@@ -57,7 +62,7 @@ pub fn facts(fragment: &str) -> String {
     let fragment = pairs.collect::<Vec<_>>().join("&");
     // Within a script only `<` could mean something else.
     let json = serde_json::json!({ "fragment": fragment }).to_string().replace('<', "\\u003c");
-    format!("<script type=\"application/json\" id=\"report\">{json}</script>\n")
+    [FACTS.0, &json, FACTS.1].concat()
 }
 
 #[cfg(test)]
@@ -85,5 +90,13 @@ mod tests {
         let page = "<div id=\"app\"></div>\n<script id=\"asset-glue\">x</script>";
         assert_eq!(split(page).map(|(head, _)| head), Some("<div id=\"app\"></div>\n"));
         assert_eq!(split("<html>"), None);
+    }
+
+    #[test]
+    fn a_report_is_no_page_to_write_another_one_into() {
+        let page = |data: &str| format!("<div id=\"app\"></div>\n{data}<script id=\"asset-glue\">x</script>");
+        assert_eq!(split(&page(&facts("v=1"))), None);
+        assert_eq!(split(&page(&format!("{}QUJD{}", PART.0, PART.1))), None);
+        assert!(split(&page("")).is_some());
     }
 }
