@@ -4,6 +4,7 @@ use std::fmt;
 
 use comfy_table::CellAlignment;
 use comfy_table::presets::NOTHING;
+use pathlight_text::format::printable;
 
 /// A column by its title.
 #[derive(Clone, Copy, Debug)]
@@ -32,16 +33,16 @@ impl Table {
             .unzip();
         let mut table = comfy_table::Table::new();
         let has_titles = titles.iter().any(|title| !title.is_empty());
-        table.load_style(NOTHING).set_header(titles);
+        table.load_style(NOTHING).set_header(titles.into_iter().map(printable));
         for (column, alignment) in table.column_iter_mut().zip(alignments) {
             column.set_padding((0, 2)).set_cell_alignment(alignment);
         }
         Table { table, has_titles }
     }
 
-    /// Adds a row, a cell a column.
+    /// Adds a row, a cell a column. Control characters of names, which a terminal would obey, become spaces.
     pub fn row<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
-        self.table.add_row(cells);
+        self.table.add_row(cells.into_iter().map(|cell| printable(&cell.to_string())));
     }
 
     /// Adds a remark to the row before: a line below it in the last column.
@@ -49,7 +50,7 @@ impl Table {
         let columns = self.table.column_count();
         let mut cells = vec![""; columns];
         cells[columns - 1] = text;
-        self.table.add_row(cells);
+        self.row(cells);
     }
 }
 
@@ -75,6 +76,14 @@ mod tests {
             table.to_string(),
             " spans  kind   name\n12,345  näive    [a] b\n                 below\n     1\n"
         );
+    }
+
+    #[test]
+    fn names_can_neither_steer_a_terminal_nor_break_a_row() {
+        let mut table = Table::new([Column::Left("a\nb"), Column::Left("name")]);
+        table.row(["\x1b[31mred\x07", "one\r\ntwo"]);
+        table.remark("\u{202e}mark\u{9b}1m");
+        assert_eq!(table.to_string(), "a b        name\n [31mred   one  two\n            mark 1m\n");
     }
 
     #[test]

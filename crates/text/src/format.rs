@@ -139,15 +139,29 @@ pub fn endpoint(service: &str, operation: &str) -> String {
     printable(&format!("{operation} @ {service}"))
 }
 
-/// The text with every control character, and every mark that turns the direction of writing, as a space.
+/// The text with every control character, every mark that turns the direction of writing, and what is read as a line
+/// break or cannot be seen, as a space.
 pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             c if c.is_control() => ' ',
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => ' ',
+            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' => ' ',
+            '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => ' ',
             c => c,
         })
         .collect()
+}
+
+/// The text, made [`printable`], with what Markdown would read as marks told to be text.
+pub fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in printable(text).chars() {
+        if matches!(c, '*' | '_' | '`' | '<' | '[' | '\\' | '|' | '#') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// Bytes in powers of 1000: `61 MB`, `1.5 GB`.

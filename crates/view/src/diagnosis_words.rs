@@ -4,6 +4,7 @@ use pathlight_analysis::tprof::{
     AggregateTrace, DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, Verdict,
 };
 use pathlight_query::{Endpoint, Interval, PlaceChange, TprofReport, TypePlaces};
+use pathlight_text::format::markdown as marked;
 use pathlight_text::format::{change, count, counted, duration, number, printable, sample, share_of};
 use std::fmt::Write as _;
 
@@ -229,18 +230,6 @@ pub fn tail_heading(kind: &TypePlaces) -> String {
     )
 }
 
-/// The text with what Markdown would read as marks told to be text.
-fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '*' | '_' | '`' | '<' | '[' | '\\' | '|' | '#') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
-}
-
 /// The report as Markdown for a ticket: the tree as a list without its subspans, then what makes the tail slow.
 pub fn markdown(report: &TprofReport) -> String {
     // Writing to a String cannot fail.
@@ -257,15 +246,15 @@ pub fn markdown(report: &TprofReport) -> String {
         let indent = 3 * (line.level as usize - 1);
         if line.level == 1 {
             place += 1;
-            let _ = writeln!(out, "{place}. {}", plain(&line.words));
+            let _ = writeln!(out, "{place}. {}", marked(&line.words));
         } else {
-            let _ = writeln!(out, "{:indent$}- {}", "", plain(&line.words));
+            let _ = writeln!(out, "{:indent$}- {}", "", marked(&line.words));
         }
     }
     for kind in report.tail.lists().filter(|kind| !kind.places.is_empty()) {
-        let _ = writeln!(out, "\n## {}\n", plain(&tail_heading(kind)));
+        let _ = writeln!(out, "\n## {}\n", marked(&tail_heading(kind)));
         for place in kind.places.iter().take(PLACES) {
-            let _ = writeln!(out, "- {}", plain(&change_words(place)));
+            let _ = writeln!(out, "- {}", marked(&change_words(place)));
         }
     }
     out
@@ -277,7 +266,7 @@ pub fn sets_markdown(report: &pathlight_query::SetsReport) -> String {
     for row in report.services.iter().take(PLACES) {
         let range = row.interval.map_or_else(String::new, |i| format!(", 95 % interval {}", range(i)));
         let (a, b) = (duration(row.a_us), duration(row.b_us));
-        let service = plain(&printable(&row.service));
+        let service = marked(&row.service);
         let _ = writeln!(
             out,
             "{}. {service}: {} per request ({b} against {a}{range})",
@@ -286,10 +275,10 @@ pub fn sets_markdown(report: &pathlight_query::SetsReport) -> String {
         );
     }
     for kind in report.places.lists().filter(|kind| !kind.places.is_empty()) {
-        let name = plain(&type_name(&kind.service, &kind.operation));
+        let name = marked(&type_name(&kind.service, &kind.operation));
         let _ = writeln!(out, "\n## {name}\n");
         for place in kind.places.iter().take(PLACES) {
-            let _ = writeln!(out, "- {}", plain(&change_words(place)));
+            let _ = writeln!(out, "- {}", marked(&change_words(place)));
         }
     }
     out

@@ -3,7 +3,7 @@
 use crate::table::{Attributes, Column, Table, fits_endpoint};
 use crate::tip::TipLine;
 use pathlight_query::{ErrorRow, ErrorsReport, NodeId};
-use pathlight_text::format::{count, counted, duration, duration_us, share_of};
+use pathlight_text::format::{count, counted, duration, duration_us, printable, share_of};
 use std::rc::Rc;
 
 /// What happened, where errors start and stop, what they cost: a sentence each; one alone if there are none.
@@ -68,8 +68,9 @@ fn most(report: &ErrorsReport, of: impl Fn(&ErrorRow) -> u64) -> Option<&ErrorRo
 
 fn endpoint(report: &ErrorsReport, row: &ErrorRow) -> String {
     let (service, operation) = report.name(row.endpoint);
-    format!("[{service}] {operation}")
+    printable(&format!("[{service}] {operation}"))
 }
+
 /// Returns the title of the view; `label` says which requests it speaks of.
 pub fn title(label: &str, report: &ErrorsReport) -> String {
     let us = report.nodes.iter().map(|node| node.error_us).sum();

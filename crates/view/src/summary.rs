@@ -2,20 +2,23 @@
 //! ticket.
 
 use pathlight_query::{CallChain, EndpointId, EndpointsReport, RowStat, RowTime};
-use pathlight_text::format::{DASH, count, counted, duration, share_of};
+use pathlight_text::format::{DASH, count, counted, duration, markdown, printable, share_of};
 use std::fmt::Write as _;
 
 /// The percentiles that each have a list.
 const LISTS: [RowStat; 3] = [RowStat::P50, RowStat::P95, RowStat::P99];
 
-fn endpoint(report: &EndpointsReport, number: EndpointId) -> String {
+/// How a name is written: [`printable`] or [`markdown`].
+type Spelling = fn(&str) -> String;
+
+fn endpoint(report: &EndpointsReport, number: EndpointId, spell: Spelling) -> String {
     let (service, operation) = report.name(number);
-    format!("[{service}] {operation}")
+    format!("[{}] {}", spell(service), spell(operation))
 }
 
-fn chain_text(report: &EndpointsReport, chain: &CallChain, separator: &str) -> String {
-    let names: Vec<String> = chain.path.iter().map(|&number| endpoint(report, number)).collect();
-    names.join(separator)
+fn chain_text(report: &EndpointsReport, chain: &CallChain, spell: Spelling) -> String {
+    let names: Vec<String> = chain.path.iter().map(|&number| endpoint(report, number, spell)).collect();
+    names.join(" > ")
 }
 
 fn heading(report: &EndpointsReport) -> String {
@@ -52,10 +55,11 @@ pub fn to_text(report: &EndpointsReport, top: usize) -> String {
         );
         for number in report.order(RowTime::Exclusive, stat).into_iter().take(top) {
             let (time, share, requests) = cells(report, number, stat);
-            let _ = writeln!(out, "{time:>12} {share:>9} {requests:>9}  {}", endpoint(report, number));
+            let _ =
+                writeln!(out, "{time:>12} {share:>9} {requests:>9}  {}", endpoint(report, number, printable));
             for chain in &report.rows[number.index()].chains {
                 let part = share_of(chain.exclusive_us, report.rows[number.index()].exclusive_us.sum);
-                let _ = writeln!(out, "{:>34}{part:>8}  {}", "", chain_text(report, chain, " > "));
+                let _ = writeln!(out, "{:>34}{part:>8}  {}", "", chain_text(report, chain, printable));
             }
         }
     }
@@ -64,7 +68,6 @@ pub fn to_text(report: &EndpointsReport, top: usize) -> String {
 
 /// The summary as Markdown: one table for each percentile.
 pub fn to_markdown(report: &EndpointsReport, top: usize) -> String {
-    let clean = |text: &str| text.replace('|', "\\|").replace(['\n', '\r'], " ");
     let mut out = heading(report) + "\n";
     for stat in LISTS {
         let _ = writeln!(
@@ -76,9 +79,9 @@ pub fn to_markdown(report: &EndpointsReport, top: usize) -> String {
         for number in report.order(RowTime::Exclusive, stat).into_iter().take(top) {
             let (time, share, requests) = cells(report, number, stat);
             let main = report.rows[number.index()].chains.first();
-            let main = main.map_or(DASH.to_owned(), |chain| chain_text(report, chain, " > "));
-            let name = endpoint(report, number);
-            let _ = writeln!(out, "| {} | {time} | {share} | {requests} | {} |", clean(&name), clean(&main));
+            let main = main.map_or(DASH.to_owned(), |chain| chain_text(report, chain, markdown));
+            let name = endpoint(report, number, markdown);
+            let _ = writeln!(out, "| {name} | {time} | {share} | {requests} | {main} |");
         }
     }
     out
@@ -111,7 +114,8 @@ pub fn to_csv(report: &EndpointsReport) -> String {
                 let _ = write!(out, ",{}", stat.of(weight));
             }
         }
-        let chain = row.chains.first().map(|chain| chain_text(report, chain, " > ")).unwrap_or_default();
+        let chain =
+            row.chains.first().map(|chain| chain_text(report, chain, str::to_owned)).unwrap_or_default();
         let _ = write!(
             out,
             ",{},{},{},{},{}\r\n",

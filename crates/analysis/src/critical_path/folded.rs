@@ -27,8 +27,8 @@ impl DiffReport {
 }
 
 /// Folded stacks of nodes in pre-order, each with its parent, (service, operation) and what stands behind its stack: one
-/// line a node with something there, `[service] operation;[service] operation us`. A semicolon or a line break within a
-/// name becomes a colon or a space, since the format cannot say it.
+/// line a node with something there, `[service] operation;[service] operation us`. A semicolon or a control character
+/// within a name becomes a colon or a space, since the format cannot say it and a terminal would obey it.
 pub fn fold<'a, T: Display>(
     nodes: impl Iterator<Item = (Option<NodeId>, (&'a str, &'a str), Option<T>)>,
 ) -> String {
@@ -39,7 +39,8 @@ pub fn fold<'a, T: Display>(
     for (number, (parent, (service, operation), own)) in nodes.enumerate() {
         while way.last().map(|&(number, _)| number) != parent && way.pop().is_some() {}
         text.truncate(way.last().map_or(0, |&(_, end)| end));
-        let clean = |name: &str| name.replace(';', ":").replace(['\n', '\r'], " ");
+        let is_obeyed = |c: char| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c);
+        let clean = |name: &str| name.replace(';', ":").replace(is_obeyed, " ");
         let separator = if text.is_empty() { "" } else { ";" };
         // Writing to a String cannot fail.
         let _ = write!(text, "{separator}[{}] {}", clean(service), clean(operation));
