@@ -190,3 +190,26 @@ pub fn generated(options: &pathlight::generate::Options) -> TraceSet {
     set.seal().unwrap();
     set
 }
+
+/// An empty folder of a test, removed at its end.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Makes it; `name` is the test's.
+    pub fn new(name: &str) -> Scratch {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Scratch(folder)
+    }
+
+    /// Returns where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

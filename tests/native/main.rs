@@ -26,7 +26,9 @@ mod analysis {
 mod cases;
 mod chart;
 mod cli {
+    mod files;
     mod inspect;
+    mod refused;
 }
 mod generate;
 mod ingest {

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::common::Settings;
+use super::output;
 use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
@@ -110,12 +111,14 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
             .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", file.display())))?;
         settings.model = Some(bytes);
     }
+    for file in args.save_model.iter().chain(&args.settings.out) {
+        output::refuse_inputs(file, &[groups.concat(), args.model.iter().cloned().collect()].concat())?;
+    }
     let mut pool = args.settings.load_groups(&groups)?;
     if let Some(file) = &args.save_model {
         let query = queries::AnomalyModel { train: train.clone(), settings: settings.clone() };
         let bytes = pool.run_watched(query, &mut watch())?;
-        std::fs::write(file, &bytes)
-            .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", file.display())))?;
+        output::write(file, &bytes)?;
         settings.model = Some(bytes);
     }
     if args.test.is_empty() {
@@ -152,7 +155,7 @@ fn report_text(report: &AnomalyReport) -> String {
             row.p_time,
         );
         for reason in &row.reasons {
-            let _ = writeln!(out, "    {}", report.words(reason, words::duration));
+            let _ = writeln!(out, "    {}", words::printable(&report.words(reason, words::duration)));
         }
         if let Some(nearest) = &row.nearest {
             let _ = writeln!(out, "    most like it among normal requests: {}", nearest.trace_id);

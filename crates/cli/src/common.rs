@@ -2,13 +2,14 @@
 
 use super::Failure;
 use super::input;
+use super::output;
 use super::parse;
 use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
 use pathlight_query::native::Pool;
-use pathlight_query::{Endpoint, Filter, Overlap, PercentileRange, RootEndpoint, Selection};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use pathlight_query::{Endpoint, Filter, Overlap, PercentileRange, RootEndpoint, Selection, queries};
+use pathlight_view::address::Address;
+use std::path::PathBuf;
 
 /// Files and options of most analyses.
 #[derive(Debug, clap::Args)]
@@ -95,10 +96,10 @@ pub struct Settings {
     #[arg(long, value_parser = parse::share)]
     pub overlap_share: Option<f64>,
     /// Threads (default: one a core)
-    #[arg(long)]
+    #[arg(long, value_parser = parse::threads)]
     pub threads: Option<usize>,
     /// Read only one of N traces, chosen by id: the same ones every time
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub sample: Option<u32>,
     /// Read only traces with a span of this service
     #[arg(long, value_name = "SERVICE")]
@@ -124,7 +125,7 @@ impl Common {
     /// Loads the input.
     ///
     /// # Errors
-    /// [`Failure::NoTrace`] if there is none.
+    /// [`Failure::NoTrace`] if there is none, [`Failure::NoMatch`] if no request is selected.
     pub fn load(&self) -> Result<Pool, Failure> {
         self.settings.load_groups(&[&self.files])
     }
@@ -135,20 +136,42 @@ impl Settings {
     /// are to be kept.
     ///
     /// # Errors
-    /// [`Failure::NoTrace`] if there is no trace in one of them.
+    /// [`Failure::NoTrace`] if there is no trace in one of them, [`Failure::NoMatch`] if no request of one is selected.
     pub fn load_groups(&self, groups: &[&[PathBuf]]) -> Result<Pool, Failure> {
         let keep = self.sample.map_or(Keep::All, Keep::Sample);
-        let mut pool = Pool::of(input::load(groups, self.threads, &keep)?.sets).map_err(Failure::from)?;
+        let loaded = input::load(groups, self.threads, &keep, self.out.as_deref())?;
+        let mut pool = Pool::of(loaded.sets).map_err(Failure::from)?;
+        let holds = |pool: &Pool, group: u8| {
+            let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());
+            traces.any(|trace| trace.id.group == group)
+        };
+        let groups = 0..groups.len() as u8;
+        if !groups.clone().all(|group| holds(&pool, group)) {
+            return Err(Failure::NoTrace);
+        }
         if let Some(service) = &self.keep_service {
             pool.keep_service(service);
+            if !groups.clone().all(|group| holds(&pool, group)) {
+                return Err(Failure::NoMatch(format!("No trace has a span of the service {service:?}.")));
+            }
         }
-        for group in 0..groups.len() as u8 {
-            let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());
-            if !traces.any(|trace| trace.id.group == group) {
-                return Err(Failure::NoTrace);
+        let address = self.address();
+        for group in groups.clone() {
+            let selection = Selection { group, ..self.selection() };
+            let facts = pool.run(queries::Range { selection })?.facts;
+            if facts.requests == 0 {
+                let side =
+                    if groups.len() == 1 { "" } else { ["Set A: ", "Set B: "][usize::from(group > 0)] };
+                return Err(Failure::NoMatch(format!("{side}{}", address.why_empty(&facts))));
             }
         }
         Ok(pool)
+    }
+
+    /// Returns the address of the page that shows these requests.
+    pub fn address(&self) -> Address {
+        let Selection { root, filters, overlap, range, .. } = self.selection();
+        Address { root, filters, overlap, range, ..Address::default() }
     }
 
     fn filters(&self) -> Vec<Filter> {
@@ -192,19 +215,7 @@ impl Settings {
     /// # Errors
     /// [`Failure::Io`].
     pub fn print(&self, text: &str) -> Result<(), Failure> {
-        print(self.out.as_deref(), text)
-    }
-}
-
-/// Prints a result, or writes it to a file.
-///
-/// # Errors
-/// [`Failure::Io`].
-pub fn print(out: Option<&Path>, text: &str) -> Result<(), Failure> {
-    match out {
-        Some(path) => std::fs::write(path, text)
-            .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", path.display()))),
-        None => Ok(std::io::stdout().lock().write_all(text.as_bytes())?),
+        output::print(self.out.as_deref(), text)
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Args {
     #[arg(long)]
     per_trace: bool,
     /// `folded`: one line a context, as flame graph tools read it
-    #[arg(long, value_parser = ["text", "json", "folded"])]
+    #[arg(long, value_parser = ["text", "json", "folded"], conflicts_with = "json")]
     format: Option<String>,
 }
 

@@ -21,7 +21,7 @@ pub struct Args {
     #[arg(long, default_value_t = 90.0, value_parser = parse::percent)]
     tail: f64,
     /// `jaeger`: the aggregate traces as Jaeger JSON
-    #[arg(long, value_parser = ["text", "json", "jaeger"])]
+    #[arg(long, value_parser = ["text", "json", "jaeger"], conflicts_with = "json")]
     format: Option<String>,
 }
 

@@ -16,7 +16,7 @@ pub struct Args {
     #[command(flatten)]
     common: Common,
     /// json, text, or the error paths as folded stacks
-    #[arg(long, value_name = "FORMAT", value_parser = ["json", "text", "folded"])]
+    #[arg(long, value_name = "FORMAT", value_parser = ["json", "text", "folded"], conflicts_with = "json")]
     format: Option<String>,
     /// Endpoints printed as text
     #[arg(long, default_value_t = 30)]

@@ -11,7 +11,7 @@ use pathlight_query::{
     Changes, Endpoint, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName,
     Parallel, RootEndpoint, SavingsReport, Selection, WhatIfReport, queries,
 };
-use pathlight_text::format::DASH;
+use pathlight_text::format::{DASH, printable};
 use pathlight_view::json;
 use std::fmt::Write as _;
 
@@ -168,8 +168,8 @@ fn flow_text(report: &FlowReport) -> String {
     let _ = writeln!(
         out,
         "{}:{}, {} invocations, latency p50 {:.3} ms, p99 {:.3} ms",
-        report.parent.service,
-        report.parent.operation,
+        printable(&report.parent.service),
+        printable(&report.parent.operation),
         report.invocations,
         ms(report.latency_us.p50),
         ms(report.latency_us.p99),

@@ -1,8 +1,8 @@
 //! `pathlight generate`: a synthetic Jaeger export, streamed.
 
 use super::Failure;
+use super::output::OutputFile;
 use pathlight_generate::{Defects, Generator, Inject, Options, Shape, write_jaeger};
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -51,16 +51,18 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         defects: args.defects.unwrap_or_default(),
     };
     let generator = Generator::new(&options).map_err(|e| Failure::Usage(e.to_string()))?;
-    let mut out: Box<dyn Write> = match &args.out {
-        Some(path) => Box::new(File::create(path)?),
-        None => Box::new(io::stdout().lock()),
+    let write = |out: &mut dyn Write| -> io::Result<()> {
+        if args.list_places {
+            list_places(&generator, out)?
+        } else {
+            write_jaeger(&options, &mut *out)?;
+        }
+        out.flush()
     };
-    if args.list_places {
-        list_places(&generator, &mut out)?;
-    } else {
-        write_jaeger(&options, &mut out)?;
-    }
-    Ok(out.flush()?)
+    let Some(path) = &args.out else { return Ok(write(&mut io::stdout().lock())?) };
+    let mut file = OutputFile::create(path)?;
+    write(&mut file)?;
+    file.finish()
 }
 
 fn list_places(generator: &Generator, out: &mut dyn Write) -> io::Result<()> {

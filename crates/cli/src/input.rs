@@ -1,10 +1,11 @@
 //! Reading the files of a command line: the load planner, carried out by threads.
 
-use super::Failure;
+use super::{Failure, output};
 use pathlight_ingest::{Ended, FileReport, Keep, Options, Reader, SplitPoint};
 use pathlight_model::trace::TraceSet;
 use pathlight_query::load::{InputFile, LoadPlanner, ReadResult, SplitSearch, Step};
-use std::collections::BTreeMap;
+use pathlight_text::format::printable;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -22,11 +23,16 @@ pub struct Loaded {
 
 /// Loads files, folders (recursive) and `-` with several threads, large files in chunks; returns one set a thread. A bad
 /// file among good ones is a warning on standard error. What the first of several lists names becomes group 0 (A), the
-/// second group 1 (B). Which traces are kept is decided file by file.
+/// second group 1 (B). Which traces are kept is decided file by file. `out` will be written.
 ///
 /// # Errors
-/// [`Failure::Usage`] if a path cannot be read at all.
-pub fn load(groups: &[&[PathBuf]], threads: Option<usize>, keep: &Keep) -> Result<Loaded, Failure> {
+/// [`Failure::Usage`] if a path cannot be read at all, or is the one to write.
+pub fn load(
+    groups: &[&[PathBuf]],
+    threads: Option<usize>,
+    keep: &Keep,
+    out: Option<&Path>,
+) -> Result<Loaded, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut planner = LoadPlanner::new(threads.unwrap_or(cores).max(1));
     let mut paths = Vec::new();
@@ -38,6 +44,9 @@ pub fn load(groups: &[&[PathBuf]], threads: Option<usize>, keep: &Keep) -> Resul
             planner.add(path.to_string_lossy().into_owned(), bytes, group as u8);
             paths.push(path);
         }
+    }
+    if let Some(out) = out {
+        output::refuse_inputs(out, &paths)?;
     }
     planner.keep_only(keep);
     let (mut sets, mut problems) = (Vec::new(), BTreeMap::new());
@@ -68,7 +77,7 @@ pub fn load(groups: &[&[PathBuf]], threads: Option<usize>, keep: &Keep) -> Resul
             problems.insert(file, format!("{} (byte {}). {}", error.reason, error.offset, error.next));
         }
         if let Some(problem) = problems.get(&file) {
-            eprintln!("pathlight: {}: {problem}", path.display());
+            warn(path, problem);
         }
         loaded.files.extend(report);
     }
@@ -126,23 +135,43 @@ fn read_all(
     })
 }
 
-/// All files named, those of folders sorted.
+/// Says on standard error what is wrong with an input.
+fn warn(path: &Path, problem: &str) {
+    eprintln!("pathlight: {}", printable(&format!("{}: {problem}", path.display())));
+}
+
+/// All files named, those of folders sorted. A folder is looked through once, however many links lead to it. What is
+/// named may be a pipe; what is found in a folder is a file, since nobody may ever write into a pipe found there.
 fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let fail = |path: &Path, error: std::io::Error| {
         Failure::Usage(format!("cannot read {}: {error}", path.display()))
     };
     for path in paths {
-        if path.as_os_str() == "-" || path.is_file() {
+        let is_file =
+            path.as_os_str() == "-" || !std::fs::metadata(path).map_err(|error| fail(path, error))?.is_dir();
+        if is_file {
             files.push(path.clone());
             continue;
         }
-        let mut folders = vec![path.clone()];
+        let (mut folders, mut seen) = (vec![path.clone()], HashSet::new());
         let mut found = Vec::new();
         while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(&folder).map_err(|error| fail(&folder, error))? {
-                let path = entry.map_err(|error| fail(&folder, error))?.path();
-                if path.is_dir() { folders.push(path) } else { found.push(path) }
+            if !seen.insert(folder.canonicalize().map_err(|error| fail(&folder, error))?) {
+                continue;
+            }
+            let entries = std::fs::read_dir(&folder).map_err(|error| fail(&folder, error))?;
+            let entries: Result<Vec<PathBuf>, _> = entries.map(|entry| Ok(entry?.path())).collect();
+            let mut entries = entries.map_err(|error| fail(&folder, error))?;
+            // Backwards, as the last one is looked into first.
+            entries.sort_unstable_by(|a, b| b.cmp(a));
+            for path in entries {
+                match std::fs::metadata(&path) {
+                    Ok(data) if data.is_dir() => folders.push(path),
+                    Ok(data) if data.is_file() => found.push(path),
+                    Ok(_) => warn(&path, "neither file nor folder, so it is left out"),
+                    Err(error) => warn(&path, &error.to_string()),
+                }
             }
         }
         found.sort();

@@ -1,8 +1,9 @@
 //! `pathlight inspect`: what the files hold, their formats, and what was odd in them.
 
 use super::Failure;
-use super::common;
 use super::input::{self, Loaded};
+use super::output;
+use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_ingest::{Ended, FileReport, Keep};
@@ -23,10 +24,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Write to this file instead of standard output
-    #[arg(long)]
+    #[arg(long, short = 'o')]
     out: Option<PathBuf>,
     /// Threads (default: one a core)
-    #[arg(long)]
+    #[arg(long, value_parser = parse::threads)]
     threads: Option<usize>,
 }
 
@@ -36,10 +37,10 @@ pub struct Args {
 /// [`Failure::NoTrace`], after the account is printed, if there is none; [`Failure::Usage`] and [`Failure::Io`] as they
 /// say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let Loaded { sets, files } = input::load(&[&args.files], args.threads, &Keep::All)?;
+    let Loaded { sets, files } = input::load(&[&args.files], args.threads, &Keep::All, args.out.as_deref())?;
     let overview = Pool::of(sets)?.run(queries::Overview)?;
     let text = if args.json { json::inspect(&overview, &files)? + "\n" } else { to_text(&overview, &files) };
-    common::print(args.out.as_deref(), &text)?;
+    output::print(args.out.as_deref(), &text)?;
     if overview.traces == 0 { Err(Failure::NoTrace) } else { Ok(()) }
 }
 

@@ -7,7 +7,7 @@
 //! | exit status | meaning |
 //! |---|---|
 //! | 0 | done |
-//! | 1 | the input holds no trace |
+//! | 1 | the input holds no trace, or none that fits the options |
 //! | 2 | the command line is wrong, or something it names cannot be read, written or listened on |
 
 mod anomaly;
@@ -23,6 +23,7 @@ mod heatmap;
 mod histograms;
 mod input;
 mod inspect;
+mod output;
 mod parse;
 mod report;
 mod split;
@@ -33,6 +34,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use pathlight_text::format::printable;
 
 /// What the command line may say.
 #[derive(Debug, Parser)]
@@ -90,6 +92,9 @@ pub enum Failure {
     /// Nothing in the input is a trace. Exit status 1.
     #[error("no trace found")]
     NoTrace,
+    /// No request is as the options want it; the text says which. Exit status 1.
+    #[error("{0}")]
+    NoMatch(String),
     /// The command line asks for what cannot be; the text says what and how to put it right. Exit status 2.
     #[error("{0}")]
     Usage(String),
@@ -139,11 +144,11 @@ fn exit_code(result: Result<(), Failure>) -> ExitCode {
     let status = match &result {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
-        Err(Failure::NoTrace) => 1,
+        Err(Failure::NoTrace | Failure::NoMatch(_)) => 1,
         Err(Failure::Usage(_) | Failure::Io(_)) => 2,
     };
     if let Err(failure) = result {
-        eprintln!("pathlight: {failure}");
+        eprintln!("pathlight: {}", printable(&failure.to_string()));
     }
     ExitCode::from(status)
 }
@@ -164,6 +169,7 @@ mod tests {
         let status = |n: u8| format!("{:?}", ExitCode::from(n));
         assert_eq!(code(Ok(())), status(0));
         assert_eq!(code(Err(Failure::NoTrace)), status(1));
+        assert_eq!(code(Err(Failure::NoMatch("No request passes the filters.".to_owned()))), status(1));
         assert_eq!(code(Err(Failure::Usage("no such percentile range".to_owned()))), status(2));
         assert_eq!(code(Err(io::Error::from(io::ErrorKind::NotFound).into())), status(2));
         assert_eq!(code(Err(io::Error::from(io::ErrorKind::BrokenPipe).into())), status(0));

@@ -30,6 +30,11 @@ fn number(text: &str, most: f64) -> Option<f64> {
     text.parse().ok().filter(|number| (0.0..=most).contains(number))
 }
 
+/// Reads a number of threads.
+pub fn threads(text: &str) -> Parsed<usize> {
+    text.parse().ok().filter(|number| (1..=1024).contains(number)).ok_or("write a number from 1 to 1024")
+}
+
 /// Reads `SERVICE:OPERATION`, cut at the first colon.
 pub fn endpoint(text: &str) -> Parsed<Endpoint> {
     let (service, operation) = text.split_once(':').ok_or("write SERVICE:OPERATION")?;
@@ -90,6 +95,8 @@ mod tests {
                 .iter()
                 .all(Result::is_err)
         );
+        assert_eq!([threads("1"), threads("1024")], [Ok(1), Ok(1024)]);
+        assert!(["0", "-1", "1025", "x"].iter().all(|text| threads(text).is_err()));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use flate2::write::GzEncoder;
 
 use super::Failure;
 use super::common::Common;
+use super::output;
 use super::parse;
 use pathlight_model::trace::TraceSet;
 use pathlight_view::address::{Address, View};
@@ -39,17 +40,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let page = std::fs::read_to_string(&path)
         .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
     let Some((head, tail)) = saved::split(&page) else {
-        return Err(Failure::Usage(format!("{} is not the page in one file", path.display())));
+        return Err(Failure::Usage(format!(
+            "{} is not the page in one file, or a report with traces inside",
+            path.display()
+        )));
     };
-    let selection = args.common.selection();
-    let address = Address {
-        view: args.view,
-        root: selection.root,
-        filters: selection.filters,
-        overlap: selection.overlap,
-        range: selection.range,
-        ..Address::default()
-    };
+    if let Some(out) = &args.common.out {
+        output::refuse_inputs(out, std::slice::from_ref(&path))?;
+    }
+    let address = Address { view: args.view, ..args.common.address() };
     let pool = args.common.load()?;
     let mut out = head.to_owned();
     out.push_str(&saved::facts(&address.to_fragment()));

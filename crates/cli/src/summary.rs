@@ -15,7 +15,7 @@ pub struct Args {
     #[arg(long, default_value_t = 10)]
     top: usize,
     /// `markdown` for a ticket, `csv` for every endpoint
-    #[arg(long, value_parser = ["text", "json", "markdown", "csv"])]
+    #[arg(long, value_parser = ["text", "json", "markdown", "csv"], conflicts_with = "json")]
     format: Option<String>,
 }
 

@@ -1,0 +1,162 @@
+//! What the program does with files: which it reads, which it never writes over, and what its text says of names.
+#![cfg(unix)]
+
+use super::super::common::Scratch;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// One trace of one span of this service and operation, as text of JSON strings.
+fn trace(id: &str, service: &str, operation: &str) -> String {
+    format!(
+        r#"{{"data":[{{"traceID":"{id}","spans":[{{"traceID":"{id}","spanID":"01","operationName":"{operation}","references":[],
+        "startTime":1700000000000000,"duration":1000,"tags":[{{"key":"error","type":"bool","value":true}}],"logs":[],"processID":"p1"}}],
+        "processes":{{"p1":{{"serviceName":"{service}","tags":[]}}}}}}]}}"#
+    )
+}
+
+fn pathlight(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
+    command.current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+/// Runs it to its end, which has to come within 20 seconds.
+fn run(folder: &Path, args: &[&str]) -> (Output, i32) {
+    let mut child =
+        pathlight(folder).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(20) {
+            child.kill().unwrap();
+            panic!("{args:?} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().unwrap();
+    let status = output.status.code().unwrap();
+    (output, status)
+}
+
+#[test]
+fn links_in_a_circle_are_followed_once() {
+    let folder = Scratch::new("circle");
+    fs::create_dir_all(folder.path().join("in/deep")).unwrap();
+    fs::write(folder.path().join("in/deep/a.json"), trace("a1", "s", "o")).unwrap();
+    // Two links to the folder itself: the paths through them double with every step.
+    symlink(".", folder.path().join("in/one")).unwrap();
+    symlink(".", folder.path().join("in/two")).unwrap();
+    symlink("..", folder.path().join("in/deep/up")).unwrap();
+    let (output, status) = run(folder.path(), &["inspect", "--json", "in"]);
+    assert_eq!(status, 0);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["files"].as_array().unwrap().len(), 1, "{report}");
+    assert_eq!(report["files"][0]["name"], "in/deep/a.json");
+}
+
+#[test]
+fn a_pipe_in_a_folder_is_left_out_and_one_that_is_named_is_read() {
+    let folder = Scratch::new("pipe");
+    fs::create_dir(folder.path().join("in")).unwrap();
+    fs::write(folder.path().join("in/a.json"), trace("a1", "s", "o")).unwrap();
+    let pipe = folder.path().join("in/pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (output, status) = run(folder.path(), &["inspect", "in"]);
+    assert_eq!(status, 0);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("in/pipe: neither file nor folder, so it is left out"), "{said}");
+    // What `<(...)` of a shell is.
+    let writer = std::thread::spawn(move || fs::write(pipe, trace("b2", "s", "o")).unwrap());
+    let (output, status) = run(folder.path(), &["inspect", "--json", "in/pipe"]);
+    writer.join().unwrap();
+    assert_eq!(status, 0);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["traces"], 1);
+}
+
+#[test]
+fn an_input_is_never_written_over() {
+    let folder = Scratch::new("over");
+    let text = trace("a1", "s", "o");
+    fs::write(folder.path().join("a.json"), &text).unwrap();
+    fs::write(folder.path().join("b.json"), trace("b2", "s", "o")).unwrap();
+    symlink("a.json", folder.path().join("link.json")).unwrap();
+    for args in [
+        &["summary", "a.json", "-o", "a.json"][..],
+        &["summary", "a.json", "-o", "./link.json"],
+        &["critical-path", "--json", ".", "--out", "a.json"],
+        &["inspect", "a.json", "-o", "a.json"],
+        &["compare", "-a", "b.json", "-b", "a.json", "-o", "a.json"],
+        &["anomaly", "--train", "b.json", "--save-model", "a.json", "--test", "a.json"],
+        &["anomaly", "--train", "a.json", "--save-model", "a.json"],
+    ] {
+        let (output, status) = run(folder.path(), args);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(status == 2 && said.contains("would be overwritten"), "{args:?}: {status} {said}");
+        assert_eq!(fs::read_to_string(folder.path().join("a.json")).unwrap(), text);
+    }
+    let (_, status) = run(folder.path(), &["summary", "a.json", "-o", "out.txt"]);
+    assert_eq!(status, 0);
+    assert!(fs::read_to_string(folder.path().join("out.txt")).unwrap().contains("[s] o"));
+}
+
+#[test]
+fn a_result_that_cannot_be_written_leaves_the_old_one() {
+    let folder = Scratch::new("whole");
+    fs::write(folder.path().join("out.json"), "old").unwrap();
+    // More than a pipe or a small limit takes: the write fails in the middle.
+    let mut command = Command::new("sh");
+    command
+        .current_dir(folder.path())
+        .args(["-c", "ulimit -f 64; trap '' XFSZ; \"$0\" generate --traces 2000 --out out.json"]);
+    let output = command.arg(env!("CARGO_BIN_EXE_pathlight")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(fs::read_to_string(folder.path().join("out.json")).unwrap(), "old");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing half written is left");
+}
+
+/// What a terminal obeys, or reads as the end of a line, or what turns the direction of writing.
+fn obeyed(text: &str) -> Vec<char> {
+    let is_obeyed = |c: &char| c.is_control() && *c != '\n' || ('\u{202a}'..='\u{202e}').contains(c);
+    text.chars().filter(is_obeyed).collect()
+}
+
+#[test]
+fn names_cannot_steer_a_terminal() {
+    let folder = Scratch::new("terminal");
+    let hostile = r"\u001b]0;owned\u0007\r\nFAKE \u001b[31m\u009b2J\u202e\u0008";
+    let traces: Vec<String> =
+        (0..4).map(|n| trace(&format!("a{n}"), &format!("s{hostile}"), &format!("o{hostile}"))).collect();
+    for (n, text) in traces.iter().enumerate() {
+        fs::write(folder.path().join(format!("{n}.json")), text).unwrap();
+    }
+    // A file's name is a name too.
+    fs::write(folder.path().join("not\u{1b}[2J.json"), "{}").unwrap();
+    for args in [
+        &["summary"][..],
+        &["summary", "--format", "markdown"],
+        &["critical-path"],
+        &["critical-path", "--format", "folded"],
+        &["endpoints"],
+        &["errors"],
+        &["errors", "--format", "folded"],
+        &["heatmap"],
+        &["histograms"],
+        &["flow"],
+        &["split"],
+        &["split", "--tag", "error"],
+        &["diagnosis"],
+        &["inspect"],
+        &["compare", "--range-a", "0-100", "--range-b", "0-100"],
+    ] {
+        let (output, status) = run(folder.path(), &[args, &["."]].concat());
+        let (text, said) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(status, 0, "{args:?}: {said}");
+        assert_eq!(obeyed(&text), [], "{args:?}: {text:?}");
+        assert_eq!(obeyed(&said), [], "{args:?}: {said:?}");
+        assert!(!text.lines().any(|line| line.trim_start().starts_with("FAKE")), "{args:?}: {text}");
+    }
+}
