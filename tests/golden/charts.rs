@@ -219,10 +219,9 @@ fn curves_on_every_axis() {
             strong: bend > 1.0,
             points: shape(bend).map(place).collect(),
         };
-        let curves = [curve("before", 0x1f77b4, 0.5), curve("after", 0xd62728, 2.0)];
+        let curves = vec![curve("before", 0x1f77b4, 0.5), curve("after", 0xd62728, 2.0)];
         let rule = (case == "curves-ratio").then_some(1.0);
-        let view =
-            CurvesView { x: (x, "across"), y: (y, "up"), curves: &curves, rule, legend: Legend::TopLeft };
+        let view = CurvesView { x: (x, "across"), y: (y, "up"), curves, rule, legend: Legend::TopLeft };
         check(case, &curves::export_svg(&view, size(640, 360), &Theme::light(), "Before and after").unwrap());
     }
 }

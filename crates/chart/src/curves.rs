@@ -63,7 +63,7 @@ pub struct CurvesView<'a> {
     /// The vertical axis and its name.
     pub y: (Axis, &'a str),
     /// From back to front.
-    pub curves: &'a [NamedCurve<'a>],
+    pub curves: Vec<NamedCurve<'a>>,
     /// A value of the vertical axis that is drawn as a line.
     pub rule: Option<f64>,
     /// Where the names of the curves stand.
@@ -238,14 +238,9 @@ mod tests {
     }
 
     fn picture(x: Axis, y: Axis, points: Vec<(f64, f64)>, size: ChartSize) -> String {
-        let curves = [NamedCurve { name: "a <b>", color: Rgba::hex(0x123456), strong: true, points }];
-        let view = CurvesView {
-            x: (x, "across"),
-            y: (y, "up"),
-            curves: &curves,
-            rule: Some(1.0),
-            legend: Legend::TopLeft,
-        };
+        let curves = vec![NamedCurve { name: "a <b>", color: Rgba::hex(0x123456), strong: true, points }];
+        let view =
+            CurvesView { x: (x, "across"), y: (y, "up"), curves, rule: Some(1.0), legend: Legend::TopLeft };
         export_svg(&view, size, &Theme::light(), "T").unwrap()
     }
 

@@ -82,6 +82,18 @@ impl FlowChoice {
         self.min_children.unwrap_or(if self.paper { 5 } else { 2 })
     }
 
+    /// Goes to the flow of an endpoint from the one that is shown.
+    pub fn go_to(&mut self, endpoint: Endpoint, shown: Option<Endpoint>) {
+        if self.parents.is_empty() {
+            self.parents.extend(shown);
+        }
+        // Going back to one on the way makes the way shorter.
+        if let Some(at) = self.parents.iter().position(|parent| *parent == endpoint) {
+            self.parents.truncate(at);
+        }
+        self.parents.push(endpoint);
+    }
+
     /// Takes a key of the address; tells whether it was one of these. A value that makes no sense is as if it were not
     /// there.
     pub(super) fn read(&mut self, key: &str, value: &str) -> bool {

@@ -16,7 +16,11 @@ pub mod endpoints;
 pub mod errors;
 pub mod findings;
 pub mod flame;
+pub mod flow;
+pub mod flow_changes;
 pub mod flow_choice;
+pub mod flow_prediction;
+pub mod flow_savings;
 pub mod heatmap;
 pub mod json;
 mod normal;
@@ -31,5 +35,7 @@ pub mod trace;
 pub mod tree;
 pub mod views;
 
+#[cfg(test)]
+mod flow_tests;
 #[cfg(test)]
 mod view_models_tests;

@@ -146,6 +146,8 @@ pub enum Cell {
         /// How far it is indented, in levels.
         depth: u32,
     },
+    /// A call: its endpoint, or `None`, and words behind it.
+    Call(Option<(String, String)>, String),
     /// A service.
     Service(String),
     /// A histogram as small as a word.
@@ -205,6 +207,9 @@ pub struct Head {
 /// What is said of an endpoint beside the pointer, and how far it is indented.
 type Tip<R> = fn(&R) -> (String, u32);
 
+/// The endpoint that is called, if it is one alone, and words behind it.
+type Call<R> = fn(&R) -> (Option<(&str, &str)>, String);
+
 /// What a row has in a column.
 enum Content<R> {
     Text(fn(&R) -> Cow<'_, str>),
@@ -212,6 +217,7 @@ enum Content<R> {
     Said(fn(&R) -> Number, fn(&R) -> String),
     Bar(fn(&R) -> Number, Option<fn(&R) -> String>),
     Endpoint(fn(&R) -> (&str, &str), Option<Tip<R>>),
+    Call(Call<R>),
     Service(fn(&R) -> &str),
     Spark(fn(&R) -> Option<&LogHistogram>),
 }
@@ -294,6 +300,12 @@ impl<R> Column<R> {
     /// An endpoint, as service and operation, in the column `endpoint`.
     pub fn endpoint(title: &'static str, hint: &'static str, of: fn(&R) -> (&str, &str)) -> Self {
         Column::new(("endpoint", title, hint), Width::Wide, Content::Endpoint(of, None))
+    }
+
+    /// A call, in the column `call`: its endpoint, or `None`, and words behind it. What it is
+    /// sorted by ([`Column::by`]) and its fields ([`Column::csv_as`]) are said apart.
+    pub fn call(title: &'static str, hint: &'static str, of: Call<R>) -> Self {
+        Column::new(("call", title, hint), Width::Wide, Content::Call(of))
     }
 
     /// A service, in the column `service`.
@@ -417,6 +429,13 @@ impl<R> Column<R> {
                 let (tip, depth) = tip.map_or_else(Default::default, |tip| tip(row));
                 Cell::Endpoint { service: service.to_owned(), operation: operation.to_owned(), tip, depth }
             }
+            Content::Call(of) => {
+                let (endpoint, words) = of(row);
+                Cell::Call(
+                    endpoint.map(|(service, operation)| (service.to_owned(), operation.to_owned())),
+                    words,
+                )
+            }
             Content::Service(of) => Cell::Service(of(row).to_owned()),
             Content::Spark(of) => Cell::Spark(of(row).cloned().unwrap_or_default()),
         }
@@ -434,7 +453,7 @@ impl<R> Column<R> {
                 (oa, sa).cmp(&(ob, sb))
             }
             Content::Service(of) => of(a).cmp(of(b)),
-            Content::Spark(_) => Ordering::Equal,
+            Content::Call(_) | Content::Spark(_) => Ordering::Equal,
         }
     }
 
@@ -453,7 +472,7 @@ impl<R> Column<R> {
                 out.extend([service.to_owned(), operation.to_owned()]);
             }
             (None, Content::Service(of)) => out.push(of(row).to_owned()),
-            (None, Content::Spark(_)) => out.push(String::new()),
+            (None, Content::Call(_) | Content::Spark(_)) => out.push(String::new()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a tip, or a panel, says of a thing in a chart: lines, a list, a small table.
 
+use pathlight_query::LogHistogram;
 use pathlight_text::format;
 
 /// A line of a tip.
@@ -19,6 +20,8 @@ pub enum TipLine {
     List(Vec<String>),
     /// Numbers in rows.
     Numbers(Numbers),
+    /// A histogram as small as a word.
+    Spark(LogHistogram),
 }
 
 /// A small table of numbers: heads of the columns, and rows with their names.

@@ -6,7 +6,8 @@ use crate::compare::{ChangeRow, DiffSource};
 use crate::table::{Cell, Rows, Table};
 use crate::tip::TipLine;
 use crate::{
-    anomalies, compare, diagnosis_tables, endpoints, errors, findings, flame, heatmap, requests, split, trace,
+    anomalies, compare, diagnosis_tables, endpoints, errors, findings, flame, flow, flow_savings, heatmap,
+    requests, split, trace,
 };
 use pathlight_chart::heatmap::HeatModel;
 use pathlight_query::*;
@@ -71,6 +72,8 @@ fn every_table_names_its_columns_once_and_has_one_wide_column() {
     check(&split::table());
     check(&trace::table());
     check(&anomalies::table());
+    check(&flow::table());
+    check(&flow_savings::table());
     check(&diagnosis_tables::places("places", "Places", ["A", "B"]));
 }
 

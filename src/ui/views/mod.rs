@@ -29,7 +29,7 @@ pub fn build(which: View, page: Page, keep: &Keep, search: &Search, jump: &Jump)
         View::Heatmap => Shown::new(heatmap::Heatmap::new(page, keep), search),
         View::Endpoints => Shown::new(endpoints::Endpoints::new(page, keep), search),
         View::Split => Shown::new(split::Split::new(page, keep), search),
-        View::Flow => Box::new(flow::FlowView::new(page, search)),
+        View::Flow => Shown::new(flow::Flow::new(page, keep), search),
         View::Diagnosis => Box::new(diagnosis::Diagnosis::new(page, search, jump)),
         View::Anomalies => Shown::new(anomalies::Anomalies::new(page, keep), search),
         View::Errors => Shown::new(errors::Errors::new(page, keep), search),

@@ -1,86 +1,15 @@
 //! The companion table of a chart: a [`Table`] in the page, with the same content as the chart.
 
-use super::grid::{Grid, Head, Lines};
-use super::table::What;
-use crate::ui::dom::{El, div, span};
+use super::grid::Grid;
+use crate::ui::dom::El;
 use crate::ui::page::Page;
-use crate::ui::widgets::names;
 use pathlight_view::address::Sort;
-use pathlight_view::table::{Attributes, Cell, Rows as _, Table, Width};
+use pathlight_view::table::Table;
 use std::cell::{OnceCell, RefCell};
-use std::cmp::Ordering;
 use std::rc::Rc;
 
-/// Levels of indentation that are shown; of deeper rows the number stands there.
-const DEEPEST: u32 = 16;
-
-/// The columns of a table that are shown.
-struct Shown<R> {
-    table: RefCell<Table<R>>,
-    columns: Vec<usize>,
-}
-
-impl<R> Lines for Shown<R> {
-    fn count(&self) -> usize {
-        self.table.borrow().count()
-    }
-
-    fn attributes(&self, row: usize) -> Attributes {
-        self.table.borrow().attributes(row)
-    }
-
-    fn cell(&self, column: usize, row: usize) -> What {
-        content(self.table.borrow().cell(self.columns[column], row))
-    }
-
-    fn compare(&self, column: usize, a: usize, b: usize) -> Ordering {
-        self.table.borrow().compare(self.columns[column], a, b)
-    }
-}
-
-fn content(cell: Cell) -> What {
-    match cell {
-        Cell::Text(text) => What::Text(text),
-        Cell::Number(words, digits) => What::Number(words, digits),
-        Cell::Bar(share, words) => What::Bar(share, words),
-        Cell::Endpoint { service, operation, tip, depth } => {
-            let name = names::endpoint(&service, &operation);
-            if !tip.is_empty() {
-                name.set("title", &tip);
-            }
-            What::Element(if depth > 0 { indented(depth, &name) } else { name })
-        }
-        Cell::Service(service) => What::Element(names::service(&service)),
-        Cell::Spark(histogram) => What::Element(names::spark(&histogram)),
-    }
-}
-
-fn indented(depth: u32, name: &El) -> El {
-    let deep = if depth > DEEPEST { format!("{depth} ") } else { String::new() };
-    div("indented")
-        .styled("padding-left", &format!("{}px", depth.min(DEEPEST) * 10))
-        .child(&span("muted", &deep))
-        .child(name)
-}
-
-/// Returns the class of the cells of a column, which the style sheet knows.
-fn class(width: Width) -> &'static str {
-    match width {
-        Width::Wide => "wide",
-        Width::Bar => "bar",
-        Width::Spark => "spark-cell",
-        Width::Number => "num",
-        Width::Tiny => "num tiny",
-        Width::Moment => "num moment",
-        Width::Ratio => "num ratio",
-        Width::Caller => "caller muted",
-        Width::Words => "what muted",
-        Width::Id => "text mono",
-    }
-}
-
 struct Inner<R> {
-    shown: Rc<Shown<R>>,
+    table: Rc<RefCell<Table<R>>>,
     grid: Rc<Grid>,
 }
 
@@ -115,17 +44,9 @@ impl<R> CompanionTable<R> {
     }
 
     fn sorted_by(table: Table<R>, on_sort: impl Fn(Sort) + 'static) -> CompanionTable<R> {
-        let heads = table.heads();
-        let columns: Vec<usize> = (0..heads.len()).filter(|at| heads[*at].priority > 0).collect();
-        let head = |at: &usize| {
-            let pathlight_view::table::Head { key, title, hint, width, priority, sorts } = heads[*at];
-            Head { key, title, hint, class: class(width), priority, sorts }
-        };
-        let heads = columns.iter().map(head).collect();
-        let (name, natural) = ((table.name(), table.label()), table.natural().clone());
-        let shown = Rc::new(Shown { table: RefCell::new(table), columns });
-        let grid = Grid::new(name, natural, heads, shown.clone(), Rc::new(on_sort));
-        CompanionTable(Box::leak(Box::new(Inner { shown, grid })))
+        let table = Rc::new(RefCell::new(table));
+        let grid = Grid::new(table.clone(), Rc::new(on_sort));
+        CompanionTable(Box::leak(Box::new(Inner { table, grid })))
     }
 
     fn grid(self) -> &'static Grid {
@@ -151,7 +72,7 @@ impl<R> CompanionTable<R> {
     }
 
     fn with_row(self, at: usize, run: &dyn Fn(&R)) {
-        if let Some(row) = self.0.shown.table.borrow().rows().get(at) {
+        if let Some(row) = self.0.table.borrow().rows().get(at) {
             run(row);
         }
     }
@@ -163,12 +84,17 @@ impl<R> CompanionTable<R> {
 
     /// Looks at the table.
     pub fn look<T>(self, work: impl FnOnce(&Table<R>) -> T) -> T {
-        work(&self.0.shown.table.borrow())
+        work(&self.0.table.borrow())
+    }
+
+    /// Says why it is empty, or nothing.
+    pub fn set_empty(self, why: &str) {
+        self.grid().set_empty(why);
     }
 
     /// Takes new rows, and why there are none if there are none.
     pub fn set_rows(self, rows: Vec<R>, why_empty: &str) {
-        let mut table = self.0.shown.table.borrow_mut();
+        let mut table = self.0.table.borrow_mut();
         table.set_rows(rows);
         table.set_empty(why_empty);
         drop(table);

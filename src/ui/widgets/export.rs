@@ -66,18 +66,3 @@ pub fn save(page: Page, blob: &Blob, name: &str) {
         let _ = Url::revoke_object_url(&address);
     });
 }
-
-/// A line of comma-separated values.
-pub fn csv_line(cells: &[String]) -> String {
-    let quoted: Vec<String> = cells
-        .iter()
-        .map(|cell| {
-            if cell.contains([',', '"', '\n', '\r']) {
-                format!("\"{}\"", cell.replace('"', "\"\""))
-            } else {
-                cell.clone()
-            }
-        })
-        .collect();
-    format!("{}\r\n", quoted.join(","))
-}

@@ -1,14 +1,12 @@
 //! What all tables have in common, whatever their rows are: head, rows in sight, order, selection, keys. One copy of it
 //! serves every kind of row.
 
-use super::table::What;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use pathlight_model::sort::Arrange;
+use crate::ui::widgets::names;
 use pathlight_view::address::Sort;
-use pathlight_view::table::neighbour;
+use pathlight_view::table::{Cell as TableCell, Head, Rows, Width, neighbour, order};
 use std::cell::{Cell, RefCell};
-use std::cmp::Ordering;
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::KeyboardEvent;
@@ -20,56 +18,23 @@ const SPARE_ROWS: usize = 12;
 /// Browsers give up on taller elements; with more rows, scrolling goes in larger steps.
 const MOST_PX: f64 = 8_000_000.0;
 
-/// The rows of a table, of whatever kind, by their number as they came.
-pub trait Lines {
-    /// How many there are.
-    fn count(&self) -> usize;
+/// Levels of indentation that are shown; of deeper rows the number stands there.
+const DEEPEST: u32 = 16;
 
-    /// Attributes of a row's element.
-    fn attributes(&self, row: usize) -> Vec<(&'static str, String)>;
-
-    /// What a row shows in a column.
-    fn cell(&self, column: usize, row: usize) -> What;
-
-    /// Order of two rows by a column, smallest first.
-    fn compare(&self, column: usize, a: usize, b: usize) -> Ordering;
-}
-
-/// What is known of a column without its rows; see [`Column`](super::table::Column).
-#[derive(Clone, Copy)]
-pub struct Head {
-    /// Name in the address.
-    pub key: &'static str,
-    /// Words.
-    pub title: &'static str,
-    /// The same in a sentence.
-    pub hint: &'static str,
-    /// Class of its cells.
-    pub class: &'static str,
-    /// 1 is always shown, 2 and 3 where there is room.
-    pub priority: u8,
-    /// Whether rows can be sorted by it.
-    pub sorts: bool,
-}
-
-impl Head {
-    fn is_wide(&self) -> bool {
-        self.class == "wide"
-    }
-
-    /// Its width; the least of it for the one column that takes what is left.
-    fn width_px(&self) -> f64 {
-        match self.class {
-            "wide" => 200.0,
-            "bar" => 104.0,
-            "spark-cell" => 84.0,
-            "num tiny" => 64.0,
-            "num moment" => 188.0,
-            "num ratio" => 148.0,
-            "caller muted" | "what muted" => 136.0,
-            "text mono" => 156.0,
-            _ => 84.0,
-        }
+/// Returns the class of the cells of a column, which the style sheet knows, and its width in CSS pixels; the least of it for
+/// the one column that takes what is left.
+fn class_and_px(width: Width) -> (&'static str, f64) {
+    match width {
+        Width::Wide => ("wide", 200.0),
+        Width::Bar => ("bar", 104.0),
+        Width::Spark => ("spark-cell", 84.0),
+        Width::Number => ("num", 84.0),
+        Width::Tiny => ("num tiny", 64.0),
+        Width::Moment => ("num moment", 188.0),
+        Width::Ratio => ("num ratio", 148.0),
+        Width::Caller => ("caller muted", 136.0),
+        Width::Words => ("what muted", 136.0),
+        Width::Id => ("text mono", 156.0),
     }
 }
 
@@ -77,8 +42,9 @@ type RowEvent = Box<dyn Fn(usize)>;
 
 /// A table but for its rows.
 pub struct Grid {
-    lines: Rc<dyn Lines>,
-    columns: Vec<Head>,
+    rows: Rc<RefCell<dyn Rows>>,
+    /// The columns that are shown, with their numbers.
+    columns: Vec<(usize, Head)>,
     wrap: El,
     table: El,
     body: El,
@@ -88,7 +54,6 @@ pub struct Grid {
     order: RefCell<Vec<u32>>,
     hits: RefCell<Option<Rc<Vec<bool>>>>,
     sort: RefCell<Sort>,
-    natural: Sort,
     selected: Cell<Option<usize>>,
     painted: Cell<(usize, usize)>,
     click_opens: Cell<bool>,
@@ -96,26 +61,27 @@ pub struct Grid {
     fits: RefCell<Vec<bool>>,
     on_select: RefCell<Option<RowEvent>>,
     on_open: RefCell<Option<RowEvent>>,
-    name: String,
+    name: &'static str,
     keep: Keep,
 }
 
 impl Grid {
-    /// A grid for these rows; see [`Table::new`](super::table::Table::new).
-    pub fn new(
-        (name, label): (&str, &str),
-        natural: Sort,
-        columns: Vec<Head>,
-        lines: Rc<dyn Lines>,
-        on_sort: Rc<dyn Fn(Sort)>,
-    ) -> Rc<Grid> {
+    /// Puts a table into the page; `on_sort` is told how it is to be sorted.
+    pub fn new(rows: Rc<RefCell<dyn Rows>>, on_sort: Rc<dyn Fn(Sort)>) -> Rc<Grid> {
         let keep = Keep::default();
+        let (name, label, sort) = {
+            let rows = rows.borrow();
+            (rows.name(), rows.label(), rows.natural().clone())
+        };
+        let all = rows.borrow().heads().into_iter().enumerate();
+        let columns: Vec<(usize, Head)> = all.filter(|(_, head)| head.priority > 0).collect();
         let mut heads = Vec::new();
         let head_row = el("tr");
-        for column in &columns {
-            let head = el("th").class(column.class).attr("scope", "col");
-            if !column.is_wide() {
-                head.style("width", &format!("{}px", column.width_px()));
+        for (_, column) in &columns {
+            let (class, width_px) = class_and_px(column.width);
+            let head = el("th").class(class).attr("scope", "col");
+            if column.width != Width::Wide {
+                head.style("width", &format!("{width_px}px"));
             }
             if column.sorts {
                 let press = button(column.title)
@@ -125,7 +91,7 @@ impl Grid {
                     .attr("data-own-enter", "");
                 let (key, pressed) = (column.key, on_sort.clone());
                 // Text is sorted upwards first, numbers downwards.
-                let number = column.class.contains("num") || column.class.contains("bar");
+                let number = column.width.is_number();
                 let shown = head.clone();
                 head.add(&press.on_click(&keep, move || {
                     let descending = match shown.html().get_attribute("aria-sort").as_deref() {
@@ -153,7 +119,7 @@ impl Grid {
         empty.show(false);
         let wrap = div("table").test(name).child(&table).child(&empty);
         let grid = Rc::new(Grid {
-            lines,
+            rows,
             columns,
             wrap,
             table,
@@ -162,15 +128,14 @@ impl Grid {
             empty,
             order: RefCell::default(),
             hits: RefCell::default(),
-            sort: RefCell::new(natural.clone()),
-            natural,
+            sort: RefCell::new(sort),
             selected: Cell::new(None),
             painted: Cell::new((0, 0)),
             click_opens: Cell::new(false),
             fits: RefCell::default(),
             on_select: RefCell::default(),
             on_open: RefCell::default(),
-            name: name.to_owned(),
+            name,
             keep,
         });
         grid.listen();
@@ -302,9 +267,8 @@ impl Grid {
 
     /// Sorts; `None` or a column it does not have: as it came.
     pub fn set_sort(&self, sort: Option<&Sort>) {
-        let known =
-            sort.filter(|sort| self.columns.iter().any(|column| column.key == sort.column && column.sorts));
-        let sort = known.unwrap_or(&self.natural).clone();
+        let is_column = |sort: &&Sort| self.columns.iter().any(|(_, c)| c.key == sort.column && c.sorts);
+        let sort = sort.filter(is_column).unwrap_or(self.rows.borrow().natural()).clone();
         if *self.sort.borrow() != sort {
             self.sort.replace(sort);
             self.arrange();
@@ -362,17 +326,8 @@ impl Grid {
     fn arrange(&self) {
         let sort = self.sort.borrow().clone();
         let hits = self.hits.borrow().clone();
-        let mut order: Vec<u32> = (0..self.lines.count() as u32)
-            .filter(|at| hits.as_ref().is_none_or(|hits| hits.get(*at as usize).copied().unwrap_or(true)))
-            .collect();
-        let column = self.columns.iter().position(|column| column.key == sort.column && column.sorts);
-        if let Some(column) = column {
-            order.arrange_by(|a, b| {
-                let ordering = self.lines.compare(column, *a as usize, *b as usize);
-                if sort.descending { ordering.reverse() } else { ordering }
-            });
-        }
-        for (column, head) in self.columns.iter().zip(&self.heads) {
+        let order = order(&*self.rows.borrow(), Some(&sort), hits.as_ref().map(|hits| hits.as_slice()));
+        for ((_, column), head) in self.columns.iter().zip(&self.heads) {
             let state = match (column.key == sort.column, sort.descending) {
                 (false, _) => "none",
                 (true, true) => "descending",
@@ -393,12 +348,12 @@ impl Grid {
     fn fit_columns(&self, width: f64) -> bool {
         let columns = &self.columns;
         let mut fits = vec![true; columns.len()];
-        let mut whole: f64 = columns.iter().map(Head::width_px).sum();
+        let mut whole: f64 = columns.iter().map(|(_, column)| class_and_px(column.width).1).sum();
         for priority in [3, 2] {
-            for (at, column) in columns.iter().enumerate().rev() {
+            for (at, (_, column)) in columns.iter().enumerate().rev() {
                 if whole > width && column.priority == priority {
                     fits[at] = false;
-                    whole -= column.width_px();
+                    whole -= class_and_px(column.width).1;
                 }
             }
         }
@@ -441,10 +396,11 @@ impl Grid {
         let below = (whole - above - (to - from) as f64 * ROW_PX).max(0.0);
         self.body.clear();
         self.body.add(&space(above));
+        let rows = self.rows.borrow();
         let mut active = None;
         for (place, at) in order.iter().enumerate().take(to).skip(from) {
             let row = *at as usize;
-            if row >= self.lines.count() {
+            if row >= rows.count() {
                 continue;
             }
             let line =
@@ -453,7 +409,7 @@ impl Grid {
             if place % 2 == 1 {
                 line.class_if("odd", true);
             }
-            for (name, value) in self.lines.attributes(row) {
+            for (name, value) in rows.attributes(row) {
                 line.set(name, &value);
             }
             let selected = self.selected.get() == Some(row);
@@ -463,9 +419,8 @@ impl Grid {
                 line.set("id", &id);
                 active = Some(id);
             }
-            for (at, column) in self.columns.iter().enumerate().filter(|(at, _)| fits.get(*at) == Some(&true))
-            {
-                line.add(&cell(column, self.lines.cell(at, row)));
+            for ((at, column), _) in self.columns.iter().zip(&*fits).filter(|(_, fits)| **fits) {
+                line.add(&cell(column, rows.cell(*at, row)));
             }
             self.body.add(&line);
         }
@@ -483,15 +438,39 @@ fn stretch(rows: usize, height: f64) -> f64 {
     if whole <= MOST_PX { 1.0 } else { (whole - height) / (MOST_PX - height) }
 }
 
-fn cell(column: &Head, what: What) -> El {
-    let cell = el("td").class(column.class).attr("data-column", column.key);
-    match what {
-        What::Text(text) => cell.attr("title", &text).text(&text),
-        What::Number(text, value) => cell.attr("data-value", &value).text(&text),
-        What::Bar(share, text) => {
+fn cell(column: &Head, content: TableCell) -> El {
+    let cell = el("td").class(class_and_px(column.width).0).attr("data-column", column.key);
+    match content {
+        TableCell::Text(text) => cell.attr("title", &text).text(&text),
+        TableCell::Number(words, digits) => cell.attr("data-value", &digits).text(&words),
+        TableCell::Bar(share, words) => {
             let fill = div("bar-fill").styled("width", &format!("{:.2}%", share.clamp(0.0, 1.0) * 100.0));
-            cell.attr("data-value", &share.to_string()).child(&fill).child(&span("bar-text", &text))
+            cell.attr("data-value", &share.to_string()).child(&fill).child(&span("bar-text", &words))
         }
-        What::Element(element) => cell.child(&element),
+        TableCell::Endpoint { service, operation, tip, depth } => {
+            let name = names::endpoint(&service, &operation);
+            if !tip.is_empty() {
+                name.set("title", &tip);
+            }
+            cell.child(&if depth > 0 { indented(depth, &name) } else { name })
+        }
+        TableCell::Call(None, words) => cell.child(&div("indented").child(&span("", &words))),
+        TableCell::Call(Some((service, operation)), words) => {
+            let call = div("indented").child(&names::endpoint(&service, &operation));
+            if !words.is_empty() {
+                call.add(&span("muted", &words));
+            }
+            cell.child(&call)
+        }
+        TableCell::Service(service) => cell.child(&names::service(&service)),
+        TableCell::Spark(histogram) => cell.child(&names::spark(&histogram)),
     }
+}
+
+fn indented(depth: u32, name: &El) -> El {
+    let deep = if depth > DEEPEST { format!("{depth} ") } else { String::new() };
+    div("indented")
+        .styled("padding-left", &format!("{}px", depth.min(DEEPEST) * 10))
+        .child(&span("muted", &deep))
+        .child(name)
 }

@@ -13,6 +13,5 @@ pub mod plot_chart;
 pub mod popover;
 pub mod show_in;
 pub mod still_chart;
-pub mod table;
 pub mod tip;
 pub mod zoom;

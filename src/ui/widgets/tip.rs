@@ -54,12 +54,13 @@ pub fn elements(lines: &[TipLine]) -> Vec<El> {
         TipLine::List(lines) => {
             lines.iter().fold(el("ol").class("chains"), |list, line| list.child(&el("li").text(line)))
         }
+        TipLine::Spark(histogram) => div("").child(&names::spark(histogram)),
         TipLine::Numbers(numbers) => numbers_element(numbers),
     };
     lines.iter().map(element).collect()
 }
 
-/// Returns the element of a small table of numbers.
+/// Returns the element of a small table of numbers; tests know a cell as `HEAD-NAME`.
 pub fn numbers_element(numbers: &Numbers) -> El {
     let corner = el("tr").child(&el("th"));
     let head = numbers
@@ -69,8 +70,9 @@ pub fn numbers_element(numbers: &Numbers) -> El {
     let body = el("tbody");
     for (name, cells) in &numbers.rows {
         let row = el("tr").child(&el("th").attr("scope", "row").text(name));
-        body.add(&cells.iter().fold(row, |row, (words, digits)| {
-            row.child(&el("td").class("num").attr("data-value", digits).text(words))
+        body.add(&cells.iter().zip(&numbers.heads).fold(row, |row, ((words, digits), head)| {
+            let cell = el("td").class("num").test(&format!("{head}-{name}"));
+            row.child(&cell.attr("data-value", digits).text(words))
         }));
     }
     el("table").class("weights").child(&el("thead").child(&head)).child(&body)

@@ -1,26 +1,26 @@
 //! An execution flow on its canvas: window, selection, search, tips.
 
+use super::go_to;
 use crate::canvas::Surface;
-use crate::ui::dom::{El, div, el};
+use crate::ui::dom::El;
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::keys::Command;
-use crate::ui::shell::search::fits;
-use crate::ui::views::flow::queries::shown_parent;
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
-use crate::ui::widgets::names;
+use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_analysis::flow::FlowNode;
 use pathlight_chart::dag::{DagHit, DagItem, DagLayout, DagSizes, DagView, DagViewport, export_svg, scene};
 use pathlight_chart::{Theme, Viewport};
 use pathlight_query::{Changes, Endpoint, FlowReport};
-use pathlight_text::format;
+use pathlight_view::flow;
+use pathlight_view::flow_changes::changed_nodes;
 use pathlight_view::table::neighbour;
 use std::rc::Rc;
 
 /// How near a pointer must come to a line, in CSS pixels.
 const NEAR_PX: f64 = 5.0;
 
-/// The picture.
+/// The chart.
 pub struct FlowChart {
     page: Page,
     report: Rc<FlowReport>,
@@ -31,30 +31,8 @@ pub struct FlowChart {
     found: Option<Vec<bool>>,
 }
 
-/// The endpoint of a node; `None` for the rarest callees, which share one.
-pub fn endpoint_of(node: &FlowNode) -> Option<Endpoint> {
-    (!node.service.is_empty() || !node.operation.is_empty())
-        .then(|| Endpoint::new(&node.service, &node.operation))
-}
-
-/// Goes to the flow of an endpoint from the one that is shown.
-pub fn go_to(page: Page, endpoint: Endpoint) {
-    let shown = shown_parent(page);
-    page.change(|address| {
-        let parents = &mut address.choices.flow.parents;
-        if parents.is_empty() {
-            parents.extend(shown);
-        }
-        // Back to one on the way is no way round.
-        if let Some(at) = parents.iter().position(|parent| *parent == endpoint) {
-            parents.truncate(at);
-        }
-        parents.push(endpoint);
-    });
-}
-
 impl FlowChart {
-    /// An empty picture.
+    /// Returns a chart without a flow.
     pub fn new(page: Page) -> FlowChart {
         FlowChart {
             page,
@@ -114,33 +92,16 @@ impl FlowChart {
 
     /// Marks what a what-if changes.
     pub fn mark(&mut self, changes: &Changes) {
-        let parent = &self.report.parent;
-        let of_parent =
-            |service: &str, operation: &str| service == parent.service && operation == parent.operation;
-        let is_changed = |node: &FlowNode| {
-            let same =
-                |service: &str, operation: &str| service == node.service && operation == node.operation;
-            changes.latencies.iter().any(|change| same(&change.service, &change.operation))
-                || changes.parallel.iter().any(|change| {
-                    of_parent(&change.service, &change.operation)
-                        && [&change.first, &change.second]
-                            .iter()
-                            .any(|name| same(&name.service, &name.operation) && name.index == node.index)
-                })
-        };
-        self.changed = self.report.nodes.iter().map(is_changed).collect();
+        self.changed = changed_nodes(&self.report, changes);
     }
 
-    /// Searches; gives how many nodes were found.
+    /// Searches; returns how many nodes were found.
     pub fn search(&mut self, text: &str) -> u64 {
-        let label =
-            |node: &FlowNode| format!("{} {}", node.label, format::endpoint(&node.service, &node.operation));
-        self.found = (!text.trim().is_empty())
-            .then(|| self.report.nodes.iter().map(|node| fits(text, &[&label(node)])).collect());
+        self.found = flow::found(&self.report, text);
         self.found.as_ref().map_or(0, |found| found.iter().filter(|hit| **hit).count() as u64)
     }
 
-    /// Which nodes a search found; `None` without one.
+    /// Returns which nodes the search found; `None` without one.
     pub fn found(&self) -> Option<Vec<bool>> {
         self.found.clone()
     }
@@ -167,18 +128,20 @@ impl FlowChart {
         }
     }
 
+    /// Returns the endpoint whose flow the selected node leads to.
+    pub fn selected_flow(&self) -> Option<Endpoint> {
+        flow::opens(self.report.nodes.get(self.selected? as usize)?)
+    }
+
     /// Goes to the selected node's own flow, if it has one.
     pub fn open_selected(&self, page: Page) {
-        let node = self.selected.and_then(|node| self.report.nodes.get(node as usize));
-        if let Some(endpoint) = node.filter(|node| node.has_calls).and_then(endpoint_of) {
-            go_to(page, endpoint);
-        }
+        self.selected_flow().into_iter().for_each(|endpoint| go_to(page, endpoint));
     }
 
     /// Selects a node.
     pub fn choose(&mut self, page: Page, node: u32) {
         self.selected = Some(node);
-        if let Some(endpoint) = self.report.nodes.get(node as usize).and_then(endpoint_of) {
+        if let Some(endpoint) = self.report.nodes.get(node as usize).and_then(flow::endpoint_of) {
             page.set_focus(Focus::Endpoint(endpoint));
         }
         self.reveal(node);
@@ -188,73 +151,6 @@ impl FlowChart {
 
     fn reveal(&mut self, node: u32) {
         self.viewport.reveal(DagItem::Node(node));
-    }
-
-    fn tip_of(&self, hit: DagHit) -> Vec<El> {
-        match hit {
-            DagHit::Box(DagItem::Node(node)) => {
-                self.report.nodes.get(node as usize).map(|node| self.node_tip(node)).unwrap_or_default()
-            }
-            DagHit::Box(DagItem::Start) => vec![div("").text("Its start")],
-            DagHit::Box(DagItem::Return) => vec![
-                div("").text("Its return"),
-                div("muted").text(&format!(
-                    "{} after the last call, in the mean",
-                    format::duration(self.report.return_us.mean)
-                )),
-            ],
-            DagHit::Box(DagItem::Sync(_)) => {
-                vec![div("").text("Synchronisation: all on its right wait for all on its left")]
-            }
-            DagHit::Line(line) => self.line_tip(line),
-        }
-    }
-
-    fn node_tip(&self, node: &FlowNode) -> Vec<El> {
-        let head = match endpoint_of(node) {
-            Some(Endpoint { service, operation }) => names::endpoint(&service, &operation),
-            None => div("strong").text("All rarer calls"),
-        };
-        let row = |name: &str, summary: &pathlight_model::stats::Summary| {
-            [summary.mean, summary.p50, summary.p95, summary.p99]
-                .iter()
-                .fold(el("tr").child(&el("th").text(name)), |row, us| {
-                    row.child(&el("td").text(&format::duration(*us)))
-                })
-        };
-        let titles = ["", "mean", "p50", "p95", "p99"]
-            .iter()
-            .fold(el("tr"), |row, title| row.child(&el("th").text(title)));
-        let table = el("table")
-            .child(&titles)
-            .child(&row("latency", &node.latency_us))
-            .child(&row("wait", &node.wait_us));
-        let few = format::count(node.invocations);
-        vec![
-            head,
-            div("").child(&names::spark(&node.histogram)),
-            table,
-            div("").text(&format!(
-                "On the critical path in {} of {few} invocations",
-                format::share(node.critical_share())
-            )),
-            div("muted small").text(if node.has_calls { "Double click: its own flow" } else { "" }),
-        ]
-    }
-
-    fn line_tip(&self, line: usize) -> Vec<El> {
-        let Some(line) = self.viewport.layout().lines.get(line) else { return Vec::new() };
-        let name = |item: DagItem| match item {
-            DagItem::Start => "start".to_owned(),
-            DagItem::Return => "return".to_owned(),
-            DagItem::Sync(_) => "synchronisation".to_owned(),
-            DagItem::Node(node) => format::printable(self.report.label(node)),
-        };
-        let share = format::share((line.binding as f64 / line.both.max(1) as f64).min(1.0));
-        vec![
-            div("").text(&format!("{} waits for {}", name(line.to), name(line.from))),
-            div("muted").text(&format!("Binds in {share} of {} invocations", format::count(line.both))),
-        ]
     }
 }
 
@@ -290,9 +186,7 @@ impl ZoomableChart for FlowChart {
 
     /// In its own size: calls are boxes of a fixed width.
     fn svg(&self, _width: i32, theme: &Theme) -> String {
-        let Endpoint { service, operation } = &self.report.parent;
-        let title = format!("Execution flow of {}", format::endpoint(service, operation));
-        export_svg(&self.report, &self.changed, theme, &title)
+        export_svg(&self.report, &self.changed, theme, &flow::chart_title(&self.report))
     }
 }
 
@@ -328,7 +222,7 @@ impl CanvasChart for FlowChart {
     }
 
     fn tip(&self, hit: &DagHit) -> Vec<El> {
-        self.tip_of(*hit)
+        tip::elements(&flow::tip(&self.report, self.viewport.layout(), *hit))
     }
 
     fn hover(&mut self, hit: Option<&DagHit>) -> bool {

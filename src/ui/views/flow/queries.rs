@@ -3,6 +3,7 @@
 use crate::ui::page::Page;
 use pathlight_query::{Endpoint, RootEndpoint, Selection, queries};
 use pathlight_view::address::Address;
+use pathlight_view::flow;
 use pathlight_view::flow_choice::FlowPanel;
 
 /// Asks what the view shows.
@@ -44,25 +45,13 @@ pub fn query(page: Page, address: &Address) {
     }
 }
 
-/// Whose flow is shown: the one gone to, else the root endpoint's, else that of the request type with the most time.
+/// Returns whose flow is shown; see [`flow::shown_parent`].
 pub fn shown_parent(page: Page) -> Option<Endpoint> {
-    let address = page.address();
-    if let Some(parent) = address.choices.flow.parents.last() {
-        return Some(parent.clone());
-    }
-    if let RootEndpoint::Endpoint(endpoint) = &address.root {
-        return Some(endpoint.clone());
-    }
-    let parents = page.queries().flow_parents.get()?;
-    let overview = page.queries().overview.get()?;
-    let has_flow = |service: &str, operation: &str| {
-        parents.iter().any(|p| p.service == service && p.operation == operation)
-    };
-    let types = &overview.request_types;
-    let first = types.iter().find(|kind| has_flow(&kind.service, &kind.operation));
-    let first = first.map(|kind| Endpoint::new(&kind.service, &kind.operation));
-    first.or_else(|| {
-        let most = parents.iter().max_by_key(|parent| parent.invocations)?;
-        Some(Endpoint::new(&most.service, &most.operation))
-    })
+    let queries = page.queries();
+    let (parents, overview) = (queries.flow_parents.get(), queries.overview.get());
+    flow::shown_parent(
+        &page.address(),
+        parents.as_ref().map(|parents| parents.as_slice()),
+        overview.as_deref(),
+    )
 }
