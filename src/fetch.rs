@@ -6,7 +6,7 @@ use super::pool::Input;
 use super::ui::dom::{self, How, Listener, pause};
 use js_sys::{Array, Reflect, Uint8Array};
 use pathlight_backend::{
-    Answer, Listed, Listing, Lost, Next, Outcome, Place, Plan, Progress, Reply, Scan, Trouble,
+    Answer, Dialect, Listed, Listing, Lost, Next, Outcome, Place, Plan, Progress, Reply, Scan, Trouble,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
     AbortController, AbortSignal, Blob, Headers, ReadableStreamDefaultReader, RequestInit, RequestMode,
-    Response,
+    RequestRedirect, Response, ResponseType,
 };
 
 /// What is to be fetched.
@@ -46,6 +46,8 @@ pub enum Event {
 pub struct End {
     /// What became of the plan.
     pub outcome: Outcome,
+    /// The dialect in which answers came, if any did.
+    pub dialect: Option<Dialect>,
     /// Files that could not be fetched.
     pub lost_files: Vec<(String, Trouble)>,
 }
@@ -213,17 +215,22 @@ impl Fetch {
         self.0.bodies.borrow_mut().clear();
         let plan = self.0.plan.borrow();
         let outcome = plan.as_ref().map(|plan| plan.outcome().clone()).unwrap_or_default();
+        let dialect = plan.as_ref().and_then(Plan::dialect);
         drop(plan);
         let lost_files = self.0.lost_files.borrow().clone();
-        (self.0.on_event)(Event::Ended(End { outcome, lost_files }));
+        (self.0.on_event)(Event::Ended(End { outcome, dialect, lost_files }));
     }
 }
 
-/// Names of services or operations, to choose from.
+/// Names of services or operations, to choose from, and the dialect they came in.
 ///
 /// # Errors
 /// Why there is no list.
-pub async fn list(mut listing: Listing, place: &Place, token: Option<&str>) -> Result<Vec<String>, Trouble> {
+pub async fn list(
+    mut listing: Listing,
+    place: &Place,
+    token: Option<&str>,
+) -> Result<(Dialect, Vec<String>), Trouble> {
     let Ok(abort) = AbortController::new() else { return Err(Trouble::Lost(Lost::Down)) };
     let mut url = listing.url();
     loop {
@@ -234,7 +241,7 @@ pub async fn list(mut listing: Listing, place: &Place, token: Option<&str>) -> R
         };
         match listing.replied(&reply, &text.unwrap_or_default()) {
             Listed::Ask(next) => url = next,
-            Listed::Names(names) => return Ok(names),
+            Listed::Names(names) => return Ok((listing.dialect(), names)),
             Listed::Failed(trouble) => return Err(trouble),
         }
     }
@@ -253,7 +260,10 @@ async fn get(
     }
     let policy = Watch::policy();
     let Ok(response) = request(url, token, signal).await else {
-        return (Reply::Lost(if signal.aborted() { Lost::Broken } else { why(place, &policy).await }), None);
+        return (
+            Reply::Lost(if signal.aborted() { Lost::Broken } else { why(url, place, &policy).await }),
+            None,
+        );
     };
     let header = response.headers().get("Retry-After").ok().flatten();
     let retry_after_s = header.and_then(|seconds| seconds.trim().parse().ok());
@@ -297,11 +307,19 @@ async fn read(response: &Response, moved: impl Fn(u64)) -> Result<(Scan, Blob), 
 }
 
 /// Why a request came to nothing: browsers do not tell scripts, so it is found out.
-async fn why(place: &Place, policy: &Watch) -> Lost {
+async fn why(url: &str, place: &Place, policy: &Watch) -> Lost {
     // The report of a policy comes a moment after the failure.
     pause(50).await;
     if policy.has_seen() {
         return Lost::Policy;
+    }
+    // A login on another origin may not be read; that there is a way to it can be seen.
+    let options = RequestInit::new();
+    options.set_redirect(RequestRedirect::Manual);
+    let probe = JsFuture::from(dom::window().fetch_with_str_and_init(url, &options)).await;
+    let answer = probe.ok().and_then(|answer| answer.dyn_into::<Response>().ok());
+    if answer.is_some_and(|answer| answer.type_() == ResponseType::Opaqueredirect) {
+        return Lost::Login;
     }
     let options = RequestInit::new();
     options.set_mode(RequestMode::NoCors);

@@ -25,6 +25,8 @@ pub enum Lost {
     Down,
     /// The answer broke off.
     Broken,
+    /// It leads to a login, or is the page of one.
+    Login,
 }
 
 /// What came of a request.
@@ -49,8 +51,9 @@ pub struct Answer {
 
 /// Looks through a body chunk by chunk, in constant memory but for the ids found.
 ///
-/// Ids are those of the traces themselves, told from ids of links and references by their depth: `data[].traceID` of the
-/// first dialect, `result.resourceSpans[].scopeSpans[].spans[].traceId` of the third, with or without `result`.
+/// Ids are those of the traces themselves, told from ids of links and references by their depth: `data[].traceID` of
+/// Jaeger's first dialect, `traces[].traceID` of Tempo's search, and `result.resourceSpans[].scopeSpans[].spans[].traceId`
+/// of Jaeger's third, with or without `result` (or `trace`, or `batches` in place of `resourceSpans`, in Tempo).
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
     ids: BTreeSet<String>,
@@ -172,8 +175,10 @@ impl Scan {
         matches!(self.first, Some(b'{' | b'[')) && self.depth == 0 && !self.in_string
     }
 
-    fn is_html(&self) -> bool {
-        self.first == Some(b'<')
+    /// What a page for people says: that of Jaeger UI, which old versions answer what they do not know with, or a login.
+    fn page(&self) -> Option<Trouble> {
+        let is_own = memchr::memmem::find(&self.head, b"jaeger-ui-root").is_some();
+        (self.first == Some(b'<')).then_some(if is_own { Trouble::Html } else { Trouble::Lost(Lost::Login) })
     }
 
     /// What an error says of itself, whatever its content type, and whether in the form of the first dialect:
@@ -196,6 +201,11 @@ impl Scan {
                     has(b"\"result\"") || has(b"\"resourceSpans\"") || has(b"\"services\"") || has(b"\"operations\"")
                         // What a list or result without members becomes.
                         || self.head.trim_ascii() == b"{}"
+                }
+                Dialect::Tempo => {
+                    [&b"\"traces\""[..], b"\"metrics\"", b"\"tagValues\"", b"\"trace\"", b"\"batches\""]
+                        .into_iter()
+                        .any(has)
                 }
             }
     }
@@ -244,9 +254,14 @@ pub(super) fn judge(dialect: Dialect, asked: Asked, reply: &Reply) -> Verdict {
     };
     let refusal = match &complaint {
         Some(message) => Trouble::Says { status, message: message.clone() },
-        None if body.is_html() => Trouble::Html,
-        None => Trouble::NoApi { status },
+        None => {
+            let page = body.page().filter(|page| *page == Trouble::Html || status < 300);
+            page.unwrap_or(Trouble::NoApi { status })
+        }
     };
+    // Tempo has no form for it.
+    let is_no_trace =
+        dialect == Dialect::Tempo && memchr::memmem::find(&body.head, b"trace not found").is_some();
     match status {
         200..=299 if body.is_whole_json() && body.fits(dialect) => match complaint {
             Some(message) if body.ids.is_empty() && asked != Asked::Names => {
@@ -261,6 +276,7 @@ pub(super) fn judge(dialect: Dialect, asked: Asked, reply: &Reply) -> Verdict {
         401 => Verdict::Over(Trouble::Unauthorized),
         403 => Verdict::Over(Trouble::Forbidden(complaint.unwrap_or_default())),
         // The third dialect has no other way to say that a search finds nothing.
+        404 if is_no_trace && asked == Asked::Trace => Verdict::Nothing,
         404 if in_its_form && (asked == Asked::Trace || asked == Asked::Search && !is_first) => {
             Verdict::Nothing
         }
@@ -317,7 +333,9 @@ mod tests {
         let says = |status, message: &str| Trouble::Says { status, message: message.to_owned() };
         let v1_error = |code: u16| format!(r#"{{"data":null,"errors":[{{"code":{code},"msg":"why"}}]}}"#);
         let v3_error = |code: u16| format!("{{\"error\":{{\"httpCode\":{code},\"message\":\"why\"}}}}\n");
-        let html = "<!doctype html><title>Jaeger UI</title>";
+        let html = "<!doctype html><title>Jaeger UI</title><div id=\"jaeger-ui-root\"></div>";
+        let login = "<!doctype html><title>Log in to Jaeger</title>";
+        let tempo = r#"{"traces":[{"traceID":"ab","rootServiceName":"shop","spanSets":[{"spans":[{"spanID":"c"}]}]}],"metrics":{}}"#;
         for (dialect, asked, status, text, verdict) in [
             (Dialect::V1, Search, 200, V1.to_owned(), Verdict::Good),
             (Dialect::V3, Search, 200, V3.to_owned(), Verdict::Good),
@@ -329,6 +347,18 @@ mod tests {
             // Old versions answer what they do not know with their page.
             (Dialect::V3, Search, 200, html.to_owned(), Verdict::OtherDialect(Trouble::Html)),
             (Dialect::V1, Search, 404, html.to_owned(), Verdict::OtherDialect(Trouble::Html)),
+            (Dialect::V1, Search, 200, login.to_owned(), Verdict::OtherDialect(Trouble::Lost(Lost::Login))),
+            (Dialect::Tempo, Search, 200, tempo.to_owned(), Verdict::Good),
+            (Dialect::Tempo, Search, 200, r#"{"traces":[],"metrics":{}}"#.to_owned(), Verdict::Nothing),
+            (
+                Dialect::Tempo,
+                Names,
+                200,
+                r#"{"tagValues":[{"type":"string","value":"a"}]}"#.to_owned(),
+                Verdict::Good,
+            ),
+            (Dialect::Tempo, Trace, 200, V3.replace("result", "trace"), Verdict::Good),
+            (Dialect::Tempo, Trace, 404, "trace not found".to_owned(), Verdict::Nothing),
             (
                 Dialect::V1,
                 Search,

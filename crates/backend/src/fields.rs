@@ -1,5 +1,6 @@
-//! What people type into a search: durations as Go writes them, tags as logfmt.
+//! What people type into a search: durations as Go writes them, tags as logfmt; and the same in Tempo's language.
 
+use crate::source::Search;
 use serde_json::{Map, Value};
 
 /// Nanoseconds of a duration as Go writes it: `1.5h`, `2h45m`, `300ms`, `0`. `None` if it is none.
@@ -105,6 +106,41 @@ pub(super) fn normal_tags(tags: &str) -> Option<String> {
     Some(Value::Object(tags.collect()).to_string())
 }
 
+/// A search in TraceQL: one span that has it all. Durations that Go would not read, and tags that are no JSON object, are
+/// left out.
+pub(super) fn traceql(search: &Search) -> String {
+    let quoted = |text: &str| Value::from(text).to_string();
+    let mut conditions = Vec::new();
+    for (key, value) in [("resource.service.name", search.service()), ("name", search.operation())] {
+        if !value.is_empty() {
+            conditions.push(format!("{key}={}", quoted(value)));
+        }
+    }
+    for (sign, duration) in [(">=", &search.min_duration), ("<=", &search.max_duration)] {
+        conditions.extend(go_duration_ns(duration).map(|ns| format!("duration{sign}{ns}ns")));
+    }
+    let tags = serde_json::from_str(&search.tags).unwrap_or_default();
+    for (key, value) in if let Value::Object(tags) = tags { tags } else { Map::new() } {
+        let value = plain(&value);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+        let key = if key.chars().all(is_name) { format!(".{key}") } else { format!(".{}", quoted(&key)) };
+        let mut either = vec![format!("{key}={}", quoted(&value))];
+        // A tag of Jaeger is text; an attribute has a type.
+        if value.parse::<i64>().is_ok() || matches!(value.as_str(), "true" | "false") {
+            either.push(format!("{key}={value}"));
+        }
+        if (key.as_str(), value.as_str()) == (".error", "true") {
+            either.push("status=error".to_owned());
+        }
+        conditions.push(if either.len() == 1 {
+            either.remove(0)
+        } else {
+            format!("({})", either.join("||"))
+        });
+    }
+    format!("{{{}}}", conditions.join("&&"))
+}
+
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -147,6 +183,21 @@ mod tests {
         for wrong in ["=1", "a=\"open", "a=\"b\"c", "\"a\"=1"] {
             assert!(tags_of_logfmt(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_search_is_written_in_traceql() {
+        let search = Search {
+            service: "my \"shop\"".to_owned(),
+            min_duration: "1.5ms".to_owned(),
+            tags: r#"{"error":"true","http.status_code":"500","odd key":"x"}"#.to_owned(),
+            ..Search::default()
+        };
+        assert_eq!(
+            traceql(&search),
+            r#"{resource.service.name="my \"shop\""&&duration>=1500000ns&&(.error="true"||.error=true||status=error)&&(.http.status_code="500"||.http.status_code=500)&&."odd key"="x"}"#
+        );
+        assert_eq!(traceql(&Search::default()), "{}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::request::{self, Dialect};
 use super::trouble::Trouble;
 use pathlight_model::sort::Arrange;
 use serde_json::Value;
+use std::collections::VecDeque;
 
 /// Asks for a list of names in one dialect after the other.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub struct Listing {
     /// Operations of this service; `None`: services.
     service: Option<String>,
     dialect: Dialect,
+    /// What may be tried next.
+    untried: VecDeque<Dialect>,
     refused: Option<Trouble>,
 }
 
@@ -28,14 +31,24 @@ pub enum Listed {
 }
 
 impl Listing {
-    /// The services known at this base address.
-    pub fn services(base: &str) -> Listing {
-        Listing { base: base.to_owned(), service: None, dialect: Dialect::default(), refused: None }
+    /// The services known at this base address; first asked in the dialect that was understood there before.
+    pub fn services(base: &str, known: Option<Dialect>) -> Listing {
+        let mut untried = Dialect::in_order(known);
+        // Both spellings of the third dialect have the same lists.
+        let other = if known == Some(Dialect::V3Camel) { Dialect::V3 } else { Dialect::V3Camel };
+        untried.retain(|dialect| *dialect != other);
+        let dialect = untried.pop_front().unwrap_or_default();
+        Listing { base: base.to_owned(), service: None, dialect, untried, refused: None }
     }
 
     /// The operations of a service.
-    pub fn operations(base: &str, service: &str) -> Listing {
-        Listing { service: Some(service.to_owned()), ..Listing::services(base) }
+    pub fn operations(base: &str, service: &str, known: Option<Dialect>) -> Listing {
+        Listing { service: Some(service.to_owned()), ..Listing::services(base, known) }
+    }
+
+    /// The dialect it was asked in last.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// The address to ask.
@@ -53,14 +66,9 @@ impl Listing {
             Verdict::Nothing => Listed::Names(Vec::new()),
             Verdict::OtherDialect(trouble) => {
                 let first = self.refused.get_or_insert(trouble).clone();
-                // Both spellings of the third dialect have the same lists.
-                match self.dialect {
-                    Dialect::V1 => {
-                        self.dialect = Dialect::V3;
-                        Listed::Ask(self.url())
-                    }
-                    Dialect::V3 | Dialect::V3Camel => Listed::Failed(first),
-                }
+                let Some(next) = self.untried.pop_front() else { return Listed::Failed(first) };
+                self.dialect = next;
+                Listed::Ask(self.url())
             }
             Verdict::Later(_) => Listed::Failed(Trouble::Busy),
             Verdict::Again(trouble) | Verdict::Over(trouble) => Listed::Failed(trouble),
@@ -70,11 +78,11 @@ impl Listing {
 
 fn names(body: &str) -> Vec<String> {
     let json: Value = serde_json::from_str(body).unwrap_or_default();
-    let lists = ["data", "services", "operations"].map(|key| json[key].as_array());
+    let lists = ["data", "services", "operations", "tagValues"].map(|key| json[key].as_array());
     let entries = lists.into_iter().flatten().flatten();
-    // An operation is a name, or a name with a kind.
+    // An operation is a name, or a name with a kind; in Tempo any name is a value with a type.
     let mut names: Vec<String> = entries
-        .filter_map(|entry| entry.as_str().or_else(|| entry["name"].as_str()))
+        .filter_map(|entry| entry.as_str().or(entry["name"].as_str()).or(entry["value"].as_str()))
         .map(str::to_owned)
         .collect();
     names.arrange();
@@ -94,22 +102,27 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_asked_for_in_both_dialects() {
-        let mut listing = Listing::operations("/j", "shop");
+    fn a_list_is_asked_for_in_every_dialect() {
+        let mut listing = Listing::operations("/j", "shop", None);
         assert_eq!(listing.url(), "/j/api/operations?service=shop");
         let next = take(&mut listing, 200, "<html>");
         assert_eq!(next, Listed::Ask("/j/api/v3/operations?service=shop".to_owned()));
         let body = r#"{"operations":[{"name":"b","spanKind":"server"},{"name":"a"},{"name":"b","spanKind":"client"}]}"#;
         assert_eq!(take(&mut listing, 200, body), Listed::Names(vec!["a".to_owned(), "b".to_owned()]));
-        let mut listing = Listing::services("/j");
+        let mut listing = Listing::services("/j", None);
         let names = take(&mut listing, 200, r#"{"data":["z","y"],"total":2}"#);
         assert_eq!(names, Listed::Names(vec!["y".to_owned(), "z".to_owned()]));
+        // What was understood before goes first.
+        let mut listing = Listing::services("/t", Some(Dialect::Tempo));
+        let names = take(&mut listing, 200, r#"{"tagValues":[{"type":"string","value":"shop"}]}"#);
+        assert_eq!((names, listing.dialect()), (Listed::Names(vec!["shop".to_owned()]), Dialect::Tempo));
     }
 
     #[test]
-    fn the_first_refusal_counts_when_neither_dialect_is_spoken() {
-        let mut listing = Listing::services("/j");
-        assert!(matches!(take(&mut listing, 200, "<html>"), Listed::Ask(_)));
+    fn the_first_refusal_counts_when_no_dialect_is_spoken() {
+        let mut listing = Listing::services("/j", None);
+        assert!(matches!(take(&mut listing, 200, "<div id=jaeger-ui-root>"), Listed::Ask(_)));
+        assert!(matches!(take(&mut listing, 404, "nothing here"), Listed::Ask(_)));
         assert_eq!(take(&mut listing, 404, "nothing here"), Listed::Failed(Trouble::Html));
     }
 }

@@ -1,7 +1,8 @@
 //! The plan of a fetch: which address to ask when, what to keep, when it is enough.
 //!
 //! Parts of the time range are taken newest first, and an answer counts only when all newer ones have come: so the same
-//! search gives the same traces, however answers overtake each other.
+//! search gives the same traces, however answers overtake each other. Where a search finds ids only (Tempo), each id it
+//! finds becomes a part of its own, after all parts of the range.
 
 use super::answer::{Asked, Reply, Verdict, judge};
 use super::fields::{go_duration_ns, normal_tags};
@@ -17,14 +18,14 @@ const AT_ONCE: usize = 6;
 const PAGE: u32 = 500;
 /// Slices to begin with at most.
 const MOST_SLICES: u64 = 64;
-/// A slice of this width is not halved any more.
-const NARROWEST_US: u64 = 1000;
 /// Repetitions of a request that failed.
 const RETRIES: u32 = 2;
 /// Repetitions of a request that was to wait.
 const PATIENCE: u32 = 6;
 /// Wait before the first repetition; each further one waits twice as long.
 const BACK_OFF_MS: u64 = 1000;
+/// Places kept behind all parts of a range for ids that a search finds.
+const MOST_LISTED: u64 = 1 << 40;
 /// Longest wait, whatever the server says.
 const LONGEST_WAIT_MS: u64 = 60_000;
 
@@ -116,6 +117,8 @@ pub struct Plan {
     search: Search,
     page: u32,
     dialect: Dialect,
+    /// What may be tried next.
+    untried: VecDeque<Dialect>,
     /// An answer in this dialect has come.
     is_settled: bool,
     refused: Option<Trouble>,
@@ -127,6 +130,8 @@ pub struct Plan {
     asked: BTreeMap<u32, u64>,
     failed: BTreeMap<u64, Part>,
     known: BTreeSet<String>,
+    /// Ids that a search has found, where it finds no more than that.
+    listed: BTreeSet<String>,
     deliveries: VecDeque<(u32, String)>,
     next_ticket: u32,
     held_until_ms: u64,
@@ -153,6 +158,7 @@ impl Plan {
             search: Search::default(),
             page,
             dialect: Dialect::default(),
+            untried: Dialect::in_order(None).into_iter().skip(1).collect(),
             is_settled: false,
             refused: None,
             parts: BTreeMap::new(),
@@ -160,6 +166,7 @@ impl Plan {
             asked: BTreeMap::new(),
             failed: BTreeMap::new(),
             known: BTreeSet::new(),
+            listed: BTreeSet::new(),
             deliveries: VecDeque::new(),
             next_ticket: 0,
             held_until_ms: 0,
@@ -181,6 +188,18 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The same plan, asking first in the dialect that was understood at this address before.
+    pub fn speaking(mut self, known: Option<Dialect>) -> Plan {
+        self.untried = Dialect::in_order(known);
+        self.dialect = self.untried.pop_front().unwrap_or_default();
+        self
+    }
+
+    /// The dialect in which answers have come, if any has.
+    pub fn dialect(&self) -> Option<Dialect> {
+        self.is_settled.then_some(self.dialect)
+    }
+
     /// Cuts the range of a search into its first slices.
     fn cut(&mut self, search: &Search, now_us: u64) -> Result<(), Trouble> {
         let mut search = search.clone();
@@ -193,7 +212,7 @@ impl Plan {
             1
         } else {
             let pages = u64::from(limit.div_ceil(self.page));
-            pages.clamp(AT_ONCE as u64, MOST_SLICES).min(self.whole.div_ceil(NARROWEST_US))
+            pages.clamp(AT_ONCE as u64, MOST_SLICES).min(self.whole.div_ceil(self.dialect.narrowest_us()))
         };
         let width = self.whole.div_ceil(slices);
         for slice in 0..slices {
@@ -217,6 +236,14 @@ impl Plan {
         self.parts.clear();
         self.waiting.clear();
         self.asked.clear();
+    }
+
+    /// Forgets the parts of the range that are not done: enough ids are known.
+    fn stop_searching(&mut self) {
+        let is_range = |part: &Part| matches!(part.what, What::Range(..));
+        self.parts.retain(|_, part| !is_range(part));
+        self.waiting.retain(|(_, key)| self.parts.contains_key(key));
+        self.asked.retain(|_, key| self.parts.contains_key(key));
     }
 
     /// What to do at this moment.
@@ -320,7 +347,8 @@ impl Plan {
         if self.refused.as_ref().is_none_or(|known| says_why(&trouble) && !says_why(known)) {
             self.refused = Some(trouble);
         }
-        match self.dialect.after().filter(|_| !self.is_settled) {
+        let next = if self.is_settled { None } else { self.untried.pop_front() };
+        match next {
             Some(dialect) => self.dialect = dialect,
             None => self.outcome.trouble = self.refused.clone(),
         }
@@ -333,7 +361,7 @@ impl Plan {
         if part.is_last || (ids.len() as u64) < u64::from(part.limit) {
             return false;
         }
-        if to - from < NARROWEST_US {
+        if to - from < self.dialect.narrowest_us() {
             self.outcome.crowded += 1;
             part.is_last = true;
             return false;
@@ -351,13 +379,22 @@ impl Plan {
         if self.outcome.trouble.is_some() {
             self.stop();
         }
+        let lists_only = self.dialect == Dialect::Tempo;
         let limit = self.search.limit.map_or(u64::MAX, u64::from);
         while let Some(mut entry) = self.parts.first_entry() {
             let part = entry.get_mut();
             match &part.state {
+                State::Held(ticket, ids) if lists_only && matches!(part.what, What::Id(_)) => {
+                    // Ids are written otherwise in the trace itself.
+                    if let (What::Id(id), false) = (&part.what, ids.is_empty()) {
+                        self.known.insert(id.clone());
+                        self.deliveries.push_back((*ticket, part.what.words()));
+                    }
+                }
                 State::Held(ticket, ids) => {
-                    let room = limit - (self.known.len() as u64).min(limit);
-                    let new = ids.difference(&self.known).count() as u64;
+                    let seen = if lists_only { &mut self.listed } else { &mut self.known };
+                    let room = limit - (seen.len() as u64).min(limit);
+                    let new = ids.difference(seen).count() as u64;
                     if new > room && !part.is_last {
                         // The newest of it that make up the limit.
                         part.limit = room as u32;
@@ -368,11 +405,26 @@ impl Plan {
                         self.open(key, 0, part);
                         break;
                     }
-                    self.outcome.repeated += ids.len() as u64 - new;
-                    if !ids.is_empty() {
-                        self.deliveries.push_back((*ticket, part.what.words()));
+                    let fresh: Vec<String> = ids.difference(seen).cloned().collect();
+                    seen.extend(fresh.iter().cloned());
+                    if !lists_only {
+                        self.outcome.repeated += ids.len() as u64 - new;
+                        if !ids.is_empty() {
+                            self.deliveries.push_back((*ticket, part.what.words()));
+                        }
+                    } else if !fresh.is_empty() {
+                        let first = u64::MAX - MOST_LISTED + self.listed.len() as u64 - new;
+                        let (_, part) = entry.remove_entry();
+                        self.done += part.what.size();
+                        for (key, id) in (first..).zip(fresh) {
+                            self.whole += 1;
+                            self.open(key, 0, Part::new(What::Id(id), 1));
+                        }
+                        if self.listed.len() as u64 >= limit {
+                            self.stop_searching();
+                        }
+                        continue;
                     }
-                    self.known.extend(ids.iter().cloned());
                 }
                 State::Failed(trouble) => {
                     self.outcome.failed.push((part.what.words(), trouble.clone()));
@@ -384,7 +436,7 @@ impl Plan {
                 State::Open => break,
             }
             self.done += entry.remove().what.size();
-            if self.known.len() as u64 >= limit {
+            if !lists_only && self.known.len() as u64 >= limit {
                 self.done = self.whole;
                 self.stop();
             }

@@ -1,10 +1,12 @@
-//! The addresses of a Jaeger query service.
+//! The addresses of a Jaeger query service, and of Tempo.
 
+use crate::fields::traceql;
 use crate::source::{Search, jaeger_id};
 use pathlight_text::format as words;
 use pathlight_text::fragment::encode;
+use std::collections::VecDeque;
 
-/// How a Jaeger query service wants to be asked.
+/// How a query service wants to be asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// `/api/traces?service=`: Jaeger 1 to 2.20.
@@ -14,32 +16,49 @@ pub enum Dialect {
     V3,
     /// The same with `query.serviceName`.
     V3Camel,
+    /// Tempo: `/api/search?q=`, which finds ids only; the traces are asked for one by one.
+    Tempo,
 }
 
 impl Dialect {
-    /// Which to try when this one is not understood. The first goes first: its tags and limits work in every version that
+    /// All of them, in the order they are tried. The first goes first: its tags and limits work in every version that
     /// knows it, which those of early `/api/v3` do not.
-    pub(super) fn after(self) -> Option<Dialect> {
-        match self {
-            Dialect::V1 => Some(Dialect::V3),
-            Dialect::V3 => Some(Dialect::V3Camel),
-            Dialect::V3Camel => None,
-        }
+    const ALL: [Dialect; 4] = [Dialect::V1, Dialect::V3, Dialect::V3Camel, Dialect::Tempo];
+
+    /// All of them, the one that was understood before first.
+    pub(super) fn in_order(known: Option<Dialect>) -> VecDeque<Dialect> {
+        let others = Dialect::ALL.into_iter().filter(|dialect| Some(*dialect) != known);
+        known.into_iter().chain(others).collect()
     }
 
     /// The root of its addresses.
     fn root(self) -> &'static str {
-        if self == Dialect::V1 { "/api" } else { "/api/v3" }
+        match self {
+            Dialect::V1 | Dialect::Tempo => "/api",
+            Dialect::V3 | Dialect::V3Camel => "/api/v3",
+        }
+    }
+
+    /// The narrowest slice of a time range that can be asked for, in microseconds.
+    pub(super) fn narrowest_us(self) -> u64 {
+        if self == Dialect::Tempo { 1_000_000 } else { 1000 }
     }
 }
 
 /// Names of all services.
 pub(super) fn services(base: &str, dialect: Dialect) -> String {
+    if dialect == Dialect::Tempo {
+        return format!("{base}/api/v2/search/tag/resource.service.name/values");
+    }
     format!("{base}{}/services", dialect.root())
 }
 
 /// Names of the operations of a service.
 pub(super) fn operations(base: &str, dialect: Dialect, service: &str) -> String {
+    if dialect == Dialect::Tempo {
+        let search = Search { service: service.to_owned(), ..Search::default() };
+        return query(format!("{base}/api/v2/search/tag/name/values"), &[("q", &traceql(&search))]);
+    }
     query(format!("{base}{}/operations", dialect.root()), &[("service", service)])
 }
 
@@ -60,9 +79,23 @@ pub(super) fn search(
     limit: u32,
 ) -> String {
     let limit = limit.to_string();
+    if dialect == Dialect::Tempo {
+        // In whole seconds, so that the slices overlap rather than leave gaps.
+        let (from, to) = (start_us / 1_000_000, end_us / 1_000_000 + 1);
+        let pairs = [
+            ("q", traceql(search)),
+            ("start", from.to_string()),
+            ("end", to.to_string()),
+            ("limit", limit),
+            // Of the spans that match, one says enough.
+            ("spss", "1".to_owned()),
+        ];
+        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        return query(format!("{base}/api/search"), &pairs);
+    }
     let (from, to) = match dialect {
         Dialect::V1 => (start_us.to_string(), end_us.to_string()),
-        Dialect::V3 | Dialect::V3Camel => (rfc3339(start_us), rfc3339(end_us)),
+        _ => (rfc3339(start_us), rfc3339(end_us)),
     };
     let keys: [&str; 8] = match dialect {
         Dialect::V1 => {
@@ -78,7 +111,7 @@ pub(super) fn search(
             "query.duration_max",
             "query.attributes",
         ],
-        Dialect::V3Camel => [
+        _ => [
             "query.serviceName",
             "query.operationName",
             "query.startTimeMin",
@@ -90,8 +123,8 @@ pub(super) fn search(
         ],
     };
     let values = [
-        search.service.as_str(),
-        &search.operation,
+        search.service(),
+        search.operation(),
         &from,
         &to,
         &limit,
@@ -168,6 +201,23 @@ mod tests {
              &query.search_depth=20&query.duration_min=1.2s&query.attributes=%7B%22a%22:%22b%22%7D\
              &query.num_traces=20"
         );
+        // Jaeger UI's names for "all of them" are no names.
+        let all = Search {
+            service: "__all_services__".to_owned(),
+            operation: "__all_operations__".to_owned(),
+            ..Search::default()
+        };
+        assert_eq!(
+            search("", Dialect::V3, &all, range, 20).split('&').next(),
+            Some("/api/v3/traces?query.start_time_min=2022-08-22T23:59:59.123456Z")
+        );
+        let tempo = Search { max_duration: "2m".to_owned(), ..wanted.clone() };
+        assert_eq!(
+            search("/t", Dialect::Tempo, &tempo, range, 20),
+            "/t/api/search?q=%7Bresource.service.name%3D%22my%20shop%22%26%26name%3D%22GET%20/x%3Fy%3D1%26z%22\
+             %26%26duration%3E%3D1200000000ns%26%26duration%3C%3D120000000000ns%26%26.a%3D%22b%22%7D\
+             &start=1661212799&end=1661212801&limit=20&spss=1"
+        );
         let camel = search("", Dialect::V3Camel, &wanted, range, 20);
         assert!(
             camel.starts_with("/api/v3/traces?query.serviceName=my%20shop&query.operationName="),
@@ -181,6 +231,12 @@ mod tests {
         assert_eq!(services("/j", Dialect::V1), "/j/api/services");
         assert_eq!(operations("/j", Dialect::V3, "a b"), "/j/api/v3/operations?service=a%20b");
         assert_eq!(trace("/j", Dialect::V1, "00ab"), "/j/api/traces/00ab");
+        assert_eq!(services("/t", Dialect::Tempo), "/t/api/v2/search/tag/resource.service.name/values");
+        assert_eq!(
+            operations("/t", Dialect::Tempo, "a b"),
+            "/t/api/v2/search/tag/name/values?q=%7Bresource.service.name%3D%22a%20b%22%7D"
+        );
+        assert_eq!(trace("/t", Dialect::Tempo, "ab"), "/t/api/traces/ab");
     }
 
     #[test]

@@ -36,9 +36,9 @@ pub enum Wanted {
 /// A search for traces, in the words of Jaeger's API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
-    /// Service that takes part.
+    /// Service that takes part; any, if it is one of Jaeger UI's names for all of them (`__all_services__`).
     pub service: String,
-    /// Operation of it; empty: any.
+    /// Operation of it; empty, or `__all_operations__`: any.
     pub operation: String,
     /// Earliest start in microseconds since the epoch; `None`: an hour before the end.
     pub start_us: Option<u64>,
@@ -59,6 +59,16 @@ impl Search {
     pub const LIMIT: u32 = 1000;
 
     const KEYS: [&str; 6] = ["start", "end", "limit", "minDuration", "maxDuration", "tags"];
+
+    /// The service to be asked for; empty for any.
+    pub fn service(&self) -> &str {
+        named(&self.service)
+    }
+
+    /// The operation to be asked for; empty for any.
+    pub fn operation(&self) -> &str {
+        named(&self.operation)
+    }
 
     fn set(&mut self, key: &str, value: String) {
         match key {
@@ -103,7 +113,7 @@ impl Source {
     /// The root endpoint that follows from the search alone.
     pub fn root(&self) -> RootEndpoint {
         match &self.wanted {
-            Wanted::Search(search) if !search.operation.is_empty() => {
+            Wanted::Search(search) if !search.service().is_empty() && !search.operation().is_empty() => {
                 RootEndpoint::Endpoint(Endpoint::new(&search.service, &search.operation))
             }
             _ => RootEndpoint::TraceRoots,
@@ -167,6 +177,11 @@ impl Source {
             out.put("traceID", id);
         }
     }
+}
+
+/// A name; empty if it is Jaeger UI's name for all of them.
+fn named(name: &str) -> &str {
+    if name.starts_with("__all_") { "" } else { name }
 }
 
 fn take_first(pairs: &mut Vec<(String, String)>, key: &str) -> Option<String> {

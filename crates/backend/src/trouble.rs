@@ -62,6 +62,8 @@ pub struct Explanation {
     pub message: String,
     /// Ways out, the best first, each a sentence.
     pub cures: Vec<String>,
+    /// Where the user can log in, if that would help.
+    pub login: Option<String>,
 }
 
 impl Trouble {
@@ -125,6 +127,13 @@ impl Trouble {
                     drop.to_owned(),
                 ],
             ),
+            Trouble::Lost(Lost::Login) => (
+                format!("{base} answers with a login: your session there has ended, or you never logged in."),
+                vec![
+                    format!("Log in again at `{base}`, in another tab, then retry."),
+                    "Or enter a bearer token; it is kept in memory only.".to_owned(),
+                ],
+            ),
             Trouble::Lost(Lost::Broken) => (
                 format!("The connection to {origin} broke off in the middle of an answer."),
                 vec!["Retry, or ask for fewer traces at a time.".to_owned()],
@@ -151,11 +160,10 @@ impl Trouble {
                 vec![
                     "Check the base URL: it is what stands before /search or /trace in Jaeger UI, with its path (such as https://host/jaeger)."
                         .to_owned(),
-                    "If it is a login page, log in there first or enter a bearer token.".to_owned(),
                 ],
             ),
             Trouble::NoApi { status } => (
-                format!("There is no Jaeger API at {base} (status {status})."),
+                format!("There is no API of Jaeger or Tempo at {base} (status {status})."),
                 vec![
                     "Check the base URL: it is what stands before /search or /trace in Jaeger UI, with its path (such as https://host/jaeger)."
                         .to_owned(),
@@ -201,7 +209,8 @@ impl Trouble {
                 vec!["Write it as `https://host/jaeger`, or `/jaeger` if it is on the host of this page.".to_owned()],
             ),
         };
-        Explanation { message, cures }
+        let login = (*self == Trouble::Lost(Lost::Login)).then(|| base.clone());
+        Explanation { message, cures, login }
     }
 }
 
@@ -255,6 +264,7 @@ mod tests {
             Trouble::Lost(Lost::Mixed),
             Trouble::Lost(Lost::Down),
             Trouble::Lost(Lost::Broken),
+            Trouble::Lost(Lost::Login),
             Trouble::Unauthorized,
             Trouble::Forbidden(String::new()),
             Trouble::Html,

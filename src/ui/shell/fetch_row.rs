@@ -75,7 +75,12 @@ impl FetchRow {
         let text = explanation(told);
         let again = self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page));
         let change = self.action(page, "Change\u{2026}", "fetch-change", jaeger_dialog::open);
-        self.element.fill([&text, &again, &change, &self.dismiss(page)]);
+        let mut row = vec![text, again, change, self.dismiss(page)];
+        if let Some(address) = &told.login {
+            let login = el("a").text("Log in").attr("href", address).attr("target", "_blank");
+            row.insert(1, login.attr("rel", "noopener").test("fetch-login"));
+        }
+        self.element.fill(&row);
     }
 
     fn ended(&self, page: Page, end: &End) {

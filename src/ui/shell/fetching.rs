@@ -4,9 +4,9 @@ use crate::fetch::{End, Event, Fetch, Job};
 use crate::ui::dom;
 use crate::ui::page::Page;
 use pathlight_backend::source::{Search, Source, Wanted};
-use pathlight_backend::{Explanation, Place, Plan, Progress, Trouble};
+use pathlight_backend::{Dialect, Explanation, Place, Plan, Progress, Trouble};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use web_sys::Url;
 
@@ -47,6 +47,8 @@ struct Inner {
     adds: Cell<bool>,
     /// Foreign origins the user has agreed to, until the page is closed.
     agreed: RefCell<BTreeSet<String>>,
+    /// The dialect understood at whole base addresses.
+    dialects: RefCell<BTreeMap<String, Dialect>>,
     /// An origin and the bearer token for it; in memory only.
     token: RefCell<Option<(String, String)>>,
 }
@@ -79,10 +81,12 @@ impl Fetching {
         self.place_of(base)
     }
 
-    /// The whole base address of the page's Jaeger, if it has one and the user may be sent there.
+    /// The whole base address of the page's Jaeger, if it has one and the user may be sent there. What Tempo or a data
+    /// source of Grafana answers for has no pages of Jaeger UI.
     pub fn jaeger(&self, page: Page) -> Option<String> {
         let base = resolve(page.address().source.api.as_deref()?).ok()?;
-        self.has_agreed(&base).then_some(base)
+        let has_ui = self.dialect(&base) != Some(Dialect::Tempo) && !base.contains("/api/datasources/");
+        (has_ui && self.has_agreed(&base)).then_some(base)
     }
 
     /// Whether this whole address may be asked: it is the page's own, or the user has agreed to its origin.
@@ -93,6 +97,16 @@ impl Fetching {
     /// The user agrees to the origin of a whole address.
     pub fn agree(&self, url: &str) {
         self.0.agreed.borrow_mut().extend(origin(url));
+    }
+
+    /// The dialect that was understood at a whole base address.
+    pub fn dialect(&self, base: &str) -> Option<Dialect> {
+        self.0.dialects.borrow().get(base).copied()
+    }
+
+    /// Remembers the dialect that was understood at a whole base address.
+    pub fn learn(&self, base: &str, dialect: Dialect) {
+        self.0.dialects.borrow_mut().insert(base.to_owned(), dialect);
     }
 
     /// The bearer token for a whole address.
@@ -161,7 +175,7 @@ impl Fetching {
             None
         } else {
             match Plan::new(&place.base, &source.wanted, now_us()) {
-                Ok(plan) => Some(plan),
+                Ok(plan) => Some(plan.speaking(self.dialect(&place.base))),
                 Err(trouble) => {
                     self.fail(page, &trouble, &place);
                     return None;
@@ -182,10 +196,16 @@ impl Fetching {
                     page.refresh();
                 }
             }
-            Event::Ended(end) => match &end.outcome.trouble {
-                Some(trouble) => self.fail(page, trouble, &self.place(page)),
-                None => self.set(page, Phase::Ended(end)),
-            },
+            Event::Ended(end) => {
+                let place = self.place(page);
+                if let Some(dialect) = end.dialect {
+                    self.learn(&place.base, dialect);
+                }
+                match &end.outcome.trouble {
+                    Some(trouble) => self.fail(page, trouble, &place),
+                    None => self.set(page, Phase::Ended(end)),
+                }
+            }
         }
     }
 

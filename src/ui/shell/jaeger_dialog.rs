@@ -1,4 +1,4 @@
-//! The dialog that asks a Jaeger query service for traces.
+//! The dialog that asks a Jaeger query service, or Tempo, for traces.
 
 use super::fetch_row::explanation;
 use super::fetching::{now_us, resolve};
@@ -65,10 +65,11 @@ pub fn open(page: Page) {
     let form = Form::new(page);
     form.fill(&page.address().source);
     let close = button("Close").class("quiet").test("connect-close");
-    let head = div("dialog-head").child(&el("h2").text("Fetch from Jaeger")).child(&close);
+    let head = div("dialog-head").child(&el("h2").text("Fetch from Jaeger or Tempo")).child(&close);
     let fetch = button("Fetch traces").class("primary").test("connect-fetch");
     let body = form.layout().child(&div("buttons connect-buttons").child(&fetch).child(&form.adds_label()));
-    let dialog = el("dialog").class("connect").test("connect").attr("aria-label", "Fetch from Jaeger");
+    let dialog =
+        el("dialog").class("connect").test("connect").attr("aria-label", "Fetch from Jaeger or Tempo");
     let dialog = dialog.child(&head).child(&body);
     let frame = dialog.as_kind::<HtmlDialogElement>().cloned();
     let submit = {
@@ -266,7 +267,8 @@ impl Form {
         let Some((base, place)) = self.agree() else { return };
         self.state.set_text("Asking for the services\u{2026}");
         let form = self.clone();
-        self.list(Listing::services(&base), place, is_guess, move |names| {
+        let known = self.page.fetching().dialect(&base);
+        self.list(Listing::services(&base, known), place, is_guess, move |names| {
             form.state.set_text(&format!("Connected: {}.", words::counted(names.len() as u64, "service")));
             options(&form.services, names);
             form.list_operations();
@@ -284,7 +286,7 @@ impl Form {
         self.listed.replace(service.clone());
         self.operations.clear();
         let form = self.clone();
-        let listing = Listing::operations(&base, &service);
+        let listing = Listing::operations(&base, &service, self.page.fetching().dialect(&base));
         self.list(listing, place, false, move |names| options(&form.operations, names));
     }
 
@@ -298,7 +300,8 @@ impl Form {
                 return;
             }
             match listed {
-                Ok(names) => {
+                Ok((dialect, names)) => {
+                    form.page.fetching().learn(&place.base, dialect);
                     form.trouble.clear();
                     then(&names);
                 }
