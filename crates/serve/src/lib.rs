@@ -34,6 +34,10 @@ use ureq::Agent;
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; \
                       worker-src 'self' blob:; img-src 'self' data: blob:; ";
 
+/// Pages of Jaeger UI: all below /jaeger, and those beside Pathlight that no file of it can be.
+const UI_PAGES: [&str; 7] =
+    ["/jaeger", "/jaeger/", "/jaeger/{*path}", "/trace/{*path}", "/search", "/dependencies", "/monitor"];
+
 /// Bytes of Jaeger's answer that are read at once.
 const CHUNK: u64 = 64 << 10;
 
@@ -48,7 +52,7 @@ pub struct Args {
     /// The port to listen on, on this machine only; 0 takes a free one
     #[arg(long, default_value_t = 8080)]
     port: u16,
-    /// A Jaeger query service, as http://host:16686 or https://host/jaeger: /api/ and /jaeger/api/ are passed on to it, links to traces lead there
+    /// A Jaeger query service, as http://host:16686 or https://host/jaeger: /api/ and /jaeger/api/ are passed on to it, the pages of Jaeger UI lead there
     #[arg(long, value_name = "URL", value_parser = jaeger_url)]
     jaeger: Option<JaegerUrl>,
     /// How long Jaeger may be silent, in seconds, before a request to it is given up
@@ -146,13 +150,15 @@ fn open(args: &Args) -> io::Result<(TcpListener, Router)> {
     let files = Files { dir: args.dir.clone(), framing: framing(args) };
     let mut routes = Router::new().fallback(get(file).with_state(files));
     for prefix in ["", "/jaeger"] {
-        let (api, trace) = (format!("{prefix}/api/{{*path}}"), format!("{prefix}/trace/{{*path}}"));
+        let api = format!("{prefix}/api/{{*path}}");
         routes = match &jaeger {
             None => routes.route(&api, get(no_jaeger)),
-            Some(jaeger) => routes
-                .route(&api, get(pass_on).with_state(jaeger.clone()))
-                .route(&trace, get(lead_on).with_state(jaeger.clone())),
+            Some(jaeger) => routes.route(&api, get(pass_on).with_state(jaeger.clone())),
         };
+    }
+    if let Some(jaeger) = jaeger {
+        let lead_on = get(lead_on).with_state(jaeger);
+        routes = UI_PAGES.iter().fold(routes, |routes, page| routes.route(page, lead_on.clone()));
     }
     Ok((listener, routes))
 }
@@ -526,6 +532,20 @@ mod tests {
                     head.starts_with("HTTP/1.1 302") && head.contains("/base/trace/a1?uiFind=b2\r\n"),
                     "{head}"
                 );
+                for (ours, theirs) in [
+                    ("/search?service=a", "/base/search?service=a"),
+                    ("/jaeger/search", "/base/search"),
+                    ("/jaeger/trace/a...b", "/base/trace/a...b"),
+                    ("/jaeger/dependencies", "/base/dependencies"),
+                    ("/jaeger", "/base"),
+                    ("/jaeger/", "/base/"),
+                ] {
+                    let (head, _) = ask(server, &format!("GET {ours}"), "");
+                    assert!(
+                        head.starts_with("HTTP/1.1 302") && head.contains(&format!("{theirs}\r\n")),
+                        "{head}"
+                    );
+                }
                 let mut stream = TcpStream::connect(server).unwrap();
                 write!(
                     stream,
