@@ -2,79 +2,218 @@
 // hands over what they show. docs/jaeger-ui.md tells how to switch it on.
 //
 // Jaeger UI has no interface for plugins, so this stays at its edges: it reads the address (Jaeger UI is a single page
-// and changes it by the history), asks the API of the same origin with the user's own rights, and adds two elements to
-// the body. Jaeger's server replaces dollar signs in its configuration; there is none in this file, so that its text may
-// stand there as well.
+// and changes it by the history), asks the API of the same origin with the user's own rights, adds two elements to the
+// body, and makes room for the panel by a style sheet. Jaeger's server replaces what follows a dollar sign in its
+// configuration; there is none in this file, so that its text may stand there as well.
 "use strict";
 (() => {
-  if (document.getElementById("pathlight-button")) return;
+  if (window.pathlightJaeger) return;
+  const script = document.currentScript;
 
-  // Where Pathlight is: beside this script, or where the configuration says.
-  const home = new URL(window.pathlightHome ?? (document.currentScript?.src ? "." : "/pathlight/"),
-    document.currentScript?.src || location.href);
-  // Jaeger UI writes where it is into <base>.
-  const base = new URL(".", document.baseURI);
+  // ---- What a page of Jaeger UI shows, and how to ask Jaeger for it. ----
 
-  // What the page shows: addresses to ask for, in the order to be tried, and what Pathlight should show of it.
-  const shown = () => {
-    const path = location.pathname;
-    if (location.origin !== base.origin || !path.startsWith(base.pathname)) return null;
-    const [page, ids] = path.slice(base.pathname.length).split("/");
-    if (page === "trace" && ids) {
-      // Two traces with dots between are being compared.
-      const list = ids.split("...").filter(Boolean);
-      const query = new URLSearchParams({ view: "trace", traceID: list[0] });
-      return { key: ids, title: "trace " + ids, parts: list.map(trace), query: query.toString() };
-    }
-    if (page !== "search") return null;
-    const search = new URLSearchParams(location.search);
-    const list = search.getAll("traceID");
-    if (list.length) return { key: location.search, title: "traces by id", parts: list.map(trace) };
-    const service = search.get("service");
-    if (!service) return { key: "", title: "", parts: [] };
-    return { key: location.search, title: "search for " + service, parts: [found(search)] };
+  // A trace id as Jaeger writes it: 16 digits, or 32 where 16 do not suffice. Jaeger UI rewrites any other form.
+  const jaegerId = (id) => {
+    const digits = id.toLowerCase().replace(/^0+/, "");
+    return /[^0-9a-f]/.test(digits) ? id : digits.padStart(digits.length > 16 ? 32 : 16, "0");
   };
 
-  const trace = (id) => ["api/traces/" + encodeURIComponent(id), "api/v3/traces/" + encodeURIComponent(id)];
+  const pageOf = (address, base) => {
+    if (address.origin !== base.origin || !address.pathname.startsWith(base.pathname)) return [];
+    return address.pathname.slice(base.pathname.length).split("/");
+  };
+
+  // The ids of a trace page; two with dots between are being compared.
+  const tracesOf = (address, base) => {
+    const [page, ids] = pageOf(address, base);
+    return page === "trace" && ids ? decodeURIComponent(ids).split("...").filter(Boolean).map(jaegerId) : [];
+  };
+
+  // What an address of Jaeger UI shows: the parts to ask for, each in every dialect, and what Pathlight should show of
+  // them. Nothing on pages without traces, such as a comparison for which nothing is chosen.
+  const shown = (address, base) => {
+    const ids = tracesOf(address, base);
+    if (ids.length) {
+      const key = ids.join("...");
+      const query = new URLSearchParams({ view: "trace", traceID: ids[0] }).toString();
+      return { key, title: "trace " + key, parts: ids.map(trace), query };
+    }
+    if (pageOf(address, base)[0] !== "search") return null;
+    const search = new URLSearchParams(address.search);
+    const list = search.getAll("traceID");
+    if (list.length) return { key: address.search, title: "traces by id", parts: list.map(trace) };
+    const service = search.get("service");
+    if (!service) return { key: "", title: "", parts: [] };
+    const title = "search for " + (isAny(service) ? "all services" : service);
+    return { key: address.search, title, parts: [found(search)] };
+  };
+
+  const trace = (id) => {
+    const name = encodeURIComponent(jaegerId(id));
+    const missing = "There is no trace " + jaegerId(id) + ".";
+    return { asks: { v3: "api/v3/traces/" + name, v1: "api/traces/" + name }, missing };
+  };
 
   const UNITS = { s: 1e6, m: 60e6, h: 3600e6, d: 86400e6, w: 604800e6 };
 
-  // A search in the words of both versions of the API.
+  // Jaeger UI has names for "all services" and "all operations".
+  const isAny = (name) => !name || name === "all" || /^__all_/.test(name);
+
+  // A search in the words of every dialect, with what Jaeger UI takes for what its address does not say.
   const found = (search) => {
     const asked = new URLSearchParams(search);
-    if (!asked.has("start") || !asked.has("end")) {
-      const [, number, unit] = /^(\d+)([smhdw])/.exec(asked.get("lookback") ?? "1h") ?? [null, 1, "h"];
+    for (const name of ["service", "operation"]) if (isAny(asked.get(name))) asked.delete(name);
+    if (!asked.get("limit")) asked.set("limit", "20");
+    if (!asked.get("start") || !asked.get("end")) {
+      const [, number, unit] = /^(\d+)([smhdw])/.exec(asked.get("lookback") ?? "") ?? [null, 1, "h"];
       const end = Date.now() * 1000;
       asked.set("end", String(end));
       asked.set("start", String(end - number * UNITS[unit]));
     }
-    const newer = new URLSearchParams();
-    const put = (name, value) => value && newer.set("query." + name, value);
-    const time = (us) => new Date(Number(us) / 1000).toISOString();
-    put("service_name", asked.get("service"));
-    put("operation_name", asked.get("operation") === "all" ? null : asked.get("operation"));
-    put("start_time_min", time(asked.get("start")));
-    put("start_time_max", time(asked.get("end")));
-    put("duration_min", asked.get("minDuration"));
-    put("duration_max", asked.get("maxDuration"));
-    put("search_depth", asked.get("limit"));
-    put("attributes", asked.get("tags"));
-    if (asked.get("operation") === "all") asked.delete("operation");
-    return ["api/traces?" + asked, "api/v3/traces?" + newer];
+    const words = {
+      service_name: asked.get("service"),
+      operation_name: asked.get("operation"),
+      start_time_min: new Date(Math.floor(asked.get("start") / 1000)).toISOString(),
+      start_time_max: new Date(Math.ceil(asked.get("end") / 1000)).toISOString(),
+      duration_min: asked.get("minDuration"),
+      duration_max: asked.get("maxDuration"),
+      search_depth: asked.get("limit"),
+      attributes: asked.get("tags"),
+    };
+    const newer = (spelled) => {
+      const query = new URLSearchParams();
+      for (const [name, value] of Object.entries(words)) if (value) query.set("query." + spelled(name), value);
+      return "api/v3/traces?" + query;
+    };
+    const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+    // The first versions call the limit otherwise.
+    const v3 = newer((name) => name) + "&query.num_traces=" + encodeURIComponent(words.search_depth);
+    const asks = { v3, v1: "api/traces?" + asked, camel: newer(camel) };
+    // They also pass over tags, where the first dialect does not.
+    return words.attributes ? { asks: { v1: asks.v1, ...asks }, isOrdered: true } : { asks };
   };
 
-  // The first address that answers with JSON. An old server answers what it does not know with its page.
-  const ask = async (addresses) => {
+  // The dialect that this Jaeger answered in last; nothing where nothing may be stored.
+  const memory = (base, dialect) => {
+    const key = "pathlight-dialect " + base.pathname;
+    try {
+      if (dialect) localStorage.setItem(key, dialect);
+      return localStorage.getItem(key);
+    } catch {
+      return null;
+    }
+  };
+
+  const login = (base) =>
+    Object.assign(new Error("Your session has ended: log in again, then retry."), { help: ["Log in", base.href] });
+
+  // Asks for one part, first in the dialect remembered. Gives the bytes; nothing if there are no such traces.
+  const ask = async (part, base) => {
     let reason = "";
-    for (const address of addresses) {
-      const response = await fetch(new URL(address, base), { headers: { accept: "application/json" } });
+    const order = Object.keys(part.asks);
+    if (!part.isOrdered) order.unshift(memory(base));
+    for (const dialect of new Set(order)) {
+      if (!part.asks[dialect]) continue;
+      const address = new URL(part.asks[dialect], base);
+      const headers = { accept: "application/json" };
+      const response = await fetch(address, { headers }).catch(() => null);
+      if (!response) {
+        // A login of another origin may not be read; that there is a way to it can be seen.
+        const probe = await fetch(address, { headers, redirect: "manual" }).catch(() => null);
+        throw probe?.type === "opaqueredirect" ? login(base) : new Error("Jaeger cannot be reached.");
+      }
       const data = await response.arrayBuffer();
-      const first = new TextDecoder().decode(data.slice(0, 64)).trimStart()[0];
-      if (response.ok && (first === "{" || first === "[")) return data;
-      reason ||= "Jaeger answers " + response.status + " " + response.statusText;
+      const head = new TextDecoder().decode(data.slice(0, 16384)).trimStart();
+      if (response.status === 401) throw login(base);
+      // An old server answers what it does not know with its own page; another page is that of a login.
+      const isPage = head[0] === "<" && !head.includes("jaeger-ui-root");
+      if (isPage && (response.ok || response.redirected)) throw login(base);
+      const body = head[0] === "{" ? parsed(head) : null;
+      const says = body?.error?.message ?? body?.errors?.[0]?.msg;
+      if (response.ok && (head[0] === "{" || head[0] === "[") && !says) {
+        memory(base, dialect);
+        const isNothing = body && !body.data?.length && !(body.result ?? body).resourceSpans?.length;
+        return isNothing ? null : data;
+      }
+      // A trace that is not there, or the newer dialect's answer to a search that finds none.
+      if (response.status === 404 && (body?.error || part.missing && says)) {
+        memory(base, dialect);
+        return null;
+      }
+      const answer = "Jaeger answers " + response.status + " " + (says ?? response.statusText);
+      if (response.status >= 500 || response.status === 403) throw new Error(answer);
+      // What it says itself tells more than that there is something else.
+      if (says || !reason) reason = answer;
     }
     throw new Error(reason);
   };
+
+  // What is whole JSON.
+  const parsed = (text) => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
+  };
+
+  // Asks for everything that is shown: bytes to be handed over, and a sentence if there is nothing. Then the bytes are
+  // an empty list, so that what was there before goes.
+  const collect = async (what, base) => {
+    const answers = await Promise.all(what.parts.map((part) => ask(part, base)));
+    const data = answers.filter(Boolean);
+    if (data.length) return { data, nothing: "" };
+    const nothing = what.parts[0]?.missing ?? "No traces match this search.";
+    return { data: [new TextEncoder().encode('{"data":[]}').buffer], nothing };
+  };
+
+  const link = (base, { traceID, spanID }) => {
+    const address = new URL("trace/" + encodeURIComponent(jaegerId(traceID)), base);
+    if (spanID) address.searchParams.set("uiFind", spanID);
+    return address.href;
+  };
+
+  // Goes to an address within the Jaeger UI of a window, so that nothing is loaded anew: its router hears a step of the
+  // history. Jaeger UI looks for a span when a trace page opens, and forgets which when it goes from one trace to
+  // another or writes an id otherwise; so it is told again, and its own button brings the span into sight.
+  const show = (view, href, base) => {
+    const step = () => view.dispatchEvent(new view.PopStateEvent("popstate", { state: view.history.state }));
+    const wanted = new URL(href);
+    const span = wanted.searchParams.get("uiFind");
+    const [id] = tracesOf(wanted, base);
+    const end = Date.now() + 10000;
+    let calm = 0;
+    const look = () => {
+      const now = new URL(view.location.href);
+      if (show.turn !== turn || Date.now() > end || tracesOf(now, base)[0] !== id) return;
+      const locate = view.document.querySelector(".TracePageSearchBar--locateBtn");
+      if (now.searchParams.get("uiFind") !== span) {
+        calm = 0;
+        now.searchParams.set("uiFind", span);
+        view.history.replaceState(view.history.state, "", now);
+        step();
+      } else if (locate && !locate.disabled && ++calm > 1) {
+        return locate.click();
+      }
+      setTimeout(look, 100);
+    };
+    const turn = (show.turn ?? 0) + 1;
+    show.turn = turn;
+    view.history.pushState(null, "", wanted);
+    step();
+    if (span) setTimeout(look, 100);
+  };
+
+  window.pathlightJaeger = { shown, collect, link, show };
+  // The example host page wants nothing but these.
+  if (script?.dataset.only === "asking") return;
+
+  // ---- The button and the panel. ----
+
+  // Where Pathlight is: beside this script, or where the configuration says.
+  const home = new URL(window.pathlightHome ?? (script?.src ? "." : "/pathlight/"), script?.src || location.href);
+  // Jaeger UI writes where it is into <base>.
+  const base = new URL(".", document.baseURI);
 
   const isDark = () => {
     for (const element of [document.body, document.documentElement]) {
@@ -85,75 +224,185 @@
   };
   const theme = () => (isDark() ? "dark" : "light");
 
-  const make = (name, style, children = [], rest = {}) => {
-    const element = Object.assign(document.createElement(name), rest);
-    element.style.cssText = style;
+  // Jaeger UI positions its content absolutely and its heads by the window, so a margin would move nothing.
+  const BESIDE = "min(var(--pathlight-width), 100vw - 360px)";
+  const LEFT = "calc(100% - " + BESIDE + ") !important";
+  const STYLE = [
+    "#pathlight-button { position: fixed; z-index: 1000; right: 16px; bottom: 16px; padding: 8px 16px; border: 0;"
+      + " border-radius: 6px; background: #1a66c2; color: #fff; font: 600 14px/20px system-ui, sans-serif;"
+      + " cursor: pointer }",
+    "#pathlight-button[hidden], #pathlight-panel [hidden] { display: none }",
+    "#pathlight-panel { position: fixed; z-index: 1001; top: 0; right: 0; bottom: 0; width: min(600px, 100vw);"
+      + " display: flex; flex-direction: column; background: #151515; color: #fff; box-shadow: 0 0 12px #0006 }",
+    "#pathlight-head { display: flex; gap: 12px; align-items: center; padding: 4px 8px;"
+      + " font: 13px/20px system-ui, sans-serif }",
+    "#pathlight-note { flex: 1; min-width: 0; overflow-wrap: anywhere }",
+    "#pathlight-head a { color: #9cc8ff; white-space: nowrap }",
+    "#pathlight-head button { padding: 0; border: 0; background: none; color: inherit; font: inherit; cursor: pointer }",
+    "#pathlight-frame { flex: 1; min-height: 0; width: 100%; border: 0; background: transparent }",
+    "#pathlight-grip { display: none; position: absolute; top: 0; bottom: 0; left: -4px; width: 8px; cursor: ew-resize;"
+      + " touch-action: none }",
+    "#pathlight-grip:hover, #pathlight-grip:focus-visible { background: #1a66c2; outline: 0 }",
+    "@media (min-width: 1000px) {",
+    "#pathlight-panel { width: " + BESIDE + " }",
+    "#pathlight-grip { display: block }",
+    "[data-pathlight] .Page--content { right: " + BESIDE + " !important }",
+    "[data-pathlight] :is(.Page--topNav, .Tracepage--headerSection, .TimelineHeaderRow) { width: " + LEFT + " }",
+    "[data-pathlight] :is(.TraceDiff--graphWrapper, .DependencyGraph--graphWrapper) { right: " + BESIDE
+      + " !important }",
+    "}",
+  ];
+
+  const make = (name, properties, children = []) => {
+    const element = Object.assign(document.createElement(name), properties);
     element.append(...children);
     return element;
   };
 
   const button = make("button",
-    "position:fixed;z-index:1000;right:16px;bottom:16px;padding:8px 16px;border:0;border-radius:6px;"
-      + "background:#1a66c2;color:#fff;font:600 14px/20px system-ui,sans-serif;cursor:pointer",
-    ["Pathlight"],
-    { id: "pathlight-button", type: "button", hidden: true, title: "Where does the latency of these traces come from?" });
-  const panel = { element: null, frame: null, link: null, note: null, isReady: false, key: null };
+    { id: "pathlight-button", type: "button", hidden: true, title: "Where does the latency of these traces come from?" },
+    ["Pathlight"]);
+  const CLOSED = { element: null, frame: null, isReady: false, key: null, followed: null, nothing: "", turn: 0 };
+  const panel = { ...CLOSED };
 
   const send = (message, transfer = []) =>
     panel.frame.contentWindow.postMessage({ pathlight: 1, ...message }, home.origin, transfer);
 
-  const open = () => {
-    const bar = "display:flex;gap:12px;align-items:center;padding:4px 8px;font:13px/20px system-ui,sans-serif;"
-      + "background:#151515;color:#fff";
-    panel.link = make("a", "color:#9cc8ff", ["Show in Jaeger UI"], { hidden: true, id: "pathlight-link" });
-    panel.note = make("span", "flex:1;overflow:hidden;text-overflow:ellipsis;white-space:nowrap");
-    panel.note.setAttribute("role", "status");
-    const close = make("button", "border:0;background:none;color:inherit;font:inherit;cursor:pointer", ["Close"],
-      { type: "button", id: "pathlight-close" });
-    panel.frame = make("iframe", "flex:1;border:0;width:100%;background:transparent", [],
-      { title: "Pathlight", id: "pathlight-frame" });
-    panel.element = make("aside",
-      "position:fixed;z-index:1001;top:0;right:0;bottom:0;width:max(45vw,min(600px,100vw));display:flex;"
-        + "flex-direction:column;box-shadow:0 0 12px #0006",
-      [make("div", bar, [panel.note, panel.link, close]), panel.frame], { id: "pathlight-panel" });
-    panel.element.setAttribute("aria-label", "Pathlight");
+  // Says something in the panel's head; trouble comes with a way out.
+  const tell = (words, trouble = null) => {
+    panel.note.textContent = words;
+    panel.retry.hidden = !trouble;
+    panel.help.hidden = !trouble?.help;
+    if (trouble?.help) [panel.help.textContent, panel.help.href] = trouble.help;
+  };
+
+  // Jaeger UI measures itself anew when the window changes.
+  const changed = () => dispatchEvent(new Event("resize"));
+
+  const widen = (width) => {
+    const fits = Math.round(Math.max(320, Math.min(width, innerWidth - 360)));
+    document.documentElement.style.setProperty("--pathlight-width", fits + "px");
+    panel.grip.setAttribute("aria-valuenow", fits);
+    panel.width = fits;
+    changed();
+  };
+
+  const keepWidth = () => {
+    try {
+      localStorage.setItem("pathlight-width", panel.width);
+    } catch {
+      // Then it is as wide as ever the next time.
+    }
+  };
+
+  const storedWidth = () => {
+    try {
+      return Number(localStorage.getItem("pathlight-width"));
+    } catch {
+      return 0;
+    }
+  };
+
+  const grip = () => {
+    const element = make("div", { id: "pathlight-grip", tabIndex: 0, title: "Drag to make the panel wider or narrower" });
+    element.setAttribute("role", "separator");
+    element.setAttribute("aria-orientation", "vertical");
+    element.setAttribute("aria-label", "Width of Pathlight");
+    const drag = (event) => widen(innerWidth - event.clientX);
+    element.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      element.setPointerCapture(event.pointerId);
+      element.addEventListener("pointermove", drag);
+    });
+    element.addEventListener("lostpointercapture", () => {
+      element.removeEventListener("pointermove", drag);
+      keepWidth();
+    });
+    element.addEventListener("keydown", ({ key }) => {
+      const by = { ArrowLeft: 40, ArrowRight: -40 }[key];
+      if (!by) return;
+      widen(panel.width + by);
+      keepWidth();
+    });
+    return element;
+  };
+
+  // Puts a fresh Pathlight into the panel.
+  const load = () => {
     const fragment = new URLSearchParams({ v: 1, embed: 1, allow: location.origin, theme: theme() });
-    panel.frame.src = new URL("#" + fragment, new URL("./", home)).href;
+    const frame = make("iframe", { id: "pathlight-frame", title: "Pathlight" });
+    frame.src = new URL("#" + fragment, new URL("./", home)).href;
+    panel.frame?.remove();
+    Object.assign(panel, { frame, isReady: false, key: null });
+    panel.element.append(frame);
+    tell("Starting Pathlight...");
+    // A frame that is refused says nothing; it only looks like one that has loaded.
+    frame.addEventListener("load", () => setTimeout(() => frame === panel.frame && !panel.isReady && refused(), 8000));
+  };
+
+  const refused = () =>
+    tell("Pathlight does not come up in this panel: there is none at " + home.href
+      + ", or a policy does not let it be shown in a frame (frame-src here, frame-ancestors there).",
+      { help: ["Open it in a window", home.href] });
+
+  const open = () => {
+    panel.link = make("a", { id: "pathlight-link", hidden: true }, ["Show in Jaeger UI"]);
+    panel.note = make("span", { id: "pathlight-note" });
+    panel.note.setAttribute("role", "status");
+    panel.help = make("a", { id: "pathlight-help", hidden: true, target: "_blank", rel: "noopener" });
+    panel.retry = make("button", { id: "pathlight-retry", type: "button", hidden: true }, ["Retry"]);
+    const close = make("button", { id: "pathlight-close", type: "button" }, ["Close"]);
+    const head = make("div", { id: "pathlight-head" }, [panel.note, panel.help, panel.retry, panel.link, close]);
+    panel.grip = grip();
+    panel.element = make("aside", { id: "pathlight-panel" }, [panel.grip, head]);
+    panel.element.setAttribute("aria-label", "Pathlight");
+    panel.element.addEventListener("keydown", (event) => event.key === "Escape" && shut());
     close.addEventListener("click", shut);
     panel.link.addEventListener("click", follow);
+    panel.retry.addEventListener("click", () => (panel.isReady ? handOver(shown(location, base)) : load()));
+    load();
     document.body.append(panel.element);
-    document.body.style.marginRight = panel.element.offsetWidth + "px";
+    document.documentElement.dataset.pathlight = "";
+    widen(storedWidth() || Math.max(0.45 * innerWidth, 600));
     button.hidden = true;
     close.focus();
   };
 
   const shut = () => {
     panel.element.remove();
-    Object.assign(panel, { element: null, frame: null, link: null, note: null, isReady: false, key: null });
-    document.body.style.marginRight = "";
+    Object.assign(panel, CLOSED, { turn: panel.turn + 1 });
+    delete document.documentElement.dataset.pathlight;
+    changed();
     update();
     button.focus();
   };
 
-  // Goes to the selected trace within Jaeger UI, so that the panel stays: its router hears a step of the history.
+  // Goes to the selected trace, which the panel has already.
   const follow = (event) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    history.pushState(null, "", panel.link.href);
-    dispatchEvent(new PopStateEvent("popstate", { state: null }));
+    panel.followed = shown(new URL(panel.link.href), base).key;
+    show(window, panel.link.href, base);
   };
 
   const handOver = async (what) => {
+    if (!what) return;
     panel.key = what.key;
-    panel.note.textContent = what.parts.length ? "Reading " + what.title + "..." : "";
+    panel.turn += 1;
+    const turn = panel.turn;
+    tell(what.parts.length ? "Reading " + what.title + "..." : "");
+    if (!what.parts.length) return;
     try {
-      const answers = await Promise.all(what.parts.map(ask));
+      const { data, nothing } = await collect(what, base);
       // Meanwhile the page may show something else, or the panel be gone.
-      if (panel.key !== what.key || !panel.isReady) return;
-      answers.forEach((data, at) => send({ type: "traces", title: what.title, data, replace: at === 0 }, [data]));
-      if (what.query) send({ type: "query", query: what.query });
+      if (panel.turn !== turn || !panel.isReady) return;
+      panel.nothing = nothing;
+      data.forEach((bytes, at) => {
+        send({ type: "traces", title: what.title, data: bytes, replace: at === 0 }, [bytes]);
+      });
+      if (what.query && !nothing) send({ type: "query", query: what.query });
     } catch (error) {
-      if (panel.key === what.key && panel.note) panel.note.textContent = error.message;
+      if (panel.turn === turn && panel.element) tell(error.message, error);
     }
   };
 
@@ -161,32 +410,36 @@
 
   const say = {
     loaded: ({ traces, spans }) => counted(traces, "trace") + ", " + counted(spans, "span"),
-    error: ({ message }) => message,
+    error: ({ message }) => panel.nothing || message,
   };
 
   addEventListener("message", ({ source, origin, data }) => {
     if (!panel.frame || source !== panel.frame.contentWindow || origin !== home.origin || data?.pathlight !== 1) return;
-    if (say[data.type]) panel.note.textContent = say[data.type](data);
+    if (say[data.type]) tell(say[data.type](data));
     if (data.type === "ready") {
       panel.isReady = true;
+      tell("");
       update();
     }
     if (data.type === "select") {
-      const span = data.spanID ? "?uiFind=" + data.spanID : "";
-      panel.link.href = new URL("trace/" + data.traceID + span, base).href;
+      panel.link.href = link(base, data);
       panel.link.hidden = false;
     }
   });
 
   const update = () => {
-    const what = shown();
+    const what = shown(location, base);
     button.hidden = !what || Boolean(panel.element);
-    // A trace that was followed to from the panel is loaded there already.
-    const isFollowed = panel.link && panel.link.href === location.href;
-    if (what && panel.isReady && panel.key !== what.key && !isFollowed) handOver(what);
+    if (!what || !panel.isReady) return;
+    // A trace that was followed to from the panel is loaded there already, whatever is looked for in it.
+    if (panel.followed !== what.key) panel.followed = null;
+    if (panel.key !== what.key && !panel.followed) handOver(what);
   };
 
   button.addEventListener("click", open);
+  document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
+    if (panel.frame && !panel.isReady && effectiveDirective === "frame-src") refused();
+  });
   for (const name of ["pushState", "replaceState"]) {
     const original = history[name];
     history[name] = function (...words) {
@@ -200,6 +453,10 @@
   // Jaeger UI changes its colours by attributes.
   const colours = new MutationObserver(() => panel.isReady && send({ type: "theme", theme: theme() }));
   const start = () => {
+    // Not a style element, which a policy may forbid.
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(STYLE.join("\n"));
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
     for (const element of [document.documentElement, document.body]) {
       colours.observe(element, { attributes: true, attributeFilter: ["class", "data-theme"] });
     }

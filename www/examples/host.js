@@ -4,6 +4,8 @@
 //   host.html?allow        Pathlight trusts this page without asking its user
 //   host.html?sandbox      the frame may run scripts and nothing else
 //   host.html?jaeger=/     a second frame with the Jaeger UI of this very host, which follows the selection
+//
+// What an address of Jaeger UI shows and how to ask Jaeger for it is known to jaeger-plugin.js, which lends it.
 "use strict";
 {
   const query = new URLSearchParams(location.search);
@@ -13,7 +15,12 @@
 
   // The frame with Jaeger UI, if one is wanted, stands first.
   let ui;
+  const base = new URL(jaeger ?? "", location.href);
   if (jaeger) {
+    const script = document.createElement("script");
+    script.src = "../jaeger-plugin.js";
+    script.dataset.only = "asking";
+    document.head.append(script);
     ui = document.createElement("iframe");
     ui.title = "Jaeger UI";
     ui.id = "jaeger";
@@ -53,7 +60,7 @@
     line.dataset.type = data.type;
     element("log").append(line);
     if (data.type === "select" && ui) {
-      ui.src = `${jaeger}trace/${data.traceID}${data.spanID ? `?uiFind=${data.spanID}` : ""}`;
+      pathlightJaeger.show(ui.contentWindow, pathlightJaeger.link(base, data), base);
     }
   });
 
@@ -70,11 +77,18 @@
 
   // Jaeger UI is of this host, so its address may be read and its API asked.
   element("hand-over").addEventListener("click", async () => {
-    const { pathname, search } = ui.contentWindow.location;
-    const trace = pathname.split("/trace/")[1];
-    const response = await fetch(trace ? `${jaeger}api/traces/${trace}` : `${jaeger}api/traces${search}`);
-    const data = await response.arrayBuffer();
-    send({ type: "traces", title: trace ?? `search${search}`, data, replace: true }, [data]);
-    if (trace) send({ type: "query", query: new URLSearchParams({ view: "trace", traceID: trace }).toString() });
+    const shown = pathlightJaeger.shown(ui.contentWindow.location, base);
+    if (!shown?.parts.length) {
+      element("said").textContent = "Jaeger UI shows no traces.";
+      return;
+    }
+    try {
+      const { data, nothing } = await pathlightJaeger.collect(shown, base);
+      data.forEach((part, at) => send({ type: "traces", title: shown.title, data: part, replace: at === 0 }, [part]));
+      if (shown.query && !nothing) send({ type: "query", query: shown.query });
+      element("said").textContent = nothing;
+    } catch (error) {
+      element("said").textContent = error.message;
+    }
   });
 }

@@ -73,6 +73,7 @@ fn jaegers_server_finds_nothing_to_replace() {
         assert!(!file(name).contains('$'), "{name} has a dollar sign");
     }
     let config: serde_json::Value = serde_json::from_str(&file("www/jaeger-ui.config.json")).unwrap();
+    assert!(config["menu"][0]["url"].as_str().unwrap().contains("api=/"), "the menu entry names no Jaeger");
     let link = config["linkPatterns"][0]["url"].as_str().unwrap();
     assert!(link.contains("view=trace&traceID=#{traceID}"), "{link}");
 }

@@ -93,9 +93,17 @@ impl Firefox {
     /// # Errors
     /// It does not come up.
     pub fn open(&mut self, url: &str) -> Outcome {
-        self.call("WebDriver:Navigate", json!({ "url": url }))?;
+        self.go(url)?;
         let script = "return !!document.documentElement.dataset.state && !document.querySelector('.boot')";
         self.until("the page to be up", script, &json!(true))
+    }
+
+    /// Opens an address, of whatever page.
+    ///
+    /// # Errors
+    /// It cannot be loaded.
+    pub fn go(&mut self, url: &str) -> Outcome {
+        self.call("WebDriver:Navigate", json!({ "url": url })).map(drop)
     }
 
     /// Runs JavaScript; `return` gives its value.

@@ -2,7 +2,8 @@
 //!
 //! It speaks `/api` (Jaeger 1 to 2.20) and `/api/v3`, newest traces first, up to the limit; answers what it does not know
 //! with its page and status 200; answers an empty search of `/api/v3` with 404; sends errors as `text/plain`; allows other
-//! origins only if told. It may be slow, closed, busy or broken. It can also serve files, as a host without a policy.
+//! origins only if told. It may be slow, closed, busy or broken, or behind a login. It can also serve files, as a host
+//! without a policy.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, RETRY_AFTER,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, LOCATION, RETRY_AFTER,
 };
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -31,6 +32,16 @@ pub struct Ways {
     pub v1: bool,
     /// Knows `/api/v3`.
     pub v3: bool,
+    /// Of `/api`, it knows single traces and nothing else, as after Jaeger 2.20: the rest is not found.
+    pub after_2_20: bool,
+    /// It is no Jaeger but a Tempo, and knows nothing of all this.
+    pub tempo: bool,
+    /// The path it is served under (its `base_path`), without a slash at its end.
+    pub base: String,
+    /// Its page; empty: nothing but the element that Jaeger UI is put into.
+    pub page: String,
+    /// Nobody is logged in.
+    pub login: Option<Login>,
     /// Pages of this origin may read it.
     pub cors: Option<String>,
     /// Without this bearer token it answers 401.
@@ -41,6 +52,15 @@ pub struct Ways {
     pub next: VecDeque<(u16, Option<u32>)>,
     /// Files served beside, by path; a folder by its path with a slash at its end.
     pub files: BTreeMap<String, PathBuf>,
+}
+
+/// What a proxy answers in place of Jaeger while nobody is logged in.
+#[derive(Clone, Debug)]
+pub enum Login {
+    /// The way to the login page at this address.
+    Elsewhere(String),
+    /// The login page itself, with status 200.
+    Here,
 }
 
 /// The running stand-in.
@@ -87,6 +107,11 @@ impl Jaeger {
     /// Most requests under way at one time.
     pub fn most_open(&self) -> usize {
         self.shared.most_open.load(Ordering::SeqCst)
+    }
+
+    /// The ids of its traces.
+    pub fn ids(&self) -> Vec<String> {
+        self.shared.traces.iter().map(|trace| text(&trace["traceID"]).to_owned()).collect()
     }
 
     /// Its base address as a value in a fragment.
@@ -165,9 +190,26 @@ impl Shared {
         let query = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         let query: BTreeMap<String, String> = query.into_owned().collect();
         let get = |key: &str| query.get(key).map_or("", String::as_str);
-        let is_v3 = uri.path().starts_with("/api/v3/");
-        let path = uri.path().trim_start_matches("/api").trim_start_matches("/v3");
-        let known = uri.path().starts_with("/api/") && if is_v3 { ways.v3 } else { ways.v1 };
+        let whole = uri.path().strip_prefix(ways.base.as_str()).unwrap_or_default();
+        let is_api = whole.starts_with("/api/");
+        let is_v3 = whole.starts_with("/api/v3/");
+        let path = whole.trim_start_matches("/api").trim_start_matches("/v3");
+        let known = is_api && if is_v3 { ways.v3 } else { ways.v1 };
+        match (ways.login.as_ref().filter(|_| is_api), is_api && ways.after_2_20 && !is_v3) {
+            (Some(Login::Elsewhere(page)), _) => {
+                return (StatusCode::FOUND, [(LOCATION, page.as_str())]).into_response();
+            }
+            (Some(Login::Here), _) => {
+                return reply(200, "text/html", "<!doctype html><title>Log in</title><form></form>");
+            }
+            (None, true) if !path.starts_with("/traces/") => {
+                return reply(404, "text/plain; charset=utf-8", "404 page not found\n");
+            }
+            _ => {}
+        }
+        if ways.tempo {
+            return self.answer_as_tempo(whole, &get);
+        }
         match path.split('/').skip(1).collect::<Vec<_>>().as_slice() {
             ["services"] if known => {
                 let names = Value::from_iter(self.services());
@@ -189,10 +231,11 @@ impl Shared {
                     refusal.headers_mut().extend(wait.map(|seconds| (RETRY_AFTER, seconds.into())));
                     return refusal;
                 }
-                if is_v3 { self.search_v3(&query) } else { self.search_v1(&query) }
+                if is_v3 { self.search_v3(&query, result) } else { self.search_v1(&query) }
             }
+            ["trace-summaries"] if known && is_v3 => self.search_v3(&query, summaries),
             ["traces", id] if known => {
-                let wanted = id.trim_start_matches('0');
+                let wanted = id.trim_start_matches('0').to_ascii_lowercase();
                 let is_it = |trace: &&Value| text(&trace["traceID"]).trim_start_matches('0') == wanted;
                 match self.traces.iter().find(is_it) {
                     None => refusal(is_v3, 404, "trace not found"),
@@ -201,7 +244,63 @@ impl Shared {
                 }
             }
             // The page of Jaeger UI, whatever was asked for.
-            _ => reply(200, "text/html", "<!doctype html><title>Jaeger UI</title>"),
+            _ if ways.page.is_empty() => reply(
+                200,
+                "text/html",
+                "<!doctype html><title>Jaeger UI</title><div id=\"jaeger-ui-root\"></div>",
+            ),
+            _ => reply(200, "text/html", ways.page),
+        }
+    }
+
+    /// What Tempo answers, after its documented HTTP API: a search finds ids, with leading zeros left out; a trace is OTLP
+    /// with ids in base64.
+    fn answer_as_tempo<'a>(&self, path: &str, get: &dyn Fn(&str) -> &'a str) -> Response {
+        // The value of a condition of the only query that is understood.
+        let condition = |key: &str| {
+            let rest = get("q").split_once(&format!("{key}=\"")).map_or("", |(_, rest)| rest);
+            rest.split('"').next().unwrap_or_default()
+        };
+        let (service, operation) = (condition("{resource.service.name"), condition("&&name"));
+        let values = |names: Value| {
+            let names = names.as_array().into_iter().flatten();
+            let values: Vec<Value> = names.map(|name| json!({ "type": "string", "value": name })).collect();
+            json_reply(&json!({ "tagValues": values, "metrics": {} }))
+        };
+        match path.split('/').skip(1).collect::<Vec<_>>().as_slice() {
+            ["api", "v2", "search", "tag", "resource.service.name", "values"] => {
+                values(Value::from_iter(self.services()))
+            }
+            ["api", "v2", "search", "tag", "name", "values"] => values(Value::from(self.operations(service))),
+            ["api", "search"] => {
+                let (Ok(from), Ok(to)) = (get("start").parse::<u64>(), get("end").parse::<u64>()) else {
+                    return reply(400, "text/plain", "invalid start or end");
+                };
+                let limit = get("limit").parse().unwrap_or(20);
+                let range = (from * 1_000_000, to * 1_000_000);
+                let found = self.find(service, operation, range, &Map::new(), limit);
+                let traces: Vec<Value> = found
+                    .iter()
+                    .map(|trace| json!({ "traceID": text(&trace["traceID"]).trim_start_matches('0') }))
+                    .collect();
+                json_reply(&json!({ "traces": traces, "metrics": { "completedJobs": 1 } }))
+            }
+            ["api", "traces", id] => {
+                let wanted = id.trim_start_matches('0');
+                let is_it = |trace: &&Value| text(&trace["traceID"]).trim_start_matches('0') == wanted;
+                let Some(trace) = self.traces.iter().find(is_it) else {
+                    return reply(404, "text/plain", "trace not found");
+                };
+                let mut batches = result(&[trace])["result"]["resourceSpans"].take();
+                for batch in batches.as_array_mut().into_iter().flatten() {
+                    let span = &mut batch["scopeSpans"][0]["spans"][0];
+                    for key in ["traceId", "spanId", "parentSpanId"] {
+                        span[key] = json!(base64(text(&span[key])));
+                    }
+                }
+                json_reply(&json!({ "batches": batches }))
+            }
+            _ => reply(404, "text/plain", "404 page not found\n"),
         }
     }
 
@@ -230,7 +329,7 @@ impl Shared {
         json_reply(&list(json!(found)))
     }
 
-    fn search_v3(&self, query: &BTreeMap<String, String>) -> Response {
+    fn search_v3(&self, query: &BTreeMap<String, String>, answer: fn(&[&Value]) -> Value) -> Response {
         let get = |snake: &str, camel: &str| {
             query.get(camel).or_else(|| query.get(snake)).map_or("", String::as_str)
         };
@@ -246,12 +345,13 @@ impl Shared {
         };
         let service = get("query.service_name", "query.serviceName");
         let operation = get("query.operation_name", "query.operationName");
-        let limit = get("query.search_depth", "query.searchDepth").parse().unwrap_or(100);
+        let limit = get("query.search_depth", "query.searchDepth").parse();
+        let limit = limit.or_else(|_| get("query.num_traces", "query.numTraces").parse()).unwrap_or(100);
         let found = self.find(service, operation, (from, to), &tags, limit);
         if found.is_empty() {
             return refusal(true, 404, "No traces found");
         }
-        json_reply(&result(&found))
+        json_reply(&answer(&found))
     }
 
     /// Traces with a span that fits, newest first.
@@ -272,7 +372,7 @@ impl Shared {
                         == text(value)
                 })
             };
-            of == service
+            (service.is_empty() || of == service)
                 && (operation.is_empty() || span["operationName"] == operation)
                 && (from..=to).contains(&start)
                 && tags.iter().all(has)
@@ -336,6 +436,28 @@ fn result(traces: &[&Value]) -> Value {
     json!({ "result": { "resourceSpans": resources } })
 }
 
+/// The bytes of a hexadecimal number in base64.
+fn base64(hex: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bytes: Vec<u32> = (0..hex.len() / 2)
+        .filter_map(|at| u32::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok())
+        .collect();
+    let mut text = String::new();
+    for part in bytes.chunks(3) {
+        let bits = (0..3).fold(0, |bits, at| bits << 8 | part.get(at).copied().unwrap_or_default());
+        for at in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * at) & 63) as usize];
+            text.push(if at > part.len() { '=' } else { digit.into() });
+        }
+    }
+    text
+}
+
+/// What the newest search page lists of traces.
+fn summaries(traces: &[&Value]) -> Value {
+    json!({ "summaries": traces.iter().map(|trace| json!({ "traceID": trace["traceID"] })).collect::<Vec<_>>() })
+}
+
 /// Microseconds since the epoch of `2024-05-01T12:34:56.789123Z`.
 fn microseconds(text: &str) -> Option<u64> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
@@ -365,6 +487,13 @@ fn file_of(files: &BTreeMap<String, PathBuf>, path: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_are_written_in_base64() {
+        assert_eq!(base64("00000000000000ab"), "AAAAAAAAAKs=");
+        assert_eq!(base64("0102"), "AQI=");
+        assert_eq!(base64(""), "");
+    }
 
     #[test]
     fn times_are_read_to_the_microsecond() {

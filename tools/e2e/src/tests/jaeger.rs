@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
-use e2e::jaeger::{Jaeger, Ways, spans};
+use e2e::jaeger::{Jaeger, Login, Ways, spans};
 use e2e::process::{Server, dist};
 use serde_json::Value;
 
@@ -115,6 +115,56 @@ pub async fn both_dialects_give_the_same_traces_and_a_link_reproduces_them(page:
     same("traces of the link", summary(page).await?[0], stage.matching(true))?;
     ensure(stage.jaeger.log().len() > asked, || "the link fetched nothing".to_owned())?;
     forgive(page).await
+}
+
+pub async fn tempo_is_searched_directly_and_through_grafana(page: &Page) -> Outcome {
+    let base = "/api/datasources/proxy/uid/abc";
+    for base in ["", base] {
+        let files = [("/page/".to_owned(), dist())].into();
+        let ways = Ways { tempo: true, base: base.to_owned(), files, ..Ways::default() };
+        let stage = Stage::new(120, ways)?;
+        let here = format!("{}/page/#", stage.jaeger.url);
+        let operation = url::form_urlencoded::byte_serialize(stage.operation.as_bytes()).collect::<String>();
+        let api = if base.is_empty() { "/" } else { base };
+        page.open(&format!("{here}view=findings&{}&operation={operation}", stage.search(api, 400))).await?;
+        phase(page, "ended").await?;
+        page.ready().await?;
+        same("traces", summary(page).await?[0], stage.matching(true))?;
+        // The newest of many, in slices.
+        page.open(&format!("{here}{}", stage.search(api, 30))).await?;
+        phase(page, "ended").await?;
+        page.ready().await?;
+        same("traces within the limit", summary(page).await?[0], 30.min(stage.matching(false)))?;
+        // A link of Grafana names one trace.
+        let id = stage.ids()[3];
+        page.open(&format!("{here}view=trace&api={api}&traceID={id}")).await?;
+        phase(page, "ended").await?;
+        page.ready().await?;
+        same("traces", page.text(MESSAGE).await?, "1 trace fetched.".to_owned())?;
+        forgive(page).await?;
+    }
+    Ok(())
+}
+
+pub async fn a_login_is_told_from_a_dead_address(page: &Page) -> Outcome {
+    let files = [("/page/".to_owned(), dist())].into();
+    let stage = Stage::new(40, Ways { files, base: "/jaeger".to_owned(), ..old() })?;
+    let elsewhere = Jaeger::start(&Value::Null, Ways::default())?;
+    for login in [Login::Elsewhere(format!("{}/login", elsewhere.url)), Login::Here] {
+        stage.jaeger.ways().login = Some(login);
+        page.open(&format!("{}/page/#{}", stage.jaeger.url, stage.search("/jaeger", 100))).await?;
+        phase(page, "failed").await?;
+        says(page, &["answers with a login", "then retry"]).await?;
+        let links = page.attributes("[data-test='fetch-login']", "href").await?;
+        same("way out", links, vec![format!("{}/jaeger", stage.jaeger.url)])?;
+        stage.jaeger.ways().login = None;
+        page.click("[data-test='fetch-retry']").await?;
+        phase(page, "ended").await?;
+        page.ready().await?;
+        same("traces", summary(page).await?[0], stage.matching(false))?;
+        forgive(page).await?;
+    }
+    Ok(())
 }
 
 pub async fn many_traces_come_in_slices(page: &Page) -> Outcome {

@@ -1,48 +1,62 @@
-//! Beside Jaeger UI: a stand-in with its addresses, layout and router, switched on by the very configuration we ship.
+//! Beside Jaeger UI: a stand-in with its addresses, layout, router and forgetfulness, switched on by the very
+//! configuration we ship, with the query API of three versions.
 
-use std::sync::Arc;
-
-use axum::Router;
-use axum::extract::{Path, RawQuery};
-use axum::response::Html;
-use axum::routing::get;
-use e2e::browser::Page;
+use e2e::browser::{Look, Page};
 use e2e::failure::{Outcome, ensure, same};
+use e2e::firefox::Firefox;
+use e2e::jaeger::{Jaeger, Login, Ways, spans};
 use e2e::process::dist;
-use e2e::site::{Site, reply};
 use serde_json::{Value, json};
-use tower_http::services::ServeDir;
 
-use super::drop::{generated, summary};
+use super::drop::generated;
 use super::embed::{enter, heard, leave, select};
 
-/// Jaeger below /jaeger/, Pathlight below /pathlight/, on one origin.
-fn jaeger() -> Outcome<Site> {
-    let config: Value = serde_json::from_slice(&std::fs::read(dist().join("jaeger-ui.config.json"))?)?;
-    let scripts: Vec<&str> =
-        config["scripts"].as_array().into_iter().flatten().filter_map(|s| s["text"].as_str()).collect();
-    let ui = include_str!("../../pages/jaeger-ui.html").replace("SCRIPTS", &scripts.join("\n"));
-    let file = generated("jaeger.json", "--traces 30 --spans 20 --seed 6")?;
-    let stored: Value = serde_json::from_slice(&std::fs::read(file)?)?;
-    let stored = Arc::new(stored["data"].as_array().cloned().unwrap_or_default());
-    let data = |traces: &[&Value]| reply(200, "application/json", json!({ "data": traces }).to_string());
-    let all = stored.clone();
-    let search = move |RawQuery(query): RawQuery| async move {
-        let limit = if query.is_some_and(|query| query.contains("limit=20")) { 20 } else { usize::MAX };
-        data(&all.iter().take(limit).collect::<Vec<_>>())
-    };
-    let one = move |Path(id): Path<String>| async move {
-        data(&stored.iter().filter(|trace| trace["traceID"] == id).collect::<Vec<_>>())
-    };
-    let nothing = || async { reply(404, "text/plain", "There is nothing here.") };
-    let page = || async { Html(ui) };
-    let jaeger = Router::new()
-        .route("/api/traces", get(search))
-        .route("/api/traces/{id}", get(one))
-        .route("/api/{*path}", get(nothing))
-        .route("/", get(page.clone()))
-        .route("/{*path}", get(page));
-    Site::start(Router::new().nest("/jaeger", jaeger).nest_service("/pathlight", ServeDir::new(dist())))
+/// Versions of Jaeger UI that were tried.
+const VERSIONS: [&str; 3] = ["1.76", "2.20", "HEAD"];
+
+/// Jaeger below /jaeger/, Pathlight below /pathlight/, on one origin, with 30 traces of 64-bit ids.
+struct Stand {
+    jaeger: Jaeger,
+    /// Start and end of all traces, for the address of a search.
+    range: String,
+}
+
+impl Stand {
+    fn new(version: &str) -> Outcome<Stand> {
+        let config: Value = serde_json::from_slice(&std::fs::read(dist().join("jaeger-ui.config.json"))?)?;
+        let scripts = config["scripts"].as_array().into_iter().flatten();
+        let scripts: Vec<&str> = scripts.filter_map(|script| script["text"].as_str()).collect();
+        let page = include_str!("../../pages/jaeger-ui.html");
+        let page = page.replace("SCRIPTS", &scripts.join("\n")).replace("WAYS", version);
+        let file = generated("jaeger.json", "--traces 30 --spans 20 --seed 6")?;
+        let stored: Value = serde_json::from_slice(&std::fs::read(file)?)?;
+        let starts = stored["data"].as_array().into_iter().flatten().flat_map(spans);
+        let starts = starts.filter_map(|(_, span)| span["startTime"].as_u64());
+        let (from, to) = starts.fold((u64::MAX, 0), |(from, to), us| (from.min(us), to.max(us)));
+        let ways = Ways {
+            v1: true,
+            v3: version != "1.76",
+            after_2_20: version == "HEAD",
+            base: "/jaeger".to_owned(),
+            page,
+            files: [("/pathlight/".to_owned(), dist())].into(),
+            ..Ways::default()
+        };
+        Ok(Stand { jaeger: Jaeger::start(&stored, ways)?, range: format!("start={from}&end={to}") })
+    }
+
+    /// The address of the search page.
+    fn search(&self, query: &str) -> String {
+        format!("{}/jaeger/search?{query}&{}", self.jaeger.url, self.range)
+    }
+
+    /// Opens the search for 20 traces, and Pathlight beside it.
+    async fn open(&self, page: &Page) -> Outcome {
+        page.client().goto(&self.search("service=edge-gateway&limit=20")).await?;
+        page.visible(".ResultItemTitle--item").await?;
+        page.click("#pathlight-button").await?;
+        shows(page, "#pathlight-frame", "findings", 20).await
+    }
 }
 
 /// Waits until Pathlight in the panel shows so many traces.
@@ -59,68 +73,348 @@ async fn shows(page: &Page, frame: &str, view: &str, traces: usize) -> Outcome {
     leave(page).await
 }
 
+/// Waits until the panel's head says something.
+async fn says(page: &Page, words: &str) -> Outcome {
+    let script = "return document.querySelector('#pathlight-note')?.textContent ?? ''";
+    let found = |text: &Value| text.as_str().is_some_and(|text| text.contains(words));
+    page.until(&format!("the panel to say {words:?}"), script, found).await.map(drop)
+}
+
+/// Chooses the view of Pathlight in the panel by its address.
+async fn view(page: &Page, view: &str) -> Outcome {
+    enter(page, "#pathlight-frame").await?;
+    page.run(&format!("location.hash = location.hash.replace(/&view=[a-z]+/, '') + '&view={view}'")).await?;
+    page.until("the view", "return document.documentElement.dataset.view", |found| found == view).await?;
+    page.ready().await?;
+    leave(page).await
+}
+
+/// Selects the `n`th span of the timeline in the panel; returns the address that the panel's link then has.
+async fn select_span(page: &Page, n: usize) -> Outcome<String> {
+    let link = "return document.querySelector('#pathlight-link').href";
+    let before = page.run(link).await?;
+    enter(page, "#pathlight-frame").await?;
+    // The head of the table may cover the row.
+    page.run(&format!("document.querySelector(\"[data-test='span']:nth-of-type({n})\").click()")).await?;
+    leave(page).await?;
+    let is_new =
+        |found: &Value| *found != before && found.as_str().is_some_and(|link| link.contains("uiFind="));
+    let found = page.until("a link to the span", link, is_new).await?;
+    Ok(found.as_str().unwrap_or_default().to_owned())
+}
+
+/// Clicks the panel's link and waits until Jaeger UI has brought the span of its address into sight.
+async fn follow(page: &Page, link: &str) -> Outcome {
+    page.click("#pathlight-link").await?;
+    let span = link.split("uiFind=").nth(1).unwrap_or_default();
+    page.visible(&format!(".span-row[data-span='{span}'][data-located]")).await?;
+    // It stays so, after all that Jaeger UI does with its address.
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    page.visible(&format!(".span-row[data-span='{span}'][data-located]")).await?;
+    same("address", page.run("return location.href").await?, Value::from(link))
+}
+
 pub async fn the_panel_follows_search_and_trace_pages(page: &Page) -> Outcome {
-    let site = jaeger()?;
-    page.client()
-        .goto(&format!("{}jaeger/search?service=edge-gateway&limit=20&lookback=1h", site.url))
+    for version in VERSIONS {
+        let stand = Stand::new(version)?;
+        stand.open(page).await?;
+        enter(page, "#pathlight-frame").await?;
+        page.hidden("[data-test='host-ask']").await?;
+        leave(page).await?;
+        says(page, "20 traces").await?;
+
+        // Jaeger UI goes to a trace without loading a page, and the panel follows.
+        page.click(".ResultItemTitle--item").await?;
+        page.visible(".TracePageHeader--title").await?;
+        shows(page, "#pathlight-frame", "trace", 1).await?;
+        page.run("document.body.dataset.theme = 'dark'").await?;
+        enter(page, "#pathlight-frame").await?;
+        let theme = "return document.documentElement.dataset.theme";
+        page.until("Jaeger UI's colours", theme, |found| found == "dark").await?;
+        leave(page).await?;
+        if version == "HEAD" {
+            page.picture("jaeger-trace").await?;
+        }
+        page.click("#pathlight-close").await?;
+        page.hidden("#pathlight-panel").await?;
+        page.visible("#pathlight-button").await?;
+        // There is nothing to hand over on other pages, nor where a comparison has nothing chosen.
+        for other in ["dependencies", "trace/...", "trace/...?cohort=a&cohort=b"] {
+            page.run(&format!("history.pushState({{}}, '', '{other}')")).await?;
+            page.hidden("#pathlight-button").await?;
+        }
+        page.complaints().await?;
+    }
+    Ok(())
+}
+
+pub async fn the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered(page: &Page) -> Outcome {
+    let stand = Stand::new("HEAD")?;
+    stand.open(page).await?;
+    page.picture("jaeger-search").await?;
+    page.click(".ResultItemTitle--item").await?;
+    shows(page, "#pathlight-frame", "trace", 1).await?;
+    let beside = async |what: &str| {
+        let [left, ..] = page.place("#pathlight-panel").await?;
+        for part in [".Page--content", ".Page--topNav", ".Tracepage--headerSection", ".TimelineHeaderRow"] {
+            let [x, _, width, _] = page.place(part).await?;
+            ensure((x + width - left).abs() < 1.0, || {
+                format!("{what}: {part} ends at {}, the panel begins at {left}", x + width)
+            })?;
+        }
+        Ok::<f64, e2e::failure::Failure>(left)
+    };
+    let left = beside("at first").await?;
+    page.run("window.resized = 0; addEventListener('resize', () => window.resized++)").await?;
+    page.drag((left, 400.0), (left - 150.0, 400.0)).await?;
+    let wider = beside("dragged").await?;
+    ensure((wider - (left - 150.0)).abs() < 2.0, || format!("dragged from {left} to {wider}"))?;
+    let resized = page.run("return window.resized").await?;
+    ensure(resized.as_u64() > Some(0), || "Jaeger UI is not told to measure itself".to_owned())?;
+    page.run("document.querySelector('#pathlight-grip').focus()").await?;
+    page.key("ArrowRight", e2e::browser::Modifiers::None).await?;
+    let narrower = beside("by keys").await?;
+    same("by keys", narrower, wider + 40.0)?;
+    // The tools of the timeline fit into the panel as it is at first in a window of 1440 pixels.
+    page.look(Look { width: 1440, ..Look::DESK }).await?;
+    page.run("document.documentElement.style.setProperty('--pathlight-width', '648px')").await?;
+    enter(page, "#pathlight-frame").await?;
+    page.settled().await?;
+    let over = "const w = document.documentElement.clientWidth; return [document.documentElement.scrollWidth - w, \
+                ...[...document.querySelectorAll('button, select, input, a')].filter((e) => e.checkVisibility() \
+                && e.getBoundingClientRect().right > w + 1).map((e) => e.outerHTML.slice(0, 80))]";
+    same("what is wider than the panel", page.run(over).await?, json!([0]))?;
+    leave(page).await?;
+    page.look(Look::DESK).await?;
+    // Closed by Escape, everything is where it was; opened again, the panel is as wide as it was left.
+    page.run("document.querySelector('#pathlight-close').focus()").await?;
+    page.key("Escape", e2e::browser::Modifiers::None).await?;
+    page.hidden("#pathlight-panel").await?;
+    let [x, _, width, _] = page.place(".Page--content").await?;
+    same("the content's right edge", x + width, 1280.0)?;
+    page.client().refresh().await?;
+    page.click("#pathlight-button").await?;
+    page.visible("#pathlight-panel").await?;
+    page.visible(".TimelineHeaderRow").await?;
+    same("remembered", beside("again").await?, narrower)?;
+    // In a small window it covers.
+    page.look(Look::NARROW).await?;
+    let [x, _, width, _] = page.place(".Page--content").await?;
+    same("the content's right edge", x + width, 390.0)?;
+    page.look(Look::DESK).await
+}
+
+pub async fn following_a_selection_keeps_the_traces_and_finds_every_span(page: &Page) -> Outcome {
+    for version in VERSIONS {
+        let stand = Stand::new(version)?;
+        stand.open(page).await?;
+        // A trace of the 20, and the span that is selected with it.
+        view(page, "requests").await?;
+        enter(page, "#pathlight-frame").await?;
+        page.click("[data-test='request']").await?;
+        page.until("the timeline", "return document.documentElement.dataset.view", |found| found == "trace")
+            .await?;
+        page.ready().await?;
+        leave(page).await?;
+        let first = select_span(page, 2).await?;
+        // Written as Jaeger UI writes it: 16 digits.
+        let id = first.split("/trace/").nth(1).and_then(|rest| rest.split('?').next()).unwrap_or_default();
+        same("digits of the trace's id", id.len(), 16)?;
+        follow(page, &first).await?;
+        shows(page, "#pathlight-frame", "trace", 20).await?;
+        // Jaeger UI looks for a span only when its page comes up; another one of the same trace is shown all the same.
+        let second = select_span(page, 4).await?;
+        follow(page, &second).await?;
+        // Its Find box cleared, the 20 traces stay.
+        page.click(".TracePageSearchBar--clear").await?;
+        page.until("nothing to be found", "return location.search", |search| search == "").await?;
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        shows(page, "#pathlight-frame", "trace", 20).await?;
+        // Another trace, while one is shown.
+        view(page, "requests").await?;
+        enter(page, "#pathlight-frame").await?;
+        page.click("[data-test='request'] ~ [data-test='request']").await?;
+        page.until("the timeline", "return document.documentElement.dataset.view", |found| found == "trace")
+            .await?;
+        page.ready().await?;
+        leave(page).await?;
+        let third = select_span(page, 3).await?;
+        ensure(!third.contains(id), || format!("{third} is of the same trace"))?;
+        follow(page, &third).await?;
+        shows(page, "#pathlight-frame", "trace", 20).await?;
+        // Back to the search, which is loaded as it was; then a trace that the user chooses in Jaeger UI.
+        page.client().back().await?;
+        page.complaints().await?;
+    }
+    Ok(())
+}
+
+pub async fn every_search_of_jaeger_ui_is_handed_over(page: &Page) -> Outcome {
+    for version in VERSIONS {
+        let stand = Stand::new(version)?;
+        stand.open(page).await?;
+        // Nothing found: the old traces go, and the panel says why.
+        page.run(&format!("history.pushState({{}}, '', 'search?service=nobody&{}')", stand.range)).await?;
+        says(page, "No traces match").await?;
+        enter(page, "#pathlight-frame").await?;
+        page.state("empty").await?;
+        leave(page).await?;
+        // Without a limit Jaeger UI's own is meant.
+        page.run(&format!(
+            "history.pushState({{}}, '', 'search?service=edge-gateway&operation=all&{}')",
+            stand.range
+        ))
         .await?;
-    page.visible("#pathlight-button").await?;
-    page.visible(".ResultItemTitle--item").await?;
+        shows(page, "#pathlight-frame", "findings", 20).await?;
+        if version == "HEAD" {
+            let all = format!(
+                "search?service=__all_services__&operation=__all_operations__&limit=25&{}",
+                stand.range
+            );
+            page.run(&format!("history.pushState({{}}, '', '{all}')")).await?;
+            shows(page, "#pathlight-frame", "findings", 25).await?;
+        }
+        // Two traces that are compared, and one that there is not.
+        let ids = page.attributes(".ResultItemTitle--item", "href").await?;
+        let ids: Vec<&str> = ids.iter().filter_map(|link| link.strip_prefix("trace/")).collect();
+        page.run(&format!("history.pushState({{}}, '', 'trace/{}...{}')", ids[0], ids[1])).await?;
+        shows(page, "#pathlight-frame", "trace", 2).await?;
+        page.run("history.pushState({}, '', 'trace/abcdef')").await?;
+        says(page, "There is no trace 0000000000abcdef").await?;
+        // The dialect that was understood is the first to be tried from then on.
+        let asked = stand.jaeger.log().len();
+        page.run(&format!("history.pushState({{}}, '', 'trace/{}')", ids[0])).await?;
+        shows(page, "#pathlight-frame", "trace", 1).await?;
+        let log = stand.jaeger.log();
+        let expected = if version == "1.76" { "/jaeger/api/traces/" } else { "/jaeger/api/v3/traces/" };
+        ensure(log[asked..].iter().all(|asked| asked.starts_with(expected)), || {
+            format!("{:?}", &log[asked..])
+        })?;
+        page.complaints().await?;
+        page.run("localStorage.clear()").await?;
+    }
+    Ok(())
+}
+
+pub async fn an_expired_session_and_a_refused_frame_are_said_with_a_way_out(page: &Page) -> Outcome {
+    let stand = Stand::new("HEAD")?;
+    let elsewhere = Jaeger::start(&Value::Null, Ways::default())?;
+    stand.open(page).await?;
+    for login in [Login::Elsewhere(format!("{}/login", elsewhere.url)), Login::Here] {
+        stand.jaeger.ways().login = Some(login);
+        page.run(&format!(
+            "history.pushState({{}}, '', 'search?service=edge-gateway&limit=10&{}&n=' + Math.random())",
+            stand.range
+        ))
+        .await?;
+        says(page, "log in again").await?;
+        same(
+            "way out",
+            page.attributes("#pathlight-help", "href").await?,
+            vec![format!("{}/jaeger/", stand.jaeger.url)],
+        )?;
+        stand.jaeger.ways().login = None;
+        page.click("#pathlight-retry").await?;
+        shows(page, "#pathlight-frame", "findings", 10).await?;
+        page.hidden("#pathlight-help").await?;
+    }
+    page.picture("jaeger-search").await?;
+    // No Pathlight in the frame.
+    page.client().goto(&stand.search("service=edge-gateway&limit=20")).await?;
     page.click("#pathlight-button").await?;
     shows(page, "#pathlight-frame", "findings", 20).await?;
-    enter(page, "#pathlight-frame").await?;
-    same("traces", summary(page).await?[0], 20)?;
-    page.hidden("[data-test='host-ask']").await?;
-    leave(page).await?;
-    page.picture("jaeger-search").await?;
-
-    // Jaeger UI goes to a trace without loading a page, and the panel follows.
-    let trace = page.text(".ResultItemTitle--item").await?;
-    page.click(".ResultItemTitle--item").await?;
-    page.visible(".TracePageHeader--title").await?;
-    shows(page, "#pathlight-frame", "trace", 1).await?;
-    page.run("document.body.dataset.theme = 'dark'").await?;
-    enter(page, "#pathlight-frame").await?;
-    page.until("Jaeger UI's colours", "return document.documentElement.dataset.theme", |found| {
-        found == "dark"
-    })
-    .await?;
-    page.click("[data-test='span'] ~ [data-test='span']").await?;
-    leave(page).await?;
-    page.picture("jaeger-trace").await?;
-
-    // Back to the span in Jaeger UI, the panel staying where it is.
-    let link = "return document.querySelector('#pathlight-link').href";
-    let link = page
-        .until("a link to the span", link, |link| link.as_str().is_some_and(|link| link.contains("uiFind=")))
-        .await?;
-    let link = link.as_str().unwrap_or_default().to_owned();
-    // Trace ids have 32 digits here, and as many as the stored ones there; Jaeger takes both.
-    ensure(link.contains(&format!("{trace}?uiFind=")), || format!("the link is {link}"))?;
-    page.click("#pathlight-link").await?;
-    page.until("the span's address", "return location.href", |found| *found == link).await?;
-    page.visible("#pathlight-panel").await?;
-    page.click("#pathlight-close").await?;
-    page.hidden("#pathlight-panel").await?;
-    page.visible("#pathlight-button").await?;
-    // There is nothing to hand over on other pages.
-    page.run("history.pushState({}, '', 'dependencies')").await?;
-    page.hidden("#pathlight-button").await
+    stand.jaeger.ways().files =
+        [("/pathlight/jaeger-plugin.js".to_owned(), dist().join("jaeger-plugin.js"))].into();
+    page.client().refresh().await?;
+    page.click("#pathlight-button").await?;
+    says(page, "does not come up").await?;
+    page.visible("#pathlight-help").await?;
+    stand.jaeger.ways().files = [("/pathlight/".to_owned(), dist())].into();
+    page.click("#pathlight-retry").await?;
+    shows(page, "#pathlight-frame", "findings", 20).await?;
+    page.complaints().await.map(drop)
 }
 
 pub async fn two_frames_side_by_side_follow_each_other(page: &Page) -> Outcome {
-    let site = jaeger()?;
-    page.client().goto(&format!("{}pathlight/examples/host.html?jaeger=/jaeger/", site.url)).await?;
-    heard(page, "ready").await?;
-    enter(page, "#jaeger").await?;
-    page.run("document.body.append(Object.assign(document.createElement('i'), { id: 'same' })); history.pushState({}, '', 'search?service=edge-gateway'); dispatchEvent(new PopStateEvent('popstate', { state: {} }))").await?;
-    page.visible(".ResultItemTitle--item").await?;
-    leave(page).await?;
-    page.click("#hand-over").await?;
-    shows(page, "#pathlight", "findings", 30).await?;
-    let (trace, span) = select(page).await?;
-    let expected = format!("/jaeger/trace/{trace}?uiFind={span}");
-    let place = "const { pathname, search } = document.querySelector('#jaeger').contentWindow.location; return pathname + search";
-    page.until("Jaeger UI to follow", place, |found| *found == expected).await?;
+    for version in VERSIONS {
+        let stand = Stand::new(version)?;
+        page.client()
+            .goto(&format!("{}/pathlight/examples/host.html?jaeger=/jaeger/", stand.jaeger.url))
+            .await?;
+        heard(page, "ready").await?;
+        let go = async |place: &str| {
+            enter(page, "#jaeger").await?;
+            page.run(&format!("history.pushState({{}}, '', '{place}'); dispatchEvent(new PopStateEvent('popstate', {{ state: {{}} }}))")).await?;
+            leave(page).await?;
+            page.click("#hand-over").await
+        };
+        go(&format!("search?service=edge-gateway&limit=25&{}", stand.range)).await?;
+        shows(page, "#pathlight", "findings", 25).await?;
+        let (trace, span) = select(page).await?;
+        let expected =
+            format!("/jaeger/trace/{}?uiFind={span}", trace.trim_start_matches("0000000000000000"));
+        let place = "const { pathname, search } = document.querySelector('#jaeger').contentWindow.location; return pathname + search";
+        page.until("Jaeger UI to follow", place, |found| *found == expected).await?;
+        enter(page, "#jaeger").await?;
+        page.visible(&format!(".span-row[data-span='{span}'][data-located]")).await?;
+        leave(page).await?;
+        // Two traces that are compared.
+        let ids = stand.jaeger.ids();
+        go(&format!("trace/{}...{}", ids[0], ids[1])).await?;
+        shows(page, "#pathlight", "trace", 2).await?;
+        page.complaints().await?;
+    }
     page.picture("two-frames").await
+}
+
+pub async fn the_panel_works_in_firefox(_page: &Page) -> Outcome {
+    let stand = Stand::new("HEAD")?;
+    let mut firefox = Firefox::start()?;
+    firefox.go(&stand.search("service=edge-gateway&limit=20"))?;
+    let inside = |script: &str| {
+        format!(
+            "const {{ document }} = window.document.querySelector('#pathlight-frame')?.contentWindow ?? {{}}; {script}"
+        )
+    };
+    let loaded = inside(
+        "return document?.documentElement.dataset.state === 'ready' && document.documentElement.dataset.busy === 'false' ? document.querySelector('[data-test=status-loaded]')?.dataset.value ?? null : null",
+    );
+    firefox.until(
+        "the button",
+        "return document.querySelector('#pathlight-button')?.hidden ?? null",
+        &json!(false),
+    )?;
+    firefox.run("document.querySelector('#pathlight-button').click()")?;
+    firefox.until("20 traces", &loaded, &json!("20"))?;
+    let edges = "const right = document.querySelector('.Page--content').getBoundingClientRect().right; return right - document.querySelector('#pathlight-panel').getBoundingClientRect().left";
+    same("gap", firefox.run(edges)?, json!(0))?;
+    let id = firefox.run("return document.querySelector('.ResultItemTitle--item').textContent")?;
+    let id = id.as_str().unwrap_or_default().to_owned();
+    firefox.run(&inside(&format!("const place = document.defaultView.location; place.hash = place.hash.replace(/&view=[a-z]+/, '') + '&view=trace&traceID={id}'")))?;
+    firefox.until(
+        "a span",
+        &inside("return document.querySelectorAll(\"[data-test='span']\").length > 3"),
+        &json!(true),
+    )?;
+    for n in [2, 4] {
+        firefox.run(&inside(&format!(
+            "document.querySelector(\"[data-test='span']:nth-of-type({n})\").click()"
+        )))?;
+        let link = "const link = document.querySelector('#pathlight-link').href; return link.includes('uiFind=') && link !== location.href";
+        firefox.until("a link", link, &json!(true))?;
+        firefox.run("document.querySelector('#pathlight-link').click()")?;
+        let located = "return document.querySelector('[data-located]')?.dataset.span === new URL(document.querySelector('#pathlight-link').href).searchParams.get('uiFind')";
+        firefox.until("the span in sight", located, &json!(true))?;
+        firefox.until("20 traces", &loaded, &json!("20"))?;
+    }
+    firefox.run("document.querySelector('.TracePageSearchBar--clear').click()")?;
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    firefox.until("20 traces", &loaded, &json!("20"))?;
+    let note = "return document.querySelector('#pathlight-note').textContent";
+    firefox.run(&format!("history.pushState({{}}, '', 'search?service=nobody&{}')", stand.range))?;
+    firefox.until("nothing found", note, &json!("No traces match this search."))?;
+    let elsewhere = Jaeger::start(&Value::Null, Ways::default())?;
+    stand.jaeger.ways().login = Some(Login::Elsewhere(format!("{}/login", elsewhere.url)));
+    firefox.run("history.pushState({}, '', 'search?service=edge-gateway&limit=10')")?;
+    firefox.until("the login", note, &json!("Your session has ended: log in again, then retry."))
 }
