@@ -181,20 +181,26 @@ fn table_text(table: &EvaluationTable) -> String {
         Right("precision"),
         Right("recall"),
         Right("alarms"),
+        Right("place named"),
         Right("features"),
         Right("train ms"),
         Right("score ms"),
     ]);
     for row in &table.rows {
         let ms = |ms: Option<f64>| ms.map_or(words::DASH.to_owned(), |ms| format!("{ms:.0}"));
+        let detector = match row.contaminated > 0.0 {
+            true => format!("{}, {} % of training abnormal", row.detector.name(), 100.0 * row.contaminated),
+            false => row.detector.name().to_owned(),
+        };
         rows.row([
-            row.detector.name().to_owned(),
-            row.encoding.name().to_owned(),
+            detector,
+            row.encoding.map_or(words::DASH, |encoding| encoding.name()).to_owned(),
             row.injection.name(),
             format!("{:.4}", row.accuracy.auprc),
             format!("{:.4}", row.accuracy.precision),
             format!("{:.4}", row.accuracy.recall),
             row.accuracy.false_alarms.to_string(),
+            row.named.map_or(words::DASH.to_owned(), |named| format!("{named:.2}")),
             row.features.to_string(),
             ms(row.train_ms),
             ms(row.score_ms),

@@ -1,10 +1,9 @@
 //! Passes over the requests inside a cut: what a worker does for one.
 
 use super::EngineError;
-use super::queries::{TracesPass, VectorPass};
+use super::queries::{Made, Told, TracesPass, VectorPass};
 use super::requests::{path_of, slowest};
 use super::workers::frame;
-use pathlight_analysis::anomaly::{Encoding, Injection};
 use pathlight_analysis::critical_path::{
     Aggregate, BottomUpPart, ColumnEdge, ColumnOrder, DiffPart, EndpointPart, ExemplarCandidates,
     ExemplarTargets, HeatPart, HistogramsObserver, Observer, PathTable, ProposalsObserver, ServiceObserver,
@@ -38,8 +37,8 @@ pub(super) enum RequestPass {
     BottomUp,
     /// Sizes of requests.
     Histograms,
-    /// Vectors of requests, or of their abnormal copies.
-    Vectors { encoding: Encoding, injected: Option<(Injection, u64)> },
+    /// Facts or vectors of requests, or of abnormal copies of some.
+    Vectors { told: Told, made: Option<Made> },
     /// Times by value of a tag.
     Split { of: SplitOf, key: String },
     /// Times by value of every tag.
@@ -126,8 +125,8 @@ impl RunningPass {
             RequestPass::Traces { tag } => {
                 State::Trees(Box::new(TracesPass::new(set, tag.clone(), requests)))
             }
-            RequestPass::Vectors { encoding, injected } => {
-                State::Trees(Box::new(VectorPass::new(set, *encoding, *injected, overlap, requests)))
+            RequestPass::Vectors { told, made } => {
+                State::Trees(Box::new(VectorPass::new(set, *told, *made, overlap, requests)))
             }
             RequestPass::Services => State::Trees(Box::new(Walk::new(ServiceObserver::new(set), requests))),
             RequestPass::Split { of, key } => {

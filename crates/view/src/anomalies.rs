@@ -214,7 +214,7 @@ pub fn table() -> Table<AnomalyLine> {
 }
 
 /// The heads of the evaluation, and whether numbers stand below them.
-pub const EVALUATION: [(&str, bool); 10] = [
+pub const EVALUATION: [(&str, bool); 11] = [
     ("Detector", false),
     ("Vectors", false),
     ("Made abnormal by", false),
@@ -222,13 +222,14 @@ pub const EVALUATION: [(&str, bool); 10] = [
     ("Precision", true),
     ("Recall", true),
     ("False alarms", true),
+    ("Place named", true),
     ("Features", true),
     ("Training", true),
     ("Scoring", true),
 ];
 
 /// Returns what the evaluation was made of, and its lines below [`EVALUATION`].
-pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 10]>) {
+pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 11]>) {
     let words = format!(
         "Trained on {} requests; {} held out are judged as they are and made abnormal. Where spans are dropped, {} of all are.",
         count(table.trained),
@@ -238,14 +239,19 @@ pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 10]>) {
     let ms = |ms: Option<f64>| ms.map_or(DASH.to_owned(), |ms| duration(ms * 1e3));
     let lines = table.rows.iter().map(|row| {
         let accuracy = &row.accuracy;
+        let detector = match row.contaminated > 0.0 {
+            true => format!("{}, {} of training abnormal", row.detector.name(), share(row.contaminated)),
+            false => row.detector.name().to_owned(),
+        };
         [
-            row.detector.name().to_owned(),
-            row.encoding.name().to_owned(),
+            detector,
+            row.encoding.map_or(DASH, |encoding| encoding.name()).to_owned(),
             row.injection.name(),
             format!("{:.4}", accuracy.auprc),
             format!("{:.3}", accuracy.precision),
             format!("{:.3}", accuracy.recall),
             format!("{} of {}", count(accuracy.false_alarms), count(accuracy.normal)),
+            row.named.map_or(DASH.to_owned(), share),
             count(row.features),
             ms(row.train_ms),
             ms(row.score_ms),

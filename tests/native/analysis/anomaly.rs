@@ -208,8 +208,8 @@ fn recipes_change_what_they_say_and_nothing_else() {
     for seed in 0..40 {
         let copy = |how| {
             let mut out = set.without_traces();
-            let lost = inject(&set, &tree, 0, how, seed, &mut out).unwrap().unwrap();
-            (rows(&out), lost)
+            let made = inject(&set, &tree, 0, how, seed, &mut out).unwrap().unwrap();
+            (rows(&out), made.lost)
         };
         let durations = |rows: &BTreeMap<String, (u64, u64)>| {
             let mut durations: Vec<u64> = rows.values().map(|(_, duration)| *duration).collect();
@@ -272,13 +272,28 @@ fn table(mut pool: Pool) -> EvaluationTable {
 fn the_evaluation_finds_the_injected_and_prints_every_pair() {
     let spans: Vec<(bool, Span)> = normal(1..400).into_iter().map(|s| (false, s)).collect();
     let table = table(Pool::of(sets_of(&spans, 2)).unwrap());
-    assert_eq!(table.rows.len(), 2 * 2 * Injection::ALL.len());
+    // The whole tree, with and without abnormal requests in training, and two detectors on two kinds of vectors.
+    assert_eq!(table.rows.len(), (2 + 2 * 2) * Injection::ALL.len());
     assert_eq!(table.trained + table.held_out, 399);
     let rule = table.rows.iter().find(|row| {
-        (row.detector, row.encoding, row.injection) == (Detector::Rule, Encoding::Scpv, Injection::Structure)
+        (row.detector, row.encoding, row.injection)
+            == (Detector::Rule, Some(Encoding::Scpv), Injection::Structure)
     });
     // Dropping a span of three is always seen.
     assert!(rule.unwrap().accuracy.auprc > 1.0 - 1e-9);
+    let of = |injection| {
+        table.rows.iter().find(|row| (row.detector, row.injection) == (Detector::Tree, injection)).unwrap()
+    };
+    let calls = [Injection::Structure, Injection::Retry, Injection::Repeated, Injection::Error];
+    for injection in calls {
+        let found = of(injection);
+        assert!(found.accuracy.auprc > 0.99 && found.accuracy.recall == 1.0, "{injection:?} {found:?}");
+        assert!(found.named > Some(0.9), "{injection:?} {found:?}");
+    }
+    // No calls are parallel, so none can be made serial.
+    assert_eq!(of(Injection::Serial).accuracy.abnormal, 0);
+    let ten = of(Injection::OneSlower { percent: 1000, is_on_path: true });
+    assert!(ten.accuracy.recall > 0.99 && ten.named > Some(0.9), "{ten:?}");
     // One of the two spans below the root, of three.
     assert!((table.dropped_share - 1.0 / 3.0).abs() < 1e-12);
 }

@@ -4,6 +4,7 @@
 //! [`Accuracy`] serve the evaluation.
 
 mod accuracy;
+mod examples;
 mod features;
 mod inject;
 mod model;
@@ -12,10 +13,11 @@ mod rule;
 mod sets;
 mod usual;
 pub mod vae;
+pub mod whole;
 
 pub use accuracy::{Accuracy, Judged, compare_ranks};
 pub use features::{Cell, Encoding, FeaturePart, Features, RowFacts, StvObserver};
-pub use inject::{Injection, inject, is_held_out};
+pub use inject::{Injected, Injection, Victims, inject, is_held_out};
 pub use model::{Model, ModelError};
 pub use report::ReasonNames;
 pub use report::{

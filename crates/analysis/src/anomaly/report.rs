@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 /// What judges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Detector {
-    /// Structure and time, calibrated.
+    /// Facts of the whole tree.
+    Tree,
+    /// Vectors: structure and time, calibrated.
     #[default]
     Rule,
     /// The paper's auto-encoder.
@@ -25,6 +27,7 @@ impl Detector {
     /// Its short name.
     pub fn name(self) -> &'static str {
         match self {
+            Detector::Tree => "whole tree",
             Detector::Rule => "rule",
             Detector::Vae(_) => "VAE",
         }
@@ -267,12 +270,17 @@ pub struct EvaluationTable {
 pub struct EvaluationRow {
     /// What judged.
     pub detector: Detector,
-    /// What the vectors held.
-    pub encoding: Encoding,
+    /// What the vectors held; `None` of the detector that needs none.
+    pub encoding: Option<Encoding>,
     /// How requests were made abnormal.
     pub injection: Injection,
+    /// Share of the training requests that were abnormal too, 0 to 1.
+    pub contaminated: f64,
     /// The figures.
     pub accuracy: Accuracy,
+    /// Of the abnormal requests called so, the share whose first reason names the endpoint at which they were made
+    /// abnormal; `None` where there is no such place, or no reason.
+    pub named: Option<f64>,
     /// Call paths seen in training.
     pub features: u64,
     /// Milliseconds of training and of judging everything; `None` where there is no clock.

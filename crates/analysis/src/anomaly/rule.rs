@@ -220,7 +220,7 @@ impl Rule {
     pub fn lookup(&self, features: &Features) -> Lookup {
         Lookup {
             search: Search::new(&self.sets, self.paths.nodes.len()),
-            numbers: features.numbers_in(&self.paths),
+            numbers: features.paths.numbers_in(&self.paths),
         }
     }
 

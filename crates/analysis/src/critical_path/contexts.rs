@@ -107,6 +107,28 @@ impl<T> Contexts<T> {
     }
 }
 
+impl Contexts<()> {
+    /// Of each of these paths its number in `known`, [`NO_ROW`] where it has none.
+    pub fn numbers_in(&self, known: &Contexts<()>) -> Vec<u32> {
+        let names: BTreeMap<&Endpoint, u32> = known.endpoints.iter().zip(0u32..).collect();
+        let index: BTreeMap<(u32, u32), u32> = known
+            .nodes
+            .iter()
+            .zip(0u32..)
+            .map(|(node, number)| ((node.parent, node.endpoint), number))
+            .collect();
+        let mut numbers = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let parent = if node.parent == NO_ROW { NO_ROW } else { numbers[node.parent as usize] };
+            let endpoint = names.get(&self.endpoints[node.endpoint as usize]);
+            let is_lost = node.parent != NO_ROW && parent == NO_ROW;
+            let found = endpoint.filter(|_| !is_lost).and_then(|&endpoint| index.get(&(parent, endpoint)));
+            numbers.push(found.copied().unwrap_or(NO_ROW));
+        }
+        numbers
+    }
+}
+
 /// Pre-order, siblings by endpoint. `index` finds a node by (parent, endpoint), both in the numbers of `nodes`.
 fn in_pre_order<T>(nodes: Vec<Context<T>>, index: &BTreeMap<(u32, u32), u32>) -> Vec<Context<T>> {
     let mut stack: Vec<u32> = index.range((NO_ROW, 0)..).rev().map(|(_, &number)| number).collect();

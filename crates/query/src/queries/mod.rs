@@ -41,7 +41,7 @@ pub use split::Split;
 pub use tag_values::TagValues;
 pub use trace::Trace;
 
-pub(super) use anomalies::VectorPass;
+pub(super) use anomalies::{Made, Told, VectorPass};
 pub(super) use diagnosis::TracesPass;
 pub(super) use flow::{FlowCache, FlowPass, FlowTask, rows_of};
 pub(super) use overview::OverviewPass;

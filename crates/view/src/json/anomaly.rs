@@ -2,7 +2,7 @@
 
 use super::{Text, pretty, public_json};
 use pathlight_analysis::anomaly::{
-    AnomalyReport, AnomalyRow, EvaluationRow, EvaluationTable, ReasonKind, ReasonRow,
+    AnomalyReport, AnomalyRow, Encoding, EvaluationRow, EvaluationTable, ReasonKind, ReasonRow,
 };
 use pathlight_text::format::duration;
 
@@ -115,7 +115,9 @@ public_json! {
         abnormal: u64 = row.accuracy.abnormal,
         /// Area under the curve of precision over recall (average precision), 0 to 1.
         auprc: f64 = row.accuracy.auprc,
-        /// `rule` or `VAE`.
+        /// Share of the training requests that were abnormal too, 0 to 1.
+        contaminated: f64 = row.contaminated,
+        /// `whole tree`, `rule` or `VAE`.
         detector: &'static str = row.detector.name(),
         /// Normal requests called abnormal.
         false_alarms: u64 = row.accuracy.false_alarms,
@@ -123,6 +125,9 @@ public_json! {
         features: u64 = row.features,
         /// How requests were made abnormal, in words.
         injection: String = row.injection.name(),
+        /// Of the abnormal requests called so, the share whose first reason names the endpoint at which they were made
+        /// abnormal; `null` without such a place, or without reasons.
+        named: Option<f64> = row.named,
         /// Normal requests judged.
         normal: u64 = row.accuracy.normal,
         /// Of the requests called abnormal, the share that is, 0 to 1.
@@ -133,8 +138,8 @@ public_json! {
         score_ms: Option<f64> = row.score_ms,
         /// Time to train; `null` without a clock.
         train_ms: Option<f64> = row.train_ms,
-        /// What the vectors hold: `SCPV` or `STV`.
-        vectors: &'static str = row.encoding.name(),
+        /// What the vectors hold: `SCPV` or `STV`; `null` of the whole tree.
+        vectors: Option<&'static str> = row.encoding.map(Encoding::name),
     }
 }
 

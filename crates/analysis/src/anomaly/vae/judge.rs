@@ -44,7 +44,7 @@ impl VaeJudge {
     /// Gets ready to judge features.
     pub fn new(vae: &Vae, features: &Features) -> VaeJudge {
         VaeJudge {
-            numbers: features.numbers_in(&vae.paths),
+            numbers: features.paths.numbers_in(&vae.paths),
             density: Density::new(&vae.likelihoods),
             pass: vae.pass(),
         }

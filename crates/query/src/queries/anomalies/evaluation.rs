@@ -1,19 +1,25 @@
-//! The evaluation: how well abnormal requests are told from normal ones (`docs/definitions/anomaly.md` section 4).
+//! The evaluation: how well abnormal requests are told from normal ones (`docs/definitions/anomaly.md` section 5).
 
 use super::training::{judge, train};
+use super::vectors::{Made, Told};
 use crate::queries::Query;
 use crate::request_pass::RequestPass;
-use crate::workers::Workers;
+use crate::workers::{RangeRequests, Workers};
 use crate::{EngineError, clock};
+use pathlight_analysis::anomaly::whole::{Explainer, FactPart, Facts, Located, Scratch, Tables, TreeModel};
 use pathlight_analysis::anomaly::{
     Accuracy, AnomalySettings, Detector, Encoding, EvaluationRow, EvaluationTable, Features, Injection,
-    Judged, Model, is_held_out,
+    Judged, Model, Victims, is_held_out,
 };
 use pathlight_analysis::requests::Selection;
+use pathlight_model::steps::Pace;
 use serde::{Deserialize, Serialize};
 
+/// The share of training requests that are abnormal where training is contaminated, in millionths; so much is left out.
+const CONTAMINATED_PPM: u32 = 50_000;
+
 /// Reports how well detectors find what was made abnormal. Trains on half of the requests, then judges the other half as
-/// it is and made abnormal, for every kind of vectors and every detector (`docs/definitions/anomaly.md` section 4).
+/// it is and made abnormal in every way, by the default detector and by those it is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnomalyEvaluation {
     /// Normal requests: half of them to learn from, the rest to be judged and made abnormal.
@@ -32,35 +38,34 @@ impl Query for AnomalyEvaluation {
         let (requests, _) = workers.cut(&selection).await?;
         let alpha = f64::from(settings.alpha_ppm) / 1e6;
         let mut table = EvaluationTable { alpha, ..EvaluationTable::default() };
+        whole(&requests, seed, alpha, &mut table).await?;
         let mut detectors = vec![Detector::Rule];
         detectors.extend(matches!(settings.detector, Detector::Vae(_)).then_some(settings.detector));
         let encodings = [Encoding::Scpv, Encoding::Stv];
         for (detector, encoding) in detectors.into_iter().flat_map(|d| encodings.map(|e| (d, e))) {
-            let all =
-                Features::merge(requests.partials(RequestPass::Vectors { encoding, injected: None }).await?);
+            let vectors = |made| RequestPass::Vectors { told: Told::Vectors(encoding), made };
+            let all = Features::merge(requests.partials(vectors(None)).await?);
             let trained = all.only(|row| !is_held_out(seed, &row.request.trace_id));
             let held_out = all.only(|row| is_held_out(seed, &row.request.trace_id));
             drop(all);
-            (table.trained, table.held_out) = (trained.len() as u64, held_out.len() as u64);
             let from = clock::now_ms();
             let (model, _) = train(&workers, trained, encoding, detector).await;
             let train_ms = clock::since(from);
             let alpha = model.rule.possible_alpha(alpha);
             let normal = judged(&workers, &model, &held_out, alpha, false).await;
             for injection in Injection::ALL {
-                let pass = RequestPass::Vectors { encoding, injected: Some((injection, seed)) };
+                let pass = vectors(Some((injection, seed, Victims::HeldOut)));
                 let copies = Features::merge(requests.partials(pass).await?);
                 let from = clock::now_ms();
-                let abnormal = judged(&workers, &model, &copies, alpha, true).await;
+                let abnormal = judged(&workers, &model, &copies, alpha, injection.is_abnormal()).await;
                 let score_ms = clock::since(from);
-                if injection == Injection::Structure && copies.lost.1 > 0 {
-                    table.dropped_share = copies.lost.0 as f64 / copies.lost.1 as f64;
-                }
                 table.rows.push(EvaluationRow {
                     detector,
-                    encoding,
+                    encoding: Some(encoding),
                     injection,
-                    accuracy: Accuracy::of([normal.as_slice(), &abnormal].concat()),
+                    contaminated: 0.0,
+                    accuracy: accuracy(&normal, &abnormal, injection),
+                    named: None,
                     features: model.rule.paths.nodes.len() as u64,
                     train_ms,
                     score_ms,
@@ -69,6 +74,114 @@ impl Query for AnomalyEvaluation {
         }
         Ok(table)
     }
+}
+
+/// The figures of normal and abnormal requests; where nothing is abnormal, of the latter alone.
+fn accuracy(normal: &[Judged], abnormal: &[Judged], injection: Injection) -> Accuracy {
+    let normal = if injection.is_abnormal() { normal } else { &[] };
+    Accuracy::of([normal, abnormal].concat())
+}
+
+async fn parts(requests: &RangeRequests<'_>, made: Option<Made>) -> Result<Vec<FactPart>, EngineError> {
+    requests.partials(RequestPass::Vectors { told: Told::Facts, made }).await
+}
+
+/// A trained default detector, ready to judge.
+struct Trained {
+    model: TreeModel,
+    tables: Tables,
+    train_ms: Option<f64>,
+}
+
+impl Trained {
+    async fn on(facts: &Facts, rows: &[u32], contaminated_ppm: u32) -> Trained {
+        let from = clock::now_ms();
+        let (model, tables, _) = TreeModel::train(facts, rows, contaminated_ppm, &mut Pace::default()).await;
+        Trained { model, tables, train_ms: clock::since(from) }
+    }
+
+    /// Judges rows of facts; also says of how many that are called abnormal the first reason names the place, and of how
+    /// many it could.
+    async fn judge(
+        &self,
+        facts: &Facts,
+        located: &Located,
+        rows: &[u32],
+        (alpha, is_abnormal): (f64, bool),
+    ) -> (Vec<Judged>, (u64, u64)) {
+        let explainer = Explainer::new(&self.model, &self.tables, located, facts);
+        let (mut scratch, mut pace) = (Scratch::default(), Pace::default());
+        let (mut judged, mut named) = (Vec::with_capacity(rows.len()), (0, 0));
+        for &row in rows {
+            let verdict = self.tables.judge(&self.model, located, facts, row as usize, &mut scratch);
+            let is_called = verdict.is_abnormal(alpha);
+            judged.push(Judged { rank: [-verdict.score, 0.0, 0.0, 0.0], is_called, is_abnormal });
+            if let Some(places) = &facts.rows[row as usize].injected
+                && is_called
+                && !places.is_empty()
+            {
+                let (reasons, _) = explainer.explain(row as usize, &verdict, false, &mut scratch);
+                let place = reasons.first().and_then(|reason| reason.path.last());
+                named.0 += u64::from(place.is_some_and(|place| places.contains(place)));
+                named.1 += 1;
+            }
+            pace.spend(1_000).await;
+        }
+        (judged, named)
+    }
+}
+
+/// Evaluates the default detector, on training requests as they are, and with abnormal ones among them.
+async fn whole(
+    requests: &RangeRequests<'_>,
+    seed: u64,
+    asked_alpha: f64,
+    table: &mut EvaluationTable,
+) -> Result<(), EngineError> {
+    let all = Facts::merge(parts(requests, None).await?);
+    let is_out = |row: &u32| is_held_out(seed, &all.rows[*row as usize].facts.request.trace_id);
+    let (held_out, learned): (Vec<u32>, Vec<u32>) = (0..all.len() as u32).partition(is_out);
+    (table.trained, table.held_out) = (learned.len() as u64, held_out.len() as u64);
+    let clean = Trained::on(&all, &learned, 0).await;
+    // Some of the training requests give way to abnormal copies of themselves.
+    let mut both = parts(requests, None).await?;
+    both.extend(parts(requests, Some((Injection::Recipe, seed, Victims::Training))).await?);
+    let mixed = Facts::merge(both);
+    let is_learned = |row: &u32| {
+        let row = &mixed.rows[*row as usize];
+        let id = &row.facts.request.trace_id;
+        row.injected.is_some() || !is_held_out(seed, id) && !Victims::Training.has(seed, id)
+    };
+    let learned: Vec<u32> = (0..mixed.len() as u32).filter(is_learned).collect();
+    let contaminated = Trained::on(&mixed, &learned, CONTAMINATED_PPM).await;
+    for (trained, share) in [(clean, 0.0), (contaminated, f64::from(CONTAMINATED_PPM) / 1e6)] {
+        let alpha = trained.model.possible_alpha(asked_alpha);
+        let located = trained.tables.locate(&trained.model, &all.dictionary);
+        let (normal, _) = trained.judge(&all, &located, &held_out, (alpha, false)).await;
+        for injection in Injection::ALL {
+            let copies = Facts::merge(parts(requests, Some((injection, seed, Victims::HeldOut))).await?);
+            if injection == Injection::Structure && copies.lost.1 > 0 {
+                table.dropped_share = copies.lost.0 as f64 / copies.lost.1 as f64;
+            }
+            let located = trained.tables.locate(&trained.model, &copies.dictionary);
+            let rows: Vec<u32> = (0..copies.len() as u32).collect();
+            let from = clock::now_ms();
+            let (abnormal, (named, could)) =
+                trained.judge(&copies, &located, &rows, (alpha, injection.is_abnormal())).await;
+            table.rows.push(EvaluationRow {
+                detector: Detector::Tree,
+                encoding: None,
+                injection,
+                contaminated: share,
+                accuracy: accuracy(&normal, &abnormal, injection),
+                named: (could > 0).then(|| named as f64 / could as f64),
+                features: trained.model.dictionary.paths.nodes.len() as u64,
+                train_ms: trained.train_ms,
+                score_ms: clock::since(from),
+            });
+        }
+    }
+    Ok(())
 }
 
 async fn judged(

@@ -5,7 +5,7 @@ mod training;
 mod vectors;
 
 pub use evaluation::AnomalyEvaluation;
-pub(crate) use vectors::VectorPass;
+pub(crate) use vectors::{Made, Told, VectorPass};
 
 use self::training::{Judgement, judge, train};
 use super::Query;
@@ -122,7 +122,7 @@ async fn vectors(
     selection: &Selection,
     encoding: Encoding,
 ) -> Result<Features, EngineError> {
-    let pass = RequestPass::Vectors { encoding, injected: None };
+    let pass = RequestPass::Vectors { told: Told::Vectors(encoding), made: None };
     let (parts, _) = workers.request_partials(selection, pass).await?;
     Ok(Features::merge(parts))
 }

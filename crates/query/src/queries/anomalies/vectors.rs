@@ -1,17 +1,31 @@
-//! A worker's part: the vectors of its requests, or of abnormal copies of them.
+//! A worker's part: the facts or the vectors of its requests, or of abnormal copies of them.
 
 use crate::EngineError;
 use crate::request_pass::TreePass;
-use pathlight_analysis::anomaly::{Encoding, FeaturePart, Injection, StvObserver, inject, is_held_out};
+use pathlight_analysis::anomaly::whole::FactObserver;
+use pathlight_analysis::anomaly::{Encoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, Walk};
 use pathlight_analysis::requests::{Overlap, RootEndpoint};
-use pathlight_model::trace::{TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, TraceSet, Tree};
+use serde::{Deserialize, Serialize};
 
-/// Makes the vectors of one worker's requests, in steps.
+/// What is told of each request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Told {
+    /// A vector.
+    Vectors(Encoding),
+    /// The facts of its whole tree.
+    Facts,
+}
+
+/// How requests are made abnormal: in which way, by which seed, and which ones.
+pub(crate) type Made = (Injection, u64, Victims);
+
+/// Looks at one worker's requests, in steps.
 pub(crate) struct VectorPass {
-    encoding: Encoding,
+    told: Told,
     overlap: Overlap,
-    injection: Option<(Injection, u64)>,
+    made: Option<Made>,
     requests: Vec<u32>,
     at: usize,
     tree: Tree,
@@ -19,78 +33,111 @@ pub(crate) struct VectorPass {
     copies: Option<Box<TraceSet>>,
     builder: Option<TableBuilder>,
     table: Option<PathTable>,
-    walk: Option<Walk<StvObserver>>,
-    lost: (u64, u64),
-    done: Option<FeaturePart>,
+    vectors: Option<Walk<StvObserver>>,
+    facts: Option<Walk<FactObserver>>,
+    /// Of each copy what was done, and the spans it had.
+    injected: Vec<(Injected, u32)>,
+    done: Vec<u8>,
 }
 
 impl VectorPass {
-    /// Vectors of some requests, or of abnormal copies of those that are held out.
+    /// A pass over some requests, or over abnormal copies of those that are to be made abnormal.
     pub fn new(
         set: &TraceSet,
-        encoding: Encoding,
-        injection: Option<(Injection, u64)>,
+        told: Told,
+        made: Option<Made>,
         overlap: Overlap,
         requests: Vec<u32>,
     ) -> VectorPass {
         VectorPass {
-            encoding,
+            told,
             overlap,
-            injection,
+            made,
             requests,
             at: 0,
             tree: Tree::default(),
-            copies: injection.map(|_| Box::new(set.without_traces())),
+            copies: made.map(|_| Box::new(set.without_traces())),
             builder: None,
             table: None,
-            walk: None,
-            lost: (0, 0),
-            done: None,
+            vectors: None,
+            facts: None,
+            injected: Vec::new(),
+            done: Vec::new(),
         }
     }
 
-    /// Makes abnormal copies of the held-out requests; true when all are made.
+    /// Makes abnormal copies of requests; true when all are made.
     fn inject(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
-        let (Some((how, seed)), Some(copies)) = (self.injection, &mut self.copies) else { return true };
+        let (Some((how, seed, victims)), Some(copies)) = (self.made, &mut self.copies) else { return true };
         while let Some(&request) = self.requests.get(self.at) {
             if self.at.is_multiple_of(16) && time_is_up() {
                 return false;
             }
             self.at += 1;
             let entry = &table.requests[request as usize];
-            if !is_held_out(seed, &set.trace_id_text(entry.trace)) {
+            if !victims.has(seed, &set.trace_id_text(entry.trace)) {
                 continue;
             }
             self.tree.load(set, entry.trace);
             let root = entry.row - self.tree.first;
             // Where memory ends, the evaluation stands on the copies made so far.
             let Ok(made) = inject(set, &self.tree, root, how, seed, copies) else { return true };
-            if let Some(lost) = made {
-                let spans = self.tree.subtree_end[root as usize] - root;
-                self.lost = (self.lost.0 + u64::from(lost), self.lost.1 + u64::from(spans));
-            }
+            let spans = self.tree.subtree_end[root as usize] - root;
+            self.injected.extend(made.map(|made| (made, spans)));
         }
         true
     }
 
-    fn vectors(
+    /// Looks at requests; true when all are seen.
+    fn look(
         &mut self,
         set: &TraceSet,
         table: &PathTable,
         requests: Vec<u32>,
         time_is_up: &mut dyn FnMut() -> bool,
-    ) -> bool {
-        if self.encoding == Encoding::Scpv {
-            self.done = Some(FeaturePart::observe(set, table, &requests));
-            return true;
+    ) -> Result<bool, postcard::Error> {
+        let lost = self
+            .injected
+            .iter()
+            .fold((0, 0), |(lost, of), (made, spans)| (lost + u64::from(made.lost), of + u64::from(*spans)));
+        match self.told {
+            Told::Vectors(Encoding::Scpv) => {
+                let mut part = FeaturePart::observe(set, table, &requests);
+                part.lost = lost;
+                self.done = postcard::to_allocvec(&part)?;
+            }
+            Told::Vectors(Encoding::Stv) => {
+                let walk = self.vectors.take();
+                let mut walk = walk.unwrap_or_else(|| Walk::new(StvObserver::new(), requests));
+                if !walk.step(set, table, time_is_up) {
+                    self.vectors = Some(walk);
+                    return Ok(false);
+                }
+                let mut part = walk.finish(set);
+                part.lost = lost;
+                self.done = postcard::to_allocvec(&part)?;
+            }
+            Told::Facts => {
+                let walk = self.facts.take();
+                let mut walk = walk.unwrap_or_else(|| Walk::new(FactObserver::new(self.overlap), requests));
+                if !walk.step(set, table, time_is_up) {
+                    self.facts = Some(walk);
+                    return Ok(false);
+                }
+                let mut part = walk.finish(set);
+                part.lost = lost;
+                // Each copy is a trace of its own, and both come in the order of traces.
+                for (row, (made, _)) in part.rows.iter_mut().zip(&self.injected) {
+                    let names = made.places.iter().map(|&endpoint| {
+                        let (service, operation) = set.endpoint_name(endpoint);
+                        Endpoint::new(service, operation)
+                    });
+                    row.injected = Some(names.collect());
+                }
+                self.done = postcard::to_allocvec(&part)?;
+            }
         }
-        let mut walk = self.walk.take().unwrap_or_else(|| Walk::new(StvObserver::new(), requests));
-        if walk.step(set, table, time_is_up) {
-            self.done = Some(walk.finish(set));
-            return true;
-        }
-        self.walk = Some(walk);
-        false
+        Ok(true)
     }
 }
 
@@ -98,7 +145,8 @@ impl TreePass for VectorPass {
     fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         if self.copies.is_none() {
             let requests = std::mem::take(&mut self.requests);
-            return self.vectors(set, table, requests, time_is_up);
+            // A vector of bytes takes all that is written to it.
+            return self.look(set, table, requests, time_is_up).unwrap_or(true);
         }
         if !self.inject(set, table, time_is_up) {
             return false;
@@ -119,7 +167,7 @@ impl TreePass for VectorPass {
         }
         let Some(own) = self.table.take() else { return true };
         let all = (0..own.requests.len() as u32).collect();
-        let is_done = self.vectors(&copies, &own, all, time_is_up);
+        let is_done = self.look(&copies, &own, all, time_is_up).unwrap_or(true);
         (self.table, self.copies) = (Some(own), Some(copies));
         is_done
     }
@@ -129,8 +177,6 @@ impl TreePass for VectorPass {
     }
 
     fn finish(self: Box<Self>, _: &TraceSet) -> Result<Vec<Vec<u8>>, EngineError> {
-        let mut part = self.done.unwrap_or_default();
-        part.lost = self.lost;
-        Ok(vec![postcard::to_allocvec(&part)?])
+        Ok(vec![self.done])
     }
 }

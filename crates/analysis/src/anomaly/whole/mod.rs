@@ -1,0 +1,15 @@
+//! The default detector: facts of the whole tree, in three parts, with one test (`docs/definitions/anomaly.md` sections 1
+//! to 4).
+
+mod categories;
+mod facts;
+mod model;
+mod observe;
+mod reasons;
+mod tails;
+mod views;
+
+pub use facts::{Fact, FactPart, FactRow, Facts, Kind, Part};
+pub use model::{Located, Scratch, Tables, Trained, TreeModel, TreeVerdict};
+pub use observe::FactObserver;
+pub use reasons::{Explainer, ReasonKind, TreeReason};
