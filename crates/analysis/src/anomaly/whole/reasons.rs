@@ -110,7 +110,7 @@ impl<'a> Explainer<'a> {
         Explainer { model, tables, located, facts, search, paths }
     }
 
-    /// Why a row has its verdict, the strongest reason first, and the normal request most like it. A row that training
+    /// Why a row has its verdict, structure first, and the normal request most like it. A row that training
     /// has seen is explained by the other folds.
     pub fn explain(
         &self,
@@ -168,10 +168,8 @@ impl<'a> Explainer<'a> {
         let strength = |reason: &TreeReason| {
             let certainty = (10.0 * reason.surprise.min(CERTAIN)) as u64;
             let beyond_us = reason.beyond_us as u64;
-            let is_other = reason.part.place() != verdict.part.place();
             let order = if reason.part == Part::Structure { Some(reason.kind) } else { None };
             (
-                is_other,
                 reason.part.place(),
                 Reverse(beyond_us),
                 order.map(|kind| (Reverse(certainty), kind)),
