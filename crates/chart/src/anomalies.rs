@@ -1,17 +1,24 @@
-//! How odd requests are over time: a dot for each, the oddest on top, and the line above which they are abnormal.
+//! How anomalous requests are over time: a dot for each, the most anomalous on top, and the line above which they are
+//! abnormal. Beside it the distributions of the scores of the baseline and of the judged requests.
 
 use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
 use super::plot::{self, ChartError, ChartSize, rgba, words};
 use pathlight_analysis::anomaly::AnomalyReport;
 use pathlight_text::format;
-use plotters::element::{Circle, PathElement, Text};
+use plotters::element::{Circle, PathElement, Rectangle, Text};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters_backend::DrawingBackend;
 
-/// Room around the dots in CSS pixels: left, right, top, bottom.
-const AROUND_PX: (f64, f64, f64, f64) = (56.0, 16.0, 12.0, 26.0);
+/// Room around the dots in CSS pixels: left, right, top, bottom. On the right are the distributions.
+const AROUND_PX: (f64, f64, f64, f64) = (56.0, 120.0, 14.0, 26.0);
+/// Bars of a distribution.
+const BARS: usize = 40;
+/// The longest bar and the room before it in CSS pixels.
+const BAR_PX: (f64, f64) = (92.0, 14.0);
+/// Scores at which there are lines.
+const MARKS: [f64; 11] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
 /// How near the pointer must be to a dot.
 const REACH_PX: f64 = 7.0;
 
@@ -22,15 +29,11 @@ pub struct AnomalyLayout {
     /// Microseconds since the first request, to pixels; `None` if all began at once.
     axis: Option<ValueAxis>,
     start_us: u64,
-    /// The greatest number of digits of a p-value.
+    /// The least score drawn, and the logarithm of the range.
+    least: f64,
     depth: f64,
     /// Centre of the dot of each row of the report.
     dots: Vec<(i32, i32)>,
-}
-
-/// The smaller p-value as how many times ten goes into one over it: 0 is ordinary, 3 is one in a thousand.
-fn oddness(p_structure: f64, p_time: f64, least: f64) -> f64 {
-    -p_structure.min(p_time).max(least).log10()
 }
 
 impl AnomalyLayout {
@@ -41,25 +44,39 @@ impl AnomalyLayout {
         let (start_us, end_us) = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
         let ends = (px(AROUND_PX.0), size.width - px(AROUND_PX.1));
         let axis = ValueAxis::new(ends, (0.0, (end_us - start_us) as f64), Scale::Linear, Unit::Time);
-        // A p-value is never below one over the number of training requests; an auto-encoder's may be.
-        let least = 0.1 / (report.trained as f64 + 1.0);
-        let odd = |row: &pathlight_analysis::anomaly::AnomalyRow| oddness(row.p_structure, row.p_time, least);
-        let depth = report.rows.iter().map(odd).fold(-report.alpha.log10() + 0.5, f64::max) * 1.05;
-        let mut layout = AnomalyLayout { size, axis, start_us, depth, dots: Vec::new() };
+        // A score of the default detector is never below 0; one of the auto-encoder may be.
+        let all = || report.rows.iter().map(|row| row.score).chain(report.baseline.iter().copied());
+        let least = all().fold(0.0, f64::min);
+        let depth = all().fold(report.threshold() + 1.0, f64::max) - least;
+        let depth = (1.0 + depth).ln() * 1.03;
+        let mut layout = AnomalyLayout { size, axis, start_us, least, depth, dots: Vec::new() };
         let dots = report.rows.iter().map(|row| {
             let x = match &layout.axis {
                 Some(axis) => axis.pixel((row.start_us - start_us) as f64),
                 None => (ends.0 + ends.1) / 2,
             };
-            (x, layout.height(odd(row)))
+            (x, layout.height(row.score))
         });
         layout.dots = dots.collect();
         layout
     }
 
-    fn height(&self, oddness: f64) -> i32 {
+    fn height(&self, score: f64) -> i32 {
         let (top, bottom) = (self.size.px(AROUND_PX.2), self.size.height - self.size.px(AROUND_PX.3));
-        bottom - ((oddness / self.depth).clamp(0.0, 1.0) * f64::from(bottom - top)) as i32
+        bottom - (self.share(score) * f64::from(bottom - top)) as i32
+    }
+
+    /// Where a score stands between the bottom, 0, and the top, 1.
+    fn share(&self, score: f64) -> f64 {
+        ((1.0 + (score - self.least).max(0.0)).ln() / self.depth).clamp(0.0, 1.0)
+    }
+
+    /// The share of some scores at each height, as a share of the greatest.
+    fn bars(&self, scores: impl Iterator<Item = f64>) -> [f64; BARS] {
+        let mut bars = [0.0f64; BARS];
+        scores.for_each(|score| bars[((self.share(score) * BARS as f64) as usize).min(BARS - 1)] += 1.0);
+        let most = bars.iter().fold(1.0, |most: f64, n| most.max(*n));
+        bars.map(|n| n / most)
     }
 
     /// The row of the report whose dot is nearest to a pixel, if it is near; of several the oddest.
@@ -92,19 +109,37 @@ pub fn draw<DB: DrawingBackend>(
         }
         let (left, right) = (px(AROUND_PX.0), size.width - px(AROUND_PX.1));
         let style = size.text(theme.muted, HPos::Right, VPos::Center);
-        for digits in 0..=layout.depth as i32 {
-            let y = layout.height(f64::from(digits));
+        for mark in MARKS.into_iter().filter(|mark| layout.share(*mark) < 1.0) {
+            let y = layout.height(mark);
             area.draw(&PathElement::new(vec![(left, y), (right, y)], rgba(theme.line))).map_err(words)?;
-            let label = if digits == 0 { "1".to_owned() } else { format!("0.{:0>1$}", 1, digits as usize) };
-            area.draw(&Text::new(label, (left - px(6.0), y), style.clone())).map_err(words)?;
+            area.draw(&Text::new(format!("{mark}"), (left - px(6.0), y), style.clone())).map_err(words)?;
         }
-        // Either p-value has half of the accepted false alarms.
-        let y = layout.height(-(report.alpha / 2.0).log10());
-        let stroke = rgba(theme.accent).stroke_width(px(1.0) as u32);
-        area.draw(&PathElement::new(vec![(left, y), (right, y)], stroke)).map_err(words)?;
+        let (from, long) = (right + px(BAR_PX.1), f64::from(px(BAR_PX.0)));
+        let (top, bottom) = (f64::from(px(AROUND_PX.2)), f64::from(size.height - px(AROUND_PX.3)));
+        let bars = [
+            (layout.bars(report.baseline.iter().copied()), theme.muted.with_alpha(0.35), 1.0),
+            (layout.bars(report.rows.iter().map(|row| row.score)), theme.accent, 0.4),
+        ];
+        for (bars, color, thick) in bars {
+            let step = (bottom - top) / BARS as f64;
+            for (at, bar) in bars.into_iter().enumerate().filter(|(_, bar)| *bar > 0.0) {
+                let low = bottom - at as f64 * step;
+                let corners =
+                    [(from, (low - step * thick) as i32), (from + (bar * long).ceil() as i32, low as i32)];
+                area.draw(&Rectangle::new(corners, rgba(color).filled())).map_err(words)?;
+            }
+        }
+        let style = size.text(theme.muted, HPos::Left, VPos::Top);
+        area.draw(&Text::new("baseline, judged".to_owned(), (from, px(1.0)), style)).map_err(words)?;
+        if report.has_verdicts {
+            let y = layout.height(report.threshold());
+            let stroke = rgba(theme.accent).stroke_width(px(1.0) as u32);
+            let ends = vec![(left, y), (from + px(BAR_PX.0), y)];
+            area.draw(&PathElement::new(ends, stroke)).map_err(words)?;
+        }
         // The ordinary first, so that no odd one is hidden.
         let rows = report.rows.iter().zip(&layout.dots);
-        let (odd, plain): (Vec<_>, Vec<_>) = rows.partition(|(row, _)| row.is_abnormal);
+        let (odd, plain): (Vec<_>, Vec<_>) = rows.partition(|(row, _)| report.is_abnormal(row));
         for (_, dot) in plain {
             area.draw(&Circle::new(*dot, px(1.5), rgba(theme.muted.with_alpha(0.5)).filled()))
                 .map_err(words)?;
@@ -140,31 +175,42 @@ pub fn export_svg(
 mod tests {
     use super::*;
     use crate::Metrics;
-    use pathlight_analysis::anomaly::AnomalyRow;
+    use pathlight_analysis::anomaly::{AnomalyRow, Part};
     use pathlight_analysis::critical_path::RequestRef;
 
     fn report(rows: &[(u64, f64)]) -> AnomalyReport {
-        let row = |&(start_us, p): &(u64, f64)| AnomalyRow {
+        let row = |&(start_us, score): &(u64, f64)| AnomalyRow {
             request: RequestRef { trace_id: "1".into(), root_span_id: "2".into(), latency_us: 3 },
             start_us,
-            p_structure: 1.0,
-            p_time: p,
-            is_abnormal: p < 0.005,
+            score,
+            p: if score > 5.0 { 0.001 } else { 0.5 },
+            part: Part::OnPath,
+            is_unknown: false,
             reasons: Vec::new(),
             nearest: None,
         };
         let rows = rows.iter().map(row).collect();
-        AnomalyReport { alpha: 0.01, trained: 999, rows, ..AnomalyReport::default() }
+        let baseline = (0..999).map(|i| f64::from(i) / 200.0).collect();
+        AnomalyReport {
+            has_verdicts: true,
+            alpha: 0.01,
+            trained: 999,
+            rows,
+            baseline,
+            ..AnomalyReport::default()
+        }
     }
 
     #[test]
     fn odd_requests_stand_on_top_and_are_found_there() {
-        let report = report(&[(2_000_000, 0.001), (1_000_000, 0.4), (3_000_000, 1.0)]);
+        let report = report(&[(2_000_000, 9.0), (1_000_000, 1.4), (3_000_000, 0.1)]);
         let size = ChartSize { width: 600, height: 200, metrics: Metrics::default() };
         let layout = AnomalyLayout::new(&report, size);
         let [odd, left, right] = [layout.dots[0], layout.dots[1], layout.dots[2]];
         assert!(odd.1 < left.1 && left.1 < right.1 && left.0 < odd.0 && odd.0 < right.0);
-        assert!(odd.1 < layout.height(-(0.005f64).log10()) && left.1 > layout.height(-(0.005f64).log10()));
+        // 10 of 999 training requests are at or above the line.
+        assert!((report.threshold() - 989.0 / 200.0).abs() < 1e-9, "{}", report.threshold());
+        assert!(odd.1 < layout.height(report.threshold()) && left.1 > layout.height(report.threshold()));
         for (row, dot) in layout.dots.iter().enumerate() {
             assert_eq!(layout.row_at((dot.0 + 2, dot.1 - 2)), Some(row));
         }
@@ -174,9 +220,9 @@ mod tests {
     #[test]
     fn the_picture_says_its_scale_and_none_is_empty() {
         let size = ChartSize { width: 600, height: 200, metrics: Metrics::default() };
-        let rows = [(0, 0.001), (5_000_000, 0.5)];
+        let rows = [(0, 12.0), (5_000_000, 0.5)];
         let svg = export_svg(&report(&rows), size, &Theme::light(), "odd").unwrap();
-        for word in ["0.01", "0.001", "<title>odd", "since "] {
+        for word in ["\n10\n", "baseline, judged", "<title>odd", "since "] {
             assert!(svg.contains(word), "{word}");
         }
         assert!(export_svg(&report(&[]), size, &Theme::dark(), "").unwrap().contains("</svg>"));

@@ -65,28 +65,39 @@ fn cut<T>(column: &mut Vec<T>, spans: &std::ops::Range<usize>) {
 pub fn signs(report: &AnomalyReport, row: &AnomalyRow, pair: &[TraceReport; 2]) -> [Vec<(u32, Sign)>; 2] {
     let mut signs = [BTreeMap::new(), BTreeMap::new()];
     for reason in &row.reasons {
-        let side = usize::from(reason.kind == ReasonKind::MissingPath);
+        let side = usize::from(reason.kind == ReasonKind::MissingCall);
         let path: Vec<(&str, &str)> = report.path(reason.path).collect();
         for span in spans_on(&pair[side], &path) {
             // The strongest reason comes first.
-            signs[side].entry(span).or_insert_with(|| sign(report, reason));
+            signs[side].entry(span).or_insert_with(|| sign(reason));
         }
     }
     signs.map(|signs| signs.into_iter().collect())
 }
 
-fn sign(report: &AnomalyReport, reason: &ReasonRow) -> Sign {
+fn sign(reason: &ReasonRow) -> Sign {
     let (letter, words) = match reason.kind {
-        ReasonKind::NewPath if reason.requests == 0 => ('+', "new".to_owned()),
-        ReasonKind::NewPath => ('+', format!("rare: in {} of {}", reason.requests, report.trained)),
-        ReasonKind::MissingPath => ('\u{2212}', "missing in the other".to_owned()),
-        ReasonKind::Slower => ('\u{25b2}', format!("{:.1} times slower", reason.factor)),
-        ReasonKind::Faster => ('\u{25bc}', format!("{:.1} times faster", 1.0 / reason.factor.max(1e-9))),
+        ReasonKind::NewCall => ('+', "new".to_owned()),
+        ReasonKind::MissingCall => ('\u{2212}', "missing in the other".to_owned()),
+        ReasonKind::Error => ('!', if reason.value == 1 { "fails" } else { "does not fail" }.to_owned()),
+        ReasonKind::CallCount => ('#', format!("called {} times", reason.value)),
+        ReasonKind::Combination => ('~', "unusual combination of calls".to_owned()),
+        ReasonKind::Order => ('~', "begins after another call".to_owned()),
+        ReasonKind::CriticalPath => {
+            ('~', if reason.value == 1 { "on the critical path" } else { "off the critical path" }.to_owned())
+        }
+        _ => {
+            let (low, high) = reason.baseline.unwrap_or((0.0, 0.0));
+            match reason.value as f64 {
+                us if us < low => ('\u{25bc}', format!("{:.1} times faster", low / us.max(1.0))),
+                us => ('\u{25b2}', format!("{:.1} times slower", us / high.max(1.0))),
+            }
+        }
     };
     Sign { letter, words }
 }
 
-/// The spans on the critical path of a request whose call path from its root is this one.
+/// The spans of a request whose call path from its root is this one.
 fn spans_on(request: &TraceReport, path: &[(&str, &str)]) -> Vec<u32> {
     let is = |endpoint: u32, (service, operation): (&str, &str)| {
         request.endpoints.get(endpoint as usize).is_some_and(|e| e.names() == (service, operation))
@@ -99,7 +110,7 @@ fn spans_on(request: &TraceReport, path: &[(&str, &str)]) -> Vec<u32> {
         let next = above.and_then(|above| Some((above, *path.get(above)?)));
         let here = next.filter(|&(_, name)| is(endpoint, name)).map_or(0, |(above, _)| above + 1);
         led.push(here);
-        if here == path.len() && request.bits[span] & TraceReport::ON_PATH != 0 {
+        if here == path.len() {
             found.push(span as u32);
         }
     }
@@ -110,6 +121,7 @@ fn spans_on(request: &TraceReport, path: &[(&str, &str)]) -> Vec<u32> {
 mod tests {
     use super::super::timeline::trace;
     use super::*;
+    use pathlight_analysis::anomaly::Part;
     use pathlight_analysis::critical_path::RequestRef;
     use pathlight_query::Endpoint;
 
@@ -155,25 +167,33 @@ mod tests {
         let pair = align([request(700, 900), request(300, 40)]);
         // Endpoint i is (svc i, op i): the request is 1, what it waits for 2.
         let name = |i: usize| Endpoint::new(format!("svc{i}"), format!("op{i}"));
-        let reason =
-            |kind, path, factor| ReasonRow { kind, path, requests: 0, us: 1, factor, usual_us: (1.0, 2.0) };
+        let reason = |kind, path, value| ReasonRow {
+            kind,
+            part: Part::OnPath,
+            path,
+            after: None,
+            calls: 100,
+            alike: 0,
+            value,
+            baseline: Some((1.0, 2.0)),
+        };
         let row = AnomalyRow {
             request: RequestRef { trace_id: "1".into(), root_span_id: "2".into(), latency_us: 3 },
             start_us: 0,
-            p_structure: 1.0,
-            p_time: 0.001,
-            is_abnormal: true,
+            score: 9.0,
+            p: 0.001,
+            part: Part::OnPath,
+            is_unknown: false,
             reasons: vec![
-                reason(ReasonKind::Slower, 1, 22.5),
-                reason(ReasonKind::NewPath, 1, 0.0),
-                reason(ReasonKind::MissingPath, 0, 0.0),
-                reason(ReasonKind::NewPath, 2, 0.0),
+                reason(ReasonKind::SelfTime, 1, 45),
+                reason(ReasonKind::NewCall, 1, 0),
+                reason(ReasonKind::MissingCall, 0, 0),
+                reason(ReasonKind::CallCount, 2, 6),
             ],
             nearest: None,
         };
         let report = AnomalyReport {
             endpoints: vec![name(1), name(2), name(3)],
-            // The third is not on the critical path.
             paths: vec![vec![0], vec![0, 1], vec![0, 2]],
             ..AnomalyReport::default()
         };
@@ -181,7 +201,10 @@ mod tests {
         let said = |signs: &[(u32, Sign)]| -> Vec<(u32, char, String)> {
             signs.iter().map(|(span, sign)| (*span, sign.letter, sign.words.clone())).collect()
         };
-        assert_eq!(said(&odd), [(1, '\u{25b2}', "22.5 times slower".to_owned())]);
+        assert_eq!(
+            said(&odd),
+            [(1, '\u{25b2}', "22.5 times slower".to_owned()), (2, '#', "called 6 times".to_owned())]
+        );
         assert_eq!(said(&normal), [(0, '\u{2212}', "missing in the other".to_owned())]);
     }
 }

@@ -9,7 +9,7 @@ use super::table::Table;
 use pathlight_analysis::anomaly::vae::{TrainingProgress, VaeSettings};
 use pathlight_query::{AnomalyReport, AnomalySettings, Detector, EvaluationTable, Selection, queries};
 use pathlight_text::format as words;
-use pathlight_view::json;
+use pathlight_view::{anomalies, json};
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct Args {
     /// Normal traces to learn from: files, folders (recursive) or `-`
     #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "model")]
     train: Vec<PathBuf>,
-    /// Traces to judge
+    /// Traces to judge; without any, each training trace is ranked against all others
     #[arg(long, num_args = 1.., value_name = "FILE")]
     test: Vec<PathBuf>,
     /// Learn from half of the training traces; judge the rest, as it is and made abnormal
@@ -32,7 +32,13 @@ pub struct Args {
     /// Accepted share of false alarms
     #[arg(long, default_value_t = 0.01, value_parser = parse::positive_share)]
     alpha: f64,
-    /// Judge by the paper's auto-encoder; with `--evaluate` beside the rule
+    /// Share of the training traces that may be abnormal: so many are left out
+    #[arg(long, default_value_t = 0.0, value_parser = parse::share)]
+    contaminated: f64,
+    /// Exit with status 3 if at least N requests are abnormal
+    #[arg(long, value_name = "N", conflicts_with = "evaluate")]
+    fail_on: Option<usize>,
+    /// Judge by the paper's auto-encoder; with `--evaluate` beside the others
     #[arg(long)]
     vae: bool,
     /// Width of its hidden layers
@@ -63,16 +69,15 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`Failure::NoTrace`] if a side has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
+/// [`Failure::NoTrace`] if a side has none; [`Failure::Abnormal`] if as many are abnormal as `--fail-on` names;
+/// [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if args.test.is_empty() && !args.evaluate && args.save_model.is_none() {
-        return Err(Failure::Usage("name what to judge: --test FILE..., or --evaluate".to_owned()));
-    }
     let (hidden, latent) = (args.hidden.max(1), args.latent.max(1));
     let vae = VaeSettings { hidden, latent, flow: args.flow, epochs: args.epochs, seed: args.seed };
     let settings = AnomalySettings {
         alpha_ppm: (args.alpha * 1e6).round() as u32,
-        detector: if args.vae { Detector::Vae(vae) } else { Detector::Rule },
+        contaminated_ppm: (args.contaminated * 1e6).round() as u32,
+        detector: if args.vae { Detector::Vae(vae) } else { Detector::Tree },
         ..AnomalySettings::default()
     };
     if args.evaluate { evaluate(args, settings) } else { judge(args, settings) }
@@ -121,38 +126,36 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
         output::write(file, &bytes)?;
         settings.model = Some(bytes);
     }
-    if args.test.is_empty() {
+    if args.test.is_empty() && args.save_model.is_some() {
         return Ok(());
     }
     let test = Selection { group: groups.len() as u8 - 1, ..train.clone() };
     let query = queries::Anomalies { train, test, settings };
     let report = pool.run_watched(query, &mut watch())?;
     let text = if args.settings.json { json::anomaly(&report)? + "\n" } else { report_text(&report) };
-    args.settings.print(&text)
+    args.settings.print(&text)?;
+    match args.fail_on {
+        Some(least) if report.abnormal() >= least => Err(Failure::Abnormal(report.abnormal())),
+        _ => Ok(()),
+    }
 }
 
 fn report_text(report: &AnomalyReport) -> String {
-    let mut out = String::new();
+    let mut out = anomalies::title(report) + "\n";
     // Writing to a String cannot fail.
-    let _ = writeln!(
-        out,
-        "{} of {} requests are abnormal at {:.2} % accepted false alarms ({} by {}, trained on {} requests, {} call paths)",
-        report.abnormal(),
-        report.rows.len(),
-        100.0 * report.alpha,
-        if report.alpha > report.asked_alpha { "raised so that an alarm is possible;" } else { "judged" },
-        report.detector.name(),
-        report.trained,
-        report.features,
-    );
-    for row in report.rows.iter().filter(|row| row.is_abnormal).take(ROWS) {
+    for (requests, what) in anomalies::groups(report).iter().map(|group| (group.requests, &group.words)) {
+        let _ = writeln!(out, "{requests:>8}  {what}");
+    }
+    let rows = report.rows.iter().filter(|row| report.is_abnormal(row) || !report.has_verdicts);
+    for row in rows.take(ROWS) {
         let _ = writeln!(
             out,
-            "\n{}  {}  p structure {:.4}, time {:.4}",
+            "\n{}  {}  {}; score {:.1}, p {:.4}",
             row.request.trace_id,
             words::duration(row.request.latency_us as f64),
-            row.p_structure,
-            row.p_time,
+            anomalies::severity(report, row),
+            row.score,
+            row.p,
         );
         for reason in &row.reasons {
             let _ = writeln!(out, "    {}", words::printable(&report.words(reason, words::duration)));

@@ -98,6 +98,9 @@ pub enum Failure {
     /// The command line asks for what cannot be; the text says what and how to put it right. Exit status 2.
     #[error("{0}")]
     Usage(String),
+    /// More requests are abnormal than the command line allows. Exit status 3.
+    #[error("{0} requests are abnormal")]
+    Abnormal(usize),
     /// Input or output failed. Exit status 2; quiet if it was only the reader of our output who left (`| head`).
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -145,6 +148,7 @@ fn exit_code(result: Result<(), Failure>) -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
         Err(Failure::NoTrace | Failure::NoMatch(_)) => 1,
+        Err(Failure::Abnormal(_)) => 3,
         Err(Failure::Usage(_) | Failure::Io(_)) => 2,
     };
     if let Err(failure) = result {
@@ -170,6 +174,7 @@ mod tests {
         assert_eq!(code(Ok(())), status(0));
         assert_eq!(code(Err(Failure::NoTrace)), status(1));
         assert_eq!(code(Err(Failure::NoMatch("No request passes the filters.".to_owned()))), status(1));
+        assert_eq!(code(Err(Failure::Abnormal(2))), status(3));
         assert_eq!(code(Err(Failure::Usage("no such percentile range".to_owned()))), status(2));
         assert_eq!(code(Err(io::Error::from(io::ErrorKind::NotFound).into())), status(2));
         assert_eq!(code(Err(io::Error::from(io::ErrorKind::BrokenPipe).into())), status(0));

@@ -1,7 +1,8 @@
 //! What reports are made of: plain serde data of the analyses, under one name.
 
 pub use pathlight_analysis::anomaly::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, ReasonKind, ReasonRow,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, Part, ReasonGroup, ReasonKind,
+    ReasonRow,
 };
 pub use pathlight_analysis::critical_path::{
     Affected, Basis, BottomUpReport, CallChain, Change, ColumnOrder, ContextNode, CriticalPathReport,

@@ -1,11 +1,13 @@
-//! Which requests are abnormal, and why: what is learned from, the table with reasons, the detector's own report card.
+//! Which requests are abnormal, and why: what is learned from, groups of reasons, the table, the detector's own report card.
 
 use crate::address::{Address, AnomalyChoice, Normal, TraceChoice};
+use crate::comparing::{Against, Comparison};
 use crate::table::{Column, Table, Unit, fits};
 use crate::tip::TipLine;
+use pathlight_analysis::anomaly::Part;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_query::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, Filter, Selection,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, Filter, ReasonGroup, Selection,
 };
 use pathlight_text::format::{DASH, count, duration, duration_us, moment, number, printable, share};
 use std::rc::Rc;
@@ -26,12 +28,22 @@ pub const NOT_LOADED: [&str; 2] = [
     "It is not loaded: the detector has learned from other traces. Open them too to see it here.",
 ];
 
+/// Returns what requests are judged against: what was chosen, else set A where set B is compared with it.
+pub fn normal(address: &Address) -> Normal {
+    let is_set = |comparison: Comparison| comparison.against == Against::Set;
+    match address.anomaly.normal {
+        Normal::Default if address.comparison.is_some_and(is_set) => Normal::SetA,
+        Normal::Default => Normal::Others,
+        chosen => chosen,
+    }
+}
+
 /// Returns the requests to learn from, and those to judge.
 pub fn sides(address: &Address) -> (Selection, Selection) {
     let selection = address.selection();
     let (mut train, mut test) = (selection.clone(), selection);
-    match address.anomaly.normal {
-        Normal::Others => {}
+    match normal(address) {
+        Normal::Default | Normal::Others => {}
         Normal::SetA => (train.group, test.group) = (0, 1),
         Normal::Before(us) => {
             train.filters.push(Filter::Time { from_us: 0, to_us: us });
@@ -41,13 +53,21 @@ pub fn sides(address: &Address) -> (Selection, Selection) {
     (train, test)
 }
 
-/// Returns how requests are judged, by a saved detector if there is one.
+/// Returns how requests are judged, by a saved baseline if there is one. The accepted rate of false alarms is not asked
+/// for: [`AnomalyReport::at`] takes any without judging again.
 pub fn settings(choice: &AnomalyChoice, model: Option<Vec<u8>>) -> AnomalySettings {
-    let usual = AnomalySettings::default();
-    let detector = if choice.vae { Detector::Vae(choice.network) } else { Detector::Rule };
-    // The auto-encoder has a threshold of its own: another rate must not train it again.
-    let alpha_ppm = if choice.vae { usual.alpha_ppm } else { choice.alpha_ppm };
-    AnomalySettings { alpha_ppm, detector, model, ..usual }
+    let detector = if choice.vae { Detector::Vae(choice.network) } else { Detector::Tree };
+    AnomalySettings { detector, model, ..AnomalySettings::default() }
+}
+
+/// Returns a report at the chosen rate of false alarms; the auto-encoder has a threshold of its own.
+pub fn chosen(report: &Rc<AnomalyReport>, choice: &AnomalyChoice) -> Rc<AnomalyReport> {
+    let alpha = f64::from(choice.alpha_ppm) / 1e6;
+    match report.detector {
+        Detector::Vae(_) => report.clone(),
+        _ if report.asked_alpha == alpha => report.clone(),
+        _ => Rc::new(report.at(alpha)),
+    }
 }
 
 /// Returns the place of the chosen request among the judged ones. Another view may have chosen a trace without saying which
@@ -72,20 +92,70 @@ pub fn rate_words(choice: &AnomalyChoice) -> (String, String) {
 
 /// Returns the title of the view.
 pub fn title(report: &AnomalyReport) -> String {
-    let mut words = format!(
-        "{} of {} abnormal; learned from {} ({} call paths)",
-        count(report.abnormal() as u64),
-        count(report.rows.len() as u64),
-        count(report.trained),
-        count(report.features)
-    );
-    if report.detector == Detector::Rule && report.alpha > report.asked_alpha {
+    let (judged, abnormal) = (report.rows.len() as u64, report.abnormal() as u64);
+    let learned = format!("{} requests ({} call paths)", count(report.trained), count(report.features));
+    if !report.has_verdicts {
+        return format!(
+            "The most anomalous of {} requests, each compared with all others. By rank some are always first, so none \
+             is called abnormal: compare with a baseline for that",
+            count(judged)
+        );
+    }
+    let unknown = report.rows.iter().filter(|row| row.is_unknown).count() as u64;
+    let mut words = match report.has_drifted() {
+        true => format!(
+            "The load or the release has changed: {} of {} requests differ from the baseline of {learned}",
+            count(abnormal),
+            count(judged)
+        ),
+        false => format!("{} of {} abnormal; the baseline is {learned}", count(abnormal), count(judged)),
+    };
+    if !matches!(report.detector, Detector::Vae(_)) && report.alpha > report.asked_alpha {
         words.push_str(&format!(
             "; with so few, the rate is raised to {} so that an alarm is possible",
             share(report.alpha)
         ));
     }
+    if unknown > 0 {
+        words.push_str(&format!("; {} have a root that the baseline has not: no verdict", count(unknown)));
+    }
     words
+}
+
+/// Requests with one leading reason.
+pub struct GroupLine {
+    /// How many.
+    pub requests: u64,
+    /// Why, in words.
+    pub words: String,
+    /// The most anomalous of them, a row of the report.
+    pub first: usize,
+}
+
+/// Groups that are listed.
+const GROUPS: usize = 8;
+
+/// Returns the largest groups of requests by their first reason.
+pub fn groups(report: &AnomalyReport) -> Vec<GroupLine> {
+    let line = |group: &ReasonGroup| GroupLine {
+        requests: group.rows.len() as u64,
+        words: printable(&report.group_words(group)),
+        first: group.rows[0],
+    };
+    report.groups().iter().take(GROUPS).map(line).collect()
+}
+
+/// Returns whether a request is abnormal, and in which part of it.
+pub fn severity(report: &AnomalyReport, row: &AnomalyRow) -> &'static str {
+    let covers = row.reasons.first().is_some_and(|reason| reason.part == Part::Covering);
+    match (report.is_abnormal(row), row.part) {
+        _ if row.is_unknown => "no verdict: unknown root",
+        (false, _) if report.has_verdicts => "within the baseline",
+        (_, Part::Structure) => "other calls",
+        (_, Part::OnPath) => "delayed",
+        _ if covers => "slow calls",
+        _ => "slow, but not delayed",
+    }
 }
 
 /// Returns why no request is judged; empty if one is.
@@ -107,10 +177,9 @@ fn p_words(p: f64) -> String {
 /// Returns what the tip says of a request.
 pub fn tip(report: &AnomalyReport, at: usize) -> Vec<TipLine> {
     let Some(row) = report.rows.get(at) else { return Vec::new() };
-    let (latency, structure, time) =
-        (duration_us(row.request.latency_us), p_words(row.p_structure), p_words(row.p_time));
+    let latency = duration_us(row.request.latency_us);
     let mut lines = vec![
-        TipLine::Strong(format!("{latency}, p structure {structure}, time {time}")),
+        TipLine::Strong(format!("{latency}, {}; score {:.1}", severity(report, row), row.score)),
         TipLine::Hint(moment(row.start_us)),
     ];
     let first = row.reasons.first();
@@ -118,10 +187,10 @@ pub fn tip(report: &AnomalyReport, at: usize) -> Vec<TipLine> {
     lines
 }
 
-/// Returns why a request is odd, a sentence for each reason.
+/// Returns why a request is anomalous, a sentence for each reason.
 pub fn reasons(report: &AnomalyReport, row: &AnomalyRow) -> Vec<String> {
     if row.reasons.is_empty() {
-        return vec!["Nothing about it is odd.".to_owned()];
+        return vec!["Nothing about it is anomalous.".to_owned()];
     }
     row.reasons.iter().map(|reason| printable(&report.words(reason, duration))).collect()
 }
@@ -135,7 +204,7 @@ pub struct AnomalyLine {
 }
 
 impl AnomalyLine {
-    /// Returns the lines of a report, the oddest first.
+    /// Returns the lines of a report, the most anomalous first.
     pub fn of(report: &Rc<AnomalyReport>) -> Vec<AnomalyLine> {
         let why = |row: &AnomalyRow| row.reasons.first().map(|reason| report.words(reason, duration));
         let line = |(at, row)| AnomalyLine { at, why: why(row).unwrap_or_default(), report: report.clone() };
@@ -148,12 +217,11 @@ impl AnomalyLine {
     }
 
     fn what(&self) -> &'static str {
-        let row = self.row();
-        match (row.is_abnormal, row.p_structure <= row.p_time) {
-            (false, _) => "normal",
-            (true, true) => "structure",
-            (true, false) => "time",
-        }
+        severity(&self.report, self.row())
+    }
+
+    fn is_abnormal(&self) -> bool {
+        self.report.is_abnormal(self.row())
     }
 
     fn all_reasons(&self) -> String {
@@ -164,17 +232,23 @@ impl AnomalyLine {
 
 /// Returns the table.
 pub fn table() -> Table<AnomalyLine> {
-    fn p(line: &AnomalyLine) -> f64 {
-        line.row().p_structure.min(line.row().p_time)
-    }
     let columns = vec![
+        Column::said(
+            "score",
+            "Score",
+            "How anomalous it is; requests are ranked by it",
+            |line: &AnomalyLine| line.row().score.into(),
+            |line| format!("{:.1}", line.row().score),
+        )
+        .by(|a, b| b.at.cmp(&a.at)),
         Column::said(
             "p",
             "p",
-            "Share of normal requests at least as odd, in structure or in time, whichever is smaller",
-            |line| p(line).into(),
-            |line| p_words(p(line)),
-        ),
+            "Share of baseline requests at least as anomalous",
+            |line: &AnomalyLine| line.row().p.into(),
+            |line| p_words(line.row().p),
+        )
+        .low(2),
         Column::text("what", "What", "Whether it is abnormal, and in what", |line: &AnomalyLine| {
             line.what().into()
         })
@@ -194,20 +268,20 @@ pub fn table() -> Table<AnomalyLine> {
             line.row().start_us.into()
         })
         .low(3),
-        Column::field("p_structure", |line| line.row().p_structure.into()),
-        Column::field("p_time", |line| line.row().p_time.into()),
-        Column::text_field("abnormal", |line| line.row().is_abnormal.to_string().into()),
+        Column::field("score", |line| line.row().score.into()),
+        Column::field("p", |line| line.row().p.into()),
+        Column::text_field("abnormal", |line| line.is_abnormal().to_string().into()),
         Column::text_field("reasons", |line| line.all_reasons().into()),
         Column::text_field("nearest_trace_id", |line| {
             line.row().nearest.as_ref().map_or("", |nearest| &nearest.trace_id).into()
         }),
     ];
-    Table::new("anomaly-table", "Requests, the oddest first", ("p", false), columns)
+    Table::new("anomaly-table", "Requests, the most anomalous first", ("score", true), columns)
         .with_attributes(|line| {
             vec![
                 ("data-test", "anomaly".to_owned()),
                 ("data-trace", line.row().request.trace_id.clone()),
-                ("data-abnormal", line.row().is_abnormal.to_string()),
+                ("data-abnormal", line.is_abnormal().to_string()),
             ]
         })
         .search(|line, text| fits(text, &[&line.why, &line.row().request.trace_id]))
@@ -287,21 +361,23 @@ mod tests {
     use pathlight_query::RequestRef;
 
     fn report() -> AnomalyReport {
-        let row = |trace_id: &str, p_time, is_abnormal| AnomalyRow {
+        let row = |trace_id: &str, score, p| AnomalyRow {
             request: RequestRef {
                 trace_id: trace_id.to_owned(),
                 root_span_id: "1".to_owned(),
                 latency_us: 60,
             },
             start_us: 5,
-            p_structure: 0.5,
-            p_time,
-            is_abnormal,
+            score,
+            p,
+            part: Part::OnPath,
+            is_unknown: false,
             reasons: Vec::new(),
             nearest: None,
         };
         AnomalyReport {
-            rows: vec![row("ab", 0.0012, true), row("cd", 0.75, false)],
+            has_verdicts: true,
+            rows: vec![row("ab", 7.5, 0.0012), row("cd", 0.5, 0.75)],
             trained: 1_000,
             features: 7,
             alpha: 0.02,
@@ -311,19 +387,19 @@ mod tests {
     }
 
     #[test]
-    fn judged_requests_are_lines_with_the_smaller_p() {
+    fn judged_requests_are_lines_with_their_scores() {
         let mut table = table();
         table.set_rows(AnomalyLine::of(&Rc::new(report())));
         assert_eq!(
             table.csv(),
-            "trace_id,root_span_id,start_us,latency_us,p_structure,p_time,abnormal,reasons,nearest_trace_id\r\n\
-             ab,1,5,60,0.5,0.0012,true,,\r\n\
+            "trace_id,root_span_id,start_us,latency_us,score,p,abnormal,reasons,nearest_trace_id\r\n\
+             ab,1,5,60,7.5,0.0012,true,,\r\n\
              cd,1,5,60,0.5,0.75,false,,\r\n"
         );
-        assert_eq!(table.cell(0, 0), Cell::Number("0.0012".to_owned(), "0.0012".to_owned()));
-        assert_eq!(table.cell(0, 1), Cell::Number("0.50".to_owned(), "0.5".to_owned()));
-        assert_eq!(table.cell(1, 0), Cell::Text("time".to_owned()));
-        assert_eq!(table.cell(1, 1), Cell::Text("normal".to_owned()));
+        assert_eq!(table.cell(0, 0), Cell::Number("7.5".to_owned(), "7.5".to_owned()));
+        assert_eq!(table.cell(1, 1), Cell::Number("0.75".to_owned(), "0.75".to_owned()));
+        assert_eq!(table.cell(2, 0), Cell::Text("delayed".to_owned()));
+        assert_eq!(table.cell(2, 1), Cell::Text("within the baseline".to_owned()));
         assert_eq!(table.find("AB").matches, 1);
         let chosen = TraceChoice::of_request("cd", "");
         assert_eq!(
@@ -337,15 +413,18 @@ mod tests {
         let mut report = report();
         assert_eq!(
             title(&report),
-            "1 of 2 abnormal; learned from 1\u{202f}000 (7 call paths); with so few, the rate is raised to 2.0\u{202f}% \
-             so that an alarm is possible"
+            "1 of 2 abnormal; the baseline is 1\u{202f}000 requests (7 call paths); with so few, the rate is raised to \
+             2.0\u{202f}% so that an alarm is possible"
         );
         assert_eq!(why_empty(Normal::Others, &report), "");
-        assert_eq!(reasons(&report, &report.rows[0]), ["Nothing about it is odd."]);
-        assert_eq!(
-            tip(&report, 0)[0],
-            TipLine::Strong(format!("{}, p structure 0.50, time 0.0012", duration_us(60)))
-        );
+        assert_eq!(reasons(&report, &report.rows[0]), ["Nothing about it is anomalous."]);
+        assert_eq!(tip(&report, 0)[0], TipLine::Strong(format!("{}, delayed; score 7.5", duration_us(60))));
+        let several = AnomalyReport { rows: vec![report.rows[0].clone(); 9], ..report.clone() };
+        assert!(title(&several).starts_with("The load or the release has changed: 9 of 9"));
+        report.has_verdicts = false;
+        assert!(title(&report).starts_with("The most anomalous of 2 requests"));
+        assert_eq!((report.abnormal(), severity(&report, &report.rows[0])), (0, "delayed"));
+        report.has_verdicts = true;
         report.rows.clear();
         assert_eq!(why_empty(Normal::Others, &report), "There is no request to judge.");
         report.trained = 0;
@@ -354,9 +433,24 @@ mod tests {
     }
 
     #[test]
+    fn another_rate_of_false_alarms_needs_no_other_report() {
+        let report = Rc::new(AnomalyReport { asked_alpha: 0.01, ..report() });
+        let at = |alpha_ppm| chosen(&report, &AnomalyChoice { alpha_ppm, ..AnomalyChoice::default() });
+        assert!(Rc::ptr_eq(&at(10_000), &report));
+        assert_eq!((at(1_000).abnormal(), at(2_000).abnormal(), at(800_000).abnormal()), (0, 1, 2));
+        // Of 1,000 training requests none has a p-value below 1 / 1,001.
+        assert!(at(100).alpha > 0.000_99);
+    }
+
+    #[test]
     fn what_is_normal_is_learned_from() {
         let mut address = Address::default();
         let of = |address: &Address| sides(address);
+        assert_eq!(of(&address).0, of(&address).1);
+        // Once there is a set B, it is judged by A, unless something else is chosen.
+        address.compare_sets();
+        assert_eq!((of(&address).0.group, of(&address).1.group), (0, 1));
+        address.anomaly.normal = Normal::Others;
         assert_eq!(of(&address).0, of(&address).1);
         address.anomaly.normal = Normal::SetA;
         assert_eq!((of(&address).0.group, of(&address).1.group), (0, 1));

@@ -18,8 +18,10 @@ pub const SIZES: [Size; 4] = [
 /// What requests are judged against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Normal {
-    /// Each against all others.
+    /// Set A where set B is compared with it, else each against all others.
     #[default]
+    Default,
+    /// Each against all others.
     Others,
     /// Those that began at this time or later against those before it, microseconds since the epoch.
     Before(u64),
@@ -31,7 +33,7 @@ impl Normal {
     /// Returns its key in the list of choices.
     pub fn key(self) -> &'static str {
         match self {
-            Normal::Others => "others",
+            Normal::Default | Normal::Others => "others",
             Normal::Before(_) => "before",
             Normal::SetA => "a",
         }
@@ -77,7 +79,8 @@ impl AnomalyChoice {
                 self.normal = match value.strip_prefix("before:").and_then(|us| us.parse().ok()) {
                     Some(us) => Normal::Before(us),
                     None if value == "a" => Normal::SetA,
-                    None => Normal::Others,
+                    None if value == "others" => Normal::Others,
+                    None => Normal::Default,
                 }
             }
             "alpha" => {
@@ -95,7 +98,8 @@ impl AnomalyChoice {
     /// Adds the keys that are not as by default.
     pub(super) fn put(&self, out: &mut Writer) {
         match self.normal {
-            Normal::Others => {}
+            Normal::Default => {}
+            Normal::Others => out.put("normal", "others"),
             Normal::Before(us) => out.put("normal", &format!("before:{us}")),
             Normal::SetA => out.put("normal", "a"),
         }

@@ -5,7 +5,7 @@ use crate::common::{Span, set_of, span};
 use pathlight::analysis::anomaly::vae::VaeSettings;
 use pathlight::analysis::anomaly::{
     AnomalyReport, AnomalySettings, Detector, Encoding, EvaluationTable, FeaturePart, Features, Injection,
-    Model, ReasonKind, Rule, StvObserver, inject,
+    Model, Part, ReasonKind, Rule, StvObserver, inject,
 };
 use pathlight::analysis::critical_path::{PathTable, Walk};
 use pathlight::analysis::requests::{Overlap, RootEndpoint, Selection};
@@ -108,55 +108,117 @@ fn alpha(share: f64) -> AnomalySettings {
 }
 
 #[test]
-fn what_is_odd_is_found_and_explained() {
+fn what_is_anomalous_is_found_and_explained() {
     let mut odd = trace(901, 31_300, &[("B", 1, 100, 26_100), ("C", 1, 26_200, 31_200)]);
     odd.extend(trace(902, 6300, &[("B", 1, 100, 1100), ("C", 1, 1200, 6200), ("N", 3, 2000, 3000)]));
     odd.extend(trace(903, 5300, &[("C", 1, 200, 5200)]));
     odd.extend(trace(904, 6300, &[("B", 1, 100, 1100), ("C", 1, 1200, 6200)]));
-    let report = judged(&normal(1..501), &odd, alpha(0.02));
-    assert_eq!((report.trained, report.features, report.alpha), (500, 3, 0.02));
+    odd.extend(trace(905, 7400, &[("B", 1, 100, 1100), ("B", 1, 1200, 2200), ("C", 1, 2300, 7300)]));
+    let report = judged(&normal(1..501), &odd, alpha(0.01));
+    assert_eq!((report.trained, report.features, report.alpha, report.has_verdicts), (500, 3, 0.01, true));
     let row = |number: u64| {
         report.rows.iter().find(|row| row.request.trace_id.ends_with(&format!("{number:x}"))).unwrap()
     };
-    let kinds = |number| row(number).reasons.iter().map(|reason| reason.kind).collect::<Vec<_>>();
-    let last = |path| report.path(path).last().unwrap().1.to_owned();
+    let first = |number| {
+        let reason = row(number).reasons[0];
+        (reason.kind, report.path(reason.path).last().unwrap().1.to_owned(), reason)
+    };
+    for number in [901, 902, 903, 905] {
+        assert!(report.is_abnormal(row(number)), "{:?}", row(number));
+        assert_eq!(row(number).p, 1.0 / 501.0);
+    }
 
-    // B takes 26 times as long as usual, and with half a percent either way no training request does.
-    let slow = row(901);
-    assert!(slow.is_abnormal && slow.p_time == 1.0 / 501.0 && slow.p_structure == 1.0);
-    assert_eq!((kinds(901)[0], last(slow.reasons[0].path)), (ReasonKind::Slower, "B".to_owned()));
-    assert!((slow.reasons[0].factor - 26.0).abs() < 1.0, "{}", slow.reasons[0].factor);
-    let (low, high) = slow.reasons[0].usual_us;
-    assert!(low > 800.0 && low < 900.0 && high > 1100.0 && high < 1250.0, "{low} {high}");
-
-    let new = row(902);
-    assert!(new.is_abnormal && new.p_structure == 1.0 / 501.0);
+    // B takes 26 times as long, and so does the request; the reason is B.
+    let (kind, name, slow) = first(901);
     assert_eq!(
-        (kinds(902)[0], last(new.reasons[0].path), new.reasons[0].requests),
-        (ReasonKind::NewPath, "N".to_owned(), 0)
+        (kind, name.as_str(), slow.value, row(901).part),
+        (ReasonKind::SelfTime, "B", 26_000, Part::OnPath)
     );
+    let (low, high) = slow.baseline.unwrap();
+    assert!(low > 800.0 && low < 900.0 && high > 1100.0 && high < 1250.0, "{low} {high}");
+    assert!(row(901).reasons.iter().all(|reason| reason.kind != ReasonKind::Latency));
 
-    let missing = row(903);
-    assert!(missing.is_abnormal && missing.p_structure == 1.0 / 501.0);
-    assert_eq!(kinds(903)[0], ReasonKind::MissingPath);
-    assert_eq!((last(missing.reasons[0].path), missing.reasons[0].requests), ("B".to_owned(), 500));
-    assert!(missing.nearest.is_some());
+    let (kind, name, new) = first(902);
+    assert_eq!((kind, name.as_str(), new.alike, new.calls), (ReasonKind::NewCall, "N", 0, 500));
+    let (kind, name, missing) = first(903);
+    assert_eq!((kind, name.as_str(), missing.alike, missing.calls), (ReasonKind::MissingCall, "B", 0, 500));
+    assert!(row(903).nearest.is_some() && row(903).part == Part::Structure);
+    let (kind, name, again) = first(905);
+    assert_eq!((kind, name.as_str(), again.value), (ReasonKind::CallCount, "B", 2));
 
-    assert!(!row(904).is_abnormal);
-    assert_eq!(report.abnormal(), 3);
+    assert!(!report.is_abnormal(row(904)));
+    assert_eq!(report.abnormal(), 4);
+    // Four of five are more than chance explains.
+    assert!(report.has_drifted());
+    assert_eq!(report.groups().iter().map(|group| group.rows.len()).collect::<Vec<_>>(), [1; 4]);
 }
 
 #[test]
 fn with_few_traces_the_rate_is_raised_until_an_alarm_is_possible() {
-    // 99 training traces: a p-value is never below 1/100, so half the rate must be above it.
-    let report = judged(&normal(1..100), &trace(901, 900_000, &[("B", 1, 100, 890_000)]), alpha(0.01));
-    assert!(report.alpha > 0.02 && report.alpha < 0.02 + 1e-12 && report.asked_alpha == 0.01);
-    assert!(report.rows[0].is_abnormal);
-    assert_eq!(judged(&normal(1..500), &normal(901..902), alpha(0.01)).alpha, 0.01);
+    // 49 training traces: a p-value is never below 1/50.
+    let report = judged(&normal(1..50), &trace(901, 900_000, &[("B", 1, 100, 890_000)]), alpha(0.01));
+    assert_eq!((report.alpha, report.asked_alpha, report.rows[0].p), (0.02, 0.01, 0.02));
+    assert_eq!(report.abnormal(), 1);
+    assert_eq!(judged(&normal(1..100), &normal(901..902), alpha(0.01)).alpha, 0.01);
 }
 
 #[test]
-fn a_request_of_the_training_set_is_judged_by_the_rest() {
+fn each_request_against_all_others_has_a_rank_and_no_verdict() {
+    let mut spans = normal(1..200);
+    spans.extend(trace(901, 31_300, &[("B", 1, 100, 26_100), ("C", 1, 26_200, 31_200)]));
+    let spans: Vec<(bool, Span)> = spans.into_iter().map(|span| (false, span)).collect();
+    let all = Selection::default();
+    let query = queries::Anomalies { train: all.clone(), test: all, settings: alpha(0.01) };
+    let report = Pool::of(sets_of(&spans, 2)).unwrap().run(query).unwrap();
+    assert_eq!((report.has_verdicts, report.abnormal(), report.rows.len()), (false, 0, 200));
+    assert!(report.rows[0].request.trace_id.ends_with("385"));
+    assert_eq!(report.rows[0].reasons[0].kind, ReasonKind::SelfTime);
+    // Each is ranked without itself, so the p-values are 1/201, 2/201, ... but for ties.
+    let mut p: Vec<f64> = report.rows.iter().map(|row| row.p).collect();
+    p.sort_by(f64::total_cmp);
+    assert!(p[0] == 1.0 / 201.0 && (p[100] - 0.5).abs() < 0.02, "{p:?}");
+}
+
+#[test]
+fn the_same_ids_in_two_sets_are_two_requests() {
+    // B has the traces of A, and one of them is slow there.
+    let mut b: Vec<Span> = normal(1..200).into_iter().filter(|span| span.trace != 7).collect();
+    b.extend(trace(7, 31_300, &[("B", 1, 100, 26_100), ("C", 1, 26_200, 31_200)]));
+    let report = judged(&normal(1..200), &b, alpha(0.01));
+    assert_eq!(report.abnormal(), 1);
+    assert!(report.rows[0].request.trace_id.ends_with("07") && report.is_abnormal(&report.rows[0]));
+}
+
+#[test]
+fn a_root_that_training_has_not_gets_no_verdict() {
+    let mut other = normal(901..903);
+    other
+        .iter_mut()
+        .filter(|span| span.trace == 901 && span.id == 1)
+        .for_each(|span| span.operation = "Z".into());
+    let report = judged(&normal(1..200), &other, alpha(0.01));
+    assert_eq!(report.rows.iter().map(|row| row.is_unknown).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(report.abnormal(), 0);
+}
+
+#[test]
+fn training_with_abnormal_requests_leaves_them_out() {
+    let mut train = normal(1..200);
+    train.extend(trace(1001, 31_300, &[("B", 1, 100, 26_100), ("C", 1, 26_200, 31_200)]));
+    train.extend(trace(1002, 91_300, &[("B", 1, 100, 1100), ("C", 1, 1200, 91_200)]));
+    train.extend(trace(1003, 6300, &[("B", 1, 100, 1100), ("C", 1, 1200, 6200), ("N", 3, 2000, 3000)]));
+    train.extend(trace(1004, 5300, &[("C", 1, 200, 5200)]));
+    train.extend(trace(1005, 1300, &[("B", 1, 100, 1100)]));
+    // Slower than all normal ones, but less anomalous than those.
+    let odd = trace(2001, 7800, &[("B", 1, 100, 2600), ("C", 1, 2700, 7700)]);
+    let as_is = judged(&train, &odd, alpha(0.01));
+    assert_eq!(as_is.abnormal(), 0);
+    let cleaned = judged(&train, &odd, AnomalySettings { contaminated_ppm: 30_000, ..alpha(0.01) });
+    assert_eq!((cleaned.abnormal(), cleaned.trained), (1, 198));
+}
+
+#[test]
+fn the_rule_judges_a_request_of_the_training_set_by_the_rest() {
     let features = scpv(&set_of(&normal(1..200)));
     let rule = Rule::train(&features);
     let lookup = rule.lookup(&features);
@@ -173,7 +235,7 @@ fn a_saved_model_judges_as_the_one_that_was_trained() {
     let (train, mut test) = (normal(1..120), normal(901..950));
     test.extend(trace(990, 7000, &[("B", 1, 100, 6000), ("X", 1, 6100, 6900)]));
     let vae = Detector::Vae(VaeSettings { hidden: 8, latent: 2, flow: 1, epochs: 3, seed: 5 });
-    for detector in [Detector::Rule, vae] {
+    for detector in [Detector::Tree, vae] {
         let settings = AnomalySettings { detector, ..alpha(0.05) };
         let spans: Vec<(bool, Span)> =
             train.iter().map(|s| (false, s.clone())).chain(test.iter().map(|s| (true, s.clone()))).collect();
@@ -256,7 +318,7 @@ fn the_auto_encoder_learns_and_tells_odd_times() {
     // The 49 odd ones are all ranked before the normal ones.
     let odd = |row: &str| u64::from_str_radix(&row[20..], 16).unwrap() > 2000;
     assert!(report.rows[..49].iter().all(|row| odd(&row.request.trace_id)));
-    assert!(report.rows[..49].iter().all(|row| row.is_abnormal));
+    assert!(report.rows[..49].iter().all(|row| report.is_abnormal(row)));
 }
 
 fn table(mut pool: Pool) -> EvaluationTable {

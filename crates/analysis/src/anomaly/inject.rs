@@ -1,4 +1,4 @@
-//! Making abnormal requests out of normal ones, for the evaluation (paper section 7.3; `docs/definitions/anomaly.md` section 5).
+//! Making abnormal requests out of normal ones, for the evaluation (paper section 7.3; `docs/definitions/anomaly.md` section 7).
 
 use crate::critical_path::PathFinder;
 use crate::requests::Overlap;
@@ -417,10 +417,10 @@ impl Copy<'_> {
             0 => 0,
             n => sums[n - 1].1,
         };
-        for at in 0..self.raw.len() {
+        for (at, is_holder) in holders.into_iter().enumerate() {
             let (start_us, end_us) = self.interval(at);
             self.raw[at].start_us += shift(start_us);
-            if holders[at] {
+            if is_holder {
                 self.raw[at].duration_us += shift(end_us) - shift(start_us);
             }
         }

@@ -1,7 +1,7 @@
 //! Is this request abnormal, and why (CRISP, paper sections 6.3 and 7.3).
 //!
-//! [`Features`] are the vectors of requests; [`Rule`] is the default detector, [`vae`] the paper's; [`inject`] and
-//! [`Accuracy`] serve the evaluation.
+//! [`whole`] is the default detector; [`Features`] are the vectors of requests that the paper judges by, with [`Rule`] and
+//! [`vae`]; [`inject`] and [`Accuracy`] serve the evaluation.
 
 mod accuracy;
 mod examples;
@@ -19,9 +19,9 @@ pub use accuracy::{Accuracy, Judged, compare_ranks};
 pub use features::{Cell, Encoding, FeaturePart, Features, RowFacts, StvObserver};
 pub use inject::{Injected, Injection, Victims, inject, is_held_out};
 pub use model::{Model, ModelError};
-pub use report::ReasonNames;
 pub use report::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationRow, EvaluationTable, ReasonKind,
-    ReasonRow,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationRow, EvaluationTable, ReasonGroup,
+    ReasonNames, ReasonRow,
 };
-pub use rule::{Explanation, Judge, Lookup, Reason, Rule, RuleTraining, Scores, Verdict};
+pub use rule::{Judge, Lookup, Rule, RuleTraining, Scores, Verdict};
+pub use whole::{Part, ReasonKind};

@@ -1,22 +1,20 @@
-//! A trained detector as a file.
+//! A baseline as a file.
 
 use super::features::Encoding;
-use super::rule::Rule;
 use super::vae::Vae;
+use super::whole::TreeModel;
 use serde::{Deserialize, Serialize};
 
 /// How a model file begins; the number is that of the format.
-const MAGIC: &[u8] = b"pathlight anomaly model 1\n";
+const MAGIC: &[u8] = b"pathlight anomaly model 2\n";
 
-/// A trained detector.
+/// A baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Model {
-    /// What its vectors hold.
-    pub encoding: Encoding,
-    /// The rule; it explains also what the auto-encoder finds.
-    pub rule: Rule,
-    /// The auto-encoder, if that is what judges.
-    pub vae: Option<Vae>,
+    /// The default detector; it explains also what the auto-encoder finds.
+    pub tree: TreeModel,
+    /// The auto-encoder and what its vectors hold, if that is what judges.
+    pub vae: Option<(Encoding, Vae)>,
 }
 
 /// Why a file is no model.

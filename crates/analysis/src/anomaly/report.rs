@@ -1,12 +1,12 @@
 //! What is told of abnormal requests, in words and as JSON.
 
 use super::accuracy::Accuracy;
-use super::features::{Encoding, Features};
+use super::features::Encoding;
 use super::inject::Injection;
-use super::model::Model;
-use super::rule::{Explanation, Reason};
 use super::vae::{TrainingProgress, VaeSettings};
-use crate::critical_path::{Contexts, RequestRef};
+use super::whole::{Part, ReasonKind, TreeReason};
+use crate::critical_path::RequestRef;
+use pathlight_model::stats::{exp, ln};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Detector {
     /// Facts of the whole tree.
-    Tree,
-    /// Vectors: structure and time, calibrated.
     #[default]
+    Tree,
+    /// Vectors: structure and time, calibrated. In the evaluation only.
     Rule,
     /// The paper's auto-encoder.
     Vae(VaeSettings),
@@ -39,7 +39,9 @@ impl Detector {
 pub struct AnomalySettings {
     /// Rate of false alarms that is accepted, in millionths.
     pub alpha_ppm: u32,
-    /// What the vectors hold.
+    /// Share of the training requests that may be abnormal, in millionths: so many are left out.
+    pub contaminated_ppm: u32,
+    /// What the vectors of the auto-encoder hold.
     pub encoding: Encoding,
     /// What judges.
     pub detector: Detector,
@@ -51,6 +53,7 @@ impl Default for AnomalySettings {
     fn default() -> AnomalySettings {
         AnomalySettings {
             alpha_ppm: 10_000,
+            contaminated_ppm: 0,
             encoding: Encoding::default(),
             detector: Detector::default(),
             model: None,
@@ -61,6 +64,8 @@ impl Default for AnomalySettings {
 /// A set of requests, judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnomalyReport {
+    /// Whether there are verdicts. Each request against all others has none, only a rank.
+    pub has_verdicts: bool,
     /// The accepted rate of false alarms that the rows are called by: what was asked for, or the least that can fire.
     pub alpha: f64,
     /// What was asked for.
@@ -69,10 +74,12 @@ pub struct AnomalyReport {
     pub detector: Detector,
     /// Requests it was trained on.
     pub trained: u64,
-    /// Call paths seen in training: the columns of its vectors.
+    /// Call paths seen in training.
     pub features: u64,
-    /// The judged requests, the oddest first.
+    /// The judged requests, the most anomalous first.
     pub rows: Vec<AnomalyRow>,
+    /// Scores of the training requests, each by what the others say, ascending.
+    pub baseline: Vec<f64>,
     /// Endpoints as (service, operation).
     pub endpoints: Vec<Endpoint>,
     /// Call paths that reasons name, as endpoint numbers from the root.
@@ -88,31 +95,19 @@ pub struct AnomalyRow {
     pub request: RequestRef,
     /// When it started, in microseconds since the epoch.
     pub start_us: u64,
-    /// p-value of its structure. Of the auto-encoder 0 with an unseen call path, else 1.
-    pub p_structure: f64,
-    /// p-value of its times. Of the auto-encoder that of its likelihood.
-    pub p_time: f64,
-    /// Whether it is abnormal at the report's rate.
-    pub is_abnormal: bool,
-    /// Why; only of the oddest.
+    /// How anomalous it is: T, which has no bound. Of the auto-encoder minus the log-likelihood.
+    pub score: f64,
+    /// Share of training requests at least as anomalous. Of the auto-encoder that of the density; 0 with an unseen call
+    /// path.
+    pub p: f64,
+    /// The part of the request that leads.
+    pub part: Part,
+    /// Its root was never seen in training: there is no verdict.
+    pub is_unknown: bool,
+    /// Why; only of the most anomalous.
     pub reasons: Vec<ReasonRow>,
-    /// The normal request most like it; only of the oddest.
+    /// The normal request most like it; only of the most anomalous.
     pub nearest: Option<RequestRef>,
-}
-
-/// What a reason says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ReasonKind {
-    /// Training has it never or seldom.
-    NewPath,
-    /// Similar training requests have it.
-    MissingPath,
-    /// Longer than usual.
-    Slower,
-    /// Shorter than usual.
-    Faster,
 }
 
 /// One reason.
@@ -120,16 +115,27 @@ pub enum ReasonKind {
 pub struct ReasonRow {
     /// What it says.
     pub kind: ReasonKind,
+    /// The part of the request it is about.
+    pub part: Part,
     /// Number of the call path in the report.
     pub path: u32,
-    /// Training requests it stands on.
-    pub requests: u32,
-    /// Time on the path, microseconds; 0 for a path that is new or missing.
-    pub us: u64,
-    /// Time over the usual median; 0 likewise.
-    pub factor: f64,
-    /// 5th and 95th percentile of training, microseconds; 0 likewise.
-    pub usual_us: (f64, f64),
+    /// Of an order: number of the endpoint that the call begins after; `None` for the start of its caller.
+    pub after: Option<u32>,
+    /// Training calls compared with.
+    pub calls: u32,
+    /// Those of them that are like this one; 0 of times.
+    pub alike: u32,
+    /// Microseconds; of a number of calls that number; of an error and the critical path 1 for yes, 0 for no.
+    pub value: u64,
+    /// 5th and 95th percentile of training, of times and numbers of calls.
+    pub baseline: Option<(f64, f64)>,
+}
+
+/// Requests with one leading reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReasonGroup {
+    /// Rows of the report, the most anomalous first.
+    pub rows: Vec<usize>,
 }
 
 /// The endpoints and call paths that the reasons of a report name so far.
@@ -140,60 +146,26 @@ pub struct ReasonNames {
 }
 
 impl ReasonNames {
-    fn number(&mut self, report: &mut AnomalyReport, of: &Contexts<()>, path: u32) -> u32 {
-        let mut chain = Vec::new();
-        for endpoint in of.chain(path) {
-            let name = &of.endpoints[endpoint as usize];
-            let next = report.endpoints.len() as u32;
-            let number = *self.endpoints.entry(name.clone()).or_insert(next);
-            if number == next {
-                report.endpoints.push(name.clone());
-            }
-            chain.push(number);
-        }
-        let next = report.paths.len() as u32;
-        let number = *self.paths.entry(chain.clone()).or_insert(next);
+    fn endpoint(&mut self, report: &mut AnomalyReport, name: &Endpoint) -> u32 {
+        let next = report.endpoints.len() as u32;
+        let number = *self.endpoints.entry(name.clone()).or_insert(next);
         if number == next {
-            report.paths.push(chain);
+            report.endpoints.push(name.clone());
         }
         number
     }
 
-    /// Writes an explanation into a row of the report.
-    pub fn explain(
-        &mut self,
-        report: &mut AnomalyReport,
-        row: usize,
-        explanation: Explanation,
-        judged: &Features,
-        model: &Model,
-    ) {
-        let reasons = explanation.reasons.iter().map(|reason| {
-            let plain = |kind, path, requests| ReasonRow {
-                kind,
-                path,
-                requests,
-                us: 0,
-                factor: 0.0,
-                usual_us: (0.0, 0.0),
-            };
-            match *reason {
-                Reason::NewPath { path, requests } => {
-                    plain(ReasonKind::NewPath, self.number(report, &judged.paths, path), requests)
-                }
-                Reason::MissingPath { path, requests } => {
-                    plain(ReasonKind::MissingPath, self.number(report, &model.rule.paths, path), requests)
-                }
-                Reason::Time { path, us, factor, usual_us, requests, .. } => {
-                    let kind = if factor < 1.0 { ReasonKind::Faster } else { ReasonKind::Slower };
-                    let path = self.number(report, &judged.paths, path);
-                    ReasonRow { us, factor, usual_us, ..plain(kind, path, requests) }
-                }
-            }
-        });
-        let reasons = reasons.collect();
-        let row = &mut report.rows[row];
-        (row.reasons, row.nearest) = (reasons, explanation.nearest);
+    /// Writes a reason with the names of a report.
+    pub fn name(&mut self, report: &mut AnomalyReport, reason: &TreeReason) -> ReasonRow {
+        let chain: Vec<u32> = reason.path.iter().map(|name| self.endpoint(report, name)).collect();
+        let next = report.paths.len() as u32;
+        let path = *self.paths.entry(chain.clone()).or_insert(next);
+        if path == next {
+            report.paths.push(chain);
+        }
+        let after = reason.after.as_ref().map(|name| self.endpoint(report, name));
+        let TreeReason { kind, part, calls, alike, value, range, .. } = *reason;
+        ReasonRow { kind, part, path, after, calls, alike, value, baseline: range }
     }
 }
 
@@ -201,53 +173,176 @@ impl AnomalyReport {
     /// Endpoints of a call path, from the root.
     pub fn path(&self, path: u32) -> impl Iterator<Item = (&str, &str)> {
         let chain = self.paths.get(path as usize).into_iter().flatten();
-        chain.map(|&endpoint| {
-            let Endpoint { service, operation } = &self.endpoints[endpoint as usize];
-            (service.as_str(), operation.as_str())
-        })
+        chain.map(|&endpoint| self.endpoints[endpoint as usize].names())
+    }
+
+    /// Whether a request is abnormal at the report's rate of false alarms.
+    pub fn is_abnormal(&self, row: &AnomalyRow) -> bool {
+        // A p-value is a ratio of whole numbers; rounding must not decide.
+        self.has_verdicts && !row.is_unknown && row.p <= self.alpha * (1.0 + 1e-9)
     }
 
     /// Requests called abnormal.
     pub fn abnormal(&self) -> usize {
-        self.rows.iter().filter(|row| row.is_abnormal).count()
+        self.rows.iter().filter(|row| self.is_abnormal(row)).count()
+    }
+
+    /// The report at another rate of false alarms, or the least possible one; nothing is judged again.
+    pub fn at(&self, asked_alpha: f64) -> AnomalyReport {
+        let alpha = asked_alpha.max(1.0 / (self.trained as f64 + 1.0));
+        AnomalyReport { alpha, asked_alpha, ..self.clone() }
+    }
+
+    /// The least score that is abnormal, as far as the training requests tell.
+    pub fn threshold(&self) -> f64 {
+        let allowed = (self.alpha * (self.baseline.len() as f64 + 1.0) * (1.0 + 1e-9)) as usize;
+        let at = self.baseline.len().saturating_sub(allowed.max(1));
+        self.baseline.get(at).copied().unwrap_or(0.0)
+    }
+
+    /// Whether more requests are abnormal than chance explains with a probability of 0.001: then the load or the release
+    /// has changed, and not single requests.
+    pub fn has_drifted(&self) -> bool {
+        let judged = self.rows.iter().filter(|row| !row.is_unknown).count();
+        self.has_verdicts && binomial_tail(judged, self.abnormal(), self.alpha) < 0.001
+    }
+
+    /// The abnormal requests by their first reason, the largest group first; without verdicts all that have a reason.
+    pub fn groups(&self) -> Vec<ReasonGroup> {
+        let mut groups: BTreeMap<(u32, ReasonKind, Option<u32>), Vec<usize>> = BTreeMap::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            if let Some(reason) = row.reasons.first()
+                && (self.is_abnormal(row) || !self.has_verdicts)
+            {
+                groups.entry((reason.path, reason.kind, reason.after)).or_default().push(at);
+            }
+        }
+        let mut groups: Vec<ReasonGroup> = groups.into_values().map(|rows| ReasonGroup { rows }).collect();
+        groups.sort_by_key(|group| (std::cmp::Reverse(group.rows.len()), group.rows[0]));
+        groups
+    }
+
+    /// The first reason of the requests of a group, in words for all of them.
+    pub fn group_words(&self, group: &ReasonGroup) -> String {
+        let Some(reason) = self.rows[group.rows[0]].reasons.first() else { return String::new() };
+        let (operation, service, caller) = self.names(reason.path);
+        let by = if caller.is_empty() { String::new() } else { format!(" called by {caller}") };
+        let place = format!("{operation} in {service}{by}");
+        match reason.kind {
+            ReasonKind::MissingCall => format!("{place} is missing"),
+            ReasonKind::NewCall => format!("{place} is new"),
+            ReasonKind::Combination => format!("{place} makes an unusual combination of calls"),
+            ReasonKind::Error if reason.value == 1 => format!("{place} fails"),
+            ReasonKind::Error => format!("{place} does not fail"),
+            ReasonKind::CallCount => format!("{place} is called another number of times"),
+            ReasonKind::Order => match reason.after {
+                Some(after) => {
+                    format!("{place} begins after {}", self.endpoints[after as usize].operation)
+                }
+                None => format!("{place} begins after no other call"),
+            },
+            ReasonKind::CriticalPath if reason.value == 1 => format!("{place} is on the critical path"),
+            ReasonKind::CriticalPath => format!("{place} is off the critical path"),
+            ReasonKind::SelfTime => format!("Self time of {place}"),
+            ReasonKind::TotalTime => format!("Time of {place}"),
+            ReasonKind::Latency => "Latency, without a call that explains it".to_owned(),
+            ReasonKind::Wait => format!("Time before {place}"),
+            ReasonKind::Outside => format!("Calls of {place} reach beyond it"),
+        }
+    }
+
+    /// Operation and service at the end of a call path, and the operation of the caller; empty for a root.
+    fn names(&self, path: u32) -> (&str, &str, &str) {
+        let chain: Vec<(&str, &str)> = self.path(path).collect();
+        let (service, operation) = chain.last().copied().unwrap_or_default();
+        (operation, service, chain.iter().rev().nth(1).map_or("", |(_, operation)| operation))
     }
 
     /// A reason in words; `time` writes microseconds.
     pub fn words(&self, reason: &ReasonRow, time: impl Fn(f64) -> String) -> String {
-        let chain: Vec<(&str, &str)> = self.path(reason.path).collect();
-        let (service, operation) = chain.last().copied().unwrap_or_default();
-        let caller =
-            chain.iter().rev().nth(1).map_or(String::new(), |(service, operation)| {
-                format!(", called by {operation} in {service},")
-            });
-        let of = |n: u32| format!("{n} of {} normal requests", self.trained);
+        let (operation, service, caller) = self.names(reason.path);
+        let below = if caller.is_empty() { String::new() } else { format!(" below {caller}") };
+        let (alike, calls) = (reason.alike, reason.calls);
+        let baseline = |write: &dyn Fn(f64) -> String| match reason.baseline {
+            Some((low, high)) => format!("{} to {} is normal ({calls} calls)", write(low), write(high)),
+            None => "nothing to compare with".to_owned(),
+        };
+        let times = || format!("{}; {}.", time(reason.value as f64), baseline(&time));
         match reason.kind {
-            ReasonKind::NewPath if reason.requests == 0 => {
-                format!("{operation} in {service}{caller} is new on the critical path")
+            ReasonKind::MissingCall => {
+                format!("{operation} in {service} is missing{below}; {} of {calls} have it.", calls - alike)
             }
-            ReasonKind::NewPath => {
-                let has = of(reason.requests);
-                format!("{operation} in {service}{caller} is on the critical path, which only {has} have")
+            ReasonKind::NewCall if alike == 0 => format!("{operation} in {service} is new{below}."),
+            ReasonKind::NewCall => {
+                format!("{operation} in {service} is called{below}; only {alike} of {calls} do that.")
             }
-            ReasonKind::MissingPath => {
-                let has = of(reason.requests);
-                format!("{operation} in {service}{caller} is missing on the critical path; {has} have it")
+            ReasonKind::Combination => format!(
+                "The calls of {operation} in {service} do not occur together; {alike} of {calls} have these."
+            ),
+            ReasonKind::Error if reason.value == 1 => {
+                format!("{operation} in {service} fails{below}; {alike} of {calls} do.")
             }
-            ReasonKind::Slower | ReasonKind::Faster => {
-                let (factor, word) = match reason.factor < 1.0 {
-                    true => (1.0 / reason.factor.max(1e-9), "faster"),
-                    false => (reason.factor, "slower"),
+            ReasonKind::Error => {
+                format!("{operation} in {service} does not fail{below}; {alike} of {calls} do not.")
+            }
+            ReasonKind::CallCount => {
+                let number = |x: f64| format!("{x:.0}");
+                let normal = match reason.baseline {
+                    Some((low, high)) if low == high => format!("{} is normal ({calls} calls)", number(low)),
+                    _ => baseline(&number),
                 };
-                let (low, high) = reason.usual_us;
+                let times =
+                    if reason.value == 1 { "once".to_owned() } else { format!("{} times", reason.value) };
+                format!("{operation} in {service} is called {times}{below}; {normal}.")
+            }
+            ReasonKind::Order => {
+                let after = match reason.after {
+                    Some(after) => format!("after {}", self.endpoints[after as usize].operation),
+                    None => "without waiting for another call".to_owned(),
+                };
+                format!("{operation} in {service} begins {after}{below}; {alike} of {calls} do.")
+            }
+            ReasonKind::CriticalPath => {
+                let place = if reason.value == 1 { "on" } else { "off" };
                 format!(
-                    "{operation} in {service}{caller} is {factor:.1} times {word} than usual: {} where {} to {} is normal",
-                    time(reason.us as f64),
-                    time(low),
-                    time(high),
+                    "{operation} in {service} is {place} the critical path{below}; {alike} of {calls} are."
                 )
             }
+            ReasonKind::SelfTime => format!("Self time of {operation} in {service} is {}", times()),
+            ReasonKind::TotalTime if !caller.is_empty() => {
+                format!("The call {caller} \u{2192} {operation} in {service} takes {}", times())
+            }
+            ReasonKind::TotalTime | ReasonKind::Latency => format!("The request takes {}", times()),
+            ReasonKind::Wait => {
+                format!("The wait of {caller} before it calls {operation} in {service} is {}", times())
+            }
+            ReasonKind::Outside => format!(
+                "Calls of {operation} in {service} reach {} beyond it; up to {} is normal ({calls} calls).",
+                time(reason.value as f64),
+                time(reason.baseline.map_or(0.0, |(_, high)| high)),
+            ),
         }
     }
+}
+
+/// The probability that of `n` events, each of probability `p`, at least `k` happen.
+fn binomial_tail(n: usize, k: usize, p: f64) -> f64 {
+    if k == 0 || p >= 1.0 {
+        return 1.0;
+    }
+    let (n, mut sum) = (n as f64, 0.0);
+    let choose = |i: f64| libm::lgamma(n + 1.0) - libm::lgamma(i + 1.0) - libm::lgamma(n - i + 1.0);
+    let mut i = k as f64;
+    while i <= n {
+        let log = choose(i) + i * ln(p) + (n - i) * ln(1.0 - p);
+        // What is too small to count ends the sum once it falls.
+        if log < -60.0 && i > n * p {
+            break;
+        }
+        sum += if log < -700.0 { 0.0 } else { exp(log) };
+        i += 1.0;
+    }
+    sum
 }
 
 /// The evaluation (`docs/definitions/anomaly.md` section 4): detectors and vectors side by side.
@@ -287,4 +382,56 @@ pub struct EvaluationRow {
     pub train_ms: Option<f64>,
     /// Likewise.
     pub score_ms: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chance_explains_as_many_alarms_as_the_binomial_distribution_says() {
+        // 1 - .9^3, and .1^3.
+        assert!((binomial_tail(3, 1, 0.1) - 0.271).abs() < 1e-9);
+        assert!((binomial_tail(3, 3, 0.1) - 0.001).abs() < 1e-9);
+        assert_eq!(binomial_tail(500, 0, 0.01), 1.0);
+        // 5 are expected.
+        assert!(binomial_tail(500, 9, 0.01) > 0.001 && binomial_tail(500, 14, 0.01) < 0.001);
+        assert!(binomial_tail(500, 500, 0.01) < 1e-12);
+    }
+
+    #[test]
+    fn reasons_are_sentences() {
+        let report = AnomalyReport {
+            endpoints: vec![Endpoint::new("nginx", "POST /compose"), Endpoint::new("nginx", "ComposeReview")],
+            paths: vec![vec![0], vec![0, 1]],
+            ..AnomalyReport::default()
+        };
+        let reason = |kind, path, alike, value, baseline| ReasonRow {
+            kind,
+            part: Part::Structure,
+            path,
+            after: None,
+            calls: 500,
+            alike,
+            value,
+            baseline,
+        };
+        let said = |reason| report.words(&reason, |us| format!("{us:.0} us"));
+        assert_eq!(
+            said(reason(ReasonKind::MissingCall, 1, 0, 0, None)),
+            "ComposeReview in nginx is missing below POST /compose; 500 of 500 have it."
+        );
+        assert_eq!(
+            said(reason(ReasonKind::SelfTime, 1, 0, 60, Some((1.0, 4.0)))),
+            "Self time of ComposeReview in nginx is 60 us; 1 us to 4 us is normal (500 calls)."
+        );
+        assert_eq!(
+            said(reason(ReasonKind::CallCount, 1, 0, 6, Some((1.0, 1.0)))),
+            "ComposeReview in nginx is called 6 times below POST /compose; 1 is normal (500 calls)."
+        );
+        assert_eq!(
+            said(reason(ReasonKind::TotalTime, 1, 0, 60, Some((1.0, 4.0)))),
+            "The call POST /compose \u{2192} ComposeReview in nginx takes 60 us; 1 us to 4 us is normal (500 calls)."
+        );
+    }
 }

@@ -4,7 +4,6 @@ use super::features::{Cell, Features};
 use super::sets::{FOLDS, LeftOut, PathSets};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::ln;
-use serde::{Deserialize, Serialize};
 
 /// Training requests that a path set needs to be a condition of its own.
 pub const ENOUGH: u32 = 30;
@@ -16,16 +15,12 @@ const NORMAL_MAD: f64 = 1.4826;
 const WAYS: usize = FOLDS + 1;
 
 /// The usual time on a call path; times are logarithms of microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usual {
     /// Median.
     pub median: f64,
     /// Scaled median absolute deviation, at least 0.05.
     pub width: f64,
-    /// 5th percentile.
-    pub low: f64,
-    /// 95th percentile.
-    pub high: f64,
     /// Times it stands on; 0: the path is not known.
     pub times: u32,
 }
@@ -47,8 +42,6 @@ impl Usual {
         Usual {
             median,
             width: (NORMAL_MAD * quantile(scratch, 0.5)).max(LEAST_WIDTH),
-            low: quantile(sorted, 0.05),
-            high: quantile(sorted, 0.95),
             times: sorted.len() as u32,
         }
     }
@@ -68,7 +61,7 @@ pub fn quantile(sorted: &[f64], p: f64) -> f64 {
 }
 
 /// The usual times of all call paths, over all requests and by path set, with any fold left out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub struct UsualTimes {
     by_path: Vec<[Usual; WAYS]>,
     /// First entry of each path set in `by_set`; sets too small for any way have none.

@@ -2,15 +2,16 @@
 
 use super::{Text, pretty, public_json};
 use pathlight_analysis::anomaly::{
-    AnomalyReport, AnomalyRow, Encoding, EvaluationRow, EvaluationTable, ReasonKind, ReasonRow,
+    AnomalyReport, AnomalyRow, Encoding, EvaluationRow, EvaluationTable, Part, ReasonGroup, ReasonKind,
+    ReasonRow,
 };
 use pathlight_text::format::duration;
 
 public_json! {
     /// Judged requests, and why they are abnormal.
     ///
-    /// With the auto-encoder (`--vae`) `p_structure` is 0 where a call path was never seen in training and 1 elsewhere, and
-    /// `p_time` is the share of the density of training log-likelihoods at or below that of the request.
+    /// With the auto-encoder (`--vae`) `score` is minus the log-likelihood, and `p` the share of the density of training
+    /// log-likelihoods at or below that of the request; 0 where a call path was never seen in training.
     Anomaly<'a>(report: &'a AnomalyReport) {
         /// How many of `traces` are abnormal.
         abnormal: usize = report.abnormal(),
@@ -19,34 +20,54 @@ public_json! {
         alpha: f64 = report.alpha,
         /// The accepted rate of false alarms asked for.
         asked_alpha: f64 = report.asked_alpha,
-        /// `rule` or `VAE`.
+        /// `whole tree` or `VAE`.
         detector: &'static str = report.detector.name(),
+        /// Whether more requests are abnormal than chance explains: then the load or the release has changed.
+        drifted: bool = report.has_drifted(),
         /// Call paths that the training requests have.
         features: u64 = report.features,
+        /// The abnormal requests by their first reason, the largest group first. Without verdicts all that have a reason.
+        groups: Vec<Group> = report.groups().iter().map(|group| Group::of(report, group)).collect(),
+        /// The least score that is abnormal, as far as the training requests tell.
+        threshold: f64 = report.threshold(),
         /// The judged requests, the most anomalous first.
         traces: Vec<Row<'a>> = report.rows.iter().map(|row| Row::of(report, row)).collect(),
         /// Training requests.
         trained: u64 = report.trained,
+        /// Whether there are verdicts. Each request against all others (no `--test`) has none, only a rank.
+        verdicts: bool = report.has_verdicts,
+    }
+}
+
+public_json! {
+    /// Requests with one leading reason.
+    Group(report: &AnomalyReport, group: &ReasonGroup) {
+        /// How many.
+        requests: usize = group.rows.len(),
+        /// The reason in words.
+        text: String = report.group_words(group),
     }
 }
 
 public_json! {
     /// One judged request.
     Row<'a>(report: &'a AnomalyReport, row: &'a AnomalyRow) {
-        /// Whether it is abnormal.
-        abnormal: bool = row.is_abnormal,
+        /// Whether it is abnormal; `null` without a verdict: no baseline, or a root that training has never seen.
+        abnormal: Option<bool> = (report.has_verdicts && !row.is_unknown).then(|| report.is_abnormal(row)),
         /// Its latency.
         latency_us: u64 = row.request.latency_us,
         /// The normal request most like it; `null` if none was looked for.
         nearest_trace_id: Option<&'a str> = row.nearest.as_ref().map(|nearest| nearest.trace_id.as_str()),
-        /// p-value of its structure, 0 to 1.
-        p_structure: f64 = row.p_structure,
-        /// p-value of its times, 0 to 1.
-        p_time: f64 = row.p_time,
+        /// Share of training requests at least as anomalous, 0 to 1.
+        p: f64 = row.p,
+        /// The part of the request that leads: `structure`, `on_path` or `off_path`.
+        part: &'static str = part(row.part),
         /// Why; of the most anomalous requests only.
         reasons: Vec<Reason<'a>> = row.reasons.iter().map(|reason| Reason::of(report, reason)).collect(),
         /// Canonical id of the request's root span.
         root_span_id: &'a str = &row.request.root_span_id,
+        /// How anomalous it is; without a bound.
+        score: f64 = row.score,
         /// Start, microseconds since the epoch.
         start_us: u64 = row.start_us,
         /// Canonical trace id.
@@ -57,29 +78,32 @@ public_json! {
 public_json! {
     /// One reason.
     Reason<'a>(report: &'a AnomalyReport, reason: &ReasonRow) {
-        /// Time over the median of training. Of times only.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        factor: Option<f64> = of_times(reason, reason.factor),
+        /// Of an order the endpoint that the call begins after; `null` for none.
+        after: Option<Endpoint<'a>> = reason.after.map(|endpoint| Endpoint::of(report.endpoints[endpoint as usize].names())),
+        /// Training calls that are like this one; of structure.
+        alike: u32 = reason.alike,
+        /// 5th and 95th percentile of training, microseconds or a number of calls; `null` of what is neither.
+        baseline: Option<(f64, f64)> = reason.baseline,
+        /// Training calls compared with.
+        calls: u32 = reason.calls,
         /// What it says.
         kind: ReasonKind = reason.kind,
         /// The call path, from the root.
         path: Vec<Endpoint<'a>> = report.path(reason.path).map(Endpoint::of).collect(),
-        /// Training requests it stands on.
-        requests: u32 = reason.requests,
         /// The reason in words.
         text: String = report.words(reason, duration),
-        /// Time on the critical path. Of times only.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        us: Option<u64> = of_times(reason, reason.us),
-        /// 5th and 95th percentile of training. Of times only.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        usual_us: Option<(f64, f64)> = of_times(reason, reason.usual_us),
+        /// Microseconds; of `call_count` a number of calls; of `error` and `critical_path` 1 for yes and 0 for no.
+        value: u64 = reason.value,
     }
 }
 
-/// Returns the value if the reason is about a time, and not about a call path that is new or missing.
-fn of_times<T>(reason: &ReasonRow, value: T) -> Option<T> {
-    matches!(reason.kind, ReasonKind::Slower | ReasonKind::Faster).then_some(value)
+/// Returns the name of a part of a request.
+fn part(part: Part) -> &'static str {
+    match part {
+        Part::Structure => "structure",
+        Part::OnPath => "on_path",
+        Part::OffPath | Part::Covering => "off_path",
+    }
 }
 
 public_json! {

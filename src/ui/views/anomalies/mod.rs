@@ -1,5 +1,5 @@
-//! Abnormal requests in the page: a strip of how odd requests are over time, the chosen one beside the normal one most like
-//! it, a table with reasons, the detector's own report card; see [`anomalies`].
+//! Abnormal requests in the page: how anomalous requests are over time, groups of reasons, the chosen one beside the normal
+//! one most like it, a table with reasons, the detector's own report card; see [`anomalies`].
 
 pub mod network;
 pub mod pair;
@@ -21,6 +21,7 @@ use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::ScrolledPlot;
 use pathlight_query::{AnomalyReport, AnomalySettings, EvaluationTable, RequestRef, queries};
+use pathlight_text::format;
 use pathlight_view::address::View;
 use pathlight_view::anomalies;
 use pathlight_view::anomalies::AnomalyLine;
@@ -80,6 +81,8 @@ pub struct Anomalies {
     network: Network,
     progress: Progress,
     figures: El,
+    groups: El,
+    group_links: Keep,
     reasons: El,
     table: CompanionTable<AnomalyLine>,
     /// The revision of the evaluation that is shown.
@@ -92,7 +95,7 @@ pub struct Anomalies {
 impl Anomalies {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Keep) -> Anomalies {
-        let label = "How odd requests are over time; the table below says the same";
+        let label = "How anomalous requests are over time; the table below says the same";
         let strip = Strip { page, report: Rc::default() };
         let (chart, scroller) = plot_chart::scrolled(strip, "anomaly-strip", label);
         let pair = Pair::new(page, keep);
@@ -111,7 +114,8 @@ impl Anomalies {
         let reasons = div("reasons").test("anomaly-reasons");
         reasons.show(false);
         let figures = div("evaluation-box").test("anomaly-figures");
-        let below = div("companion").child(&figures).child(&reasons).child(table.element());
+        let groups = el("ul").class("reasons").test("anomaly-groups");
+        let below = div("companion").child(&figures).child(&groups).child(&reasons).child(table.element());
         let frame = Frame::new(View::Anomalies, "anomaly", chart, below)
             .with(tools.element())
             .with(network.element())
@@ -131,6 +135,8 @@ impl Anomalies {
             network,
             progress,
             figures,
+            groups,
+            group_links: Keep::default(),
             reasons,
             table,
             evaluated: None,
@@ -149,6 +155,24 @@ impl Anomalies {
         match slot.get() {
             Some(table) => self.figures.fill(&evaluation(&table)),
             None => self.figures.fill([&span("muted", "Evaluating\u{2026}")]),
+        }
+    }
+
+    /// Lists the requests by their first reason; a click chooses the most anomalous of a group.
+    fn list_groups(&mut self, page: Page, report: &Rc<AnomalyReport>) {
+        self.group_links.clear();
+        self.groups.clear();
+        let groups = anomalies::groups(report);
+        self.groups.show(!groups.is_empty());
+        for group in groups {
+            let requests = if group.requests == 1 { "request" } else { "requests" };
+            let words = format!("{} {requests}: {}", format::count(group.requests), group.words);
+            let chosen = Focus::Request((&report.rows[group.first].request).into());
+            let link = button(&words)
+                .class("link")
+                .test("anomaly-group")
+                .on_click(&self.group_links, move || page.set_focus(chosen.clone()));
+            self.groups.add(&el("li").child(&link));
         }
     }
 
@@ -189,26 +213,33 @@ fn evaluation(table: &EvaluationTable) -> [El; 2] {
     [div("muted").text(&words), div("evaluation-scroll").child(&grid)]
 }
 
+/// Returns the report at the chosen rate of false alarms.
+fn shown(page: Page) -> Option<Rc<AnomalyReport>> {
+    let report = page.queries().anomaly.get()?;
+    Some(anomalies::chosen(&report, &page.address().anomaly))
+}
+
 impl PageView for Anomalies {
-    /// Report.
-    type Content = u64;
+    /// Report, and the accepted rate of false alarms.
+    type Content = (u64, u32);
 
     fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    fn content(&self, page: Page) -> Option<u64> {
+    fn content(&self, page: Page) -> Option<(u64, u32)> {
         let slot = &page.queries().anomaly;
-        slot.get().map(|_| slot.revision())
+        slot.get().map(|_| (slot.revision(), page.address().anomaly.alpha_ppm))
     }
 
     fn is_stale(&self, page: Page) -> bool {
         page.queries().anomaly.is_waiting()
     }
 
-    fn take(&mut self, page: Page, _: &u64, _: Option<&u64>) {
-        let Some(report) = page.queries().anomaly.get() else { return };
-        let why = anomalies::why_empty(page.address().anomaly.normal, &report);
+    fn take(&mut self, page: Page, _: &(u64, u32), _: Option<&(u64, u32)>) {
+        let Some(report) = shown(page) else { return };
+        let why = anomalies::why_empty(anomalies::normal(&page.address()), &report);
+        self.list_groups(page, &report);
         self.frame.set_text(why);
         self.title.set_text(&anomalies::title(&report));
         self.table.set_rows(AnomalyLine::of(&report), why);
@@ -233,7 +264,7 @@ impl PageView for Anomalies {
     /// Shows the selected request beside the normal one most like it, its reasons, and where to look.
     fn follow(&mut self, page: Page) {
         let slot = &page.queries().anomaly;
-        let report = slot.get().unwrap_or_default();
+        let report = shown(page).unwrap_or_default();
         let at = place(page, &report);
         self.table.select_at(at);
         let is_paired = self.pair.take(page, at.map(|at| (&*report, &report.rows[at])));

@@ -80,7 +80,7 @@ impl Pair {
             .test("anomaly-pair-close")
             .on_click(keep, move || page.set_focus(Focus::Nothing));
         let charts = halves.each_ref().map(|half| half.chart);
-        let path_only = button("Critical path only").attr("aria-pressed", "true").test("anomaly-path-only");
+        let path_only = button("Critical path only").attr("aria-pressed", "false").test("anomaly-path-only");
         let path_only = controls::toggles(path_only, keep, move |only| {
             charts.iter().for_each(|chart| chart.with(|chart| chart.set_path_only(only)));
         });
@@ -145,7 +145,10 @@ impl Pair {
             });
         }
         let [odd, normal] = &self.halves;
-        odd.set_title(if row.is_abnormal { "Abnormal request" } else { "This request" }, &row.request);
+        odd.set_title(
+            if report.is_abnormal(row) { "Abnormal request" } else { "This request" },
+            &row.request,
+        );
         normal.set_title("Most similar normal request", nearest);
         for ((half, why), is_missing) in self.halves.iter().zip(NOT_LOADED).zip(missing) {
             half.set_text(if is_missing { why } else { "" });

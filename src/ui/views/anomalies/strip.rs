@@ -1,4 +1,4 @@
-//! How odd requests are over time, as a chart.
+//! How anomalous requests are over time, as a chart.
 
 use crate::canvas::PlotBackend;
 use crate::ui::dom::El;
@@ -59,7 +59,7 @@ pub fn formats(
     chart: ChartCanvas<ScrolledPlot<Strip>>,
     table: CompanionTable<AnomalyLine>,
 ) -> Vec<export::Format> {
-    let report = move || page.queries().anomaly.get();
+    let report = move || Some(view::chosen(&page.queries().anomaly.get()?, &page.address().anomaly));
     vec![
         (
             "SVG picture",
@@ -68,7 +68,7 @@ pub fn formats(
                 let (width, height) = EXPORT_PX;
                 let size = ChartSize { width, height, metrics: Metrics::default() };
                 let theme = chart.plain_theme();
-                anomalies::export_svg(&*report()?, size, &theme, "How odd requests are").ok()
+                anomalies::export_svg(&*report()?, size, &theme, "How anomalous requests are").ok()
             }),
         ),
         ("CSV table", "csv", Box::new(move || table.csv())),

@@ -9,7 +9,7 @@ use js_sys::{Array, Uint8Array};
 use pathlight_analysis::anomaly::Model;
 use pathlight_query::queries;
 use pathlight_view::address::{AnomalyChoice, Normal};
-use pathlight_view::anomalies::{NORMALS, RATES, rate_words, settings, sides};
+use pathlight_view::anomalies::{NORMALS, RATES, normal, rate_words, settings, sides};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Blob, HtmlInputElement};
 
@@ -37,7 +37,7 @@ impl Tools {
         };
         let vae = toggle(
             "Auto-encoder",
-            "Judge by the neural model of the paper instead of the rule; training takes a while",
+            "Judge by the neural model of the paper; training takes a while",
             "anomaly-vae",
             |choice| choice.vae = !choice.vae,
         );
@@ -73,7 +73,8 @@ impl Tools {
         let choice = page.address().anomaly.clone();
         let overview = page.queries().overview.get();
         let has_two = overview.as_ref().is_some_and(|overview| overview.other_traces > 0);
-        controls::choose(&self.normal, choice.normal.key());
+        let normal = normal(&page.address());
+        controls::choose(&self.normal, normal.key());
         if let Some(option) = self.normal.html().last_element_child() {
             let _ = option.toggle_attribute_with_force("disabled", !has_two);
         }
@@ -84,10 +85,13 @@ impl Tools {
         let (words, hint) = rate_words(&choice);
         self.rate_words.set_text(&words);
         self.rate_words.set("title", &hint);
-        self.rate.show(!choice.vae);
+        // Where nothing is called abnormal there is no rate to accept.
+        let has_rate = normal != Normal::Others || page.model().is_some();
+        self.rate.show(has_rate && !choice.vae);
+        self.rate_words.show(has_rate);
         self.vae.set_flag("aria-pressed", choice.vae);
         self.evaluate.set_flag("aria-pressed", choice.evaluate);
-        self.model.set_text(if page.model().is_some() { "Forget model" } else { "Load model\u{2026}" });
+        self.model.set_text(if page.model().is_some() { "Forget baseline" } else { "Load baseline\u{2026}" });
     }
 }
 
@@ -138,7 +142,7 @@ fn load_button(page: Page, keep: &Keep) -> (El, El) {
                 Err(error) => page.fail(UserError {
                     message: format!("{} cannot be used.", chosen.name()),
                     detail: error.to_string(),
-                    next_step: "Choose a file that \u{201c}Save model\u{201d} has written.".to_owned(),
+                    next_step: "Choose a file that \u{201c}Save baseline\u{201d} has written.".to_owned(),
                 }),
             }
         });
@@ -152,7 +156,7 @@ fn load_button(page: Page, keep: &Keep) -> (El, El) {
 
 /// Writes the trained detector to a file.
 fn save_button(page: Page, keep: &Keep) -> El {
-    button("Save model").test("anomaly-save-model").on_click(keep, move || {
+    button("Save baseline").test("anomaly-save-model").on_click(keep, move || {
         let (train, _) = sides(&page.address());
         let settings = settings(&page.address().anomaly, page.model());
         spawn_local(async move {
@@ -161,11 +165,11 @@ fn save_button(page: Page, keep: &Keep) -> El {
                 Ok(bytes) => {
                     let parts = Array::of1(&Uint8Array::from(bytes.as_slice()));
                     if let Ok(blob) = Blob::new_with_u8_array_sequence(&parts) {
-                        export::save(page, &blob, "pathlight-anomaly-model.bin");
+                        export::save(page, &blob, "pathlight-baseline.bin");
                     }
                 }
                 Err(error) => page.fail(UserError {
-                    message: "The model could not be saved.".to_owned(),
+                    message: "The baseline could not be saved.".to_owned(),
                     detail: error.to_string(),
                     next_step: "Try again.".to_owned(),
                 }),

@@ -247,6 +247,11 @@ impl Training {
 }
 
 impl Vae {
+    /// Log-likelihoods of the training requests, ascending.
+    pub fn likelihoods(&self) -> &[f32] {
+        &self.likelihoods
+    }
+
     /// Number of columns, parameters and training requests.
     pub fn extent(&self) -> (usize, usize, usize) {
         (self.columns.len(), self.parameters.len(), self.likelihoods.len())

@@ -170,6 +170,9 @@ pub(super) fn push_fact(bytes: &mut Vec<u8>, cell: u32, value: Option<u64>) {
     }
 }
 
+/// The number in a merged dictionary of each call path, and of each cell, of one that went into it.
+type Numbers = (Vec<u32>, Vec<u32>);
+
 /// Facts of many requests over one dictionary, with rows by request id.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -187,7 +190,7 @@ pub struct Facts {
 
 impl Dictionary {
     /// Joins dictionaries; also returns the new number of each call path and of each cell of every one.
-    fn merge(parts: Vec<Dictionary>) -> (Dictionary, Vec<(Vec<u32>, Vec<u32>)>) {
+    fn merge(parts: Vec<Dictionary>) -> (Dictionary, Vec<Numbers>) {
         let (mut forests, mut rest) = (Vec::new(), Vec::new());
         for (part, dictionary) in parts.into_iter().enumerate() {
             let mut node = 0;

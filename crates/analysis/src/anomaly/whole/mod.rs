@@ -1,5 +1,5 @@
 //! The default detector: facts of the whole tree, in three parts, with one test (`docs/definitions/anomaly.md` sections 1
-//! to 4).
+//! to 5).
 
 mod categories;
 mod facts;

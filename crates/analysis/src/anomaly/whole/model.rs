@@ -80,7 +80,7 @@ pub struct Tables {
 
 /// What is looked up of all possibilities of a kind and call path.
 pub(super) enum KeyTable {
-    Numbers(Tail),
+    Numbers(Box<Tail>),
     Categories(Categories),
 }
 
@@ -332,7 +332,7 @@ impl Tables {
                     })
                 };
                 let all = join(histograms());
-                tables.keys.push(KeyTable::Numbers(Tail::new(&all, prior)));
+                tables.keys.push(KeyTable::Numbers(Box::new(Tail::new(&all, prior))));
                 for histogram in histograms() {
                     let n: u32 = histogram.iter().flat_map(|(_, counts)| counts).sum();
                     let is_apart = same.len() > 1 && n >= ENOUGH;
@@ -343,6 +343,11 @@ impl Tables {
             at += same.len();
         }
         tables
+    }
+
+    /// Scores of the training requests, each by what the other folds say, ascending.
+    pub fn baseline(&self) -> Vec<f64> {
+        self.views.scores()
     }
 
     /// The model's own dictionary as one that it judges.
@@ -459,7 +464,7 @@ impl Tables {
         let cell = self.cell_tails.get(place.cell as usize).and_then(Option::as_ref);
         let cell = cell.filter(|tail| tail.len(fold) >= ENOUGH);
         let Some(tail) = cell.or(match self.keys.get(place.key as usize) {
-            Some(KeyTable::Numbers(tail)) => Some(tail),
+            Some(KeyTable::Numbers(tail)) => Some(&**tail),
             _ => None,
         }) else {
             return 0.0;

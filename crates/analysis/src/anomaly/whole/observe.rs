@@ -232,7 +232,7 @@ impl Observer for FactObserver {
         for span in root..tree.subtree_end[root as usize] {
             let us = set.duration_us(tree.row(span));
             if us > 0 {
-                let divides = [true, us % 10 == 0, us % 100 == 0, us % 1000 == 0];
+                let divides = [1, 10, 100, 1000].map(|tick| us.is_multiple_of(tick));
                 ticks.iter_mut().zip(divides).for_each(|(sum, is)| *sum += u32::from(is));
             }
             self.span(set, tree, root, span);

@@ -292,7 +292,7 @@ impl<'a> Explainer<'a> {
             let like = if is_in { calls } else { plain.calls - calls };
             if f64::from(like) <= rare {
                 let kind = if is_in { ReasonKind::NewCall } else { ReasonKind::MissingCall };
-                let path = [plain.path.as_slice(), &[endpoint.clone()]].concat();
+                let path = [plain.path.as_slice(), std::slice::from_ref(endpoint)].concat();
                 found.push((like, TreeReason { kind, path, alike: like, ..plain.clone() }));
             }
         }

@@ -144,23 +144,19 @@ impl Tail {
         for fold in 0..FOLDS {
             tail.high[fold] = tail.end(histogram.iter().rev(), fold);
             tail.low[fold] = tail.end(histogram.iter(), fold);
-            let n = f64::from(tail.n[fold]);
-            let left = |at: usize| {
-                let counts: &[u32; FOLDS] = &histogram[at].1;
-                counts.iter().sum::<u32>() - counts[fold]
-            };
-            let within = |passed: u32| ln((n + 1.0) / f64::from(1 + passed)) - std::f64::consts::LN_2;
-            let mut passed = 0;
-            for at in (0..histogram.len()).rev() {
-                passed += left(at);
-                let s = if passed > 0 { within(passed) } else { tail.beyond(fold, histogram[at].0, true) };
-                tail.surprises[at][0][fold] = s as f32;
-            }
-            passed = 0;
-            for at in 0..histogram.len() {
-                passed += left(at);
-                let s = if passed > 0 { within(passed) } else { tail.beyond(fold, histogram[at].0, false) };
-                tail.surprises[at][1][fold] = s as f32;
+            let n_plus_one = f64::from(tail.n[fold]) + 1.0;
+            let places = 0..histogram.len();
+            for (side, order) in [(0, places.clone().rev().collect::<Vec<_>>()), (1, places.collect())] {
+                let mut passed = 0;
+                for at in order {
+                    let (q, counts) = &histogram[at];
+                    passed += counts.iter().sum::<u32>() - counts[fold];
+                    let s = match passed {
+                        0 => tail.beyond(fold, *q, side == 0),
+                        _ => ln(n_plus_one / f64::from(1 + passed)) - std::f64::consts::LN_2,
+                    };
+                    tail.surprises[at][side][fold] = s as f32;
+                }
             }
         }
         tail

@@ -115,6 +115,13 @@ impl Views {
         std::array::from_fn(|view| self.views[view].own_surprise(scores[view]))
     }
 
+    /// All scores of training requests, ascending.
+    pub(super) fn scores(&self) -> Vec<f64> {
+        let mut all = self.by_fold.concat();
+        all.sort_by(f64::total_cmp);
+        all
+    }
+
     fn p(&self, at_least: usize) -> f64 {
         let n = self.by_fold.iter().map(Vec::len).sum::<usize>();
         (1 + at_least) as f64 / (n + 1) as f64

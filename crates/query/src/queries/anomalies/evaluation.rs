@@ -1,15 +1,16 @@
-//! The evaluation: how well abnormal requests are told from normal ones (`docs/definitions/anomaly.md` section 5).
+//! The evaluation: how well abnormal requests are told from normal ones (`docs/definitions/anomaly.md` section 7).
 
-use super::training::{judge, train};
+use super::training::{judge_by_rule, judge_by_vae, train_rule, train_vae};
 use super::vectors::{Made, Told};
 use crate::queries::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::{RangeRequests, Workers};
 use crate::{EngineError, clock};
+use pathlight_analysis::anomaly::vae::Vae;
 use pathlight_analysis::anomaly::whole::{Explainer, FactPart, Facts, Located, Scratch, Tables, TreeModel};
 use pathlight_analysis::anomaly::{
     Accuracy, AnomalySettings, Detector, Encoding, EvaluationRow, EvaluationTable, Features, Injection,
-    Judged, Model, Victims, is_held_out,
+    Judged, Rule, Victims, is_held_out,
 };
 use pathlight_analysis::requests::Selection;
 use pathlight_model::steps::Pace;
@@ -49,15 +50,14 @@ impl Query for AnomalyEvaluation {
             let held_out = all.only(|row| is_held_out(seed, &row.request.trace_id));
             drop(all);
             let from = clock::now_ms();
-            let (model, _) = train(&workers, trained, encoding, detector).await;
+            let trained = Vectors::train(&workers, &trained, detector).await;
             let train_ms = clock::since(from);
-            let alpha = model.rule.possible_alpha(alpha);
-            let normal = judged(&workers, &model, &held_out, alpha, false).await;
+            let normal = trained.judge(&workers, &held_out, alpha, false).await;
             for injection in Injection::ALL {
                 let pass = vectors(Some((injection, seed, Victims::HeldOut)));
                 let copies = Features::merge(requests.partials(pass).await?);
                 let from = clock::now_ms();
-                let abnormal = judged(&workers, &model, &copies, alpha, injection.is_abnormal()).await;
+                let abnormal = trained.judge(&workers, &copies, alpha, injection.is_abnormal()).await;
                 let score_ms = clock::since(from);
                 table.rows.push(EvaluationRow {
                     detector,
@@ -66,7 +66,7 @@ impl Query for AnomalyEvaluation {
                     contaminated: 0.0,
                     accuracy: accuracy(&normal, &abnormal, injection),
                     named: None,
-                    features: model.rule.paths.nodes.len() as u64,
+                    features: trained.paths() as u64,
                     train_ms,
                     score_ms,
                 });
@@ -184,13 +184,56 @@ async fn whole(
     Ok(())
 }
 
-async fn judged(
-    workers: &Workers,
-    model: &Model,
-    features: &Features,
-    alpha: f64,
-    is_abnormal: bool,
-) -> Vec<Judged> {
-    let (judgements, _) = judge(workers, model, features, alpha).await;
-    judgements.into_iter().map(|(_, is_called, rank)| Judged { rank, is_called, is_abnormal }).collect()
+/// A trained detector of vectors.
+enum Vectors {
+    Rule(Rule),
+    Vae(Vae),
+}
+
+impl Vectors {
+    async fn train(workers: &Workers, features: &Features, detector: Detector) -> Vectors {
+        match detector {
+            Detector::Vae(settings) if !features.is_empty() => {
+                Vectors::Vae(train_vae(workers, features, settings).await.0)
+            }
+            _ => Vectors::Rule(train_rule(workers, features).await),
+        }
+    }
+
+    fn paths(&self) -> usize {
+        match self {
+            Vectors::Rule(rule) => rule.paths.nodes.len(),
+            Vectors::Vae(vae) => vae.paths.nodes.len(),
+        }
+    }
+
+    async fn judge(
+        &self,
+        workers: &Workers,
+        features: &Features,
+        alpha: f64,
+        is_abnormal: bool,
+    ) -> Vec<Judged> {
+        match self {
+            Vectors::Rule(rule) => {
+                let alpha = rule.possible_alpha(alpha);
+                let verdicts = judge_by_rule(workers, rule, features).await.into_iter();
+                let judged = verdicts.map(|verdict| Judged {
+                    rank: verdict.rank(),
+                    is_called: verdict.is_abnormal(alpha),
+                    is_abnormal,
+                });
+                judged.collect()
+            }
+            Vectors::Vae(vae) => {
+                let verdicts = judge_by_vae(workers, vae, features).await.into_iter();
+                let judged = verdicts.map(|verdict| Judged {
+                    rank: verdict.rank(),
+                    is_called: verdict.is_abnormal(),
+                    is_abnormal,
+                });
+                judged.collect()
+            }
+        }
+    }
 }

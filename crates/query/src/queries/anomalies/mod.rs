@@ -1,4 +1,4 @@
-//! Anomaly detection: vectors of both sides, then training and judging in small steps.
+//! Anomaly detection: facts of both sides, then training, judging and explaining in small steps.
 
 mod evaluation;
 mod training;
@@ -7,25 +7,31 @@ mod vectors;
 pub use evaluation::AnomalyEvaluation;
 pub(crate) use vectors::{Made, Told, VectorPass};
 
-use self::training::{Judgement, judge, train};
+use self::training::{judge_by_vae, train_vae};
 use super::Query;
 use crate::EngineError;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
+use pathlight_analysis::anomaly::vae::{P_VALUE, TrainingProgress};
+use pathlight_analysis::anomaly::whole::{
+    Explainer, Facts, Part, Scratch, Tables, Trained, TreeModel, TreeVerdict,
+};
 use pathlight_analysis::anomaly::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Features, Model, ReasonNames, Verdict,
-    compare_ranks,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Features, Model, ReasonNames,
 };
 use pathlight_analysis::requests::Selection;
 use pathlight_model::sort::Arrange;
+use pathlight_model::steps::Pace;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// The oddest requests that are explained, and the p-value up to which they are.
+/// The most anomalous requests that are explained, and the p-value up to which they are.
 const EXPLAINED: (usize, f64) = (500, 0.1);
-/// Requests explained in one step.
-const EXPLAINED_PER_STEP: usize = 16;
+/// Units of work of an explanation.
+const EXPLAIN_UNITS: usize = 20_000;
 
-/// Reports which requests are abnormal, and why: trains on one side, unless a model is given, and judges the other.
+/// Reports which requests are abnormal, and why: learns a baseline from one side, unless one is given, and judges the
+/// other. Where both sides are the same requests, each is ranked against all others, and none is called abnormal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anomalies {
     /// The normal requests to learn from.
@@ -36,57 +42,105 @@ pub struct Anomalies {
     pub settings: AnomalySettings,
 }
 
+/// A judged request: the score and p-value to rank it by, and what the default detector says.
+struct Judgement {
+    score: f64,
+    p: f64,
+    verdict: TreeVerdict,
+    is_trained: bool,
+}
+
 impl Query for Anomalies {
     type Report = AnomalyReport;
 
     async fn run(self, workers: Workers) -> Result<AnomalyReport, EngineError> {
         let Anomalies { train: normal, test, settings } = self;
-        let (model, features, training) = match given(&settings)? {
+        let given = given(&settings)?;
+        let judged = facts(&workers, &test).await?;
+        let mut own: BTreeMap<u32, TreeVerdict> = BTreeMap::new();
+        let (model, tables, training) = match given {
             Some(model) => {
-                let features = vectors(&workers, &test, model.encoding).await?;
-                (model, features, None)
+                let tables = model.tree.tables(&mut Pace::default()).await;
+                (model, tables, None)
+            }
+            None if normal == test => {
+                let (model, tables, trained, training) = learn(&workers, &normal, &judged, &settings).await?;
+                own = trained.into_iter().map(|one| (one.row, one.verdict)).collect();
+                (model, tables, training)
             }
             None => {
-                let normal = vectors(&workers, &normal, settings.encoding).await?;
-                let features = vectors(&workers, &test, settings.encoding).await?;
-                let (model, training) = train(&workers, normal, settings.encoding, settings.detector).await;
-                (model, features, training)
+                let facts = facts(&workers, &normal).await?;
+                let (model, tables, trained, training) = learn(&workers, &normal, &facts, &settings).await?;
+                if normal.group == test.group {
+                    // Requests that were learned from are judged by the other folds.
+                    let rows = judged.rows.iter().zip(0..).map(|(row, at)| (&row.facts.request, at));
+                    let rows: BTreeMap<_, u32> = rows.collect();
+                    own.extend(trained.into_iter().filter_map(|one| {
+                        let request = &facts.rows[one.row as usize].facts.request;
+                        Some((*rows.get(request)?, one.verdict))
+                    }));
+                }
+                (model, tables, training)
             }
         };
-        let asked = f64::from(settings.alpha_ppm) / 1e6;
-        let has_vae = model.vae.is_some();
+        let asked_alpha = f64::from(settings.alpha_ppm) / 1e6;
+        let detector = match (&model.vae, settings.detector) {
+            (None, _) => Detector::Tree,
+            (Some(_), Detector::Vae(settings)) => Detector::Vae(settings),
+            (Some(_), _) => Detector::Vae(Default::default()),
+        };
         let mut report = AnomalyReport {
-            alpha: if has_vae {
-                pathlight_analysis::anomaly::vae::P_VALUE
-            } else {
-                model.rule.possible_alpha(asked)
-            },
-            asked_alpha: asked,
-            detector: match settings.detector {
-                Detector::Vae(settings) if has_vae => Detector::Vae(settings),
-                _ if has_vae => Detector::Vae(Default::default()),
-                _ => Detector::Rule,
-            },
-            trained: model.rule.len() as u64,
-            features: model.rule.paths.nodes.len() as u64,
+            has_verdicts: settings.model.is_some() || normal != test,
+            alpha: if model.vae.is_some() { P_VALUE } else { model.tree.possible_alpha(asked_alpha) },
+            asked_alpha,
+            detector,
+            trained: model.tree.len() as u64,
+            features: model.tree.dictionary.paths.nodes.len() as u64,
+            baseline: tables.baseline(),
             training,
             ..AnomalyReport::default()
         };
-        let (judgements, lookup) = judge(&workers, &model, &features, report.alpha).await;
-        let odd = rank(&mut report, &features, &judgements);
-        let mut names = ReasonNames::default();
-        let judge = model.rule.judge(&features, &lookup);
-        for (place, (row, verdict)) in odd.into_iter().enumerate() {
-            if place % EXPLAINED_PER_STEP == 0 {
-                workers.pause().await;
+        let (located, mut scratch, mut pace) =
+            (tables.locate(&model.tree, &judged.dictionary), Scratch::default(), Pace::default());
+        let mut judgements: Vec<Judgement> = Vec::with_capacity(judged.len());
+        for row in 0..judged.len() {
+            let known = own.get(&(row as u32)).copied();
+            let verdict =
+                known.unwrap_or_else(|| tables.judge(&model.tree, &located, &judged, row, &mut scratch));
+            let (score, p) = (verdict.score, verdict.p);
+            judgements.push(Judgement { score, p, verdict, is_trained: known.is_some() });
+            pace.spend(1_000).await;
+        }
+        if let Some((encoding, vae)) = &model.vae {
+            let vectors = vectors(&workers, &test, *encoding).await?;
+            report.baseline = vae.likelihoods().iter().rev().map(|l| -f64::from(*l)).collect();
+            // Both come by id.
+            for (found, into) in judge_by_vae(&workers, vae, &vectors).await.iter().zip(&mut judgements) {
+                into.score = -found.log_likelihood;
+                into.p = if found.is_unseen { 0.0 } else { found.p };
+                into.verdict.part = if found.is_unseen { Part::Structure } else { Part::OnPath };
+                into.verdict.is_unknown = false;
             }
-            names.explain(&mut report, place, judge.explain(row, verdict), &features, &model);
+        }
+        let order = rank(&mut report, &judged, &judgements);
+        let explainer = Explainer::new(&model.tree, &tables, &located, &judged);
+        let mut names = ReasonNames::default();
+        for (place, row) in order.into_iter().enumerate().take(EXPLAINED.0) {
+            let Judgement { p, verdict, is_trained, .. } = &judgements[row];
+            if *p >= EXPLAINED.1 {
+                continue;
+            }
+            let (reasons, nearest) = explainer.explain(row, verdict, *is_trained, &mut scratch);
+            let nearest = nearest.cloned();
+            let reasons = reasons.iter().map(|reason| names.name(&mut report, reason)).collect();
+            (report.rows[place].reasons, report.rows[place].nearest) = (reasons, nearest);
+            pace.spend(EXPLAIN_UNITS).await;
         }
         Ok(report)
     }
 }
 
-/// Reports a detector trained on normal requests, to be kept as a file; one that is given comes back.
+/// Reports a baseline learned from normal requests, to be kept as a file; one that is given comes back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnomalyModel {
     /// The normal requests to learn from.
@@ -104,8 +158,8 @@ impl Query for AnomalyModel {
         let model = match given(&settings)? {
             Some(model) => model,
             None => {
-                let normal = vectors(&workers, &normal, settings.encoding).await?;
-                train(&workers, normal, settings.encoding, settings.detector).await.0
+                let facts = facts(&workers, &normal).await?;
+                learn(&workers, &normal, &facts, &settings).await?.0
             }
         };
         Ok(model.to_bytes()?)
@@ -115,6 +169,33 @@ impl Query for AnomalyModel {
 /// The model that settings hold.
 fn given(settings: &AnomalySettings) -> Result<Option<Model>, EngineError> {
     Ok(settings.model.as_ref().map(|bytes| Model::from_bytes(bytes)).transpose()?)
+}
+
+/// Learns from all requests of a selection, whose facts these are.
+async fn learn(
+    workers: &Workers,
+    selection: &Selection,
+    facts: &Facts,
+    settings: &AnomalySettings,
+) -> Result<(Model, Tables, Vec<Trained>, Option<TrainingProgress>), EngineError> {
+    let rows: Vec<u32> = (0..facts.len() as u32).collect();
+    let mut pace = Pace::default();
+    let (tree, tables, trained) = TreeModel::train(facts, &rows, settings.contaminated_ppm, &mut pace).await;
+    let (mut vae, mut progress) = (None, None);
+    if let Detector::Vae(sizes) = settings.detector {
+        let vectors = vectors(workers, selection, settings.encoding).await?;
+        if !vectors.is_empty() {
+            let (trained, went) = train_vae(workers, &vectors, sizes).await;
+            (vae, progress) = (Some((settings.encoding, trained)), Some(went));
+        }
+    }
+    Ok((Model { tree, vae }, tables, trained, progress))
+}
+
+async fn facts(workers: &Workers, selection: &Selection) -> Result<Facts, EngineError> {
+    let pass = RequestPass::Vectors { told: Told::Facts, made: None };
+    let (parts, _) = workers.request_partials(selection, pass).await?;
+    Ok(Facts::merge(parts))
 }
 
 async fn vectors(
@@ -127,28 +208,31 @@ async fn vectors(
     Ok(Features::merge(parts))
 }
 
-/// Writes the judged requests, the oddest first, and says which are explained.
-fn rank<'a>(
-    report: &mut AnomalyReport,
-    features: &Features,
-    judgements: &'a [Judgement],
-) -> Vec<(usize, &'a Verdict)> {
-    let mut order: Vec<usize> = (0..features.len()).collect();
-    // Stable: the rows come by id.
-    order.arrange_by(|&a, &b| compare_ranks(&judgements[a].2, &judgements[b].2));
+/// Writes the judged requests, the most anomalous first; returns the row of the facts of each.
+fn rank(report: &mut AnomalyReport, facts: &Facts, judgements: &[Judgement]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..judgements.len()).collect();
+    // What the auto-encoder has never seen comes first, what has no verdict last. Stable: the rows come by id.
+    let key = |row: usize| {
+        let Judgement { score, p, verdict, .. } = &judgements[row];
+        (verdict.is_unknown, *p > 0.0, -score)
+    };
+    order.arrange_by(|&a, &b| {
+        let (a, b) = (key(a), key(b));
+        (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
+    });
     for &row in &order {
-        let (verdict, is_abnormal, _) = &judgements[row];
-        let facts = &features.rows[row];
+        let Judgement { score, p, verdict, .. } = &judgements[row];
+        let facts = &facts.rows[row].facts;
         report.rows.push(AnomalyRow {
             request: facts.request.clone(),
             start_us: facts.start_us,
-            p_structure: verdict.p_structure,
-            p_time: verdict.p_time,
-            is_abnormal: *is_abnormal,
+            score: *score,
+            p: *p,
+            part: verdict.part,
+            is_unknown: verdict.is_unknown,
             reasons: Vec::new(),
             nearest: None,
         });
     }
-    let odd = order.into_iter().take(EXPLAINED.0).map(|row| (row, &judgements[row].0));
-    odd.take_while(|(_, verdict)| verdict.p_structure.min(verdict.p_time) < EXPLAINED.1).collect()
+    order
 }
