@@ -119,6 +119,9 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     for file in args.save_model.iter().chain(&args.settings.out) {
         output::refuse_inputs(file, &[groups.concat(), args.model.iter().cloned().collect()].concat())?;
     }
+    if groups.is_empty() {
+        return Err(Failure::Usage("name what to judge by the model: --test FILE...".to_owned()));
+    }
     let mut pool = args.settings.load_groups(&groups)?;
     if let Some(file) = &args.save_model {
         let query = queries::AnomalyModel { train: train.clone(), settings: settings.clone() };
