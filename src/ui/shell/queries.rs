@@ -44,13 +44,13 @@ pub struct Queries {
     /// Errors of the percentile range.
     pub errors: Slot<queries::Errors>,
     /// The diagnosis with its aggregate traces.
-    pub tprof: Slot<queries::Diagnosis>,
+    pub diagnosis: Slot<queries::Diagnosis>,
     /// Services and places by what changed between two sides.
-    pub tprof_sets: Slot<queries::CompareDiagnoses>,
+    pub compare_diagnoses: Slot<queries::CompareDiagnoses>,
     /// Requests by how odd they are.
     pub anomaly: Slot<queries::Anomalies>,
     /// How well odd requests are found.
-    pub anomaly_check: Slot<queries::AnomalyEvaluation>,
+    pub anomaly_evaluation: Slot<queries::AnomalyEvaluation>,
     /// The trace of the chosen odd request.
     pub odd_trace: Slot<queries::Trace>,
     /// That of the normal request most like it.
@@ -97,14 +97,14 @@ pub fn query(page: Page) {
         queries.savings.stop();
     }
     if address.view != View::Diagnosis {
-        queries.tprof.stop();
-        queries.tprof_sets.stop();
+        queries.diagnosis.stop();
+        queries.compare_diagnoses.stop();
     }
     if address.view != View::Anomalies {
         queries.anomaly.stop();
     }
     if address.view != View::Anomalies || !address.anomaly.evaluate {
-        queries.anomaly_check.stop();
+        queries.anomaly_evaluation.stop();
     }
     let key = page.suggested_key();
     let known = queries.overview.get().map(|overview| overview.tag_keys.iter().any(|known| known.key == key));

@@ -47,7 +47,7 @@ pub fn query(page: Page) {
     // What takes long comes last.
     if address.anomaly.evaluate {
         let settings = AnomalySettings { model: None, ..settings };
-        queries.anomaly_check.want(page, queries::AnomalyEvaluation { selection, seed: SEED, settings });
+        queries.anomaly_evaluation.want(page, queries::AnomalyEvaluation { selection, seed: SEED, settings });
     }
 }
 
@@ -146,7 +146,7 @@ impl Anomalies {
     }
 
     fn take_evaluation(&mut self, page: Page) {
-        let slot = &page.queries().anomaly_check;
+        let slot = &page.queries().anomaly_evaluation;
         let is_wanted = page.address().anomaly.evaluate;
         self.figures.show(is_wanted);
         if !is_wanted || self.evaluated.replace(slot.revision()) == Some(slot.revision()) {

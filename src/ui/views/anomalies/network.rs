@@ -87,7 +87,7 @@ impl Progress {
     /// Follows the training.
     pub fn update(&mut self, page: Page) {
         let queries = page.queries();
-        let progress = queries.anomaly.progress().or_else(|| queries.anomaly_check.progress());
+        let progress = queries.anomaly.progress().or_else(|| queries.anomaly_evaluation.progress());
         self.element.show(progress.is_some());
         let Some(progress) = progress.filter(|progress| *progress != self.shown) else { return };
         self.words.set_text(&anomalies::training_words(&progress));

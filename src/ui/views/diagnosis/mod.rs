@@ -56,11 +56,11 @@ pub fn query(page: Page, address: &Address) {
     if address.choices.diagnosis.list.is_of_sides() && address.comparison.is_some() {
         let [a, b] = Side::BOTH.map(|side| address.side(side));
         let settings = TprofSettings { tag: settings.tag.clone(), ..TprofSettings::default() };
-        queries.tprof_sets.want(page, queries::CompareDiagnoses { a, b, settings });
+        queries.compare_diagnoses.want(page, queries::CompareDiagnoses { a, b, settings });
     } else {
-        queries.tprof_sets.stop();
+        queries.compare_diagnoses.stop();
     }
-    queries.tprof.want(page, queries::Diagnosis { selection: address.selection(), settings });
+    queries.diagnosis.want(page, queries::Diagnosis { selection: address.selection(), settings });
 }
 
 /// The view.
@@ -167,7 +167,7 @@ impl Diagnosis {
             .test("copy-diagnosis");
         let pressed = copy.clone();
         let copy = copy.on_click(&keep, move || {
-            let text = match (sets_in_sight(page), page.queries().tprof.get()) {
+            let text = match (sets_in_sight(page), page.queries().diagnosis.get()) {
                 (Some(sets), _) => sets_markdown(&sets),
                 (None, Some(report)) => markdown(&report),
                 _ => return,
@@ -246,7 +246,7 @@ impl Diagnosis {
     }
 
     fn take_report(&mut self, page: Page) {
-        let slot = &page.queries().tprof;
+        let slot = &page.queries().diagnosis;
         let report = slot.get();
         let why = report.as_ref().map_or(WORKING.to_owned(), |report| why_empty(page, report));
         self.frame.set_text(&why);
@@ -270,7 +270,7 @@ impl Diagnosis {
     /// Goes to the endpoint that was selected when the view came into sight. Later ones are selected in the view
     /// itself.
     fn follow(&mut self, page: Page) {
-        let Some(report) = page.queries().tprof.fresh() else { return };
+        let Some(report) = page.queries().diagnosis.fresh() else { return };
         let at = self.wanted.take().and_then(|endpoint| self.tree.follow(&endpoint));
         if let Some((_, aggregate)) = at.and_then(|at| self.tree.line(at)) {
             show_line(&report, aggregate, self.chart, &self.spans);
@@ -278,7 +278,7 @@ impl Diagnosis {
     }
 
     fn take_sets(&mut self, page: Page) {
-        let slot = &page.queries().tprof_sets;
+        let slot = &page.queries().compare_diagnoses;
         let Some(report) = slot.get().filter(|_| self.shown.1 != slot.revision()) else { return };
         self.shown.1 = slot.revision();
         let why = "The two sides have no request type in common.";
@@ -304,14 +304,14 @@ impl Diagnosis {
         let sort = page.address().sort.clone();
         let queries = page.queries();
         for (table, stale) in
-            self.places.iter().zip([queries.tprof.is_waiting(), queries.tprof_sets.is_waiting()])
+            self.places.iter().zip([queries.diagnosis.is_waiting(), queries.compare_diagnoses.is_waiting()])
         {
             table.set_stale(stale);
             table.set_sort(sort.as_ref());
         }
-        self.services.set_stale(queries.tprof_sets.is_waiting());
+        self.services.set_stale(queries.compare_diagnoses.is_waiting());
         self.services.set_sort(sort.as_ref());
-        self.tree.element().class_if("stale", queries.tprof.is_waiting());
+        self.tree.element().class_if("stale", queries.diagnosis.is_waiting());
     }
 
     /// What is said of the aggregate trace beside its picture.
@@ -342,7 +342,7 @@ impl Diagnosis {
             }
         }
         let queries = page.queries();
-        let progress = queries.tprof.progress().or_else(|| queries.tprof_sets.progress());
+        let progress = queries.diagnosis.progress().or_else(|| queries.compare_diagnoses.progress());
         self.progress.iter().for_each(|part| part.show(progress.is_some()));
         if let Some(progress) = progress {
             let share = 100 * progress.done / progress.of.max(1);
@@ -386,7 +386,7 @@ fn tree_of(page: Page, jump: &Jump, chart: ChartCanvas<TimelineChart>, spans: &S
     let (jump, spans, known) = (jump.clone(), spans.clone(), lines.clone());
     let on_wish = move |at: usize, wish: Wish| {
         let line = known.get().and_then(|tree: &DiagnosisTree| tree.line(at));
-        let (Some((endpoint, aggregate)), Some(report)) = (line, page.queries().tprof.get()) else { return };
+        let (Some((endpoint, aggregate)), Some(report)) = (line, page.queries().diagnosis.get()) else { return };
         show_line(&report, aggregate, chart, &spans);
         page.set_focus(Focus::Endpoint(endpoint.clone()));
         let example =
@@ -507,12 +507,12 @@ fn why_no_sides(page: Page) -> String {
                 with\u{2026}, Files\u{2026}"
             .to_owned();
     }
-    if page.queries().tprof_sets.get().is_none() { WORKING.to_owned() } else { String::new() }
+    if page.queries().compare_diagnoses.get().is_none() { WORKING.to_owned() } else { String::new() }
 }
 
 /// The comparison, if a list of it is in sight.
 fn sets_in_sight(page: Page) -> Option<Rc<SetsReport>> {
-    page.queries().tprof_sets.get().filter(|_| page.address().choices.diagnosis.list.is_of_sides())
+    page.queries().compare_diagnoses.get().filter(|_| page.address().choices.diagnosis.list.is_of_sides())
 }
 
 fn formats(page: Page, chart: ChartCanvas<TimelineChart>, spans: &Shown) -> Vec<export::Format> {
@@ -523,7 +523,7 @@ fn formats(page: Page, chart: ChartCanvas<TimelineChart>, spans: &Shown) -> Vec<
             "CSV table",
             "csv",
             Box::new(move || {
-                let report = page.queries().tprof.get();
+                let report = page.queries().diagnosis.get();
                 match (page.address().choices.diagnosis.list, sets_in_sight(page)) {
                     (DiagnosisList::Report, _) => report.map(|r| diagnosis_tables::report_csv(&r)),
                     (DiagnosisList::Tail, _) => report.map(|r| diagnosis_tables::places_csv(&r.tail)),
@@ -537,17 +537,17 @@ fn formats(page: Page, chart: ChartCanvas<TimelineChart>, spans: &Shown) -> Vec<
             "json",
             Box::new(move || match sets_in_sight(page) {
                 Some(sets) => json::diagnosis_sets(&sets).ok(),
-                None => json::diagnosis(&*page.queries().tprof.get()?).ok(),
+                None => json::diagnosis(&*page.queries().diagnosis.get()?).ok(),
             }),
         ),
-        ("Markdown", "md", Box::new(move || page.queries().tprof.get().map(|report| markdown(&report)))),
+        ("Markdown", "md", Box::new(move || page.queries().diagnosis.get().map(|report| markdown(&report)))),
         (
             "Aggregate trace for Jaeger UI",
             "jaeger.json",
             Box::new(move || {
                 let number = canvas.html().get_attribute("data-aggregate")?.parse().ok()?;
                 page.queries()
-                    .tprof
+                    .diagnosis
                     .get()
                     .filter(|_| !shown.trace().spans.is_empty())?
                     .aggregate_to_jaeger(number)
@@ -575,7 +575,7 @@ impl Part for Diagnosis {
         self.take_sets(page);
         self.show_list(page);
         self.show_title(page);
-        self.chart.element().class_if("stale", page.queries().tprof.is_waiting());
+        self.chart.element().class_if("stale", page.queries().diagnosis.is_waiting());
         self.chart.with(|chart| chart.follow(page));
         self.zooms.update(self.chart);
         self.take_search(page);
