@@ -26,6 +26,9 @@ pub trait PageView: 'static {
     /// Returns the elements of the view.
     fn frame(&self) -> &Frame;
 
+    /// Comes into sight.
+    fn enter(&mut self, _page: Page) {}
+
     /// Takes over new colours, where a legend has some.
     fn new_theme(&mut self, _page: Page) {}
 
@@ -68,6 +71,7 @@ pub trait AnyView: Part {
 pub struct Shown<V: PageView> {
     view: V,
     search: Search,
+    is_in_sight: bool,
     content: Option<V::Content>,
     searched: Last<(Option<V::Content>, u64)>,
 }
@@ -75,7 +79,13 @@ pub struct Shown<V: PageView> {
 impl<V: PageView> Shown<V> {
     /// Puts a view into the page.
     pub fn new(view: V, search: &Search) -> Box<Shown<V>> {
-        Box::new(Shown { view, search: search.clone(), content: None, searched: Last::default() })
+        Box::new(Shown {
+            view,
+            search: search.clone(),
+            is_in_sight: false,
+            content: None,
+            searched: Last::default(),
+        })
     }
 
     fn take_report(&mut self, page: Page) {
@@ -103,7 +113,11 @@ impl<V: PageView> Part for Shown<V> {
     fn update(&mut self, page: Page) {
         if !self.view.frame().update(page) {
             // Another view publishes what it finds meanwhile.
+            self.is_in_sight = false;
             return self.searched.forget();
+        }
+        if !std::mem::replace(&mut self.is_in_sight, true) {
+            self.view.enter(page);
         }
         if self.view.frame().follow_theme() {
             self.view.new_theme(page);

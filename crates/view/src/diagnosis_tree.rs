@@ -1,6 +1,7 @@
 //! The lines of the diagnosis as a tree that opens, closes and is walked with arrow keys.
 
 use super::diagnosis_words::Line;
+use super::table::fits;
 
 /// Where a line lies: its place among its siblings, and those of the lines above it.
 type Place = Vec<u32>;
@@ -88,6 +89,26 @@ impl Tree {
     /// The lines.
     pub fn lines(&self) -> &[Line] {
         &self.lines
+    }
+
+    /// Whether a search text is in a line.
+    pub fn is_found(&self, at: usize, text: &str) -> bool {
+        self.lines.get(at).is_some_and(|line| fits(text, &[&line.words]))
+    }
+
+    /// Returns the lines that a search text finds, in order.
+    pub fn found(&self, text: &str) -> Vec<usize> {
+        (0..self.lines.len()).filter(|at| self.is_found(*at, text)).collect()
+    }
+
+    /// Returns the first line that a search text finds after a line, or the last one before it; round at the ends.
+    pub fn next_found(&self, text: &str, at: usize, forward: bool) -> Option<usize> {
+        let found = self.found(text);
+        if forward {
+            found.iter().find(|hit| **hit > at).or(found.first()).copied()
+        } else {
+            found.iter().rev().find(|hit| **hit < at).or(found.last()).copied()
+        }
     }
 
     /// The line that lies where line `at` of another tree does: with more lines listed, it is the same one.

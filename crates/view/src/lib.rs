@@ -36,6 +36,8 @@ pub mod tree;
 pub mod views;
 
 #[cfg(test)]
+mod diagnosis_tests;
+#[cfg(test)]
 mod flow_tests;
 #[cfg(test)]
 mod view_models_tests;

@@ -1,6 +1,5 @@
 //! Conditions on requests: chips that can be removed, and the form that adds one. They hold in every view.
 
-use super::search::fits;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::Page;
@@ -9,6 +8,7 @@ use pathlight_query::{Endpoint, Filter, OverviewReport, TagValuesReport};
 use pathlight_text::format;
 use pathlight_text::format::{counted, parse_utc};
 use pathlight_view::selection_words::filter_words;
+use pathlight_view::table::fits;
 use web_sys::HtmlInputElement;
 
 /// Suggestions at once; typing narrows them.

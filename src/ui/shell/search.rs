@@ -71,11 +71,3 @@ impl<K: PartialEq> Last<K> {
         self.0 = None;
     }
 }
-
-/// Whether a search text is in a name, whatever the case; several words must all be there.
-pub fn fits(text: &str, names: &[&str]) -> bool {
-    text.split_whitespace().all(|word| {
-        let word = word.to_lowercase();
-        names.iter().any(|name| name.to_lowercase().contains(&word))
-    })
-}

@@ -2,7 +2,6 @@
 
 use super::keys::Command;
 use super::notes;
-use super::search::fits;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
@@ -12,6 +11,7 @@ use pathlight_query::{Endpoint, OverviewReport, PercentileRange, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::Address;
+use pathlight_view::table::fits;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;

@@ -30,7 +30,7 @@ pub fn build(which: View, page: Page, keep: &Keep, search: &Search, jump: &Jump)
         View::Endpoints => Shown::new(endpoints::Endpoints::new(page, keep), search),
         View::Split => Shown::new(split::Split::new(page, keep), search),
         View::Flow => Shown::new(flow::Flow::new(page, keep), search),
-        View::Diagnosis => Box::new(diagnosis::Diagnosis::new(page, search, jump)),
+        View::Diagnosis => Shown::new(diagnosis::Diagnosis::new(page, keep, jump), search),
         View::Anomalies => Shown::new(anomalies::Anomalies::new(page, keep), search),
         View::Errors => Shown::new(errors::Errors::new(page, keep), search),
         View::Requests => Shown::new(requests::Requests::new(page, keep), search),

@@ -2,40 +2,14 @@
 
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
-use crate::ui::shell::search::fits;
 use crate::ui::widgets::names;
 use pathlight_query::{Endpoint, TprofReport};
-use pathlight_text::format;
-use pathlight_view::diagnosis_choice::DiagnosisChoice;
+use pathlight_view::diagnosis::{Evidence, more_words};
 use pathlight_view::diagnosis_tree::{Row, Step, Tree};
 use pathlight_view::diagnosis_words::{Line, lines};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use web_sys::KeyboardEvent;
-
-/// What a line was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// The line was chosen.
-    Choose,
-    /// The trace nearest to its aggregate trace.
-    Nearest,
-    /// The slowest trace of its group.
-    Slowest,
-    /// Its endpoint in the flame graph.
-    Flame,
-    /// Its endpoint's flow.
-    Flow,
-}
-
-/// The evidence of a line: the name of the link, what it shows, and the wish.
-const EVIDENCE: [(&str, &str, &str, Wish); 5] = [
-    ("aggregate trace", "Show the aggregate trace of its group above", "aggregate", Wish::Choose),
-    ("nearest trace", "Open the real trace nearest to the aggregate trace", "nearest", Wish::Nearest),
-    ("slowest trace", "Open the slowest trace of its group", "slowest", Wish::Slowest),
-    ("flame", "Show the endpoint in the flame graph", "flame", Wish::Flame),
-    ("flow", "Show what the endpoint waits for", "flow", Wish::Flow),
-];
 
 struct Inner {
     element: El,
@@ -43,7 +17,7 @@ struct Inner {
     /// The line that has the focus, or would have it.
     at: Cell<usize>,
     search: RefCell<String>,
-    on_wish: Box<dyn Fn(usize, Wish)>,
+    on_choose: Box<dyn Fn(usize, Evidence)>,
     on_more: Box<dyn Fn(u32)>,
     keep: Keep,
 }
@@ -53,8 +27,12 @@ struct Inner {
 pub struct DiagnosisTree(Rc<Inner>);
 
 impl DiagnosisTree {
-    /// An empty tree. `on_wish` hears what is asked of a line, `on_more` at which level more is to be listed.
-    pub fn new(on_wish: impl Fn(usize, Wish) + 'static, on_more: impl Fn(u32) + 'static) -> DiagnosisTree {
+    /// Returns an empty tree. `on_choose` is told of a line that was chosen and which of its evidence is to be shown,
+    /// `on_more` at which level more is to be listed.
+    pub fn new(
+        on_choose: impl Fn(usize, Evidence) + 'static,
+        on_more: impl Fn(u32) + 'static,
+    ) -> DiagnosisTree {
         let element =
             div("diagnosis-tree").attr("role", "tree").attr("aria-label", "Diagnosis").test("diagnosis-tree");
         let tree = DiagnosisTree(Rc::new(Inner {
@@ -62,7 +40,7 @@ impl DiagnosisTree {
             tree: RefCell::default(),
             at: Cell::new(0),
             search: RefCell::default(),
-            on_wish: Box::new(on_wish),
+            on_choose: Box::new(on_choose),
             on_more: Box::new(on_more),
             keep: Keep::default(),
         }));
@@ -95,18 +73,18 @@ impl DiagnosisTree {
 
     fn clicked(&self, event: &web_sys::Event) {
         let line = dom::closest(event, "data-line").and_then(|(_, at)| at.parse::<usize>().ok());
-        let wish = dom::closest(event, "data-do").map(|(_, wish)| wish);
-        match (line, wish.as_deref()) {
+        let pressed = dom::closest(event, "data-do").map(|(_, pressed)| pressed);
+        match (line, pressed.as_deref()) {
             (Some(at), Some("toggle")) => {
                 self.0.tree.borrow_mut().toggle(at);
                 self.0.at.set(at);
                 self.render(true);
             }
-            (Some(at), wish) => {
-                let wish = EVIDENCE.iter().find(|(_, _, key, _)| Some(*key) == wish);
-                let wish = wish.map_or(Wish::Choose, |(_, _, _, wish)| *wish);
-                self.choose(at, wish == Wish::Choose);
-                (self.0.on_wish)(at, wish);
+            (Some(at), key) => {
+                let evidence = Evidence::ALL.into_iter().find(|kind| Some(kind.key()) == key);
+                let evidence = evidence.unwrap_or(Evidence::Aggregate);
+                self.choose(at, evidence == Evidence::Aggregate);
+                (self.0.on_choose)(at, evidence);
             }
             (None, Some(level)) => {
                 if let Ok(level) = level.parse() {
@@ -135,14 +113,14 @@ impl DiagnosisTree {
                 return true;
             }
             "Enter" => {
-                (self.0.on_wish)(at, Wish::Choose);
+                (self.0.on_choose)(at, Evidence::Aggregate);
                 return true;
             }
             _ => return false,
         };
         let to = self.0.tree.borrow_mut().walk(at, step);
         self.choose(to, true);
-        (self.0.on_wish)(to, Wish::Choose);
+        (self.0.on_choose)(to, Evidence::Aggregate);
         true
     }
 
@@ -186,27 +164,19 @@ impl DiagnosisTree {
         Some(at)
     }
 
-    /// Dims what a search does not find; gives how many lines it finds.
+    /// Dims what a search does not find; returns how many lines it finds.
     pub fn search(&self, text: &str) -> u64 {
         self.0.search.replace(text.to_owned());
         self.render(false);
-        self.hits().len() as u64
+        self.0.tree.borrow().found(text).len() as u64
     }
 
-    /// The next line that the search finds, or the one before, around the end.
-    pub fn neighbour(&self, forward: bool) -> Option<usize> {
-        let (hits, at) = (self.hits(), self.0.at.get());
-        if forward {
-            hits.iter().find(|hit| **hit > at).or(hits.first()).copied()
-        } else {
-            hits.iter().rev().find(|hit| **hit < at).or(hits.last()).copied()
+    /// Moves to the next line that the search finds, or the one before; round at the ends.
+    pub fn choose_found(&self, forward: bool) {
+        let next = self.0.tree.borrow().next_found(&self.0.search.borrow(), self.0.at.get(), forward);
+        if let Some(at) = next {
+            self.choose(at, false);
         }
-    }
-
-    fn hits(&self) -> Vec<usize> {
-        let (tree, text) = (self.0.tree.borrow(), self.0.search.borrow());
-        let lines = tree.lines().iter().enumerate();
-        lines.filter(|(_, line)| fits(&text, &[&line.words])).map(|(at, _)| at).collect()
     }
 
     /// Builds the rows in sight anew.
@@ -219,7 +189,7 @@ impl DiagnosisTree {
             .map(|row| match row {
                 Row::Line(at) => {
                     let row = line_row(&tree, at, self.0.at.get() == at);
-                    row.class_if("dimmed", !fits(&text, &[&tree.lines()[at].words]));
+                    row.class_if("dimmed", !tree.is_found(at, &text));
                     if self.0.at.get() == at {
                         focused = Some(row.clone());
                     }
@@ -262,7 +232,8 @@ fn line_row(tree: &Tree, at: usize, is_chosen: bool) -> El {
     body.add(&span("tree-words", &line.words));
     if line.level < 5 && line.aggregate.is_some() {
         let links = span("tree-links", "");
-        for (name, title, key, _) in EVIDENCE.iter().filter(|e| e.3 != Wish::Slowest || line.level == 4) {
+        for evidence in Evidence::of_level(line.level) {
+            let ((name, title), key) = (evidence.words(), evidence.key());
             let link = button(name).class("link").attr("title", title).attr("data-do", key);
             links
                 .add(&link.attr("tabindex", if is_chosen { "0" } else { "-1" }).test(&format!("line-{key}")));
@@ -273,11 +244,7 @@ fn line_row(tree: &Tree, at: usize, is_chosen: bool) -> El {
 }
 
 fn more_row(level: u32, more: u64) -> El {
-    let what = ["endpoints", "request types", "parts of spans", "groups of traces"];
-    let what = what.get(level.saturating_sub(1) as usize).copied().unwrap_or_default();
-    let next = more.min(DiagnosisChoice::more(level).into());
-    let words = format!("Show {} more of {} other {what}", format::count(next), format::count(more));
-    let show = button(&words).class("link").attr("data-do", &level.to_string());
+    let show = button(&more_words(level, more)).class("link").attr("data-do", &level.to_string());
     el("div")
         .class(&format!("tree-row level-{level}"))
         .attr("role", "none")

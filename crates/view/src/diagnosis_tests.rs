@@ -1,0 +1,132 @@
+//! What stands around the tree, the tables and the aggregate trace of the diagnosis.
+
+use crate::address::Address;
+use crate::comparing::{Against, Comparison, Side};
+use crate::diagnosis::{self, Evidence};
+use crate::diagnosis_choice::DiagnosisList;
+use crate::diagnosis_tree::Tree;
+use crate::diagnosis_words::Line;
+use crate::views::WORKING;
+use pathlight_analysis::tprof::{AggregateSpan, AggregateSubspan, Problem};
+use pathlight_query::*;
+
+fn statistic(mean: f64) -> Statistic {
+    Statistic { mean, ..Statistic::default() }
+}
+
+#[test]
+fn the_title_names_the_problematic_subspan() {
+    let subspan = |name: &str, mean| AggregateSubspan {
+        name: name.to_owned(),
+        end_us: 0.0,
+        duration_us: statistic(mean),
+    };
+    let span = AggregateSpan {
+        parent: None,
+        service: "shop".to_owned(),
+        operation: "GET /".to_owned(),
+        name: "GET /".to_owned(),
+        start_us: 0.0,
+        end_us: 400.0,
+        start_rounded_us: 0,
+        end_rounded_us: 400,
+        duration_us: statistic(400.0),
+        subspans: vec![subspan("GET /", 10.0), subspan("pay", 300.0)],
+    };
+    let mut trace = AggregateTrace { traces: 12, spans: vec![span], ..AggregateTrace::default() };
+    assert_eq!(diagnosis::title(&trace), "Aggregate of 12 traces");
+    trace.problem = Some(Problem { span: 0, subspan: 1 });
+    assert_eq!(
+        diagnosis::title(&trace),
+        "Aggregate of 12 traces: pay takes 300\u{202f}\u{b5}s of 400\u{202f}\u{b5}s"
+    );
+    assert_eq!(diagnosis::title(&AggregateTrace::default()), "");
+    let request = RequestRef { trace_id: "ab".to_owned(), root_span_id: String::new(), latency_us: 2_500 };
+    assert_eq!(diagnosis::open_words(&request), "Open trace ab (2.50\u{202f}ms)");
+    assert_eq!(diagnosis::progress_words(1, 3), "Diagnosing\u{2026} 33\u{202f}%");
+    assert_eq!(diagnosis::progress_words(0, 0), "Diagnosing\u{2026} 0\u{202f}%");
+}
+
+#[test]
+fn settings_that_a_link_chose_are_offered_too() {
+    let words = |chosen| diagnosis::tails(chosen).into_iter().map(|(value, _)| value).collect::<Vec<_>>();
+    assert_eq!(words(950), ["500", "750", "900", "950", "990"]);
+    assert_eq!(words(800), ["500", "750", "800", "900", "950", "990"]);
+    assert_eq!(diagnosis::tails(950)[3].1, "slowest 5.0\u{202f}%");
+    let overview = OverviewReport::default();
+    assert_eq!(diagnosis::request_types(&overview, None), ("Root endpoint", Vec::new()));
+    assert_eq!(diagnosis::request_types(&overview, Some("host")).1, ["host"]);
+}
+
+#[test]
+fn the_note_and_the_empty_states_say_what_was_left_out() {
+    let mut report = TprofReport { traces: 1, ..TprofReport::default() };
+    assert_eq!(diagnosis::note("All requests", &report), "All requests: 1 trace");
+    assert_eq!(diagnosis::why_empty(&report, "None passes.".to_owned()), "None passes.");
+    assert!(diagnosis::why_no_tail(&report).starts_with("No request type has"));
+    (report.traces, report.has_orphans) = (0, 3);
+    assert!(diagnosis::note("A", &report).ends_with("; 3 more left out, as spans of theirs have no parent"));
+    assert!(diagnosis::why_empty(&report, String::new()).starts_with("All 3 traces have spans whose parent"));
+    assert_eq!(diagnosis::why_no_tail(&report), "There is no trace to look at.");
+}
+
+#[test]
+fn sides_are_compared_once_there_are_two() {
+    let mut address = Address::default();
+    let (mut overview, sets) = (OverviewReport::default(), SetsReport::default());
+    let why = |address: &Address, overview: &OverviewReport, sets| {
+        diagnosis::why_no_sides(address, Some(overview), sets)
+    };
+    assert!(why(&address, &overview, Some(&sets)).starts_with("Nothing is compared yet."));
+    address.comparison = Some(Comparison {
+        against: Against::Set,
+        side: Side::A,
+        other: PercentileRange::ALL,
+        swapped: false,
+    });
+    assert!(why(&address, &overview, Some(&sets)).starts_with("The second set is not loaded."));
+    overview.other_traces = 1;
+    assert_eq!(why(&address, &overview, Some(&sets)), "");
+    assert_eq!(why(&address, &overview, None), WORKING);
+}
+
+#[test]
+fn a_line_of_a_group_has_all_evidence_and_others_not_the_slowest_trace() {
+    let keys = |level| Evidence::of_level(level).map(Evidence::key).collect::<Vec<_>>();
+    assert_eq!(keys(4), ["aggregate", "nearest", "slowest", "flame", "flow"]);
+    assert_eq!(keys(3), ["aggregate", "nearest", "flame", "flow"]);
+    assert_eq!(diagnosis::more_words(1, 25), "Show 10 more of 25 other endpoints");
+    assert_eq!(diagnosis::more_words(4, 1), "Show 1 more of 1 other groups of traces");
+}
+
+#[test]
+fn lines_that_a_search_finds_are_walked_round_the_ends() {
+    let line = |words: &str| Line {
+        level: 1,
+        words: words.to_owned(),
+        endpoint: Endpoint::default(),
+        value: 0.0,
+        aggregate: None,
+        is_problem: false,
+        more: 0,
+    };
+    let lines = ["pay in shop", "cart in shop", "pay in bank"].map(line).to_vec();
+    let tree = Tree::new(lines, &Tree::default());
+    assert_eq!(tree.found("PAY"), [0, 2]);
+    assert_eq!(tree.found("shop pay"), [0]);
+    assert_eq!([0, 1, 2].map(|at| tree.next_found("pay", at, true)), [Some(2), Some(2), Some(0)]);
+    assert_eq!([0, 1, 2].map(|at| tree.next_found("pay", at, false)), [Some(2), Some(0), Some(0)]);
+    assert_eq!(tree.next_found("none", 1, true), None);
+}
+
+#[test]
+fn each_list_has_a_file_of_its_own() {
+    let (report, sets) = (TprofReport::default(), SetsReport::default());
+    let heads = DiagnosisList::ALL.map(|list| {
+        let csv = diagnosis::list_csv(list, Some(&report), Some(&sets)).unwrap();
+        csv.split(',').next().unwrap().to_owned()
+    });
+    assert_eq!(heads, ["level", "request_type", "request_type", "rank"]);
+    assert_eq!(diagnosis::list_csv(DiagnosisList::Places, Some(&report), None), None);
+    assert_eq!(diagnosis::list_csv(DiagnosisList::Tail, None, Some(&sets)), None);
+}
