@@ -1,0 +1,365 @@
+//! A column of a table: one value from which head, cell, order and fields of files follow.
+
+use super::number::{Number, Unit};
+use pathlight_query::LogHistogram;
+use pathlight_text::format;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+/// What a cell shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Text.
+    Text(String),
+    /// A number in words, and with all of its digits.
+    Number(String, String),
+    /// A share of 1 as a bar behind its words.
+    Bar(f64, String),
+    /// An endpoint.
+    Endpoint {
+        /// Its service.
+        service: String,
+        /// Its operation.
+        operation: String,
+        /// What is said of it beside the pointer; empty: its name.
+        tip: String,
+        /// How far it is indented, in levels.
+        depth: u32,
+    },
+    /// A call: its endpoint, or `None`, and words behind it.
+    Call(Option<(String, String)>, String),
+    /// A service.
+    Service(String),
+    /// A histogram as small as a word.
+    Spark(LogHistogram),
+}
+
+/// How wide a column is, and how it is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// All that is left; one column of a table has it.
+    Wide,
+    /// A bar.
+    Bar,
+    /// A histogram.
+    Spark,
+    /// A number.
+    Number,
+    /// A short number or word.
+    Tiny,
+    /// A date with its time, or an interval.
+    Moment,
+    /// A ratio with its interval.
+    Ratio,
+    /// A second name.
+    Caller,
+    /// A few words.
+    Words,
+    /// An id.
+    Id,
+}
+
+impl Width {
+    /// Whether the greatest comes first when the column is sorted by.
+    pub fn is_number(self) -> bool {
+        use Width::{Bar, Moment, Number, Ratio, Tiny};
+        matches!(self, Bar | Number | Tiny | Moment | Ratio)
+    }
+}
+
+/// The head of a column.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    /// Its name in the address.
+    pub key: &'static str,
+    /// What stands above it.
+    pub title: &'static str,
+    /// The title in a sentence.
+    pub hint: &'static str,
+    /// How wide it is.
+    pub width: Width,
+    /// 1 is always shown, 2 and 3 where there is room, 0 stands in files only.
+    pub priority: u8,
+    /// Whether rows can be sorted by it.
+    pub sorts: bool,
+}
+
+/// What is said of an endpoint beside the pointer, and how far it is indented.
+type Tip<R> = fn(&R) -> (String, u32);
+
+/// The endpoint that is called, if it is one alone, and words behind it.
+type Call<R> = fn(&R) -> (Option<(&str, &str)>, String);
+
+/// What a row has in a column.
+enum Content<R> {
+    Text(fn(&R) -> Cow<'_, str>),
+    Number(fn(&R) -> Number, Unit),
+    Said(fn(&R) -> Number, fn(&R) -> String),
+    Bar(fn(&R) -> Number, Option<fn(&R) -> String>),
+    Endpoint(fn(&R) -> (&str, &str), Option<Tip<R>>),
+    Call(Call<R>),
+    Service(fn(&R) -> &str),
+    Spark(fn(&R) -> Option<&LogHistogram>),
+}
+
+/// A column of rows of one kind.
+pub struct Column<R> {
+    pub(super) head: Head,
+    content: Content<R>,
+    /// Heads of its fields in CSV; none: it is not in files.
+    pub(super) heads: Vec<Cow<'static, str>>,
+    /// Its fields where they are not what the cell has.
+    fields: Option<fn(&R) -> Vec<String>>,
+    /// What it is sorted by where that is not what the cell has.
+    order: Option<fn(&R, &R) -> Ordering>,
+}
+
+impl<R> Column<R> {
+    fn new(
+        (key, title, hint): (&'static str, &'static str, &'static str),
+        width: Width,
+        content: Content<R>,
+    ) -> Self {
+        let head = Head { key, title, hint, width, priority: 1, sorts: true };
+        Column { head, content, heads: Vec::new(), fields: None, order: None }
+    }
+
+    /// Text.
+    pub fn text(
+        key: &'static str,
+        title: &'static str,
+        hint: &'static str,
+        of: fn(&R) -> Cow<'_, str>,
+    ) -> Self {
+        Column::new((key, title, hint), Width::Words, Content::Text(of))
+    }
+
+    /// A number in a unit.
+    pub fn number(
+        unit: Unit,
+        key: &'static str,
+        title: &'static str,
+        hint: &'static str,
+        of: fn(&R) -> Number,
+    ) -> Self {
+        let width = if unit == Unit::Moment { Width::Moment } else { Width::Number };
+        Column::new((key, title, hint), width, Content::Number(of, unit))
+    }
+
+    /// A count.
+    pub fn count(key: &'static str, title: &'static str, hint: &'static str, of: fn(&R) -> Number) -> Self {
+        Column::number(Unit::Count, key, title, hint, of)
+    }
+
+    /// A duration in microseconds.
+    pub fn duration(
+        key: &'static str,
+        title: &'static str,
+        hint: &'static str,
+        of: fn(&R) -> Number,
+    ) -> Self {
+        Column::number(Unit::Duration, key, title, hint, of)
+    }
+
+    /// A number that is said in words of its own.
+    pub fn said(
+        key: &'static str,
+        title: &'static str,
+        hint: &'static str,
+        of: fn(&R) -> Number,
+        words: fn(&R) -> String,
+    ) -> Self {
+        Column::new((key, title, hint), Width::Number, Content::Said(of, words))
+    }
+
+    /// A share of 1 as a bar.
+    pub fn share(key: &'static str, title: &'static str, hint: &'static str, of: fn(&R) -> Number) -> Self {
+        Column::new((key, title, hint), Width::Bar, Content::Bar(of, None))
+    }
+
+    /// An endpoint, as service and operation, in the column `endpoint`.
+    pub fn endpoint(title: &'static str, hint: &'static str, of: fn(&R) -> (&str, &str)) -> Self {
+        Column::new(("endpoint", title, hint), Width::Wide, Content::Endpoint(of, None))
+    }
+
+    /// A call, in the column `call`: its endpoint, or `None`, and words behind it. What it is
+    /// sorted by ([`Column::by`]) and its fields ([`Column::csv_as`]) are said apart.
+    pub fn call(title: &'static str, hint: &'static str, of: Call<R>) -> Self {
+        Column::new(("call", title, hint), Width::Wide, Content::Call(of))
+    }
+
+    /// A service, in the column `service`.
+    pub fn service(title: &'static str, hint: &'static str, of: fn(&R) -> &str) -> Self {
+        Column::new(("service", title, hint), Width::Wide, Content::Service(of))
+    }
+
+    /// A histogram, in the column `spark`.
+    pub fn spark(title: &'static str, hint: &'static str, of: fn(&R) -> Option<&LogHistogram>) -> Self {
+        Column::new(("spark", title, hint), Width::Spark, Content::Spark(of)).low(3).unsorted()
+    }
+
+    /// A number that stands in files only, under this head.
+    pub fn field(head: &'static str, of: fn(&R) -> Number) -> Self {
+        Column::number(Unit::Count, "", "", "", of).low(0).unsorted().csv(&[head])
+    }
+
+    /// Text that stands in files only, under this head.
+    pub fn text_field(head: &'static str, of: fn(&R) -> Cow<'_, str>) -> Self {
+        Column::text("", "", "", of).low(0).unsorted().csv(&[head])
+    }
+
+    /// Fields that stand in files only, under these heads.
+    pub fn fields(heads: Vec<String>, of: fn(&R) -> Vec<String>) -> Self {
+        let mut column = Column::text("", "", "", |_| "".into()).low(0).unsorted();
+        column.heads = heads.into_iter().map(Cow::Owned).collect();
+        column.fields = Some(of);
+        column
+    }
+
+    /// Sets the key.
+    #[must_use]
+    pub fn key(mut self, key: &'static str) -> Self {
+        self.head.key = key;
+        self
+    }
+
+    /// Shows it only where there is room: 2, and 3 with more room than that.
+    #[must_use]
+    pub fn low(mut self, priority: u8) -> Self {
+        self.head.priority = priority;
+        self
+    }
+
+    /// Sets how wide it is.
+    #[must_use]
+    pub fn width(mut self, width: Width) -> Self {
+        self.head.width = width;
+        self
+    }
+
+    /// Makes it as wide as a short number.
+    #[must_use]
+    pub fn tiny(self) -> Self {
+        self.width(Width::Tiny)
+    }
+
+    /// Gives it all the room that is left.
+    #[must_use]
+    pub fn wide(self) -> Self {
+        self.width(Width::Wide)
+    }
+
+    /// Rows cannot be sorted by it.
+    #[must_use]
+    pub fn unsorted(mut self) -> Self {
+        self.head.sorts = false;
+        self
+    }
+
+    /// Sorts by something else than what the cell has.
+    #[must_use]
+    pub fn by(mut self, order: fn(&R, &R) -> Ordering) -> Self {
+        self.order = Some(order);
+        self
+    }
+
+    /// Puts other words on a bar than its share.
+    #[must_use]
+    pub fn bar_words(mut self, words: fn(&R) -> String) -> Self {
+        if let Content::Bar(of, _) = self.content {
+            self.content = Content::Bar(of, Some(words));
+        }
+        self
+    }
+
+    /// Says something else of an endpoint than its name beside the pointer, and indents it by so many levels.
+    #[must_use]
+    pub fn tip(mut self, tip: Tip<R>) -> Self {
+        if let Content::Endpoint(of, _) = self.content {
+            self.content = Content::Endpoint(of, Some(tip));
+        }
+        self
+    }
+
+    /// Writes it into files under these heads: two for an endpoint, else one.
+    #[must_use]
+    pub fn csv(mut self, heads: &[&'static str]) -> Self {
+        self.heads = heads.iter().map(|head| Cow::Borrowed(*head)).collect();
+        self
+    }
+
+    /// Writes other fields into files than what the cell has, under these heads.
+    #[must_use]
+    pub fn csv_as(self, heads: &[&'static str], fields: fn(&R) -> Vec<String>) -> Self {
+        Column { fields: Some(fields), ..self.csv(heads) }
+    }
+
+    pub(super) fn cell(&self, row: &R) -> Cell {
+        match &self.content {
+            Content::Text(of) => Cell::Text(of(row).into_owned()),
+            Content::Number(of, unit) => number_cell(of(row), |number| unit.words(number)),
+            Content::Said(of, words) => number_cell(of(row), |_| words(row)),
+            Content::Bar(of, words) => match (of(row), words) {
+                (Number::None, _) => Cell::Text(format::DASH.to_owned()),
+                (share, Some(words)) => Cell::Bar(share.real(), words(row)),
+                (share, None) => Cell::Bar(share.real(), format::share(share.real())),
+            },
+            Content::Endpoint(of, tip) => {
+                let (service, operation) = of(row);
+                let (tip, depth) = tip.map_or_else(Default::default, |tip| tip(row));
+                Cell::Endpoint { service: service.to_owned(), operation: operation.to_owned(), tip, depth }
+            }
+            Content::Call(of) => {
+                let (endpoint, words) = of(row);
+                Cell::Call(
+                    endpoint.map(|(service, operation)| (service.to_owned(), operation.to_owned())),
+                    words,
+                )
+            }
+            Content::Service(of) => Cell::Service(of(row).to_owned()),
+            Content::Spark(of) => Cell::Spark(of(row).cloned().unwrap_or_default()),
+        }
+    }
+
+    pub(super) fn compare(&self, a: &R, b: &R) -> Ordering {
+        if let Some(order) = self.order {
+            return order(a, b);
+        }
+        match &self.content {
+            Content::Text(of) => of(a).cmp(&of(b)),
+            Content::Number(of, _) | Content::Said(of, _) | Content::Bar(of, _) => of(a).compare(of(b)),
+            Content::Endpoint(of, _) => {
+                let ((sa, oa), (sb, ob)) = (of(a), of(b));
+                (oa, sa).cmp(&(ob, sb))
+            }
+            Content::Service(of) => of(a).cmp(of(b)),
+            Content::Call(_) | Content::Spark(_) => Ordering::Equal,
+        }
+    }
+
+    pub(super) fn write(&self, row: &R, out: &mut Vec<String>) {
+        if self.heads.is_empty() {
+            return;
+        }
+        match (self.fields, &self.content) {
+            (Some(fields), _) => out.extend(fields(row)),
+            (None, Content::Text(of)) => out.push(of(row).into_owned()),
+            (None, Content::Number(of, _) | Content::Said(of, _) | Content::Bar(of, _)) => {
+                out.push(of(row).digits());
+            }
+            (None, Content::Endpoint(of, _)) => {
+                let (service, operation) = of(row);
+                out.extend([service.to_owned(), operation.to_owned()]);
+            }
+            (None, Content::Service(of)) => out.push(of(row).to_owned()),
+            (None, Content::Call(_) | Content::Spark(_)) => out.push(String::new()),
+        }
+    }
+}
+
+fn number_cell(number: Number, words: impl FnOnce(Number) -> String) -> Cell {
+    match number {
+        Number::None => Cell::Text(format::DASH.to_owned()),
+        number => Cell::Number(words(number), number.digits()),
+    }
+}
