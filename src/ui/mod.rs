@@ -81,7 +81,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let split = div("split")
         .attr("role", "separator")
         .attr("aria-orientation", "horizontal")
-        .attr("aria-label", "Height of the picture")
+        .attr("aria-label", "Height of the chart")
         .attr("tabindex", "0")
         .test("split");
     let (above, below) = view::elements(&views);
@@ -164,7 +164,7 @@ impl Part for PageLayout {
         let address = page.address();
         let kind = match address.view {
             View::Findings | View::Requests => "view plain",
-            // What stands below the picture needs all of the width.
+            // What stands below the chart needs all of the width.
             View::Flow if address.choices.flow.panel.is_wide() => "view split-view whole",
             View::Anomalies if address.anomaly.evaluate => "view split-view whole",
             _ => "view split-view",
@@ -189,7 +189,7 @@ impl Part for PageLayout {
     }
 }
 
-/// Lets the line between picture and table be moved, by pointer and keyboard.
+/// Lets the line between chart and table be moved, by pointer and keyboard.
 fn split_drag(split: &El, view: &El, keep: &Keep) {
     use wasm_bindgen::JsCast;
     let share = {

@@ -163,7 +163,7 @@ impl Page {
         self.0.generation.get()
     }
 
-    /// Who answers.
+    /// Returns the workers that run queries.
     pub fn pool(self) -> &'static Pool {
         &self.0.pool
     }

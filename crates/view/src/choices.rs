@@ -48,26 +48,26 @@ impl Choices {
 
     /// Every switch that is not as it comes, with its value.
     pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
-        let usual = Choices::default();
+        let defaults = Choices::default();
         let mut out = Vec::new();
-        let mut put = |key, is_usual: bool, value: String| {
-            if !is_usual {
+        let mut put = |key, is_default: bool, value: String| {
+            if !is_default {
                 out.push((key, value));
             }
         };
-        put("by", self.diff.basis == usual.diff.basis, "share".to_owned());
-        put("own", self.diff.measure == usual.diff.measure, "1".to_owned());
-        put("width", self.diff.width == usual.diff.width, "b".to_owned());
-        put("least", self.diff.least_ppm == usual.diff.least_ppm, self.diff.least_ppm.to_string());
+        put("by", self.diff.basis == defaults.diff.basis, "share".to_owned());
+        put("own", self.diff.measure == defaults.diff.measure, "1".to_owned());
+        put("width", self.diff.width == defaults.diff.width, "b".to_owned());
+        put("least", self.diff.least_ppm == defaults.diff.least_ppm, self.diff.least_ppm.to_string());
         let time = if self.row_time == RowTime::Inclusive { "inclusive-" } else { "" };
-        let is_usual = (self.row_time, self.row_stat) == (usual.row_time, usual.row_stat);
-        put("rows", is_usual, format!("{time}{}", self.row_stat.name()));
+        let is_default = (self.row_time, self.row_stat) == (defaults.row_time, defaults.row_stat);
+        put("rows", is_default, format!("{time}{}", self.row_stat.name()));
         let columns = match &self.columns {
             ColumnOrder::Latency => String::new(),
             ColumnOrder::Start => "start".to_owned(),
             ColumnOrder::Row(row) => serde_json::to_string(row).unwrap_or_default(),
         };
-        put("columns", self.columns == usual.columns, columns);
+        put("columns", self.columns == defaults.columns, columns);
         out.extend(self.flow.pairs());
         out.extend(self.diagnosis.pairs());
         out

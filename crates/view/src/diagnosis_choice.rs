@@ -62,18 +62,18 @@ impl DiagnosisChoice {
     /// Takes a key of the address; tells whether it was one of these. A value that makes no sense is as if it were not
     /// there.
     pub(super) fn read(&mut self, key: &str, value: &str) -> bool {
-        let usual = TprofSettings::default();
+        let defaults = TprofSettings::default();
         match key {
             "types" => self.settings.tag = Some(value.to_owned()).filter(|key| !key.is_empty()),
             "tail" => {
                 let percent = value.parse().ok().filter(|percent: &f64| (0.0..=100.0).contains(percent));
                 self.settings.tail_permille =
-                    percent.map_or(usual.tail_permille, |percent| (percent * 10.0).round() as u32);
+                    percent.map_or(defaults.tail_permille, |percent| (percent * 10.0).round() as u32);
             }
             "top" => {
                 let parts: Vec<u32> = value.split(',').map_while(|part| part.parse().ok()).collect();
                 let top = <[u32; 4]>::try_from(parts).ok();
-                self.settings.top = top.map_or(usual.top, |top| top.map(|shown| shown.clamp(1, MOST)));
+                self.settings.top = top.map_or(defaults.top, |top| top.map(|shown| shown.clamp(1, MOST)));
             }
             "list" => {
                 self.list =
@@ -84,16 +84,16 @@ impl DiagnosisChoice {
         true
     }
 
-    /// Keys and values of all that is not as usual.
+    /// Returns keys and values of all that differs from the defaults.
     pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
-        let usual = DiagnosisChoice::default();
+        let defaults = DiagnosisChoice::default();
         let TprofSettings { tag, tail_permille, top, .. } = &self.settings;
         let percent = || (f64::from(*tail_permille) / 10.0).to_string();
         let all = [
             ("types", tag.clone()),
-            ("tail", (*tail_permille != usual.settings.tail_permille).then(percent)),
-            ("top", (*top != usual.settings.top).then(|| top.map(|shown| shown.to_string()).join(","))),
-            ("list", (self.list != usual.list).then(|| self.list.key().to_owned())),
+            ("tail", (*tail_permille != defaults.settings.tail_permille).then(percent)),
+            ("top", (*top != defaults.settings.top).then(|| top.map(|shown| shown.to_string()).join(","))),
+            ("list", (self.list != defaults.list).then(|| self.list.key().to_owned())),
         ];
         all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
     }

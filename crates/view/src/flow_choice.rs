@@ -5,7 +5,7 @@ use super::address;
 use pathlight_query::{Changes, Endpoint, FlowSettings, LatencyChange, NodeName, Parallel};
 use serde::{Deserialize, Serialize};
 
-/// What stands below the picture of a flow.
+/// What stands below the chart of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FlowPanel {
     /// The calls as a table.
@@ -112,7 +112,7 @@ impl FlowChoice {
         true
     }
 
-    /// Keys and values of all that is not as usual.
+    /// Returns keys and values of all that differs from the defaults.
     pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
         let path = || address::focus_name(&self.parents);
         let all = [

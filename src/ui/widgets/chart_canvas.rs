@@ -139,14 +139,14 @@ impl<C: CanvasChart> ChartCanvas<C> {
         &self.0.canvas
     }
 
-    /// Changes the picture, then paints it.
+    /// Changes the chart, then paints it.
     pub fn with<T>(self, work: impl FnOnce(&mut C) -> T) -> T {
         let result = work(&mut self.0.chart.borrow_mut());
         self.paint();
         result
     }
 
-    /// Looks at the picture.
+    /// Returns what `work` finds in the chart.
     pub fn look<T>(self, work: impl FnOnce(&C) -> T) -> T {
         work(&self.0.chart.borrow())
     }

@@ -6,12 +6,12 @@ use pathlight_query::LogHistogram;
 use pathlight_text::format;
 use wasm_bindgen::prelude::*;
 
-/// A dot in the colour of a service.
+/// Returns a dot in the colour of a service.
 pub fn dot(service: &str) -> El {
     span(&format!("dot s{}", color::service_step(service)), "").attr("aria-hidden", "true")
 }
 
-/// An endpoint in one line: colour, operation, service.
+/// Returns an endpoint in one line: colour, operation, service.
 pub fn endpoint(service: &str, operation: &str) -> El {
     div("endpoint")
         .attr("title", &format::endpoint(service, operation))
@@ -32,12 +32,12 @@ fn cut_in_the_middle(operation: &str) -> El {
     el("span").class("operation long").child(&span("head", head)).child(&span("tail", tail))
 }
 
-/// A service in one line, with its colour.
+/// Returns a service in one line, with its colour.
 pub fn service(service: &str) -> El {
     div("endpoint").child(&dot(service)).child(&span("operation", &format::printable(service)))
 }
 
-/// The beginning of an id, enough to tell it from others.
+/// Returns the beginning of an id, enough to tell it from others.
 pub fn short_id(id: &str) -> String {
     let id = id.trim_start_matches('0');
     if id.chars().count() > 12 {
@@ -47,7 +47,7 @@ pub fn short_id(id: &str) -> String {
     }
 }
 
-/// A figure with its name, as in `p95 310 ms`; the number itself is there for tests.
+/// Returns a figure with its name, as in `p95 310 ms`; the number itself is there for tests.
 pub fn figure(name: &str, test: &str, text: &str, value: &str) -> El {
     el("span")
         .class("figure")
@@ -55,7 +55,7 @@ pub fn figure(name: &str, test: &str, text: &str, value: &str) -> El {
         .child(&span("figure-value", text).test(test).attr("data-value", value))
 }
 
-/// A duration as a figure.
+/// Returns a duration as a figure.
 pub fn duration(name: &str, test: &str, us: f64) -> El {
     figure(name, test, &format::duration(us), &us.to_string())
 }
@@ -66,7 +66,7 @@ extern "C" {
     fn create_element_ns(namespace: &str, tag: &str) -> web_sys::Element;
 }
 
-/// A histogram as small as a word.
+/// Returns a histogram as small as a word.
 pub fn spark(histogram: &LogHistogram) -> El {
     const WIDTH: f64 = 64.0;
     const HEIGHT: f64 = 16.0;

@@ -1,5 +1,5 @@
 //! A canvas for a chart of plotters that is only looked at; one whose parts can be pointed at is a
-//! [`chart_picture`](crate::ui::widgets::plot_chart).
+//! [`plot_chart`](crate::ui::widgets::plot_chart).
 
 use crate::canvas::{PlotBackend, Surface, theme_of};
 use crate::ui::dom;
@@ -19,19 +19,19 @@ pub struct StillChart {
 }
 
 impl StillChart {
-    /// An empty canvas of this name, which the style sheet gives a size.
+    /// Returns an empty canvas that tests know by this name, and which the style sheet gives a size.
     pub fn new(test: &str, label: &str) -> StillChart {
         let canvas = el("canvas").attr("role", "img").attr("aria-label", label).test(test);
         let area = div("chart").child(&canvas);
         StillChart { area, canvas, surface: RefCell::default(), painted: Cell::default() }
     }
 
-    /// Its box.
+    /// Returns the element that the canvas fills.
     pub fn element(&self) -> &El {
         &self.area
     }
 
-    /// The canvas.
+    /// Returns the canvas.
     pub fn canvas(&self) -> &El {
         &self.canvas
     }

@@ -1,4 +1,4 @@
-//! What pictures looked at through a window share: keys, buttons, the picture as a file.
+//! What charts that are looked at through a window share: keys, buttons, the chart as a file.
 
 use super::export;
 use crate::ui::dom::{El, Keep, button};
@@ -12,7 +12,7 @@ const STEP: f64 = 0.15;
 const ZOOM: f64 = 1.35;
 /// How much of its height a key turns a page.
 const PAGE: f64 = 0.8;
-/// Width of an exported picture.
+/// Width of an exported chart.
 const EXPORT_PX: i32 = 1600;
 
 /// A chart that is zoomed, with one thing selected and matches of a search to step through.
@@ -102,7 +102,7 @@ impl ZoomTools {
     }
 }
 
-/// The picture as an SVG file.
+/// Returns the format of the chart as an SVG file.
 pub fn svg_format<P: ZoomableChart>(chart: ChartCanvas<P>) -> export::Format {
     let write = move || {
         let theme = chart.plain_theme();

@@ -63,5 +63,5 @@ impl Spans for AggregateSpans {
     }
 }
 
-/// Shared by the picture and the view.
+/// The spans, shared by the chart and the view.
 pub type Shown = Rc<AggregateSpans>;

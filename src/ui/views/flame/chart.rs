@@ -36,7 +36,7 @@ pub struct Words<S> {
     pub tip: TipOf<S>,
 }
 
-/// The picture of a source.
+/// The chart of a source.
 pub struct FlameChart<S = CriticalPathReport> {
     page: Page,
     words: Words<S>,
@@ -55,7 +55,7 @@ pub struct FlameChart<S = CriticalPathReport> {
 }
 
 impl<S: FlameSource> FlameChart<S> {
-    /// An empty picture.
+    /// Returns a chart without frames.
     pub fn new(page: Page, words: Words<S>) -> FlameChart<S> {
         FlameChart {
             page,

@@ -19,7 +19,7 @@ type Pending = Rc<Cell<Option<(i64, i64)>>>;
 /// A flow, and a call of it.
 type First = Rc<RefCell<Option<(Rc<FlowReport>, u32)>>>;
 
-/// The controls.
+/// Slider, field and lists that change the selected call, and the changes made so far.
 pub struct ChangeControls {
     element: El,
     title: El,
@@ -178,7 +178,7 @@ impl ChangeControls {
         match &target {
             Some(Endpoint { service, operation }) => self.title.add(&names::endpoint(service, operation)),
             None => {
-                self.title.add(&span("muted", "Select a call in the picture or the table to change it."));
+                self.title.add(&span("muted", "Select a call in the chart or the table to change it."));
             }
         }
         if let Some(target) = target.as_ref().filter(|_| self.pending.get().is_none()) {

@@ -98,7 +98,7 @@ impl Flow {
         let what_if = WhatIfPanel::new(page, keep);
         let prediction = PredictionPanel::new(page, keep);
         let savings = SavingsPanel::new(page, keep);
-        let mut panels = Segments::new("Below the picture");
+        let mut panels = Segments::new("Below the chart");
         for panel in FlowPanel::ALL {
             let (name, what) = flow::panel_words(panel);
             panels = panels.button(keep, (name, what, &format!("panel-{}", panel.key())), move || {

@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// Fewer columns than this are never shown, unless there are no more.
 const LEAST_COLUMNS: f64 = 4.0;
 
-/// The picture.
+/// The chart: a column for each request, a row for each endpoint.
 pub struct HeatmapChart {
     page: Page,
     report: Option<Rc<HeatmapReport>>,
@@ -35,7 +35,7 @@ pub struct HeatmapChart {
 }
 
 impl HeatmapChart {
-    /// An empty picture.
+    /// Returns a chart without cells.
     pub fn new(page: Page) -> HeatmapChart {
         HeatmapChart {
             page,

@@ -62,7 +62,7 @@ pub struct TimelineChart {
 }
 
 impl TimelineChart {
-    /// An empty picture; what it shows of the whole goes to `overview`, the span that is clicked to `chosen`.
+    /// Returns a chart without spans; what it shows of the whole goes to `overview`, the span that is clicked to `chosen`.
     pub fn new(page: Page, overview: &Rc<Overview>, chosen: impl Fn(Option<u32>) + 'static) -> TimelineChart {
         TimelineChart {
             page,
@@ -80,7 +80,7 @@ impl TimelineChart {
         }
     }
 
-    /// The picture of spans of another kind.
+    /// Makes it the chart of spans of another kind.
     pub fn of(self, source: Rc<dyn Spans>) -> TimelineChart {
         TimelineChart { source, ..self }
     }
