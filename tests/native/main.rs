@@ -15,6 +15,7 @@ mod analysis {
     mod critical_path;
     mod errors;
     mod filters;
+    mod findings;
     mod flow;
     mod flow_queries;
     mod invariance;

@@ -4,6 +4,7 @@
 pub mod anomaly;
 pub mod critical_path;
 pub mod errors;
+pub mod findings;
 pub mod flow;
 pub mod ids;
 pub mod requests;

@@ -17,6 +17,7 @@ mod critical_path;
 mod diagnosis;
 mod endpoints;
 mod errors;
+mod findings;
 mod flow;
 mod generate;
 mod heatmap;
@@ -52,6 +53,8 @@ struct CommandLine {
 /// versions stay as aliases.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Say what is slow, where, why and for whom
+    Findings(findings::Args),
     /// Top endpoints by percentiles of their time, with call chains
     Summary(summary::Args),
     /// Aggregate the critical paths of many traces
@@ -129,6 +132,7 @@ pub fn run() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),
         Command::Errors(args) => errors::run(&args),
+        Command::Findings(args) => findings::run(&args),
         Command::Flow(args) => flow::run(&args),
         Command::Heatmap(args) => heatmap::run(&args),
         Command::Histograms(args) => histograms::run(&args),

@@ -13,6 +13,9 @@ pub use pathlight_analysis::critical_path::{
     TagValueCount, TagValuesReport, TraceReport, Weight,
 };
 pub use pathlight_analysis::errors::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
+pub use pathlight_analysis::findings::{
+    Facts, Finding, FindingKind, FindingsReport, Place, SharedTag, TimeBin,
+};
 pub use pathlight_analysis::flow::{
     Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
     SavingsReport, WhatIfReport,

@@ -10,6 +10,7 @@ use pathlight_analysis::critical_path::{
     SplitObserver, SplitOf, TagValuesObserver, Walk, sorted_places, tied_places,
 };
 use pathlight_analysis::errors::ErrorsObserver;
+use pathlight_analysis::findings::{FindingsObserver, TagGroup, TagsObserver, TypeCut, TypesPart};
 use pathlight_analysis::requests::Overlap;
 use pathlight_model::trace::TraceSet;
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,12 @@ pub(super) enum RequestPass {
     Proposals { of: SplitOf },
     /// Errors, and requests without them.
     Errors,
+    /// Start and latency by request type.
+    Types,
+    /// Where the tails of request types spend more, and what is odd about structures.
+    Findings { cuts: Vec<TypeCut> },
+    /// Tags of request types.
+    FindingTags { groups: Vec<TagGroup> },
     /// Requests by value of a tag.
     TagValues { key: String },
     /// Sorted places of the requests in an order of columns.
@@ -135,6 +142,12 @@ impl RunningPass {
             RequestPass::Proposals { of } => {
                 State::Trees(Box::new(Walk::new(ProposalsObserver::new(set, of, overlap), requests)))
             }
+            RequestPass::Findings { cuts } => {
+                State::Trees(Box::new(Walk::new(FindingsObserver::new(set, cuts), requests)))
+            }
+            RequestPass::FindingTags { groups } => {
+                State::Trees(Box::new(Walk::new(TagsObserver::new(set, groups), requests)))
+            }
             RequestPass::TagValues { key } => {
                 State::Trees(Box::new(Walk::new(TagValuesObserver::new(set, key), requests)))
             }
@@ -214,6 +227,7 @@ fn of_table(
             postcard::to_allocvec(&ExemplarCandidates::observe(set, table, all(), targets))?
         }
         RequestPass::Slowest { limit } => postcard::to_allocvec(&slowest(set, table, requests, *limit))?,
+        RequestPass::Types => postcard::to_allocvec(&TypesPart::observe(set, table, requests))?,
         RequestPass::PerRequest => {
             let rows: Vec<_> = all().map(|r| path_of(set, table, r, overlap)).collect();
             postcard::to_allocvec(&rows)?

@@ -63,28 +63,6 @@ pub fn about(address: &Address, report: &EndpointsReport) -> String {
     words
 }
 
-/// The first sentence: a share, words, and the endpoint they are about.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Headline {
-    /// The share of the latency.
-    pub share: String,
-    /// What stands between share and endpoint.
-    pub words: String,
-    /// The endpoint.
-    pub endpoint: Endpoint,
-}
-
-/// Returns the first sentence; `None` if the requests took no time. `about` says which requests they are.
-pub fn headline(about: &str, report: &EndpointsReport, costs: &[Cost]) -> Option<Headline> {
-    let most = costs.first().filter(|_| report.facts.latency_sum_us > 0)?;
-    let mean = format::duration(most.row.exclusive_us.mean);
-    Some(Headline {
-        share: format::share(most.share),
-        words: format!(" of the latency of {about}, {mean} per request on average, is spent in "),
-        endpoint: most.endpoint.clone(),
-    })
-}
-
 /// Returns the title of the ranking. `about` says which requests it is about.
 pub fn ranking_title(about: &str) -> String {
     format!("Where the time of {about} goes: self time on the critical path")

@@ -14,6 +14,7 @@ pub mod diagnosis_tree;
 pub mod diagnosis_words;
 pub mod endpoints;
 pub mod errors;
+pub mod finding_words;
 pub mod findings;
 pub mod flame;
 pub mod flow;

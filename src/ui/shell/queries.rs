@@ -29,6 +29,8 @@ pub struct Queries {
     pub compare: Slot<queries::Compare>,
     /// Endpoints against requests.
     pub heatmap: Slot<queries::Heatmap>,
+    /// What is slow, where, why and for whom.
+    pub findings: Slot<queries::Findings>,
     /// Times by endpoint.
     pub endpoints: Slot<queries::Endpoints>,
     /// Endpoints over all root endpoints.
@@ -121,7 +123,10 @@ pub fn query(page: Page) {
             let order = address.choices.columns;
             queries.heatmap.want(page, queries::Heatmap { selection, columns: COLUMNS, order });
         }
-        View::Findings => queries.endpoints.want(page, queries::Endpoints { selection }),
+        View::Findings => {
+            queries.endpoints.want(page, queries::Endpoints { selection: selection.clone() });
+            queries.findings.want(page, queries::Findings { selection });
+        }
         View::Endpoints => {
             let selection = Selection { root: RootEndpoint::TraceRoots, ..selection };
             queries.bottom_up.want(page, queries::BottomUp { selection: selection.clone() });

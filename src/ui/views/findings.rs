@@ -1,5 +1,6 @@
 //! The first view in the page; see [`findings`].
 
+use super::finding_list::FindingList;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::banners::copy_text;
@@ -8,9 +9,9 @@ use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
-use crate::ui::widgets::names;
 use pathlight_query::{Endpoint, EndpointsReport, OverviewReport, RootEndpoint, RowStat, RowTime};
 use pathlight_view::address::View;
+use pathlight_view::finding_words;
 use pathlight_view::findings;
 use pathlight_view::findings::{Cost, TypeRow};
 use pathlight_view::json;
@@ -31,7 +32,7 @@ const COPIES: [Copied; 3] = [
 /// The view.
 pub struct Findings {
     frame: Frame,
-    headline: El,
+    list: FindingList,
     cards: El,
     types: CompanionTable<TypeRow>,
     top: CompanionTable<Cost>,
@@ -39,7 +40,6 @@ pub struct Findings {
     copies: El,
     /// The root endpoint whose request type is selected.
     root: Option<RootEndpoint>,
-    keep: Keep,
 }
 
 impl Findings {
@@ -58,20 +58,25 @@ impl Findings {
                     address.view = View::Flame;
                 });
             });
-        let headline = el("p").class("headline").test("headline");
+        let list = FindingList::new();
         let cards = div("cards").test("summary");
         let title = el("h2").class("section-title");
         let copies = copies(page, keep);
         let element = div("findings")
             .test("findings")
-            .child(&headline)
             .child(&cards)
+            .child(
+                &div("section-head")
+                    .child(&el("h2").class("section-title").text("Findings"))
+                    .child(&note(page, keep)),
+            )
+            .child(list.element())
             .child(&el("h2").class("section-title").text("Request types"))
             .child(types.element())
             .child(&div("section-head").child(&title).child(&copies))
             .child(top.element());
         let frame = Frame::plain(View::Findings, element).table(top);
-        Findings { frame, headline, cards, types, top, title, copies, root: None, keep: Keep::default() }
+        Findings { frame, list, cards, types, top, title, copies, root: None }
     }
 
     fn take_overview(&mut self, overview: &OverviewReport) {
@@ -88,24 +93,24 @@ impl Findings {
     fn take_ranking(&mut self, page: Page, report: &EndpointsReport) {
         let (costs, why) = (Cost::of(report), page.why_empty());
         let about = findings::about(&page.address(), report);
-        self.keep.clear();
-        self.headline.clear();
-        match findings::headline(&about, report, &costs) {
-            Some(headline) => {
-                let (service, operation) = headline.endpoint.names();
-                let name = names::endpoint(service, operation);
-                let endpoint = headline.endpoint.clone();
-                let link = button("").class("link").child(&name).on_click(&self.keep, move || {
-                    page.set_focus(Focus::Endpoint(endpoint.clone()));
-                });
-                self.headline.fill([&span("strong", &headline.share), &span("", &headline.words), &link]);
-            }
-            None => self.headline.set_text(&why),
-        }
         self.title.set_text(&findings::ranking_title(&about));
         self.copies.show(!costs.is_empty());
         self.top.set_rows(costs, &why);
     }
+}
+
+/// The button that copies the findings as an incident note.
+fn note(page: Page, keep: &Keep) -> El {
+    let copy = button("Copy as Markdown")
+        .attr("title", "Copy the findings with their numbers, as a note for an incident or a ticket")
+        .attr("aria-live", "polite")
+        .test("copy-findings");
+    let pressed = copy.clone();
+    copy.on_click(keep, move || {
+        if let Some(report) = page.queries().findings.get() {
+            copy_text(&finding_words::to_markdown(&report, None), &pressed);
+        }
+    })
 }
 
 /// The buttons that copy the textual summary, and the menu that saves it.
@@ -137,30 +142,38 @@ fn copies(page: Page, keep: &Keep) -> El {
 }
 
 impl PageView for Findings {
-    /// What is loaded, endpoints.
-    type Content = (u64, u64);
+    /// What is loaded, endpoints, findings.
+    type Content = (u64, u64, u64);
 
     fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    fn content(&self, page: Page) -> Option<(u64, u64)> {
-        Some((page.queries().overview.revision(), page.queries().endpoints.revision()))
+    fn content(&self, page: Page) -> Option<(u64, u64, u64)> {
+        let queries = page.queries();
+        Some((queries.overview.revision(), queries.endpoints.revision(), queries.findings.revision()))
     }
 
     fn is_stale(&self, page: Page) -> bool {
         page.queries().endpoints.is_waiting()
     }
 
-    fn take(&mut self, page: Page, now: &(u64, u64), before: Option<&(u64, u64)>) {
+    fn take(&mut self, page: Page, now: &(u64, u64, u64), before: Option<&(u64, u64, u64)>) {
         let queries = page.queries();
         if let Some(overview) = queries.overview.get()
             && before.is_none_or(|before| before.0 != now.0)
         {
             self.take_overview(&overview);
         }
-        if let Some(report) = queries.endpoints.get() {
+        if let Some(report) = queries.endpoints.get()
+            && before.is_none_or(|before| before.1 != now.1)
+        {
             self.take_ranking(page, &report);
+        }
+        if let Some(report) = queries.findings.get()
+            && before.is_none_or(|before| before.2 != now.2)
+        {
+            self.list.set(page, &report);
         }
     }
 
@@ -176,7 +189,7 @@ impl PageView for Findings {
     }
 
     fn follow(&mut self, page: Page) {
-        self.headline.class_if("stale", self.is_stale(page));
+        self.list.element().class_if("stale", page.queries().findings.is_waiting());
         let focus = page.focus().clone();
         self.top.select(|cost| matches!(&focus, Focus::Endpoint(endpoint) if *endpoint == cost.endpoint));
         let root = page.address().root.clone();

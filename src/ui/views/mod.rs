@@ -5,6 +5,7 @@ pub mod compare;
 pub mod diagnosis;
 pub mod endpoints;
 pub mod errors;
+pub mod finding_list;
 pub mod findings;
 pub mod flame;
 pub mod flow;

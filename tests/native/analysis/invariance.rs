@@ -28,6 +28,8 @@ fn cases() -> Vec<Case> {
         case(queries::Compare { a: roots.with_range(bulk), b: roots.with_range(tail) }),
         case(queries::Endpoints { selection: roots.with_range(tail) }),
         case(queries::Endpoints { selection: filtered.clone() }),
+        case(queries::Findings { selection: roots.clone() }),
+        case(queries::Findings { selection: endpoint("b").with_range(tail) }),
         case(queries::BottomUp { selection: roots.clone() }),
         case(queries::BottomUp { selection: endpoint("b").with_range(bulk) }),
         case(queries::Histograms { selection: roots.with_range(tail) }),

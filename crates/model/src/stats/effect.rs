@@ -15,8 +15,7 @@ pub struct LogCounts {
 impl LogCounts {
     /// Counts one value.
     pub fn add(&mut self, us: u64) {
-        let octave = (u64::BITS - us.leading_zeros()).saturating_sub(BITS + 1);
-        let bin = ((octave << BITS) + (us >> octave) as u32) as usize;
+        let bin = log_bin(us) as usize;
         if self.counts.len() <= bin {
             self.counts.resize(bin + 1, 0);
         }
@@ -46,7 +45,7 @@ impl LogCounts {
         let mut left = self.total().saturating_sub(1) / 2;
         for (bin, &count) in self.counts.iter().enumerate() {
             if left < u64::from(count) {
-                return middle_us(bin);
+                return log_bin_middle_us(bin as u32);
             }
             left -= u64::from(count);
         }
@@ -54,10 +53,16 @@ impl LogCounts {
     }
 }
 
-/// The middle of a bin in microseconds.
-fn middle_us(bin: usize) -> f64 {
-    let octave = (bin as u32 >> BITS).saturating_sub(1);
-    let low = (bin as u64 - (u64::from(octave) << BITS)) << octave;
+/// Returns the bin of a time: one microsecond wide below 128 us, 1/64 of an octave above.
+pub fn log_bin(us: u64) -> u32 {
+    let octave = (u64::BITS - us.leading_zeros()).saturating_sub(BITS + 1);
+    (octave << BITS) + (us >> octave) as u32
+}
+
+/// Returns the middle of a [`log_bin`] in microseconds.
+pub fn log_bin_middle_us(bin: u32) -> f64 {
+    let octave = (bin >> BITS).saturating_sub(1);
+    let low = u64::from(bin - (octave << BITS)) << octave;
     low as f64 + ((1u64 << octave) - 1) as f64 / 2.0
 }
 

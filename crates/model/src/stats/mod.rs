@@ -7,13 +7,15 @@ mod effect;
 mod math;
 mod random;
 mod summary;
+mod testing;
 mod welch;
 
 pub use bootstrap::{ratio, ratio_interval};
 pub use density::LogAxis;
 pub use distribution::Distribution;
-pub use effect::{Effect, LogCounts, rank_effect};
+pub use effect::{Effect, LogCounts, log_bin, log_bin_middle_us, rank_effect};
 pub use math::{exp, ln};
 pub use random::{Random, mix};
 pub use summary::{LogHistogram, Summary, percentile, select_percentile};
+pub use testing::{ChangePoint, change_point, false_discovery, fisher_p, welch_p};
 pub use welch::{Interval, Moments, Side, t_975, welch};

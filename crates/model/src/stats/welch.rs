@@ -82,6 +82,14 @@ impl Side {
 
 /// Welch's 95 % interval of `b.mean - a.mean`; `None` with fewer than two values on a side or without any variance.
 pub fn welch(a: Side, b: Side) -> Option<Interval> {
+    let (error, freedom) = error_and_freedom(a, b)?;
+    let reach = t_975(freedom) * error.sqrt();
+    let change = b.mean - a.mean;
+    Some(Interval { low: change - reach, high: change + reach })
+}
+
+/// The squared standard error of a difference of means and its degrees of freedom (Satterthwaite).
+pub(super) fn error_and_freedom(a: Side, b: Side) -> Option<(f64, f64)> {
     if a.n < 2 || b.n < 2 {
         return None;
     }
@@ -90,10 +98,7 @@ pub fn welch(a: Side, b: Side) -> Option<Interval> {
     if error <= 0.0 || !error.is_finite() {
         return None;
     }
-    let freedom = error * error / (va * va / (a.n - 1) as f64 + vb * vb / (b.n - 1) as f64);
-    let reach = t_975(freedom) * error.sqrt();
-    let change = b.mean - a.mean;
-    Some(Interval { low: change - reach, high: change + reach })
+    Some((error, error * error / (va * va / (a.n - 1) as f64 + vb * vb / (b.n - 1) as f64)))
 }
 
 /// Steps of the grid over 1 / degrees of freedom.
@@ -136,7 +141,7 @@ fn solve_t_975(inverse: f64) -> f64 {
 }
 
 /// The regularised incomplete beta function, by its continued fraction (Lentz).
-fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
+pub(super) fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
     }

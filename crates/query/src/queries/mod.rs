@@ -8,6 +8,7 @@ mod critical_path;
 mod diagnosis;
 mod endpoints;
 mod errors;
+mod findings;
 mod flow;
 mod heatmap;
 mod histograms;
@@ -28,6 +29,7 @@ pub use critical_path::CriticalPath;
 pub use diagnosis::{CompareDiagnoses, Diagnosis};
 pub use endpoints::Endpoints;
 pub use errors::Errors;
+pub use findings::Findings;
 pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, WhatIf};
 pub use heatmap::Heatmap;
 pub use histograms::Histograms;
@@ -115,6 +117,7 @@ list! {
     Diagnosis,
     Endpoints,
     Errors,
+    Findings,
     Flow,
     FlowEvaluation,
     FlowParents,

@@ -10,6 +10,7 @@ mod critical_path;
 mod diagnosis;
 mod endpoints;
 mod errors;
+mod findings;
 mod flow;
 mod inspect;
 #[cfg(feature = "schema")]
@@ -23,6 +24,7 @@ pub use critical_path::{critical_path, per_request};
 pub use diagnosis::{diagnosis, diagnosis_sets};
 pub use endpoints::{endpoints, histograms};
 pub use errors::errors;
+pub use findings::findings;
 pub use flow::{flow, flow_evaluation, flow_parents, savings, what_if};
 pub use inspect::inspect;
 pub use split::{proposals, split};

@@ -1,7 +1,7 @@
 //! `docs/report-schema.md`: the keys of every report, from the JSON schemas that schemars derives. Natively only, for the
 //! test that keeps the document up to date.
 
-use super::{anomaly, compare, critical_path, endpoints, errors, flow, inspect, split, summary};
+use super::{anomaly, compare, critical_path, endpoints, errors, findings, flow, inspect, split, summary};
 use pathlight_analysis::flow::EvaluationReport;
 use pathlight_analysis::tprof::{SetsReport, TprofReport};
 use schemars::JsonSchema;
@@ -46,6 +46,7 @@ impl Report {
 /// Every report, in the order of the document.
 fn reports() -> Vec<Report> {
     vec![
+        Report::new::<findings::Findings>("## findings"),
         Report::new::<summary::EndpointRows>("## summary"),
         Report::new::<critical_path::CriticalPath>("## critical-path"),
         Report::new::<critical_path::PerRequest>("### critical-path --per-trace"),

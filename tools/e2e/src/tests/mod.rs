@@ -8,6 +8,7 @@ mod drop;
 mod embed;
 mod errors;
 mod filters;
+mod findings;
 mod flow;
 mod heat;
 mod hosting;
@@ -61,6 +62,7 @@ pub const ALL: &[Test] = tests![
     views::the_flame_graph_has_the_nodes_of_the_binary_in_every_band,
     views::from_a_frame_to_its_exemplars_to_a_timeline,
     views::a_selected_endpoint_is_shown_in_the_other_views,
+    findings::cards_say_what_the_binary_finds_and_lead_to_it,
     views::every_view_is_there_with_its_numbers,
     views::back_and_forward_go_through_the_views_and_a_link_reproduces_one,
     views::a_search_tells_the_share_that_matches,

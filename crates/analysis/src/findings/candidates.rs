@@ -1,0 +1,503 @@
+//! Candidates for findings: each kind with its stake, the interval of it, and its test.
+
+use super::part::{FindingsPart, PathSums, TailSums};
+use super::report::{Facts, Finding, Place, SharedTag};
+use super::tags::{GroupSums, TagsPart};
+use super::types::{TypeCut, TypesPart};
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::{
+    Interval, Moments, Side, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile, t_975,
+    welch, welch_p,
+};
+use pathlight_model::trace::Endpoint;
+use std::collections::BTreeMap;
+
+/// A share of all latency below which an endpoint, or a service, is no hot spot.
+const HOT_SHARE: f64 = 0.05;
+/// And a service.
+const HOT_SERVICE: f64 = 0.1;
+/// A service is named, and not its largest endpoint, if it has this many times its time.
+const SPREAD: f64 = 2.0;
+/// Hot spots told at most.
+const HOT_SPOTS: usize = 3;
+/// How much of an endpoint's time must be without anything recorded.
+const UNRECORDED: f64 = 0.9;
+/// And how much of all latency.
+const UNRECORDED_SHARE: f64 = 0.3;
+/// The least share of the data that is worth a warning.
+const CARE_SHARE: f64 = 0.05;
+/// How much slower, or faster, a type must be for a change in time or a tag to be worth a word.
+const WORTH_RATIO: f64 = 1.25;
+/// Fewer requests do not tell a change from chance.
+const MIN_FOR_CHANGE: usize = 20;
+/// The least requests on each side of a tag.
+const MIN_WITH_TAG: u64 = 5;
+/// A tag is shared if this part of the slow requests has it.
+const SHARED: f64 = 0.8;
+
+/// An endpoint with its sums.
+type Row<'a> = (&'a Endpoint, &'a PathSums);
+
+/// What all candidates are made from.
+pub(super) struct Sums<'a> {
+    pub types: &'a TypesPart,
+    pub cuts: &'a [TypeCut],
+    pub part: &'a FindingsPart,
+}
+
+/// The mean of `n` values of which some are absent, with its 95 % interval.
+fn mean(moments: Moments, n: u64) -> (f64, Option<Interval>) {
+    let mean = moments.mean(n);
+    let reach = t_975((n.max(2) - 1) as f64) * (moments.variance(n) / n.max(1) as f64).sqrt();
+    (mean, (n > 1).then_some(Interval { low: (mean - reach).max(0.0), high: mean + reach }))
+}
+
+fn scaled(interval: Interval, by: f64) -> Interval {
+    Interval { low: interval.low * by, high: interval.high * by }
+}
+
+fn side(moments: Moments, n: u64) -> Side {
+    Side::new(moments, n, 1.0)
+}
+
+/// A finding without a test, a stake or an example.
+fn plain(place: Place, n: u64, of: u64, facts: Facts) -> Finding {
+    Finding { place, stake_us: 0.0, interval: None, n, of, facts, p: None, example: None, also: Vec::new() }
+}
+
+/// How much more time the tail of a type spends in an endpoint than its faster half.
+struct Excess<'a> {
+    endpoint: &'a Endpoint,
+    sums: &'a TailSums,
+    /// Whether no request of the faster half waits for it: then only those of the tail that do count.
+    is_only_in_tail: bool,
+    n: u64,
+    us: f64,
+    interval: Option<Interval>,
+    /// The lower end of the interval, over the whole tail.
+    least_us: f64,
+    /// By chance: more time, or more requests that have it at all.
+    p: f64,
+}
+
+impl<'a> Excess<'a> {
+    fn of(endpoint: &'a Endpoint, sums: &'a TailSums, cut: &TypeCut) -> Excess<'a> {
+        let is_only_in_tail = sums.fast_requests == 0 && sums.tail_requests > 1;
+        let n = if is_only_in_tail { sums.tail_requests } else { cut.tail };
+        let (fast, tail) = (side(sums.fast, cut.fast), side(sums.tail, n));
+        let interval = welch(fast, tail);
+        let longer = welch_p(fast, side(sums.tail, cut.tail)).unwrap_or(1.0);
+        let more = fisher_p(sums.tail_requests, cut.tail, sums.fast_requests, cut.fast);
+        Excess {
+            endpoint,
+            sums,
+            is_only_in_tail,
+            n,
+            us: tail.mean - fast.mean,
+            interval,
+            least_us: interval.map_or(0.0, |interval| interval.low * n as f64 / cut.tail.max(1) as f64),
+            // Two tests of one place.
+            p: (2.0 * longer.min(more)).min(1.0),
+        }
+    }
+}
+
+impl Sums<'_> {
+    fn total_us(&self) -> f64 {
+        self.part.latency.sum as f64
+    }
+
+    fn requests(&self) -> u64 {
+        self.part.requests
+    }
+
+    fn hot(
+        &self,
+        place: Place,
+        sums: &PathSums,
+        endpoints: u64,
+        largest: Option<(Endpoint, f64)>,
+    ) -> Finding {
+        let (stake_us, interval) = mean(sums.time, self.requests());
+        let facts = Facts::HotSpot {
+            share: sums.time.sum as f64 / self.total_us(),
+            mean_us: stake_us,
+            latency_us: self.part.latency.mean(self.requests()),
+            endpoints,
+            largest,
+        };
+        Finding { stake_us, interval, ..plain(place, sums.requests, self.requests(), facts) }
+    }
+
+    /// For each service with much time either its largest endpoint or, if that has less than half of it, the service; and
+    /// of them those with most, the largest endpoint of all among them.
+    pub fn hot_spots(&self) -> Vec<Finding> {
+        let is_hot = |us: u64, share: f64| us as f64 >= share * self.total_us() && us > 0;
+        let mut of_service: BTreeMap<&str, (u64, Option<Row>)> = BTreeMap::new();
+        for (endpoint, sums) in &self.part.endpoints {
+            let (count, largest) = of_service.entry(&endpoint.service).or_default();
+            *count += u64::from(sums.time.sum > 0);
+            if largest.is_none_or(|(_, most)| sums.time.sum > most.time.sum) {
+                *largest = Some((endpoint, sums));
+            }
+        }
+        let mut found = Vec::new();
+        let mut most = None;
+        for (service, (count, largest)) in of_service {
+            let Some(((endpoint, sums), all)) = largest.zip(self.part.services.get(service)) else {
+                continue;
+            };
+            if most.is_none_or(|most| sums.time.sum > most) && is_hot(sums.time.sum, HOT_SHARE) {
+                most = Some(sums.time.sum);
+            }
+            let is_spread = all.time.sum as f64 >= SPREAD * sums.time.sum as f64;
+            if is_spread && is_hot(all.time.sum, HOT_SERVICE) {
+                let share = sums.time.sum as f64 / self.total_us();
+                let place = Place::Service(service.to_owned());
+                found.push((sums.time.sum, self.hot(place, all, count, Some((endpoint.clone(), share)))));
+            } else if is_hot(sums.time.sum, HOT_SHARE) {
+                found.push((sums.time.sum, self.hot(Place::Endpoint(endpoint.clone()), sums, 1, None)));
+            }
+        }
+        // Stable: equal ones stay by name.
+        found.arrange_by(|a, b| {
+            let is_most = |largest: u64| Some(largest) == most;
+            is_most(b.0).cmp(&is_most(a.0)).then_with(|| b.1.least_us().total_cmp(&a.1.least_us()))
+        });
+        found.truncate(HOT_SPOTS);
+        found.into_iter().map(|(_, finding)| finding).collect()
+    }
+
+    /// Endpoints that call others and yet have most of their time between the calls.
+    pub fn not_instrumented(&self) -> Vec<Finding> {
+        let share = |us: u64| us as f64 / self.total_us().max(1.0);
+        let worth = |sums: &PathSums| {
+            share(sums.between_us) >= UNRECORDED_SHARE
+                && sums.between_us as f64 >= UNRECORDED * sums.time.sum as f64
+        };
+        let found = self.part.endpoints.iter().filter(|(_, sums)| worth(sums)).map(|(endpoint, sums)| {
+            let facts = Facts::NotInstrumented { share: share(sums.between_us) };
+            plain(Place::Endpoint(endpoint.clone()), sums.requests, self.requests(), facts)
+        });
+        found.collect()
+    }
+
+    /// For each type the endpoint in which its tail spends most more than its faster half.
+    pub fn slow_tails(&self) -> Vec<Finding> {
+        let numbered = self.cuts.iter().enumerate();
+        numbered.filter_map(|(number, cut)| self.slow_tail(number as u32, cut)).collect()
+    }
+
+    fn slow_tail(&self, number: u32, cut: &TypeCut) -> Option<Finding> {
+        let ranges = cut.ranges()?;
+        let of_cut = (number, Endpoint::default())..(number + 1, Endpoint::default());
+        let rows: Vec<Excess> = self
+            .part
+            .tails
+            .range(of_cut)
+            .map(|((_, endpoint), sums)| Excess::of(endpoint, sums, cut))
+            .collect();
+        let p: Vec<f64> = rows.iter().map(|row| row.p).collect();
+        let (best, _) = (rows.iter().zip(false_discovery(&p, 0.05)))
+            .filter(|(row, is_certain)| *is_certain && row.least_us > 0.0)
+            // The first of equal ones, which come by name.
+            .reduce(|best, row| if row.0.least_us > best.0.least_us { row } else { best })?;
+        let all = self.part.tails.get(&(number, cut.name.clone())).copied().unwrap_or_default();
+        let about = if best.is_only_in_tail { *best.sums } else { all };
+        let (n, interval) = (best.n, best.interval?);
+        let share = n as f64 / self.requests().max(1) as f64;
+        let facts = Facts::SlowTail {
+            root: cut.name.clone(),
+            latency_us: about.latency_us,
+            p50_us: cut.fast_to_us,
+            ranges,
+            is_only_in_tail: best.is_only_in_tail,
+            excess_us: best.us,
+            excess_interval: interval,
+            latency_excess_us: about.latency_sum_us as f64 / n.max(1) as f64 - cut.fast_to_us as f64,
+            tag: None,
+        };
+        Some(Finding {
+            stake_us: best.us * share,
+            interval: Some(scaled(interval, share)),
+            p: Some(best.p),
+            example: self.part.slowest.get(&number).cloned(),
+            ..plain(Place::Endpoint(best.endpoint.clone()), n, cut.requests, facts)
+        })
+    }
+
+    /// Runs of calls of one endpoint by one caller.
+    pub fn one_after_the_other(&self) -> Vec<Finding> {
+        let found = self.part.runs.iter().map(|((caller, callee), sums)| {
+            let (stake_us, interval) = mean(sums.saving, self.requests());
+            let facts = Facts::OneAfterTheOther {
+                caller: caller.clone(),
+                calls: sums.calls as f64 / sums.runs.max(1) as f64,
+                saving_us: sums.saving.mean(sums.requests),
+            };
+            let place = Place::Endpoint(callee.clone());
+            Finding { stake_us, interval, ..plain(place, sums.requests, self.requests(), facts) }
+        });
+        found.collect()
+    }
+
+    /// Calls made again after an error.
+    pub fn retries(&self) -> Vec<Finding> {
+        let found = self.part.retries.iter().map(|(endpoint, sums)| {
+            let (stake_us, interval) = mean(sums.cost, self.requests());
+            let facts = Facts::Retries {
+                calls: sums.calls,
+                cost_us: sums.cost.sum as f64 / sums.calls.max(1) as f64,
+            };
+            let example = self.part.failing.get(endpoint).cloned();
+            let place = Place::Endpoint(endpoint.clone());
+            Finding { stake_us, interval, example, ..plain(place, sums.requests, self.requests(), facts) }
+        });
+        found.collect()
+    }
+
+    /// Endpoints of which many calls take one and the same long time.
+    pub fn timeouts(&self) -> Vec<Finding> {
+        let of = |(endpoint, (spans, bins)): (&Endpoint, &(u64, BTreeMap<u32, u64>))| {
+            self.timeout(endpoint, *spans, bins)
+        };
+        self.part.durations.iter().filter_map(of).collect()
+    }
+
+    fn timeout(&self, endpoint: &Endpoint, spans: u64, bins: &BTreeMap<u32, u64>) -> Option<Finding> {
+        // A mode is three bins of 1.1 % each.
+        let count = |from: u32, to: u32| bins.range(from..to).map(|(_, n)| n).sum::<u64>();
+        let mode = |bin: u32| count(bin - 1, bin + 2);
+        let (&bin, _) =
+            bins.iter().reduce(|best, next| if mode(*next.0) > mode(*best.0) { next } else { best })?;
+        let n = mode(bin);
+        let around = count(bin.saturating_sub(7), bin - 1) + count(bin + 2, bin + 8);
+        let duration_us = log_bin_middle_us(bin);
+        let long = bins.values().sum::<u64>();
+        let short = spans - long;
+        let p50_us = if short * 2 >= spans {
+            0.0
+        } else {
+            let mut left = spans.div_ceil(2) - short;
+            let at = bins.iter().find(|(_, n)| {
+                let is_here = left <= **n;
+                left = left.saturating_sub(**n);
+                is_here
+            });
+            at.map_or(0.0, |(bin, _)| log_bin_middle_us(*bin))
+        };
+        let is_round = is_round(duration_us);
+        let is_repeated = self.part.retries.contains_key(endpoint);
+        // Four times as dense as the twelve bins around it: a long tail is smooth.
+        let is_peak = n > around;
+        if n < 5 || n * 50 < spans || duration_us < 3.0 * p50_us || !is_peak || !(is_round || is_repeated) {
+            return None;
+        }
+        let each = (duration_us - p50_us) / self.requests().max(1) as f64;
+        let reach = 1.96 * (n as f64).sqrt();
+        let interval = Interval { low: (n as f64 - reach).max(0.0), high: n as f64 + reach };
+        let facts = Facts::Timeout { duration_us, p50_us, is_round };
+        Some(Finding {
+            stake_us: n as f64 * each,
+            interval: Some(scaled(interval, each)),
+            ..plain(Place::Endpoint(endpoint.clone()), n, spans, facts)
+        })
+    }
+
+    /// The endpoint in which most errors begin.
+    pub fn errors(&self) -> Vec<Finding> {
+        let n: u64 = self.part.errors.values().map(|sums| sums.requests).sum();
+        let failing = self.part.endpoints.iter().filter(|(_, sums)| sums.failing > 0);
+        let most = failing.reduce(|best, next| if next.1.failing > best.1.failing { next } else { best });
+        let Some((endpoint, sums)) = most else { return Vec::new() };
+        // Each type against itself: requests that fail may be of slower types.
+        let (mut excess_us, mut variance, mut expected_us, mut taken_us) = (0.0, 0.0, 0.0, 0.0);
+        for sums in self.part.errors.values().filter(|sums| sums.requests > 0 && sums.without_requests > 0) {
+            let (with, without) =
+                (side(sums.latency, sums.requests), side(sums.without, sums.without_requests));
+            let share = sums.requests as f64 / self.requests().max(1) as f64;
+            excess_us += share * (with.mean - without.mean);
+            variance += share * share * (with.variance / with.n as f64 + without.variance / without.n as f64);
+            expected_us += sums.requests as f64 * without.mean;
+            taken_us += sums.latency.sum as f64;
+        }
+        let reach = 1.96 * variance.sqrt();
+        let facts = Facts::Errors { requests: n, ratio: (expected_us > 0.0).then(|| taken_us / expected_us) };
+        vec![Finding {
+            stake_us: excess_us.max(0.0),
+            interval: Some(Interval {
+                low: (excess_us - reach).max(0.0),
+                high: (excess_us + reach).max(0.0),
+            }),
+            example: self.part.failing.get(endpoint).cloned(),
+            ..plain(Place::Endpoint(endpoint.clone()), sums.failing, self.requests(), facts)
+        }]
+    }
+
+    /// Types whose latency changes at some time.
+    pub fn since_when(&self) -> Vec<Finding> {
+        self.cuts.iter().filter_map(|cut| self.change(cut)).collect()
+    }
+
+    fn change(&self, cut: &TypeCut) -> Option<Finding> {
+        let times = self.types.times(&cut.name);
+        if times.len() < MIN_FOR_CHANGE {
+            return None;
+        }
+        let latencies: Vec<u64> = times.iter().map(|time| time.1).collect();
+        let change = change_point(&latencies)?;
+        let (before, after) = latencies.split_at(change.before);
+        let median = |of: &[u64]| {
+            let mut sorted = of.to_vec();
+            sorted.sort_unstable();
+            percentile(&sorted, 0.5)
+        };
+        let p50_us = (median(before), median(after));
+        let is_worth = p50_us.1 >= WORTH_RATIO * p50_us.0 && before.len() >= 5 && after.len() >= 5;
+        if !is_worth {
+            return None;
+        }
+        let moments = |of: &[u64]| {
+            let mut moments = Moments::default();
+            of.iter().for_each(|&us| moments.add(us));
+            side(moments, of.len() as u64)
+        };
+        let (a, b) = (moments(before), moments(after));
+        let share = b.n as f64 / self.requests().max(1) as f64;
+        let facts = Facts::SinceWhen { from_us: times[change.before].0, p50_us, requests: (a.n, b.n) };
+        Some(Finding {
+            stake_us: (b.mean - a.mean) * share,
+            interval: welch(a, b).map(|interval| scaled(interval, share)),
+            p: Some(change.p),
+            ..plain(Place::RequestType(cut.name.clone()), b.n, cut.requests, facts)
+        })
+    }
+
+    /// Tags whose requests are slower than those of their type with other values.
+    pub fn who(&self, groups: &[super::tags::TagGroup], tags: &TagsPart) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for (number, group) in &tags.groups {
+            let Some(known) = groups.get(*number as usize) else { continue };
+            let keys = group.keys.iter().filter_map(|(key, values)| Some((key, values.as_ref()?)));
+            for (key, values) in keys.filter(|(_, values)| values.len() > 1) {
+                let mut all = super::tags::ValueSums::default();
+                values.values().for_each(|sums| all.merge(*sums));
+                for (value, sums) in values {
+                    let others = all.requests - sums.requests;
+                    // Requests with several values of the key would be on both sides.
+                    if sums.requests < MIN_WITH_TAG || others < MIN_WITH_TAG || all.requests > group.requests
+                    {
+                        continue;
+                    }
+                    let without = Moments {
+                        sum: all.latency.sum - sums.latency.sum,
+                        sum_sq: all.latency.sum_sq - sums.latency.sum_sq,
+                    };
+                    let (a, b) = (side(without, others), side(sums.latency, sums.requests));
+                    let Some((interval, p)) = welch(a, b).zip(welch_p(a, b)) else { continue };
+                    if a.mean <= 0.0 || b.mean < WORTH_RATIO * a.mean {
+                        continue;
+                    }
+                    let share = sums.requests as f64 / self.requests().max(1) as f64;
+                    let ratio = |us: f64| 1.0 + us / a.mean;
+                    let facts = Facts::Who {
+                        root: known.root.clone(),
+                        ratio: b.mean / a.mean,
+                        ratio_interval: Interval { low: ratio(interval.low), high: ratio(interval.high) },
+                        means_us: (b.mean, a.mean),
+                    };
+                    let place = Place::Tag { key: key.clone(), value: value.clone() };
+                    found.push(Finding {
+                        stake_us: (b.mean - a.mean) * share,
+                        interval: Some(scaled(interval, share)),
+                        p: Some(p),
+                        ..plain(place, sums.requests, group.requests, facts)
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    /// What the data lacks.
+    pub fn read_with_care(&self) -> Vec<Finding> {
+        let part = self.part;
+        let most = part.orphans.max(part.dropped).max(part.clipped);
+        if (most as f64) < CARE_SHARE * part.spans as f64 || most == 0 {
+            return Vec::new();
+        }
+        let facts = Facts::ReadWithCare {
+            orphans: part.orphans,
+            dropped: part.dropped,
+            clipped: part.clipped,
+            spans: part.spans,
+        };
+        vec![plain(Place::Data, most, part.spans, facts)]
+    }
+}
+
+/// Whether a time is a round number of seconds or milliseconds, or a little more, as timeouts are.
+fn is_round(us: f64) -> bool {
+    let mut unit = 1.0;
+    while us / unit >= 9.9 {
+        unit *= 10.0;
+    }
+    let is_near = |round: f64| (-0.006..=0.03).contains(&(us / round - 1.0));
+    [1.0, 1.5, 2.0, 2.5, 3.0, 5.0].iter().any(|round| is_near(round * unit)) || is_near(6e7)
+}
+
+/// The tag that tells the slow requests of a group best from the others (ties by key and value).
+pub(super) fn shared_tag(group: &GroupSums) -> Option<SharedTag> {
+    let others = group.requests - group.slow;
+    let mut rows = Vec::new();
+    for (key, values) in &group.keys {
+        // A key that few of the others have at all belongs to the slow place itself and explains nothing.
+        let has_key: u64 = values.iter().flatten().map(|(_, sums)| sums.requests - sums.slow).sum();
+        // And where requests have many values at once, as one host for each service, none tells them apart.
+        let of_all: u64 = values.iter().flatten().map(|(_, sums)| sums.requests).sum();
+        if 2 * has_key < others || 2 * of_all > 3 * group.requests {
+            continue;
+        }
+        for (value, sums) in values.iter().flatten() {
+            let with_others = sums.requests - sums.slow;
+            if sums.slow as f64 >= SHARED * group.slow as f64 {
+                let p = fisher_p(sums.slow, group.slow, with_others, others);
+                rows.push((
+                    p,
+                    SharedTag {
+                        key: key.clone(),
+                        value: value.clone(),
+                        slow: sums.slow,
+                        others: with_others,
+                        of_others: others,
+                    },
+                ));
+            }
+        }
+    }
+    let p: Vec<f64> = rows.iter().map(|row| row.0).collect();
+    let certain = false_discovery(&p, 0.05);
+    (rows.into_iter().zip(certain))
+        .filter(|(_, is_certain)| *is_certain)
+        .map(|(row, _)| row)
+        .reduce(|best, row| if row.0 < best.0 { row } else { best })
+        .map(|row| row.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_round() {
+        for (us, expected) in [
+            (2_000_000.0, true),
+            (2_015_000.0, true),
+            (503_000.0, true),
+            (730_000.0, false),
+            (9_990_000.0, true),
+        ] {
+            assert_eq!(is_round(us), expected, "{us}");
+        }
+    }
+}

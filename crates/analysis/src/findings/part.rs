@@ -1,0 +1,362 @@
+//! The second pass: what requests spend where, what the tail of each type does otherwise than its faster half, and what
+//! is odd about their structure.
+
+use super::structure::{RetrySums, RunSums, Structure};
+use super::types::TypeCut;
+use crate::critical_path::{Collapser, Observer, PathTable, RequestRef};
+use pathlight_model::stats::Moments;
+use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Time on the critical path in one endpoint, or one service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PathSums {
+    /// Requests that have it on their path.
+    pub requests: u64,
+    /// Its exclusive time per request.
+    pub time: Moments,
+    /// The part of the time in requests in which it has calls of its own.
+    pub between_us: u64,
+    /// Requests in which errors begin in it.
+    pub failing: u64,
+}
+
+/// One endpoint in the requests of a type: its time on the path in the faster half and in the tail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct TailSums {
+    pub fast: Moments,
+    pub fast_requests: u64,
+    pub tail: Moments,
+    pub tail_requests: u64,
+    /// Least and greatest latency of the tail's requests with it, and the sum.
+    pub latency_us: (u64, u64),
+    pub latency_sum_us: u64,
+}
+
+/// Requests of a type with and without errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ErrorSums {
+    pub requests: u64,
+    pub latency: Moments,
+    pub without: Moments,
+    pub without_requests: u64,
+}
+
+/// The accumulator of the second pass.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FindingsPart {
+    pub(super) requests: u64,
+    pub(super) latency: Moments,
+    pub(super) endpoints: BTreeMap<Endpoint, PathSums>,
+    pub(super) services: BTreeMap<String, PathSums>,
+    /// By number of the cut, and endpoint.
+    pub(super) tails: BTreeMap<(u32, Endpoint), TailSums>,
+    /// By number of the cut.
+    pub(super) errors: BTreeMap<u32, ErrorSums>,
+    /// The slowest request of each cut, and of those in which errors begin in an endpoint.
+    pub(super) slowest: BTreeMap<u32, RequestRef>,
+    pub(super) failing: BTreeMap<Endpoint, RequestRef>,
+    pub(super) runs: BTreeMap<(Endpoint, Endpoint), RunSums>,
+    pub(super) retries: BTreeMap<Endpoint, RetrySums>,
+    /// By endpoint: spans, and of those of 50 ms and more, counts by bin of duration.
+    pub(super) durations: BTreeMap<Endpoint, (u64, BTreeMap<u32, u64>)>,
+    /// Spans, and those without parent, left out, cut.
+    pub(super) spans: u64,
+    pub(super) orphans: u64,
+    pub(super) dropped: u64,
+    pub(super) clipped: u64,
+}
+
+/// The slower of two requests; of equally slow ones the first by id.
+fn slower(into: &mut RequestRef, other: RequestRef) {
+    let key = |r: &RequestRef| (std::cmp::Reverse(r.latency_us), r.trace_id.clone(), r.root_span_id.clone());
+    if key(&other) < key(into) {
+        *into = other;
+    }
+}
+
+fn join<K: Ord, V>(into: &mut BTreeMap<K, V>, from: BTreeMap<K, V>, mut merge: impl FnMut(&mut V, V)) {
+    for (key, value) in from {
+        match into.entry(key) {
+            std::collections::btree_map::Entry::Vacant(place) => {
+                place.insert(value);
+            }
+            std::collections::btree_map::Entry::Occupied(mut place) => merge(place.get_mut(), value),
+        }
+    }
+}
+
+impl FindingsPart {
+    /// Joins parts of disjoint requests.
+    pub fn merge(parts: Vec<FindingsPart>) -> FindingsPart {
+        let mut all = FindingsPart::default();
+        let path = |into: &mut PathSums, from: PathSums| {
+            into.requests += from.requests;
+            into.time.merge(from.time);
+            into.between_us += from.between_us;
+            into.failing += from.failing;
+        };
+        for part in parts {
+            all.requests += part.requests;
+            all.latency.merge(part.latency);
+            join(&mut all.endpoints, part.endpoints, path);
+            join(&mut all.services, part.services, path);
+            join(&mut all.tails, part.tails, |into, from| {
+                if into.tail_requests == 0 {
+                    into.latency_us = from.latency_us;
+                } else if from.tail_requests > 0 {
+                    into.latency_us.0 = into.latency_us.0.min(from.latency_us.0);
+                    into.latency_us.1 = into.latency_us.1.max(from.latency_us.1);
+                }
+                into.fast.merge(from.fast);
+                into.fast_requests += from.fast_requests;
+                into.tail.merge(from.tail);
+                into.tail_requests += from.tail_requests;
+                into.latency_sum_us += from.latency_sum_us;
+            });
+            join(&mut all.errors, part.errors, |into, from| {
+                into.requests += from.requests;
+                into.latency.merge(from.latency);
+                into.without.merge(from.without);
+                into.without_requests += from.without_requests;
+            });
+            join(&mut all.slowest, part.slowest, slower);
+            join(&mut all.failing, part.failing, slower);
+            join(&mut all.runs, part.runs, RunSums::merge);
+            join(&mut all.retries, part.retries, RetrySums::merge);
+            join(&mut all.durations, part.durations, |into, from| {
+                into.0 += from.0;
+                join(&mut into.1, from.1, |into, from| *into += from);
+            });
+            all.spans += part.spans;
+            all.orphans += part.orphans;
+            all.dropped += part.dropped;
+            all.clipped += part.clipped;
+        }
+        all
+    }
+}
+
+/// Sums the requests of one worker.
+pub struct FindingsObserver {
+    cuts: Vec<TypeCut>,
+    /// By endpoint: the number of its cut, [`NO_ROW`] if none.
+    cut_of: Vec<u32>,
+    service_of: Vec<u32>,
+    collapser: Collapser,
+    structure: Structure,
+    endpoints: Vec<PathSums>,
+    services: BTreeMap<u32, PathSums>,
+    tails: FxHashMap<(u32, u32), TailSums>,
+    failing: BTreeMap<u32, RequestRef>,
+    /// By endpoint: the request in which it was seen last with a call of its own, and in which errors began in it.
+    has_calls: Vec<u64>,
+    has_failed: Vec<u64>,
+    inclusive_us: FxHashMap<u32, u64>,
+    number: u64,
+    last_trace: Option<u32>,
+    part: FindingsPart,
+}
+
+impl FindingsObserver {
+    /// An observer of requests of this set, whose types are divided by these cuts.
+    pub fn new(set: &TraceSet, cuts: &[TypeCut]) -> FindingsObserver {
+        let endpoints = set.endpoints().len();
+        let mut cut_of = vec![NO_ROW; endpoints];
+        for (number, cut) in cuts.iter().enumerate() {
+            if let Some(endpoint) = set.find_endpoint(&cut.name.service, &cut.name.operation) {
+                cut_of[endpoint.0 as usize] = number as u32;
+            }
+        }
+        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
+        let service_of = set.endpoints().map(|(service, _)| {
+            let next = numbers.len() as u32;
+            *numbers.entry(service).or_insert(next)
+        });
+        FindingsObserver {
+            cuts: cuts.to_vec(),
+            cut_of,
+            service_of: service_of.collect(),
+            collapser: Collapser::new(set),
+            structure: Structure::new(set),
+            endpoints: vec![PathSums::default(); endpoints],
+            services: BTreeMap::new(),
+            tails: FxHashMap::default(),
+            failing: BTreeMap::new(),
+            has_calls: vec![0; endpoints],
+            has_failed: vec![0; endpoints],
+            inclusive_us: FxHashMap::default(),
+            number: 0,
+            last_trace: None,
+            part: FindingsPart::default(),
+        }
+    }
+
+    /// Looks at every span of the request: whether errors begin in it, whether it calls anything.
+    fn sweep(&mut self, set: &TraceSet, tree: &Tree, root: u32) -> Vec<u32> {
+        let mut origins = Vec::new();
+        for i in root..tree.subtree_end[root as usize] {
+            let row = tree.row(i);
+            if tree.role[i as usize] == Role::Dropped {
+                continue;
+            }
+            let endpoint = set.endpoint(row).0;
+            let is_leaf = tree.subtree_end[i as usize] == i + 1;
+            if !is_leaf && tree.sync_children(i).next().is_some() {
+                self.has_calls[endpoint as usize] = self.number;
+            }
+            if set.flags(row).has(Flags::ERROR) {
+                let is_own = tree.children(i).all(|child| !set.flags(tree.row(child)).has(Flags::ERROR));
+                if is_own && self.has_failed[endpoint as usize] != self.number {
+                    self.has_failed[endpoint as usize] = self.number;
+                    origins.push(endpoint);
+                }
+            }
+        }
+        origins
+    }
+
+    /// Takes note of the data quality of a trace, once.
+    fn inspect(&mut self, set: &TraceSet, tree: &Tree) {
+        if self.last_trace.replace(tree.trace) == Some(tree.trace) {
+            return;
+        }
+        let part = &mut self.part;
+        part.spans += tree.len() as u64;
+        part.orphans += u64::from(set.traces()[tree.trace as usize].shape.orphans);
+        for i in 0..tree.len() as u32 {
+            match tree.role[i as usize] {
+                Role::Dropped => part.dropped += 1,
+                Role::Sync => {
+                    let raw = set.duration_us(tree.row(i));
+                    part.clipped += u64::from(tree.duration_us(i) < raw);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Observer for FindingsObserver {
+    type Part = FindingsPart;
+
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        let facts = &table.requests[request as usize];
+        let (root, latency_us) = (facts.row - tree.first, facts.latency_us);
+        self.number += 1;
+        self.inspect(set, tree);
+        let origins = self.sweep(set, tree, root);
+        self.part.requests += 1;
+        self.part.latency.add(latency_us);
+        let cut = self.cut_of[set.endpoint(facts.row).0 as usize];
+        let (is_fast, is_tail) = self.cuts.get(cut as usize).map_or((false, false), |cut| {
+            let is_tail = cut.tail_from_us.is_some_and(|from| latency_us >= from);
+            (cut.tail_from_us.is_some() && latency_us <= cut.fast_to_us, is_tail)
+        });
+        let mut services: Vec<(u32, u64, u64)> = Vec::new();
+        self.inclusive_us.clear();
+        for entry in self.collapser.collapse(table, request) {
+            let endpoint = entry.endpoint.0;
+            let us = entry.exclusive_us;
+            let between_us = if self.has_calls[endpoint as usize] == self.number { us } else { 0 };
+            let sums = &mut self.endpoints[endpoint as usize];
+            sums.requests += 1;
+            sums.time.add(us);
+            sums.between_us += between_us;
+            services.push((self.service_of[endpoint as usize], us, between_us));
+            self.inclusive_us.insert(endpoint, entry.inclusive_us);
+            if is_fast || is_tail {
+                let sums = self.tails.entry((cut, endpoint)).or_default();
+                if is_fast {
+                    sums.fast.add(us);
+                    sums.fast_requests += 1;
+                } else {
+                    let (low, high) = sums.latency_us;
+                    let is_first = sums.tail_requests == 0;
+                    sums.latency_us =
+                        (if is_first { latency_us } else { low.min(latency_us) }, high.max(latency_us));
+                    sums.tail.add(us);
+                    sums.tail_requests += 1;
+                    sums.latency_sum_us += latency_us;
+                }
+            }
+        }
+        services.sort_unstable();
+        for same in services.chunk_by(|a, b| a.0 == b.0) {
+            let sums = self.services.entry(same[0].0).or_default();
+            sums.requests += 1;
+            sums.time.add(same.iter().map(|s| s.1).sum());
+            sums.between_us += same.iter().map(|s| s.2).sum::<u64>();
+        }
+        let errors = self.part.errors.entry(cut).or_default();
+        if facts.errors > 0 {
+            errors.requests += 1;
+            errors.latency.add(latency_us);
+        } else {
+            errors.without_requests += 1;
+            errors.without.add(latency_us);
+        }
+        for endpoint in origins {
+            self.endpoints[endpoint as usize].failing += 1;
+            note_slowest(&mut self.failing, endpoint, set, facts);
+        }
+        if cut != NO_ROW {
+            note_slowest(&mut self.part.slowest, cut, set, facts);
+        }
+        let inclusive_us = &self.inclusive_us;
+        self.structure
+            .observe(set, tree, root, |endpoint| inclusive_us.get(&endpoint.0).copied().unwrap_or(0));
+    }
+
+    fn finish(self, set: &TraceSet) -> FindingsPart {
+        let name = |number: u32| {
+            let (service, operation) = set.endpoint_name(EndpointId(number));
+            Endpoint::new(service, operation)
+        };
+        let mut part = self.part;
+        let mut services: BTreeMap<u32, &str> = BTreeMap::new();
+        for (number, (service, _)) in self.service_of.iter().zip(set.endpoints()) {
+            services.insert(*number, service);
+        }
+        for (number, sums) in self.services {
+            part.services.insert(services.get(&number).copied().unwrap_or_default().to_owned(), sums);
+        }
+        for (number, sums) in self.endpoints.into_iter().enumerate() {
+            if sums.requests + sums.failing > 0 {
+                part.endpoints.insert(name(number as u32), sums);
+            }
+        }
+        part.tails = self.tails.into_iter().map(|((cut, e), sums)| ((cut, name(e)), sums)).collect();
+        part.failing = self.failing.into_iter().map(|(e, request)| (name(e), request)).collect();
+        let structure = self.structure;
+        part.runs = structure.runs.into_iter().map(|((a, b), sums)| ((name(a), name(b)), sums)).collect();
+        part.retries = structure.retries.into_iter().map(|(e, sums)| (name(e), sums)).collect();
+        for ((endpoint, bin), count) in structure.long {
+            let durations = part.durations.entry(name(endpoint)).or_default();
+            durations.1.insert(bin, count);
+        }
+        for (endpoint, spans) in structure.spans.into_iter().enumerate().filter(|(_, spans)| *spans > 0) {
+            part.durations.entry(name(endpoint as u32)).or_default().0 = spans;
+        }
+        part
+    }
+}
+
+/// Keeps a request if it is slower than the one known.
+fn note_slowest(
+    known: &mut BTreeMap<u32, RequestRef>,
+    key: u32,
+    set: &TraceSet,
+    request: &crate::requests::RequestEntry,
+) {
+    match known.get_mut(&key) {
+        // Most are faster: their ids need not be written.
+        Some(into) if into.latency_us > request.latency_us => {}
+        Some(into) => slower(into, RequestRef::of(set, request)),
+        None => {
+            known.insert(key, RequestRef::of(set, request));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! From candidates to findings: what chance could explain goes, what names the same place becomes one, best first.
+
+use super::candidates::{Sums, shared_tag};
+use super::part::FindingsPart;
+use super::report::{Facts, Finding, FindingKind, FindingsReport};
+use super::tags::{TagGroup, TagsPart};
+use super::types::{TypeCut, TypesPart};
+use crate::requests::RangeFacts;
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::false_discovery;
+
+/// Findings told.
+const MOST: usize = 10;
+/// Request types whose tags are counted.
+const TAG_TYPES: usize = 20;
+/// False discoveries among the findings of a kind.
+const RATE: f64 = 0.05;
+/// A cause whose stake is surely above this share of the mean latency comes before any description of where time goes.
+const WORTH_SHARE: f64 = 0.005;
+/// The slowest requests of a type are worth a word if they take this many times the median.
+const SLOW_RATIO: f64 = 1.5;
+
+/// Returns the request types whose tags the third pass counts: those with most latency, each with the slow requests that
+/// its finding is about.
+pub fn tag_groups(types: &TypesPart, cuts: &[TypeCut], part: &FindingsPart) -> Vec<TagGroup> {
+    let tails = certain(Sums { types, cuts, part }.slow_tails());
+    let group = |cut: &TypeCut| {
+        let tail = tails
+            .iter()
+            .find(|tail| matches!(&tail.facts, Facts::SlowTail { root, .. } if *root == cut.name));
+        let with = tail.and_then(|tail| match (&tail.facts, &tail.place) {
+            (Facts::SlowTail { is_only_in_tail: true, .. }, super::Place::Endpoint(endpoint)) => {
+                Some(endpoint.clone())
+            }
+            _ => None,
+        });
+        TagGroup { root: cut.name.clone(), slow_from_us: tail.and(cut.tail_from_us), with }
+    };
+    cuts.iter().take(TAG_TYPES).map(group).collect()
+}
+
+/// Returns the findings about requests, best first.
+pub fn rank(
+    facts: RangeFacts,
+    types: &TypesPart,
+    cuts: &[TypeCut],
+    part: &FindingsPart,
+    groups: &[TagGroup],
+    tags: &TagsPart,
+) -> FindingsReport {
+    let sums = Sums { types, cuts, part };
+    let mut tails = sums.slow_tails();
+    for tail in &mut tails {
+        let Facts::SlowTail { root, tag, .. } = &mut tail.facts else { continue };
+        let number = groups.iter().position(|group| group.root == *root);
+        *tag = number.and_then(|number| shared_tag(tags.groups.get(&(number as u32))?));
+    }
+    let by_kind = [
+        tails,
+        sums.one_after_the_other(),
+        sums.timeouts(),
+        sums.retries(),
+        sums.errors(),
+        sums.who(groups, tags),
+        sums.since_when(),
+        sums.hot_spots(),
+        sums.not_instrumented(),
+        sums.read_with_care(),
+    ];
+    let tested = by_kind.iter().flatten().filter(|finding| finding.p.is_some()).count() as u64;
+    let mean_us = part.latency.mean(part.requests);
+    let is_worth = |finding: &Finding| finding.least_us() >= WORTH_SHARE * mean_us;
+    let mut all: Vec<Finding> = by_kind.into_iter().flat_map(certain).collect();
+    // What runs one after the other, or is repeated, without costing anything is no finding; errors always are.
+    all.retain(|finding| match finding.kind() {
+        FindingKind::SlowTail => is_worth(finding) && is_slow(finding),
+        FindingKind::Errors => true,
+        kind => !kind.is_causal() || is_worth(finding),
+    });
+    let class = |finding: &Finding| match finding.kind() {
+        FindingKind::ReadWithCare => 3,
+        FindingKind::NotInstrumented => 2,
+        kind if kind.is_causal() && is_worth(finding) => 0,
+        _ => 1,
+    };
+    // Stable: equal ones stay by kind, then by name.
+    all.arrange_by(|a, b| class(a).cmp(&class(b)).then_with(|| b.least_us().total_cmp(&a.least_us())));
+    let mut findings: Vec<Finding> = Vec::new();
+    for finding in all {
+        match findings.iter_mut().find(|known| is_same(known, &finding)) {
+            Some(known) => {
+                let kind = finding.kind();
+                if kind != known.kind() && !known.also.contains(&kind) {
+                    known.also.push(kind);
+                }
+            }
+            None => findings.push(finding),
+        }
+    }
+    findings.truncate(MOST);
+    FindingsReport { facts, findings, tested, over_time: types.over_time() }
+}
+
+/// Whether a tail is clearly slower than the median: some requests always are the slowest.
+fn is_slow(finding: &Finding) -> bool {
+    matches!(finding.facts, Facts::SlowTail { latency_us, p50_us, .. }
+        if latency_us.0 as f64 >= SLOW_RATIO * p50_us as f64)
+}
+
+/// Whether two findings name the same place; of tags, those of the same key are one.
+fn is_same(a: &Finding, b: &Finding) -> bool {
+    match (&a.place, &b.place) {
+        (super::Place::Tag { key: a, .. }, super::Place::Tag { key: b, .. }) => a == b,
+        (a, b) => a == b,
+    }
+}
+
+/// The candidates of one kind that chance does not explain.
+fn certain(candidates: Vec<Finding>) -> Vec<Finding> {
+    let p: Vec<f64> = candidates.iter().filter_map(|finding| finding.p).collect();
+    let mut passes = false_discovery(&p, RATE).into_iter();
+    candidates.into_iter().filter(|finding| finding.p.is_none() || passes.next() == Some(true)).collect()
+}

@@ -1,0 +1,258 @@
+//! What the findings say: plain data, from which crate `view` makes sentences.
+
+use crate::critical_path::RequestRef;
+use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_model::stats::Interval;
+use pathlight_model::trace::Endpoint;
+use serde::{Deserialize, Serialize};
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// The slowest requests of a type spend their time in one place.
+    SlowTail,
+    /// Many calls of one endpoint run one after the other.
+    OneAfterTheOther,
+    /// Calls end at one and the same long duration.
+    Timeout,
+    /// A call is made again after an error.
+    Retries,
+    /// Errors begin in one place.
+    Errors,
+    /// Requests with a tag are slower than those with other values of it.
+    Who,
+    /// Requests of a type are slower or faster from some time on.
+    SinceWhen,
+    /// An endpoint, or a service, has a large part of all latency.
+    HotSpot,
+    /// Most of that part is time in which nothing is recorded.
+    NotInstrumented,
+    /// The data itself is incomplete.
+    ReadWithCare,
+}
+
+impl FindingKind {
+    /// Whether a finding names a cause; the others describe where time goes or what the data lacks.
+    pub fn is_causal(self) -> bool {
+        self < FindingKind::HotSpot
+    }
+}
+
+/// What a finding names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Place {
+    /// An endpoint.
+    Endpoint(Endpoint),
+    /// A service.
+    Service(String),
+    /// The requests of a root endpoint.
+    RequestType(Endpoint),
+    /// A tag with a value.
+    Tag {
+        /// Tag key.
+        key: String,
+        /// Tag value.
+        value: String,
+    },
+    /// The data as a whole.
+    Data,
+}
+
+/// A tag that the slow requests share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedTag {
+    /// Tag key.
+    pub key: String,
+    /// Tag value.
+    pub value: String,
+    /// Slow requests that have it.
+    pub slow: u64,
+    /// Other requests of the type that have it.
+    pub others: u64,
+    /// Other requests of the type.
+    pub of_others: u64,
+}
+
+/// What was measured, by kind. Times are microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Facts {
+    /// See [`FindingKind::SlowTail`].
+    SlowTail {
+        /// The request type.
+        root: Endpoint,
+        /// Least and greatest latency of the slow requests.
+        latency_us: (u64, u64),
+        /// Median latency of the type.
+        p50_us: u64,
+        /// Percentile ranges of the tail and of the faster half.
+        ranges: (PercentileRange, PercentileRange),
+        /// Whether the faster half never calls the place.
+        is_only_in_tail: bool,
+        /// How much more time on the path the slow requests spend in the place than the faster half, per request.
+        excess_us: f64,
+        /// The 95 % interval of it.
+        excess_interval: Interval,
+        /// Mean excess of latency of the slow requests.
+        latency_excess_us: f64,
+        /// A tag that tells them from the others.
+        tag: Option<SharedTag>,
+    },
+    /// See [`FindingKind::HotSpot`].
+    HotSpot {
+        /// Share of all latency, 0 to 1.
+        share: f64,
+        /// Time per request.
+        mean_us: f64,
+        /// Mean latency.
+        latency_us: f64,
+        /// Endpoints of the service on the critical path; 1 for an endpoint.
+        endpoints: u64,
+        /// Of a service the endpoint with most time, and its share of all latency.
+        largest: Option<(Endpoint, f64)>,
+    },
+    /// See [`FindingKind::NotInstrumented`].
+    NotInstrumented {
+        /// Share of all latency.
+        share: f64,
+    },
+    /// See [`FindingKind::OneAfterTheOther`].
+    OneAfterTheOther {
+        /// Who calls.
+        caller: Endpoint,
+        /// Mean number of calls one after the other, where they are at least four.
+        calls: f64,
+        /// What calling side by side would save at most, per request that has them.
+        saving_us: f64,
+    },
+    /// See [`FindingKind::Timeout`].
+    Timeout {
+        /// The duration.
+        duration_us: f64,
+        /// Median duration of all calls.
+        p50_us: f64,
+        /// Whether it is a round number.
+        is_round: bool,
+    },
+    /// See [`FindingKind::Retries`].
+    Retries {
+        /// Calls made again.
+        calls: u64,
+        /// Time from the start of a failed call to the start of the next, mean per repeated call.
+        cost_us: f64,
+    },
+    /// See [`FindingKind::Errors`].
+    Errors {
+        /// Requests with an error anywhere.
+        requests: u64,
+        /// How many times as long as others of their type they take; `None` if there are no others.
+        ratio: Option<f64>,
+    },
+    /// See [`FindingKind::Who`].
+    Who {
+        /// The request type.
+        root: Endpoint,
+        /// How many times as long requests with it take, as those with other values.
+        ratio: f64,
+        /// The 95 % interval of the ratio.
+        ratio_interval: Interval,
+        /// Mean latency with and without it.
+        means_us: (f64, f64),
+    },
+    /// See [`FindingKind::SinceWhen`].
+    SinceWhen {
+        /// The first start after the change, in microseconds since the epoch.
+        from_us: u64,
+        /// Median latency before and after.
+        p50_us: (f64, f64),
+        /// Requests before and after.
+        requests: (u64, u64),
+    },
+    /// See [`FindingKind::ReadWithCare`].
+    ReadWithCare {
+        /// Spans whose parent is missing.
+        orphans: u64,
+        /// Spans left out since they lie outside their parent.
+        dropped: u64,
+        /// Spans cut to their parent.
+        clipped: u64,
+        /// Spans in all.
+        spans: u64,
+    },
+}
+
+/// One answer: what, where, what it costs, how sure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What it names.
+    pub place: Place,
+    /// What it costs per request of the selection, in microseconds on average; 0 where time is not what it is about.
+    pub stake_us: f64,
+    /// The 95 % interval of the stake; `None` if there is none.
+    pub interval: Option<Interval>,
+    /// How many it is about: requests, or calls for a timeout.
+    pub n: u64,
+    /// Of how many.
+    pub of: u64,
+    /// What was measured.
+    pub facts: Facts,
+    /// How likely this is by chance; `None` for what is only described.
+    pub p: Option<f64>,
+    /// The slowest request it is about.
+    pub example: Option<RequestRef>,
+    /// Other kinds that name the same place.
+    pub also: Vec<FindingKind>,
+}
+
+impl Finding {
+    /// Returns its kind.
+    pub fn kind(&self) -> FindingKind {
+        match &self.facts {
+            Facts::SlowTail { .. } => FindingKind::SlowTail,
+            Facts::HotSpot { .. } => FindingKind::HotSpot,
+            Facts::NotInstrumented { .. } => FindingKind::NotInstrumented,
+            Facts::OneAfterTheOther { .. } => FindingKind::OneAfterTheOther,
+            Facts::Timeout { .. } => FindingKind::Timeout,
+            Facts::Retries { .. } => FindingKind::Retries,
+            Facts::Errors { .. } => FindingKind::Errors,
+            Facts::Who { .. } => FindingKind::Who,
+            Facts::SinceWhen { .. } => FindingKind::SinceWhen,
+            Facts::ReadWithCare { .. } => FindingKind::ReadWithCare,
+        }
+    }
+
+    /// Returns the lower end of the stake's interval: what findings are ranked by.
+    pub fn least_us(&self) -> f64 {
+        self.interval.map_or(self.stake_us, |interval| interval.low)
+    }
+}
+
+/// Requests that started in a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimeBin {
+    /// Its first microsecond since the epoch.
+    pub from_us: u64,
+    /// One past its last microsecond.
+    pub to_us: u64,
+    /// How many started in it.
+    pub requests: u64,
+    /// Their median latency.
+    pub p50_us: f64,
+    /// Their greatest latency.
+    pub max_us: u64,
+}
+
+/// The findings about a selection, best first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FindingsReport {
+    /// Which requests.
+    pub facts: RangeFacts,
+    /// At most ten.
+    pub findings: Vec<Finding>,
+    /// Differences that were tested.
+    pub tested: u64,
+    /// Latency over time.
+    pub over_time: Vec<TimeBin>,
+}

@@ -1,0 +1,188 @@
+//! What is odd about the structure of one request: calls one after the other, calls made again after an error, calls that
+//! all take equally long.
+
+use pathlight_model::stats::{Moments, log_bin};
+use pathlight_model::trace::{EndpointId, Flags, Role, TraceSet, Tree};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// Calls of one endpoint one after the other that are worth a word.
+const MIN_RUN: u32 = 4;
+/// Only durations from here on are looked at for a timeout: 50 ms.
+const MIN_TIMEOUT_US: u64 = 50_000;
+
+/// Calls of one endpoint by one caller, one after the other: sums over the requests that have such a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RunSums {
+    pub requests: u64,
+    pub runs: u64,
+    pub calls: u64,
+    /// What side by side would save per request.
+    pub saving: Moments,
+}
+
+impl RunSums {
+    pub fn merge(&mut self, other: RunSums) {
+        self.requests += other.requests;
+        self.runs += other.runs;
+        self.calls += other.calls;
+        self.saving.merge(other.saving);
+    }
+}
+
+/// Calls of one endpoint made again after an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RetrySums {
+    pub requests: u64,
+    pub calls: u64,
+    /// Microseconds from the start of the failed call to that of the next, per request.
+    pub cost: Moments,
+}
+
+impl RetrySums {
+    pub fn merge(&mut self, other: RetrySums) {
+        self.requests += other.requests;
+        self.calls += other.calls;
+        self.cost.merge(other.cost);
+    }
+}
+
+/// The calls of one endpoint below the span looked at.
+#[derive(Clone, Copy, Default)]
+struct Calls {
+    /// Number of the span looked at, from 1 on: others have left nothing behind.
+    parent: u64,
+    /// The run so far: calls, their time, the longest, the end of the last.
+    run: u32,
+    sum_us: u64,
+    longest_us: u64,
+    end_us: u64,
+    /// Start of the last call, and whether it failed.
+    last_start_us: u64,
+    has_failed: bool,
+}
+
+/// Sweeps requests; its sums are by numbers of the set.
+pub(super) struct Structure {
+    calls: Vec<Calls>,
+    touched: Vec<u32>,
+    number: u64,
+    /// By (caller, callee).
+    pub runs: FxHashMap<(u32, u32), RunSums>,
+    pub retries: FxHashMap<u32, RetrySums>,
+    /// Spans that somebody waits for, by endpoint; and of the long ones, counts by duration bin.
+    pub spans: Vec<u64>,
+    pub long: FxHashMap<(u32, u32), u64>,
+    /// Of the current request: what each (caller, callee) would save, and what each retried endpoint cost.
+    savings: Vec<((u32, u32), u32, u64)>,
+    costs: Vec<(u32, u64)>,
+}
+
+impl Structure {
+    pub fn new(set: &TraceSet) -> Structure {
+        let endpoints = set.endpoints().len();
+        Structure {
+            calls: vec![Calls::default(); endpoints],
+            touched: Vec::new(),
+            number: 0,
+            runs: FxHashMap::default(),
+            retries: FxHashMap::default(),
+            spans: vec![0; endpoints],
+            long: FxHashMap::default(),
+            savings: Vec::new(),
+            costs: Vec::new(),
+        }
+    }
+
+    /// Sweeps the request below `root`. `on_path_us` is the time that an endpoint's spans on the critical path take.
+    pub fn observe(
+        &mut self,
+        set: &TraceSet,
+        tree: &Tree,
+        root: u32,
+        on_path_us: impl Fn(EndpointId) -> u64,
+    ) {
+        for parent in root..tree.subtree_end[root as usize] {
+            if tree.role[parent as usize] == Role::Dropped {
+                continue;
+            }
+            let caller = set.endpoint(tree.row(parent)).0;
+            self.number += 1;
+            if parent == root || tree.role[parent as usize] == Role::Sync {
+                self.spans[caller as usize] += 1;
+                let us = tree.duration_us(parent);
+                if us >= MIN_TIMEOUT_US {
+                    *self.long.entry((caller, log_bin(us))).or_default() += 1;
+                }
+            }
+            if tree.subtree_end[parent as usize] <= parent + 2 {
+                // One child at most.
+                continue;
+            }
+            for child in tree.sync_children(parent) {
+                self.call(set, tree, caller, child);
+            }
+            for endpoint in std::mem::take(&mut self.touched) {
+                self.end_run(caller, endpoint);
+            }
+        }
+        self.end_request(on_path_us);
+    }
+
+    fn call(&mut self, set: &TraceSet, tree: &Tree, caller: u32, child: u32) {
+        let row = tree.row(child);
+        let endpoint = set.endpoint(row).0;
+        let (start, end) = (tree.start_us[child as usize], tree.end_us[child as usize]);
+        let calls = &mut self.calls[endpoint as usize];
+        if calls.parent != self.number {
+            *calls = Calls { parent: self.number, ..Calls::default() };
+            self.touched.push(endpoint);
+        }
+        let follows = calls.run > 0 && start >= calls.end_us;
+        if follows && calls.has_failed {
+            self.costs.push((endpoint, start - calls.last_start_us));
+        }
+        if calls.run > 0 && !follows {
+            self.end_run(caller, endpoint);
+        }
+        let calls = &mut self.calls[endpoint as usize];
+        calls.run += 1;
+        calls.sum_us += end - start;
+        calls.longest_us = calls.longest_us.max(end - start);
+        calls.end_us = calls.end_us.max(end);
+        calls.last_start_us = start;
+        calls.has_failed = set.flags(row).has(Flags::ERROR);
+    }
+
+    /// Notes a run that ends, and forgets it.
+    fn end_run(&mut self, caller: u32, endpoint: u32) {
+        let calls = &mut self.calls[endpoint as usize];
+        if calls.run >= MIN_RUN {
+            self.savings.push(((caller, endpoint), calls.run, calls.sum_us - calls.longest_us));
+        }
+        (calls.run, calls.sum_us, calls.longest_us) = (0, 0, 0);
+    }
+
+    fn end_request(&mut self, on_path_us: impl Fn(EndpointId) -> u64) {
+        self.savings.sort_unstable();
+        for same in self.savings.chunk_by(|a, b| a.0 == b.0) {
+            // No more than what its spans on the path take: the rest does not delay the request.
+            let saving = same.iter().map(|run| run.2).sum::<u64>().min(on_path_us(EndpointId(same[0].0.1)));
+            let sums = self.runs.entry(same[0].0).or_default();
+            sums.requests += 1;
+            sums.runs += same.len() as u64;
+            sums.calls += same.iter().map(|run| u64::from(run.1)).sum::<u64>();
+            sums.saving.add(saving);
+        }
+        self.savings.clear();
+        self.costs.sort_unstable();
+        for same in self.costs.chunk_by(|a, b| a.0 == b.0) {
+            let sums = self.retries.entry(same[0].0).or_default();
+            sums.requests += 1;
+            sums.calls += same.len() as u64;
+            let cost = same.iter().map(|call| call.1).sum::<u64>();
+            sums.cost.add(cost.min(on_path_us(EndpointId(same[0].0))));
+        }
+        self.costs.clear();
+    }
+}

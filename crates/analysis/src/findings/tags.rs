@@ -1,0 +1,174 @@
+//! The third pass: how tags go with latency, for the request types that matter.
+
+use crate::critical_path::{Observer, PathTable};
+use pathlight_model::stats::Moments;
+use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, Role, TraceSet, Tree};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A key with more values in a type tells single requests apart, not groups of them.
+const MOST_VALUES: usize = 64;
+
+/// A request type whose tags are counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TagGroup {
+    /// The endpoint at the root.
+    pub root: Endpoint,
+    /// Slow requests take at least this long; `None` if only tags of all requests are wanted.
+    pub slow_from_us: Option<u64>,
+    /// Slow requests have this endpoint on their critical path.
+    pub with: Option<Endpoint>,
+}
+
+/// Requests with one tag and value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ValueSums {
+    pub requests: u64,
+    pub slow: u64,
+    pub latency: Moments,
+}
+
+impl ValueSums {
+    pub(super) fn merge(&mut self, other: ValueSums) {
+        self.requests += other.requests;
+        self.slow += other.slow;
+        self.latency.merge(other.latency);
+    }
+}
+
+/// Requests of one type by the values of a key; `None` if there are too many values.
+pub(super) type Values = Option<BTreeMap<String, ValueSums>>;
+
+/// One group of the third pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct GroupSums {
+    pub requests: u64,
+    pub slow: u64,
+    pub keys: BTreeMap<String, Values>,
+}
+
+/// The accumulator: by number of the group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TagsPart {
+    pub(super) groups: BTreeMap<u32, GroupSums>,
+}
+
+impl TagsPart {
+    /// Joins parts of disjoint requests.
+    pub fn merge(parts: Vec<TagsPart>) -> TagsPart {
+        let mut all = TagsPart::default();
+        for part in parts {
+            for (number, group) in part.groups {
+                let into = all.groups.entry(number).or_default();
+                into.requests += group.requests;
+                into.slow += group.slow;
+                for (key, values) in group.keys {
+                    let known = into.keys.entry(key).or_insert_with(|| Some(BTreeMap::new()));
+                    match (known.as_mut(), values) {
+                        (Some(all), Some(values)) => {
+                            for (value, sums) in values {
+                                all.entry(value).or_default().merge(sums);
+                            }
+                            if all.len() > MOST_VALUES {
+                                *known = None;
+                            }
+                        }
+                        _ => *known = None,
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Counts the requests of one worker.
+pub struct TagsObserver {
+    groups: Vec<(TagGroup, Option<EndpointId>)>,
+    /// By endpoint: its group, [`NO_ROW`] if none.
+    group_of: Vec<u32>,
+    sums: FxHashMap<(u32, u32), ValueSums>,
+    /// By pair: the request that counted it last, from 1 on.
+    counted: Vec<u64>,
+    /// By process, and by tag set of spans: the request that looked at it last.
+    number: u64,
+    part: TagsPart,
+}
+
+impl TagsObserver {
+    /// An observer of requests of this set.
+    pub fn new(set: &TraceSet, groups: &[TagGroup]) -> TagsObserver {
+        let mut group_of = vec![NO_ROW; set.endpoints().len()];
+        let find = |endpoint: &Endpoint| set.find_endpoint(&endpoint.service, &endpoint.operation);
+        for (number, group) in groups.iter().enumerate() {
+            if let Some(endpoint) = find(&group.root) {
+                group_of[endpoint.0 as usize] = number as u32;
+            }
+        }
+        let groups = groups.iter().map(|group| (group.clone(), group.with.as_ref().and_then(find)));
+        TagsObserver {
+            groups: groups.collect(),
+            group_of,
+            sums: FxHashMap::default(),
+            counted: vec![0; set.tags.pairs()],
+            number: 0,
+            part: TagsPart::default(),
+        }
+    }
+}
+
+impl Observer for TagsObserver {
+    type Part = TagsPart;
+
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        let facts = &table.requests[request as usize];
+        let number = self.group_of[set.endpoint(facts.row).0 as usize];
+        let Some((group, with)) = self.groups.get(number as usize) else { return };
+        let has_it = || match (&group.with, with) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(_), Some(endpoint)) => {
+                table.entries(request).iter().any(|e| table.contexts()[e.context as usize].1 == *endpoint)
+            }
+        };
+        let is_slow = group.slow_from_us.is_some_and(|from| facts.latency_us >= from) && has_it();
+        self.number += 1;
+        let sums = self.part.groups.entry(number).or_default();
+        sums.requests += 1;
+        sums.slow += u64::from(is_slow);
+        let root = facts.row - tree.first;
+        for i in root..tree.subtree_end[root as usize] {
+            if tree.role[i as usize] == Role::Dropped {
+                continue;
+            }
+            let row = tree.row(i);
+            for tags in [set.tag_set(row), set.process_of(row).tags] {
+                for &pair in set.tags.pairs_of(tags) {
+                    if std::mem::replace(&mut self.counted[pair as usize], self.number) != self.number {
+                        let sums = self.sums.entry((number, pair)).or_default();
+                        sums.requests += 1;
+                        sums.slow += u64::from(is_slow);
+                        sums.latency.add(facts.latency_us);
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(self, set: &TraceSet) -> TagsPart {
+        let mut part = self.part;
+        for ((number, pair), sums) in self.sums {
+            let (key, value) = set.tags.pair(pair);
+            let Some(group) = part.groups.get_mut(&number) else { continue };
+            let values =
+                group.keys.entry(set.tags.key_name(key).to_owned()).or_insert_with(|| Some(BTreeMap::new()));
+            let Some(known) = values else { continue };
+            known.insert(value.to_owned(), sums);
+            if known.len() > MOST_VALUES || set.tags.is_high_cardinality(key) {
+                *values = None;
+            }
+        }
+        part
+    }
+}

@@ -1,0 +1,176 @@
+//! The first pass: when requests started and how long they took, by request type.
+
+use super::report::TimeBin;
+use crate::critical_path::PathTable;
+use crate::requests::PercentileRange;
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::percentile;
+use pathlight_model::trace::{Endpoint, TraceSet};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Request types looked at one by one: those with the most latency in all. The others count in sums only.
+const MOST_TYPES: usize = 100;
+/// A type with fewer requests has no tail to speak of.
+const MIN_REQUESTS: usize = 10;
+/// The least requests of a tail.
+const MIN_TAIL: usize = 5;
+/// Bins of latency over time.
+const TIME_BINS: u64 = 60;
+
+/// Start and latency in microseconds of the requests of each type: an accumulator.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypesPart {
+    types: BTreeMap<Endpoint, Vec<(u64, u64)>>,
+}
+
+/// The requests of one type, divided by latency.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypeCut {
+    /// The endpoint at their root.
+    pub name: Endpoint,
+    /// How many there are.
+    pub requests: u64,
+    /// Sum of their latencies in microseconds.
+    pub sum_us: u64,
+    /// The lower median of their latency: the faster half takes at most this long.
+    pub fast_to_us: u64,
+    /// The slowest tenth, at least five, takes at least this long; `None` if there are too few requests, or if none is
+    /// slower than the median.
+    pub tail_from_us: Option<u64>,
+    /// Requests of the faster half, all that are as fast as its last one.
+    pub fast: u64,
+    /// Requests of the tail, all that are as slow as its first one.
+    pub tail: u64,
+    /// The greatest latency.
+    pub max_us: u64,
+}
+
+impl TypesPart {
+    /// Lists some requests of a worker's table.
+    pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> TypesPart {
+        let mut by_number: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
+        for &request in requests {
+            let request = &table.requests[request as usize];
+            let types = by_number.entry(set.endpoint(request.row).0).or_default();
+            types.push((request.start_us, request.latency_us));
+        }
+        let name = |number| {
+            let (service, operation) = set.endpoint_name(pathlight_model::trace::EndpointId(number));
+            Endpoint::new(service, operation)
+        };
+        TypesPart { types: by_number.into_iter().map(|(number, times)| (name(number), times)).collect() }
+    }
+
+    /// Joins parts of disjoint requests. The requests of each type come by start, then latency.
+    pub fn merge(parts: Vec<TypesPart>) -> TypesPart {
+        let mut all = TypesPart::default();
+        for part in parts {
+            for (name, times) in part.types {
+                all.types.entry(name).or_default().extend(times);
+            }
+        }
+        all.types.values_mut().for_each(|times| times.sort_unstable());
+        all
+    }
+
+    /// Start and latency of the requests of a type, by start.
+    pub(super) fn times(&self, name: &Endpoint) -> &[(u64, u64)] {
+        self.types.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the types with the most latency, at most a hundred, most first, each divided by latency.
+    pub fn cuts(&self) -> Vec<TypeCut> {
+        let mut cuts: Vec<TypeCut> =
+            self.types.iter().map(|(name, times)| TypeCut::of(name, times)).collect();
+        // Stable: equal ones stay by name.
+        cuts.arrange_by_key(|cut| std::cmp::Reverse(cut.sum_us));
+        cuts.truncate(MOST_TYPES);
+        cuts
+    }
+
+    /// Returns latency over time, in at most sixty bins of equal length.
+    pub fn over_time(&self) -> Vec<TimeBin> {
+        let all = || self.types.values().flatten();
+        let (Some(first), Some(last)) = (all().map(|t| t.0).min(), all().map(|t| t.0).max()) else {
+            return Vec::new();
+        };
+        let length_us = (last - first) / TIME_BINS + 1;
+        let mut bins: Vec<Vec<u64>> = vec![Vec::new(); ((last - first) / length_us) as usize + 1];
+        for (start, latency) in all() {
+            bins[((start - first) / length_us) as usize].push(*latency);
+        }
+        let bin = |(i, mut latencies): (usize, Vec<u64>)| {
+            latencies.sort_unstable();
+            TimeBin {
+                from_us: first + i as u64 * length_us,
+                to_us: first + (i as u64 + 1) * length_us,
+                requests: latencies.len() as u64,
+                p50_us: percentile(&latencies, 0.5),
+                max_us: latencies.last().copied().unwrap_or(0),
+            }
+        };
+        bins.into_iter().enumerate().map(bin).collect()
+    }
+}
+
+impl TypeCut {
+    fn of(name: &Endpoint, times: &[(u64, u64)]) -> TypeCut {
+        let mut sorted: Vec<u64> = times.iter().map(|time| time.1).collect();
+        sorted.sort_unstable();
+        let n = sorted.len();
+        let at = |rank: usize| sorted.get(rank).copied().unwrap_or(0);
+        let fast_to_us = at(n.saturating_sub(1) / 2);
+        let tail = n.div_ceil(10).max(MIN_TAIL);
+        let tail_from_us = (n >= MIN_REQUESTS).then(|| at(n - tail)).filter(|&from| from > fast_to_us);
+        TypeCut {
+            name: name.clone(),
+            requests: n as u64,
+            sum_us: sorted.iter().fold(0, |sum: u64, &us| sum.saturating_add(us)),
+            fast_to_us,
+            fast: sorted.partition_point(|&us| us <= fast_to_us) as u64,
+            tail: tail_from_us.map_or(0, |from| n - sorted.partition_point(|&us| us < from)) as u64,
+            tail_from_us,
+            max_us: at(n.saturating_sub(1)),
+        }
+    }
+
+    /// Returns the percentile range of the slowest requests, and that of the faster half; `None` if there is no tail.
+    pub fn ranges(&self) -> Option<(PercentileRange, PercentileRange)> {
+        let n = self.requests;
+        (self.tail > 0).then(|| {
+            (PercentileRange::of_ranks(n - self.tail..n, n), PercentileRange::of_ranks(0..self.fast, n))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(of: &[(&str, &[u64])]) -> TypesPart {
+        let times = |us: &&[u64]| us.iter().enumerate().map(|(i, &us)| (i as u64 * 10, us)).collect();
+        TypesPart { types: of.iter().map(|(name, us)| (Endpoint::new("s", *name), times(us))).collect() }
+    }
+
+    #[test]
+    fn the_tail_is_a_tenth_of_its_own_type_and_never_of_another() {
+        let fast: Vec<u64> = (1..=100).collect();
+        let slow: Vec<u64> = (1..=12).map(|us| us * 1000).collect();
+        let cuts = part(&[("fast", &fast), ("slow", &slow), ("few", &[5; 9]), ("equal", &[7; 40])]).cuts();
+        let said: Vec<(&str, u64, Option<u64>)> =
+            cuts.iter().map(|c| (c.name.operation.as_str(), c.fast_to_us, c.tail_from_us)).collect();
+        assert_eq!(
+            said,
+            [("slow", 6000, Some(8000)), ("fast", 50, Some(91)), ("equal", 7, None), ("few", 5, None)]
+        );
+    }
+
+    #[test]
+    fn every_request_is_in_one_bin_of_time() {
+        let bins = part(&[("a", &[1; 61]), ("b", &[2; 7])]).over_time();
+        assert_eq!(bins.iter().map(|bin| bin.requests).sum::<u64>(), 68);
+        assert!(bins.len() <= 60 && bins.is_sorted_by(|a, b| a.to_us == b.from_us));
+        assert!(TypesPart::default().over_time().is_empty());
+    }
+}

@@ -1,0 +1,32 @@
+//! The findings: three passes, each about what the one before has found.
+
+use super::Query;
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::Workers;
+use pathlight_analysis::findings::{FindingsPart, FindingsReport, TagsPart, TypesPart, rank, tag_groups};
+use pathlight_analysis::requests::Selection;
+use serde::{Deserialize, Serialize};
+
+/// Reports what is slow, where, why and for whom, best first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Findings {
+    /// Which requests.
+    pub selection: Selection,
+}
+
+impl Query for Findings {
+    type Report = FindingsReport;
+
+    async fn run(self, workers: Workers) -> Result<FindingsReport, EngineError> {
+        let (requests, facts) = workers.cut(&self.selection).await?;
+        let types = TypesPart::merge(requests.partials(RequestPass::Types).await?);
+        let cuts = types.cuts();
+        let part =
+            FindingsPart::merge(requests.partials(RequestPass::Findings { cuts: cuts.clone() }).await?);
+        let groups = tag_groups(&types, &cuts, &part);
+        let tags =
+            TagsPart::merge(requests.partials(RequestPass::FindingTags { groups: groups.clone() }).await?);
+        Ok(rank(facts, &types, &cuts, &part, &groups, &tags))
+    }
+}

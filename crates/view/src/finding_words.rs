@@ -1,0 +1,470 @@
+//! Findings as sentences, built from parts: names can be links, numbers carry their unit, and texts, Markdown and the page
+//! say the same.
+
+use crate::address::{Address, View};
+use crate::comparing::{Against, Comparison, Side};
+use pathlight_query::{
+    Endpoint, Facts, Filter, Finding, FindingKind, FindingsReport, Interval, PercentileRange, Place,
+    RootEndpoint, SplitOf,
+};
+use pathlight_text::format;
+use pathlight_text::format::{count, counted, duration, share};
+use serde::Serialize;
+
+/// A part of a sentence.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Plain words.
+    Text(String),
+    /// An endpoint.
+    Endpoint {
+        /// Service name.
+        service: String,
+        /// Operation name.
+        operation: String,
+    },
+    /// A service.
+    Service(String),
+    /// A number as people read it, with its unit.
+    Number(String),
+}
+
+/// A sentence, or several.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sentence {
+    /// In order; together they are the text.
+    pub parts: Vec<Part>,
+}
+
+impl Sentence {
+    fn text(mut self, words: &str) -> Sentence {
+        self.parts.push(Part::Text(words.to_owned()));
+        self
+    }
+
+    fn number(mut self, words: impl Into<String>) -> Sentence {
+        self.parts.push(Part::Number(words.into()));
+        self
+    }
+
+    fn name(mut self, endpoint: &Endpoint) -> Sentence {
+        let (service, operation) = (endpoint.service.clone(), endpoint.operation.clone());
+        self.parts.push(Part::Endpoint { service, operation });
+        self
+    }
+
+    fn service(mut self, service: &str) -> Sentence {
+        self.parts.push(Part::Service(service.to_owned()));
+        self
+    }
+
+    /// A mean with its interval: `+61.5 ms (+17.3 ms to +106 ms)`.
+    fn change(self, us: f64, interval: Interval) -> Sentence {
+        self.number(format::change(us)).text(" (").number(between(interval, format::change)).text(")")
+    }
+
+    /// Returns the sentence as plain text.
+    pub fn to_text(&self) -> String {
+        self.write(|part| match part {
+            Part::Text(text) | Part::Number(text) => text.clone(),
+            Part::Service(service) => format::printable(service),
+            Part::Endpoint { service, operation } => format::endpoint(service, operation),
+        })
+    }
+
+    /// Returns the sentence as Markdown: names as code, numbers in bold.
+    pub fn to_markdown(&self) -> String {
+        let code = |name: &str| format!("`{}`", format::printable(name).replace('`', "'"));
+        self.write(|part| match part {
+            Part::Text(text) => text.replace('<', "&lt;"),
+            Part::Number(number) => format!("**{number}**"),
+            Part::Service(service) => code(service),
+            Part::Endpoint { service, operation } => code(&format::endpoint(service, operation)),
+        })
+    }
+
+    fn write(&self, part: impl Fn(&Part) -> String) -> String {
+        self.parts.iter().map(part).collect()
+    }
+}
+
+/// Both ends of an interval.
+fn between(interval: Interval, words: impl Fn(f64) -> String) -> String {
+    format!("{} to {}", words(interval.low), words(interval.high))
+}
+
+/// A factor: `2.4 times`, `12 times`.
+fn times(ratio: f64) -> String {
+    if ratio < 9.95 { format!("{ratio:.1} times") } else { format!("{ratio:.0} times") }
+}
+
+/// Returns what a kind is called, on a card and as a heading.
+pub fn kind_name(kind: FindingKind) -> &'static str {
+    match kind {
+        FindingKind::SlowTail => "Slow tail",
+        FindingKind::OneAfterTheOther => "One after the other",
+        FindingKind::Timeout => "Looks like a timeout",
+        FindingKind::Retries => "Retries",
+        FindingKind::Errors => "Errors",
+        FindingKind::Who => "Who is affected",
+        FindingKind::SinceWhen => "Since when",
+        FindingKind::HotSpot => "Hot spot",
+        FindingKind::NotInstrumented => "Not instrumented",
+        FindingKind::ReadWithCare => "Read with care",
+    }
+}
+
+fn place(sentence: Sentence, place: &Place) -> Sentence {
+    match place {
+        Place::Endpoint(endpoint) | Place::RequestType(endpoint) => sentence.name(endpoint),
+        Place::Service(service) => sentence.service(service),
+        Place::Tag { key, value } => sentence.text(&format::printable(&format!("{key} = {value}"))),
+        Place::Data => sentence.text("the data"),
+    }
+}
+
+/// Returns what a finding says.
+pub fn sentence(finding: &Finding) -> Sentence {
+    let out = Sentence::default();
+    let at = |out: Sentence| place(out, &finding.place);
+    let some = |out: Sentence, noun: &str| {
+        out.number(count(finding.n)).text(" of ").number(counted(finding.of, noun))
+    };
+    match &finding.facts {
+        Facts::SlowTail {
+            root,
+            latency_us,
+            p50_us,
+            is_only_in_tail,
+            excess_us,
+            excess_interval,
+            tag,
+            ..
+        } => {
+            let out = if *is_only_in_tail { out } else { out.text("The slowest ") };
+            let out = some(out, "request")
+                .text(" ")
+                .name(root)
+                .text(if finding.n == 1 { " takes " } else { " take " })
+                .number(duration(latency_us.0 as f64))
+                .text(" to ")
+                .number(duration(latency_us.1 as f64))
+                .text("; the median is ")
+                .number(duration(*p50_us as f64));
+            let out = if *is_only_in_tail {
+                at(out.text(". They wait for ")).text(", which no request of the faster half does: ")
+            } else {
+                at(out.text(". The difference to the faster half is mostly ")).text(": ")
+            };
+            let out = out.change(*excess_us, *excess_interval).text(".");
+            let Some(tag) = tag else { return out };
+            out.text(&format::printable(&format!(" They share {} = {}: ", tag.key, tag.value)))
+                .number(format!("{} of {}", count(tag.slow), count(finding.n)))
+                .text(", ")
+                .number(format!("{} of {}", count(tag.others), count(tag.of_others)))
+                .text(" others.")
+        }
+        Facts::HotSpot { share: of_all, mean_us, latency_us, endpoints, largest } => {
+            let out = at(out).text(if largest.is_some() { " holds " } else { " takes " });
+            let out = out
+                .number(share(*of_all))
+                .text(" of the latency, ")
+                .number(duration(*mean_us))
+                .text(" of ")
+                .number(duration(*latency_us))
+                .text(" per request");
+            match largest {
+                Some((endpoint, share_of_it)) => out
+                    .text(", over ")
+                    .number(counted(*endpoints, "endpoint"))
+                    .text("; the largest is ")
+                    .name(endpoint)
+                    .text(" with ")
+                    .number(share(*share_of_it))
+                    .text("."),
+                None => out.text("."),
+            }
+        }
+        Facts::NotInstrumented { share: of_all } => {
+            at(out.number(share(*of_all)).text(" of the latency is self time of "))
+                .text(" before, between and after its calls: nothing is recorded there.")
+        }
+        Facts::OneAfterTheOther { caller, calls, saving_us } => {
+            let out = at(out.number(format!("{calls:.0} calls")).text(" of ")).text(" by ").name(caller);
+            some(out.text(" run one after the other in "), "request")
+                .text("; side by side they would save up to ")
+                .number(duration(*saving_us))
+                .text(" each time.")
+        }
+        Facts::Timeout { duration_us, p50_us, .. } => {
+            let out = at(some(out, "call").text(" of ")).text(" take ").number(duration(*duration_us));
+            let out = if *p50_us > 0.0 {
+                out.text(" within 2 %; the median is ").number(duration(*p50_us))
+            } else {
+                out.text(" within 2 %; half of all calls take less than ").number(duration(50_000.0))
+            };
+            out.text(". That looks like a timeout, or the delay of a retry.")
+        }
+        Facts::Retries { calls, cost_us } => {
+            let out = some(at(out).text(" is called again after an error in "), "request");
+            out.text("; each of the ")
+                .number(counted(*calls, "repeat"))
+                .text(" costs ")
+                .number(duration(*cost_us))
+                .text(".")
+        }
+        Facts::Errors { requests, ratio } => {
+            let out = out.number(count(*requests)).text(" of ").number(counted(finding.of, "request"));
+            let out =
+                out.text(" contain errors; in ").number(count(finding.n)).text(" of them one begins in ");
+            let out = at(out).text(".");
+            match ratio {
+                Some(ratio) => out
+                    .text(" They take ")
+                    .number(times(*ratio))
+                    .text(" as long as requests of their type without errors."),
+                None => out,
+            }
+        }
+        Facts::Who { root, ratio, ratio_interval, means_us } => {
+            let out =
+                at(out.text("Requests ").name(root).text(" with ")).text(" take ").number(times(*ratio));
+            out.text(" as long as those with other values (")
+                .number(between(*ratio_interval, |ratio| format!("{ratio:.1}")))
+                .text("): ")
+                .number(duration(means_us.0))
+                .text(" against ")
+                .number(duration(means_us.1))
+                .text(" on average.")
+        }
+        Facts::SinceWhen { from_us, p50_us, requests } => {
+            at(out.text("Since ").number(format!("{} UTC", format::moment(*from_us))).text(" "))
+                .text(" takes ")
+                .number(duration(p50_us.1))
+                .text(" instead of ")
+                .number(duration(p50_us.0))
+                .text(&format!(" (medians of {} and {} requests).", count(requests.1), count(requests.0)))
+        }
+        Facts::ReadWithCare { orphans, dropped, clipped, spans } => {
+            let out = out.text("Of ").number(counted(*spans, "span"));
+            let facts = [
+                (orphans, "lack their parent"),
+                (dropped, "lie outside their parent and are left out"),
+                (clipped, "are cut to their parent"),
+            ];
+            let out = (facts.into_iter().filter(|(n, _)| **n > 0))
+                .fold(out, |out, (n, words)| out.text(", ").number(count(*n)).text(" ").text(words));
+            out.text(". All numbers are less certain for it.")
+        }
+    }
+}
+
+/// Returns what a finding costs, in a few words; empty where time is not what it is about.
+pub fn stake(finding: &Finding) -> String {
+    if finding.stake_us <= 0.0 {
+        return String::new();
+    }
+    let each = format!("{} per request", duration(finding.stake_us));
+    match finding.interval {
+        Some(interval) => format!("{each} ({})", between(interval, duration)),
+        None => each,
+    }
+}
+
+/// Returns how a finding was found, in two lines at most.
+pub fn why(finding: &Finding) -> Vec<String> {
+    let how = match &finding.facts {
+        Facts::SlowTail { latency_excess_us, p50_us, .. } => format!(
+            "The slowest tenth of each request type, at least five requests, is compared with its faster half by time \
+             on the critical path, endpoint by endpoint. These requests take {} more than the median of {}.",
+            duration(*latency_excess_us),
+            duration(*p50_us as f64)
+        ),
+        Facts::HotSpot { .. } => "Self time on the critical path, summed over all requests.".to_owned(),
+        Facts::NotInstrumented { .. } => {
+            "Self time on the critical path of spans that make calls, while none of the calls runs.".to_owned()
+        }
+        Facts::OneAfterTheOther { .. } => {
+            "At least four calls of one endpoint below one span, each starting after the one before has ended. Side \
+             by side they would take as long as the longest. At most what they take on the critical path counts."
+                .to_owned()
+        }
+        Facts::Timeout { is_round, .. } => format!(
+            "At least five calls, and 2 % of all, lie within 2 % of this duration, four times as densely as around it, \
+             at three times the median or more{}.",
+            if *is_round { "; it is a round number" } else { "; calls are made again after an error" }
+        ),
+        Facts::Retries { .. } => {
+            "A call of the same endpoint by the same span starts after one that ended in an error. The cost is the \
+             time from start to start, at most what the calls take on the critical path."
+                .to_owned()
+        }
+        Facts::Errors { .. } => {
+            "An error begins in a span of which no child is in error. Requests with errors are compared with those of \
+             the same type without."
+                .to_owned()
+        }
+        Facts::Who { .. } => "Mean latency of the requests of a type with this value of the tag on any span, against \
+                              those with another value (Welch's test)."
+            .to_owned(),
+        Facts::SinceWhen { .. } => {
+            "Requests of a type in the order of their start; the place where the ranks of latency change most (Pettitt \
+             1979)."
+                .to_owned()
+        }
+        Facts::ReadWithCare { .. } => {
+            "Counted when the trees of spans are built; data quality has the details.".to_owned()
+        }
+    };
+    let chance = finding.p.map(|p| {
+        let p = if p < 0.001 { "less than 0.1 %".to_owned() } else { share(p) };
+        format!(
+            "By chance such a difference would be seen in {p} of cases; false discoveries are kept to 5 % of a kind."
+        )
+    });
+    std::iter::once(how).chain(chance).collect()
+}
+
+/// Returns the bars of a finding's picture: what each is called, and its microseconds; one bar has its whole beside it.
+pub fn bars(finding: &Finding) -> Vec<(String, f64)> {
+    let bar = |name: &str, us: f64| (name.to_owned(), us);
+    match &finding.facts {
+        Facts::SlowTail { latency_us, p50_us, .. } => {
+            vec![bar("slowest", latency_us.1 as f64), bar("median", *p50_us as f64)]
+        }
+        Facts::HotSpot { mean_us, latency_us, .. } => {
+            vec![bar("here", *mean_us), bar("latency", *latency_us)]
+        }
+        Facts::Timeout { duration_us, p50_us, .. } => {
+            vec![bar("these", *duration_us), bar("median", *p50_us)]
+        }
+        Facts::Who { means_us, .. } => vec![bar("with it", means_us.0), bar("others", means_us.1)],
+        Facts::SinceWhen { p50_us, .. } => vec![bar("after", p50_us.1), bar("before", p50_us.0)],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns what stands on the button that leads to the evidence of a finding.
+pub fn show_words(finding: &Finding) -> &'static str {
+    match finding.kind() {
+        FindingKind::SlowTail => "Compare slow with fast",
+        FindingKind::OneAfterTheOther => "Show the flow",
+        FindingKind::Errors | FindingKind::Retries => "Show errors",
+        FindingKind::Who => "Split by this tag",
+        FindingKind::SinceWhen => "Show requests since then",
+        FindingKind::ReadWithCare => "Show requests",
+        _ => "Show in flame graph",
+    }
+}
+
+/// Sets the page up for the evidence of a finding.
+pub fn show(finding: &Finding, address: &mut Address) {
+    let search = |address: &mut Address, view| {
+        address.view = view;
+        address.focus.clear();
+        address.search = match &finding.place {
+            Place::Endpoint(endpoint) | Place::RequestType(endpoint) => endpoint.operation.clone(),
+            Place::Service(service) => service.clone(),
+            Place::Tag { value, .. } => value.clone(),
+            Place::Data => String::new(),
+        };
+    };
+    match &finding.facts {
+        Facts::SlowTail { root, ranges, .. } => {
+            address.root = RootEndpoint::Endpoint(root.clone());
+            address.range = ranges.0;
+            address.comparison =
+                Some(Comparison { against: Against::Range, side: Side::B, other: ranges.1, swapped: false });
+            search(address, View::Compare);
+        }
+        Facts::OneAfterTheOther { caller, .. } => {
+            address.choices.flow.parents = vec![caller.clone()];
+            address.view = View::Flow;
+        }
+        Facts::Errors { .. } | Facts::Retries { .. } => search(address, View::Errors),
+        Facts::Who { root, .. } => {
+            address.root = RootEndpoint::Endpoint(root.clone());
+            if let Place::Tag { key, .. } = &finding.place {
+                address.split.key = Some(key.clone());
+                address.split.of = SplitOf::default();
+            }
+            address.view = View::Split;
+        }
+        Facts::SinceWhen { from_us, .. } => {
+            if let Place::RequestType(root) = &finding.place {
+                address.root = RootEndpoint::Endpoint(root.clone());
+            }
+            address.filters.retain(|filter| !matches!(filter, Filter::Time { .. }));
+            address.filters.push(Filter::Time { from_us: *from_us, to_us: u64::MAX });
+            address.range = PercentileRange::ALL;
+            address.view = View::Requests;
+        }
+        Facts::ReadWithCare { .. } => address.view = View::Requests,
+        Facts::HotSpot { .. } | Facts::NotInstrumented { .. } | Facts::Timeout { .. } => {
+            search(address, View::Flame);
+        }
+    }
+}
+
+/// Returns what is said where nothing stands out.
+pub fn nothing(report: &FindingsReport) -> String {
+    format!(
+        "Nothing stands out in {}: no difference beyond chance, and no place with 5 % of the latency.",
+        counted(report.facts.requests, "request")
+    )
+}
+
+/// Returns which requests the findings are about, with their latency.
+pub fn about(report: &FindingsReport) -> String {
+    let latency = &report.facts.latency_us;
+    format!(
+        "{}, latency p50 {}, p95 {}, p99 {}",
+        counted(report.facts.requests, "request"),
+        duration(latency.p50),
+        duration(latency.p95),
+        duration(latency.p99)
+    )
+}
+
+/// Returns the findings as plain text, numbered.
+pub fn to_text(report: &FindingsReport) -> String {
+    let mut out = about(report) + "\n\n";
+    for (number, finding) in report.findings.iter().enumerate() {
+        let cost = stake(finding);
+        let cost = if cost.is_empty() { cost } else { format!(" [{cost}]") };
+        let name = kind_name(finding.kind());
+        out.push_str(&format!("{:2}. {name}: {}{cost}\n", number + 1, sentence(finding).to_text()));
+    }
+    if report.findings.is_empty() {
+        out.push_str(&nothing(report));
+        out.push('\n');
+    }
+    out
+}
+
+/// Returns the findings as an incident note in Markdown: what was found, how sure, where to look. `link` is the address
+/// of the page, if it leads back to the same traces.
+pub fn to_markdown(report: &FindingsReport, link: Option<&str>) -> String {
+    let mut out = format!("## Findings\n\n{}\n\n", about(report));
+    for finding in &report.findings {
+        out.push_str(&format!("1. *{}.* {}", kind_name(finding.kind()), sentence(finding).to_markdown()));
+        let cost = stake(finding);
+        if !cost.is_empty() {
+            out.push_str(&format!(" Costs {cost}."));
+        }
+        if let Some(example) = &finding.example {
+            out.push_str(&format!(" Example: trace `{}`.", example.trace_id));
+        }
+        out.push('\n');
+    }
+    if report.findings.is_empty() {
+        out.push_str(&nothing(report));
+        out.push('\n');
+    }
+    if let Some(link) = link {
+        out.push_str(&format!("\n[Open in Pathlight]({link})\n"));
+    }
+    out
+}

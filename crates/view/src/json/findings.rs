@@ -1,0 +1,84 @@
+//! What is slow, where, why and for whom.
+
+use super::{Text, ends, percent, pretty, public_json};
+use crate::finding_words::{Part, sentence};
+use pathlight_analysis::critical_path::RequestRef;
+use pathlight_analysis::findings::{Finding as Found, FindingKind, FindingsReport, Place as At, TimeBin};
+use pathlight_analysis::requests::PercentileRange;
+use pathlight_model::stats::Summary;
+
+public_json! {
+    /// What is slow, where, why and for whom, best first.
+    Findings<'a>(report: &'a FindingsReport, range: PercentileRange) {
+        /// How many requests lie in the percentile range.
+        requests: u64 = report.facts.requests,
+        /// The percentile range as `[from, to]`, in percent.
+        band: [f64; 2] = percent(Some(range)),
+        /// Their latency.
+        latency_us: Summary = report.facts.latency_us,
+        /// At most ten; empty if nothing stands out.
+        findings: Vec<Finding<'a>> = report.findings.iter().map(Finding::of).collect(),
+        /// Differences that were tested.
+        tested: u64 = report.tested,
+        /// Latency over time, in at most 60 bins of equal length.
+        over_time: &'a [TimeBin] = &report.over_time,
+    }
+}
+
+public_json! {
+    /// One finding.
+    Finding<'a>(finding: &'a Found) {
+        /// What it is about.
+        kind: FindingKind = finding.kind(),
+        /// The finding in words.
+        text: String = sentence(finding).to_text(),
+        /// The same, with names and numbers apart.
+        parts: Vec<Part> = sentence(finding).parts,
+        /// What it costs per request, in microseconds on average; 0 where time is not what it is about.
+        stake_us: f64 = finding.stake_us,
+        /// The 95 % interval of the stake as `[low, high]`.
+        interval: Option<[f64; 2]> = finding.interval.map(ends),
+        /// How many requests, calls or spans it is about.
+        n: u64 = finding.n,
+        /// Of how many.
+        of: u64 = finding.of,
+        /// What it names.
+        place: Place<'a> = Place::of(&finding.place),
+        /// How likely it is by chance; `null` for what is only described.
+        p: Option<f64> = finding.p,
+        /// The slowest request that it is about.
+        evidence: Option<&'a RequestRef> = finding.example.as_ref(),
+        /// Other kinds of findings that name the same place.
+        also: &'a [FindingKind] = &finding.also,
+    }
+}
+
+public_json! {
+    /// What a finding names: what is not `null`.
+    Place<'a>(place: &'a At) {
+        /// Service name.
+        service: Option<&'a str> = match place {
+            At::Endpoint(endpoint) | At::RequestType(endpoint) => Some(&endpoint.service),
+            At::Service(service) => Some(service),
+            At::Tag { .. } | At::Data => None,
+        },
+        /// Operation name.
+        operation: Option<&'a str> = match place {
+            At::Endpoint(endpoint) | At::RequestType(endpoint) => Some(&endpoint.operation),
+            _ => None,
+        },
+        /// Tag as `[key, value]`.
+        tag: Option<[&'a str; 2]> = match place {
+            At::Tag { key, value } => Some([key, value]),
+            _ => None,
+        },
+    }
+}
+
+/// Returns the JSON of `findings`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn findings(report: &FindingsReport, range: PercentileRange) -> Text {
+    pretty(&Findings::of(report, range))
+}

@@ -1,0 +1,116 @@
+//! The findings as cards: what each says, a small picture, how it was found, and the way to its evidence.
+
+use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::page::{Focus, Page};
+use crate::ui::widgets::names;
+use pathlight_query::{Endpoint, Finding, FindingsReport, RequestRef};
+use pathlight_view::address::TraceChoice;
+use pathlight_view::finding_words::{Part, bars, kind_name, nothing, sentence, show, show_words, stake, why};
+use std::rc::Rc;
+
+/// The list of cards.
+pub struct FindingList {
+    element: El,
+    keep: Keep,
+}
+
+impl FindingList {
+    /// Returns an empty list.
+    pub fn new() -> FindingList {
+        let element = el("ol").class("finding-list").test("finding-list");
+        FindingList { element, keep: Keep::default() }
+    }
+
+    /// Returns the list's element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+
+    /// Shows the findings of a report.
+    pub fn set(&self, page: Page, report: &FindingsReport) {
+        self.keep.clear();
+        let cards: Vec<El> = report.findings.iter().map(|finding| self.card(page, finding)).collect();
+        if cards.is_empty() {
+            self.element.fill([&el("li").class("finding").test("no-finding").text(&nothing(report))]);
+        } else {
+            self.element.fill(&cards);
+        }
+    }
+
+    fn card(&self, page: Page, finding: &Finding) -> El {
+        let kind = finding.kind();
+        let finding = Rc::new(finding.clone());
+        let mut head = div("finding-head").child(&span("finding-kind", kind_name(kind)).test("finding-kind"));
+        for also in &finding.also {
+            head = head.child(&span("finding-tag", kind_name(*also)).test("finding-tag"));
+        }
+        let cost = stake(&finding);
+        if !cost.is_empty() {
+            head = head.child(&span("finding-stake", &cost).attr(
+                "title",
+                "What it costs, on average over all requests of the selection, with its 95 % interval",
+            ));
+        }
+        let words = el("p").class("finding-text").test("finding-text");
+        for part in sentence(&finding).parts {
+            words.add(&self.part(page, part));
+        }
+        let (to_show, target) = (finding.clone(), button(show_words(&finding)).test("finding-show"));
+        let mut foot = div("finding-foot").child(&target.on_click(&self.keep, move || {
+            page.change(|address| show(&to_show, address));
+        }));
+        if let Some(example) = &finding.example {
+            foot = foot.child(&self.example(page, example));
+        }
+        let reasons = why(&finding).into_iter().map(|line| el("p").text(&line));
+        let reasons = el("details")
+            .class("finding-why")
+            .test("finding-why")
+            .child(&el("summary").text("Why"))
+            .children(&reasons.collect::<Vec<El>>());
+        let said = div("finding-said").child(&head).child(&words).child(&foot.child(&reasons));
+        let card =
+            el("li").class("finding").test("finding").attr("data-kind", &format!("{kind:?}")).child(&said);
+        let bars = bars(&finding);
+        if bars.is_empty() { card } else { card.child(&picture(&bars)) }
+    }
+
+    fn part(&self, page: Page, part: Part) -> El {
+        match part {
+            Part::Text(text) => span("", &text),
+            Part::Number(number) => span("strong", &number),
+            Part::Service(service) => names::service(&service),
+            Part::Endpoint { service, operation } => {
+                let name = names::endpoint(&service, &operation);
+                let endpoint = Endpoint { service, operation };
+                button("").class("link").child(&name).on_click(&self.keep, move || {
+                    page.set_focus(Focus::Endpoint(endpoint.clone()));
+                })
+            }
+        }
+    }
+
+    fn example(&self, page: Page, example: &RequestRef) -> El {
+        let choice = TraceChoice {
+            trace_id: example.trace_id.clone(),
+            root_span_id: Some(example.root_span_id.clone()),
+            span_id: None,
+        };
+        let open = button("Slowest example")
+            .attr("title", "Open this request in the timeline")
+            .test("finding-example");
+        open.on_click(&self.keep, move || page.open_trace(choice.clone()))
+    }
+}
+
+/// Horizontal bars on a common scale.
+fn picture(bars: &[(String, f64)]) -> El {
+    let most = bars.iter().map(|bar| bar.1).fold(f64::MIN_POSITIVE, f64::max);
+    let mut picture = div("finding-picture").attr("aria-hidden", "true");
+    for (name, us) in bars {
+        let bar = div("finding-bar").styled("width", &format!("{:.1}%", (us / most * 100.0).max(1.0)));
+        let row = div("finding-bar-row").child(&span("muted", name)).child(&div("finding-track").child(&bar));
+        picture = picture.child(&row.child(&span("number", &pathlight_text::format::duration(*us))));
+    }
+    picture
+}

@@ -1,0 +1,215 @@
+//! Findings: traces in which one thing is wrong, one set for each kind, and sets in which nothing is.
+
+use crate::common::{Span, set_of, span};
+use pathlight::analysis::requests::Selection;
+use pathlight::generate::{Options, write_jaeger};
+use pathlight::model::stats::Random;
+use pathlight::model::trace::TraceSet;
+use pathlight::query::native::Pool;
+use pathlight::query::{Endpoint, Facts, Finding, FindingKind, FindingsReport, Place, queries};
+use pathlight::view::finding_words;
+
+fn findings(spans: &[Span]) -> FindingsReport {
+    let mut pool = Pool::of(vec![set_of(spans)]).unwrap();
+    pool.run(queries::Findings { selection: Selection::default() }).unwrap()
+}
+
+/// The finding of a kind.
+#[track_caller]
+fn the(report: &FindingsReport, kind: FindingKind) -> Finding {
+    let found = report.findings.iter().find(|finding| finding.kind() == kind);
+    found.unwrap_or_else(|| panic!("no {kind:?} in\n{}", finding_words::to_text(report))).clone()
+}
+
+/// Requests of a shop that differ by up to 5 %; `change` gets each with its number before it is added.
+fn requests(n: u64, change: impl Fn(u64, &mut Vec<Span>)) -> Vec<Span> {
+    let mut random = Random::new(5, 0, 0);
+    let mut all = Vec::new();
+    for i in 0..n {
+        let mut part = || 10_000 + random.below(500);
+        let (cart, stock) = (part(), part());
+        let mut spans = vec![
+            span(1, 0, "shop", 0, cart + stock + 1000),
+            span(2, 1, "cart", 500, 500 + cart),
+            span(3, 1, "stock", 700 + cart, 700 + cart + stock),
+        ];
+        change(i, &mut spans);
+        for span in &mut spans {
+            span.trace = u128::from(i) + 1;
+            span.start_us += 1_700_000_000_000_000 + i * 1_000_000;
+        }
+        all.extend(spans);
+    }
+    all
+}
+
+/// Makes a span longer; what starts after it, and its ancestors, wait.
+fn delay(spans: &mut [Span], id: u64, us: u64) {
+    let end = spans.iter().find(|s| s.id == id).map_or(0, |s| s.start_us + s.duration_us);
+    for span in spans.iter_mut() {
+        if span.start_us >= end {
+            span.start_us += us;
+        } else if span.start_us + span.duration_us >= end {
+            span.duration_us += us;
+        }
+    }
+}
+
+fn endpoint(name: &str) -> Place {
+    Place::Endpoint(Endpoint::new(name, name))
+}
+
+#[test]
+fn a_call_that_only_slow_requests_make_is_named_with_the_tag_they_share() {
+    // Three of the six slowest make it: only they are spoken of.
+    let spans = requests(60, |i, spans| {
+        if i % 20 == 7 {
+            spans.push(span(4, 3, "disk", 12_000, 13_000));
+            delay(spans, 4, 80_000 + i * 10);
+        }
+    });
+    let finding = the(&findings(&spans), FindingKind::SlowTail);
+    assert_eq!((finding.place, finding.n), (endpoint("disk"), 3));
+    let spans = requests(60, |i, spans| {
+        spans[1].zone = if i % 10 == 7 { "far" } else { "near" };
+        if i % 10 == 7 {
+            spans.push(span(4, 3, "disk", 12_000, 13_000));
+            delay(spans, 4, 80_000 + i * 10);
+        }
+    });
+    let finding = the(&findings(&spans), FindingKind::SlowTail);
+    assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("disk"), 6, 60));
+    let Facts::SlowTail { is_only_in_tail, tag, excess_us, .. } = &finding.facts else { panic!() };
+    let tag = tag.as_ref().unwrap();
+    assert_eq!((tag.key.as_str(), tag.value.as_str(), tag.slow, tag.others), ("zone", "far", 6, 0));
+    assert!(*is_only_in_tail && (80_000.0..83_000.0).contains(excess_us), "{excess_us}");
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.starts_with("6 of 60 requests shop @ shop take 1"), "{text}");
+    assert!(text.ends_with(" They share zone = far: 6 of 6, 0 of 54 others."), "{text}");
+}
+
+#[test]
+fn calls_one_after_the_other_say_what_side_by_side_would_save() {
+    let spans = requests(30, |_, spans| {
+        for i in 0..5 {
+            spans.push(span(10 + i, 3, "redis", 12_000 + i * 1600, 13_500 + i * 1600));
+        }
+    });
+    let finding = the(&findings(&spans), FindingKind::OneAfterTheOther);
+    assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("redis"), 30, 30));
+    let Facts::OneAfterTheOther { calls, saving_us, .. } = finding.facts else { panic!() };
+    assert_eq!((calls, saving_us), (5.0, 6000.0));
+}
+
+#[test]
+fn calls_that_end_at_one_round_duration_look_like_a_timeout() {
+    let spans = requests(200, |i, spans| {
+        if i % 25 == 3 {
+            let us = 2_000_000 - spans[1].duration_us;
+            delay(spans, 2, us);
+        }
+    });
+    let finding = the(&findings(&spans), FindingKind::Timeout);
+    assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("cart"), 8, 200));
+    // As many calls as long, but of all lengths: nothing that ends them.
+    let spans = requests(200, |i, spans| {
+        if i % 25 == 3 {
+            delay(spans, 2, 1_700_000 + i * 4000);
+        }
+    });
+    assert!(findings(&spans).findings.iter().all(|finding| finding.kind() != FindingKind::Timeout));
+}
+
+#[test]
+fn a_call_after_a_failed_one_is_a_retry() {
+    let spans = requests(50, |i, spans| {
+        if i % 5 == 0 {
+            let mut first = span(4, 3, "bank", 11_500, 14_500);
+            first.error = true;
+            spans.extend([first, span(5, 3, "bank", 15_500, 18_500)]);
+        }
+    });
+    let report = findings(&spans);
+    let finding = the(&report, FindingKind::Retries);
+    assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("bank"), 10, 50));
+    let Facts::Retries { calls, cost_us } = finding.facts else { panic!() };
+    assert_eq!((calls, cost_us), (10, 4000.0));
+    // Errors begin at the same place: one finding, not two.
+    assert!(finding.also.contains(&FindingKind::Errors), "{}", finding_words::to_text(&report));
+}
+
+#[test]
+fn a_tag_whose_requests_are_slower_says_who_is_affected() {
+    let spans = requests(80, |i, spans| {
+        spans[0].zone = if i % 4 == 1 { "eu" } else { "us" };
+        if i % 4 == 1 {
+            delay(spans, 2, 30_000);
+        }
+    });
+    let finding = the(&findings(&spans), FindingKind::Who);
+    assert_eq!(finding.place, Place::Tag { key: "zone".to_owned(), value: "eu".to_owned() });
+    let Facts::Who { ratio, ratio_interval, .. } = finding.facts else { panic!() };
+    assert!((2.2..2.6).contains(&ratio) && ratio_interval.low > 2.0, "{ratio}");
+}
+
+#[test]
+fn a_type_that_is_slower_from_some_time_on_says_since_when() {
+    let spans = requests(90, |i, spans| {
+        if i >= 60 {
+            delay(spans, 3, 25_000);
+        }
+    });
+    let finding = the(&findings(&spans), FindingKind::SinceWhen);
+    let Facts::SinceWhen { from_us, requests, .. } = finding.facts else { panic!() };
+    assert_eq!((from_us, requests), (1_700_000_060_000_000, (60, 30)));
+}
+
+#[test]
+fn what_has_no_calls_while_time_passes_is_not_instrumented_and_orphans_ask_for_care() {
+    let spans = requests(20, |_, spans| delay(spans, 1, 60_000));
+    let finding = the(&findings(&spans), FindingKind::HotSpot);
+    assert_eq!(finding.place, endpoint("shop"));
+    assert_eq!(finding.also, [FindingKind::NotInstrumented]);
+    let spans = requests(20, |_, spans| spans.push(span(9, 77, "lost", 2000, 3000)));
+    let finding = the(&findings(&spans), FindingKind::ReadWithCare);
+    assert_eq!((finding.n, finding.of), (20, 80));
+}
+
+#[test]
+fn where_nothing_is_wrong_nothing_is_called_a_cause() {
+    let report = findings(&requests(200, |_, _| {}));
+    let causes = report.findings.iter().filter(|finding| finding.kind().is_causal());
+    assert_eq!(causes.count(), 0, "{}", finding_words::to_text(&report));
+    assert_eq!(report.over_time.iter().map(|bin| bin.requests).sum::<u64>(), 200);
+    // So many endpoints that none has a part worth a word.
+    let even = |i: u64| {
+        let calls = (0..40).map(|j| span(2 + j, 1, &format!("call {j}"), j * 100, j * 100 + 100));
+        let mut spans: Vec<Span> = std::iter::once(span(1, 0, "root", 0, 4000)).chain(calls).collect();
+        spans.iter_mut().for_each(|s| s.trace = u128::from(i) + 1);
+        spans
+    };
+    let report = findings(&(0..30).flat_map(even).collect::<Vec<_>>());
+    assert!(report.findings.is_empty());
+    assert!(finding_words::to_text(&report).contains("Nothing stands out in 30 requests"));
+}
+
+#[test]
+fn the_demo_says_what_makes_its_product_pages_slow() {
+    // As a file: sets made without one have no tags.
+    let mut bytes = Vec::new();
+    write_jaeger(&Options { traces: 320, spans: 30, seed: 21, ..Options::default() }, &mut bytes).unwrap();
+    let mut set = TraceSet::new();
+    let mut reader = pathlight::ingest::Reader::new("demo.json", pathlight::ingest::Options::default());
+    reader.feed(&bytes, &mut set).unwrap();
+    reader.finish(&mut set);
+    set.seal().unwrap();
+    let report =
+        Pool::of(vec![set]).unwrap().run(queries::Findings { selection: Selection::default() }).unwrap();
+    let finding = &report.findings[0];
+    assert_eq!(finding.place, Place::Endpoint(Endpoint::new("catalog", "SELECT product_details")));
+    let Facts::SlowTail { root, tag, .. } = &finding.facts else { panic!("{finding:?}") };
+    assert_eq!((root.operation.as_str(), finding.n, finding.of), ("GET /product/{id}", 4, 37));
+    assert_eq!(tag.as_ref().map(|tag| (tag.key.as_str(), tag.slow)), Some(("cache.hit", 4)));
+    let note = finding_words::to_markdown(&report, Some("https://traces.example/#view=findings"));
+    assert!(note.contains("`SELECT product_details @ catalog`") && note.ends_with("findings)\n"), "{note}");
+}

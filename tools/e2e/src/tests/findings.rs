@@ -1,0 +1,56 @@
+//! The findings: cards that say what the binary says, and lead to their evidence.
+
+use e2e::browser::{Look, Page};
+use e2e::failure::{Outcome, ensure, same};
+use serde_json::Value;
+
+use super::drop::native;
+use super::views::shop_at;
+
+const VIEW: &str = "return document.documentElement.dataset.view";
+
+pub async fn cards_say_what_the_binary_finds_and_lead_to_it(page: &Page) -> Outcome {
+    let file = shop_at(page, "view=findings").await?;
+    let report = native(&["findings", "--json"], &[&file])?;
+    page.visible("[data-test='finding']").await?;
+    let findings = report["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    let kinds = page.attributes("[data-test='finding']", "data-kind").await?;
+    let squeezed = |kind: &str| kind.replace('_', "").to_lowercase();
+    same(
+        "kinds",
+        kinds.iter().map(|kind| squeezed(kind)).collect::<Vec<_>>(),
+        findings.iter().map(|f| squeezed(f["kind"].as_str().unwrap_or_default())).collect::<Vec<_>>(),
+    )?;
+    let first = findings.first().cloned().unwrap_or_default();
+    same("first kind", first["kind"].as_str(), Some("slow_tail"))?;
+    // Names are links there and `operation @ service` here; numbers are the same words.
+    let text = page.text("[data-test='finding-text']").await?;
+    for part in first["parts"].as_array().into_iter().flatten() {
+        if let Some(number) = part["number"].as_str() {
+            ensure(text.contains(number), || format!("{number:?} is missing in {text:?}"))?;
+        }
+    }
+    page.click("[data-test='finding-why'] summary").await?;
+    page.until("the reasons", "return document.querySelector(\"[data-test='finding-why']\").open", |open| {
+        *open == Value::Bool(true)
+    })
+    .await?;
+    for (name, look) in
+        [("findings-narrow", Look::NARROW), ("findings-dark", Look::DARK), ("findings", Look::DESK)]
+    {
+        page.look(look).await?;
+        let wide = page.run("return document.documentElement.scrollWidth - innerWidth").await?;
+        ensure(wide.as_i64().is_some_and(|over| over <= 0), || format!("{name} is {wide} px too wide"))?;
+        page.picture(name).await?;
+    }
+    page.click("[data-test='finding-show']").await?;
+    page.until("the comparison", VIEW, |view| view == "compare").await?;
+    page.ready().await?;
+    let hash = page.run("return location.hash").await?;
+    ensure(hash.as_str().is_some_and(|hash| hash.contains("operation=")), || format!("address: {hash}"))?;
+    page.run("history.back()").await?;
+    page.until("the findings", VIEW, |view| view == "findings").await?;
+    page.ready().await?;
+    page.click("[data-test='finding-example']").await?;
+    page.until("the timeline", VIEW, |view| view == "trace").await
+}
