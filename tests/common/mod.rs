@@ -163,8 +163,14 @@ pub fn read_into(set: &mut TraceSet, name: &str, bytes: &[u8], chunk: usize) {
 
 /// Generated traces as a sealed set, without tags and without the way through a file.
 pub fn generated(options: &pathlight::generate::Options) -> TraceSet {
+    generated_as(options, 0)
+}
+
+/// The same as group 0 or 1: set A or B of a comparison.
+pub fn generated_as(options: &pathlight::generate::Options, group: u8) -> TraceSet {
     let generator = pathlight::generate::Generator::new(options).unwrap();
     let mut set = TraceSet::new();
+    set.loading_group = group;
     for index in 0..options.traces {
         let trace = generator.trace(index);
         let mut spans: Vec<RawSpan> = (trace.spans.iter())

@@ -13,6 +13,7 @@ mod analysis {
     mod bottom_up;
     mod compare;
     mod critical_path;
+    mod culprit;
     mod errors;
     mod filters;
     mod findings;

@@ -3,6 +3,7 @@
 
 pub mod anomaly;
 pub mod critical_path;
+pub mod culprit;
 pub mod errors;
 pub mod findings;
 pub mod flow;

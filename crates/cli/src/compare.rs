@@ -6,8 +6,9 @@ use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_query::{Basis, DiffReport, Measure, NodeId, PercentileRange, Presence, Selection, queries};
-use pathlight_text::format::DASH;
-use pathlight_view::json;
+use pathlight_text::format::{DASH, change};
+use pathlight_view::culprit::excess_words;
+use pathlight_view::{culprit, json};
 use std::fmt::Write as _;
 
 /// The options of `compare`.
@@ -65,7 +66,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 const ROWS: usize = 30;
 
 fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
-    let mut out = String::new();
+    let mut out = culprit::summary(&report.culprit) + "\n\n";
     // Writing to a String cannot fail.
     for (name, side) in [("A", &report.a), ("B", &report.b)] {
         let facts = &side.facts;
@@ -114,26 +115,23 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
     }
     let mut services = Table::new([
         Right("rank"),
-        Right("change"),
-        Right("95 % interval"),
-        Right("A"),
-        Right("B"),
-        Left("service, self time per request"),
+        Right("explains"),
+        Right("own work"),
+        Right("calls into it"),
+        Right("calls it makes"),
+        Left("service, per request"),
     ]);
-    for row in report.services.iter().take(ROWS) {
-        let interval = row
-            .interval
-            .map_or(DASH.to_owned(), |i| format!("{:+.3} ms .. {:+.3} ms", ms(i.low), ms(i.high)));
+    for row in report.culprit.services.iter().take(ROWS) {
         services.row([
-            row.rank.to_string(),
-            in_ms(row.change_us),
-            interval,
-            in_ms(row.a_us),
-            in_ms(row.b_us),
+            row.rank.map_or(DASH.to_owned(), |rank| rank.to_string()),
+            change(row.score_us),
+            excess_words(row.own),
+            excess_words(row.incoming),
+            excess_words(row.outgoing),
             row.service.clone(),
         ]);
     }
-    let _ = write!(out, "\n{frames}\n{services}");
+    let _ = write!(out, "\n{services}\n{frames}");
     out
 }
 

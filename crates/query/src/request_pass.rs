@@ -6,9 +6,10 @@ use super::requests::{path_of, slowest};
 use super::workers::frame;
 use pathlight_analysis::critical_path::{
     Aggregate, BottomUpPart, ColumnEdge, ColumnOrder, DiffPart, EndpointPart, ExemplarCandidates,
-    ExemplarTargets, HeatPart, HistogramsObserver, Observer, PathTable, ProposalsObserver, ServiceObserver,
-    SplitObserver, SplitOf, TagValuesObserver, Walk, sorted_places, tied_places,
+    ExemplarTargets, HeatPart, HistogramsObserver, Observer, PathTable, ProposalsObserver, SplitObserver,
+    SplitOf, TagValuesObserver, Walk, sorted_places, tied_places,
 };
+use pathlight_analysis::culprit::{CulpritObserver, TailObserver, TypeCuts, TypesObserver};
 use pathlight_analysis::errors::ErrorsObserver;
 use pathlight_analysis::findings::{FindingsObserver, TagGroup, TagsObserver, TypeCut, TypesPart};
 use pathlight_analysis::requests::Overlap;
@@ -28,8 +29,12 @@ pub(super) enum RequestPass {
     PerRequest,
     /// Frames of one side of a comparison.
     Diff,
-    /// Self time by service.
-    Services,
+    /// Times of calls and visits by service.
+    Culprit,
+    /// Latencies by request type.
+    Types,
+    /// The same times of the fast and of the slow requests of every type.
+    Tail { cuts: TypeCuts },
     /// Times of every trace, for tprof.
     Traces { tag: Option<String> },
     /// Times by endpoint.
@@ -135,7 +140,13 @@ impl RunningPass {
             RequestPass::Vectors { told, made } => {
                 State::Trees(Box::new(VectorPass::new(set, *told, *made, overlap, requests)))
             }
-            RequestPass::Services => State::Trees(Box::new(Walk::new(ServiceObserver::new(set), requests))),
+            RequestPass::Culprit => {
+                State::Trees(Box::new(Walk::new(CulpritObserver::new(set, overlap), requests)))
+            }
+            RequestPass::Types => State::Trees(Box::new(Walk::new(TypesObserver::default(), requests))),
+            RequestPass::Tail { cuts } => {
+                State::Trees(Box::new(Walk::new(TailObserver::new(set, overlap, cuts.clone()), requests)))
+            }
             RequestPass::Split { of, key } => {
                 State::Trees(Box::new(Walk::new(SplitObserver::new(set, of, key, overlap), requests)))
             }

@@ -9,7 +9,7 @@ use crate::tree::Calls;
 use pathlight_chart::flame::{DiffFlame, FlameTree, FlameWords, is_told};
 use pathlight_query::{
     Basis, Change, DiffNode, DiffReport, Endpoint, EndpointId, Interval, Measure, NodeId, Presence,
-    RankedChange, ServiceChange,
+    RankedChange,
 };
 use pathlight_text::format;
 use std::rc::Rc;
@@ -301,16 +301,6 @@ impl Changed for ChangeRow {
     }
 }
 
-impl Changed for ServiceChange {
-    fn sides(&self) -> [f64; 3] {
-        [self.a_us, self.b_us, self.change_us]
-    }
-
-    fn interval(&self) -> Option<Interval> {
-        self.interval
-    }
-}
-
 /// Returns the columns of a change: both sides under their names, the difference, its interval. `heads` are those of
 /// files: the sides and the difference.
 pub fn change_columns<R: Changed>(sides: [&'static str; 2], heads: [&'static str; 3]) -> [Column<R>; 4] {
@@ -420,30 +410,4 @@ pub fn changes() -> Table<ChangeRow> {
             let (service, operation) = row.name();
             fits(text, &[&format::endpoint(service, operation), row.verdict()])
         })
-}
-
-/// Returns the table of services, what grew most first.
-pub fn services() -> Table<ServiceChange> {
-    let mut columns = vec![
-        Column::count("rank", "#", "What grew most is first", |row: &ServiceChange| row.rank.into())
-            .low(2)
-            .tiny()
-            .csv(&["rank"]),
-        Column::service(
-            "Service",
-            "Self time per request of all its spans, on the critical path or not",
-            |row: &ServiceChange| &row.service,
-        )
-        .csv(&["service"]),
-    ];
-    columns.extend(change_columns(["A", "B"], ["a_us", "b_us", "change_us"]));
-    Table::new("services", "Services by change", ("rank", false), columns)
-        .with_attributes(|row| {
-            vec![
-                ("data-test", "service-change".to_owned()),
-                ("data-service", row.service.clone()),
-                ("data-value", row.change_us.to_string()),
-            ]
-        })
-        .search(|row, text| fits(text, &[&row.service]))
 }

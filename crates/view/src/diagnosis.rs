@@ -28,7 +28,7 @@ pub fn list_words(list: DiagnosisList) -> (&'static str, &'static str) {
         }
         DiagnosisList::Places => ("Changed places", "Where side B spends more time than side A"),
         DiagnosisList::Services => {
-            ("Changed services", "Services by the change of their own time from side A to side B")
+            ("Changed services", "Which service explains that side B is slower than side A")
         }
     }
 }
@@ -83,7 +83,7 @@ pub fn why_no_tail(report: &TprofReport) -> &'static str {
 
 /// Why no place changed, and why no service did, where none did.
 pub const WHY_NO_CHANGE: [&str; 2] =
-    ["The two sides have no request type in common.", "No service spent any time."];
+    ["The two sides have no request type in common.", "Side B has no request."];
 
 /// Returns why no two sides can be compared; empty if they can.
 pub fn why_no_sides(
@@ -207,7 +207,7 @@ pub fn list_csv(
         DiagnosisList::Report => report.map(report_csv),
         DiagnosisList::Tail => report.map(|report| places_csv(&report.tail)),
         DiagnosisList::Places => sets.map(|sets| places_csv(&sets.places)),
-        DiagnosisList::Services => sets.map(|sets| services_csv(&sets.services)),
+        DiagnosisList::Services => sets.map(|sets| services_csv(&sets.culprit)),
     }
 }
 

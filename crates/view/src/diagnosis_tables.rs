@@ -1,9 +1,10 @@
 //! The tables of the diagnosis: places by what makes the tail slow, or by what changed between two sets; and its files.
 
-use crate::compare::{Changed, change_columns, services};
+use crate::compare::{Changed, change_columns};
+use crate::culprit::{ServiceRow, services};
 use crate::diagnosis_words::{Line, lines, place_name, type_name};
 use crate::table::{Attributes, Column, Number, Table, Unit, csv, fits};
-use pathlight_query::{Interval, PlaceChange, PlacesReport, ServiceChange, TprofReport};
+use pathlight_query::{CulpritReport, Interval, PlaceChange, PlacesReport, TprofReport};
 
 /// A place of a request type.
 pub struct PlaceRow {
@@ -123,8 +124,8 @@ pub fn places_csv(report: &PlacesReport) -> String {
 }
 
 /// Returns services as comma-separated values.
-pub fn services_csv(rows: &[ServiceChange]) -> String {
+pub fn services_csv(report: &CulpritReport) -> String {
     let mut table = services();
-    table.set_rows(rows.to_vec());
+    table.set_rows(ServiceRow::of(report));
     table.csv()
 }

@@ -1,5 +1,6 @@
 //! The diagnosis of tprof in words: its lines as a tree, as Markdown for a ticket and as CSV.
 
+use crate::culprit;
 use pathlight_analysis::tprof::{
     AggregateTrace, DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, Verdict,
 };
@@ -263,16 +264,11 @@ pub fn markdown(report: &TprofReport) -> String {
 /// Two sets in words: services, then places of every request type, what grew most first.
 pub fn sets_markdown(report: &pathlight_query::SetsReport) -> String {
     let mut out = String::from("# What changed from A to B\n\n");
-    for row in report.services.iter().take(PLACES) {
-        let range = row.interval.map_or_else(String::new, |i| format!(", 95 % interval {}", range(i)));
-        let (a, b) = (duration(row.a_us), duration(row.b_us));
-        let service = marked(&row.service);
-        let _ = writeln!(
-            out,
-            "{}. {service}: {} per request ({b} against {a}{range})",
-            row.rank,
-            change(row.change_us)
-        );
+    let _ = writeln!(out, "{}\n", marked(&culprit::summary(&report.culprit)));
+    let ranked = report.culprit.services.iter().filter(|row| row.score_us != 0.0);
+    for row in ranked.take(PLACES) {
+        let words = marked(&culprit::service_words(&report.culprit, row).to_text());
+        let _ = writeln!(out, "{}. {words}", row.rank.unwrap_or_default());
     }
     for kind in report.places.lists().filter(|kind| !kind.places.is_empty()) {
         let name = marked(&type_name(&kind.service, &kind.operation));

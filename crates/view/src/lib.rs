@@ -7,6 +7,7 @@ pub mod choices;
 pub mod compare;
 pub mod comparing;
 pub mod contract;
+pub mod culprit;
 pub mod diagnosis;
 pub mod diagnosis_choice;
 pub mod diagnosis_tables;

@@ -6,8 +6,8 @@ use crate::compare::{ChangeRow, DiffSource};
 use crate::table::{Cell, Rows, Table};
 use crate::tip::TipLine;
 use crate::{
-    anomalies, compare, diagnosis_tables, endpoints, errors, findings, flame, flow, flow_savings, heatmap,
-    requests, split, trace,
+    anomalies, compare, culprit, diagnosis_tables, endpoints, errors, findings, flame, flow, flow_savings,
+    heatmap, requests, split, trace,
 };
 use pathlight_chart::heatmap::HeatModel;
 use pathlight_query::*;
@@ -63,7 +63,8 @@ fn every_table_names_its_columns_once_and_has_one_wide_column() {
     check(&heatmap::table());
     check(&flame::table());
     check(&compare::changes());
-    check(&compare::services());
+    check(&culprit::services());
+    check(&culprit::places());
     check(&findings::types());
     check(&findings::top());
     check(&requests::table());
@@ -175,7 +176,6 @@ fn changes_say_which_side_has_them() {
     assert!(csv.contains("new") && table.find("new").matches == 1, "{csv}");
     assert_eq!(source.tip(NodeId(1))[0], TipLine::Strong("New: on side B only".to_owned()));
     assert_eq!(source.presence(&source.report.nodes[1]), "in 0 of 2 requests of A, 1 of 2 of B");
-    assert_eq!(head(&compare::services().csv()), "rank,service,a_us,b_us,change_us,low,high");
 }
 
 #[test]
@@ -314,5 +314,128 @@ fn files_of_the_diagnosis_have_their_columns() {
         head(&diagnosis_tables::report_csv(&TprofReport::default())),
         "level,service,operation,ranked_by_us,aggregate_trace,words"
     );
-    assert_eq!(head(&diagnosis_tables::services_csv(&[])), "rank,service,a_us,b_us,change_us,low,high");
+    assert_eq!(
+        head(&diagnosis_tables::services_csv(&CulpritReport::default())),
+        "rank,service,score_us,share,own_us,own_uncertainty_us,in_us,in_uncertainty_us,out_us,\
+         out_uncertainty_us,requests,remark,text"
+    );
+}
+
+/// A service that explains something: calls into it.
+fn slow_service() -> CulpritReport {
+    let incoming = Excess { excess_us: 1_035_000.0, uncertainty_us: 1000.0 };
+    let place = |operation: &str, calls| CulpritPlace {
+        part: ServicePart::In,
+        other: Some("front".to_owned()),
+        operation: operation.to_owned(),
+        calls,
+        excess: Some(incoming),
+        exemplar: None,
+    };
+    let lead = Lead {
+        part: ServicePart::In,
+        excess: incoming,
+        per_call_us: [3500.0, 1_517_000.0],
+        calls: [90, 82],
+        slower: Some(1.0),
+        slower_callees: Some(Vec::new()),
+        only_caller: None,
+    };
+    let row = CulpritService {
+        service: "basic".to_owned(),
+        rank: Some(1),
+        score_us: incoming.score_us(),
+        incoming,
+        requests: 66,
+        lead: Some(lead),
+        places: vec![place("POST /query", 64), place("GET /", 18)],
+        ..CulpritService::default()
+    };
+    CulpritReport { requests: [120, 120], services: vec![row], ..CulpritReport::default() }
+}
+
+#[test]
+fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
+    let report = slow_service();
+    let plain = |words: &culprit::Sentence| words.to_text().replace(['\u{202f}', '\u{2009}', '\u{a0}'], " ");
+    let words = culprit::verdict(&report);
+    assert_eq!(
+        plain(&words),
+        "Calls into basic wait 1.52 s outside its own spans (3.50 ms before); at least 100.0 % of 82 calls got slower; \
+         that is +1.03 s \u{b1} 1.00 ms per request over all requests (66 of 120 use it). Mostly POST /query, 64 calls. No \
+         service it calls changed."
+    );
+    assert!(words.0.contains(&culprit::Piece::Service("basic".to_owned())));
+    assert!(words.0.contains(&culprit::Piece::Number("82 calls".to_owned())));
+    let of_one_set = CulpritReport { is_of_one_set: true, ..report.clone() };
+    assert!(
+        plain(&culprit::verdict(&of_one_set)).starts_with("Where the time of slow requests goes: Calls into")
+    );
+
+    let changed = |change: &dyn Fn(&mut CulpritService, &mut Lead)| {
+        let mut report = slow_service();
+        let mut lead = report.services[0].lead.take().unwrap();
+        change(&mut report.services[0], &mut lead);
+        report.services[0].lead = Some(lead);
+        plain(&culprit::verdict(&report))
+    };
+    let own = changed(&|row, lead| {
+        lead.part = ServicePart::Own;
+        lead.slower_callees = None;
+        row.has_bare_calls = true;
+    });
+    assert!(
+        own.starts_with("basic's own work or the calls it makes take 1.52 s per visit (3.50 ms before)"),
+        "{own}"
+    );
+    let out = changed(&|row, lead| {
+        (lead.part, lead.calls) = (ServicePart::Out, [90, 3]);
+        lead.slower_callees = Some(vec!["a".to_owned(), "b".to_owned()]);
+        row.requests = 3;
+    });
+    assert!(out.starts_with("Calls that basic makes, whichever service they go to, wait 1.52 s"), "{out}");
+    let end = "Of the services it calls, a and b got slower too. One side has only 3 such calls.";
+    assert!(out.ends_with(end), "{out}");
+    for (is_weak, may_be_chance) in [(true, false), (false, true)] {
+        let words = changed(&|row, _| (row.is_weak, row.may_be_chance) = (is_weak, may_be_chance));
+        assert!(
+            words.starts_with("No service changed beyond the usual drift. The largest suspicion is basic"),
+            "{words}"
+        );
+    }
+    let alone = changed(&|_, lead| lead.only_caller = Some("front".to_owned()));
+    assert!(alone.contains("Only front calls it, and nothing else: it could be either."), "{alone}");
+    let drift = changed(&|row, lead| {
+        row.score_us = 0.0;
+        lead.excess = Excess { excess_us: 900.0, uncertainty_us: 1000.0 };
+    });
+    assert_eq!(
+        drift,
+        "No service changed beyond the usual drift. The largest suspicion is basic, calls into it: +900 \u{b5}s \u{b1} 1.00 ms per request."
+    );
+    let faster = changed(&|row, _| row.score_us = -2000.0);
+    assert!(
+        faster.starts_with("No service got slower beyond the usual drift; basic got faster, by 2.00 ms"),
+        "{faster}"
+    );
+}
+
+#[test]
+fn services_that_fail_more_often_are_named_beside_the_verdict() {
+    let failing = |service: &str, b_failed, growth| FailingService {
+        service: service.to_owned(),
+        a_calls: 1000,
+        a_failed: 2,
+        b_calls: 100,
+        b_failed,
+        growth,
+    };
+    let report =
+        CulpritReport { failing: vec![failing("pay", 31, 0.3), failing("cart", 0, -0.1)], ..slow_service() };
+    let words = culprit::summary(&report).replace('\u{202f}', " ");
+    assert!(words.ends_with("changed. pay fails in 31.0 % of its calls (0.2 % before)."), "{words}");
+    let mut table = culprit::services();
+    table.set_rows(culprit::ServiceRow::of(&report));
+    assert_eq!(table.find("basic").matches, 1);
+    assert_eq!(culprit::PlaceRow::of(&report.services[0]).len(), 2);
 }

@@ -2,8 +2,8 @@
 
 use super::contexts::Contexts;
 use super::diff_report::{DiffNode, DiffReport, DiffSide, FrameSums, RequestRef};
-use super::services::{ServiceSums, rank_services};
 use super::table::PathTable;
+use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
 use pathlight_model::trace::{NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -89,11 +89,10 @@ impl DiffPart {
         DiffPart { contexts, examples }
     }
 
-    /// The report of both sides, merged.
-    pub fn finish(a: (DiffSide, DiffPart, ServiceSums), b: (DiffSide, DiffPart, ServiceSums)) -> DiffReport {
-        let (a_side, a_part, a_services) = a;
-        let (b_side, b_part, b_services) = b;
-        let services = rank_services(&a_services, a_side.facts.requests, &b_services, b_side.facts.requests);
+    /// The report of both sides, merged, with their services ranked.
+    pub fn finish(a: (DiffSide, DiffPart), b: (DiffSide, DiffPart), culprit: CulpritReport) -> DiffReport {
+        let (a_side, a_part) = a;
+        let (b_side, b_part) = b;
         let mut names: Vec<RequestRef> = Vec::new();
         let mut forests = Vec::new();
         for (is_b, part) in [(false, a_part), (true, b_part)] {
@@ -127,7 +126,7 @@ impl DiffPart {
             nodes: nodes.collect(),
             endpoints: joined.endpoints,
             examples: names,
-            services,
+            culprit,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The report of a comparison: frames of both sides, what changed and whether it is more than noise.
 
-use super::services::ServiceChange;
+use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{RangeFacts, RequestEntry, Selection};
 use pathlight_model::sort::Arrange;
@@ -172,8 +172,8 @@ pub struct DiffReport {
     pub nodes: Vec<DiffNode>,
     /// Example requests of frames.
     pub examples: Vec<RequestRef>,
-    /// Services by change of their time per request, the one that grew most first.
-    pub services: Vec<ServiceChange>,
+    /// Which service explains that B is slower.
+    pub culprit: CulpritReport,
 }
 
 impl DiffNode {

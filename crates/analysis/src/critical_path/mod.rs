@@ -16,7 +16,6 @@ mod histograms;
 mod path;
 mod proposals;
 mod report;
-mod services;
 mod split;
 mod table;
 mod tag_values;
@@ -41,7 +40,6 @@ pub use proposals::{
     NotProposed, ProposalsObserver, ProposalsPart, ProposalsReport, ProposedValue, TagProposal,
 };
 pub use report::*;
-pub use services::{ServiceChange, ServiceObserver, ServiceSums, rank_services};
 pub use split::{Ratio, SplitObserver, SplitOf, SplitPart, SplitReport, SplitValue};
 pub use table::{PathTable, TableBuilder};
 pub use tag_values::{TagValueCount, TagValuesObserver, TagValuesPart, TagValuesReport};

@@ -4,7 +4,7 @@ use super::TracesPart;
 use super::block::pick;
 use super::merge::Merging;
 use super::traces::{Settings, Traces, normal_of};
-use crate::critical_path::ServiceChange;
+use crate::culprit::CulpritReport;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, Moments, Side, welch};
 use pathlight_model::steps::{Pace, all_at_once};
@@ -304,11 +304,9 @@ impl Comparing {
 
 /// Two sets: services and places by what changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetsReport {
-    /// Services by the change of their self time, what grew most first; gaps between a client span and its server span are
-    /// the server's.
-    pub services: Vec<ServiceChange>,
+    /// Which service explains that B is slower.
+    pub culprit: CulpritReport,
     /// Places by request type.
     pub places: PlacesReport,
 }

@@ -1,10 +1,12 @@
 //! The diagnosis (tprof): the requests are cut, then workers send the times of their traces.
 
 use super::Query;
+use super::culprit::{culprit, times};
 use crate::EngineError;
 use crate::request_pass::RequestPass;
 use crate::workers::{Workers, parts};
-use pathlight_analysis::critical_path::{PathTable, ServiceSums, rank_services};
+use pathlight_analysis::critical_path::PathTable;
+use pathlight_analysis::culprit::CulpritReport;
 use pathlight_analysis::requests::Selection;
 use pathlight_analysis::tprof::{
     Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, TracesPart,
@@ -66,12 +68,11 @@ impl Query for CompareDiagnoses {
     type Report = SetsReport;
 
     async fn run(self, workers: Workers) -> Result<SetsReport, EngineError> {
-        let (mut traces, mut services) = (Vec::new(), Vec::new());
+        let (mut traces, mut sides) = (Vec::new(), Vec::new());
         for selection in [&self.a, &self.b] {
-            let (requests, facts) = workers.cut(selection).await?;
+            let (requests, _) = workers.cut(selection).await?;
             traces.push(requests.run(RequestPass::Traces { tag: self.settings.tag.clone() }).await?);
-            let sums = ServiceSums::merge(requests.partials(RequestPass::Services).await?);
-            services.push((sums, facts.requests));
+            sides.push((selection, times(&requests).await?));
         }
         let (of, done) = (traces.iter().map(|side| units(side)).sum(), Done::default());
         let mut pace = Pace::telling(&done);
@@ -83,11 +84,11 @@ impl Query for CompareDiagnoses {
                 }
             }
             let places = comparing.finish(&mut pace).await;
-            let services = match services.as_slice() {
-                [(a, a_requests), (b, b_requests)] => rank_services(a, *a_requests, b, *b_requests),
-                _ => Vec::new(),
+            let culprit = match sides.as_slice() {
+                [(a, a_times), (b, b_times)] => culprit((a, a_times), (b, b_times)),
+                _ => CulpritReport::default(),
             };
-            Ok(SetsReport { services, places })
+            Ok(SetsReport { culprit, places })
         };
         workers.watch(work, &done, of).await
     }

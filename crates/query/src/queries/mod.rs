@@ -5,6 +5,7 @@ mod anomalies;
 mod bottom_up;
 mod compare;
 mod critical_path;
+mod culprit;
 mod diagnosis;
 mod endpoints;
 mod errors;
@@ -26,6 +27,7 @@ pub use anomalies::{Anomalies, AnomalyEvaluation, AnomalyModel};
 pub use bottom_up::BottomUp;
 pub use compare::Compare;
 pub use critical_path::CriticalPath;
+pub use culprit::{Culprit, SlowRequests};
 pub use diagnosis::{CompareDiagnoses, Diagnosis};
 pub use endpoints::Endpoints;
 pub use errors::Errors;
@@ -114,6 +116,7 @@ list! {
     Compare,
     CompareDiagnoses,
     CriticalPath,
+    Culprit,
     Diagnosis,
     Endpoints,
     Errors,
@@ -129,6 +132,7 @@ list! {
     Range,
     Requests,
     Savings,
+    SlowRequests,
     Span,
     Split,
     TagValues,

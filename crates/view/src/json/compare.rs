@@ -1,19 +1,18 @@
 //! The comparison of two sides.
 
+use super::culprit::Service;
 use super::{Text, ends, percent, pretty, public_json};
+use crate::culprit;
 use pathlight_analysis::critical_path::{
     Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange, RequestRef,
-    ServiceChange,
 };
+use pathlight_analysis::culprit::FailingService;
 use pathlight_analysis::ids::NodeId;
 use pathlight_model::stats::Summary;
 
 public_json! {
     /// Two sets of traces (`-a FILE... -b FILE...`), or two percentile ranges of one set (`--range-a P0-50 --range-b P95-100`).
     /// The same trace id in both sets is two traces.
-    ///
-    /// A client span (kind client, or no kind) whose only synchronous child belongs to another service has a gap, its
-    /// duration minus its child's: that time is charged to the child's service.
     ///
     /// With `--folded` instead: one line per frame with own time on either side, `[service] operation;[service] operation A
     /// B` in microseconds, as `difffolded.pl` writes and `flamegraph.pl` reads it.
@@ -39,8 +38,15 @@ public_json! {
             .enumerate()
             .map(|(place, row)| RankedRow::of(report, place, row))
             .collect(),
-        /// Services, what grew most first.
-        services: Vec<Service<'a>> = report.services.iter().map(Service::of).collect(),
+        /// Which service explains that side B is slower, in words; see docs/definitions/culprit.md.
+        verdict: String = culprit::verdict(&report.culprit).to_text(),
+        /// What of the change of the mean latency no service took longer for, in microseconds per request: side B makes other
+        /// calls, or other numbers of them.
+        mix_us: f64 = report.culprit.mix_us,
+        /// Services that side B uses, the best explanation first.
+        services: Vec<Service<'a>> = Service::all(&report.culprit),
+        /// Services in which errors begin, those that fail more often than on side A first.
+        failing: &'a [FailingService] = &report.culprit.failing,
     }
 }
 
@@ -158,24 +164,6 @@ public_json! {
         b: f64 = row.change.b,
         #[serde(flatten)]
         difference: Difference = Difference::of(&row.change, report.nodes[row.node.index()].presence()),
-    }
-}
-
-public_json! {
-    /// The change of one service.
-    Service<'a>(row: &'a ServiceChange) {
-        /// Service name.
-        service: &'a str = &row.service,
-        /// Place in the list, from 1.
-        rank: u32 = row.rank,
-        /// Mean self time of the service's spans per request on side A.
-        a_us: f64 = row.a_us,
-        /// The same on side B.
-        b_us: f64 = row.b_us,
-        /// B minus A.
-        change_us: f64 = row.change_us,
-        /// Welch's 95 % interval of the change as `[low, high]`; `null` where there is nothing to test.
-        interval: Option<[f64; 2]> = row.interval.map(ends),
     }
 }
 

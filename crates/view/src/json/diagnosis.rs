@@ -1,7 +1,18 @@
-//! The diagnosis: its reports are public JSON as they are.
+//! The diagnosis: that of one set is public JSON as it is.
 
-use super::{Text, pretty};
-use pathlight_analysis::tprof::{SetsReport, TprofReport};
+use super::culprit::Service;
+use super::{Text, pretty, public_json};
+use pathlight_analysis::tprof::{PlacesReport, SetsReport, TprofReport};
+
+public_json! {
+    /// Two sets: services and places by what changed.
+    Sets<'a>(report: &'a SetsReport) {
+        /// Services that set B uses, the best explanation first.
+        services: Vec<Service<'a>> = Service::all(&report.culprit),
+        /// Places by request type.
+        places: &'a PlacesReport = &report.places,
+    }
+}
 
 /// Returns the JSON of `diagnosis`.
 ///
@@ -16,5 +27,5 @@ pub fn diagnosis(report: &TprofReport) -> Text {
 /// # Errors
 /// Only if serde_json refuses a number, which no report holds.
 pub fn diagnosis_sets(report: &SetsReport) -> Text {
-    pretty(report)
+    pretty(&Sets::of(report))
 }

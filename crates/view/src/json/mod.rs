@@ -7,6 +7,7 @@
 mod anomaly;
 mod compare;
 mod critical_path;
+mod culprit;
 mod diagnosis;
 mod endpoints;
 mod errors;

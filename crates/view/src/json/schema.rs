@@ -1,9 +1,11 @@
 //! `docs/report-schema.md`: the keys of every report, from the JSON schemas that schemars derives. Natively only, for the
 //! test that keeps the document up to date.
 
-use super::{anomaly, compare, critical_path, endpoints, errors, findings, flow, inspect, split, summary};
+use super::{
+    anomaly, compare, critical_path, diagnosis, endpoints, errors, findings, flow, inspect, split, summary,
+};
 use pathlight_analysis::flow::EvaluationReport;
-use pathlight_analysis::tprof::{SetsReport, TprofReport};
+use pathlight_analysis::tprof::TprofReport;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -62,7 +64,7 @@ fn reports() -> Vec<Report> {
         Report::new::<flow::WhatIf>("### flow --what-if"),
         Report::new::<flow::Savings>("### flow --savings"),
         Report::new::<TprofReport>("## diagnosis"),
-        Report::new::<SetsReport>("### diagnosis -a FILE... -b FILE..."),
+        Report::new::<diagnosis::Sets>("### diagnosis -a FILE... -b FILE..."),
         Report::new::<anomaly::Anomaly>("## anomaly"),
         Report::new::<anomaly::Evaluation>("### anomaly --evaluate"),
         Report::new::<errors::Errors>("## errors"),

@@ -18,11 +18,14 @@ use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_chart::flame::DiffWidth;
 use pathlight_chart::{Shade, Theme};
-use pathlight_query::{Basis, Measure, ServiceChange};
-use pathlight_view::address::View;
+use pathlight_query::{Basis, Measure};
+use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::choices::Choices;
 use pathlight_view::compare;
 use pathlight_view::compare::{ChangeRow, DiffSource};
+use pathlight_view::comparing::Side;
+use pathlight_view::culprit;
+use pathlight_view::culprit::{PlaceRow, ServiceRow};
 use pathlight_view::json;
 use pathlight_view::tree;
 use std::cell::Cell;
@@ -39,9 +42,21 @@ pub struct Compare {
     least: El,
     legend: Legend,
     changes: CompanionTable<ChangeRow>,
-    services: CompanionTable<ServiceChange>,
+    verdict: El,
+    services: CompanionTable<ServiceRow>,
+    places: CompanionTable<PlaceRow>,
     tabs: Segments,
-    shows_services: Rc<Cell<bool>>,
+    tab: Rc<Cell<Tab>>,
+    /// The service whose places are shown: its place in the list.
+    service: Rc<Cell<usize>>,
+}
+
+/// Which table is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tab {
+    Services,
+    Places,
+    Changes,
 }
 
 struct Legend {
@@ -91,7 +106,11 @@ impl Compare {
         let changes = CompanionTable::new(page, compare::changes())
             .on_select(move |row| page.set_focus(Focus::Path(row.path())))
             .on_open(move |row| page.zoom_here(row.path()));
-        let services = CompanionTable::new(page, compare::services());
+        let tab = Rc::new(Cell::new(Tab::Services));
+        let service = Rc::new(Cell::new(0));
+        let services = service_table(page, &tab, &service).click_opens();
+        let places =
+            CompanionTable::new(page, culprit::places()).on_open(move |row| open(page, row)).click_opens();
         let exports =
             export::menu(page, keep, "compare", Some(chart.canvas().clone()), formats(chart, changes));
         let tools = div("tools")
@@ -101,23 +120,31 @@ impl Compare {
             .children([&zooms.zoom, &zooms.all])
             .child(&exports);
         let legend = Legend::new();
-        let shows_services = Rc::new(Cell::new(false));
-        let show = |second: bool| {
-            let shows = shows_services.clone();
+        let show = |chosen: Tab| {
+            let tab = tab.clone();
             move || {
-                shows.set(second);
+                tab.set(chosen);
                 page.refresh();
             }
         };
+        let of_service = "Where in the chosen service, with the request in which it took longest";
         let tabs = Segments::new("Table")
-            .button(keep, ("Largest changes", "", "tab-changes"), show(false))
-            .button(keep, ("Services", "", "tab-services"), show(true));
-        let below = div("companion")
-            .child(&div("tools").child(tabs.element()))
-            .child(changes.element())
-            .child(services.element());
-        let frame = Frame::new(View::Compare, "compare", chart, below).with(&tools).with(&legend.element);
-        let frame = frame.with(chart.element()).table(changes).table(services).zooms(chart, zooms);
+            .button(
+                keep,
+                ("Services", "Which service explains the difference", "tab-services"),
+                show(Tab::Services),
+            )
+            .button(keep, ("Places", of_service, "tab-places"), show(Tab::Places))
+            .button(keep, ("Largest changes", "Frame by frame", "tab-changes"), show(Tab::Changes));
+        let below = div("companion").child(&div("tools").child(tabs.element())).children([
+            services.element(),
+            places.element(),
+            changes.element(),
+        ]);
+        let verdict = div("verdict").test("verdict");
+        let frame = Frame::new(View::Compare, "compare", chart, below).with(&verdict).with(&tools);
+        let frame = frame.with(&legend.element).with(chart.element());
+        let frame = frame.table(services).table(places).table(changes).zooms(chart, zooms);
         Compare {
             frame,
             chart,
@@ -128,9 +155,12 @@ impl Compare {
             least,
             legend,
             changes,
+            verdict,
             services,
+            places,
             tabs,
-            shows_services,
+            tab,
+            service,
         }
     }
 }
@@ -154,6 +184,33 @@ impl Legend {
         self.ends.iter().zip(ends).for_each(|(end, words)| end.set_text(&words));
         self.words.set_text(&words);
     }
+}
+
+/// The table of services; a click on one shows its places.
+fn service_table(page: Page, tab: &Rc<Cell<Tab>>, service: &Rc<Cell<usize>>) -> CompanionTable<ServiceRow> {
+    let (tab, service) = (tab.clone(), service.clone());
+    CompanionTable::new(page, culprit::services()).on_open(move |row| {
+        let report = page.queries().compare.get();
+        let rows = report.iter().flat_map(|report| &report.culprit.services);
+        let at = rows.enumerate().find(|(_, each)| each.service == row.row.service);
+        service.set(at.map_or(0, |(at, _)| at));
+        tab.set(Tab::Places);
+        page.refresh();
+    })
+}
+
+/// Opens the request of side B in which a place took longest.
+fn open(page: Page, row: &PlaceRow) {
+    let Some(exemplar) = &row.place.exemplar else { return };
+    let choice =
+        TraceChoice { span_id: Some(exemplar.span_id.clone()), ..TraceChoice::from(&exemplar.request) };
+    page.change(move |address| {
+        if address.side(Side::B).group != address.group() {
+            address.speak_of(Side::B);
+        }
+        address.view = View::Trace;
+        address.trace = Some(choice);
+    });
 }
 
 fn formats(
@@ -215,8 +272,14 @@ impl PageView for Compare {
         self.chart.renew(|chart| chart.take(source.clone(), query, false, &focus));
         self.changes.set_rows(ChangeRow::of(&source), empty.as_deref().unwrap_or("No frame on either side."));
         if before.is_none_or(|before| before.0 != now.0) {
-            let why = empty.as_deref().unwrap_or("No service spent any time.");
-            self.services.set_rows(report.services.clone(), why);
+            let why = empty.as_deref().unwrap_or("Side B has no request.");
+            self.services.set_rows(ServiceRow::of(&report.culprit), why);
+            self.service.set(0);
+            self.verdict.set_text(&if empty.is_some() {
+                String::new()
+            } else {
+                culprit::summary(&report.culprit)
+            });
         }
         self.legend.show(&source);
         self.source = Some(source);
@@ -228,16 +291,25 @@ impl PageView for Compare {
         self.measures.press(usize::from(choices.measure == Measure::Exclusive));
         self.widths.press(usize::from(choices.width == DiffWidth::B));
         controls::choose(&self.least, &choices.least_ppm.to_string());
-        let services = self.shows_services.get();
-        self.tabs.press(usize::from(services));
-        self.changes.show(!services);
-        self.services.show(services);
+        let tab = self.tab.get();
+        self.tabs.press(tab as usize);
+        self.services.show(tab == Tab::Services);
+        self.places.show(tab == Tab::Places);
+        self.changes.show(tab == Tab::Changes);
+        if tab == Tab::Places
+            && let Some(source) = &self.source
+        {
+            let service = source.report.culprit.services.get(self.service.get());
+            let rows = service.map(PlaceRow::of).unwrap_or_default();
+            self.places.set_rows(rows, "The service has no time on any critical path.");
+        }
         self.chart.with(|chart| chart.follow(page));
     }
 
     fn search(&mut self, _: Page, text: &str) -> SearchResult {
         self.changes.search(text);
         self.services.search(text);
+        self.places.search(text);
         chart::search(self.chart, text)
     }
 

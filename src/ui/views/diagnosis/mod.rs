@@ -22,12 +22,13 @@ use crate::ui::widgets::frame::{Frame, WORKING};
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_query::{
-    AggregateTrace, Endpoint, RequestRef, ServiceChange, SetsReport, TprofReport, TprofSettings, queries,
+    AggregateTrace, Endpoint, RequestRef, SetsReport, TprofReport, TprofSettings, queries,
 };
 use pathlight_text::format;
 use pathlight_view::address::{Address, TraceChoice, View};
-use pathlight_view::compare;
 use pathlight_view::comparing::Side;
+use pathlight_view::culprit;
+use pathlight_view::culprit::ServiceRow;
 use pathlight_view::diagnosis;
 use pathlight_view::diagnosis::Evidence;
 use pathlight_view::diagnosis_choice::DiagnosisList;
@@ -66,7 +67,7 @@ pub struct Diagnosis {
     note: El,
     tree: DiagnosisTree,
     places: [CompanionTable<PlaceRow>; 2],
-    services: CompanionTable<ServiceChange>,
+    services: CompanionTable<ServiceRow>,
     none: El,
     /// Revision of what is loaded, and the settings, that are offered.
     offered: Option<(u64, Option<String>, u32)>,
@@ -120,7 +121,7 @@ impl Diagnosis {
                 page.set_focus(Focus::endpoint((service, &place.operation)));
             })
         });
-        let services = CompanionTable::new(page, compare::services());
+        let services = CompanionTable::new(page, culprit::services());
         let (request_types, tail) = selects(page, keep);
         let mut lists = Segments::new("List");
         for list in DiagnosisList::ALL {
@@ -276,7 +277,7 @@ impl PageView for Diagnosis {
         {
             let [no_place, no_service] = diagnosis::WHY_NO_CHANGE;
             self.places[1].set_rows(PlaceRow::of(&report.places), no_place);
-            self.services.set_rows(report.services.clone(), no_service);
+            self.services.set_rows(ServiceRow::of(&report.culprit), no_service);
         }
     }
 

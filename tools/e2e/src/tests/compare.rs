@@ -11,6 +11,7 @@ const OF_PRODUCT: [&str; 4] = ["--service", "edge-gateway", "--operation", "GET 
 
 /// Compares the rows the table shows with the changes of the binary's report; the picture with its nodes.
 async fn changes_agree(page: &Page, report: &Value) -> Outcome {
+    page.click("[data-test='tab-changes']").await?;
     let nodes = report["nodes"].as_array().map_or(0, Vec::len);
     same("nodes of the picture", page.number("[data-test='diff']", "data-nodes").await? as usize, nodes)?;
     let script = "return [...document.querySelectorAll('[data-test=\"change\"]')].map(({ dataset: d }) => \
@@ -60,6 +61,9 @@ pub async fn the_tail_against_the_bulk_is_what_the_binary_says(page: &Page) -> O
     changes_agree(page, &native(&words, &[&file])?).await?;
     page.click("[data-test='tab-services']").await?;
     let services = page.attributes("[data-test='service-change']", "data-service").await?;
+    let verdict = page.text("[data-test='verdict']").await?;
+    let said = report["verdict"].as_str().unwrap_or_default();
+    ensure(!said.is_empty() && verdict.starts_with(said), || format!("{verdict} instead of {said}"))?;
     let expected =
         report["services"].as_array().into_iter().flatten().filter_map(|row| row["service"].as_str());
     same("services", services, expected.map(str::to_owned).collect())?;

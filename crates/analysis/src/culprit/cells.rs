@@ -1,0 +1,168 @@
+//! The accumulator: values of calls and visits, and what is counted per service.
+
+use crate::critical_path::RequestRef;
+use pathlight_model::stats::Moments;
+use pathlight_model::trace::Endpoint;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What the values of a cell are times of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum CellKey {
+    /// Calls of one service by another: the calling half alone.
+    Edge {
+        /// The calling service.
+        caller: String,
+        /// Service and operation that answer.
+        callee: Endpoint,
+    },
+    /// Visits of a service: its own work.
+    Own {
+        /// Where it was entered.
+        entry: Endpoint,
+        /// Whether the visit waited for another service.
+        makes_calls: bool,
+    },
+}
+
+/// The request and span of a cell's greatest value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CulpritExemplar {
+    /// The request.
+    pub request: RequestRef,
+    /// The calling span, or the span where the service was entered.
+    pub span_id: String,
+    /// The time of this call or visit in microseconds.
+    pub time_us: u64,
+}
+
+/// The values of a cell: exact sums and a histogram.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Cell {
+    /// How many values there are.
+    pub n: u64,
+    /// Their sums, microseconds.
+    pub us: Moments,
+    /// How many values lie in each [`bin`].
+    pub histogram: BTreeMap<u16, u64>,
+    /// The greatest value (ties: the smaller ids); `None` if all are 0.
+    pub exemplar: Option<CulpritExemplar>,
+}
+
+/// What is counted of one service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ServiceCounts {
+    /// Requests that use it.
+    pub requests: u64,
+    /// Sum of their latencies in microseconds.
+    pub latency_sum_us: u64,
+    /// How often it was entered.
+    pub visits: u64,
+    /// Visits with an error that begins in the service.
+    pub failed: u64,
+    /// Calls of other services without a span of the calling half.
+    pub bare_calls: u64,
+}
+
+/// The times of some requests by call and visit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CulpritPart {
+    pub(super) requests: u64,
+    pub(super) latency_sum_us: u64,
+    pub(super) cells: BTreeMap<CellKey, Cell>,
+    pub(super) services: BTreeMap<String, ServiceCounts>,
+}
+
+/// The mantissas at which the eighths of an octave begin: 2^(63 + j / 8), rounded up.
+const EIGHTHS: [u64; 7] = [
+    0x8b95_c1e3_ea8b_d6e7,
+    0x9837_f051_8db8_a970,
+    0xa5fe_d6a9_b151_38eb,
+    0xb504_f333_f9de_6485,
+    0xc567_2a11_5506_dade,
+    0xd744_fcca_d69d_6af5,
+    0xeac0_c6e7_dd24_392f,
+];
+
+/// The bin of a time: 0 for 0, else 1 + floor(8 log2 us), told by comparing integers.
+pub(super) fn bin(us: u64) -> u16 {
+    let Some(octave) = us.checked_ilog2() else { return 0 };
+    let mantissa = us << (63 - octave);
+    let eighth = EIGHTHS.iter().take_while(|&&begin| mantissa >= begin).count();
+    1 + 8 * octave as u16 + eighth as u16
+}
+
+impl Cell {
+    /// Adds one value, but for its exemplar.
+    pub fn add(&mut self, us: u64) {
+        self.n += 1;
+        self.us.add(us);
+        *self.histogram.entry(bin(us)).or_default() += 1;
+    }
+
+    /// Adds the values of another cell.
+    pub fn merge(&mut self, other: Cell) {
+        self.n += other.n;
+        self.us.merge(other.us);
+        for (bin, count) in other.histogram {
+            *self.histogram.entry(bin).or_default() += count;
+        }
+        let key = |kept: &CulpritExemplar| std::cmp::Reverse(kept.time_us);
+        if let Some(new) = other.exemplar
+            && self.exemplar.as_ref().is_none_or(|kept| (key(&new), &new) < (key(kept), kept))
+        {
+            self.exemplar = Some(new);
+        }
+    }
+}
+
+impl CulpritPart {
+    /// Joins parts of disjoint requests.
+    pub fn merge(parts: Vec<CulpritPart>) -> CulpritPart {
+        let mut out = CulpritPart::default();
+        for part in parts {
+            out.requests += part.requests;
+            out.latency_sum_us = out.latency_sum_us.saturating_add(part.latency_sum_us);
+            for (key, cell) in part.cells {
+                out.cells.entry(key).or_default().merge(cell);
+            }
+            for (service, counts) in part.services {
+                let sums = out.services.entry(service).or_default();
+                sums.requests += counts.requests;
+                sums.latency_sum_us = sums.latency_sum_us.saturating_add(counts.latency_sum_us);
+                sums.visits += counts.visits;
+                sums.failed += counts.failed;
+                sums.bare_calls += counts.bare_calls;
+            }
+        }
+        out
+    }
+
+    /// Mean latency of the requests in microseconds; 0 without any.
+    pub(super) fn mean_us(&self) -> f64 {
+        if self.requests == 0 { 0.0 } else { self.latency_sum_us as f64 / self.requests as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_are_eighths_of_an_octave() {
+        assert_eq!([0, 1, 2, 3, 4].map(bin), [0, 1, 9, 13, 17]);
+        // 2^(20 + 3 / 8) = 1,359,834.9.
+        assert_eq!([1_359_834, 1_359_835].map(bin), [163, 164]);
+        assert_eq!(bin(u64::MAX), 512);
+        let mut last = 0;
+        for us in 0..200_000u64 {
+            let now = bin(us);
+            assert!(now >= last);
+            if us > 0 {
+                let exact = 8.0 * (us as f64).log2();
+                assert!((exact.floor() - f64::from(now - 1)).abs() < 1.0 + f64::EPSILON, "{us}");
+            }
+            last = now;
+        }
+    }
+}

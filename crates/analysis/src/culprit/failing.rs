@@ -1,0 +1,69 @@
+//! Services in which errors begin: failing requests are often faster, so times do not show them.
+
+use super::cells::{CulpritPart, ServiceCounts};
+use super::report::FailingService;
+use pathlight_model::sort::Arrange;
+
+/// The services with errors on either side, the greatest growth first (ties: more failures, then names).
+pub(super) fn failing(a: &CulpritPart, b: &CulpritPart) -> Vec<FailingService> {
+    let of = |part: &CulpritPart, service: &String| part.services.get(service).copied().unwrap_or_default();
+    let only_a = a.services.keys().filter(|service| !b.services.contains_key(*service));
+    let mut rows: Vec<FailingService> = b
+        .services
+        .keys()
+        .chain(only_a)
+        .filter_map(|service| {
+            let (a, b) = (of(a, service), of(b, service));
+            (a.failed + b.failed > 0).then(|| FailingService {
+                service: service.clone(),
+                a_calls: a.visits,
+                a_failed: a.failed,
+                b_calls: b.visits,
+                b_failed: b.failed,
+                growth: growth(a, b),
+            })
+        })
+        .collect();
+    rows.arrange_by(|x, y| {
+        (y.growth.total_cmp(&x.growth))
+            .then_with(|| y.b_failed.cmp(&x.b_failed))
+            .then_with(|| x.service.cmp(&y.service))
+    });
+    rows
+}
+
+/// B's share of failures less the greatest that A's calls let expect of as many calls. What A says of the rate is a beta
+/// distribution with Jeffreys' prior, so the number of failures is beta-binomial.
+fn growth(a: ServiceCounts, b: ServiceCounts) -> f64 {
+    if b.visits == 0 {
+        return -(a.failed as f64 / a.visits.max(1) as f64);
+    }
+    let n = b.visits as f64;
+    let (alpha, beta) = (a.failed as f64 + 0.5, (a.visits - a.failed) as f64 + 0.5);
+    let sum = alpha + beta;
+    let mean = n * alpha / sum;
+    let variance = n * alpha * beta * (sum + n) / (sum * sum * (sum + 1.0));
+    (b.failed as f64 - mean - 2.0 * variance.sqrt()) / n
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(visits: u64, failed: u64) -> ServiceCounts {
+        ServiceCounts { visits, failed, ..ServiceCounts::default() }
+    }
+
+    #[test]
+    fn few_failures_after_none_are_chance_and_many_are_growth() {
+        // Alpha 0.5, beta 1000.5: mean 0.4995, variance 1.0 of 1000 calls, so up to 2.5 failures are nothing.
+        assert!(growth(counts(1000, 0), counts(1000, 2)) < 0.0);
+        let grown = growth(counts(1000, 0), counts(1000, 3));
+        assert!(grown > 0.0 && grown < 0.001, "{grown}");
+        // 310 of 1000 after 2 of 1000: 31 % less 0.25 % less twice the deviation of 0.22 %.
+        let grown = growth(counts(1000, 2), counts(1000, 310));
+        assert!((grown - 0.303).abs() < 0.001, "{grown}");
+        // With nothing before there is nothing to grow from, whatever happens.
+        assert!(growth(counts(0, 0), counts(50, 50)) < 0.0);
+    }
+}

@@ -1,0 +1,170 @@
+//! The ranking as plain data. Times are microseconds per request of set B unless a field says otherwise.
+
+pub use super::cells::CulpritExemplar;
+use serde::{Deserialize, Serialize};
+
+/// Extra time per request of set B, and what drift and chance could make of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Excess {
+    /// B minus A at B's own numbers of calls, microseconds per request.
+    pub excess_us: f64,
+    /// Twice the standard deviation if nothing had changed, microseconds per request.
+    pub uncertainty_us: f64,
+}
+
+/// What of a service takes the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum ServicePart {
+    /// Its own work.
+    Own,
+    /// Calls into it, outside its own spans.
+    In,
+    /// Calls it makes, outside the spans of the services that answer, whichever they are.
+    Out,
+}
+
+/// Which service explains that set B is slower than set A.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CulpritReport {
+    /// Both sides are requests of one set: B its slow ones. Set by whoever asks; the numbers are the same.
+    pub is_of_one_set: bool,
+    /// Requests of A and of B.
+    pub requests: [u64; 2],
+    /// Mean latencies of A and of B in microseconds.
+    pub mean_us: [f64; 2],
+    /// What of the change of the mean latency no service took longer for: B makes other calls, or other numbers of them.
+    pub mix_us: f64,
+    /// Services that set B uses, the best explanation first; those without a baseline last.
+    pub services: Vec<CulpritService>,
+    /// Services in which errors begin, those that fail more often than in A first.
+    pub failing: Vec<FailingService>,
+}
+
+/// What one service has to do with the difference.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CulpritService {
+    /// Its name.
+    pub service: String,
+    /// Place in the list from 1; `None` if A has nothing to compare with.
+    pub rank: Option<u32>,
+    /// Time beyond drift and chance, microseconds per request of B; below 0 if it got faster, 0 if no part is significant.
+    pub score_us: f64,
+    /// Its part of B's mean latency; 0 if that is 0.
+    pub share: f64,
+    /// Its own work.
+    pub own: Excess,
+    /// Calls into it.
+    pub incoming: Excess,
+    /// Calls out of it.
+    pub outgoing: Excess,
+    /// Requests of B that use it.
+    pub requests: u64,
+    /// The score is positive, and below 5 % of the latency of the requests that use it.
+    pub is_weak: bool,
+    /// The score is positive, and rests on so few calls that their order may be chance.
+    pub may_be_chance: bool,
+    /// It calls other services without spans of the calling half, so that its own work may be the way to them.
+    pub has_bare_calls: bool,
+    /// What there is to say of it; `None` without a part that changed at all, or without a baseline.
+    pub lead: Option<Lead>,
+    /// Where in it, what explains most first.
+    pub places: Vec<CulpritPlace>,
+}
+
+/// The part of a service that says most.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lead {
+    /// Which one.
+    pub part: ServicePart,
+    /// Its excess.
+    pub excess: Excess,
+    /// Mean time per call, or per visit, in microseconds: before at B's own mix, and after.
+    pub per_call_us: [f64; 2],
+    /// Calls or visits of A and of B in cells that both sets have.
+    pub calls: [u64; 2],
+    /// At least this share of them got slower, from 0 to 1: the one-sided Kolmogorov distance, in eighths of an octave;
+    /// `None` where A has no call of the same kind.
+    pub slower: Option<f64>,
+    /// Services it calls that got slower themselves; `None` if it calls none.
+    pub slower_callees: Option<Vec<String>>,
+    /// The only caller of a service that calls nobody else: which of both took the time cannot be told.
+    pub only_caller: Option<String>,
+}
+
+/// A kind of call or of visit: a place in a service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CulpritPlace {
+    /// Which part of the service it belongs to.
+    pub part: ServicePart,
+    /// The service on the other side of a call; `None` for own work.
+    pub other: Option<String>,
+    /// The operation that answers, or where the service was entered.
+    pub operation: String,
+    /// Calls or visits of B.
+    pub calls: u64,
+    /// The service's part of its excess; `None` without a baseline.
+    pub excess: Option<Excess>,
+    /// The request of B in which it took longest.
+    pub exemplar: Option<CulpritExemplar>,
+}
+
+/// How often the calls of a service fail.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FailingService {
+    /// Its name.
+    pub service: String,
+    /// How often A entered it.
+    pub a_calls: u64,
+    /// How often an error began in it then: a span in error without a child in error.
+    pub a_failed: u64,
+    /// How often B entered it.
+    pub b_calls: u64,
+    /// How often an error began in it then.
+    pub b_failed: u64,
+    /// At least so much the share of failing calls grew, from 0 to 1: B's share less what A's share can be expected to
+    /// give, which is the mean and twice the standard deviation of a beta-binomial distribution. Above 0: it changed.
+    pub growth: f64,
+}
+
+impl Excess {
+    /// Whether it is more than its uncertainty.
+    pub fn is_significant(self) -> bool {
+        self.excess_us.abs() > self.uncertainty_us
+    }
+
+    /// What of it lies beyond the uncertainty, microseconds per request; 0 if it is not significant.
+    pub fn score_us(self) -> f64 {
+        if self.is_significant() {
+            self.excess_us - self.uncertainty_us * self.uncertainty_us / self.excess_us
+        } else {
+            0.0
+        }
+    }
+
+    /// How many times its uncertainty it is; `None` where nothing was measured.
+    pub fn ratio(self) -> Option<f64> {
+        (self.uncertainty_us > 0.0).then(|| self.excess_us / self.uncertainty_us)
+    }
+}
+
+impl CulpritService {
+    /// Its three parts with their names.
+    pub fn parts(&self) -> [(ServicePart, Excess); 3] {
+        [(ServicePart::Own, self.own), (ServicePart::In, self.incoming), (ServicePart::Out, self.outgoing)]
+    }
+
+    /// Whether some part of it changed by more than drift and chance.
+    pub fn is_significant(&self) -> bool {
+        self.parts().iter().any(|(_, part)| part.is_significant())
+    }
+}
+
+impl CulpritReport {
+    /// The service that explains best that B is slower; `None` if none does beyond the usual drift: what is weak or may be
+    /// chance is a suspicion only.
+    pub fn culprit(&self) -> Option<&CulpritService> {
+        let is_sure = |row: &&CulpritService| row.score_us > 0.0 && !row.is_weak && !row.may_be_chance;
+        self.services.iter().find(is_sure)
+    }
+}

@@ -1,0 +1,63 @@
+//! Which service explains the difference of two sides.
+
+use super::Query;
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::{RangeRequests, Workers};
+use pathlight_analysis::culprit::{CulpritPart, CulpritReport, TypesPart};
+use pathlight_analysis::requests::Selection;
+use serde::{Deserialize, Serialize};
+
+/// Reports which service explains that one side is slower than the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Culprit {
+    /// The requests of side A.
+    pub a: Selection,
+    /// Those of side B.
+    pub b: Selection,
+}
+
+impl Query for Culprit {
+    type Report = CulpritReport;
+
+    async fn run(self, workers: Workers) -> Result<CulpritReport, EngineError> {
+        let (a, _) = workers.cut(&self.a).await?;
+        let a = times(&a).await?;
+        let (b, _) = workers.cut(&self.b).await?;
+        Ok(culprit((&self.a, &a), (&self.b, &times(&b).await?)))
+    }
+}
+
+/// Reports where the time of slow requests goes: the slowest tenth within every request type against its faster half.
+/// Types are root endpoints with the set of endpoints that the service of the root calls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowRequests {
+    /// Which requests.
+    pub selection: Selection,
+}
+
+impl Query for SlowRequests {
+    type Report = CulpritReport;
+
+    async fn run(self, workers: Workers) -> Result<CulpritReport, EngineError> {
+        let (requests, _) = workers.cut(&self.selection).await?;
+        let cuts = TypesPart::cut(requests.partials(RequestPass::Types).await?);
+        let (mut fast, mut slow) = (Vec::new(), Vec::new());
+        for [a, b] in requests.partials::<[CulpritPart; 2]>(RequestPass::Tail { cuts }).await? {
+            fast.push(a);
+            slow.push(b);
+        }
+        let report = CulpritReport::of(&CulpritPart::merge(fast), &CulpritPart::merge(slow));
+        Ok(CulpritReport { is_of_one_set: true, ..report })
+    }
+}
+
+/// The times of the requests of one side.
+pub(super) async fn times(requests: &RangeRequests<'_>) -> Result<CulpritPart, EngineError> {
+    Ok(CulpritPart::merge(requests.partials(RequestPass::Culprit).await?))
+}
+
+/// The ranking of two sides.
+pub(super) fn culprit(a: (&Selection, &CulpritPart), b: (&Selection, &CulpritPart)) -> CulpritReport {
+    CulpritReport { is_of_one_set: a.0.group == b.0.group, ..CulpritReport::of(a.1, b.1) }
+}

@@ -1,0 +1,408 @@
+//! Which service explains the difference of two sides: in words, as a table of services and one of places.
+
+use crate::table::{Attributes, Column, Number, Table, Unit, Width, fits};
+use pathlight_query::{
+    CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
+};
+use pathlight_text::format::{change, counted, duration, endpoint, printable, share};
+use std::fmt::Write as _;
+
+/// Fewer calls than this are said to be few.
+const FEW: u64 = 10;
+
+/// A piece of a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Words.
+    Text(String),
+    /// The name of a service.
+    Service(String),
+    /// A number with its unit.
+    Number(String),
+}
+
+/// Sentences as pieces, so that names can be links and tests can compare numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sentence(pub Vec<Piece>);
+
+impl Sentence {
+    fn text(mut self, text: &str) -> Sentence {
+        self.0.push(Piece::Text(text.to_owned()));
+        self
+    }
+
+    fn service(mut self, name: &str) -> Sentence {
+        self.0.push(Piece::Service(printable(name)));
+        self
+    }
+
+    fn number(mut self, number: String) -> Sentence {
+        self.0.push(Piece::Number(number));
+        self
+    }
+
+    fn services(mut self, names: &[String]) -> Sentence {
+        for (at, name) in names.iter().enumerate() {
+            if at > 0 {
+                self = self.text(if at + 1 == names.len() { " and " } else { ", " });
+            }
+            self = self.service(name);
+        }
+        self
+    }
+
+    /// Returns the words without their marks.
+    pub fn to_text(&self) -> String {
+        let piece = |piece: &Piece| match piece {
+            Piece::Text(text) | Piece::Service(text) | Piece::Number(text) => text.clone(),
+        };
+        self.0.iter().map(piece).collect()
+    }
+}
+
+/// An excess with its uncertainty.
+pub fn excess_words(excess: Excess) -> String {
+    if excess.uncertainty_us == 0.0 {
+        return pathlight_text::format::DASH.to_owned();
+    }
+    format!("{} \u{b1} {}", change(excess.excess_us), duration(excess.uncertainty_us))
+}
+
+/// The subject of the first sentence, and what its calls are called.
+fn subject(row: &CulpritService, part: ServicePart) -> (Sentence, &'static str) {
+    let out = Sentence::default();
+    match part {
+        ServicePart::In => (out.text("Calls into ").service(&row.service), "call"),
+        ServicePart::Out => {
+            let words = out.text("Calls that ").service(&row.service);
+            (words.text(" makes, whichever service they go to,"), "call")
+        }
+        ServicePart::Own if row.has_bare_calls => {
+            (out.service(&row.service).text("'s own work or the calls it makes"), "visit")
+        }
+        ServicePart::Own => (out.service(&row.service).text("'s own work"), "visit"),
+    }
+}
+
+/// Returns what there is to say of a service; nothing beyond its name without a baseline.
+pub fn service_words(report: &CulpritReport, row: &CulpritService) -> Sentence {
+    let Some(lead) = &row.lead else {
+        let why = if row.rank.is_none() {
+            " is new: side A has nothing to compare it with."
+        } else {
+            " did not change."
+        };
+        return Sentence::default().service(&row.service).text(why);
+    };
+    let (words, noun) = subject(row, lead.part);
+    let [before, after] = lead.per_call_us;
+    let verb = match lead.part {
+        ServicePart::Own if row.has_bare_calls => " take ",
+        ServicePart::Own => " takes ",
+        _ => " wait ",
+    };
+    let mut words = words.text(verb).number(duration(after));
+    words = words.text(match lead.part {
+        ServicePart::Own => " per visit (",
+        ServicePart::In => " outside its own spans (",
+        ServicePart::Out => " outside the spans of those services (",
+    });
+    words = words.number(duration(before)).text(" before); ");
+    if let Some(slower) = lead.slower.filter(|_| lead.excess.excess_us > 0.0) {
+        words =
+            words.text("at least ").number(share(slower)).text(" of ").number(counted(lead.calls[1], noun));
+        words = words.text(" got slower; ");
+    }
+    words = words.text("that is ").number(excess_words(lead.excess)).text(" per request over all requests (");
+    words = words.number(format!("{} of {}", row.requests, report.requests[1])).text(" use it).");
+    after_words(words, row, lead)
+}
+
+/// What is to be kept in mind beside the numbers.
+fn after_words(mut words: Sentence, row: &CulpritService, lead: &Lead) -> Sentence {
+    if let Some(place) = row.places.iter().find(|place| place.part == lead.part && place.excess.is_some())
+        && row.places.iter().filter(|place| place.part == lead.part).count() > 1
+    {
+        let calls = counted(place.calls, if lead.part == ServicePart::Own { "visit" } else { "call" });
+        words = words.text(" Mostly ").text(&printable(&place.operation)).text(", ").number(calls).text(".");
+    }
+    match &lead.slower_callees {
+        _ if row.score_us <= 0.0 => {}
+        Some(slower) if slower.is_empty() => words = words.text(" No service it calls changed."),
+        Some(slower) => {
+            words = words.text(" Of the services it calls, ").services(slower).text(" got slower too.")
+        }
+        None => {}
+    }
+    if let Some(caller) = &lead.only_caller {
+        words = words.text(" Only ").service(caller).text(" calls it, and nothing else: it could be either.");
+    }
+    if row.is_weak {
+        words = words.text(" This is weak: less than 5\u{202f}% of the latency of these requests.");
+    }
+    let fewest = lead.calls[0].min(lead.calls[1]);
+    if fewest < FEW {
+        let chance = if row.may_be_chance { ", which may be chance." } else { "." };
+        words = words.text(" One side has only ").number(counted(fewest, "such call")).text(chance);
+    }
+    words
+}
+
+/// Returns the verdict: what explains that B is slower, or that nothing does. Where both sides are of one set, B being its
+/// slow requests, that is no fault of a service, so it says where their time goes.
+pub fn verdict(report: &CulpritReport) -> Sentence {
+    if report.requests.contains(&0) {
+        return Sentence::default().text("A side has no request, so there is nothing to compare.");
+    }
+    if let Some(first) = report.culprit() {
+        let words = service_words(report, first);
+        let lead = Sentence::default().text("Where the time of slow requests goes: ");
+        return if report.is_of_one_set { Sentence([lead.0, words.0].concat()) } else { words };
+    }
+    let significant = report.services.iter().rev().find(|row| row.rank.is_some() && row.score_us < 0.0);
+    let words = Sentence::default();
+    let words = match significant {
+        None => words.text("No service changed beyond the usual drift."),
+        Some(faster) => {
+            let words = words.text("No service got slower beyond the usual drift; ").service(&faster.service);
+            words.text(" got faster, by ").number(duration(-faster.score_us)).text(" per request.")
+        }
+    };
+    match report.services.first().and_then(|row| Some((row, row.lead.as_ref()?))) {
+        Some((row, lead)) if lead.excess.excess_us > 0.0 => {
+            let part = match lead.part {
+                ServicePart::Own => ", its own work: ",
+                ServicePart::In => ", calls into it: ",
+                ServicePart::Out => ", calls it makes: ",
+            };
+            let words = words.text(" The largest suspicion is ").service(&row.service).text(part);
+            words.number(excess_words(lead.excess)).text(" per request.")
+        }
+        _ => words,
+    }
+}
+
+/// Returns which services fail more often than before, one sentence each; nothing if none does.
+pub fn failing_words(report: &CulpritReport) -> Vec<Sentence> {
+    let is_more = |row: &&FailingService| row.growth > 0.0;
+    let sentence = |row: &FailingService| {
+        let rate = |failed: u64, calls: u64| share(failed as f64 / calls.max(1) as f64);
+        let words = Sentence::default().service(&row.service).text(" fails in ");
+        let words = words.number(rate(row.b_failed, row.b_calls)).text(" of its calls (");
+        words.number(rate(row.a_failed, row.a_calls)).text(" before).")
+    };
+    report.failing.iter().filter(is_more).map(sentence).collect()
+}
+
+/// Returns verdict and failing services as one paragraph.
+pub fn summary(report: &CulpritReport) -> String {
+    let mut out = verdict(report).to_text();
+    for words in failing_words(report) {
+        let _ = write!(out, " {}", words.to_text());
+    }
+    out
+}
+
+/// A service in the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceRow {
+    /// What is known of it.
+    pub row: CulpritService,
+    /// What there is to say of it.
+    pub text: String,
+}
+
+impl ServiceRow {
+    /// Returns the rows of a report, the best explanation first.
+    pub fn of(report: &CulpritReport) -> Vec<ServiceRow> {
+        let row = |row: &CulpritService| ServiceRow {
+            row: row.clone(),
+            text: service_words(report, row).to_text(),
+        };
+        report.services.iter().map(row).collect()
+    }
+
+    /// What is to be said of it in a word.
+    fn remark(&self) -> &'static str {
+        if self.row.rank.is_none() {
+            "new"
+        } else if !self.row.is_significant() {
+            "drift"
+        } else if self.row.is_weak {
+            "weak"
+        } else if self.row.may_be_chance {
+            "few"
+        } else if self.row.score_us < 0.0 {
+            "faster"
+        } else {
+            ""
+        }
+    }
+
+    fn attributes(&self) -> Attributes {
+        vec![
+            ("data-test", "service-change".to_owned()),
+            ("data-service", self.row.service.clone()),
+            ("data-value", self.row.score_us.to_string()),
+            ("title", self.text.clone()),
+        ]
+    }
+}
+
+fn excess_column(
+    key: &'static str,
+    title: &'static str,
+    hint: &'static str,
+    (of, words): (fn(&ServiceRow) -> Number, fn(&ServiceRow) -> String),
+) -> Column<ServiceRow> {
+    Column::said(key, title, hint, of, words).width(Width::Moment).low(2)
+}
+
+fn fields(excess: Excess) -> Vec<String> {
+    vec![excess.excess_us.to_string(), excess.uncertainty_us.to_string()]
+}
+
+/// Returns the table of services, the best explanation first.
+pub fn services() -> Table<ServiceRow> {
+    let columns = vec![
+        Column::count("rank", "#", "The best explanation is first", |row: &ServiceRow| row.row.rank.into())
+            .low(2)
+            .tiny()
+            .csv(&["rank"]),
+        Column::service("Service", "Its own work, and the calls into it and out of it", |row: &ServiceRow| {
+            &row.row.service
+        })
+        .csv(&["service"]),
+        Column::number(
+            Unit::Change,
+            "score",
+            "Explains",
+            "Time per request beyond drift and chance, at the numbers of calls of side B",
+            |row: &ServiceRow| row.row.score_us.into(),
+        )
+        .csv(&["score_us"]),
+        Column::share("share", "Share", "Of the mean latency of side B", |row: &ServiceRow| {
+            row.row.share.max(0.0).into()
+        })
+        .low(3)
+        .csv_as(&["share"], |row| vec![row.row.share.to_string()]),
+        excess_column(
+            "own",
+            "Own work",
+            "Per request; beyond \u{b1} is more than drift and chance",
+            (|row| row.row.own.excess_us.into(), |row| excess_words(row.row.own)),
+        )
+        .csv_as(&["own_us", "own_uncertainty_us"], |row| fields(row.row.own)),
+        excess_column(
+            "in",
+            "Calls into it",
+            "Outside its own spans: network, queue, or a caller that waits",
+            (|row| row.row.incoming.excess_us.into(), |row| excess_words(row.row.incoming)),
+        )
+        .csv_as(&["in_us", "in_uncertainty_us"], |row| fields(row.row.incoming)),
+        excess_column(
+            "out",
+            "Calls it makes",
+            "What all of its calls, whichever service they go to, have in common",
+            (|row| row.row.outgoing.excess_us.into(), |row| excess_words(row.row.outgoing)),
+        )
+        .csv_as(&["out_us", "out_uncertainty_us"], |row| fields(row.row.outgoing)),
+        Column::count("requests", "Requests", "Requests of side B that use it", |row: &ServiceRow| {
+            row.row.requests.into()
+        })
+        .low(3)
+        .tiny()
+        .csv(&["requests"]),
+        Column::text(
+            "remark",
+            "",
+            "New: side A has nothing to compare with. Drift: no more than drift and chance. Few: so few calls that it may be \
+             chance. Weak: below 5 % of the \
+             latency of the requests that use it",
+            |row: &ServiceRow| row.remark().into(),
+        )
+        .tiny()
+        .unsorted()
+        .csv(&["remark"]),
+        Column::text_field("text", |row: &ServiceRow| row.text.as_str().into()),
+    ];
+    Table::new("services", "Services by what they explain", ("rank", false), columns)
+        .with_attributes(ServiceRow::attributes)
+        .search(|row, text| fits(text, &[&row.row.service, row.remark()]))
+}
+
+/// A place of a service: a kind of call, or of visit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlaceRow {
+    rank: u64,
+    service: String,
+    /// The place.
+    pub place: CulpritPlace,
+}
+
+impl PlaceRow {
+    /// Returns the places of a service, what explains most first.
+    pub fn of(row: &CulpritService) -> Vec<PlaceRow> {
+        let place = |(rank, place): (u64, &CulpritPlace)| PlaceRow {
+            rank,
+            service: row.service.clone(),
+            place: place.clone(),
+        };
+        (1..).zip(&row.places).map(place).collect()
+    }
+
+    /// What it is, in words.
+    fn name(&self) -> String {
+        let CulpritPlace { other, operation, .. } = &self.place;
+        let name = endpoint(
+            other.as_deref().filter(|_| self.place.part == ServicePart::Out).unwrap_or(&self.service),
+            operation,
+        );
+        match (self.place.part, other) {
+            (ServicePart::In, Some(caller)) => printable(&format!("{name}, called by {caller}")),
+            (ServicePart::Out, _) => format!("call of {name}"),
+            _ => format!("own work below {name}"),
+        }
+    }
+
+    fn attributes(&self) -> Attributes {
+        vec![("data-test", "culprit-place".to_owned()), ("data-operation", self.place.operation.clone())]
+    }
+}
+
+/// Returns the table of the places of one service.
+pub fn places() -> Table<PlaceRow> {
+    let columns = vec![
+        Column::count("rank", "#", "What explains most is first", |row: &PlaceRow| row.rank.into())
+            .low(3)
+            .tiny(),
+        Column::text(
+            "place",
+            "Place",
+            "Calls by the operation that answers, visits by where they begin",
+            |row: &PlaceRow| row.name().into(),
+        )
+        .wide(),
+        Column::said(
+            "excess",
+            "More time",
+            "Per request, the service's part of it; beyond \u{b1} is more than drift and chance",
+            |row: &PlaceRow| row.place.excess.map(|excess| excess.excess_us).into(),
+            |row| row.place.excess.map_or_else(|| "new".to_owned(), excess_words),
+        )
+        .width(Width::Moment),
+        Column::count("calls", "Calls", "Calls or visits of side B", |row: &PlaceRow| row.place.calls.into())
+            .low(2)
+            .tiny(),
+        Column::duration(
+            "slowest",
+            "Slowest",
+            "Its longest on side B; Enter opens that request",
+            |row: &PlaceRow| row.place.exemplar.as_ref().map(|exemplar| exemplar.time_us).into(),
+        )
+        .low(2),
+    ];
+    Table::new("places", "Places of a service", ("rank", false), columns)
+        .with_attributes(PlaceRow::attributes)
+        .search(|row, text| fits(text, &[&row.name()]))
+}
