@@ -65,7 +65,7 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
         let budget = if budgets { format!("< {budget_ms}") } else { String::new() };
         rows.push(row(group, what, ms, "ms", &budget));
     };
-    let Ok(overview) = session.run(queries::Overview) else { return rows };
+    let Ok(overview) = session.run(queries::Overview::default()) else { return rows };
     let all = Selection::default();
     let of = |selection: &Selection, range: PercentileRange| queries::CriticalPath {
         selection: selection.with_range(range),

@@ -52,7 +52,7 @@ fn read(text: &str) -> TraceSet {
 fn query(set: TraceSet) {
     let mut session = Session::of(set);
     let selection = Selection::default();
-    let _ = session.run(queries::Overview);
+    let _ = session.run(queries::Overview::default());
     let _ = session.run(queries::Range { selection: selection.clone() });
     let _ = session.run(queries::CriticalPath { selection: selection.clone() });
     let _ = session.run(queries::Endpoints { selection });

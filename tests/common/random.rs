@@ -1,7 +1,7 @@
 //! Random traces in two groups, dealt out to workers.
 
 use super::{Span, span, stage};
-use pathlight::model::trace::{SpanKind, TraceSet};
+use pathlight::model::trace::{Reading, Rule, SpanKind, TraceSet};
 use proptest::prelude::*;
 
 prop_compose! {
@@ -21,6 +21,13 @@ prop_compose! {
             (is_b, out)
         }).collect()
     }
+}
+
+/// Every combination of the rules for real traces.
+pub fn any_reading() -> impl Strategy<Value = Reading> {
+    prop::collection::vec(any::<bool>(), Rule::ALL.len()).prop_map(|on| {
+        Rule::ALL.into_iter().zip(on).fold(Reading::PLAIN, |reading, (rule, on)| reading.with(rule, on))
+    })
 }
 
 /// Spans dealt out one by one to sets, sealed now and then, so that traces are split over workers and loads.

@@ -15,7 +15,7 @@ use pathlight::chart::{Metrics, Rgba, Theme, Window, anomalies, dag, multiples, 
 use pathlight::model::trace::{Endpoint, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{
-    AnomalySettings, ColumnOrder, FlowSettings, Overlap, RootEndpoint, Selection, SplitOf, TraceReport,
+    AnomalySettings, ColumnOrder, FlowSettings, PathSettings, RootEndpoint, Selection, SplitOf, TraceReport,
     queries,
 };
 
@@ -95,7 +95,7 @@ fn timeline_svg(timeline: &Timeline, theme: &Theme) -> String {
 
 fn trace(pool: &mut Pool, group: u8, number: u64) -> TraceReport {
     let trace_id = format!("{number:032x}");
-    pool.run(queries::Trace { group, trace_id, root_span_id: None, overlap: Overlap::default() })
+    pool.run(queries::Trace { group, trace_id, root_span_id: None, settings: PathSettings::default() })
         .unwrap()
         .unwrap()
 }

@@ -5,7 +5,7 @@ use crate::Golden;
 use crate::common::{golden_inputs, load, read_into};
 use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
-use pathlight::query::{Selection, queries};
+use pathlight::query::{Reading, Selection, queries};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -45,8 +45,13 @@ fn exclusive_times_match_all_test_cases_of_crisp() {
         let expected = testing.get("opTimeExclusive").unwrap_or(&testing[0]);
         let expected: BTreeMap<String, u64> =
             expected.as_object().unwrap().iter().map(|(k, v)| (k.clone(), v.as_u64().unwrap())).collect();
-        let query = queries::CriticalPath { selection: Selection::default() };
-        let report = Pool::of(vec![load(&file, 1 << 16)]).unwrap().run(query).unwrap();
+        let mut pool = Pool::of(vec![load(&file, 1 << 16)]).unwrap();
+        let mut report = |reading| {
+            pool.run(queries::CriticalPath { selection: Selection { reading, ..Selection::default() } })
+                .unwrap()
+        };
+        let (report, real) = (report(Reading::PLAIN), report(Reading::real()));
+        assert_eq!(report, real, "{}", file.display());
         let mut found: BTreeMap<String, u64> = BTreeMap::new();
         for node in &report.nodes {
             let (service, operation) = report.name(node.endpoint);

@@ -1,7 +1,7 @@
 //! Pictures of analysed traces: what is drawn agrees with what was measured.
 
 use crate::common::{load, real_files};
-use pathlight::analysis::requests::{Overlap, Selection};
+use pathlight::analysis::requests::{PathSettings, Selection};
 use pathlight::chart::flame::{self, FlameTree, FlameView, Inverted, Matches, endpoint_rows};
 use pathlight::chart::text::Advances;
 use pathlight::chart::timeline::{self, Minimap, Timeline, TimelineSize, TimelineView};
@@ -36,7 +36,7 @@ fn traces(pool: &mut Pool, limit: u32) -> Vec<TraceReport> {
             group: 0,
             trace_id: row.trace_id.clone(),
             root_span_id: Some(row.root_span_id.clone()),
-            overlap: Overlap::default(),
+            settings: PathSettings::default(),
         };
         pool.run(query).unwrap().unwrap()
     };

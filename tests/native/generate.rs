@@ -347,7 +347,7 @@ fn each_defect_can_be_seen() {
         t.spans.iter().filter(|s| s.parent.is_none()).count() > 1
     });
     find(Defects { missing_processes: true, ..none }, &|t| t.spans.iter().any(|s| s.process.is_none()));
-    find(Defects { skew: true, ..none }, &|t| {
+    find(Defects { outside: true, ..none }, &|t| {
         t.spans.iter().any(|s| s.start_us + 5000 < t.spans[0].start_us)
     });
     find(Defects { asynchronous: true, ..none }, &|t| {

@@ -20,6 +20,7 @@ mod analysis {
     mod flow;
     mod flow_queries;
     mod invariance;
+    mod real_traces;
     mod selection;
     mod split;
     mod tables;

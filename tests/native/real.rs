@@ -2,7 +2,7 @@
 
 use crate::common::{load, real_files, shared_data};
 use pathlight::analysis::critical_path::PathFinder;
-use pathlight::analysis::requests::Overlap;
+use pathlight::analysis::requests::{Overlap, PathSettings, Reading};
 use pathlight::model::trace::{EndpointId, Flags, TraceSet, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,10 @@ fn segments_partition_every_request_of_every_real_file() {
     for file in files {
         let set = load(&file, 1 << 16);
         let (mut tree, mut finder, mut roots) = (Tree::default(), PathFinder::default(), Vec::new());
-        for trace in 0..set.traces().len() as u32 {
-            tree.load(&set, trace);
+        let readings = [Reading::PLAIN, Reading::real()];
+        let traces = 0..set.traces().len() as u32;
+        for (trace, reading) in traces.flat_map(|trace| readings.map(|reading| (trace, reading))) {
+            tree.load(&set, trace, PathSettings { reading, ..PathSettings::default() });
             let rows = set.traces()[trace as usize];
             let mut endpoints: Vec<EndpointId> =
                 (rows.first..rows.end).map(|row| set.endpoint(row)).collect();

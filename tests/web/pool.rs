@@ -74,7 +74,7 @@ impl Bench {
     }
 
     async fn overview(&self) -> OverviewReport {
-        self.pool.run(&queries::Overview).await.unwrap()
+        self.pool.run(&queries::Overview::default()).await.unwrap()
     }
 
     /// Everything the page shows, as bytes; how much memory holds it is the workers' own affair.
@@ -334,7 +334,7 @@ async fn questions_under_way_end_when_the_data_changes_and_later_ones_wait_for_i
     let early = Rc::new(RefCell::new(None));
     let answer = early.clone();
     wasm_bindgen_futures::spawn_local(async move {
-        let result = pool.run(&queries::Overview).await;
+        let result = pool.run(&queries::Overview::default()).await;
         *answer.borrow_mut() = Some(result);
     });
     sleep(0).await;

@@ -7,7 +7,9 @@ use super::parse;
 use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
 use pathlight_query::native::Pool;
-use pathlight_query::{Endpoint, Filter, Overlap, PercentileRange, RootEndpoint, Selection, queries};
+use pathlight_query::{
+    Endpoint, Filter, Overlap, PercentileRange, Reading, RootEndpoint, Selection, queries,
+};
 use pathlight_view::address::Address;
 use std::path::PathBuf;
 
@@ -26,6 +28,22 @@ impl std::ops::Deref for Common {
 
     fn deref(&self) -> &Settings {
         &self.settings
+    }
+}
+
+/// How spans are read.
+#[derive(Debug, clap::Args)]
+pub struct ReadingOption {
+    /// `real` discounts what instrumentation adds or distorts, `plain` takes spans as they were written; `real,-overlay`
+    /// leaves a rule out (overlay, nobody-waits, clocks, roots)
+    #[arg(long, value_name = "READING", value_parser = parse::reading)]
+    reading: Option<Reading>,
+}
+
+impl ReadingOption {
+    /// Returns what was chosen, else what goes with the overlaps.
+    pub fn over(&self, overlap: Overlap) -> Reading {
+        self.reading.unwrap_or(overlap.implied_reading())
     }
 }
 
@@ -86,8 +104,8 @@ pub struct Settings {
     /// Percentiles of latency: `95-99` for a range of them, `P95` for everything up to it
     #[arg(long, visible_alias = "band", value_parser = parse::range)]
     pub range: Option<PercentileRange>,
-    /// default, paper, upstream or strict
-    #[arg(long, default_value = "default", value_parser = ["default", "paper", "upstream", "strict"])]
+    /// default, paper, upstream or strict; all but default read spans as they were written
+    #[arg(long, default_value = "default", value_parser = Overlap::PRESETS)]
     pub preset: String,
     /// Longest overlap of siblings that passes for clock skew
     #[arg(long)]
@@ -95,6 +113,8 @@ pub struct Settings {
     /// Greatest such overlap as a share of the parent's duration, 0.01 for 1 %
     #[arg(long, value_parser = parse::share)]
     pub overlap_share: Option<f64>,
+    #[command(flatten)]
+    pub reading: ReadingOption,
     /// Threads (default: one a core)
     #[arg(long, value_parser = parse::threads)]
     pub threads: Option<usize>,
@@ -170,8 +190,8 @@ impl Settings {
 
     /// Returns the address of the page that shows these requests.
     pub fn address(&self) -> Address {
-        let Selection { root, filters, overlap, range, .. } = self.selection();
-        Address { root, filters, overlap, range, ..Address::default() }
+        let Selection { root, filters, overlap, reading, range, .. } = self.selection();
+        Address { root, filters, overlap, reading, range, ..Address::default() }
     }
 
     fn filters(&self) -> Vec<Filter> {
@@ -205,6 +225,7 @@ impl Settings {
             root,
             filters: self.filters(),
             overlap,
+            reading: self.reading.over(overlap),
             range: self.range.unwrap_or(PercentileRange::ALL),
             group: 0,
         }

@@ -97,7 +97,7 @@ fn back_test(
     settings: FlowSettings,
     min_children: u32,
 ) -> Result<EvaluationReport, Failure> {
-    let selection = Selection { overlap: selection.overlap, group: selection.group, ..Selection::default() };
+    let selection = selection.of_all_requests();
     evaluate(pool, selection, settings, min_children)
 }
 

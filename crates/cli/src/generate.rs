@@ -28,8 +28,8 @@ pub struct Args {
     /// Delay a place by so many microseconds each time it is passed, in all or a share of the traces
     #[arg(long, value_name = "PLACE=+US[@SHARE]")]
     inject: Vec<Inject>,
-    /// What is to be wrong with the traces: all, or some of orphans, cycles, duplicates, zero-length, skew,
-    /// several-roots, missing-processes, async
+    /// What is to be wrong with the traces: all, or some of orphans, cycles, duplicates, zero-length, outside,
+    /// several-roots, missing-processes, async, overlay, fire-and-forget, skew
     #[arg(long, value_name = "KIND,...")]
     defects: Option<Defects>,
     /// Where to write; standard output if missing

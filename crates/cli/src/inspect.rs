@@ -1,6 +1,7 @@
 //! `pathlight inspect`: what the files hold, their formats, and what was odd in them.
 
 use super::Failure;
+use super::common;
 use super::input::{self, Loaded};
 use super::output;
 use super::parse;
@@ -8,9 +9,9 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_ingest::{Ended, FileReport, Keep};
 use pathlight_query::native::Pool;
-use pathlight_query::{OverviewReport, queries};
+use pathlight_query::{Overlap, OverviewReport, PathSettings, queries};
 use pathlight_text::format::{bytes, count, counted, share};
-use pathlight_view::json;
+use pathlight_view::{json, reading_words};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -26,6 +27,8 @@ pub struct Args {
     /// Write to this file instead of standard output
     #[arg(long, short = 'o')]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    reading: common::ReadingOption,
     /// Threads (default: one a core)
     #[arg(long, value_parser = parse::threads)]
     threads: Option<usize>,
@@ -38,7 +41,9 @@ pub struct Args {
 /// say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let Loaded { sets, files } = input::load(&[&args.files], args.threads, &Keep::All, args.out.as_deref())?;
-    let overview = Pool::of(sets)?.run(queries::Overview)?;
+    let overlap = Overlap::default();
+    let settings = PathSettings { overlap, reading: args.reading.over(overlap) };
+    let overview = Pool::of(sets)?.run(queries::Overview { settings })?;
     let text = if args.json { json::inspect(&overview, &files)? + "\n" } else { to_text(&overview, &files) };
     output::print(args.out.as_deref(), &text)?;
     if overview.traces == 0 { Err(Failure::NoTrace) } else { Ok(()) }
@@ -90,5 +95,12 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
         counted(quality.multi_root_traces, "trace") + " with several roots",
         counted(quality.incomplete_traces, "incomplete trace"),
     );
+    for note in reading_words::notes(&overview.reading) {
+        let _ = write!(out, "{} {}. {}", count(note.count), note.what, note.meaning);
+        let _ = match note.example.as_str() {
+            "" => writeln!(out),
+            example => writeln!(out, " For example trace {example}."),
+        };
+    }
     out
 }

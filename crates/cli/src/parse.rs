@@ -1,7 +1,7 @@
 //! Values of options, as clap reads them. An error says how to write the value.
 
 use pathlight_analysis::flow::LatencyChange;
-use pathlight_query::{ColumnOrder, Endpoint, Filter, PercentileRange, RowStat};
+use pathlight_query::{ColumnOrder, Endpoint, Filter, PercentileRange, Reading, RowStat};
 use pathlight_view::address::{View, parse_range};
 
 type Parsed<T> = Result<T, &'static str>;
@@ -9,6 +9,12 @@ type Parsed<T> = Result<T, &'static str>;
 /// Reads `95-99`, or `P95` for everything up to it.
 pub fn range(text: &str) -> Parsed<PercentileRange> {
     parse_range(text).ok_or("write 95-99 for a range, P95 for everything up to it")
+}
+
+/// Reads `real` or `plain`, and rules that are switched: `real,-overlay`.
+pub fn reading(text: &str) -> Parsed<Reading> {
+    Reading::parse(text)
+        .ok_or("write real or plain, and rules to leave out: real,-overlay,-nobody-waits,-clocks,-roots")
 }
 
 /// Reads a number from 0 to 1.

@@ -1,11 +1,11 @@
 //! What can be wrong with a trace, on demand.
 
 use super::build::{GeneratedTrace, Reference};
-use super::{GenerateError, tags};
+use super::{GenerateError, habits, tags};
 use pathlight_model::stats::Random;
 use std::str::FromStr;
 
-/// Kinds of defects; each that is on strikes every trace that is large enough for it, in about one of 16 spans.
+/// Kinds of defects; each that is on strikes every trace that is large enough for it, most in about one of 16 spans.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Defects {
     /// Spans whose parent is not there.
@@ -17,26 +17,35 @@ pub struct Defects {
     /// Spans of duration 0.
     pub zero_length: bool,
     /// Spans far outside their parents.
-    pub skew: bool,
+    pub outside: bool,
     /// Spans without a reference besides the root.
     pub several_roots: bool,
     /// Spans whose process is unknown, and traces without any process.
     pub missing_processes: bool,
     /// References that say `FOLLOWS_FROM`, with the span after its parent's end.
     pub asynchronous: bool,
+    /// Second spans for the work of outgoing calls, beside them; in every trace, as are the next two.
+    pub overlay: bool,
+    /// Work that outlives the span that starts it.
+    pub fire_and_forget: bool,
+    /// Processes whose clocks are wrong, each by 5 to 50 ms in a trace.
+    pub skew: bool,
 }
 
 impl Defects {
     /// The names that [`Defects::from_str`] reads.
-    pub const NAMES: [&'static str; 8] = [
+    pub const NAMES: [&'static str; 11] = [
         "orphans",
         "cycles",
         "duplicates",
         "zero-length",
-        "skew",
+        "outside",
         "several-roots",
         "missing-processes",
         "async",
+        "overlay",
+        "fire-and-forget",
+        "skew",
     ];
 
     /// Everything wrong at once.
@@ -45,10 +54,13 @@ impl Defects {
         cycles: true,
         duplicates: true,
         zero_length: true,
-        skew: true,
+        outside: true,
         several_roots: true,
         missing_processes: true,
         asynchronous: true,
+        overlay: true,
+        fire_and_forget: true,
+        skew: true,
     };
 
     /// Whether any kind is on.
@@ -57,6 +69,15 @@ impl Defects {
     }
 
     pub(super) fn apply(&self, trace: &mut GeneratedTrace, random: &mut Random) {
+        if self.overlay {
+            habits::overlay(trace, random);
+        }
+        if self.fire_and_forget {
+            habits::fire_and_forget(trace, random);
+        }
+        if self.skew {
+            habits::skew(trace, random);
+        }
         let n = trace.spans.len();
         if n == 0 {
             return;
@@ -65,7 +86,7 @@ impl Defects {
         // Never the first span, so that a trace keeps a root.
         let pick = |random: &mut Random| 1 + random.below(n as u64 - 1) as usize;
         for _ in 0..if n > 1 { some } else { 0 } {
-            if self.skew {
+            if self.outside {
                 let i = pick(random);
                 let reach = 2 * trace.spans[0].duration_us.max(4);
                 trace.spans[i].start_us += random.below(2 * reach);
@@ -142,6 +163,9 @@ impl FromStr for Defects {
                 "several-roots" => defects.several_roots = true,
                 "missing-processes" => defects.missing_processes = true,
                 "async" => defects.asynchronous = true,
+                "outside" => defects.outside = true,
+                "overlay" => defects.overlay = true,
+                "fire-and-forget" => defects.fire_and_forget = true,
                 _ => return Err(GenerateError::Defect(name.to_owned())),
             }
         }

@@ -37,6 +37,7 @@
 
 mod build;
 mod defects;
+mod habits;
 mod jaeger;
 mod plan;
 mod shapes;

@@ -2,13 +2,15 @@
 
 use super::queries::{FlowPass, SpanKey};
 use super::request_pass::RequestPass;
-use pathlight_analysis::requests::{Cut, Overlap, Selection};
+use pathlight_analysis::requests::{Cut, PathSettings, Selection};
 use serde::{Deserialize, Serialize};
 
 /// One look at the traces of a worker. Selections are at any latency: the percentile range is in the cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Pass {
-    Overview,
+    Overview {
+        settings: PathSettings,
+    },
     /// Sorted latencies of the selection.
     Latencies {
         selection: Selection,
@@ -32,7 +34,7 @@ pub(super) enum Pass {
     Trace {
         trace_id: String,
         root_span_id: Option<String>,
-        overlap: Overlap,
+        settings: PathSettings,
         group: u8,
     },
     Span {

@@ -25,7 +25,8 @@ pub use pathlight_analysis::flow::{
 };
 pub use pathlight_analysis::ids::{EndpointId, NodeId};
 pub use pathlight_analysis::requests::{
-    Filter, Overlap, PercentileRange, RangeFacts, RangeReport, RootEndpoint, Selection,
+    Filter, Overlap, PathSettings, PercentileRange, RangeFacts, RangeReport, Reading, RootEndpoint, Rule,
+    Selection,
 };
 pub use pathlight_analysis::tprof::{
     AggregateTrace, PlaceChange, PlacesReport, SetsReport, Settings as TprofSettings, Statistic, TprofReport,

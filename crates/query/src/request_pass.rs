@@ -12,7 +12,7 @@ use pathlight_analysis::critical_path::{
 use pathlight_analysis::culprit::{CulpritObserver, TailObserver, TypeCuts, TypesObserver};
 use pathlight_analysis::errors::ErrorsObserver;
 use pathlight_analysis::findings::{FindingsObserver, TagGroup, TagsObserver, TypeCut, TypesPart};
-use pathlight_analysis::requests::Overlap;
+use pathlight_analysis::requests::PathSettings;
 use pathlight_model::trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ pub(super) enum RequestPass {
     /// Errors, and requests without them.
     Errors,
     /// Start and latency by request type.
-    Types,
+    FindingTypes,
     /// Where the tails of request types spend more, and what is odd about structures.
     Findings { cuts: Vec<TypeCut> },
     /// Tags of request types.
@@ -121,7 +121,7 @@ pub(super) struct RunningPass {
 enum State {
     /// Over the path table alone: some requests at a time, each a part for itself.
     Table {
-        overlap: Overlap,
+        settings: PathSettings,
         requests: Vec<u32>,
         next: usize,
         parts: Vec<Vec<u8>>,
@@ -132,43 +132,60 @@ enum State {
 
 impl RunningPass {
     /// Starts a pass over some requests of a table.
-    pub fn new(set: &TraceSet, pass: &RequestPass, overlap: Overlap, requests: Vec<u32>) -> RunningPass {
+    pub fn new(
+        set: &TraceSet,
+        pass: &RequestPass,
+        settings: PathSettings,
+        requests: Vec<u32>,
+    ) -> RunningPass {
         let state = match pass {
             RequestPass::Traces { tag } => {
-                State::Trees(Box::new(TracesPass::new(set, tag.clone(), requests)))
+                State::Trees(Box::new(TracesPass::new(set, tag.clone(), settings, requests)))
             }
             RequestPass::Vectors { told, made } => {
-                State::Trees(Box::new(VectorPass::new(set, *told, *made, overlap, requests)))
+                State::Trees(Box::new(VectorPass::new(set, *told, *made, settings, requests)))
             }
-            RequestPass::Culprit => {
-                State::Trees(Box::new(Walk::new(CulpritObserver::new(set, overlap), requests)))
+            RequestPass::Culprit => State::Trees(Box::new(Walk::new(
+                CulpritObserver::new(set, settings.overlap),
+                settings,
+                requests,
+            ))),
+            RequestPass::Types => {
+                State::Trees(Box::new(Walk::new(TypesObserver::default(), settings, requests)))
             }
-            RequestPass::Types => State::Trees(Box::new(Walk::new(TypesObserver::default(), requests))),
-            RequestPass::Tail { cuts } => {
-                State::Trees(Box::new(Walk::new(TailObserver::new(set, overlap, cuts.clone()), requests)))
-            }
-            RequestPass::Split { of, key } => {
-                State::Trees(Box::new(Walk::new(SplitObserver::new(set, of, key, overlap), requests)))
-            }
-            RequestPass::Proposals { of } => {
-                State::Trees(Box::new(Walk::new(ProposalsObserver::new(set, of, overlap), requests)))
-            }
+            RequestPass::Tail { cuts } => State::Trees(Box::new(Walk::new(
+                TailObserver::new(set, settings.overlap, cuts.clone()),
+                settings,
+                requests,
+            ))),
+            RequestPass::Split { of, key } => State::Trees(Box::new(Walk::new(
+                SplitObserver::new(set, of, key, settings.overlap),
+                settings,
+                requests,
+            ))),
+            RequestPass::Proposals { of } => State::Trees(Box::new(Walk::new(
+                ProposalsObserver::new(set, of, settings.overlap),
+                settings,
+                requests,
+            ))),
             RequestPass::Findings { cuts } => {
-                State::Trees(Box::new(Walk::new(FindingsObserver::new(set, cuts), requests)))
+                State::Trees(Box::new(Walk::new(FindingsObserver::new(set, cuts), settings, requests)))
             }
             RequestPass::FindingTags { groups } => {
-                State::Trees(Box::new(Walk::new(TagsObserver::new(set, groups), requests)))
+                State::Trees(Box::new(Walk::new(TagsObserver::new(set, groups), settings, requests)))
             }
             RequestPass::TagValues { key } => {
-                State::Trees(Box::new(Walk::new(TagValuesObserver::new(set, key), requests)))
+                State::Trees(Box::new(Walk::new(TagValuesObserver::new(set, key), settings, requests)))
             }
-            RequestPass::Errors => {
-                State::Trees(Box::new(Walk::new(ErrorsObserver::new(set, overlap), requests)))
-            }
+            RequestPass::Errors => State::Trees(Box::new(Walk::new(
+                ErrorsObserver::new(set, settings.overlap),
+                settings,
+                requests,
+            ))),
             RequestPass::Histograms => {
-                State::Trees(Box::new(Walk::new(HistogramsObserver::new(set), requests)))
+                State::Trees(Box::new(Walk::new(HistogramsObserver::new(set), settings, requests)))
             }
-            _ => State::Table { overlap, requests, next: 0, parts: Vec::new() },
+            _ => State::Table { settings, requests, next: 0, parts: Vec::new() },
         };
         RunningPass { state }
     }
@@ -187,7 +204,7 @@ impl RunningPass {
                     return Ok(None);
                 }
             }
-            State::Table { overlap, requests, next, parts } => loop {
+            State::Table { settings, requests, next, parts } => loop {
                 // Every part has something for each context, so it is no smaller than that.
                 let mut left =
                     if pass.is_one_part() { usize::MAX } else { CHUNK.max(table.contexts().len()) };
@@ -196,7 +213,7 @@ impl RunningPass {
                     left = left.saturating_sub(1 + table.entries(requests[*next]).len());
                     *next += 1;
                 }
-                parts.push(of_table(set, table, pass, *overlap, &requests[from..*next])?);
+                parts.push(of_table(set, table, pass, *settings, &requests[from..*next])?);
                 if *next == requests.len() {
                     break;
                 }
@@ -228,7 +245,7 @@ fn of_table(
     set: &TraceSet,
     table: &PathTable,
     pass: &RequestPass,
-    overlap: Overlap,
+    settings: PathSettings,
     requests: &[u32],
 ) -> Result<Vec<u8>, EngineError> {
     let all = || requests.iter().copied();
@@ -238,9 +255,9 @@ fn of_table(
             postcard::to_allocvec(&ExemplarCandidates::observe(set, table, all(), targets))?
         }
         RequestPass::Slowest { limit } => postcard::to_allocvec(&slowest(set, table, requests, *limit))?,
-        RequestPass::Types => postcard::to_allocvec(&TypesPart::observe(set, table, requests))?,
+        RequestPass::FindingTypes => postcard::to_allocvec(&TypesPart::observe(set, table, requests))?,
         RequestPass::PerRequest => {
-            let rows: Vec<_> = all().map(|r| path_of(set, table, r, overlap)).collect();
+            let rows: Vec<_> = all().map(|r| path_of(set, table, r, settings)).collect();
             postcard::to_allocvec(&rows)?
         }
         RequestPass::Diff => postcard::to_allocvec(&DiffPart::observe(set, table, all()))?,

@@ -3,7 +3,7 @@
 use pathlight_analysis::critical_path::{
     PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow,
 };
-use pathlight_analysis::requests::Overlap;
+use pathlight_analysis::requests::PathSettings;
 use pathlight_model::trace::{NO_ROW, TraceSet, Tree};
 use std::collections::BTreeMap;
 
@@ -37,12 +37,17 @@ fn row_of(set: &TraceSet, table: &PathTable, request: u32) -> RequestRow {
 }
 
 /// The critical path of one request.
-pub(super) fn path_of(set: &TraceSet, table: &PathTable, request: u32, overlap: Overlap) -> RequestPath {
+pub(super) fn path_of(
+    set: &TraceSet,
+    table: &PathTable,
+    request: u32,
+    settings: PathSettings,
+) -> RequestPath {
     let facts = &table.requests[request as usize];
     let mut tree = Tree::default();
-    tree.load(set, facts.trace);
+    tree.load(set, facts.trace, settings);
     let mut finder = PathFinder::default();
-    finder.find(set, &tree, facts.row - tree.first, overlap);
+    finder.find(set, &tree, facts.row - tree.first, settings.overlap);
     // Children by (parent, name): in sorted order they are the siblings by name.
     let mut sorted: BTreeMap<(u32, (&str, &str)), u32> = BTreeMap::new();
     let mut by_context = BTreeMap::new();

@@ -6,7 +6,7 @@ use super::queries::{self, FlowCache, FlowTask, OverviewPass, Query, rows_of};
 use super::request_pass::RunningPass;
 use super::{EngineError, Plan};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, pack_sorted};
-use pathlight_analysis::requests::{Overlap, RequestKey, RootEndpoint, SelectedRequests, Selection};
+use pathlight_analysis::requests::{PathSettings, RequestKey, RootEndpoint, SelectedRequests, Selection};
 use pathlight_model::trace::TraceSet;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Session {
     /// The traces. Call [`invalidate`](Self::invalidate) after changing it.
     pub set: TraceSet,
     /// Most recently used last.
-    tables: Vec<((RootEndpoint, Overlap), Arc<PathTable>)>,
+    tables: Vec<((RootEndpoint, PathSettings), Arc<PathTable>)>,
     selected: Vec<(Selection, Arc<SelectedRequests>)>,
     pub(super) flows: FlowCache,
     cuts: Cuts,
@@ -79,8 +79,10 @@ impl Session {
     }
 
     fn table(&mut self, selection: &Selection) -> Option<Arc<PathTable>> {
-        let place =
-            self.tables.iter().position(|(key, _)| key.0 == selection.root && key.1 == selection.overlap)?;
+        let place = self
+            .tables
+            .iter()
+            .position(|(key, _)| key.0 == selection.root && key.1 == selection.settings())?;
         let entry = self.tables.remove(place);
         let table = Arc::clone(&entry.1);
         self.tables.push(entry);
@@ -125,15 +127,15 @@ impl Task {
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<u8>>, EngineError> {
         match &self.pass {
-            Pass::Overview => {
-                let part = self.overview.get_or_insert_with(|| OverviewPass::new(&session.set));
+            Pass::Overview { settings } => {
+                let part = self.overview.get_or_insert_with(|| OverviewPass::new(&session.set, *settings));
                 let done = part.step(&session.set, time_is_up);
                 self.progress = part.progress(&session.set);
                 if done { Ok(Some(postcard::to_allocvec(part.partial())?)) } else { Ok(None) }
             }
-            Pass::Trace { trace_id, root_span_id, overlap, group } => {
+            Pass::Trace { trace_id, root_span_id, settings, group } => {
                 let root_span_id = root_span_id.as_deref();
-                let report = queries::trace(&session.set, trace_id, root_span_id, *overlap, *group);
+                let report = queries::trace(&session.set, trace_id, root_span_id, *settings, *group);
                 Ok(Some(postcard::to_allocvec(&report)?))
             }
             Pass::Span { trace_id, span, group } => {
@@ -155,7 +157,7 @@ impl Task {
                     Some(table) => table,
                     None => {
                         let builder = self.builder.get_or_insert_with(|| {
-                            TableBuilder::new(&session.set, &selection.root, selection.overlap)
+                            TableBuilder::new(&session.set, &selection.root, selection.settings())
                         });
                         let done = builder.step(&session.set, time_is_up);
                         self.progress = builder.progress(&session.set);
@@ -166,7 +168,7 @@ impl Task {
                         }
                         session
                             .tables
-                            .push(((selection.root.clone(), selection.overlap), Arc::clone(&table)));
+                            .push(((selection.root.clone(), selection.settings()), Arc::clone(&table)));
                         table
                     }
                 };
@@ -181,7 +183,7 @@ impl Task {
                     (Pass::Requests { cut, pass, .. }, _) => {
                         let running = self.running.get_or_insert_with(|| {
                             let requests = selected.inside(&session.set, &table.requests, cut).collect();
-                            RunningPass::new(&session.set, pass, selection.overlap, requests)
+                            RunningPass::new(&session.set, pass, selection.settings(), requests)
                         });
                         let partial = running.step(&session.set, &table, pass, time_is_up)?;
                         self.progress = running.progress();

@@ -15,7 +15,9 @@ pub use ranges::{parse_range, range_name};
 pub use super::normal::{AnomalyChoice, Normal, SIZES};
 pub use super::views::View;
 use pathlight_backend::source::{Source, root_name, root_of_name};
-use pathlight_query::{Endpoint, Filter, Overlap, PercentileRange, RootEndpoint, Selection, SplitOf};
+use pathlight_query::{
+    Endpoint, Filter, Overlap, PathSettings, PercentileRange, Reading, RootEndpoint, Selection, SplitOf,
+};
 use pathlight_text::fragment::{Writer, pairs};
 
 /// Version of the fragment; [`upgrade`] brings older ones up to it.
@@ -90,8 +92,10 @@ pub struct Address {
     pub comparison: Option<Comparison>,
     /// Conditions on requests.
     pub filters: Vec<Filter>,
-    /// Settings of the path.
+    /// Which overlaps of siblings pass for clock skew.
     pub overlap: Overlap,
+    /// Which rules for real traces apply.
+    pub reading: Reading,
     /// The trace of the timeline.
     pub trace: Option<TraceChoice>,
     /// Call path of (service, operation) the flame graph is zoomed to; empty: all of it.
@@ -128,6 +132,7 @@ impl Default for Address {
             comparison: None,
             filters: Vec::new(),
             overlap: Overlap::default(),
+            reading: Reading::default(),
             trace: None,
             focus: Vec::new(),
             inverted: false,
@@ -155,6 +160,7 @@ impl Address {
         let (mut from, mut to) = (None, None);
         let (mut against, mut range_b, mut side, mut swapped) = (None, PercentileRange::ALL, Side::A, false);
         let (mut trace_id, mut root, mut span) = (None, None, None);
+        let mut reading = None;
         for (key, value) in pairs {
             match key.as_str() {
                 "v" => {}
@@ -168,6 +174,7 @@ impl Address {
                 "side" if value == "B" => side = Side::B,
                 "swapped" => swapped = value == "1",
                 "overlap" => address.overlap = parse_overlap(&value).unwrap_or_default(),
+                "reading" => reading = Reading::parse(&value),
                 "from" => from = value.parse().ok(),
                 "to" => to = value.parse().ok(),
                 "error" if value == "1" => address.filters.push(Filter::HasError),
@@ -215,6 +222,7 @@ impl Address {
             let (from_us, to_us) = (from.unwrap_or(0), to.unwrap_or(u64::MAX));
             address.filters.push(Filter::Time { from_us, to_us });
         }
+        address.reading = reading.unwrap_or(address.overlap.implied_reading());
         address.trace = trace_id.map(|trace_id| TraceChoice { trace_id, root_span_id: root, span_id: span });
         address
     }
@@ -270,6 +278,9 @@ impl Address {
         }
         if self.overlap != Overlap::default() {
             out.put("overlap", &overlap_name(self.overlap));
+        }
+        if self.reading != self.overlap.implied_reading() {
+            out.put("reading", &self.reading.name());
         }
         if let Some(trace) = &self.trace {
             out.put("traceID", &trace.trace_id);
@@ -332,6 +343,7 @@ impl Address {
             || self.comparison != before.comparison
             || self.filters != before.filters
             || self.overlap != before.overlap
+            || self.reading != before.reading
             || self.focus != before.focus
             || self.inverted != before.inverted
             || self.split != before.split
@@ -341,23 +353,28 @@ impl Address {
             || place(self) != place(before)
     }
 
+    /// Returns all that decides what trees and paths look like.
+    pub fn settings(&self) -> PathSettings {
+        PathSettings { overlap: self.overlap, reading: self.reading }
+    }
+
     /// Returns the requests that views speak of; while two sides are compared, those of the side they speak of.
     pub fn selection(&self) -> Selection {
         Selection {
             root: self.root.clone(),
             filters: self.filters.clone(),
             overlap: self.overlap,
+            reading: self.reading,
             range: self.range,
             group: self.group(),
         }
     }
 }
 
-const PRESETS: [&str; 4] = ["default", "paper", "upstream", "strict"];
-
 fn overlap_name(overlap: Overlap) -> String {
-    let preset = PRESETS.into_iter().find(|name| Overlap::preset(name) == Some(overlap));
-    preset.map_or_else(|| format!("{}-{}", overlap.overlap_us, overlap.share_ppm), str::to_owned)
+    overlap
+        .preset_name()
+        .map_or_else(|| format!("{}-{}", overlap.overlap_us, overlap.share_ppm), str::to_owned)
 }
 
 fn parse_overlap(text: &str) -> Option<Overlap> {
@@ -413,6 +430,7 @@ mod source_tests;
 mod tests {
     use super::*;
     use pathlight_backend::source::{Search, Wanted};
+    use pathlight_query::Rule;
     use proptest::prelude::*;
 
     #[test]
@@ -482,6 +500,19 @@ mod tests {
         assert!(trace(None).is_step_from(&here));
     }
 
+    #[test]
+    fn a_reading_that_is_chosen_beats_that_of_the_preset() {
+        let read = |text| Address::parse(text).reading;
+        assert_eq!(read(""), Reading::default());
+        assert_eq!(read("overlap=paper"), Reading::PLAIN);
+        assert_eq!(read("reading=real,-overlay&overlap=paper"), Reading::real().with(Rule::Overlay, false));
+        assert_eq!(Address::parse("overlap=strict").to_fragment(), "v=1&overlap=strict");
+        assert_eq!(
+            Address::parse("overlap=strict&reading=real").to_fragment(),
+            "v=1&overlap=strict&reading=real"
+        );
+    }
+
     fn name() -> impl Strategy<Value = String> {
         "[a-z .&=#%+/\"\\\\\u{e4}\u{1F600}]{0,6}"
     }
@@ -517,6 +548,9 @@ mod tests {
             address.filters = filters;
             address.filters.extend(time.map(|(from_us, to_us)| Filter::Time { from_us, to_us }));
             address.overlap = Overlap { overlap_us: u64::from(range.0), share_ppm: u64::MAX };
+            let rules = Rule::ALL.into_iter().zip([flags[0], flags[3], flags[5]]);
+            address.reading =
+                rules.fold(Reading::PLAIN, |reading, (rule, on)| reading.with(rule, on));
             if flags[2] {
                 address.trace = Some(TraceChoice {
                     trace_id: format!("t{}", names[2]),

@@ -26,6 +26,7 @@ pub mod flow_savings;
 pub mod heatmap;
 pub mod json;
 mod normal;
+pub mod reading_words;
 pub mod requests;
 pub mod saved;
 pub mod selection_words;

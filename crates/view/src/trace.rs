@@ -9,13 +9,15 @@ use pathlight_text::format::{DASH, count, counted, duration_us, moment};
 use std::rc::Rc;
 
 /// What a span may be: the bit of the report, in one word for the table, and in a sentence for the tip.
-const KINDS: [(u8, &str, &str); 6] = [
+const KINDS: [(u8, &str, &str); 8] = [
     (TraceReport::ERROR, "error", "error"),
     (TraceReport::ON_PATH, "path", "on the critical path"),
     (TraceReport::ASYNC, "async", "asynchronous: its parent does not wait for it"),
     (TraceReport::CLIPPED, "clipped", "clipped: outside its parent in part"),
     (TraceReport::DROPPED, "dropped", "dropped: wholly outside its parent"),
     (TraceReport::ORPHAN, "orphan", "its parent is missing"),
+    (TraceReport::OVERLAY, "overlay", "covers the calls beside it: nobody waits for it by itself"),
+    (TraceReport::MOVED, "moved", "its clock was set by that of its caller"),
 ];
 
 /// What stands above the timeline.

@@ -272,6 +272,8 @@ impl Detail {
             (TraceReport::CLIPPED, "clipped", "It begins or ends outside its parent: clock skew"),
             (TraceReport::DROPPED, "dropped", "It lies wholly outside its parent and counts nowhere"),
             (TraceReport::ORPHAN, "orphan", "Its parent is missing"),
+            (TraceReport::OVERLAY, "overlay", "It covers the calls beside it: nobody waits for it by itself"),
+            (TraceReport::MOVED, "moved", "Its clock was set by that of its caller"),
         ];
         let marks = div("chips");
         for (bit, name, what) in flags {

@@ -5,9 +5,12 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use pathlight_ingest::{Ended, FileReport};
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::Quality;
+use pathlight_query::{OverviewReport, Rule};
 use pathlight_text::format;
 use pathlight_text::format::counted;
+use pathlight_view::address::TraceChoice;
+use pathlight_view::reading_words;
+use web_sys::HtmlInputElement;
 
 /// Files listed at most; those with problems come first.
 const FILES_LISTED: usize = 500;
@@ -18,10 +21,13 @@ struct Fact {
     count: u64,
     what: &'static str,
     meaning: String,
+    /// Id of a trace to look at; empty where there is none.
+    example: String,
 }
 
 /// Facts that are not zero, weightiest first.
-fn facts(quality: &Quality) -> Vec<Fact> {
+fn facts(overview: &OverviewReport) -> Vec<Fact> {
+    let quality = &overview.quality;
     let clipped = format!(
         "They begin or end outside their parent. {} were cut off, {} of all span time; above 5 % the clocks deserve a look.",
         format::duration_us(quality.clipped_us),
@@ -31,7 +37,17 @@ fn facts(quality: &Quality) -> Vec<Fact> {
         "{} lie wholly outside their parent and count nowhere.",
         counted(quality.dropped_subtrees, "subtree")
     );
-    let fact = |test, count, what, meaning: &str| Fact { test, count, what, meaning: meaning.to_owned() };
+    let orphans = format!(
+        "Each begins a tree of its own, which is on no critical path but its own. {} of all span time is left out by them.",
+        format::share(quality.orphan_share())
+    );
+    let fact = |test, count, what, meaning: &str| Fact {
+        test,
+        count,
+        what,
+        meaning: meaning.to_owned(),
+        example: String::new(),
+    };
     let mut all = vec![
         fact("clipped-spans", quality.clipped_spans, "spans clipped to their parent", &clipped),
         fact("dropped-spans", quality.dropped_spans, "spans dropped", &dropped),
@@ -41,17 +57,13 @@ fn facts(quality: &Quality) -> Vec<Fact> {
             "incomplete traces",
             "No span of them is without a parent; their longest part stands for the whole.",
         ),
-        fact(
-            "orphan-roots",
-            quality.orphan_roots,
-            "spans whose parent is missing",
-            "Each begins a tree of its own, which is on no critical path but its own.",
-        ),
+        fact("orphan-roots", quality.orphan_roots, "spans whose parent is missing", &orphans),
         fact(
             "multi-root-traces",
             quality.multi_root_traces,
             "traces with several roots",
-            "The root that starts first is the request; any endpoint of the others can be chosen as root endpoint.",
+            "The root that starts first is a request; the others are if the rule for roots applies and they stand for \
+             themselves. Any endpoint can be chosen as root endpoint.",
         ),
         fact("cycles", quality.cycles, "cycles among parents", "Each is cut at its earliest span."),
         fact("duplicate-spans", quality.duplicate_spans, "spans seen twice", "One of each is kept."),
@@ -74,6 +86,13 @@ fn facts(quality: &Quality) -> Vec<Fact> {
             "Their parents do not wait for them; this is no fault.",
         ),
     ];
+    all.extend(reading_words::notes(&overview.reading).into_iter().map(|note| Fact {
+        test: note.key,
+        count: note.count,
+        what: note.what,
+        meaning: note.meaning,
+        example: note.example,
+    }));
     all.retain(|fact| fact.count > 0);
     all
 }
@@ -83,8 +102,8 @@ fn is_bad(file: &FileReport) -> bool {
 }
 
 /// Notes worth a word: kinds of oddities in the traces but for asynchronous spans, and files with problems.
-pub fn count(quality: &Quality, files: &[FileReport]) -> usize {
-    let odd = facts(quality).iter().filter(|fact| fact.test != "async-spans").count();
+pub fn count(overview: &OverviewReport, files: &[FileReport]) -> usize {
+    let odd = facts(overview).iter().filter(|fact| fact.test != "async-spans").count();
     odd + files.iter().filter(|file| is_bad(file)).count()
 }
 
@@ -94,7 +113,8 @@ pub fn show(page: Page) {
     let close = button("Close").class("quiet").test("close-notes");
     let head = div("dialog-head").child(&el("h2").text("Data quality")).child(&close);
     let body = div("dialog-body");
-    let facts = facts(&overview.quality);
+    let keep = Keep::default();
+    let facts = facts(&overview);
     body.add(&el("h3").text("Traces"));
     if facts.is_empty() {
         body.add(
@@ -108,10 +128,27 @@ pub fn show(page: Page) {
         let number = span("number", &format::count(fact.count))
             .test(&format!("quality-{}", fact.test))
             .attr("data-value", &fact.count.to_string());
+        let is_grave = fact.test == "orphan-roots" && overview.quality.orphan_share() > 0.05;
+        number.class_if("grave", is_grave);
         list.add(&el("dt").child(&number).text(" ").text(fact.what));
-        list.add(&el("dd").text(&fact.meaning));
+        let meaning = el("dd").text(&fact.meaning);
+        if !fact.example.is_empty() {
+            let (trace_id, closing) = (fact.example.clone(), close.clone());
+            let open = button("See one").class("link").test("quality-example").on_click(&keep, move || {
+                closing.html().click();
+                page.open_trace(TraceChoice {
+                    trace_id: trace_id.clone(),
+                    root_span_id: None,
+                    span_id: None,
+                });
+            });
+            meaning.add(&open);
+        }
+        list.add(&meaning);
     }
     body.add(&list);
+    body.add(&el("h3").text("Reading"));
+    body.add(&reading(page, &close, &keep));
     body.add(&el("h3").text("Files"));
     body.add(&files(&page.loading().files));
     let dialog = el("dialog")
@@ -120,7 +157,26 @@ pub fn show(page: Page) {
         .attr("aria-label", "Data quality")
         .child(&head)
         .child(&body);
-    open_dialog(&dialog, &close, Keep::default());
+    open_dialog(&dialog, &close, keep);
+}
+
+/// Switches of the rules for real traces. A change closes the panel: what it says is of the reading before.
+fn reading(page: Page, close: &El, keep: &Keep) -> El {
+    let list = div("").attr("role", "group").attr("aria-label", "Rules for real traces");
+    for rule in Rule::ALL {
+        let check = el("input").attr("type", "checkbox").test(&format!("rule-{}", rule.key()));
+        let is_on = page.address().reading.has(rule);
+        if let Some(input) = check.as_kind::<HtmlInputElement>() {
+            input.set_checked(is_on);
+        }
+        let closing = close.clone();
+        let check = check.on(keep, "change", move |_| {
+            closing.html().click();
+            page.change(|address| address.reading = address.reading.with(rule, !is_on));
+        });
+        list.add(&div("").child(&el("label").child(&check).text(" ").text(reading_words::rule_words(rule))));
+    }
+    list
 }
 
 fn files(files: &[FileReport]) -> El {

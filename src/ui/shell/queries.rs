@@ -82,7 +82,7 @@ pub fn query(page: Page) {
     }
     let address = page.address().clone();
     let queries = page.queries();
-    queries.overview.want(page, queries::Overview);
+    queries.overview.want(page, queries::Overview { settings: page.address().settings() });
     if queries.overview.get().is_some_and(|overview| overview.traces == 0) {
         return;
     }
@@ -165,10 +165,10 @@ pub fn query(page: Page) {
 fn want_trace(page: Page) {
     let Some(trace) = page.shown_trace() else { return };
     let queries = page.queries();
-    let (overlap, group) = (page.address().overlap, page.address().group());
+    let (settings, group) = (page.address().settings(), page.address().group());
     let trace_id = trace.trace_id;
     let root_span_id = trace.root_span_id;
-    queries.trace.want(page, queries::Trace { trace_id: trace_id.clone(), root_span_id, overlap, group });
+    queries.trace.want(page, queries::Trace { trace_id: trace_id.clone(), root_span_id, settings, group });
     let selected = match *page.focus() {
         Focus::Span(index) => Some(SpanKey::Index(index)),
         // A link to a span: its index is in the report.

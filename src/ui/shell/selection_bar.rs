@@ -83,7 +83,7 @@ impl SelectionBar {
         let notes = button("")
             .class("quiet notes-button")
             .test("notes-button")
-            .attr("title", "What was odd in the data")
+            .attr("title", "What was odd in the data, and how it is read")
             .on_click(&keep, move || notes::show(page));
         let figures = div("figures").test("range-figures");
         let element = div("root-endpoint")
@@ -342,9 +342,11 @@ impl Part for SelectionBar {
             }
             self.figures.fill(&figures);
         }
-        let count = notes::count(&overview.quality, &page.loading().files) as u64;
-        self.notes.show(count > 0);
-        self.notes.set_text(&format!("! {}", counted(count, "note")));
+        let count = notes::count(&overview, &page.loading().files) as u64;
+        self.notes.class_if("calm", count == 0);
+        let text =
+            if count > 0 { format!("! {}", counted(count, "note")) } else { "Data quality".to_owned() };
+        self.notes.set_text(&text);
         self.notes.set("data-value", &count.to_string());
     }
 

@@ -8,7 +8,7 @@ use pathlight::analysis::anomaly::{
     Model, Part, ReasonKind, Rule, StvObserver, inject,
 };
 use pathlight::analysis::critical_path::{PathTable, Walk};
-use pathlight::analysis::requests::{Overlap, RootEndpoint, Selection};
+use pathlight::analysis::requests::{PathSettings, RootEndpoint, Selection};
 use pathlight::model::stats::Random;
 use pathlight::model::trace::{TraceSet, Tree};
 use pathlight::query::native::Pool;
@@ -28,14 +28,15 @@ fn trace(number: u64, end: u64, below: &[(&str, u64, u64, u64)]) -> Vec<Span> {
 }
 
 fn scpv(set: &TraceSet) -> Features {
-    let table = PathTable::build(set, &RootEndpoint::TraceRoots, Overlap::default());
+    let table = PathTable::build(set, &RootEndpoint::TraceRoots, PathSettings::default());
     let all: Vec<u32> = (0..table.requests.len() as u32).collect();
     Features::merge(vec![FeaturePart::observe(set, &table, &all)])
 }
 
 fn stv(set: &TraceSet) -> Features {
-    let table = PathTable::build(set, &RootEndpoint::TraceRoots, Overlap::default());
-    let mut walk = Walk::new(StvObserver::new(), (0..table.requests.len() as u32).collect());
+    let table = PathTable::build(set, &RootEndpoint::TraceRoots, PathSettings::default());
+    let mut walk =
+        Walk::new(StvObserver::new(), PathSettings::default(), (0..table.requests.len() as u32).collect());
     while !walk.step(set, &table, &mut || false) {}
     Features::merge(vec![walk.finish(set)])
 }
@@ -261,7 +262,7 @@ fn recipes_change_what_they_say_and_nothing_else() {
     );
     let set = set_of(&spans);
     let mut tree = Tree::default();
-    tree.load(&set, 0);
+    tree.load(&set, 0, PathSettings::default());
     let rows = |set: &TraceSet| -> BTreeMap<String, (u64, u64)> {
         let rows = 0..set.spans() as u32;
         rows.map(|row| (set.span_id_text(row), (set.start_us(row), set.duration_us(row)))).collect()
@@ -297,7 +298,7 @@ fn recipes_change_what_they_say_and_nothing_else() {
     }
     let mut out = set.without_traces();
     let alone = set_of(&trace(6, 10, &[]));
-    tree.load(&alone, 0);
+    tree.load(&alone, 0, PathSettings::default());
     assert_eq!(inject(&alone, &tree, 0, Injection::Recipe, 1, &mut out).unwrap(), None);
 }
 

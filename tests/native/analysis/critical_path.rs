@@ -1,9 +1,12 @@
 //! The critical path against worked examples and against its invariants on random traces.
 
 use crate::cases::{Case, case};
+use crate::common::random::any_reading;
 use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::critical_path::PathFinder;
-use pathlight::analysis::requests::{Filter, Overlap, PercentileRange, RootEndpoint, Selection};
+use pathlight::analysis::requests::{
+    Filter, Overlap, PathSettings, PercentileRange, RootEndpoint, Selection,
+};
 use pathlight::model::trace::{Endpoint, Flags, Quality, Role, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
 use pathlight::query::{RangeReport, queries};
@@ -13,7 +16,7 @@ use proptest::prelude::*;
 fn path(spans: &[Span], overlap: Overlap) -> Vec<(String, u64, u64)> {
     let set = set_of(spans);
     let mut tree = Tree::default();
-    tree.load(&set, 0);
+    tree.load(&set, 0, PathSettings::plain(Overlap::default()));
     let mut finder = PathFinder::default();
     finder.find(&set, &tree, 0, overlap);
     let name = |i: u32| set.endpoint_name(set.endpoint(tree.row(i))).1.to_owned();
@@ -108,7 +111,7 @@ fn a_span_is_clipped_dropped_or_left_alone() {
     spans[5].follows_from = true;
     let set = set_of(&spans);
     let (mut tree, mut quality) = (Tree::default(), Quality::default());
-    tree.load_counting(&set, 0, &mut quality);
+    tree.load_counting(&set, 0, PathSettings::plain(Overlap::default()), &mut quality);
     let find = |name: &str| {
         (0..tree.len()).find(|&i| set.endpoint_name(set.endpoint(tree.row(i as u32))).1 == name).unwrap()
     };
@@ -173,7 +176,7 @@ fn long_chains_and_wide_fans_work() {
     let chain: Vec<Span> = (1..=n).map(|i| span(i, i - 1, "hop", 1_000_000 + i, 2_000_000 - i)).collect();
     let set = set_of(&chain);
     let mut tree = Tree::default();
-    tree.load(&set, 0);
+    tree.load(&set, 0, PathSettings::plain(Overlap::default()));
     let mut finder = PathFinder::default();
     finder.find(&set, &tree, 0, Overlap::default());
     assert_eq!(finder.entries().len(), n as usize);
@@ -181,7 +184,7 @@ fn long_chains_and_wide_fans_work() {
         .chain((2..=n).map(|i| span(i, 1, "leaf", 1_000_000 + 10 * i, 1_000_009 + 10 * i)))
         .collect();
     let set = set_of(&fan);
-    tree.load(&set, 0);
+    tree.load(&set, 0, PathSettings::plain(Overlap::default()));
     finder.find(&set, &tree, 0, Overlap::default());
     assert_eq!(finder.entries().len(), n as usize);
 }
@@ -207,14 +210,15 @@ prop_compose! {
     }
 }
 
-fn overlaps() -> impl Strategy<Value = Overlap> {
-    prop::sample::select(vec!["default", "paper", "upstream", "strict"])
-        .prop_map(|name| Overlap::preset(name).unwrap())
+fn any_settings() -> impl Strategy<Value = PathSettings> {
+    (prop::sample::select(Overlap::PRESETS.to_vec()), any_reading())
+        .prop_map(|(name, reading)| PathSettings { overlap: Overlap::preset(name).unwrap(), reading })
 }
 
-fn cases(overlap: Overlap) -> Vec<Case> {
+fn cases(settings: PathSettings) -> Vec<Case> {
+    let PathSettings { overlap, reading } = settings;
     let endpoint = |name: &str| RootEndpoint::Endpoint(Endpoint::new(name, name));
-    let selection = |root, filters| Selection { root, filters, overlap, ..Selection::default() };
+    let selection = |root, filters| Selection { root, filters, overlap, reading, ..Selection::default() };
     let slow = PercentileRange { lo: 30_000, hi: 90_000, closed: false };
     let contains = Filter::Contains(Endpoint::new("b", "b"));
     vec![
@@ -231,16 +235,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn segments_partition_every_request(spans in any_spans(40), overlap in overlaps()) {
+    fn segments_partition_every_request(spans in any_spans(40), settings in any_settings()) {
         let set = set_of(&spans);
         let (mut tree, mut finder, mut roots) = (Tree::default(), PathFinder::default(), Vec::new());
         for trace in 0..set.traces().len() as u32 {
-            tree.load(&set, trace);
+            tree.load(&set, trace, settings);
             let endpoints = (0..set.endpoints().len() as u32).map(|e| Some(pathlight::model::trace::EndpointId(e)));
             for endpoint in endpoints.chain([None]) {
                 tree.requests(&set, endpoint, &mut roots);
                 for &root in &roots {
-                    finder.find(&set, &tree, root, overlap);
+                    finder.find(&set, &tree, root, settings.overlap);
                     let mut at = tree.start_us[root as usize];
                     for segment in finder.segments() {
                         prop_assert_eq!(segment.start_us, at);
@@ -256,12 +260,16 @@ proptest! {
     }
 
     #[test]
-    fn a_step_at_a_time_finds_the_same_path(spans in any_spans(40), step in 1usize..5) {
+    fn a_step_at_a_time_finds_the_same_path(spans in any_spans(40), step in 1usize..5, settings in any_settings()) {
         let set = set_of(&spans);
+        let mut at_once = Tree::default();
         let (mut tree, mut whole, mut stepped) = (Tree::default(), PathFinder::default(), PathFinder::default());
         for trace in 0..set.traces().len() as u32 {
-            tree.begin(&set, trace);
-            while !tree.step(&set, step, &mut |_| {}) {}
+            tree.begin(&set, trace, settings);
+            while !tree.step(&set, step) {}
+            at_once.load(&set, trace, settings);
+            prop_assert_eq!(&at_once.role, &tree.role);
+            prop_assert_eq!(&at_once.start_us, &tree.start_us);
             whole.find(&set, &tree, 0, Overlap::default());
             stepped.begin(&set, &tree, 0, Overlap::default());
             while !stepped.step(&set, &tree, step) {}
@@ -271,11 +279,11 @@ proptest! {
 
     #[test]
     fn neither_order_nor_workers_nor_fragments_change_a_report(
-        spans in any_spans(40), overlap in overlaps(), seed in any::<u64>(), workers in 1usize..5
+        spans in any_spans(40), settings in any_settings(), seed in any::<u64>(), workers in 1usize..5
     ) {
         let mut shuffled = spans.clone();
         shuffled.sort_by_key(|s| (s.id ^ s.start_us).wrapping_mul(seed | 1));
-        for case in cases(overlap) {
+        for case in cases(settings) {
             let report = |sets: Vec<TraceSet>| case(&mut Pool::of(sets).unwrap());
             let expected = report(vec![set_of(&spans)]);
             prop_assert_eq!(&expected, &report(vec![set_of(&shuffled)]));
@@ -289,6 +297,11 @@ proptest! {
             }
             prop_assert_eq!(&expected, &report(sets));
         }
+        let overview = |spans: &[Span]| {
+            let report = Pool::of(vec![set_of(spans)]).unwrap().run(queries::Overview { settings }).unwrap();
+            (report.reading, report.request_types)
+        };
+        prop_assert_eq!(overview(&spans), overview(&shuffled));
     }
 
     #[test]

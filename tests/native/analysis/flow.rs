@@ -6,7 +6,7 @@ use pathlight::analysis::flow::{
     Changes, Child, Clusters, Flow, FlowSettings, InvocationKey, LatencyChange, Metric, Order, PairCounts,
     PredictScratch, Predictors, Pressure, RequestPressure, Training, error,
 };
-use pathlight::analysis::requests::Overlap;
+use pathlight::analysis::requests::{Overlap, PathSettings};
 use pathlight::model::trace::{Role, Tree};
 use proptest::prelude::*;
 
@@ -169,18 +169,18 @@ fn what_if(learn: &[Span], ask: &[Span], changes: &Changes) -> f64 {
     let set = set_of(learn);
     let strict = Overlap::preset("strict").unwrap();
     let mut counter = CalleeCounter::new(&set, None, Within::default(), false);
-    Walk::new(0).run(&set, &mut counter);
+    Walk::new(0, PathSettings::default()).run(&set, &mut counter);
     let found: Vec<(_, (Callees, _))> = counter.finish(&set).into_iter().collect();
     let tables: Vec<NodeTable> = found.iter().map(|(name, (c, _))| NodeTable::new(name.clone(), c)).collect();
     let counts: Vec<PairCounts> = tables.iter().map(|t| PairCounts::new(t.len)).collect();
     let index = NodeIndex::new(&set, &tables);
     let mut learner = Invocations::new(index, Within::default(), Some(strict), counts);
-    Walk::new(0).run(&set, &mut learner);
+    Walk::new(0, PathSettings::default()).run(&set, &mut learner);
     let flows = learner.observer.iter().map(|pairs| pairs.flow(1_000_000)).collect();
     let model = Model { tables, flows };
     let set = set_of(ask);
     let mut run = WhatIfRun::new(&set, model.into(), strict, Requests::All(None), changes);
-    Walk::new(0).run(&set, &mut run);
+    Walk::new(0, PathSettings::default()).run(&set, &mut run);
     let report = WhatIf::merge(vec![run.finish(&set)]).finish();
     assert_eq!(report.requests, 1);
     report.after_us.p50
@@ -495,7 +495,7 @@ proptest! {
     fn drag_and_slack_of_a_request_agree_with_trying_it(spans in trees()) {
         let set = set_of(&spans);
         let mut tree = Tree::default();
-        tree.load(&set, 0);
+        tree.load(&set, 0, PathSettings::default());
         let strict = Overlap::preset("strict").unwrap();
         let mut finder = PathFinder::default();
         finder.find(&set, &tree, 0, strict);

@@ -122,7 +122,7 @@ fn the_ranked_savings_are_those_of_single_what_ifs() {
     let (selection, settings) = (Selection::default(), FlowSettings::default());
     let savings = pool.run(queries::Savings { selection, settings }).unwrap();
     assert!(savings.endpoints.len() > 20);
-    let overview = pool.run(queries::Overview).unwrap();
+    let overview = pool.run(queries::Overview::default()).unwrap();
     for row in savings.endpoints.iter().step_by(3) {
         // A root is the request itself: it may be changed by a what-if only.
         let is_root = |t: &RequestType| t.service == row.service && t.operation == row.operation;

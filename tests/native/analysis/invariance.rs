@@ -1,20 +1,18 @@
 //! Every analysis of requests gives the same report for any order of spans and any number of workers.
 
 use crate::cases::{Case, case};
-use crate::common::random::{any_traces, sets_of, shuffled};
+use crate::common::random::{any_reading, any_traces, sets_of, shuffled};
 use pathlight::analysis::critical_path::{ColumnOrder, SplitOf};
-use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
+use pathlight::analysis::requests::{Filter, PercentileRange, Reading, RootEndpoint, Selection};
 use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
 use proptest::prelude::*;
 
-fn cases() -> Vec<Case> {
-    let roots = Selection::default();
-    let endpoint = |name: &str| Selection {
-        root: RootEndpoint::Endpoint(Endpoint::new(name, name)),
-        ..Selection::default()
-    };
+fn cases(reading: Reading) -> Vec<Case> {
+    let roots = Selection { reading, ..Selection::default() };
+    let endpoint =
+        |name: &str| Selection { root: RootEndpoint::Endpoint(Endpoint::new(name, name)), ..roots.clone() };
     let (bulk, tail) = (
         PercentileRange { lo: 0, hi: 50_000, closed: false },
         PercentileRange { lo: 50_000, hi: 100_000, closed: false },
@@ -52,11 +50,11 @@ proptest! {
 
     #[test]
     fn neither_order_nor_workers_change_a_report(
-        spans in any_traces(80), seed in any::<u64>(), workers in 1usize..5
+        spans in any_traces(80), seed in any::<u64>(), workers in 1usize..5, reading in any_reading()
     ) {
         let mut one = Pool::of(sets_of(&spans, 1)).unwrap();
         let mut many = Pool::of(sets_of(&shuffled(&spans, seed), workers)).unwrap();
-        for case in cases() {
+        for case in cases(reading) {
             prop_assert_eq!(case(&mut one), case(&mut many));
         }
     }

@@ -34,7 +34,7 @@ fn one_trace_id_in_two_sets_is_two_traces() {
     let mut pool = Pool::of(sets).unwrap();
     assert_eq!(latencies(&mut pool, Selection::default()), [100]);
     assert_eq!(latencies(&mut pool, Selection { group: 1, ..Selection::default() }), [200]);
-    let overview = pool.run(queries::Overview).unwrap();
+    let overview = pool.run(queries::Overview::default()).unwrap();
     assert_eq!((overview.traces, overview.spans), (1, 2));
     assert_eq!((overview.other_traces, overview.other_spans), (1, 2));
     for (group, operation) in [(0, "A"), (1, "B")] {

@@ -2,7 +2,7 @@
 
 use crate::common::{Span, generated, load, real_files, set_of, span, stage};
 use pathlight::analysis::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
-use pathlight::model::trace::{SpanKind, TraceSet, Tree};
+use pathlight::model::trace::{PathSettings, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
 use pathlight::query::{Selection, SetsReport, TprofReport, TprofSettings, queries};
 use pathlight::text::format::THIN;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 fn part(set: &TraceSet) -> TracesPart {
     let (mut collector, mut tree) = (TraceCollector::new(set, None), Tree::default());
     for trace in 0..set.traces().len() as u32 {
-        tree.load(set, trace);
+        tree.load(set, trace, PathSettings::default());
         collector.observe(set, &tree, 0);
     }
     collector.finish()

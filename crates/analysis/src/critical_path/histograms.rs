@@ -236,8 +236,11 @@ impl Observer for HistogramsObserver {
             self.depth[at - root as usize] = depth;
             deepest = deepest.max(depth);
             let (start, stop) = (tree.start_us[at], tree.end_us[at]);
-            self.events.push((start, Event::Start));
-            self.events.push((stop, if start == stop { Event::EmptyEnd } else { Event::End }));
+            // An overlay is the work of the calls beside it, seen a second time.
+            if tree.role[at] != Role::Overlay {
+                self.events.push((start, Event::Start));
+                self.events.push((stop, if start == stop { Event::EmptyEnd } else { Event::End }));
+            }
             i += 1;
         }
         self.events.sort_unstable();

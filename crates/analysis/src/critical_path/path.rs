@@ -29,7 +29,7 @@ pub struct PathEntry {
 ///
 /// ```
 /// use pathlight_analysis::critical_path::PathFinder;
-/// use pathlight_analysis::requests::Overlap;
+/// use pathlight_analysis::requests::{Overlap, PathSettings};
 /// use pathlight_model::trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -51,7 +51,7 @@ pub struct PathEntry {
 /// set.seal()?;
 ///
 /// let (mut tree, mut finder) = (Tree::default(), PathFinder::default());
-/// tree.load(&set, 0);
+/// tree.load(&set, 0, PathSettings::default());
 /// finder.find(&set, &tree, 0, Overlap::default());
 /// let path: Vec<_> = finder.segments().map(|s| (s.span, s.start_us, s.end_us)).collect();
 /// assert_eq!(path, [(0, 0, 20), (1, 20, 80), (0, 80, 100)]);

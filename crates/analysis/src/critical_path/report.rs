@@ -195,6 +195,10 @@ impl TraceReport {
     pub const CLIPPED: u8 = 16;
     /// An orphan root.
     pub const ORPHAN: u8 = 32;
+    /// A second span for the work of the calls beside it.
+    pub const OVERLAY: u8 = 64;
+    /// Its clock was set: it stands where it is taken to have been.
+    pub const MOVED: u8 = 128;
 }
 
 /// One segment of a request's critical path, on the moved clock.

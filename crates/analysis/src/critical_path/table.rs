@@ -1,7 +1,7 @@
 //! The critical calling contexts of all requests of a worker, one row per (request, context).
 
 use super::path::PathFinder;
-use crate::requests::{Overlap, RequestEntry, RootEndpoint};
+use crate::requests::{PathSettings, RequestEntry, RootEndpoint};
 use hashbrown::HashTable;
 use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use std::cmp::Ordering;
@@ -42,8 +42,8 @@ fn hash_context(parent: u32, endpoint: EndpointId) -> u64 {
 
 impl PathTable {
     /// Builds the table of a set at once.
-    pub fn build(set: &TraceSet, root: &RootEndpoint, overlap: Overlap) -> PathTable {
-        let mut builder = TableBuilder::new(set, root, overlap);
+    pub fn build(set: &TraceSet, root: &RootEndpoint, settings: PathSettings) -> PathTable {
+        let mut builder = TableBuilder::new(set, root, settings);
         while !builder.step(set, &mut || false) {}
         builder.table
     }
@@ -117,7 +117,7 @@ pub struct TableBuilder {
     root: Option<EndpointId>,
     /// The root endpoint is an endpoint this set does not know: no request.
     is_empty: bool,
-    overlap: Overlap,
+    settings: PathSettings,
     tree: Tree,
     roots: Vec<u32>,
     finder: PathFinder,
@@ -131,7 +131,7 @@ pub struct TableBuilder {
 
 impl TableBuilder {
     /// A builder for the traces `set` holds now; the set must not change until it is done.
-    pub fn new(set: &TraceSet, root: &RootEndpoint, overlap: Overlap) -> TableBuilder {
+    pub fn new(set: &TraceSet, root: &RootEndpoint, settings: PathSettings) -> TableBuilder {
         let (root, is_empty) = match root {
             RootEndpoint::TraceRoots => (None, false),
             RootEndpoint::Endpoint(Endpoint { service, operation }) => {
@@ -143,7 +143,7 @@ impl TableBuilder {
             table: PathTable::default(),
             root,
             is_empty,
-            overlap,
+            settings,
             tree: Tree::default(),
             roots: Vec::new(),
             finder: PathFinder::default(),
@@ -177,12 +177,12 @@ impl TableBuilder {
                     if self.trace as usize == set.traces().len() {
                         return true;
                     }
-                    self.tree.begin(set, self.trace);
+                    self.tree.begin(set, self.trace, self.settings);
                     self.phase = Phase::Sanitise;
                 }
                 Phase::Sanitise => {
                     let before = self.tree.len();
-                    if self.tree.step(set, left, &mut |_| {}) {
+                    if self.tree.step(set, left) {
                         self.tree.requests(set, self.root, &mut self.roots);
                         self.phase = Phase::NextRequest(0);
                     }
@@ -190,7 +190,7 @@ impl TableBuilder {
                 }
                 Phase::NextRequest(number) => match self.roots.get(number) {
                     Some(&root) => {
-                        self.finder.begin(set, &self.tree, root, self.overlap);
+                        self.finder.begin(set, &self.tree, root, self.settings.overlap);
                         self.phase = Phase::Path(number);
                     }
                     None => {

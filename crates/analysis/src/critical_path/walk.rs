@@ -1,7 +1,7 @@
 //! Looking at the whole trees of requests, not only at their paths, in resumable steps.
 
 use super::table::PathTable;
-use pathlight_model::trace::{TraceSet, Tree};
+use pathlight_model::trace::{PathSettings, TraceSet, Tree};
 use serde::Serialize;
 
 /// Spans handled between two looks at the clock.
@@ -25,15 +25,16 @@ pub struct Walk<O> {
     requests: Vec<u32>,
     next: usize,
     tree: Tree,
+    settings: PathSettings,
     is_loading: bool,
 }
 
 impl<O: Observer> Walk<O> {
-    /// A walk over some requests of a worker's table.
-    pub fn new(observer: O, mut requests: Vec<u32>) -> Walk<O> {
+    /// A walk over some requests of a worker's table, which was built with the same settings.
+    pub fn new(observer: O, settings: PathSettings, mut requests: Vec<u32>) -> Walk<O> {
         // In the order of traces, so that a tree is loaded once.
         requests.sort_unstable();
-        Walk { observer, requests, next: 0, tree: Tree::default(), is_loading: false }
+        Walk { observer, requests, next: 0, tree: Tree::default(), settings, is_loading: false }
     }
 
     /// Requests done and requests in all.
@@ -54,10 +55,10 @@ impl<O: Observer> Walk<O> {
             let facts = &table.requests[request as usize];
             if self.is_loading || self.tree.is_empty() || self.tree.trace != facts.trace {
                 if !self.is_loading {
-                    self.tree.begin(set, facts.trace);
+                    self.tree.begin(set, facts.trace, self.settings);
                 }
                 let before = self.tree.len();
-                self.is_loading = !self.tree.step(set, left, &mut |_| {});
+                self.is_loading = !self.tree.step(set, left);
                 left = left.saturating_sub(self.tree.len() - before);
                 if self.is_loading {
                     continue;

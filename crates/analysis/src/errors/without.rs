@@ -122,7 +122,7 @@ impl Without {
             let start_us = self.raw_start_us[i];
             let end_us = start_us + self.length_us(tree, span) as i64;
             let (mut start_us, mut end_us) = (start_us.max(0) as u64, end_us.max(0) as u64);
-            if is_below && role == Role::Sync {
+            if is_below && matches!(role, Role::Sync | Role::Overlay) {
                 // An overlap that passed for skew may now reach before the parent's start.
                 let (from_us, to_us) = (self.moved.start_us[parent], self.moved.end_us[parent]);
                 (start_us, end_us) = (start_us.clamp(from_us, to_us), end_us.clamp(from_us, to_us));

@@ -2,7 +2,7 @@
 
 use super::nodes::{Callee, Callees, NodeIndex};
 use super::order::{Child, Order};
-use crate::requests::Overlap;
+use crate::requests::{Overlap, PathSettings};
 use hashbrown::HashMap;
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceRow, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
@@ -34,13 +34,14 @@ pub struct Walk {
     group: u8,
     trace: u32,
     tree: Tree,
+    settings: PathSettings,
     phase: Phase,
 }
 
 impl Walk {
     /// A walk over the traces of one group (see [`Selection::group`](crate::requests::Selection::group)).
-    pub fn new(group: u8) -> Walk {
-        Walk { group, trace: 0, tree: Tree::default(), phase: Phase::NextTrace }
+    pub fn new(group: u8, settings: PathSettings) -> Walk {
+        Walk { group, trace: 0, tree: Tree::default(), settings, phase: Phase::NextTrace }
     }
 
     /// Traces done and traces in all.
@@ -61,7 +62,7 @@ impl Walk {
                 Phase::NextTrace => {
                     let Some(trace) = set.traces().get(self.trace as usize) else { return true };
                     if trace.id.group == self.group && visit.wants(set, trace) {
-                        self.tree.begin(set, self.trace);
+                        self.tree.begin(set, self.trace, self.settings);
                         self.phase = Phase::Sanitise;
                     } else {
                         self.trace += 1;
@@ -70,7 +71,7 @@ impl Walk {
                 }
                 Phase::Sanitise => {
                     let before = self.tree.len();
-                    if self.tree.step(set, left, &mut |_| {}) {
+                    if self.tree.step(set, left) {
                         visit.begin(set, &self.tree);
                         self.phase = Phase::Work;
                     }

@@ -4,6 +4,7 @@ mod range;
 mod selected;
 mod selection;
 
+pub use pathlight_model::trace::{Overlap, PathSettings, Reading, Rule};
 pub use range::{PercentileRange, RangeFacts, RangeReport};
 pub use selected::{Cut, RequestEntry, RequestKey, SelectedRequests};
-pub use selection::{Filter, Overlap, RootEndpoint, Selection};
+pub use selection::{Filter, RootEndpoint, Selection};

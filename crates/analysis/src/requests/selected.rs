@@ -94,7 +94,7 @@ impl SelectedRequests {
             set.traces()[request.trace as usize].id.group == selection.group
                 && matchers.iter().all(|matcher| {
                     if matcher.needs_tree() && loaded != Some(request.trace) {
-                        tree.load(set, request.trace);
+                        tree.load(set, request.trace, selection.settings());
                         loaded = Some(request.trace);
                     }
                     matcher.matches(set, &tree, request)

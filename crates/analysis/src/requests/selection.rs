@@ -1,7 +1,7 @@
 //! Which requests an analysis is about, and how their paths are found.
 
 use super::range::PercentileRange;
-use pathlight_model::trace::Endpoint;
+use pathlight_model::trace::{Endpoint, Overlap, PathSettings, Reading};
 use serde::{Deserialize, Serialize};
 
 /// Whose latency is looked at.
@@ -37,41 +37,6 @@ pub enum Filter {
     Contains(Endpoint),
 }
 
-/// How much two siblings may overlap and still count as one after the other (section 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Overlap {
-    /// At most this many microseconds; `u64::MAX` is no limit.
-    pub overlap_us: u64,
-    /// At most this share of the parent's duration, in millionths; `u64::MAX` is no limit.
-    pub share_ppm: u64,
-}
-
-impl Default for Overlap {
-    fn default() -> Self {
-        Overlap { overlap_us: 1000, share_ppm: 10_000 }
-    }
-}
-
-impl Overlap {
-    /// The preset of this name: `default`, `paper`, `upstream` or `strict`.
-    pub fn preset(name: &str) -> Option<Overlap> {
-        Some(match name {
-            "default" => Overlap::default(),
-            "paper" => Overlap { overlap_us: 1000, share_ppm: u64::MAX },
-            "upstream" => Overlap { overlap_us: u64::MAX, share_ppm: 10_000 },
-            "strict" => Overlap { overlap_us: 0, share_ppm: 0 },
-            _ => return None,
-        })
-    }
-
-    /// Whether an overlap of this length between children of a parent this long passes for skew.
-    pub fn tolerates(&self, overlap_us: u64, parent_us: u64) -> bool {
-        overlap_us <= self.overlap_us
-            && (self.share_ppm == u64::MAX
-                || u128::from(overlap_us) * 1_000_000 <= u128::from(parent_us) * u128::from(self.share_ppm))
-    }
-}
-
 /// The requests an analysis is about, and how their paths are found. It always travels whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Selection {
@@ -81,17 +46,30 @@ pub struct Selection {
     pub root: RootEndpoint,
     /// Conditions that must all hold.
     pub filters: Vec<Filter>,
-    /// Path settings.
+    /// Which overlaps of siblings pass for clock skew.
     pub overlap: Overlap,
+    /// Which rules for real traces apply.
+    pub reading: Reading,
     /// Which of the requests, by latency.
     pub range: PercentileRange,
 }
 
 impl Selection {
+    /// Returns all that decides what trees and paths look like.
+    pub fn settings(&self) -> PathSettings {
+        PathSettings { overlap: self.overlap, reading: self.reading }
+    }
+
     /// Returns this selection cut by another percentile range.
     #[must_use]
     pub fn with_range(&self, range: PercentileRange) -> Selection {
         Selection { range, ..self.clone() }
+    }
+
+    /// Returns the trace roots of the same group, read the same way.
+    #[must_use]
+    pub fn of_all_requests(&self) -> Selection {
+        Selection { group: self.group, overlap: self.overlap, reading: self.reading, ..Selection::default() }
     }
 
     /// Returns the same requests whatever their latency: what stands before a percentile range is cut.

@@ -4,7 +4,7 @@ use super::block::{CHILD_STARTS, SPAN_ENDS, pick, sum};
 use super::statistic::Statistic;
 use super::traces::Traces;
 use crate::critical_path::{PathFinder, RequestRef};
-use crate::requests::Overlap;
+use crate::requests::{Overlap, PathSettings};
 use pathlight_model::steps::{Pace, all_at_once};
 use pathlight_model::trace::{Endpoint, Flags, NO_ROW, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -241,7 +241,7 @@ fn critical_path(spans: &[AggregateSpan]) -> Vec<AggregateSegment> {
         return Vec::new();
     }
     let (mut tree, mut finder) = (Tree::default(), PathFinder::default());
-    tree.load(&set, 0);
+    tree.load(&set, 0, PathSettings::default());
     finder.find(&set, &tree, 0, Overlap::default());
     let position = |span: u32| set.span_id(tree.row(span)).bits.saturating_sub(1) as u32;
     finder

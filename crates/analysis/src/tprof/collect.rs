@@ -1,7 +1,7 @@
 //! What a worker makes of its traces: canonical shapes and the times of their positions.
 
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{Endpoint, NO_ROW, Role, SpanKind, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -206,7 +206,7 @@ impl TraceCollector {
             self.part.orphans += 1;
             return;
         }
-        let is_synthetic = root == 0 && shape.roots > 1;
+        let is_synthetic = root == 0 && shape.roots > 1 && !tree.settings.reading.has(Rule::Roots);
         let mut work = std::mem::take(&mut self.work);
         work.put_nodes(tree, root, is_synthetic);
         let Work { nodes, times, endpoints, children, children_at, form_of, key, stack, .. } = &mut work;

@@ -83,6 +83,8 @@ pub enum BarKind {
     Waited,
     /// The parent does not wait for it: outlined.
     Async,
+    /// Covers the calls beside it: hatched.
+    Overlay,
     /// Left out of the analysis: grey.
     Dropped,
 }
@@ -235,6 +237,8 @@ pub fn layout(
                 BarKind::Dropped
             } else if bits & TraceReport::ASYNC != 0 {
                 BarKind::Async
+            } else if bits & TraceReport::OVERLAY != 0 {
+                BarKind::Overlay
             } else {
                 BarKind::Waited
             },

@@ -82,6 +82,12 @@ fn paint_row(
             behind = theme.background.mix(own, 0.3);
             over.frame([bar.x, bar_y, bar.w, bar_h], px(1.0), own);
         }
+        if row.kind == BarKind::Overlay {
+            behind = theme.background.mix(own, 0.2);
+            for x in (bar.x..bar.x + bar.w).step_by(px(5.0).max(2) as usize) {
+                over.fill(x, bar_y, px(2.0).min(bar.x + bar.w - x), bar_h, theme.background.mix(own, 0.5));
+            }
+        }
         bars.item(bar.x, bar_y, bar.w, bar_h, behind, item);
         if row.error {
             over.fill(bar.x, bar_y, px(3.0).min(bar.w), bar_h, quiet(theme.error));
@@ -220,6 +226,8 @@ pub fn export_svg(
             (TraceReport::DROPPED, "outside of its parent, left out"),
             (TraceReport::CLIPPED, "clipped to its parent"),
             (TraceReport::ORPHAN, "its parent is missing"),
+            (TraceReport::OVERLAY, "covers the calls beside it"),
+            (TraceReport::MOVED, "its clock was set"),
         ] {
             if timeline.bit(row.span, bit) {
                 tip.push_str(&format!(", {word}"));
@@ -268,10 +276,10 @@ mod tests {
 
     #[test]
     fn kinds_of_spans_look_different() {
-        let kinds = [0, TraceReport::ASYNC, TraceReport::DROPPED, TraceReport::ERROR];
+        let kinds = [0, TraceReport::ASYNC, TraceReport::DROPPED, TraceReport::ERROR, TraceReport::OVERLAY];
         let spans: Vec<_> = kinds.iter().map(|&bits| (NONE, 0, 1000, bits)).collect();
         let mut report = trace(&spans, &[]);
-        report.endpoint = vec![0; 4];
+        report.endpoint = vec![0; 5];
         let theme = Theme::light();
         let (_, scene) = picture(&Timeline::new(report), &theme);
         let own = theme.fill(Shade::service("svc0"));
@@ -280,6 +288,9 @@ mod tests {
         assert_eq!(color(1), theme.background.mix(own, 0.3));
         assert_eq!(color(2), theme.fill(Shade::Grey));
         assert_eq!(color(3), own);
+        assert_eq!(color(4), theme.background.mix(own, 0.2));
+        let stripe = theme.background.mix(own, 0.5);
+        assert!(scene.layers[2].fills.iter().filter(|f| f.color == stripe).count() > 10, "it is hatched");
         let frame = scene.layers[2].fills.iter().filter(|f| f.color == own && f.y >= 46 && f.y < 68).count();
         assert_eq!(frame, 4, "the asynchronous one is outlined");
         let errors = scene.layers[2].fills.iter().filter(|f| f.color == theme.error && f.y > 88).count();

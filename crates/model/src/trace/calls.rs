@@ -63,7 +63,7 @@ pub fn callee(set: &TraceSet, tree: &Tree, span: u32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Flags, RawSpan, SpanId, TagSetId, TraceId};
+    use crate::trace::{Flags, PathSettings, RawSpan, SpanId, TagSetId, TraceId};
 
     /// Spans as (parent, service, kind, duration), numbered from 1, all from 0 on.
     fn set(spans: &[(u64, &str, SpanKind, u64)]) -> TraceSet {
@@ -89,7 +89,7 @@ mod tests {
     /// Ids of the calls with those of their callees (0: none recorded), by id.
     fn calls(set: &TraceSet) -> Vec<(u64, u64)> {
         let mut tree = Tree::default();
-        tree.load(set, 0);
+        tree.load(set, 0, PathSettings::default());
         let id = |span| set.span_id(tree.row(span)).bits;
         let mut found: Vec<(u64, u64)> = (0..tree.len() as u32)
             .filter(|&span| is_call(set, &tree, span))
@@ -138,7 +138,7 @@ mod tests {
         use SpanKind::Internal;
         let set = set(&[(0, "a", Internal, 9), (1, "a", Internal, 8), (2, "b", Internal, 7)]);
         let mut tree = Tree::default();
-        tree.load(&set, 0);
+        tree.load(&set, 0, PathSettings::default());
         assert_eq!([0, 1, 2].map(|span| is_entry(&set, &tree, span)), [true, false, true]);
         assert_eq!(process_of(&set, 2), (set.names.find("b").unwrap(), Symbol::NONE));
     }

@@ -2,7 +2,7 @@
 
 use super::set::{TraceSet, UNKNOWN_SERVICE};
 use super::span::Flags;
-use super::tree::{Event, Role, Tree};
+use super::tree::{Role, Tree};
 use serde::{Deserialize, Serialize};
 
 /// What was odd about the spans of a set; sums, so reports of parts add up with [`merge`](Self::merge).
@@ -21,6 +21,9 @@ pub struct Quality {
     pub dropped_spans: u64,
     /// Spans whose parent is missing, cut cycles included.
     pub orphan_roots: u64,
+    /// Duration of the spans below orphan roots beside the trace root, which are part of no request by default, in
+    /// microseconds before anything is cut.
+    pub orphan_us: u64,
     /// Cycles cut.
     pub cycles: u64,
     /// Spans of an id seen before, identical copies included.
@@ -38,21 +41,6 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Takes note of one event of sanitising.
-    pub fn observe(&mut self, event: Event) {
-        match event {
-            Event::Clipped { clipped_us } => {
-                self.clipped_spans += 1;
-                self.clipped_us += clipped_us;
-            }
-            Event::Dropped { is_top } => {
-                self.dropped_spans += 1;
-                self.dropped_subtrees += u64::from(is_top);
-            }
-            Event::Async => self.async_spans += 1,
-        }
-    }
-
     /// Takes note of a trace once its tree is loaded.
     pub fn observe_trace(&mut self, set: &TraceSet, tree: &Tree) {
         let shape = set.traces()[tree.trace as usize].shape;
@@ -62,12 +50,33 @@ impl Quality {
         self.incomplete_traces += u64::from(shape.is_incomplete());
         self.duplicate_spans += u64::from(shape.losers);
         let unknown = set.names.find(UNKNOWN_SERVICE);
+        let mut is_left_out = false;
         for i in 0..tree.len() as u32 {
             let row = tree.row(i);
             self.span_us = self.span_us.saturating_add(set.duration_us(row));
+            if tree.parent_of(i).is_none() {
+                is_left_out = i > 0 && set.flags(row).has(Flags::ORPHAN | Flags::CYCLE);
+            }
+            if is_left_out {
+                self.orphan_us = self.orphan_us.saturating_add(set.duration_us(row));
+            }
             self.start_missing_spans += u64::from(set.flags(row).has(Flags::START_MISSING));
             self.unknown_service_spans +=
                 u64::from(unknown.is_some_and(|u| set.process_of(row).service == u));
+            match tree.role[i as usize] {
+                Role::Dropped => {
+                    self.dropped_spans += 1;
+                    let is_top = tree.parent_of(i).is_none_or(|p| tree.role[p as usize] != Role::Dropped);
+                    self.dropped_subtrees += u64::from(is_top);
+                }
+                Role::Async => self.async_spans += 1,
+                Role::Sync | Role::Overlay => {
+                    let clipped_us = set.duration_us(row) - tree.duration_us(i);
+                    self.clipped_spans += u64::from(clipped_us > 0);
+                    self.clipped_us += clipped_us;
+                }
+                Role::Root => {}
+            }
         }
         debug_assert!(tree.role.first().is_none_or(|&role| role == Role::Root));
     }
@@ -85,6 +94,7 @@ impl Quality {
         self.dropped_subtrees += other.dropped_subtrees;
         self.dropped_spans += other.dropped_spans;
         self.orphan_roots += other.orphan_roots;
+        self.orphan_us = self.orphan_us.saturating_add(other.orphan_us);
         self.cycles += other.cycles;
         self.duplicate_spans += other.duplicate_spans;
         self.multi_root_traces += other.multi_root_traces;
@@ -92,6 +102,11 @@ impl Quality {
         self.async_spans += other.async_spans;
         self.unknown_service_spans += other.unknown_service_spans;
         self.start_missing_spans += other.start_missing_spans;
+    }
+
+    /// Share of all span time that lies below orphan roots and so in no request by default, 0 to 1.
+    pub fn orphan_share(&self) -> f64 {
+        if self.span_us == 0 { 0.0 } else { self.orphan_us as f64 / self.span_us as f64 }
     }
 
     /// Share of all span time that was clipped, 0 to 1.

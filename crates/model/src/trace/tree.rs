@@ -1,6 +1,11 @@
-//! One trace with sanitised intervals (`docs/definitions/critical-path.md` section 2; paper section 5.2).
+//! One trace with sanitised intervals (`docs/definitions/critical-path.md` section 2; paper section 5.2), read by the rules
+//! of `docs/definitions/real-traces.md` that are chosen.
 
+use super::calls::process_of;
+use super::clocks;
+use super::overlays::{self, Calls};
 use super::quality::Quality;
+use super::reading::{PathSettings, Rule};
 use super::set::{EndpointId, NO_ROW, TraceSet};
 use super::span::{Flags, SpanKind};
 
@@ -12,8 +17,12 @@ pub enum Role {
     Root,
     /// The parent waits for it; its interval lies inside the parent's.
     Sync,
-    /// The parent does not wait (`FOLLOWS_FROM`, or a consumer below its producer); its interval is its own.
+    /// The parent does not wait (`FOLLOWS_FROM`, a consumer below its producer, or what outlives its parent); its interval
+    /// is its own.
     Async,
+    /// A second span for the work of the calls beside it: a leaf nobody waits for by itself. Its interval lies inside the
+    /// parent's.
+    Overlay,
     /// Wholly outside its parent, or below such a span: part of nothing.
     Dropped,
 }
@@ -26,6 +35,8 @@ pub struct Tree {
     pub trace: u32,
     /// Row of span 0.
     pub first: u32,
+    /// How it was read.
+    pub settings: PathSettings,
     /// Local index of the parent, [`NO_ROW`] for a root.
     pub parent: Vec<u32>,
     /// One past the last span of the subtree.
@@ -36,32 +47,43 @@ pub struct Tree {
     pub end_us: Vec<u64>,
     /// Role of every span.
     pub role: Vec<Role>,
+    /// How far the clock of every span was set before anything was cut, in microseconds; empty if no clock was.
+    shift_us: Vec<i64>,
+    /// Whether clocks were looked at already.
+    has_clocks: bool,
+    /// Spans that may be overlays.
+    candidates: Vec<u32>,
+    calls: Calls,
 }
 
 impl Tree {
     /// Sanitises a trace of `set`, reusing this tree's memory.
-    pub fn load(&mut self, set: &TraceSet, trace: u32) {
-        self.begin(set, trace);
-        while !self.step(set, usize::MAX, &mut |_| {}) {}
+    pub fn load(&mut self, set: &TraceSet, trace: u32, settings: PathSettings) {
+        self.begin(set, trace, settings);
+        while !self.step(set, usize::MAX) {}
     }
 
     /// Like [`load`](Self::load), adding what was found to `quality`.
-    pub fn load_counting(&mut self, set: &TraceSet, trace: u32, quality: &mut Quality) {
-        self.begin(set, trace);
-        while !self.step(set, usize::MAX, &mut |event| quality.observe(event)) {}
+    pub fn load_counting(
+        &mut self,
+        set: &TraceSet,
+        trace: u32,
+        settings: PathSettings,
+        quality: &mut Quality,
+    ) {
+        self.load(set, trace, settings);
         quality.observe_trace(set, self);
     }
 
     /// Starts a resumable load; call [`step`](Self::step) until it returns true.
-    pub fn begin(&mut self, set: &TraceSet, trace: u32) {
+    pub fn begin(&mut self, set: &TraceSet, trace: u32, settings: PathSettings) {
         let row = set.traces()[trace as usize];
         self.trace = trace;
         self.first = row.first;
-        self.parent.clear();
-        self.subtree_end.clear();
-        self.start_us.clear();
-        self.end_us.clear();
-        self.role.clear();
+        self.settings = settings;
+        self.shift_us.clear();
+        self.has_clocks = !settings.reading.has(Rule::Clocks);
+        self.clear();
         let n = row.len();
         self.parent.reserve(n);
         self.subtree_end.reserve(n);
@@ -70,34 +92,91 @@ impl Tree {
         self.role.reserve(n);
     }
 
-    /// Sanitises up to `spans` more spans; true when all are done.
-    pub fn step(&mut self, set: &TraceSet, spans: usize, on: &mut impl FnMut(Event)) -> bool {
+    fn clear(&mut self) {
+        self.parent.clear();
+        self.subtree_end.clear();
+        self.start_us.clear();
+        self.end_us.clear();
+        self.role.clear();
+        self.candidates.clear();
+    }
+
+    /// Sanitises up to about `spans` more spans; true when all are done.
+    pub fn step(&mut self, set: &TraceSet, spans: usize) -> bool {
         let n = set.traces()[self.trace as usize].len();
-        let from = self.parent.len();
-        let to = n.min(from.saturating_add(spans));
-        for i in from..to {
-            self.push(set, i, on);
+        let to = n.min(self.parent.len().saturating_add(spans));
+        while self.parent.len() < to {
+            if self.push(set, self.parent.len()) {
+                self.set_clocks(set);
+            }
         }
         if to < n {
             return false;
         }
+        self.close();
+        if !self.candidates.is_empty() {
+            let (mut candidates, mut calls) =
+                (std::mem::take(&mut self.candidates), std::mem::take(&mut self.calls));
+            overlays::mark(set, self, &mut candidates, &mut calls);
+            (self.candidates, self.calls) = (candidates, calls);
+        }
+        true
+    }
+
+    /// Finds where subtrees end.
+    fn close(&mut self) {
         // Pre-order: a subtree ends where that of its last child ends; children come after their parent.
-        for i in (0..n).rev() {
+        for i in (0..self.len()).rev() {
             let parent = self.parent[i];
             if parent != NO_ROW {
                 let parent = parent as usize;
                 self.subtree_end[parent] = self.subtree_end[parent].max(self.subtree_end[i]);
             }
         }
-        true
     }
 
-    fn push(&mut self, set: &TraceSet, i: usize, on: &mut impl FnMut(Event)) {
+    /// Finds offsets of clocks from raw times, and starts again.
+    fn set_clocks(&mut self, set: &TraceSet) {
+        self.has_clocks = true;
+        let done = self.len();
+        self.clear();
+        for i in 0..set.traces()[self.trace as usize].len() {
+            let row = self.first + i as u32;
+            let parent_row = set.parent(row);
+            let is_root = parent_row == NO_ROW;
+            self.parent.push(if is_root { NO_ROW } else { parent_row - self.first });
+            self.subtree_end.push(i as u32 + 1);
+            self.start_us.push(set.start_us(row));
+            self.end_us.push(set.start_us(row) + set.duration_us(row));
+            self.role.push(match is_root {
+                true => Role::Root,
+                false if is_declared_async(set, row, parent_row) => Role::Async,
+                false => Role::Sync,
+            });
+        }
+        self.close();
+        let mut shift_us = std::mem::take(&mut self.shift_us);
+        clocks::find(set, self, &mut shift_us);
+        self.shift_us = shift_us;
+        self.clear();
+        // What was done stays done, so that steps only go on.
+        while self.len() < done {
+            self.push(set, self.len());
+        }
+    }
+
+    /// Adds span `i`; returns whether it shows that clocks have to be looked at.
+    fn push(&mut self, set: &TraceSet, i: usize) -> bool {
         let row = self.first + i as u32;
-        let (mut start, duration) = (set.start_us(row), set.duration_us(row));
+        let duration = set.duration_us(row);
+        let mut start = match self.shift_us.get(i) {
+            Some(&shift) => set.start_us(row).saturating_add_signed(shift),
+            None => set.start_us(row),
+        };
         let mut end = start + duration;
         let parent_row = set.parent(row);
         self.subtree_end.push(i as u32 + 1);
+        let mut needs_clocks = false;
         let role = if parent_row == NO_ROW {
             self.parent.push(NO_ROW);
             Role::Root
@@ -105,23 +184,21 @@ impl Tree {
             let parent = (parent_row - self.first) as usize;
             self.parent.push(parent as u32);
             let (ps, pe) = (self.start_us[parent], self.end_us[parent]);
-            let flags = set.flags(row);
+            needs_clocks =
+                !self.has_clocks && (start < ps || end > pe) && is_other_process(set, row, parent_row);
             if self.role[parent] == Role::Dropped {
-                on(Event::Dropped { is_top: false });
                 Role::Dropped
-            } else if flags.has(Flags::FOLLOWS_FROM)
-                || flags.kind() == SpanKind::Consumer && set.kind(parent_row) == SpanKind::Producer
+            } else if is_declared_async(set, row, parent_row) || end > pe && self.is_left(set, i, start, end)
             {
-                on(Event::Async);
                 Role::Async
             } else if (end <= ps || start >= pe) && !(start == end && (start == ps || start == pe)) {
-                on(Event::Dropped { is_top: true });
                 Role::Dropped
             } else {
-                if start < ps || end > pe {
-                    let clipped_us = ps.saturating_sub(start) + end.saturating_sub(pe);
-                    (start, end) = (start.max(ps), end.min(pe));
-                    on(Event::Clipped { clipped_us });
+                (start, end) = (start.max(ps), end.min(pe));
+                if self.settings.reading.has(Rule::Overlay)
+                    && overlays::may_be(set, row, end - start, parent_row, pe - ps)
+                {
+                    self.candidates.push(i as u32);
                 }
                 Role::Sync
             }
@@ -129,6 +206,56 @@ impl Tree {
         self.start_us.push(start);
         self.end_us.push(end);
         self.role.push(role);
+        needs_clocks
+    }
+
+    /// Whether the parent of span `i`, which ends after it, does not wait for the span over `[start, end]`
+    /// (`docs/definitions/real-traces.md` sections 6 and 7).
+    fn is_left(&self, set: &TraceSet, i: usize, start: u64, end: u64) -> bool {
+        let row = self.first + i as u32;
+        let parent_row = set.parent(row);
+        let parent_end = self.raw_end_us(set, parent_row - self.first);
+        if end <= parent_end {
+            return false;
+        }
+        let starts_after = start >= parent_end;
+        let reading = self.settings.reading;
+        if is_other_process(set, row, parent_row) {
+            // Its caller gave up before it began.
+            return reading.has(Rule::Clocks) && starts_after && clocks::qualifies(set, parent_row, row);
+        }
+        reading.has(Rule::NobodyWaits) && (starts_after || self.overruns(set, row, end - parent_end))
+    }
+
+    /// Whether this much after the end of its parent is more than skew or rounding, and a good part of the row's span.
+    fn overruns(&self, set: &TraceSet, row: u32, overrun_us: u64) -> bool {
+        let parent_row = set.parent(row);
+        // Clocks of milliseconds round both ends.
+        let is_coarse = [row, parent_row].iter().all(|&row| set.start_us(row).is_multiple_of(1_000));
+        let beyond_rounding_us = overrun_us.saturating_sub(if is_coarse { 1_000 } else { 0 });
+        !self.settings.overlap.tolerates(beyond_rounding_us, set.duration_us(parent_row))
+            && overrun_us >= set.duration_us(row).div_ceil(10)
+    }
+
+    /// Whether a child goes on for a good part of its time after its parent has ended, before anything is cut.
+    pub fn outlasts_parent(&self, set: &TraceSet, i: u32) -> bool {
+        let Some(parent) = self.parent_of(i) else { return false };
+        let overrun_us = self.raw_end_us(set, i).saturating_sub(self.raw_end_us(set, parent));
+        overrun_us > 0 && self.overruns(set, self.row(i), overrun_us)
+    }
+
+    fn raw_end_us(&self, set: &TraceSet, i: u32) -> u64 {
+        self.raw_start_us(set, i) + set.duration_us(self.row(i))
+    }
+
+    /// Start of a span before anything was cut, its clock set, in microseconds since the epoch.
+    pub fn raw_start_us(&self, set: &TraceSet, i: u32) -> u64 {
+        set.start_us(self.row(i)).saturating_add_signed(self.clock_shift_us(i))
+    }
+
+    /// How far the clock of a span was set, in microseconds; positive is later.
+    pub fn clock_shift_us(&self, i: u32) -> i64 {
+        self.shift_us.get(i as usize).copied().unwrap_or(0)
     }
 
     /// Number of spans, dropped ones included.
@@ -173,11 +300,36 @@ impl Tree {
         self.children(i).filter(|&c| self.role[c as usize] == Role::Sync)
     }
 
-    /// The requests of the trace: its trace root, or with an endpoint every topmost span of it (dropped ones have none).
+    /// Adds the roots beside the trace root that are requests of their own: parentless ones that start outside every
+    /// earlier one, or are at least half as long as the trace root.
+    fn other_requests(&self, set: &TraceSet, out: &mut Vec<u32>) {
+        let is_orphan = |i: u32| set.flags(self.row(i)).has(Flags::ORPHAN | Flags::CYCLE);
+        let n = self.len() as u32;
+        if n == 0 || is_orphan(0) {
+            return;
+        }
+        let least_us = self.duration_us(0).div_ceil(2);
+        let (mut i, mut until_us) = (self.subtree_end[0], self.end_us[0]);
+        // Roots come by start.
+        while i < n {
+            if !is_orphan(i) {
+                if self.start_us[i as usize] >= until_us || self.duration_us(i) >= least_us {
+                    out.push(i);
+                }
+                until_us = until_us.max(self.end_us[i as usize]);
+            }
+            i = self.subtree_end[i as usize];
+        }
+    }
+
+    /// The requests of the trace: its trace root, if [`Rule::Roots`] applies also others, or with an endpoint every topmost span of it (dropped ones have none).
     pub fn requests(&self, set: &TraceSet, endpoint: Option<EndpointId>, out: &mut Vec<u32>) {
         out.clear();
         let Some(endpoint) = endpoint else {
             out.extend((!self.is_empty()).then_some(0));
+            if self.settings.reading.has(Rule::Roots) {
+                self.other_requests(set, out);
+            }
             return;
         };
         let mut i = 0;
@@ -194,19 +346,13 @@ impl Tree {
     }
 }
 
-/// What sanitising did to one span.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// Cut to its parent.
-    Clipped {
-        /// Microseconds cut off.
-        clipped_us: u64,
-    },
-    /// Left out, as the top of its subtree or within one.
-    Dropped {
-        /// Whether the subtree starts here.
-        is_top: bool,
-    },
-    /// Found to be asynchronous.
-    Async,
+/// Whether the trace itself says that the parent of a row does not wait.
+pub(super) fn is_declared_async(set: &TraceSet, row: u32, parent_row: u32) -> bool {
+    let flags = set.flags(row);
+    flags.has(Flags::FOLLOWS_FROM)
+        || flags.kind() == SpanKind::Consumer && set.kind(parent_row) == SpanKind::Producer
+}
+
+fn is_other_process(set: &TraceSet, a: u32, b: u32) -> bool {
+    process_of(set, a) != process_of(set, b)
 }

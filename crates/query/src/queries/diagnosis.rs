@@ -7,7 +7,7 @@ use crate::request_pass::RequestPass;
 use crate::workers::{Workers, parts};
 use pathlight_analysis::critical_path::PathTable;
 use pathlight_analysis::culprit::CulpritReport;
-use pathlight_analysis::requests::Selection;
+use pathlight_analysis::requests::{PathSettings, Selection};
 use pathlight_analysis::tprof::{
     Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, TracesPart,
 };
@@ -105,13 +105,19 @@ pub(crate) struct TracesPass {
     requests: Vec<u32>,
     at: usize,
     tree: Tree,
+    settings: PathSettings,
     parts: Vec<Result<Vec<u8>, postcard::Error>>,
 }
 
 impl TracesPass {
-    pub fn new(set: &TraceSet, tag: Option<String>, requests: Vec<u32>) -> TracesPass {
+    pub fn new(
+        set: &TraceSet,
+        tag: Option<String>,
+        settings: PathSettings,
+        requests: Vec<u32>,
+    ) -> TracesPass {
         let collector = TraceCollector::new(set, tag);
-        TracesPass { collector, requests, at: 0, tree: Tree::default(), parts: Vec::new() }
+        TracesPass { collector, requests, at: 0, tree: Tree::default(), settings, parts: Vec::new() }
     }
 
     fn put(&mut self, part: &TracesPart) {
@@ -129,7 +135,7 @@ impl TracesPass {
                 left = CHUNK;
             }
             let entry = &table.requests[request as usize];
-            self.tree.load(set, entry.trace);
+            self.tree.load(set, entry.trace, self.settings);
             self.collector.observe(set, &self.tree, entry.row - self.tree.first);
             left = left.saturating_sub(self.tree.len().max(LEAST));
             self.at += 1;

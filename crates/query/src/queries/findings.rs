@@ -20,7 +20,7 @@ impl Query for Findings {
 
     async fn run(self, workers: Workers) -> Result<FindingsReport, EngineError> {
         let (requests, facts) = workers.cut(&self.selection).await?;
-        let types = TypesPart::merge(requests.partials(RequestPass::Types).await?);
+        let types = TypesPart::merge(requests.partials(RequestPass::FindingTypes).await?);
         let cuts = types.cuts();
         let part =
             FindingsPart::merge(requests.partials(RequestPass::Findings { cuts: cuts.clone() }).await?);

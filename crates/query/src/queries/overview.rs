@@ -7,7 +7,10 @@ use crate::workers::Workers;
 use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
-use pathlight_model::trace::{Endpoint, Flags, MAX_VALUES_PER_KEY, Quality, TraceSet, Tree};
+use pathlight_model::trace::{
+    Endpoint, Flags, MAX_VALUES_PER_KEY, PathSettings, Quality, ReadingCounts, ReadingObserver, TraceSet,
+    Tree,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,14 +20,18 @@ const SPARK_BINS: u32 = 24;
 const CHUNK: usize = 64;
 
 /// Reports what is loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Overview;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overview {
+    /// How it is read.
+    pub settings: PathSettings,
+}
 
 impl Query for Overview {
     type Report = OverviewReport;
 
     async fn run(self, workers: Workers) -> Result<OverviewReport, EngineError> {
-        Ok(OverviewPartial::merge(workers.partials(&Pass::Overview).await?).finish())
+        Ok(OverviewPartial::merge(workers.partials(&Pass::Overview { settings: self.settings }).await?)
+            .finish())
     }
 }
 
@@ -98,6 +105,8 @@ pub struct OverviewReport {
     pub heap_bytes: u64,
     /// What was odd.
     pub quality: Quality,
+    /// What the rules for real traces found.
+    pub reading: ReadingCounts,
     /// Latency of all trace roots.
     pub latency_us: Summary,
     /// Histogram of the same.
@@ -123,6 +132,7 @@ pub(crate) struct OverviewPartial {
     end_us: u64,
     heap_bytes: u64,
     quality: Quality,
+    reading: ReadingCounts,
     /// By root endpoint: errors, and latencies sorted and packed.
     types: BTreeMap<Endpoint, (u64, Vec<u64>)>,
     endpoints: BTreeMap<Endpoint, u64>,
@@ -143,6 +153,7 @@ impl OverviewPartial {
             sum.end_us = sum.end_us.max(part.end_us);
             sum.heap_bytes += part.heap_bytes;
             sum.quality.merge(&part.quality);
+            sum.reading.merge(part.reading);
             for (name, (errors, latencies)) in part.types {
                 let into = sum.types.entry(name).or_default();
                 into.0 += errors;
@@ -163,7 +174,8 @@ impl OverviewPartial {
         sum
     }
 
-    pub fn finish(self) -> OverviewReport {
+    pub fn finish(mut self) -> OverviewReport {
+        self.reading.drop_right_clocks();
         let mut all = Vec::with_capacity(self.traces as usize);
         let mut request_types: Vec<(u128, RequestType)> = Vec::new();
         for (Endpoint { service, operation }, (errors, latencies)) in self.types {
@@ -206,6 +218,7 @@ impl OverviewPartial {
             end_us: self.end_us,
             heap_bytes: self.heap_bytes,
             quality: self.quality,
+            reading: self.reading,
             latency_us: Summary::of_sorted(&all),
             histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
             request_types: request_types.into_iter().map(|(_, t)| t).collect(),
@@ -223,23 +236,30 @@ impl OverviewPartial {
 pub(crate) struct OverviewPass {
     partial: OverviewPartial,
     tree: Tree,
+    settings: PathSettings,
     trace: u32,
     /// Whether a tree is half loaded.
     is_loading: bool,
     /// By endpoint number: spans; and for root endpoints errors and latencies.
     spans: Vec<u64>,
     roots: BTreeMap<u32, (u64, Vec<u64>)>,
+    reading: ReadingObserver,
+    /// Requests of the trace under way.
+    requests: Vec<u32>,
 }
 
 impl OverviewPass {
-    pub fn new(set: &TraceSet) -> OverviewPass {
+    pub fn new(set: &TraceSet, settings: PathSettings) -> OverviewPass {
         OverviewPass {
             partial: OverviewPartial::default(),
             tree: Tree::default(),
+            settings,
             trace: 0,
             is_loading: false,
             spans: vec![0; set.endpoints().len()],
             roots: BTreeMap::new(),
+            reading: ReadingObserver::default(),
+            requests: Vec::new(),
         }
     }
 
@@ -270,16 +290,16 @@ impl OverviewPass {
                 continue;
             }
             if !self.is_loading {
-                self.tree.begin(set, self.trace);
+                self.tree.begin(set, self.trace, self.settings);
                 self.is_loading = true;
             }
-            let quality = &mut self.partial.quality;
-            if !self.tree.step(set, 1 << 16, &mut |event| quality.observe(event)) {
+            if !self.tree.step(set, 1 << 16) {
                 left = 0;
                 continue;
             }
             self.is_loading = false;
-            quality.observe_trace(set, &self.tree);
+            self.partial.quality.observe_trace(set, &self.tree);
+            self.reading.observe(set, &self.tree);
             self.observe(set);
             self.trace += 1;
         }
@@ -299,11 +319,12 @@ impl OverviewPass {
             partial.start_us = Some(partial.start_us.map_or(start, |s| s.min(start)));
             partial.end_us = partial.end_us.max(start + set.duration_us(row));
         }
-        if !self.tree.is_empty() {
-            let row = self.tree.row(0);
+        self.tree.requests(set, None, &mut self.requests);
+        for &request in &self.requests {
+            let row = self.tree.row(request);
             let root = self.roots.entry(set.endpoint(row).0).or_default();
             root.0 += u64::from(set.flags(row).has(Flags::ERROR));
-            root.1.push(self.tree.duration_us(0));
+            root.1.push(self.tree.duration_us(request));
         }
     }
 
@@ -312,6 +333,7 @@ impl OverviewPass {
         partial.logs = set.logs;
         partial.heap_bytes = set.heap_bytes() as u64;
         partial.quality.observe_set(set);
+        partial.reading = std::mem::take(&mut self.reading).finish(set);
         for (number, (service, operation)) in set.endpoints().enumerate() {
             if self.spans[number] > 0 {
                 partial.endpoints.insert(Endpoint::new(service, operation), self.spans[number]);

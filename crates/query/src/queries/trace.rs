@@ -6,7 +6,7 @@ use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{PathFinder, TraceReport};
 use pathlight_analysis::flow::RequestPressure;
-use pathlight_analysis::requests::Overlap;
+use pathlight_analysis::requests::PathSettings;
 use pathlight_model::trace::{Endpoint, Flags, NO_ROW, Role, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -18,8 +18,8 @@ pub struct Trace {
     pub trace_id: String,
     /// Canonical id of the request's root span; `None`: the trace root.
     pub root_span_id: Option<String>,
-    /// Path settings.
-    pub overlap: Overlap,
+    /// How it is read.
+    pub settings: PathSettings,
     /// Which set of traces, see [`Selection::group`](pathlight_analysis::requests::Selection::group).
     pub group: u8,
 }
@@ -29,8 +29,8 @@ impl Query for Trace {
     type Report = Option<TraceReport>;
 
     async fn run(self, workers: Workers) -> Result<Option<TraceReport>, EngineError> {
-        let Trace { trace_id, root_span_id, overlap, group } = self;
-        let pass = Pass::Trace { trace_id, root_span_id, overlap, group };
+        let Trace { trace_id, root_span_id, settings, group } = self;
+        let pass = Pass::Trace { trace_id, root_span_id, settings, group };
         Ok(workers.partials::<Option<_>>(&pass).await?.into_iter().flatten().next())
     }
 }
@@ -45,12 +45,12 @@ pub(crate) fn trace(
     set: &TraceSet,
     trace_id: &str,
     root_span_id: Option<&str>,
-    overlap: Overlap,
+    settings: PathSettings,
     group: u8,
 ) -> Option<TraceReport> {
     let number = find_trace(set, trace_id, group)?;
     let mut tree = Tree::default();
-    tree.load(set, number);
+    tree.load(set, number, settings);
     let n = tree.len() as u32;
     let root = match root_span_id {
         Some(id) => (0..n).find(|&i| set.span_id_text(tree.row(i)) == id).unwrap_or(0),
@@ -58,12 +58,14 @@ pub(crate) fn trace(
     };
     let mut finder = PathFinder::default();
     if tree.role[root as usize] != Role::Dropped {
-        finder.find(set, &tree, root, overlap);
+        finder.find(set, &tree, root, settings.overlap);
     }
     // A clipped or moved span stays within its root, so the raw intervals and the path span all there is to show.
     let rows = tree.first..tree.first + n;
-    let origin = rows.clone().map(|row| set.start_us(row)).min().unwrap_or(0);
-    let end_us = rows.clone().map(|row| set.start_us(row) + set.duration_us(row)).max().unwrap_or(0) - origin;
+    let starts = || (0..n).map(|i| tree.raw_start_us(set, i));
+    let origin = starts().min().unwrap_or(0);
+    let end_us =
+        starts().zip(rows).map(|(start, row)| start + set.duration_us(row)).max().unwrap_or(0) - origin;
     let mut names: BTreeMap<u32, u32> = BTreeMap::new();
     let mut report = TraceReport {
         trace_id: set.trace_id_text(number),
@@ -82,7 +84,7 @@ pub(crate) fn trace(
             report.endpoints.len() as u32 - 1
         });
         report.endpoint.push(name);
-        let (start, duration) = (set.start_us(row), set.duration_us(row));
+        let (start, duration) = (tree.raw_start_us(set, i), set.duration_us(row));
         report.span_start_us.push(start - origin);
         report.duration_us.push(duration);
         let parent = tree.parent[i as usize];
@@ -94,6 +96,8 @@ pub(crate) fn trace(
         mark(TraceReport::ERROR, flags.has(Flags::ERROR));
         mark(TraceReport::ASYNC, role == Role::Async);
         mark(TraceReport::DROPPED, role == Role::Dropped);
+        mark(TraceReport::OVERLAY, role == Role::Overlay);
+        mark(TraceReport::MOVED, tree.clock_shift_us(i) != 0);
         mark(TraceReport::ORPHAN, flags.has(Flags::ORPHAN | Flags::CYCLE));
         mark(TraceReport::CLIPPED, role == Role::Sync && tree.duration_us(i) != duration);
         report.bits.push(bits);
@@ -106,7 +110,7 @@ pub(crate) fn trace(
         report.segment_start_us.push(segment.start_us - origin);
         report.segment_end_us.push(segment.end_us - origin);
     }
-    let pressure = RequestPressure::of(&tree, root, overlap, &finder);
+    let pressure = RequestPressure::of(&tree, root, settings.overlap, &finder);
     (report.drag_us, report.slack_us) = (pressure.drag_us, pressure.slack_us);
     Some(report)
 }

@@ -2,8 +2,9 @@
 
 use super::{Text, compact, public_json};
 use pathlight_ingest::FileReport;
-use pathlight_model::trace::Quality;
+use pathlight_model::trace::{ClockPair, FoundCount, Quality};
 use pathlight_query::OverviewReport;
+use std::collections::BTreeMap;
 
 public_json! {
     /// What is loaded, and from which files.
@@ -21,18 +22,60 @@ public_json! {
         /// The files that could be opened, in the order given.
         files: &'a [FileReport] = files,
         /// What was odd about the spans.
-        quality: QualityOf<'a> = QualityOf::of(&overview.quality),
+        quality: QualityOf<'a> = QualityOf::of(overview),
     }
 }
 
 public_json! {
     /// What was odd about the spans.
-    QualityOf<'a>(quality: &'a Quality) {
+    QualityOf<'a>(overview: &'a OverviewReport) {
         #[serde(flatten)]
-        counts: &'a Quality = quality,
+        counts: &'a Quality = &overview.quality,
         /// `clipped_us` of `span_us`, 0 to 1.
-        clipped_share: f64 = quality.clipped_share(),
+        clipped_share: f64 = overview.quality.clipped_share(),
+        /// What the rules for real traces found, by `overlay`, `nobody-waits`, `clocks`, `gave-up` (callees that began
+        /// after their caller gave up) and `stopped-waiting` (callees that were cut at the end of their call); what was
+        /// not found is left out.
+        reading: BTreeMap<&'static str, FoundOf<'a>> = found(overview),
+        /// Pairs of processes whose clocks were set, by caller and callee.
+        clocks: Vec<ClockOf<'a>> =
+            overview.reading.clocks.iter().map(|(pair, clock)| ClockOf::of(pair, clock)).collect(),
     }
+}
+
+public_json! {
+    /// What one rule found.
+    FoundOf<'a>(count: &'a FoundCount, all_spans: u64) {
+        /// Spans it was found in.
+        spans: u64 = count.spans,
+        /// Their share of all spans, 0 to 1.
+        share: f64 = count.spans as f64 / all_spans.max(1) as f64,
+        /// Id of one trace with such a span: the smallest.
+        example: &'a str = &count.example,
+    }
+}
+
+public_json! {
+    /// The clocks of two processes.
+    ClockOf<'a>(pair: &'a (String, String), clock: &'a ClockPair) {
+        /// The calling process, `service` or `service@host`.
+        caller: &'a str = &pair.0,
+        /// The process it calls.
+        callee: &'a str = &pair.1,
+        /// Traces with such calls.
+        traces: u64 = clock.traces,
+        /// Traces in which the callee was moved.
+        moved_traces: usize = clock.shifts_us.len(),
+        /// Lower median of how far the callee was moved, over all of these traces; positive is later.
+        median_shift_us: i64 = clock.median_us(),
+        /// Whether nearly all traces show the same clock ahead or behind by more than 1 ms.
+        is_fault: bool = clock.is_fault(),
+    }
+}
+
+fn found(overview: &OverviewReport) -> BTreeMap<&'static str, FoundOf<'_>> {
+    let found = overview.reading.found.iter();
+    found.map(|(found, count)| (found.key(), FoundOf::of(count, overview.spans))).collect()
 }
 
 /// Returns the JSON of `inspect`: what is loaded, and every file in the order given.

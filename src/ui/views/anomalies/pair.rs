@@ -167,10 +167,10 @@ impl Pair {
 
 /// Asks for the traces of a request and of the one most like it, in their groups.
 pub fn query(page: Page, row: &AnomalyRow, groups: (u8, u8)) {
-    let overlap = page.address().overlap;
+    let settings = page.address().settings();
     let trace = |request: &RequestRef, group| {
         let TraceChoice { trace_id, root_span_id, .. } = request.into();
-        queries::Trace { trace_id, root_span_id, overlap, group }
+        queries::Trace { trace_id, root_span_id, settings, group }
     };
     let queries = page.queries();
     if let Some(nearest) = &row.nearest {

@@ -9,7 +9,7 @@ use pathlight_view::flow_choice::FlowPanel;
 /// Asks what the view shows.
 pub fn query(page: Page, address: &Address) {
     let queries = page.queries();
-    let whole = Selection { overlap: address.overlap, ..Selection::default() };
+    let whole = Selection { group: 0, ..address.selection().of_all_requests() };
     queries.flow_parents.want(page, queries::FlowParents { selection: whole.clone() });
     let choice = &address.choices.flow;
     let settings = choice.settings();

@@ -5,7 +5,7 @@ use crate::request_pass::TreePass;
 use pathlight_analysis::anomaly::whole::FactObserver;
 use pathlight_analysis::anomaly::{Encoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, Walk};
-use pathlight_analysis::requests::{Overlap, RootEndpoint};
+use pathlight_analysis::requests::{PathSettings, RootEndpoint};
 use pathlight_model::trace::{Endpoint, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub(crate) type Made = (Injection, u64, Victims);
 /// Looks at one worker's requests, in steps.
 pub(crate) struct VectorPass {
     told: Told,
-    overlap: Overlap,
+    settings: PathSettings,
     made: Option<Made>,
     requests: Vec<u32>,
     at: usize,
@@ -46,12 +46,12 @@ impl VectorPass {
         set: &TraceSet,
         told: Told,
         made: Option<Made>,
-        overlap: Overlap,
+        settings: PathSettings,
         requests: Vec<u32>,
     ) -> VectorPass {
         VectorPass {
             told,
-            overlap,
+            settings,
             made,
             requests,
             at: 0,
@@ -78,7 +78,7 @@ impl VectorPass {
             if !victims.has(seed, &set.trace_id_text(entry.trace)) {
                 continue;
             }
-            self.tree.load(set, entry.trace);
+            self.tree.load(set, entry.trace, self.settings);
             let root = entry.row - self.tree.first;
             // Where memory ends, the evaluation stands on the copies made so far.
             let Ok(made) = inject(set, &self.tree, root, how, seed, copies) else { return true };
@@ -108,7 +108,7 @@ impl VectorPass {
             }
             Told::Vectors(Encoding::Stv) => {
                 let walk = self.vectors.take();
-                let mut walk = walk.unwrap_or_else(|| Walk::new(StvObserver::new(), requests));
+                let mut walk = walk.unwrap_or_else(|| Walk::new(StvObserver::new(), self.settings, requests));
                 if !walk.step(set, table, time_is_up) {
                     self.vectors = Some(walk);
                     return Ok(false);
@@ -119,7 +119,9 @@ impl VectorPass {
             }
             Told::Facts => {
                 let walk = self.facts.take();
-                let mut walk = walk.unwrap_or_else(|| Walk::new(FactObserver::new(self.overlap), requests));
+                let mut walk = walk.unwrap_or_else(|| {
+                    Walk::new(FactObserver::new(self.settings.overlap), self.settings, requests)
+                });
                 if !walk.step(set, table, time_is_up) {
                     self.facts = Some(walk);
                     return Ok(false);
@@ -153,11 +155,11 @@ impl TreePass for VectorPass {
         }
         let Some(copies) = self.copies.take() else { return true };
         if self.table.is_none() {
-            let overlap = self.overlap;
+            let settings = self.settings;
             let mut builder = self
                 .builder
                 .take()
-                .unwrap_or_else(|| TableBuilder::new(&copies, &RootEndpoint::TraceRoots, overlap));
+                .unwrap_or_else(|| TableBuilder::new(&copies, &RootEndpoint::TraceRoots, settings));
             if builder.step(&copies, time_is_up) {
                 self.table = Some(builder.finish());
             } else {

@@ -96,7 +96,7 @@ async fn model(
     selection: &Selection,
     settings: FlowSettings,
 ) -> Result<Model, EngineError> {
-    let selection = Selection { overlap: selection.overlap, group: selection.group, ..Selection::default() };
+    let selection = selection.of_all_requests();
     let found = workers.callees(&selection, None, false).await?;
     let tables: Vec<NodeTable> =
         found.into_iter().map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();

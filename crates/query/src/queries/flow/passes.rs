@@ -228,9 +228,9 @@ impl FlowTask {
             return Ok(Some(partial));
         }
         let set = &session.set;
-        let (walk, running) = self
-            .run
-            .get_or_insert_with(|| (Walk::new(selection.group), Running::new(set, selection, pass, rows)));
+        let (walk, running) = self.run.get_or_insert_with(|| {
+            (Walk::new(selection.group, selection.settings()), Running::new(set, selection, pass, rows))
+        });
         let is_done = running.step(walk, set, time_is_up);
         self.progress = walk.progress(set);
         let Some((_, running)) = self.run.take_if(|_| is_done) else { return Ok(None) };

@@ -1,0 +1,338 @@
+//! The rules for real traces (`docs/definitions/real-traces.md`) against worked examples.
+
+use crate::common::{Span, generated, set_of, span};
+use SpanKind::{Client, Internal, Server, Unspecified};
+use pathlight::analysis::critical_path::PathFinder;
+use pathlight::analysis::requests::{Overlap, PathSettings, Reading, Rule};
+use pathlight::generate::{Defects, Options};
+use pathlight::model::trace::{Role, SpanKind, TraceSet, Tree};
+use std::collections::BTreeMap;
+
+fn only(rule: Rule) -> Reading {
+    Reading::PLAIN.with(rule, true)
+}
+
+/// A span of a service.
+fn of(service: &str, kind: SpanKind, span: Span) -> Span {
+    Span { service: service.to_owned(), kind, ..span }
+}
+
+fn tree(set: &TraceSet, reading: Reading) -> Tree {
+    let mut tree = Tree::default();
+    tree.load(set, 0, PathSettings { reading, ..PathSettings::default() });
+    tree
+}
+
+/// Role, start and end of every span, by operation.
+fn read(spans: &[Span], reading: Reading) -> Vec<(String, Role, u64, u64)> {
+    let set = set_of(spans);
+    let tree = tree(&set, reading);
+    let mut out: Vec<_> = (0..tree.len())
+        .map(|i| {
+            let name = set.endpoint_name(set.endpoint(tree.row(i as u32))).1.to_owned();
+            (name, tree.role[i], tree.start_us[i], tree.end_us[i])
+        })
+        .collect();
+    out.sort_by(|a, b| a.0.cmp(&b.0));
+    out
+}
+
+fn role(spans: &[Span], reading: Reading, name: &str) -> Role {
+    read(spans, reading).into_iter().find(|row| row.0 == name).unwrap().1
+}
+
+/// Segments of the trace root as (operation, start, end).
+fn path(spans: &[Span], reading: Reading) -> Vec<(String, u64, u64)> {
+    let set = set_of(spans);
+    let tree = tree(&set, reading);
+    let mut finder = PathFinder::default();
+    finder.find(&set, &tree, 0, Overlap::default());
+    let name = |i: u32| set.endpoint_name(set.endpoint(tree.row(i))).1.to_owned();
+    finder.segments().map(|s| (name(s.span), s.start_us, s.end_us)).collect()
+}
+
+fn segments(expected: &[(&str, u64, u64)]) -> Vec<(String, u64, u64)> {
+    expected.iter().map(|&(name, start, end)| (name.to_owned(), start * 1000, end * 1000)).collect()
+}
+
+/// A gateway's request over [0, 100] ms with a leaf L and a call C that has a callee S.
+fn gateway(leaf: (u64, u64), call: (u64, u64)) -> Vec<Span> {
+    let ms = |id, parent, name, (start, end): (u64, u64)| {
+        span(id, parent, name, 1_000_000 + start * 1000, 1_000_000 + end * 1000)
+    };
+    let mut spans = vec![
+        of("gateway", Server, ms(1, 0, "parent", (0, 100))),
+        of("gateway", Internal, ms(2, 1, "L", leaf)),
+        of("gateway", Client, ms(3, 1, "C", call)),
+        of("service", Server, ms(4, 3, "S", (call.0 + 1, call.1 - 1))),
+    ];
+    spans.iter_mut().for_each(|span| span.start_us -= 1_000_000);
+    spans
+}
+
+#[test]
+fn a_leaf_beside_the_call_it_covers_is_an_overlay() {
+    let rule = only(Rule::Overlay);
+    let expected = [("parent", 0, 3), ("C", 3, 4), ("S", 4, 98), ("C", 98, 99), ("parent", 99, 100)];
+    // Ends before the call, or after it: the same path.
+    for leaf in [(1, 98), (1, 100)] {
+        let spans = gateway(leaf, (3, 99));
+        assert_eq!(role(&spans, rule, "L"), Role::Overlay);
+        assert_eq!(path(&spans, rule), segments(&expected));
+        assert_eq!(role(&spans, Reading::PLAIN, "L"), Role::Sync);
+    }
+    // Read plainly, the leaf that ends last takes the time of the call.
+    let plain = [("parent", 0, 1), ("L", 1, 100)];
+    assert_eq!(path(&gateway((1, 100), (3, 99)), Reading::PLAIN), segments(&plain));
+}
+
+#[test]
+fn what_does_not_cover_the_calls_beside_it_is_work() {
+    let rule = only(Rule::Overlay);
+    // Over before the call begins; begins after it; goes on long after it.
+    for (leaf, call) in [((1, 40), (60, 99)), ((5, 99), (3, 99)), ((1, 99), (3, 80))] {
+        assert_eq!(role(&gateway(leaf, call), rule, "L"), Role::Sync, "{leaf:?} beside {call:?}");
+    }
+    // Shorter than 0.3 of its parent.
+    assert_eq!(role(&gateway((1, 30), (1, 30)), rule, "L"), Role::Sync);
+    assert_eq!(role(&gateway((1, 31), (1, 31)), rule, "L"), Role::Overlay);
+    let change = |change: &dyn Fn(&mut Vec<Span>)| {
+        let mut spans = gateway((1, 98), (3, 99));
+        change(&mut spans);
+        role(&spans, rule, "L")
+    };
+    // A call; of another service; not a leaf; the other is no call either.
+    assert_eq!(change(&|spans| spans[1].kind = Client), Role::Sync);
+    assert_eq!(change(&|spans| spans[1].service = "other".to_owned()), Role::Sync);
+    assert_eq!(change(&|spans| spans.push(of("gateway", Internal, span(9, 2, "x", 2000, 3000)))), Role::Sync);
+    assert_eq!(
+        change(&|spans| {
+            spans.pop();
+            spans[2].kind = Internal;
+        }),
+        Role::Sync
+    );
+    // Without kinds too.
+    assert_eq!(change(&|spans| spans.iter_mut().for_each(|span| span.kind = Unspecified)), Role::Overlay);
+}
+
+#[test]
+fn an_overlay_may_cover_several_calls() {
+    let mut spans = gateway((1, 98), (3, 50));
+    spans.push(of("gateway", Client, span(5, 1, "D", 51_000, 99_000)));
+    assert_eq!(role(&spans, only(Rule::Overlay), "L"), Role::Overlay);
+    // A gap of 20 ms between them is too much.
+    spans[4] = of("gateway", Client, span(5, 1, "D", 70_000, 99_000));
+    assert_eq!(role(&spans, only(Rule::Overlay), "L"), Role::Sync);
+}
+
+#[test]
+fn an_overlay_is_neither_waited_for_nor_left_out() {
+    let set = set_of(&gateway((1, 98), (3, 99)));
+    let tree = tree(&set, only(Rule::Overlay));
+    let calls: Vec<u32> = tree.sync_children(0).collect();
+    assert_eq!(calls.len(), 1);
+    let leaf = set.find_endpoint("gateway", "L").unwrap();
+    let mut requests = Vec::new();
+    tree.requests(&set, Some(leaf), &mut requests);
+    assert_eq!(requests.len(), 1);
+}
+
+#[test]
+fn nobody_waits_for_what_outlives_its_parent_in_one_process() {
+    let rule = only(Rule::NobodyWaits);
+    // The parent over [1, 101] ms tolerates 1 ms, 1 % of it.
+    let spans = |start, end| {
+        vec![
+            of("a", Unspecified, span(1, 0, "parent", 1_000, 101_000)),
+            of("a", Unspecified, span(2, 1, "child", start, end)),
+        ]
+    };
+    let role_of = |start, end| role(&spans(start, end), rule, "child");
+    assert_eq!(role_of(50_001, 102_000), Role::Sync);
+    assert_eq!(role_of(50_001, 107_000), Role::Async);
+    // Less than a tenth of the child.
+    assert_eq!(role_of(20_001, 105_000), Role::Sync);
+    // Both starts in whole milliseconds: rounding may be another one.
+    assert_eq!(role_of(95_000, 103_000), Role::Sync);
+    assert_eq!(role_of(95_001, 102_002), Role::Async);
+    assert_eq!(role_of(95_000, 103_001), Role::Async);
+    // Begins at the end.
+    assert_eq!(role_of(101_000, 101_500), Role::Async);
+    assert_eq!(role_of(101_000, 101_000), Role::Sync);
+    assert_eq!(role(&spans(50_001, 107_000), Reading::PLAIN, "child"), Role::Sync);
+    // Its time is the parent's, and its own interval is whole.
+    assert_eq!(path(&spans(50_000, 190_000), rule), segments(&[("parent", 1, 101)]));
+    let asynchronous = ("child".to_owned(), Role::Async, 50_000, 190_000);
+    assert_eq!(read(&spans(50_000, 190_000), rule)[0], asynchronous);
+    // The end of a parent that was cut itself is where it really ended.
+    let mut cut = spans(50_000, 99_000);
+    cut.insert(0, of("b", Unspecified, span(9, 0, "root", 1_000, 61_000)));
+    cut[1].parent = 9;
+    assert_eq!(role(&cut, rule, "child"), Role::Sync);
+    // A call of another process is cut as ever.
+    let mut remote = spans(50_000, 190_000);
+    remote[1].service = "b".to_owned();
+    assert_eq!(role(&remote, rule, "child"), Role::Sync);
+}
+
+/// A client over `call` with the server of another process over `server`, below a root from 0 to 1 s.
+fn remote(call: (u64, u64), server: (u64, u64)) -> Vec<Span> {
+    vec![
+        of("a", Server, span(1, 0, "root", 0, 1_000_000)),
+        of("a", Client, span(2, 1, "call", call.0, call.1)),
+        of("b", Server, span(3, 2, "server", server.0, server.1)),
+        of("b", Internal, span(4, 3, "work", server.0, server.1)),
+    ]
+}
+
+fn interval(spans: &[Span], reading: Reading, name: &str) -> (Role, u64, u64) {
+    let row = read(spans, reading).into_iter().find(|row| row.0 == name).unwrap();
+    (row.1, row.2, row.3)
+}
+
+#[test]
+fn a_callee_is_moved_into_its_call() {
+    let rule = only(Rule::Clocks);
+    let of_server = |call, server| interval(&remote(call, server), rule, "server");
+    let call = (100_000, 150_000);
+    // 30 ms long, 40 ms late: 10 of them are too late.
+    assert_eq!(of_server(call, (130_000, 160_000)), (Role::Sync, 120_000, 150_000));
+    assert_eq!(of_server(call, (90_000, 120_000)), (Role::Sync, 100_000, 130_000));
+    // What is below moves along.
+    let below = interval(&remote(call, (130_000, 160_000)), rule, "work");
+    assert_eq!(below, (Role::Sync, 120_000, 150_000));
+    // Wholly outside: dropped without the rule.
+    assert_eq!(of_server(call, (160_000, 190_000)), (Role::Sync, 120_000, 150_000));
+    let plain = interval(&remote(call, (160_000, 190_000)), Reading::PLAIN, "server");
+    assert_eq!(plain.0, Role::Dropped);
+    // Up to 1 ms is cut as ever, unless the callee would be dropped.
+    assert_eq!(of_server(call, (121_000, 151_000)), (Role::Sync, 121_000, 150_000));
+    assert_eq!(of_server((100_000, 100_300), (100_400, 100_500)), (Role::Sync, 100_200, 100_300));
+    // A callee longer than its call gives no offset.
+    assert_eq!(of_server(call, (90_000, 160_000)), (Role::Sync, 100_000, 150_000));
+}
+
+#[test]
+fn a_large_offset_needs_a_callee_that_fills_half_of_its_call() {
+    let rule = only(Rule::Clocks);
+    let call = (100_000, 150_000);
+    let fills = interval(&remote(call, (600_000, 630_000)), rule, "server");
+    assert_eq!(fills, (Role::Sync, 120_000, 150_000));
+    // Began long after its caller gave up.
+    let late = interval(&remote(call, (600_000, 610_000)), rule, "server");
+    assert_eq!(late, (Role::Async, 600_000, 610_000));
+    // Without a kind, and of one host as far as is known, nothing says that clocks differ.
+    let mut kindless = remote(call, (160_000, 190_000));
+    kindless.iter_mut().for_each(|span| span.kind = Unspecified);
+    assert_eq!(interval(&kindless, rule, "server").0, Role::Dropped);
+}
+
+#[test]
+fn one_offset_serves_all_calls_between_two_processes() {
+    let rule = only(Rule::Clocks);
+    let mut spans = remote((100_000, 150_000), (140_000, 180_000));
+    spans.push(of("a", Client, span(5, 1, "second call", 200_000, 300_000)));
+    spans.push(of("b", Server, span(6, 5, "second", 240_000, 320_000)));
+    // The first says 30 to 40 ms earlier, the second 20 to 40.
+    assert_eq!(interval(&spans, rule, "server"), (Role::Sync, 110_000, 150_000));
+    assert_eq!(interval(&spans, rule, "second"), (Role::Sync, 210_000, 290_000));
+    // The second says 50 to 60 ms earlier now: between 40 and 50 both overrun by 10 ms in all; the nearest to 0 is 40.
+    spans[5].start_us = 260_000;
+    spans[5].duration_us = 90_000;
+    assert_eq!(interval(&spans, rule, "server"), (Role::Sync, 100_000, 140_000));
+    assert_eq!(interval(&spans, rule, "second"), (Role::Sync, 220_000, 300_000));
+}
+
+#[test]
+fn offsets_add_up_along_calls_and_never_move_the_root() {
+    let rule = only(Rule::Clocks);
+    let mut spans = remote((100_000, 190_000), (160_000, 240_000));
+    spans.push(of("b", Client, span(5, 4, "next call", 170_000, 230_000)));
+    spans.push(of("c", Server, span(6, 5, "next", 150_000, 200_000)));
+    // b is 50 ms ahead of a, and c 20 ms behind b: 30 ms ahead of a.
+    assert_eq!(interval(&spans, rule, "server"), (Role::Sync, 110_000, 190_000));
+    assert_eq!(interval(&spans, rule, "next"), (Role::Sync, 120_000, 170_000));
+    assert_eq!(interval(&spans, rule, "root"), (Role::Root, 0, 1_000_000));
+}
+
+/// Exclusive time on the path of the trace root by span id, in microseconds, for every trace by id.
+fn paths(defects: Defects, reading: Reading) -> BTreeMap<String, BTreeMap<String, u64>> {
+    let options = Options { traces: 300, spans: 40, defects, ..Options::default() };
+    let set = generated(&options);
+    let (mut tree, mut finder) = (Tree::default(), PathFinder::default());
+    (0..set.traces().len() as u32)
+        .map(|trace| {
+            tree.load(&set, trace, PathSettings { reading, ..PathSettings::default() });
+            finder.find(&set, &tree, 0, Overlap::default());
+            let own = finder.entries().iter();
+            let own = own.map(|entry| (set.span_id_text(tree.row(entry.span)), entry.exclusive_us));
+            (set.trace_id_text(trace), own.collect())
+        })
+        .collect()
+}
+
+/// How many traces of a defect have the path of the clean trace, read plainly and with one rule, of how many.
+fn alike(defects: Defects, rule: Rule) -> (usize, usize, usize) {
+    // Clean traces have clocks that differ a little.
+    let same = |reading| {
+        let (clean, found) = (paths(Defects::default(), reading), paths(defects, reading));
+        assert_eq!((clean.len(), found.len()), (300, 300));
+        clean.iter().filter(|(trace, path)| found[*trace] == **path).count()
+    };
+    (same(Reading::PLAIN), same(only(rule).with(Rule::Clocks, true)), 300)
+}
+
+#[test]
+fn overlays_do_not_change_the_path_of_generated_traces() {
+    let (plain, real, all) = alike(Defects { overlay: true, ..Defects::default() }, Rule::Overlay);
+    assert!(plain < all * 9 / 10, "read plainly, {plain} of {all} are right");
+    assert_eq!(real, all);
+}
+
+#[test]
+fn forgotten_work_does_not_change_the_path_of_generated_traces() {
+    let (plain, real, all) =
+        alike(Defects { fire_and_forget: true, ..Defects::default() }, Rule::NobodyWaits);
+    assert!(plain < all / 2, "read plainly, {plain} of {all} are right");
+    assert_eq!(real, all);
+}
+
+#[test]
+fn wrong_clocks_do_not_change_which_spans_of_generated_traces_are_on_the_path() {
+    let spans = |reading| {
+        let paths = paths(Defects { skew: true, ..Defects::default() }, reading).into_values();
+        paths.map(|path| path.into_keys().collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let clean = paths(Defects::default(), only(Rule::Clocks)).into_values();
+    let clean: Vec<Vec<String>> = clean.map(|path| path.into_keys().collect()).collect();
+    let same = |reading| spans(reading).iter().zip(&clean).filter(|(found, clean)| found == clean).count();
+    let (plain, real) = (same(Reading::PLAIN), same(only(Rule::Clocks)));
+    assert!(plain < 150, "read plainly, {plain} of 300 are right");
+    // A shift of up to 1 ms is not applied: such a callee is cut, and may lose what stands at its end.
+    assert!(real >= 285, "{real} of 300 are right");
+}
+
+#[test]
+fn roots_that_stand_for_themselves_are_requests() {
+    let roots = |reading| {
+        let spans = [
+            span(1, 0, "first", 0, 100),
+            // Within the first and short; within it and half as long; after it; within the one before.
+            span(2, 0, "short", 10, 59),
+            span(3, 0, "long", 20, 70),
+            span(4, 0, "later", 100, 110),
+            span(5, 0, "inside", 105, 107),
+            // Its parent is missing.
+            span(6, 99, "orphan", 200, 300),
+        ];
+        let set = set_of(&spans);
+        let tree = tree(&set, reading);
+        let mut requests = Vec::new();
+        tree.requests(&set, None, &mut requests);
+        let name = |i: &u32| set.endpoint_name(set.endpoint(tree.row(*i))).1.to_owned();
+        requests.iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(roots(only(Rule::Roots)), ["first", "long", "later"]);
+    assert_eq!(roots(Reading::PLAIN), ["first"]);
+}
