@@ -20,13 +20,14 @@ use web_sys::Blob;
 
 use self::members::Member;
 use super::boot::Boot;
+use super::ui::dom::pause;
 use super::wire;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_ingest::Keep;
 use pathlight_query::Query;
 pub use pathlight_query::load::MemoryForecast;
 use pathlight_query::pool::messages::ToWorker;
-use pathlight_query::pool::{Attachment, Command, Event, PoolState};
+use pathlight_query::pool::{Attachment, Command, Event, PoolState, TICK_MS};
 pub use pathlight_query::pool::{Limits, LoadOutcome, LoadProgress, PoolEvent, QueryError, UserError};
 
 /// Something to load. The Blob is a handle: its bytes stay where they are until a worker reads them.
@@ -104,6 +105,14 @@ impl Pool {
             last_number: Cell::new(0),
         }));
         pool.execute(commands);
+        let inner = Rc::downgrade(&pool.0);
+        spawn_local(async move {
+            loop {
+                pause(TICK_MS as i32).await;
+                let Some(inner) = inner.upgrade() else { break };
+                Pool(inner).handle(Event::Tick);
+            }
+        });
         pool
     }
 

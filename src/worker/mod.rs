@@ -128,6 +128,7 @@ impl Worker {
             ToWorker::Call(number, call) => self.call(number, call, attachments),
             ToWorker::Cancel(call) => self.set_state(call, CallState::Cancelled),
             ToWorker::StopReading(call) => self.set_state(call, CallState::Stopping),
+            ToWorker::Ping => self.post(&FromWorker::Pong, &[]),
             ToWorker::WarmUp => spawn_local(warm_up::warm_up(self.clone())),
             ToWorker::EndPlan(plan) => {
                 let answers = self.server.borrow_mut().end_plan(plan);

@@ -8,6 +8,9 @@ use std::ops::Range;
 /// Workers at most: beyond, memory and the reading of files set the speed.
 pub const MOST_WORKERS: usize = 16;
 
+/// Milliseconds between two [`Event::Tick`]s.
+pub const TICK_MS: u32 = 5000;
+
 /// Something that happened, for [`PoolState::handle`](super::PoolState::handle). `P` is a buffer of bytes as the page has
 /// it; the pool passes buffers on without looking into them.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +40,8 @@ pub enum Event<P> {
     Clear,
     /// The page waits for its first file.
     WarmUp,
+    /// Some seconds are over ([`TICK_MS`]): workers that are waited for are asked whether they live.
+    Tick,
     /// The turn of the event loop in which [`Command::Wake`] came is over.
     Wake,
     /// A query is to be run. Its number is the caller's.

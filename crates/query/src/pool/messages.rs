@@ -20,6 +20,8 @@ pub enum ToWorker {
     EndPlan(u64),
     /// Warm up while there is nothing to do.
     WarmUp,
+    /// Answer with [`FromWorker::Pong`]: the page wants to know whether the worker still lives.
+    Ping,
 }
 
 /// Something a worker is to do.
@@ -103,6 +105,8 @@ pub enum FromWorker {
     Failed(u64, String),
     /// The worker is about to die of this.
     Dying(String),
+    /// The worker lives.
+    Pong,
 }
 
 /// The answer to a call.

@@ -140,6 +140,7 @@ impl<P: Clone> PoolState<P> {
             Event::Resume(keep) => self.resume(&keep),
             Event::Clear => self.clear(),
             Event::WarmUp => self.post(COORDINATOR, ToWorker::WarmUp, Vec::new()),
+            Event::Tick => self.look_after_workers(),
             Event::Wake => self.wake(),
             Event::Query { query, message } => self.add_query(query, message),
             Event::Save { save } => self.begin_save(save),

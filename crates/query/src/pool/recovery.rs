@@ -2,6 +2,9 @@
 
 use super::workers::{CallError, InFlightCall};
 use super::{COORDINATOR, PoolEvent, PoolState, UserError};
+use crate::load::InputFile;
+use pathlight_text::format;
+use std::ops::Range;
 
 /// Workers that may die at their very start, in a row, before the pool gives up.
 pub(super) const MOST_FAILED_STARTS: u32 = 3;
@@ -50,8 +53,9 @@ impl<P: Clone> PoolState<P> {
         }
         if let Some(load) = &mut self.load {
             load.forget_worker(slot);
-            load.errors.extend(loss.left_out.iter().map(|name| UserError {
-                message: format!("Reading {name} ended a worker twice; it is left out."),
+            let files = self.planner.files();
+            load.errors.extend(loss.left_out.iter().map(|&file| UserError {
+                message: left_out(&files[file]),
                 detail: reason.to_owned(),
                 next_step: "Please report it, with the file if you can share it.".to_owned(),
             }));
@@ -60,6 +64,22 @@ impl<P: Clone> PoolState<P> {
             self.tell(PoolEvent::WorkerLost { name, reason: reason.to_owned() });
         } else if self.failed_starts >= MOST_FAILED_STARTS && !self.is_loading() {
             self.tell(PoolEvent::Failed(no_worker(reason)));
+        }
+    }
+}
+
+/// Returns what is said of a file, or a part of one, over which workers were lost.
+fn left_out(file: &InputFile) -> String {
+    let name = &file.name;
+    match &file.chunk {
+        None => format!("Reading {name} ended a worker twice; none of its traces are loaded."),
+        Some(_) => {
+            let Range { start, end } = file.range();
+            format!(
+                "Reading bytes {} to {} of {name} ended a worker twice; the traces that begin there are left out, all others of the file are loaded.",
+                format::count(start),
+                format::count(end)
+            )
         }
     }
 }

@@ -59,6 +59,7 @@ impl SimWorker {
         let (number, call, attachments) = match self.inbox.pop_front() {
             Some((ToWorker::Call(number, call), attachments)) => (number, call, attachments),
             Some((ToWorker::EndPlan(plan), _)) => return posted(self.server.end_plan(plan)),
+            Some((ToWorker::Ping, _)) => return vec![(FromWorker::Pong, vec![])],
             _ => return vec![],
         };
         let (done, buffers) = match &call {
@@ -488,6 +489,121 @@ fn a_file_that_kills_its_worker_twice_is_left_out() {
     assert!(outcome.errors[0].message.contains("file 0"), "{:?}", outcome.errors);
     sim.load(&[jaeger(1..11, "v")]);
     assert_eq!(sim.traces(0), 10);
+}
+
+#[test]
+fn of_a_file_that_kills_workers_in_one_place_the_rest_stays_and_the_place_is_named() {
+    let mut sim = Sim::new(2, 0);
+    sim.limit(4_000, u64::MAX);
+    sim.add(&[jaeger(1..200, "v")], 0);
+    let deadly = |sim: &Sim| {
+        let load = sim.pool.load.as_ref()?;
+        let files = sim.pool.planner.files();
+        let is_deadly = |file: &usize| files[*file].chunk.is_some() && files[*file].range().start == 0;
+        load.batches.values().find(|batch| batch.files.first().is_some_and(is_deadly)).map(|batch| batch.slot)
+    };
+    let mut deaths = 0;
+    while deaths < 2 {
+        assert!(sim.step());
+        if let Some(slot) =
+            deadly(&sim).filter(|&slot| sim.pool.workers[slot].as_ref().is_some_and(|w| w.is_up))
+        {
+            sim.kill(slot);
+            deaths += 1;
+        }
+    }
+    sim.settle();
+    let outcome = sim.outcome();
+    let said = &outcome.errors[0].message;
+    assert!(said.starts_with("Reading bytes 0 to ") && said.contains(" of file 0 "), "{said}");
+    assert!(
+        said.contains("the traces that begin there are left out, all others of the file are loaded"),
+        "{said}"
+    );
+    assert!((1..199).contains(&sim.traces(0)), "{}", sim.traces(0));
+}
+
+#[test]
+fn a_worker_that_ends_without_a_word_is_noticed_and_replaced() {
+    let mut one = Sim::new(1, 0);
+    one.load(&texts());
+    let expected = one.reports();
+    // While it reads, and while it runs a query: with and without a pass of its own.
+    for (is_loading, slot) in [(true, 0), (true, 1), (false, 0), (false, 2)] {
+        let mut sim = Sim::new(3, 5);
+        sim.add(&texts(), 0);
+        let is_reading = |sim: &Sim| sim.pool.load.as_ref().is_some_and(|load| load.batches.len() > 2);
+        while is_loading && !is_reading(&sim) {
+            assert!(sim.step());
+        }
+        if !is_loading {
+            sim.settle();
+            sim.query(1, &messages()[0]);
+        }
+        sim.workers.remove(&slot).unwrap();
+        while sim.step() {}
+        assert!(!sim.pool.calls.is_empty(), "nobody waits for the worker of slot {slot}");
+        for _ in 0..=workers::MOST_UNANSWERED {
+            sim.handle(Event::Tick);
+            while sim.step() {}
+        }
+        sim.settle();
+        let is_loss = |event: &&PoolEvent| matches!(event, PoolEvent::WorkerLost { reason, .. } if reason.contains("two minutes"));
+        assert_eq!(sim.told.iter().filter(is_loss).count(), 1, "{:?}", sim.told);
+        assert!(sim.reports() == expected, "slot {slot}");
+    }
+}
+
+#[test]
+fn workers_that_answer_are_not_taken_for_dead_however_long_they_work() {
+    let mut sim = Sim::new(2, 1);
+    sim.load(&texts());
+    let starts = sim.starts;
+    sim.query(1, &messages()[0]);
+    // The page slept: many ticks at once are a few questions, and every answer counts.
+    for _ in 0..5 * workers::MOST_UNANSWERED {
+        sim.handle(Event::Tick);
+        for (slot, serial) in
+            sim.workers.iter().map(|(&slot, worker)| (slot, worker.serial)).collect::<Vec<_>>()
+        {
+            sim.handle(Event::Message { slot, serial, message: FromWorker::Pong, attachments: vec![] });
+        }
+    }
+    sim.settle();
+    assert!(sim.answers[&1].is_ok() && sim.starts == starts);
+}
+
+#[test]
+fn no_call_is_lost_when_workers_end_again_and_again_while_queries_change() {
+    for seed in 0..20 {
+        let mut sim = Sim::new(4, seed);
+        sim.load(&texts());
+        for round in 0..8u64 {
+            let (query, cancelled) = (2 * round + 1, 2 * round + 2);
+            // Another message each time, or a query that has cost two workers is refused.
+            let selection = Selection::default().with_range(PercentileRange {
+                lo: round as u32 * 1000,
+                hi: 90_000,
+                closed: false,
+            });
+            let message = queries::CriticalPath { selection }.to_message().unwrap();
+            sim.query(query, &message);
+            sim.query(cancelled, &message);
+            for _ in 0..(seed + round) % 7 {
+                sim.step();
+            }
+            sim.handle(Event::Cancel(cancelled));
+            sim.kill((seed + round) as usize % 4);
+        }
+        // Nothing is waited for in the end, which `settle` checks, and every query was answered or cancelled.
+        sim.settle();
+        assert!(sim.pool.queries.is_empty() && !sim.pool.is_loading(), "seed {seed}");
+        assert!(
+            (0..8).all(|round| sim.answers.contains_key(&(2 * round + 1))),
+            "seed {seed}: {:?}",
+            sim.answers.keys()
+        );
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::messages::{Call, Done, FromWorker, Progress, ToWorker};
 use super::{Attachment, Command, PoolEvent, PoolState};
+use std::collections::BTreeSet;
 
 /// A worker in its slot.
 #[derive(Debug)]
@@ -12,7 +13,13 @@ pub(super) struct WorkerSlot {
     pub is_up: bool,
     /// As last heard.
     pub progress: Progress,
+    /// Times it was asked whether it lives since it was last heard.
+    unanswered: u32,
 }
+
+/// Questions without an answer after which a worker counts as dead: two minutes, much longer than any step of its work.
+/// They are counted, not timed: a page that was frozen or asleep must not take its workers for dead.
+pub(super) const MOST_UNANSWERED: u32 = 24;
 
 /// A call whose answer is awaited.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +65,8 @@ impl<P: Clone> PoolState<P> {
         if self.workers.len() <= slot {
             self.workers.resize_with(slot + 1, || None);
         }
-        self.workers[slot] = Some(WorkerSlot { serial, is_up: false, progress: Progress::default() });
+        self.workers[slot] =
+            Some(WorkerSlot { serial, is_up: false, progress: Progress::default(), unanswered: 0 });
         self.commands.push(Command::Start { slot, serial });
     }
 
@@ -81,6 +89,21 @@ impl<P: Clone> PoolState<P> {
         self.calls.insert(number, InFlightCall { slot, purpose });
         self.post(slot, ToWorker::Call(number, call), attachments);
         number
+    }
+
+    /// Asks the workers that are waited for whether they live. A browser may end one without a word.
+    pub(super) fn look_after_workers(&mut self) {
+        let waited_for: BTreeSet<usize> = self.calls.values().map(|call| call.slot).collect();
+        for slot in waited_for {
+            let Some(worker) = self.workers.get_mut(slot).and_then(Option::as_mut) else { continue };
+            if worker.unanswered >= MOST_UNANSWERED {
+                let serial = worker.serial;
+                self.on_worker_lost(slot, serial, "it has not answered for two minutes");
+            } else {
+                worker.unanswered += 1;
+                self.post(slot, ToWorker::Ping, Vec::new());
+            }
+        }
     }
 
     /// Gives up the calls of a purpose: nobody waits for their answers.
@@ -129,7 +152,9 @@ impl<P: Clone> PoolState<P> {
     pub(super) fn on_message(&mut self, slot: usize, serial: u64, message: FromWorker, attachments: Vec<P>) {
         let worker = self.workers.get_mut(slot).and_then(Option::as_mut);
         let Some(worker) = worker.filter(|worker| worker.serial == serial) else { return };
+        worker.unanswered = 0;
         match message {
+            FromWorker::Pong => {}
             FromWorker::Hello => {
                 worker.is_up = true;
                 self.failed_starts = 0;
