@@ -9,6 +9,7 @@
 mod common;
 
 mod analysis {
+    mod adversaries;
     mod anomaly;
     mod bottom_up;
     mod compare;
@@ -34,6 +35,7 @@ mod cli {
     mod refused;
 }
 mod generate;
+mod hostile;
 mod ingest {
     mod archives;
     mod chunks;

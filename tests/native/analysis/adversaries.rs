@@ -1,0 +1,113 @@
+//! Generated traces with any combination of defects, through all analyses: what must hold of every report holds.
+
+use crate::cases::case;
+use crate::common::generated;
+use pathlight::analysis::critical_path::{ColumnOrder, TraceReport};
+use pathlight::analysis::requests::Selection;
+use pathlight::generate::{Defects, Options, Shape};
+use pathlight::model::trace::TraceSet;
+use pathlight::query::native::Pool;
+use pathlight::query::{Changes, FlowSettings, TprofSettings, queries};
+use proptest::prelude::*;
+
+prop_compose! {
+    fn any_options()(
+        bits in any::<u8>(), shape in 0u8..3, spans in 1u64..40, seed in any::<u64>()
+    ) -> Options {
+        let bit = |at: u8| bits >> at & 1 == 1;
+        let defects = Defects {
+            orphans: bit(0),
+            cycles: bit(1),
+            duplicates: bit(2),
+            zero_length: bit(3),
+            skew: bit(4),
+            several_roots: bit(5),
+            missing_processes: bit(6),
+            asynchronous: bit(7),
+        };
+        let shape = [Shape::Wide, Shape::Deep, Shape::Mixed][usize::from(shape)];
+        Options { traces: 20, spans, shape, seed, defects, ..Options::default() }
+    }
+}
+
+/// The traces in three sets: every third trace in each.
+fn dealt(options: &Options) -> Vec<TraceSet> {
+    let deal = |rest: usize| {
+        let mut set = generated(options);
+        let ids: Vec<_> = set.traces().iter().map(|trace| trace.id).collect();
+        set.retain(|trace| ids.iter().position(|id| *id == trace.id).is_some_and(|at| at % 3 == rest));
+        set
+    };
+    (0..3).map(deal).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn defects_in_any_combination_break_no_invariant(options in any_options()) {
+        let mut one = Pool::of(vec![generated(&options)]).unwrap();
+        let mut three = Pool::of(dealt(&options)).unwrap();
+        let selection = Selection::default();
+        let settings = FlowSettings::default();
+
+        // Every moment of a request belongs to one span of its path.
+        let path = one.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
+        let own: u64 = path.nodes.iter().map(|node| node.exclusive_us.sum).sum();
+        prop_assert_eq!(own, path.facts.latency_sum_us);
+        let endpoints = one.run(queries::Endpoints { selection: selection.clone() }).unwrap();
+        let own: u64 = endpoints.rows.iter().map(|row| row.exclusive_us.sum).sum();
+        prop_assert_eq!(own, endpoints.facts.latency_sum_us);
+
+        // The shares of a request add to one, but for what is rounded away of each.
+        let order = ColumnOrder::Latency;
+        let heatmap = one.run(queries::Heatmap { selection: selection.clone(), columns: 1000, order }).unwrap();
+        for column in 0..heatmap.column_requests.len() {
+            let shares: Vec<u32> = heatmap.cells(column).map(|cell| heatmap.cell_share_ppm[cell]).collect();
+            let sum: u32 = shares.iter().sum();
+            if heatmap.column_latency_us[column] > 0 {
+                prop_assert!(sum <= 1_000_000 && sum + shares.len() as u32 >= 1_000_000, "{} of {} cells", sum, shares.len());
+            }
+        }
+
+        // No span saves more than it takes, and the path of a request has no gap and no overlap.
+        let ids: Vec<String> = {
+            let set = &one.sessions()[0].set;
+            (0..set.traces().len() as u32).map(|trace| set.trace_id_text(trace)).collect()
+        };
+        for trace_id in ids {
+            let overlap = selection.overlap;
+            let query = queries::Trace { trace_id, root_span_id: None, overlap, group: 0 };
+            let trace = one.run(query).unwrap().unwrap();
+            for (drag_us, duration_us) in trace.drag_us.iter().zip(&trace.duration_us) {
+                prop_assert!(*drag_us == TraceReport::NOT_WAITED || drag_us <= duration_us);
+            }
+            let mut segments: Vec<(u64, u64)> =
+                trace.segment_start_us.iter().copied().zip(trace.segment_end_us.iter().copied()).collect();
+            segments.sort_unstable();
+            prop_assert!(segments.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{:?}", segments);
+        }
+
+        // Changing nothing changes nothing.
+        let changes = Changes::default();
+        let what_if = one.run(queries::WhatIf { selection: selection.clone(), settings, changes }).unwrap();
+        prop_assert_eq!((what_if.changed, &what_if.before_us), (0, &what_if.after_us));
+
+        // One set or three: the same bytes.
+        let whole = selection.clone();
+        for case in [
+            case(queries::CriticalPath { selection: whole.clone() }),
+            case(queries::PerRequest { selection: whole.clone() }),
+            case(queries::BottomUp { selection: whole.clone() }),
+            case(queries::Histograms { selection: whole.clone() }),
+            case(queries::Errors { selection: whole.clone() }),
+            case(queries::FlowParents { selection: whole.clone() }),
+            case(queries::Savings { selection: whole.clone(), settings }),
+            case(queries::Diagnosis { selection: whole.clone(), settings: TprofSettings::default() }),
+            case(queries::Compare { a: whole.clone(), b: whole }),
+        ] {
+            let (query, report) = case(&mut one);
+            prop_assert!(case(&mut three).1 == report, "{}", query);
+        }
+    }
+}

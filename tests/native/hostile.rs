@@ -1,0 +1,171 @@
+//! Inputs that somebody made to hurt: they are read, or refused with the limit named; nothing of them is obeyed.
+
+use crate::common::{Scratch, read_into};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use pathlight::ingest::{Ended, FileReport, Options, Reader};
+use pathlight::model::trace::TraceSet;
+use pathlight::query::native::Pool;
+use pathlight::query::queries;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// One trace of a root and a child; names, tag and times are JSON as they stand.
+fn trace(id: u64, name: &str, tags: &str, start: &str, duration: &str) -> String {
+    format!(
+        r#"{{"traceID":"{id:x}","spans":[
+        {{"traceID":"{id:x}","spanID":"1","operationName":{name},"references":[],"startTime":1700000000000000,"duration":90000,"tags":[{tags}],"logs":[],"processID":"p1"}},
+        {{"traceID":"{id:x}","spanID":"2","operationName":{name},"references":[{{"refType":"CHILD_OF","traceID":"{id:x}","spanID":"1"}}],"startTime":{start},"duration":{duration},"tags":[],"logs":[],"processID":"p1"}}
+        ],"processes":{{"p1":{{"serviceName":{name},"tags":[{tags}]}}}}}}"#
+    )
+}
+
+fn read(bytes: &[u8]) -> (TraceSet, FileReport) {
+    let mut set = TraceSet::new();
+    let mut reader = Reader::new("hostile", Options::default());
+    for chunk in bytes.chunks(1 << 20) {
+        if reader.feed(chunk, &mut set).is_err() {
+            break;
+        }
+    }
+    let report = reader.finish(&mut set);
+    set.seal().unwrap();
+    (set, report)
+}
+
+#[test]
+fn names_of_every_kind_go_through_every_command() {
+    let long = format!("\"{}\"", "long ".repeat(200_000));
+    let names = [
+        r#""<script>alert(1)</script><img src=x onerror=alert(1)>""#,
+        r#""](javascript:alert(1)) `code` | a | b | # head""#,
+        r#""__proto__""#,
+        r#""constructor""#,
+        r#""\ud800 alone \udc00""#,
+        r#""\u202egnp.exe\u2066 zero\u200bwidth\ufeff""#,
+        r#""\u0000\u0001\u001b[2J\u0007\r\n""#,
+        r#""""#,
+        r#""=cmd|' /C calc'!A0""#,
+        &long,
+    ];
+    let times = [
+        ("1700000000000000", "5"),
+        ("18446744073709551615", "1"),
+        ("-5", "-7"),
+        ("1e400", "1e400"),
+        ("0", "9223372036854775808"),
+        ("1700000000000000", "NaN"),
+        ("null", "\"NaN\""),
+    ];
+    let mut traces = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        let tag = format!(r#"{{"key":{name},"type":"string","value":{name}}}"#);
+        traces.push(trace(at as u64 + 1, name, &tag, "1700000000000100", "700"));
+    }
+    let folder = Scratch::new("hostile");
+    let folder = folder.path();
+    std::fs::write(folder.join("names.json"), format!(r#"{{"data":[{}]}}"#, traces.join(","))).unwrap();
+    for (at, (start, duration)) in times.iter().enumerate() {
+        let text = trace(100 + at as u64, "\"times\"", "", start, duration);
+        std::fs::write(folder.join(format!("times{at}.json")), format!(r#"{{"data":[{text}]}}"#)).unwrap();
+    }
+    for args in [
+        &["summary"][..],
+        &["summary", "--format", "markdown"],
+        &["summary", "--format", "csv"],
+        &["critical-path"],
+        &["critical-path", "--json"],
+        &["endpoints"],
+        &["errors"],
+        &["heatmap"],
+        &["histograms"],
+        &["flow"],
+        &["flow", "--savings", "--json"],
+        &["split"],
+        &["split", "--tag", "__proto__"],
+        &["diagnosis"],
+        &["diagnosis", "--json"],
+        &["anomaly", "--evaluate", "--train"],
+        &["inspect", "--json"],
+        &["compare", "--range-a", "0-100", "--range-b", "0-100"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
+        let output = command.current_dir(folder).args(args).arg(".").output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() || said.contains("too few"), "{args:?}: {said}");
+        assert!(!said.contains("panicked"), "{args:?}: {said}");
+        if args.contains(&"--json") {
+            serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap();
+        }
+        if args.contains(&"markdown") {
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert!(!text.replace("\\<", "").contains("<script"), "{text}");
+            assert!(!text.replace("\\`", "").contains('`'), "{text}");
+        }
+    }
+}
+
+#[test]
+fn nesting_is_bounded() {
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        let deep = format!("{}1{}", open.repeat(1_000_000), close.repeat(1_000_000));
+        // As the whole text, and where a span has a value.
+        let within = trace(1, "\"n\"", &format!(r#"{{"key":"k","type":"string","value":{deep}}}"#), "1", "1");
+        for text in [deep.clone(), format!(r#"{{"data":[{within},{}]}}"#, trace(2, "\"n\"", "", "1", "1"))] {
+            let begun = Instant::now();
+            let (set, report) = read(text.as_bytes());
+            assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+            let is_told = matches!(report.ended, Ended::Failed(_)) || !report.problems.is_empty();
+            assert!(is_told, "{report:?}");
+            assert!(set.traces().len() <= 2);
+        }
+    }
+}
+
+#[test]
+fn a_bomb_takes_time_and_no_memory() {
+    // 200 MB of space around a trace, packed a thousand times smaller.
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(b"{\"data\":[").unwrap();
+    for _ in 0..200 {
+        gzip.write_all(&[b' '; 1_000_000]).unwrap();
+    }
+    gzip.write_all(trace(1, "\"n\"", "", "1700000000000100", "7").as_bytes()).unwrap();
+    gzip.write_all(b"]}").unwrap();
+    let packed = gzip.finish().unwrap();
+    assert!(packed.len() < 1_000_000);
+    let folder = Scratch::new("bomb");
+    std::fs::write(folder.path().join("bomb.json.gz"), packed).unwrap();
+    // With 256 MB of address space for everything the text does not fit as a whole, let alone twice.
+    let mut command = Command::new("sh");
+    command
+        .current_dir(folder.path())
+        .args(["-c", "ulimit -v 262144; exec \"$0\" inspect --threads 1 --json bomb.json.gz"]);
+    let output = command.arg(env!("CARGO_BIN_EXE_pathlight")).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    assert_eq!(report["traces"], 1, "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_hundred_thousand_tag_keys_are_no_matter() {
+    let mut tags = String::new();
+    for key in 0..100_000 {
+        let _ = write!(
+            tags,
+            r#"{}{{"key":"key-{key}","type":"string","value":"v"}}"#,
+            if key > 0 { "," } else { "" }
+        );
+    }
+    let mut set = TraceSet::new();
+    let text = format!(r#"{{"data":[{}]}}"#, trace(1, "\"n\"", &tags, "1700000000000100", "7"));
+    read_into(&mut set, "tags", text.as_bytes(), 1 << 20);
+    set.seal().unwrap();
+    let mut pool = Pool::of(vec![set]).unwrap();
+    let begun = Instant::now();
+    let overview = pool.run(queries::Overview).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(overview.tag_keys.len(), 100_000);
+    assert!(overview.tag_keys.iter().all(|key| key.values == ["v"]));
+}
