@@ -35,6 +35,8 @@ pub enum Trouble {
     Range,
     /// A search without a service.
     NoService,
+    /// What is no address of a file.
+    Source(String),
     /// A file that is not there.
     NoFile {
         /// Status of the answer.
@@ -204,6 +206,10 @@ impl Trouble {
                 format!("{base} could not be fetched (status {status})."),
                 vec!["Check the address after `src=` in the link.".to_owned(), "Or drop the file here.".to_owned()],
             ),
+            Trouble::Source(text) => (
+                format!("\u{201c}{text}\u{201d} is no address of a file that can be fetched."),
+                vec!["Write an address of http or https after `src=`, as `traces.json` or `https://host/traces.json`.".to_owned()],
+            ),
             Trouble::Base(text) => (
                 format!("\u{201c}{text}\u{201d} is no address of a Jaeger."),
                 vec!["Write it as `https://host/jaeger`, or `/jaeger` if it is on the host of this page.".to_owned()],
@@ -278,6 +284,7 @@ mod tests {
             Trouble::NoService,
             Trouble::NoFile { status: 404 },
             Trouble::Base(text()),
+            Trouble::Source(text()),
         ] {
             let told = trouble.explain(&place(false));
             assert!(told.message.ends_with('.') && !told.message.contains(".."), "{}", told.message);

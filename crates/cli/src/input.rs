@@ -4,7 +4,7 @@ use super::{Failure, output};
 use pathlight_ingest::{Ended, FileReport, Keep, Options, Reader, SplitPoint};
 use pathlight_model::trace::TraceSet;
 use pathlight_query::load::{InputFile, LoadPlanner, ReadResult, SplitSearch, Step};
-use pathlight_text::format::printable;
+use pathlight_text::format::harmless;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -137,7 +137,7 @@ fn read_all(
 
 /// Says on standard error what is wrong with an input.
 fn warn(path: &Path, problem: &str) {
-    eprintln!("pathlight: {}", printable(&format!("{}: {problem}", path.display())));
+    eprintln!("pathlight: {}", harmless(&format!("{}: {problem}", path.display())));
 }
 
 /// All files named, those of folders sorted. A folder is looked through once, however many links lead to it. What is

@@ -35,7 +35,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use pathlight_text::format::printable;
+use pathlight_text::format::harmless;
 
 /// What the command line may say.
 #[derive(Debug, Parser)]
@@ -156,7 +156,7 @@ fn exit_code(result: Result<(), Failure>) -> ExitCode {
         Err(Failure::Usage(_) | Failure::Io(_)) => 2,
     };
     if let Err(failure) = result {
-        eprintln!("pathlight: {}", printable(&failure.to_string()));
+        eprintln!("pathlight: {}", harmless(&failure.to_string()));
     }
     ExitCode::from(status)
 }

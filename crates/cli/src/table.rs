@@ -4,7 +4,7 @@ use std::fmt;
 
 use comfy_table::CellAlignment;
 use comfy_table::presets::NOTHING;
-use pathlight_text::format::printable;
+use pathlight_text::format::harmless;
 
 /// A column by its title.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ impl Table {
             .unzip();
         let mut table = comfy_table::Table::new();
         let has_titles = titles.iter().any(|title| !title.is_empty());
-        table.load_style(NOTHING).set_header(titles.into_iter().map(printable));
+        table.load_style(NOTHING).set_header(titles.into_iter().map(harmless));
         for (column, alignment) in table.column_iter_mut().zip(alignments) {
             column.set_padding((0, 2)).set_cell_alignment(alignment);
         }
@@ -42,7 +42,7 @@ impl Table {
 
     /// Adds a row, a cell a column. Control characters of names, which a terminal would obey, become spaces.
     pub fn row<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
-        self.table.add_row(cells.into_iter().map(|cell| printable(&cell.to_string())));
+        self.table.add_row(cells.into_iter().map(|cell| harmless(&cell.to_string())));
     }
 
     /// Adds a remark to the row before: a line below it in the last column.

@@ -45,7 +45,7 @@ impl ProblemKind {
         match self {
             ProblemKind::UnknownProcess => "spans of an unknown process: their service reads unknown-service",
             ProblemKind::MissingDuration => "spans without a duration: read as 0",
-            ProblemKind::NegativeDuration => "spans with a negative duration: read as 0",
+            ProblemKind::NegativeDuration => "spans whose duration is negative or no number: read as 0",
             ProblemKind::MissingStart => "spans without a start, or with one of 0: placed at their parent's",
             ProblemKind::TimeOutOfRange => "spans beyond any calendar (2^63 us): left out",
             ProblemKind::InvalidUtf8 => "texts that are not UTF-8: shown with replacement characters",

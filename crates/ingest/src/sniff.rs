@@ -53,6 +53,11 @@ pub(super) fn sniff(head: &[u8]) -> Kind {
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Kind::Zip,
         _ => {}
     }
+    match head {
+        // Text of one byte in two, without the mark at its start.
+        [1..=255, 0, 1..=255, 0, ..] | [0, 1..=255, 0, 1..=255, ..] => return Kind::Other("UTF-16 text"),
+        _ => {}
+    }
     let bom = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let text = head[bom..].trim_ascii_start();
     match text.first() {
@@ -93,6 +98,10 @@ mod tests {
         assert_eq!(sniff(b"\n<!DOCTYPE html>"), Kind::Other("an HTML page"));
         assert_eq!(sniff(b"<!doctype html>"), Kind::Other("an HTML page"));
         assert_eq!(sniff(b" \n"), Kind::Blank);
+        for text in [&b"{\0\"\0d\0"[..], b"\0{\0\"\0d", b"\xff\xfe{\0", b"[\0\n\0"] {
+            assert_eq!(sniff(text), Kind::Other("UTF-16 text"), "{text:?}");
+        }
+        assert_eq!(sniff(b"\0asm\x01\0\0\0"), Kind::Other("a WebAssembly module"));
         assert_eq!(sniff(b"hello"), Kind::Unknown);
         assert_eq!(quote(b"ab\xff"), "61 62 ff \"ab.\"");
     }

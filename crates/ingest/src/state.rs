@@ -427,7 +427,7 @@ impl State {
                 self.problems.note(ProblemKind::NegativeDuration, at, || match number {
                     Number::Whole(us) => format!("duration {us} us is a wrapped {}", us as i64),
                     Number::Negative => "a duration below 0".into(),
-                    _ => "a duration of 2^63 us or more".into(),
+                    _ => "a duration of 2^63 us or more, or no number".into(),
                 });
                 0
             }

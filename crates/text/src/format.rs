@@ -136,12 +136,30 @@ pub fn number(value: f64) -> String {
 /// An endpoint in one line, `operation @ service`: what it does comes first and is cut last. Control characters become
 /// spaces.
 pub fn endpoint(service: &str, operation: &str) -> String {
-    printable(&format!("{operation} @ {service}"))
+    format!("{} @ {}", printable(operation), printable(service))
+}
+
+/// Characters of a name that are shown at most; of a longer one the middle is left out.
+const MOST_SHOWN: usize = 1000;
+
+/// A name as it is shown: [`harmless`], and of more than a thousand characters only the first and the last ones, since a
+/// browser takes seconds to lay out a name of 50 kB.
+pub fn printable(text: &str) -> String {
+    const HALF: usize = MOST_SHOWN / 2;
+    // A character has a byte at least.
+    if text.len() > MOST_SHOWN
+        && let (Some((head, _)), Some((tail, _))) =
+            (text.char_indices().nth(HALF), text.char_indices().rev().nth(HALF - 2))
+        && text.get(head..tail).is_some_and(|middle| middle.chars().nth(1).is_some())
+    {
+        return format!("{}\u{2026}{}", harmless(&text[..head]), harmless(&text[tail..]));
+    }
+    harmless(text)
 }
 
 /// The text with every control character, every mark that turns the direction of writing, and what is read as a line
 /// break or cannot be seen, as a space.
-pub fn printable(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             c if c.is_control() => ' ',
@@ -345,6 +363,17 @@ mod tests {
     fn names_are_made_printable() {
         assert_eq!(endpoint("gateway", "POST /checkout"), "POST /checkout @ gateway");
         assert_eq!(endpoint("a\nb", "x\u{202e}y\0"), "x y  @ a b");
+    }
+
+    #[test]
+    fn of_a_long_name_both_ends_are_shown() {
+        for letter in ["x", "\u{e4}", "\u{1f600}"] {
+            let name = |n: usize| format!("<{}>", letter.repeat(n - 2));
+            assert_eq!(printable(&name(1000)), name(1000));
+            let shown = printable(&name(1_000_000));
+            assert_eq!(shown.chars().count(), 1000, "{letter}");
+            assert!(shown.starts_with('<') && shown.ends_with('>') && shown.contains('\u{2026}'));
+        }
     }
 
     #[test]

@@ -154,8 +154,9 @@ impl Fetching {
         }
         let mut urls = Vec::new();
         let api = source.api.as_ref().filter(|_| source.wanted != Wanted::Nothing);
-        for text in api.into_iter().chain(&source.files) {
-            match resolve(text) {
+        let files = source.files.iter().map(|text| resolve(text).map_err(|_| Trouble::Source(text.clone())));
+        for url in api.map(|text| resolve(text)).into_iter().chain(files) {
+            match url {
                 Ok(url) => urls.push(url),
                 Err(trouble) => {
                     self.fail(page, &trouble, &Place::default());

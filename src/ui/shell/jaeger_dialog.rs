@@ -30,6 +30,9 @@ const RANGES: [(&str, u64); 7] = [
 /// What is tried when no address is known: `pathlight serve --jaeger` and hosts that put the page beside Jaeger.
 const USUAL_BASE: &str = "/jaeger";
 
+/// Names suggested at most; others can be typed. A browser builds an element for each.
+const MOST_OPTIONS: usize = 2000;
+
 /// The fields.
 #[derive(Clone)]
 struct Form {
@@ -281,7 +284,8 @@ impl Form {
         if service.is_empty() || !is_known || *self.listed.borrow() == service {
             return;
         }
-        let is_name = names_of(&self.services).contains(&service);
+        let names = names_of(&self.services);
+        let is_name = names.len() >= MOST_OPTIONS || names.contains(&service);
         let Some((base, place)) = self.agree().filter(|_| is_name) else { return };
         self.listed.replace(service.clone());
         self.operations.clear();
@@ -409,7 +413,7 @@ fn set(field: &El, text: &str) {
 
 fn options(list: &El, names: &[String]) {
     list.clear();
-    for name in names {
+    for name in names.iter().take(MOST_OPTIONS) {
         list.add(&el("option").attr("value", name));
     }
 }

@@ -9,8 +9,9 @@ use pathlight_text::format;
 use std::collections::BTreeSet;
 use web_sys::HtmlSelectElement;
 
-/// Request types offered; services are few.
+/// Request types offered, and services: a browser builds an option for each.
 const TYPES_OFFERED: usize = 50;
+const SERVICES_OFFERED: usize = 500;
 
 /// The row.
 pub struct MemoryRow {
@@ -84,7 +85,10 @@ impl MemoryRow {
         let services: BTreeSet<&str> = overview.endpoints.iter().map(|e| e.service.as_str()).collect();
         let types = offered.len();
         offered.extend(
-            services.into_iter().map(|name| (name.to_owned(), ingest::Keep::Service(name.to_owned()))),
+            services
+                .into_iter()
+                .take(SERVICES_OFFERED)
+                .map(|name| (format::printable(name), ingest::Keep::Service(name.to_owned()))),
         );
         let groups = [el("optgroup").attr("label", "Requests"), el("optgroup").attr("label", "Services")];
         for (at, (words, _)) in offered.iter().enumerate() {

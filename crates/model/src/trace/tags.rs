@@ -251,13 +251,17 @@ impl TagTable {
         keys
     }
 
-    /// The stored values of a key, sorted.
-    pub fn values_of(&self, key: &str) -> Vec<&str> {
-        let Some(key) = self.keys.find(key) else { return Vec::new() };
-        let mut values: Vec<_> =
-            self.pairs.iter().filter(|p| p.0 == key.0).map(|p| self.values.get(Symbol(p.1))).collect();
-        values.arrange();
-        values
+    /// All keys with what is known of them and their stored values, both sorted. One sweep over all of it: there may be
+    /// as many keys as there are values.
+    pub fn keys_with_values(&self) -> Vec<(&str, KeyFacts, Vec<&str>)> {
+        let keys = self.keys.iter().zip(self.facts.iter().copied());
+        let mut all: Vec<_> = keys.map(|(key, facts)| (key, facts, Vec::new())).collect();
+        for &(key, value) in &self.pairs {
+            all[key as usize].2.push(self.values.get(Symbol(value)));
+        }
+        all.iter_mut().for_each(|(_, _, values)| values.arrange());
+        all.arrange_by(|a, b| a.0.cmp(b.0));
+        all
     }
 
     /// How many distinct sets there are.

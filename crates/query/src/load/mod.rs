@@ -199,8 +199,8 @@ pub struct Loss {
     pub had_files: bool,
     /// It had files that it had read to their end.
     pub had_read: bool,
-    /// Names of files that are left out now, because readers were lost over them too often.
-    pub left_out: Vec<String>,
+    /// Files, by index, that are left out now, because readers were lost over them too often.
+    pub left_out: Vec<usize>,
 }
 
 /// The planner; see the [module](self).
@@ -385,7 +385,7 @@ impl LoadPlanner {
                 file.crash_count += 1;
                 if file.crash_count >= MOST_CRASHES {
                     file.state = FileState::Dropped;
-                    loss.left_out.push(file.name.clone());
+                    loss.left_out.push(index);
                 }
             }
         }

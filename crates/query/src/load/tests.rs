@@ -211,7 +211,7 @@ fn what_a_lost_reader_held_waits_again_and_a_deadly_file_is_left_out() {
     assert_eq!(planner.take(0), Some(ahead), "the file over which a reader was lost comes last");
     assert_eq!(planner.take(0), Some(batch.clone()), "and alone");
     let loss = planner.lose(0, &batch);
-    assert_eq!(loss.left_out, [planner.files()[batch[0]].name.clone()]);
+    assert_eq!(loss.left_out, [batch[0]]);
     load.run();
     assert_eq!(load.planner.files()[batch[0]].state, FileState::Dropped);
     assert_eq!(load.planner.report(batch[0]), None);

@@ -343,8 +343,10 @@ impl OverviewPass {
                 partial.types.insert(Endpoint::new(service, operation), (errors, pack_sorted(latencies)));
             }
         }
-        for (key, facts) in set.tags.keys() {
-            let values = if facts.high_cardinality { Vec::new() } else { set.tags.values_of(key) };
+        for (key, facts, mut values) in set.tags.keys_with_values() {
+            if facts.high_cardinality {
+                values.clear();
+            }
             let values = values.into_iter().map(str::to_owned).collect();
             partial.tag_keys.insert(key.to_owned(), (facts.high_cardinality, values));
         }
