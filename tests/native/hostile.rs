@@ -10,7 +10,6 @@ use pathlight::query::queries;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 /// One trace of a root and a child; names, tag and times are JSON as they stand.
 fn trace(id: u64, name: &str, tags: &str, start: &str, duration: &str) -> String {
@@ -114,9 +113,7 @@ fn nesting_is_bounded() {
         // As the whole text, and where a span has a value.
         let within = trace(1, "\"n\"", &format!(r#"{{"key":"k","type":"string","value":{deep}}}"#), "1", "1");
         for text in [deep.clone(), format!(r#"{{"data":[{within},{}]}}"#, trace(2, "\"n\"", "", "1", "1"))] {
-            let begun = Instant::now();
             let (set, report) = read(text.as_bytes());
-            assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
             let is_told = matches!(report.ended, Ended::Failed(_)) || !report.problems.is_empty();
             assert!(is_told, "{report:?}");
             assert!(set.traces().len() <= 2);
@@ -163,9 +160,7 @@ fn a_hundred_thousand_tag_keys_are_no_matter() {
     read_into(&mut set, "tags", text.as_bytes(), 1 << 20);
     set.seal().unwrap();
     let mut pool = Pool::of(vec![set]).unwrap();
-    let begun = Instant::now();
     let overview = pool.run(queries::Overview).unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert_eq!(overview.tag_keys.len(), 100_000);
     assert!(overview.tag_keys.iter().all(|key| key.values == ["v"]));
 }

@@ -249,11 +249,14 @@ impl ServiceRow {
     }
 }
 
+/// How a column gets its number and its words.
+type Said = (fn(&ServiceRow) -> Number, fn(&ServiceRow) -> String);
+
 fn excess_column(
     key: &'static str,
     title: &'static str,
     hint: &'static str,
-    (of, words): (fn(&ServiceRow) -> Number, fn(&ServiceRow) -> String),
+    (of, words): Said,
 ) -> Column<ServiceRow> {
     Column::said(key, title, hint, of, words).width(Width::Moment).low(2)
 }

@@ -52,5 +52,6 @@ pub async fn cards_say_what_the_binary_finds_and_lead_to_it(page: &Page) -> Outc
     page.until("the findings", VIEW, |view| view == "findings").await?;
     page.ready().await?;
     page.click("[data-test='finding-example']").await?;
-    page.until("the timeline", VIEW, |view| view == "trace").await
+    page.until("the timeline", VIEW, |view| view == "trace").await?;
+    Ok(())
 }
