@@ -160,7 +160,7 @@ fn a_hundred_thousand_tag_keys_are_no_matter() {
     read_into(&mut set, "tags", text.as_bytes(), 1 << 20);
     set.seal().unwrap();
     let mut pool = Pool::of(vec![set]).unwrap();
-    let overview = pool.run(queries::Overview).unwrap();
+    let overview = pool.run(queries::Overview::default()).unwrap();
     assert_eq!(overview.tag_keys.len(), 100_000);
     assert!(overview.tag_keys.iter().all(|key| key.values == ["v"]));
 }

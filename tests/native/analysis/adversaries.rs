@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 prop_compose! {
     fn any_options()(
-        bits in any::<u8>(), shape in 0u8..3, spans in 1u64..40, seed in any::<u64>()
+        bits in any::<u16>(), shape in 0u8..3, spans in 1u64..40, seed in any::<u64>()
     ) -> Options {
         let bit = |at: u8| bits >> at & 1 == 1;
         let defects = Defects {
@@ -24,6 +24,9 @@ prop_compose! {
             several_roots: bit(5),
             missing_processes: bit(6),
             asynchronous: bit(7),
+            outside: bit(8),
+            overlay: bit(9),
+            fire_and_forget: bit(10),
         };
         let shape = [Shape::Wide, Shape::Deep, Shape::Mixed][usize::from(shape)];
         Options { traces: 20, spans, shape, seed, defects, ..Options::default() }
@@ -76,8 +79,8 @@ proptest! {
             (0..set.traces().len() as u32).map(|trace| set.trace_id_text(trace)).collect()
         };
         for trace_id in ids {
-            let overlap = selection.overlap;
-            let query = queries::Trace { trace_id, root_span_id: None, overlap, group: 0 };
+            let settings = selection.settings();
+            let query = queries::Trace { trace_id, root_span_id: None, settings, group: 0 };
             let trace = one.run(query).unwrap().unwrap();
             for (drag_us, duration_us) in trace.drag_us.iter().zip(&trace.duration_us) {
                 prop_assert!(*drag_us == TraceReport::NOT_WAITED || drag_us <= duration_us);
