@@ -5,12 +5,16 @@ use super::common::Common;
 use pathlight_query::queries;
 use pathlight_view::finding_words;
 use pathlight_view::json;
+use std::path::PathBuf;
 
 /// The options of `findings`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     common: Common,
+    /// Files or folders to compare with: before, or normal
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    baseline: Vec<PathBuf>,
     /// `markdown` for an incident note
     #[arg(long, value_parser = ["text", "json", "markdown"])]
     format: Option<String>,
@@ -21,10 +25,16 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let mut pool = args.common.load()?;
-    let selection = args.common.selection();
+    let mut selection = args.common.selection();
     let range = selection.range;
-    let report = pool.run(queries::Findings { selection })?;
+    let (mut pool, baseline) = if args.baseline.is_empty() {
+        (args.common.load()?, None)
+    } else {
+        let baseline = selection.clone();
+        selection.group = 1;
+        (args.common.settings.load_groups(&[&args.baseline, &args.common.files])?, Some(baseline))
+    };
+    let report = pool.run(queries::Findings { selection, baseline })?;
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     let text = match format {
         "json" => json::findings(&report, range)? + "\n",

@@ -1,5 +1,6 @@
 //! Which service explains the difference of two sides: in words, as a table of services and one of places.
 
+use crate::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table, Unit, Width, fits};
 use pathlight_query::{
     CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
@@ -9,56 +10,6 @@ use std::fmt::Write as _;
 
 /// Fewer calls than this are said to be few.
 const FEW: u64 = 10;
-
-/// A piece of a sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
-    /// Words.
-    Text(String),
-    /// The name of a service.
-    Service(String),
-    /// A number with its unit.
-    Number(String),
-}
-
-/// Sentences as pieces, so that names can be links and tests can compare numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sentence(pub Vec<Piece>);
-
-impl Sentence {
-    fn text(mut self, text: &str) -> Sentence {
-        self.0.push(Piece::Text(text.to_owned()));
-        self
-    }
-
-    fn service(mut self, name: &str) -> Sentence {
-        self.0.push(Piece::Service(printable(name)));
-        self
-    }
-
-    fn number(mut self, number: String) -> Sentence {
-        self.0.push(Piece::Number(number));
-        self
-    }
-
-    fn services(mut self, names: &[String]) -> Sentence {
-        for (at, name) in names.iter().enumerate() {
-            if at > 0 {
-                self = self.text(if at + 1 == names.len() { " and " } else { ", " });
-            }
-            self = self.service(name);
-        }
-        self
-    }
-
-    /// Returns the words without their marks.
-    pub fn to_text(&self) -> String {
-        let piece = |piece: &Piece| match piece {
-            Piece::Text(text) | Piece::Service(text) | Piece::Number(text) => text.clone(),
-        };
-        self.0.iter().map(piece).collect()
-    }
-}
 
 /// An excess with its uncertainty.
 pub fn excess_words(excess: Excess) -> String {
@@ -157,7 +108,7 @@ pub fn verdict(report: &CulpritReport) -> Sentence {
     if let Some(first) = report.culprit() {
         let words = service_words(report, first);
         let lead = Sentence::default().text("Where the time of slow requests goes: ");
-        return if report.is_of_one_set { Sentence([lead.0, words.0].concat()) } else { words };
+        return if report.is_of_one_set { lead.then(words) } else { words };
     }
     let significant = report.services.iter().rev().find(|row| row.rank.is_some() && row.score_us < 0.0);
     let words = Sentence::default();

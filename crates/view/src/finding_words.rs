@@ -1,94 +1,15 @@
-//! Findings as sentences, built from parts: names can be links, numbers carry their unit, and texts, Markdown and the page
-//! say the same.
+//! Findings as sentences; and what else cards, texts and Markdown say of them.
 
 use crate::address::{Address, View};
 use crate::comparing::{Against, Comparison, Side};
+use crate::culprit;
+use crate::sentence::Sentence;
 use pathlight_query::{
-    Endpoint, Facts, Filter, Finding, FindingKind, FindingsReport, Interval, PercentileRange, Place,
+    CulpritReport, Facts, Filter, Finding, FindingKind, FindingsReport, Interval, PercentileRange, Place,
     RootEndpoint, SplitOf,
 };
 use pathlight_text::format;
 use pathlight_text::format::{count, counted, duration, share};
-use serde::Serialize;
-
-/// A part of a sentence.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// Plain words.
-    Text(String),
-    /// An endpoint.
-    Endpoint {
-        /// Service name.
-        service: String,
-        /// Operation name.
-        operation: String,
-    },
-    /// A service.
-    Service(String),
-    /// A number as people read it, with its unit.
-    Number(String),
-}
-
-/// A sentence, or several.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sentence {
-    /// In order; together they are the text.
-    pub parts: Vec<Part>,
-}
-
-impl Sentence {
-    fn text(mut self, words: &str) -> Sentence {
-        self.parts.push(Part::Text(words.to_owned()));
-        self
-    }
-
-    fn number(mut self, words: impl Into<String>) -> Sentence {
-        self.parts.push(Part::Number(words.into()));
-        self
-    }
-
-    fn name(mut self, endpoint: &Endpoint) -> Sentence {
-        let (service, operation) = (endpoint.service.clone(), endpoint.operation.clone());
-        self.parts.push(Part::Endpoint { service, operation });
-        self
-    }
-
-    fn service(mut self, service: &str) -> Sentence {
-        self.parts.push(Part::Service(service.to_owned()));
-        self
-    }
-
-    /// A mean with its interval: `+61.5 ms (+17.3 ms to +106 ms)`.
-    fn change(self, us: f64, interval: Interval) -> Sentence {
-        self.number(format::change(us)).text(" (").number(between(interval, format::change)).text(")")
-    }
-
-    /// Returns the sentence as plain text.
-    pub fn to_text(&self) -> String {
-        self.write(|part| match part {
-            Part::Text(text) | Part::Number(text) => text.clone(),
-            Part::Service(service) => format::printable(service),
-            Part::Endpoint { service, operation } => format::endpoint(service, operation),
-        })
-    }
-
-    /// Returns the sentence as Markdown: names as code, numbers in bold.
-    pub fn to_markdown(&self) -> String {
-        let code = |name: &str| format!("`{}`", format::printable(name).replace('`', "'"));
-        self.write(|part| match part {
-            Part::Text(text) => text.replace('<', "&lt;"),
-            Part::Number(number) => format!("**{number}**"),
-            Part::Service(service) => code(service),
-            Part::Endpoint { service, operation } => code(&format::endpoint(service, operation)),
-        })
-    }
-
-    fn write(&self, part: impl Fn(&Part) -> String) -> String {
-        self.parts.iter().map(part).collect()
-    }
-}
 
 /// Both ends of an interval.
 fn between(interval: Interval, words: impl Fn(f64) -> String) -> String {
@@ -103,6 +24,7 @@ fn times(ratio: f64) -> String {
 /// Returns what a kind is called, on a card and as a heading.
 pub fn kind_name(kind: FindingKind) -> &'static str {
     match kind {
+        FindingKind::Changed => "What changed",
         FindingKind::SlowTail => "Slow tail",
         FindingKind::OneAfterTheOther => "One after the other",
         FindingKind::Timeout => "Looks like a timeout",
@@ -133,6 +55,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
         out.number(count(finding.n)).text(" of ").number(counted(finding.of, noun))
     };
     match &finding.facts {
+        Facts::Changed(report) => changed(out, report),
         Facts::SlowTail {
             root,
             latency_us,
@@ -158,7 +81,11 @@ pub fn sentence(finding: &Finding) -> Sentence {
             } else {
                 at(out.text(". The difference to the faster half is mostly ")).text(": ")
             };
-            let out = out.change(*excess_us, *excess_interval).text(".");
+            let out = out
+                .number(format::change(*excess_us))
+                .text(" (")
+                .number(between(*excess_interval, format::change))
+                .text(").");
             let Some(tag) = tag else { return out };
             out.text(&format::printable(&format!(" They share {} = {}: ", tag.key, tag.value)))
                 .number(format!("{} of {}", count(tag.slow), count(finding.n)))
@@ -261,6 +188,20 @@ pub fn sentence(finding: &Finding) -> Sentence {
     }
 }
 
+/// How the second set differs from the first, and which service explains it.
+fn changed(out: Sentence, report: &CulpritReport) -> Sentence {
+    let [a, b] = report.mean_us;
+    let out = match (b > a, a.min(b) > 0.0) {
+        (_, false) => out,
+        (true, true) => out.text("B takes ").number(times(b / a)).text(" as long as A: "),
+        (false, true) => out.text("B takes ").number(share(b / a)).text(" of the time of A: "),
+    };
+    let out = out.text("mean ").number(duration(a)).text(" before, ").number(duration(b)).text(" now. ");
+    let failing = culprit::failing_words(report);
+    let out = out.then(culprit::verdict(report));
+    failing.into_iter().fold(out, |out, words| out.text(" ").then(words))
+}
+
 /// Returns what a finding costs, in a few words; empty where time is not what it is about.
 pub fn stake(finding: &Finding) -> String {
     if finding.stake_us <= 0.0 {
@@ -276,6 +217,12 @@ pub fn stake(finding: &Finding) -> String {
 /// Returns how a finding was found, in two lines at most.
 pub fn why(finding: &Finding) -> Vec<String> {
     let how = match &finding.facts {
+        Facts::Changed(report) => format!(
+            "Own work, calls into and calls out of each service, at B's own numbers of calls, beyond the drift of sets in \
+             which nothing is wrong: {} against {}.",
+            counted(report.requests[1], "request"),
+            count(report.requests[0])
+        ),
         Facts::SlowTail { latency_excess_us, p50_us, .. } => format!(
             "The slowest tenth of each request type, at least five requests, is compared with its faster half by time \
              on the critical path, endpoint by endpoint. These requests take {} more than the median of {}.",
@@ -331,6 +278,7 @@ pub fn why(finding: &Finding) -> Vec<String> {
 pub fn bars(finding: &Finding) -> Vec<(String, f64)> {
     let bar = |name: &str, us: f64| (name.to_owned(), us);
     match &finding.facts {
+        Facts::Changed(report) => vec![bar("B", report.mean_us[1]), bar("A", report.mean_us[0])],
         Facts::SlowTail { latency_us, p50_us, .. } => {
             vec![bar("slowest", latency_us.1 as f64), bar("median", *p50_us as f64)]
         }
@@ -349,6 +297,7 @@ pub fn bars(finding: &Finding) -> Vec<(String, f64)> {
 /// Returns what stands on the button that leads to the evidence of a finding.
 pub fn show_words(finding: &Finding) -> &'static str {
     match finding.kind() {
+        FindingKind::Changed => "Compare both sets",
         FindingKind::SlowTail => "Compare slow with fast",
         FindingKind::OneAfterTheOther => "Show the flow",
         FindingKind::Errors | FindingKind::Retries => "Show errors",
@@ -372,6 +321,10 @@ pub fn show(finding: &Finding, address: &mut Address) {
         };
     };
     match &finding.facts {
+        Facts::Changed(_) => {
+            address.compare_sets();
+            address.view = View::Compare;
+        }
         Facts::SlowTail { root, ranges, .. } => {
             address.root = RootEndpoint::Endpoint(root.clone());
             address.range = ranges.0;

@@ -30,6 +30,7 @@ pub mod reading_words;
 pub mod requests;
 pub mod saved;
 pub mod selection_words;
+pub mod sentence;
 pub mod split;
 pub mod summary;
 pub mod table;

@@ -3,6 +3,7 @@
 use crate::address::{Address, TraceChoice};
 use crate::choices::Choices;
 use crate::compare::{ChangeRow, DiffSource};
+use crate::sentence::{Part, Sentence};
 use crate::table::{Cell, Rows, Table};
 use crate::tip::TipLine;
 use crate::{
@@ -357,7 +358,7 @@ fn slow_service() -> CulpritReport {
 #[test]
 fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
     let report = slow_service();
-    let plain = |words: &culprit::Sentence| words.to_text().replace(['\u{202f}', '\u{2009}', '\u{a0}'], " ");
+    let plain = |words: &Sentence| words.to_text().replace(['\u{202f}', '\u{2009}', '\u{a0}'], " ");
     let words = culprit::verdict(&report);
     assert_eq!(
         plain(&words),
@@ -365,8 +366,8 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
          that is +1.03 s \u{b1} 1.00 ms per request over all requests (66 of 120 use it). Mostly POST /query, 64 calls. No \
          service it calls changed."
     );
-    assert!(words.0.contains(&culprit::Piece::Service("basic".to_owned())));
-    assert!(words.0.contains(&culprit::Piece::Number("82 calls".to_owned())));
+    assert!(words.parts.contains(&Part::Service("basic".to_owned())));
+    assert!(words.parts.contains(&Part::Number("82 calls".to_owned())));
     let of_one_set = CulpritReport { is_of_one_set: true, ..report.clone() };
     assert!(
         plain(&culprit::verdict(&of_one_set)).starts_with("Where the time of slow requests goes: Calls into")

@@ -125,7 +125,13 @@ pub fn query(page: Page) {
         }
         View::Findings => {
             queries.endpoints.want(page, queries::Endpoints { selection: selection.clone() });
-            queries.findings.want(page, queries::Findings { selection });
+            // Of two sets, the second is asked about, and the first is what it should be like.
+            let (selection, baseline) = if page.compares_sets() {
+                (address.side(Side::B), Some(address.side(Side::A)))
+            } else {
+                (selection, None)
+            };
+            queries.findings.want(page, queries::Findings { selection, baseline });
         }
         View::Endpoints => {
             let selection = Selection { root: RootEndpoint::TraceRoots, ..selection };

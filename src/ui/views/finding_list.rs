@@ -5,7 +5,8 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::names;
 use pathlight_query::{Endpoint, Finding, FindingsReport, RequestRef};
 use pathlight_view::address::TraceChoice;
-use pathlight_view::finding_words::{Part, bars, kind_name, nothing, sentence, show, show_words, stake, why};
+use pathlight_view::finding_words::{bars, kind_name, nothing, sentence, show, show_words, stake, why};
+use pathlight_view::sentence::Part;
 use std::rc::Rc;
 
 /// The list of cards.

@@ -1,6 +1,6 @@
 //! Findings: traces in which one thing is wrong, one set for each kind, and sets in which nothing is.
 
-use crate::common::{Span, set_of, span};
+use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::requests::Selection;
 use pathlight::generate::{Options, write_jaeger};
 use pathlight::model::stats::Random;
@@ -11,7 +11,7 @@ use pathlight::view::finding_words;
 
 fn findings(spans: &[Span]) -> FindingsReport {
     let mut pool = Pool::of(vec![set_of(spans)]).unwrap();
-    pool.run(queries::Findings { selection: Selection::default() }).unwrap()
+    pool.run(queries::Findings { selection: Selection::default(), baseline: None }).unwrap()
 }
 
 /// The finding of a kind.
@@ -176,6 +176,29 @@ fn what_has_no_calls_while_time_passes_is_not_instrumented_and_orphans_ask_for_c
 }
 
 #[test]
+fn against_a_baseline_the_service_that_got_slower_speaks_first() {
+    let before = requests(40, |_, _| {});
+    let after = requests(40, |_, spans| delay(spans, 3, 30_000));
+    let compared = |after: &[Span]| {
+        let mut set = TraceSet::new();
+        set.loading_group = 1;
+        stage(&mut set, after);
+        set.seal().unwrap();
+        let (a, b) = (Selection::default(), Selection { group: 1, ..Selection::default() });
+        let mut pool = Pool::of(vec![set_of(&before), set]).unwrap();
+        pool.run(queries::Findings { selection: b, baseline: Some(a) }).unwrap()
+    };
+    let report = compared(&after);
+    let finding = &report.findings[0];
+    assert_eq!((finding.kind(), &finding.place), (FindingKind::Changed, &Place::Service("stock".to_owned())));
+    let text = finding_words::sentence(finding).to_text();
+    assert!(text.starts_with("B takes 2.4 times as long as A: "), "{text}");
+    assert!(text.contains("stock's own work takes"), "{text}");
+    let same = compared(&before);
+    assert_eq!((same.findings[0].kind(), &same.findings[0].place), (FindingKind::Changed, &Place::Data));
+}
+
+#[test]
 fn where_nothing_is_wrong_nothing_is_called_a_cause() {
     let report = findings(&requests(200, |_, _| {}));
     let causes = report.findings.iter().filter(|finding| finding.kind().is_causal());
@@ -203,8 +226,10 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
     reader.feed(&bytes, &mut set).unwrap();
     reader.finish(&mut set);
     set.seal().unwrap();
-    let report =
-        Pool::of(vec![set]).unwrap().run(queries::Findings { selection: Selection::default() }).unwrap();
+    let report = Pool::of(vec![set])
+        .unwrap()
+        .run(queries::Findings { selection: Selection::default(), baseline: None })
+        .unwrap();
     let finding = &report.findings[0];
     assert_eq!(finding.place, Place::Endpoint(Endpoint::new("catalog", "SELECT product_details")));
     let Facts::SlowTail { root, tag, .. } = &finding.facts else { panic!("{finding:?}") };

@@ -2,12 +2,13 @@
 
 use super::candidates::{Sums, shared_tag};
 use super::part::FindingsPart;
-use super::report::{Facts, Finding, FindingKind, FindingsReport};
+use super::report::{Facts, Finding, FindingKind, FindingsReport, Place};
 use super::tags::{TagGroup, TagsPart};
 use super::types::{TypeCut, TypesPart};
+use crate::culprit::CulpritReport;
 use crate::requests::RangeFacts;
 use pathlight_model::sort::Arrange;
-use pathlight_model::stats::false_discovery;
+use pathlight_model::stats::{Interval, false_discovery};
 
 /// Findings told.
 const MOST: usize = 10;
@@ -29,7 +30,7 @@ pub fn tag_groups(types: &TypesPart, cuts: &[TypeCut], part: &FindingsPart) -> V
             .iter()
             .find(|tail| matches!(&tail.facts, Facts::SlowTail { root, .. } if *root == cut.name));
         let with = tail.and_then(|tail| match (&tail.facts, &tail.place) {
-            (Facts::SlowTail { is_only_in_tail: true, .. }, super::Place::Endpoint(endpoint)) => {
+            (Facts::SlowTail { is_only_in_tail: true, .. }, Place::Endpoint(endpoint)) => {
                 Some(endpoint.clone())
             }
             _ => None,
@@ -39,14 +40,14 @@ pub fn tag_groups(types: &TypesPart, cuts: &[TypeCut], part: &FindingsPart) -> V
     cuts.iter().take(TAG_TYPES).map(group).collect()
 }
 
-/// Returns the findings about requests, best first.
+/// Returns the findings about requests, best first. `change` compares them with a baseline; it speaks first.
 pub fn rank(
     facts: RangeFacts,
     types: &TypesPart,
     cuts: &[TypeCut],
     part: &FindingsPart,
-    groups: &[TagGroup],
-    tags: &TagsPart,
+    (groups, tags): (&[TagGroup], &TagsPart),
+    change: Option<CulpritReport>,
 ) -> FindingsReport {
     let sums = Sums { types, cuts, part };
     let mut tails = sums.slow_tails();
@@ -85,7 +86,7 @@ pub fn rank(
     };
     // Stable: equal ones stay by kind, then by name.
     all.arrange_by(|a, b| class(a).cmp(&class(b)).then_with(|| b.least_us().total_cmp(&a.least_us())));
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut findings: Vec<Finding> = change.map(changed).into_iter().collect();
     for finding in all {
         match findings.iter_mut().find(|known| is_same(known, &finding)) {
             Some(known) => {
@@ -101,6 +102,24 @@ pub fn rank(
     FindingsReport { facts, findings, tested, over_time: types.over_time() }
 }
 
+/// The finding that says what changed; of its services those that explain something.
+fn changed(mut report: CulpritReport) -> Finding {
+    let first = report.culprit().map(|service| (service.service.clone(), service.score_us));
+    let lead = report.services.first().and_then(|service| service.lead.as_ref());
+    let interval = lead.filter(|_| first.is_some()).map(|lead| Interval {
+        low: lead.excess.excess_us - lead.excess.uncertainty_us,
+        high: lead.excess.excess_us + lead.excess.uncertainty_us,
+    });
+    let (n, of) = (report.services.first().map_or(0, |service| service.requests), report.requests[1]);
+    report.services.truncate(MOST);
+    let (place, stake_us) = match first {
+        Some((service, score_us)) => (Place::Service(service), score_us),
+        None => (Place::Data, 0.0),
+    };
+    let facts = Facts::Changed(report);
+    Finding { place, stake_us, interval, n, of, facts, p: None, example: None, also: Vec::new() }
+}
+
 /// Whether a tail is clearly slower than the median: some requests always are the slowest.
 fn is_slow(finding: &Finding) -> bool {
     matches!(finding.facts, Facts::SlowTail { latency_us, p50_us, .. }
@@ -110,7 +129,7 @@ fn is_slow(finding: &Finding) -> bool {
 /// Whether two findings name the same place; of tags, those of the same key are one.
 fn is_same(a: &Finding, b: &Finding) -> bool {
     match (&a.place, &b.place) {
-        (super::Place::Tag { key: a, .. }, super::Place::Tag { key: b, .. }) => a == b,
+        (Place::Tag { key: a, .. }, Place::Tag { key: b, .. }) => a == b,
         (a, b) => a == b,
     }
 }

@@ -1,6 +1,7 @@
 //! What the findings say: plain data, from which crate `view` makes sentences.
 
 use crate::critical_path::RequestRef;
+use crate::culprit::CulpritReport;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::stats::Interval;
 use pathlight_model::trace::Endpoint;
@@ -11,6 +12,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
+    /// What explains that a set differs from its baseline.
+    Changed,
     /// The slowest requests of a type spend their time in one place.
     SlowTail,
     /// Many calls of one endpoint run one after the other.
@@ -78,6 +81,8 @@ pub struct SharedTag {
 /// What was measured, by kind. Times are microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Facts {
+    /// See [`FindingKind::Changed`].
+    Changed(CulpritReport),
     /// See [`FindingKind::SlowTail`].
     SlowTail {
         /// The request type.
@@ -209,6 +214,7 @@ impl Finding {
     /// Returns its kind.
     pub fn kind(&self) -> FindingKind {
         match &self.facts {
+            Facts::Changed(_) => FindingKind::Changed,
             Facts::SlowTail { .. } => FindingKind::SlowTail,
             Facts::HotSpot { .. } => FindingKind::HotSpot,
             Facts::NotInstrumented { .. } => FindingKind::NotInstrumented,

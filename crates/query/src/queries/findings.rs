@@ -1,6 +1,7 @@
 //! The findings: three passes, each about what the one before has found.
 
 use super::Query;
+use super::culprit::{culprit, times};
 use crate::EngineError;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
@@ -13,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct Findings {
     /// Which requests.
     pub selection: Selection,
+    /// The requests they are compared with: what is normal, or what was before.
+    pub baseline: Option<Selection>,
 }
 
 impl Query for Findings {
@@ -27,6 +30,14 @@ impl Query for Findings {
         let groups = tag_groups(&types, &cuts, &part);
         let tags =
             TagsPart::merge(requests.partials(RequestPass::FindingTags { groups: groups.clone() }).await?);
-        Ok(rank(facts, &types, &cuts, &part, &groups, &tags))
+        let change = match &self.baseline {
+            Some(baseline) => {
+                let (before, _) = workers.cut(baseline).await?;
+                let before = times(&before).await?;
+                Some(culprit((baseline, &before), (&self.selection, &times(&requests).await?)))
+            }
+            None => None,
+        };
+        Ok(rank(facts, &types, &cuts, &part, (&groups, &tags), change))
     }
 }

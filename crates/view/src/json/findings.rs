@@ -1,7 +1,8 @@
 //! What is slow, where, why and for whom.
 
 use super::{Text, ends, percent, pretty, public_json};
-use crate::finding_words::{Part, sentence};
+use crate::finding_words::sentence;
+use crate::sentence::Part;
 use pathlight_analysis::critical_path::RequestRef;
 use pathlight_analysis::findings::{Finding as Found, FindingKind, FindingsReport, Place as At, TimeBin};
 use pathlight_analysis::requests::PercentileRange;

@@ -1,0 +1,107 @@
+//! Sentences built from parts, so that names can be links, numbers carry their unit, and page, text, Markdown and JSON say
+//! the same.
+
+use pathlight_query::Endpoint;
+use pathlight_text::format;
+use serde::Serialize;
+
+/// A part of a sentence.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Plain words.
+    Text(String),
+    /// An endpoint.
+    Endpoint {
+        /// Service name.
+        service: String,
+        /// Operation name.
+        operation: String,
+    },
+    /// A service.
+    Service(String),
+    /// A number as people read it, with its unit.
+    Number(String),
+}
+
+/// A sentence, or several.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sentence {
+    /// In order; together they are the text.
+    pub parts: Vec<Part>,
+}
+
+impl Sentence {
+    /// Adds plain words.
+    #[must_use]
+    pub fn text(mut self, words: &str) -> Sentence {
+        self.parts.push(Part::Text(words.to_owned()));
+        self
+    }
+
+    /// Adds a number with its unit.
+    #[must_use]
+    pub fn number(mut self, words: impl Into<String>) -> Sentence {
+        self.parts.push(Part::Number(words.into()));
+        self
+    }
+
+    /// Adds the name of an endpoint.
+    #[must_use]
+    pub fn name(mut self, endpoint: &Endpoint) -> Sentence {
+        let (service, operation) = (endpoint.service.clone(), endpoint.operation.clone());
+        self.parts.push(Part::Endpoint { service, operation });
+        self
+    }
+
+    /// Adds the name of a service.
+    #[must_use]
+    pub fn service(mut self, service: &str) -> Sentence {
+        self.parts.push(Part::Service(service.to_owned()));
+        self
+    }
+
+    /// Adds the parts of another sentence.
+    #[must_use]
+    pub fn then(mut self, other: Sentence) -> Sentence {
+        self.parts.extend(other.parts);
+        self
+    }
+
+    /// Adds names of services as a list.
+    #[must_use]
+    pub fn services(mut self, names: &[String]) -> Sentence {
+        for (at, name) in names.iter().enumerate() {
+            if at > 0 {
+                self = self.text(if at + 1 == names.len() { " and " } else { ", " });
+            }
+            self = self.service(name);
+        }
+        self
+    }
+
+    /// Returns the sentence as plain text.
+    pub fn to_text(&self) -> String {
+        self.write(|part| match part {
+            Part::Text(text) | Part::Number(text) => text.clone(),
+            Part::Service(service) => format::printable(service),
+            Part::Endpoint { service, operation } => format::endpoint(service, operation),
+        })
+    }
+
+    /// Returns the sentence as Markdown: names as code, numbers in bold.
+    pub fn to_markdown(&self) -> String {
+        let code = |name: &str| format!("`{}`", format::printable(name).replace('`', "'"));
+        self.write(|part| match part {
+            Part::Text(text) => text.replace('<', "&lt;"),
+            Part::Number(number) => format!("**{number}**"),
+            Part::Service(service) => code(service),
+            Part::Endpoint { service, operation } => code(&format::endpoint(service, operation)),
+        })
+    }
+
+    fn write(&self, part: impl Fn(&Part) -> String) -> String {
+        self.parts.iter().map(part).collect()
+    }
+}
