@@ -58,7 +58,7 @@ pub struct Args {
     /// How long Jaeger may be silent, in seconds, before a request to it is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     jaeger_timeout: u64,
-    /// A page that may show this one in a frame, as https://jaeger.example; may be repeated (default: pages of this server)
+    /// A page that may show this one in a frame, as `https://jaeger.example`; may be repeated (default: pages of this server)
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     frame_ancestor: Vec<String>,
 }

@@ -137,7 +137,7 @@ pub struct FactPart {
 pub struct Fact {
     /// Number of the possibility.
     pub cell: u32,
-    /// Part and microseconds or number, as [`Part::unmark`] tells; 0 of a category.
+    /// Part and microseconds or number, as `Part::unmark` tells; 0 of a category.
     pub value: u64,
 }
 
