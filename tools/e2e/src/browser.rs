@@ -88,6 +88,11 @@ pub struct Page {
     skipped: RefCell<Option<String>>,
 }
 
+/// The text with every run of spaces, narrow ones too, as one space.
+pub fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 impl Page {
     /// A page of this session; nothing is opened yet.
     pub fn new(client: Client, base: &str, pictures: &Path) -> Self {
@@ -208,7 +213,7 @@ impl Page {
         let script =
             format!("const e = document.querySelector({}); return e && e.innerText", json!(selector));
         match self.run(&script).await? {
-            Value::String(text) => Ok(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+            Value::String(text) => Ok(plain(&text)),
             _ => fail(format!("there is no {selector}")),
         }
     }

@@ -1,6 +1,6 @@
 //! Two sides against each other: the page's numbers against those of `pathlight compare`.
 
-use e2e::browser::Page;
+use e2e::browser::{Page, plain};
 use e2e::failure::{Failure, Outcome, ensure, same};
 use serde_json::Value;
 
@@ -62,8 +62,8 @@ pub async fn the_tail_against_the_bulk_is_what_the_binary_says(page: &Page) -> O
     page.click("[data-test='tab-services']").await?;
     let services = page.attributes("[data-test='service-change']", "data-service").await?;
     let verdict = page.text("[data-test='verdict']").await?;
-    let said = report["verdict"].as_str().unwrap_or_default();
-    ensure(!said.is_empty() && verdict.starts_with(said), || format!("{verdict} instead of {said}"))?;
+    let said = plain(report["verdict"].as_str().unwrap_or_default());
+    ensure(!said.is_empty() && verdict.starts_with(&said), || format!("{verdict} instead of {said}"))?;
     let expected =
         report["services"].as_array().into_iter().flatten().filter_map(|row| row["service"].as_str());
     same("services", services, expected.map(str::to_owned).collect())?;

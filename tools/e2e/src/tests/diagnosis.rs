@@ -232,7 +232,7 @@ pub async fn the_slow_tail_and_two_sets_are_those_of_the_binary(page: &Page) -> 
     places_agree(page, "[aria-label=\"Places by change\"]", &sets["places"]).await?;
     page.click("[data-test='list-services']").await?;
     page.ready().await?;
-    let place = "[aria-label='Services by change'] [data-test='service-change']";
+    let place = "[aria-label='Services by what they explain'] [data-test='service-change']";
     let shown: Vec<String> = page
         .run(&format!(
             "return [...document.querySelectorAll({})].filter((e) => e.checkVisibility()).map((e) => e.dataset.service)",
