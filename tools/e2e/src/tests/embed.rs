@@ -5,7 +5,7 @@ use std::path::Path;
 use axum::Router;
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
-use e2e::process::dist;
+use e2e::process::{Server, dist};
 use e2e::site::Site;
 use fantoccini::Locator;
 use serde_json::Value;
@@ -13,14 +13,21 @@ use tower_http::services::ServeDir;
 
 use super::drop::{count, generated, summary};
 
-/// The example host on an origin of its own.
-fn host() -> Outcome<Site> {
-    Site::start(Router::new().fallback_service(ServeDir::new(dist().join("examples"))))
+/// The example host on an origin of its own, and the page from a server that lets this origin show it in a frame.
+struct Host {
+    site: Site,
+    server: Server,
+}
+
+fn host() -> Outcome<Host> {
+    let site = Site::start(Router::new().fallback_service(ServeDir::new(dist().join("examples"))))?;
+    let server = Server::start_with(&dist(), &["--frame-ancestor", site.url.trim_end_matches('/')])?;
+    Ok(Host { site, server })
 }
 
 /// Opens the example host with Pathlight in its frame and waits until that listens.
-async fn open(page: &Page, host: &Site, options: &str) -> Outcome {
-    page.client().goto(&format!("{}host.html?page={}{options}", host.url, page.base)).await?;
+async fn open(page: &Page, host: &Host, options: &str) -> Outcome {
+    page.client().goto(&format!("{}host.html?page={}{options}", host.site.url, host.server.url)).await?;
     heard(page, "ready").await.map(drop)
 }
 

@@ -377,7 +377,7 @@ pub async fn the_panel_works_in_firefox(_page: &Page) -> Outcome {
         )
     };
     let loaded = inside(
-        "return document?.documentElement.dataset.state === 'ready' && document.documentElement.dataset.busy === 'false' ? document.querySelector('[data-test=status-loaded]')?.dataset.value ?? null : null",
+        "return document?.documentElement?.dataset.state === 'ready' && document.documentElement.dataset.busy === 'false' ? document.querySelector('[data-test=status-loaded]')?.dataset.value ?? null : null",
     );
     firefox.until(
         "the button",
