@@ -91,7 +91,7 @@ pub struct TagsObserver {
     sums: FxHashMap<(u32, u32), ValueSums>,
     /// By pair: the request that counted it last, from 1 on.
     counted: Vec<u64>,
-    /// By process, and by tag set of spans: the request that looked at it last.
+    /// Number of the request looked at, from 1 on.
     number: u64,
     part: TagsPart,
 }

@@ -42,8 +42,6 @@ pub struct TypeCut {
     pub fast: u64,
     /// Requests of the tail, all that are as slow as its first one.
     pub tail: u64,
-    /// The greatest latency.
-    pub max_us: u64,
 }
 
 impl TypesPart {
@@ -131,7 +129,6 @@ impl TypeCut {
             fast: sorted.partition_point(|&us| us <= fast_to_us) as u64,
             tail: tail_from_us.map_or(0, |from| n - sorted.partition_point(|&us| us < from)) as u64,
             tail_from_us,
-            max_us: at(n.saturating_sub(1)),
         }
     }
 
