@@ -12,7 +12,7 @@ use super::pool::Pool;
 use dom::{El, Keep, div, el};
 use page::{Page, Part};
 use pathlight_view::address::{Theme, View};
-use pathlight_view::comparing::Side;
+use pathlight_view::intake::Intake;
 use shell::saved_report::Origin;
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -56,7 +56,7 @@ fn broken(what: &str) {
 
 fn build(page: Page, keep: &Keep, origin: &Origin) {
     let picker = shell::file_input::Picker::new(page, keep, None);
-    let against = shell::file_input::Picker::new(page, keep, Some(Side::B));
+    let against = shell::file_input::Picker::new(page, keep, Some(Intake::Compare));
     let found = shell::search::Search::default();
     let header = shell::header::Header::new(page, &picker, &against, &found, origin);
     let host = shell::host::Host::new(page, keep);
@@ -67,6 +67,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let root = shell::selection_bar::SelectionBar::new(page);
     let range = shell::range_bar::RangeBar::new(page);
     let sides = shell::sides::Sides::new(page);
+    let undo = shell::undo::UndoRow::new(page);
     let start = shell::start::Start::new(page, &picker);
     let sidebar = shell::sidebar::Sidebar::new(page);
     let jump = shell::jump::Jump::default();
@@ -98,6 +99,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
             progress.element(),
             memory_row.element(),
             banners.element(),
+            undo.element(),
             root.element(),
             range.element(),
             sides.element(),
@@ -113,7 +115,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     }
     let layout = PageLayout { body, view, wait, dark: None };
     // The order is that of commands: what lies on top takes them first.
-    let shell: [Box<dyn Part>; 10] = [
+    let shell: [Box<dyn Part>; 11] = [
         Box::new(layout),
         Box::new(root),
         Box::new(range),
@@ -122,6 +124,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         Box::new(progress),
         Box::new(memory_row),
         Box::new(banners),
+        Box::new(undo),
         Box::new(start),
         Box::new(sidebar),
     ];

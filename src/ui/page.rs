@@ -5,11 +5,14 @@ use crate::pool::{Input, Limits, LoadProgress, MemoryForecast, Pool, PoolEvent, 
 use crate::ui::shell::fetching::Fetching;
 use crate::ui::shell::queries;
 use crate::ui::shell::queries::Queries;
+use crate::ui::shell::undo::Undo;
+use pathlight_backend::source::Wanted;
 use pathlight_ingest::{Ended, ErrorKind, FileReport, Keep};
 use pathlight_query::Endpoint;
 use pathlight_text::format::counted;
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::comparing::{Against, Side};
+use pathlight_view::intake::Intake;
 use std::cell::{Cell, Ref, RefCell};
 
 use wasm_bindgen::JsValue;
@@ -54,6 +57,10 @@ pub struct Load {
     /// What the reader should know, oldest first; the number tells them apart.
     pub errors: Vec<(u32, UserError)>,
     next_error: u32,
+    /// What was handed to the pool and is still loaded, with the group of each.
+    inputs: Vec<(Input, u8)>,
+    /// How many inputs there were before the load that runs.
+    inputs_before: usize,
 }
 
 /// A part of the page that follows what the page knows.
@@ -81,6 +88,9 @@ struct Inner {
     has_data: Cell<bool>,
     /// A saved detector of abnormal requests to judge by.
     model: RefCell<Option<Vec<u8>>>,
+    /// The way back from what was done last to what is loaded.
+    undo: RefCell<Option<Undo>>,
+    last_undo: Cell<u32>,
     update_due: Cell<bool>,
     parts: RefCell<Vec<Box<dyn Part>>>,
 }
@@ -106,6 +116,8 @@ impl Page {
             generation: Cell::new(0),
             has_data: Cell::new(false),
             model: RefCell::default(),
+            undo: RefCell::default(),
+            last_undo: Cell::new(0),
             update_due: Cell::new(false),
             parts: RefCell::default(),
         })))
@@ -320,12 +332,83 @@ impl Page {
         self.load_group(inputs, 0);
     }
 
+    /// What can be done with traces that come now; nothing is asked while there are no others.
+    pub fn intakes(self) -> Option<[Intake; 3]> {
+        let overview = self.0.queries.overview.get();
+        let has_some = overview.as_ref().is_some_and(|overview| overview.traces > 0);
+        (has_some || self.0.load.borrow().running).then(|| Intake::choices(self.has_both_sets()))
+    }
+
+    /// Whether two sets are compared, and both are there.
+    pub fn has_both_sets(self) -> bool {
+        let others = self.0.queries.overview.get().map_or(0, |overview| overview.other_traces);
+        self.compares_sets() && others > 0
+    }
+
+    /// Reads data as a person has chosen; the way back is offered for a while.
+    pub fn take_in(self, inputs: Vec<Input>, intake: Intake) {
+        if inputs.is_empty() {
+            return;
+        }
+        self.offer_undo(intake.done(inputs.len()));
+        match intake {
+            Intake::Compare => self.load_side(inputs, Side::B),
+            Intake::AddTo(side) => self.load_side(inputs, side),
+            Intake::Add if self.compares_sets() => self.load_side(inputs, Side::A),
+            Intake::Add => self.load(inputs),
+            Intake::Replace => {
+                self.0.fetching.forget(self);
+                self.forget_data();
+                self.change(|address| {
+                    address.source.wanted = Wanted::Nothing;
+                    address.source.files.clear();
+                    address.trace = None;
+                    if address.comparison.is_some_and(|comparison| comparison.against == Against::Set) {
+                        address.stop_comparing();
+                    }
+                });
+                self.load(inputs);
+            }
+        }
+    }
+
     /// Reads more data into a side; a comparison with a set of its own begins if there is none.
-    pub fn load_side(self, inputs: Vec<Input>, side: Side) {
-        if !inputs.is_empty() {
-            self.change(Address::compare_sets);
-            let group = self.0.address.borrow().side(side).group;
-            self.load_group(inputs, group);
+    fn load_side(self, inputs: Vec<Input>, side: Side) {
+        self.change(Address::compare_sets);
+        let group = self.0.address.borrow().side(side).group;
+        self.load_group(inputs, group);
+    }
+
+    fn offer_undo(self, words: String) {
+        let number = self.0.last_undo.get() + 1;
+        self.0.last_undo.set(number);
+        let (address, inputs) = (self.address().clone(), self.loading().inputs.clone());
+        self.0.undo.replace(Some(Undo { number, words, address, inputs }));
+    }
+
+    /// The way back from what was done last to what is loaded, while it is offered.
+    pub fn undoable(self) -> Option<Undo> {
+        self.0.undo.borrow().clone()
+    }
+
+    /// Loads what was loaded before, and shows what was shown.
+    pub fn undo(self) {
+        let Some(undo) = self.0.undo.take() else { return };
+        self.forget_data();
+        self.change(|address| *address = undo.address);
+        // What the address names is among the inputs.
+        self.0.fetching.cancel(self);
+        for group in 0..=1 {
+            let of_group = undo.inputs.iter().filter(|(_, of)| *of == group);
+            self.load_group(of_group.map(|(input, _)| input.clone()).collect(), group);
+        }
+    }
+
+    /// The way back is no longer offered.
+    pub fn forget_undo(self, number: u32) {
+        let undone = self.0.undo.borrow_mut().take_if(|undo| undo.number == number);
+        if undone.is_some() {
+            self.refresh();
         }
     }
 
@@ -334,7 +417,10 @@ impl Page {
         let is_set = self.compares_sets();
         self.change(Address::stop_comparing);
         if is_set {
-            self.0.load.borrow_mut().running = true;
+            let mut load = self.0.load.borrow_mut();
+            load.running = true;
+            load.inputs.retain(|(_, group)| *group != 1);
+            drop(load);
             self.0.pool.unload_group(1);
         }
     }
@@ -344,19 +430,18 @@ impl Page {
         self.0.address.borrow().comparison.is_some_and(|comparison| comparison.against == Against::Set)
     }
 
-    /// Whether what is dropped goes to the side it is dropped on: the first files of a comparison are side A anywhere.
-    pub fn takes_sides(self) -> bool {
-        self.has_data() && self.compares_sets()
-    }
-
     fn load_group(self, inputs: Vec<Input>, group: u8) {
         if inputs.is_empty() {
             return;
         }
         {
             let mut load = self.0.load.borrow_mut();
+            if !load.running {
+                load.inputs_before = load.inputs.len();
+            }
             load.running = true;
             load.progress = None;
+            load.inputs.extend(inputs.iter().map(|input| (input.clone(), group)));
         }
         self.0.pool.load_group(inputs, group);
         self.refresh();
@@ -380,7 +465,13 @@ impl Page {
 
     /// Ends loading, keeping or dropping what it brought so far.
     pub fn cancel_load(self, keep: bool) {
-        self.0.load.borrow_mut().forecast = None;
+        let mut load = self.0.load.borrow_mut();
+        load.forecast = None;
+        if !keep {
+            let before = load.inputs_before;
+            load.inputs.truncate(before);
+        }
+        drop(load);
         self.0.pool.cancel_load(keep);
     }
 
@@ -396,6 +487,7 @@ impl Page {
 
     /// Forgets all data and goes back to the start.
     pub fn clear(self) {
+        self.offer_undo("Everything that was loaded is forgotten.".to_owned());
         self.0.fetching.forget(self);
         self.forget_data();
         self.change(|address| {

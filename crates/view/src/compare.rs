@@ -204,7 +204,7 @@ pub fn why_empty(report: &DiffReport, is_loading: bool, other_traces: Option<u64
         let all = format::count(facts.all_requests);
         format!("No request lies in the percentile range of side {name}: there are {all} in all.")
     } else if is_other_set && other_traces == Some(0) {
-        "The second set is not loaded. Drop its files on the right half of the page, or choose Compare with\u{2026}, \
+        "The second set is not loaded. Drop its files on \u{201c}Compare as B\u{201d}, or choose Compare with\u{2026}, \
          Files\u{2026}"
             .to_owned()
     } else {

@@ -98,7 +98,7 @@ pub fn why_no_sides(
              the Compare view."
         }
         Some(comparison) if comparison.against == Against::Set && lacks_set => {
-            "The second set is not loaded. Drop its files on the right half of the page, or choose Compare \
+            "The second set is not loaded. Drop its files on \u{201c}Compare as B\u{201d}, or choose Compare \
              with\u{2026}, Files\u{2026}"
         }
         _ if report.is_none() => WORKING,

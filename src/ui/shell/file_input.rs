@@ -2,12 +2,14 @@
 
 use crate::pool::{Input, UserError};
 use crate::ui::dom;
-use crate::ui::dom::{El, Keep, div, el, span};
+use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
+use crate::ui::shell::keys;
 use js_sys::{Array, Promise, Reflect};
 use pathlight_model::sort::Arrange;
-use pathlight_view::comparing::Side;
-use std::cell::Cell;
+use pathlight_text::format::counted;
+use pathlight_view::intake::Intake;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -27,44 +29,34 @@ pub fn text_input(name: &str, text: &str) -> Option<Input> {
 
 /// Listens for drops and pastes anywhere; returns the overlay that shows while something is dragged over the window.
 pub fn overlay(page: Page, keep: &Keep) -> El {
-    let card = |class: &str, title: &str| {
-        div(class)
-            .node(&dom::icon("M8 2v8M4.5 6.5 8 10l3.5-3.5M2.5 13.5h11"))
-            .child(&span("drop-title", title))
-            .child(&span(
-                "muted",
-                "Trace files, archives, whole folders. They are read here and sent nowhere.",
-            ))
-    };
-    let one = card("drop-card", "Drop to load");
-    let [a, b] = Side::BOTH.map(|side| {
-        let name = side.name();
-        card(&format!("drop-card side-{}", name.to_lowercase()), &format!("Drop to add to {name}"))
-    });
-    let overlay = div("drop-overlay").test("drop-overlay").children([&one, &a, &b]);
+    let overlay = div("drop-overlay").test("drop-overlay");
     overlay.show(false);
 
     let how = dom::How { active: true, ..dom::How::default() };
     let window = dom::window();
     // Every element under the pointer sends its own enter and leave.
     let inside = Rc::new(Cell::new(0_u32));
-    let (shown, depth) = (overlay.clone(), inside.clone());
-    let cards = [one, a, b];
+    let zones: Rc<RefCell<Vec<Zone>>> = Rc::default();
+    let (shown, depth, made) = (overlay.clone(), inside.clone(), zones.clone());
     keep.add(dom::listen(&window, "dragenter", how, move |event| {
         if brings_something(&event) {
             event.prevent_default();
             depth.set(depth.get() + 1);
-            let two = page.takes_sides();
-            cards.iter().zip([!two, two, two]).for_each(|(card, on)| card.show(on));
-            shown.show(true);
+            if shown.html().hidden() {
+                let zones = zones_of(page);
+                shown.fill(zones.iter().map(|zone| &zone.card));
+                made.replace(zones);
+                shown.show(true);
+            }
         }
     }));
-    let over = overlay.clone();
+    let over = zones.clone();
     keep.add(dom::listen(&window, "dragover", how, move |event| {
         if let Some(data) = transfer(&event).filter(|_| brings_something(&event)) {
             event.prevent_default();
             data.set_drop_effect("copy");
-            over.set("data-side", side_under(&event).name());
+            let under = intake_under(page, &over.borrow(), &event);
+            over.borrow().iter().for_each(|zone| zone.card.class_if("under", zone.intake == under));
         }
     }));
     let (shown, depth) = (overlay.clone(), inside.clone());
@@ -75,10 +67,11 @@ pub fn overlay(page: Page, keep: &Keep) -> El {
     let shown = overlay.clone();
     keep.add(dom::listen(&window, "drop", how, move |event| {
         inside.set(0);
+        let under = intake_under(page, &zones.borrow(), &event);
         shown.show(false);
         let Some(data) = transfer(&event).filter(|_| brings_something(&event)) else { return };
         event.prevent_default();
-        take(page, &data, page.takes_sides().then(|| side_under(&event)));
+        take(page, &data, under);
     }));
     keep.add(dom::listen(&dom::document(), "paste", how, move |event| {
         let Some(data) = event.dyn_ref::<ClipboardEvent>().and_then(ClipboardEvent::clipboard_data) else {
@@ -90,6 +83,83 @@ pub fn overlay(page: Page, keep: &Keep) -> El {
         }
     }));
     overlay
+}
+
+/// A part of the window to drop on; without anything loaded there is one for all of it.
+struct Zone {
+    card: El,
+    intake: Option<Intake>,
+}
+
+fn zones_of(page: Page) -> Vec<Zone> {
+    let zone = |key: &str, title: &str, hint: &str, intake: Option<Intake>| {
+        let card = div("drop-card")
+            .test(&format!("drop-{key}"))
+            .node(&dom::icon("M8 2v8M4.5 6.5 8 10l3.5-3.5M2.5 13.5h11"))
+            .child(&span("drop-title", title))
+            .child(&span("muted", hint));
+        Zone { card, intake }
+    };
+    let privacy = "Trace files, archives, whole folders. They are read here and sent nowhere.";
+    page.intakes().map_or_else(
+        || vec![zone("load", "Drop to load", privacy, None)],
+        |intakes| {
+            intakes.map(|intake| zone(intake.key(), intake.title(), intake.hint(), Some(intake))).into()
+        },
+    )
+}
+
+/// What the place says that something is dragged over: a zone, or the box of side B below them.
+fn intake_under(page: Page, zones: &[Zone], event: &web_sys::Event) -> Option<Intake> {
+    let event = event.dyn_ref::<DragEvent>()?;
+    let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
+    let holds = |element: &web_sys::Element| {
+        let place = element.get_bounding_client_rect();
+        (place.left()..place.right()).contains(&x) && (place.top()..place.bottom()).contains(&y)
+    };
+    let asks = zones.iter().any(|zone| zone.intake.is_some());
+    let box_of_b = dom::document().query_selector(".sides:not([hidden]) .side-b").ok().flatten();
+    if asks && box_of_b.as_ref().is_some_and(holds) {
+        return Some(Intake::on_side_b(page.has_both_sets()));
+    }
+    zones.iter().find(|zone| holds(zone.card.html())).and_then(|zone| zone.intake)
+}
+
+/// Loads inputs: as was chosen; else, where others are loaded, after asking what to do with them.
+pub fn load(page: Page, inputs: Vec<Input>, chosen: Option<Intake>) {
+    match (chosen, page.intakes()) {
+        (_, None) => page.load(inputs),
+        (Some(intake), Some(_)) => page.take_in(inputs, intake),
+        (None, Some(intakes)) if !inputs.is_empty() => ask(page, inputs, intakes),
+        (None, Some(_)) => {}
+    }
+}
+
+/// Asks what to do with traces that come when others are loaded.
+fn ask(page: Page, inputs: Vec<Input>, intakes: [Intake; 3]) {
+    let keep = Keep::default();
+    let name = match inputs.as_slice() {
+        [input] => input.name.clone(),
+        several => counted(several.len() as u64, "file"),
+    };
+    let close = button("Cancel").class("quiet").test("ask-cancel");
+    let head = div("dialog-head").child(&el("h2").text(&format!("Load {name}"))).child(&close);
+    let inputs = Rc::new(RefCell::new(inputs));
+    let buttons = intakes.map(|intake| {
+        let (inputs, close) = (inputs.clone(), close.clone());
+        button("")
+            .class("ask-choice")
+            .test(&format!("ask-{}", intake.key()))
+            .child(&span("drop-title", intake.title()))
+            .child(&span("muted", intake.hint()))
+            .on_click(&keep, move || {
+                page.take_in(inputs.take(), intake);
+                close.html().click();
+            })
+    });
+    let dialog = el("dialog").class("ask").test("ask").attr("aria-label", "What to do with these traces");
+    let dialog = dialog.child(&head).child(&div("ask-choices").children(&buttons));
+    keys::open_dialog(&dialog, &close, keep);
 }
 
 fn transfer(event: &web_sys::Event) -> Option<DataTransfer> {
@@ -105,19 +175,8 @@ fn brings_something(event: &web_sys::Event) -> bool {
     })
 }
 
-/// The half of the window that something is dragged over: the left one is side A.
-fn side_under(event: &web_sys::Event) -> Side {
-    let x = event.dyn_ref::<DragEvent>().map_or(0, |event| event.client_x());
-    let width = dom::window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or(0.0);
-    if f64::from(x) * 2.0 < width { Side::A } else { Side::B }
-}
-
-/// Loads what is dropped or pasted, to a side if two sets are compared.
-fn take(page: Page, data: &DataTransfer, side: Option<Side>) {
-    let load = move |page: Page, inputs: Vec<Input>| match side {
-        Some(side) => page.load_side(inputs, side),
-        None => page.load(inputs),
-    };
+/// Loads what is dropped or pasted.
+fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
     // Entries and files must be asked for before the event is over.
     let items = data.items();
     let mut entries: Vec<FileSystemEntry> = Vec::new();
@@ -133,7 +192,7 @@ fn take(page: Page, data: &DataTransfer, side: Option<Side>) {
     if entries.is_empty() && files.is_empty() {
         match data.get_data("text/plain") {
             Ok(text) if !text.trim().is_empty() => {
-                load(page, text_input("pasted text", &text).into_iter().collect());
+                load(page, text_input("pasted text", &text).into_iter().collect(), chosen);
             }
             _ => page.fail(UserError {
                 message: "There were neither files nor text in it.".to_owned(),
@@ -165,7 +224,7 @@ fn take(page: Page, data: &DataTransfer, side: Option<Side>) {
                 .to_owned(),
             });
         }
-        load(page, inputs);
+        load(page, inputs, chosen);
     });
 }
 
@@ -217,13 +276,17 @@ async fn walk(mut waiting: Vec<FileSystemEntry>, inputs: &mut Vec<Input>) -> Vec
 pub struct Picker {
     files: El,
     folder: El,
+    /// What is done with what is picked next.
+    next: Rc<Cell<Option<Intake>>>,
 }
 
 impl Picker {
-    /// Both inputs; what is chosen goes to `side`, which begins a comparison of sets, or to what is looked at.
-    pub fn new(page: Page, keep: &Keep, side: Option<Side>) -> Picker {
+    /// Both inputs; with `chosen` nothing is asked about what is picked.
+    pub fn new(page: Page, keep: &Keep, chosen: Option<Intake>) -> Picker {
+        let next: Rc<Cell<Option<Intake>>> = Rc::new(Cell::new(chosen));
         let input = |name: &str| {
-            let name = side.map_or(name.to_owned(), |side| format!("{name}-{}", side.name().to_lowercase()));
+            let name = chosen.map_or(name.to_owned(), |chosen| format!("{name}-{}", chosen.key()));
+            let next = next.clone();
             let input = el("input").attr("type", "file").attr("multiple", "").attr("hidden", "").test(&name);
             let field = input.clone();
             input.on(keep, "change", move |_| {
@@ -244,13 +307,11 @@ impl Picker {
                 // The same file may be chosen again.
                 field.set_value("");
                 inputs.arrange_by(|a, b| a.name.cmp(&b.name));
-                match side {
-                    Some(side) => page.load_side(inputs, side),
-                    None => page.load(inputs),
-                }
+                load(page, inputs, next.replace(chosen));
             })
         };
-        Picker { files: input("file-input"), folder: input("folder-input").attr("webkitdirectory", "") }
+        let (files, folder) = (input("file-input"), input("folder-input").attr("webkitdirectory", ""));
+        Picker { files, folder, next }
     }
 
     /// The inputs, to be put into the page.
@@ -261,6 +322,12 @@ impl Picker {
     /// Asks for files.
     pub fn open_files(&self) {
         self.files.html().click();
+    }
+
+    /// Asks for files to do this with.
+    pub fn open_files_to(&self, intake: Intake) {
+        self.next.set(Some(intake));
+        self.open_files();
     }
 
     /// Asks for a folder.
@@ -281,7 +348,7 @@ pub fn paste(page: Page) {
         };
         match text.await.ok().and_then(|text| text.as_string()) {
             Some(text) if !text.trim().is_empty() => {
-                page.load(text_input("pasted text", &text).into_iter().collect());
+                load(page, text_input("pasted text", &text).into_iter().collect(), None);
             }
             Some(_) => page.fail(UserError {
                 message: "The clipboard holds no text.".to_owned(),

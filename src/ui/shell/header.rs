@@ -11,6 +11,7 @@ use crate::ui::shell::jaeger_dialog;
 use crate::ui::shell::saved_report::Origin;
 use crate::ui::widgets::popover::Popover;
 use pathlight_view::address::{Address, Theme};
+use pathlight_view::intake::Intake;
 use web_sys::HtmlInputElement;
 
 /// The header.
@@ -20,6 +21,10 @@ pub struct Header {
     field: El,
     matches: El,
     steps: El,
+    open: El,
+    open_more: El,
+    /// The entries of the menu of files.
+    intakes: Vec<(Intake, El)>,
     compare: El,
     clear: El,
     save: El,
@@ -36,8 +41,9 @@ impl Header {
         let files = picker.clone();
         let open = button("Open\u{2026}")
             .test("open")
-            .attr("title", "Add trace files (Ctrl+O)")
+            .attr("title", "Read trace files (Ctrl+O)")
             .on_click(&keep, move || files.open_files());
+        let (more_button, intakes) = open_menu(&keep, picker);
         let jaeger = button("Jaeger\u{2026}")
             .test("jaeger")
             .attr("title", "Fetch traces from a Jaeger query service")
@@ -121,6 +127,7 @@ impl Header {
             .class("top")
             .child(&brand)
             .child(&open)
+            .child(&more_button)
             .child(&jaeger)
             .child(&compare)
             .child(&clear)
@@ -135,6 +142,9 @@ impl Header {
             field,
             matches,
             steps,
+            open,
+            open_more: more_button,
+            intakes,
             compare,
             clear,
             save,
@@ -149,6 +159,35 @@ impl Header {
     pub fn element(&self) -> &El {
         &self.element
     }
+}
+
+/// The button of files once others are loaded: a menu of what can be done with them. The entries follow
+/// [`Page::intakes`].
+fn open_menu(keep: &Keep, picker: &Picker) -> (El, Vec<(Intake, El)>) {
+    let intakes: Vec<(Intake, El)> = [false, true]
+        .into_iter()
+        .flat_map(Intake::choices)
+        .scan(Vec::new(), |known, intake| {
+            let is_new = !known.contains(&intake);
+            known.push(intake);
+            Some(Some(intake).filter(|_| is_new))
+        })
+        .flatten()
+        .map(|intake| {
+            let files = picker.clone();
+            let entry = button(&format!("{}\u{2026}", intake.title()))
+                .attr("title", intake.hint())
+                .test(&format!("open-{}", intake.key()))
+                .on_click(keep, move || files.open_files_to(intake));
+            (intake, entry)
+        })
+        .collect();
+    let folder = picker.clone();
+    let folder =
+        button("Folder\u{2026}").test("open-more-folder").on_click(keep, move || folder.open_folder());
+    let items: Vec<El> = intakes.iter().map(|(_, entry)| entry.clone()).chain([folder]).collect();
+    let open = button("Open\u{2026}").attr("title", "Read more traces (Ctrl+O)").test("open-more");
+    (Popover::menu(keep, open, div("popover menu left"), &items).element().clone(), intakes)
 }
 
 /// What the traces can be compared with.
@@ -177,6 +216,12 @@ impl Part for Header {
         let address = page.address();
         self.element.show(!address.embed);
         let has_data = page.has_data();
+        let intakes = page.intakes();
+        self.open.show(intakes.is_none());
+        self.open_more.show(intakes.is_some());
+        for (intake, entry) in &self.intakes {
+            entry.show(intakes.is_some_and(|intakes| intakes.contains(intake)));
+        }
         self.clear.show(has_data);
         self.compare.show(has_data);
         if has_data && !page.loading().running {

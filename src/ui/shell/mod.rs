@@ -25,3 +25,4 @@ pub mod sides;
 pub mod slot;
 pub mod start;
 pub mod status;
+pub mod undo;

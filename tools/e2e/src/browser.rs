@@ -366,15 +366,21 @@ impl Page {
 
     /// Drags files (or folders) from outside over the middle of the window; [`Page::drop_files`] lets them go.
     pub async fn drag_files(&self, kind: &str, files: &[PathBuf]) -> Outcome {
+        let middle: (f64, f64) =
+            serde_json::from_value(self.run("return [innerWidth / 2, innerHeight / 2]").await?)?;
+        self.drag_files_at(kind, files, middle).await
+    }
+
+    /// The same at a point of the window, in CSS pixels.
+    async fn drag_files_at(&self, kind: &str, files: &[PathBuf], (x, y): (f64, f64)) -> Outcome {
         let mut names = Vec::new();
         for file in files {
             let full =
                 file.canonicalize().map_err(|error| Failure(format!("{}: {error}", file.display())))?;
             names.push(full.to_string_lossy().into_owned());
         }
-        let middle = self.run("return [innerWidth / 2, innerHeight / 2]").await?;
         let event = json!({
-            "type": kind, "x": middle[0], "y": middle[1],
+            "type": kind, "x": x, "y": y,
             "data": { "items": [], "files": names, "dragOperationsMask": 1 },
         });
         self.devtools("Input.dispatchDragEvent", event).await.map(drop)
@@ -384,6 +390,17 @@ impl Page {
     pub async fn drop_files(&self, files: &[PathBuf]) -> Outcome {
         for kind in ["dragEnter", "dragOver", "drop"] {
             self.drag_files(kind, files).await?;
+        }
+        Ok(())
+    }
+
+    /// Drops files on the middle of an element that shows once they are dragged over the window.
+    pub async fn drop_files_on(&self, selector: &str, files: &[PathBuf]) -> Outcome {
+        self.drag_files("dragEnter", files).await?;
+        self.visible(selector).await?;
+        let [left, top, width, height] = self.place(selector).await?;
+        for kind in ["dragOver", "drop"] {
+            self.drag_files_at(kind, files, (left + width / 2.0, top + height / 2.0)).await?;
         }
         Ok(())
     }

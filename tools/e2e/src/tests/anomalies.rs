@@ -27,11 +27,16 @@ async fn findings(page: &Page) -> Outcome<Value> {
     Ok(serde_json::from_str(&exported(page, VIEW, "json").await?)?)
 }
 
-/// The view after files were dropped.
+/// The view after files were dropped, the second as side B.
 async fn shown(page: &Page, fragment: &str, files: &[&Path]) -> Outcome {
     page.open(fragment).await?;
-    for file in files {
-        page.drop_files(&[file.to_path_buf()]).await?;
+    for (at, file) in files.iter().enumerate() {
+        let file = [file.to_path_buf()];
+        if at == 0 {
+            page.drop_files(&file).await?;
+        } else {
+            page.drop_files_on("[data-test='drop-compare']", &file).await?;
+        }
         page.ready().await?;
     }
     Ok(())

@@ -87,7 +87,7 @@ pub async fn a_second_set_is_compared_and_let_go(page: &Page) -> Outcome {
     page.ready().await?;
     page.visible("[data-test='compare-empty']").await?;
     page.picture("compare-empty").await?;
-    page.drop_files(std::slice::from_ref(&after)).await?;
+    page.drop_files_on("[data-test='drop-compare']", std::slice::from_ref(&after)).await?;
     page.ready().await?;
     page.hidden("[data-test='compare-empty']").await?;
     let (a, b) = (before.to_string_lossy().into_owned(), after.to_string_lossy().into_owned());

@@ -224,7 +224,7 @@ pub async fn the_slow_tail_and_two_sets_are_those_of_the_binary(page: &Page) -> 
     page.drop_files(std::slice::from_ref(&before)).await?;
     page.ready().await?;
     page.visible("[data-test='diagnosis-none']").await?;
-    page.drop_files(std::slice::from_ref(&after)).await?;
+    page.drop_files_on("[data-test='drop-compare']", std::slice::from_ref(&after)).await?;
     page.ready().await?;
     page.hidden("[data-test='diagnosis-none']").await?;
     let (a, b) = (before.to_string_lossy().into_owned(), after.to_string_lossy().into_owned());

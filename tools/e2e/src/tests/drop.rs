@@ -138,29 +138,93 @@ fn percentile(sorted: &[u64], share: f64) -> f64 {
     at(rank.floor()) + (at(rank.ceil()) - at(rank.floor())) * rank.fract()
 }
 
-pub async fn a_second_drop_adds_and_clear_frees(page: &Page) -> Outcome {
-    let files = [
-        generated("first.json", "--traces 40 --spans 20 --seed 1")?,
-        generated("second.json", "--traces 60 --spans 20 --seed 2")?,
+/// Waits until so many traces of the set that is looked at are loaded.
+async fn traces(page: &Page, expected: u64) -> Outcome {
+    let script = "return document.querySelector(\"[data-test='traces']\")?.dataset.value";
+    let wanted = expected.to_string();
+    page.until(&format!("{expected} traces"), script, |n| *n == wanted).await?;
+    page.ready().await
+}
+
+pub async fn a_second_drop_asks_and_can_be_undone(page: &Page) -> Outcome {
+    let [first, second] = [
+        [generated("first.json", "--traces 40 --spans 20 --seed 1")?],
+        [generated("second.json", "--traces 60 --spans 20 --seed 2")?],
     ];
     page.open("").await?;
-    page.drop_files(&files[..1]).await?;
+    page.drop_files(&first).await?;
     page.ready().await?;
-    let first = summary(page).await?;
-    same("traces of the first", first[0], 40)?;
-    page.drop_files(&files[1..]).await?;
-    page.until("100 traces", "return document.querySelector(\"[data-test='traces']\")?.dataset.value", |n| {
-        n == "100"
-    })
-    .await?;
+    let alone = summary(page).await?;
+    same("traces of the first", alone[0], 40)?;
+    page.drag_files("dragEnter", &second).await?;
+    page.visible("[data-test='drop-add']").await?;
+    page.picture("drop-zones").await?;
+    page.drag_files("dragCancel", &second).await?;
+    // Added: one set of both.
+    page.drop_files_on("[data-test='drop-add']", &second).await?;
+    traces(page, 100).await?;
+    same("spans of both", summary(page).await?[1], count(&first[0])?[1] + count(&second[0])?[1])?;
+    same("what was done", page.text("[data-test='done']").await?.as_str(), "Added 1 file.")?;
+    page.click("[data-test='undo']").await?;
+    traces(page, 40).await?;
+    same("undone", summary(page).await?, alone)?;
+    // Compared: the first is side A and stays as it was.
+    page.drop_files_on("[data-test='drop-compare']", &second).await?;
+    page.visible("[data-test='sides']").await?;
     page.ready().await?;
-    same("spans of both", summary(page).await?[1], count(&files[0])?[1] + count(&files[1])?[1])?;
+    same("requests of B", page.number("[data-test='facts-B']", "data-value").await?, 60.0)?;
+    // The box of side B takes more for B, wherever the zones are.
+    page.drop_files_on("[data-test='what-B']", &first).await?;
+    let script = "return document.querySelector(\"[data-test='facts-B']\")?.dataset.value";
+    page.until("100 requests of B", script, |n| n == "100").await?;
+    page.ready().await?;
+    same("requests of A", page.number("[data-test='facts-A']", "data-value").await?, 40.0)?;
+    // Replaced: only the second is left, and no comparison.
+    page.drop_files_on("[data-test='drop-replace']", &second).await?;
+    page.hidden("[data-test='sides']").await?;
+    page.click("[data-test='view-findings']").await?;
+    traces(page, 60).await?;
+    page.click("[data-test='undo']").await?;
+    page.visible("[data-test='sides']").await?;
+    page.until("100 requests of B again", script, |n| n == "100").await?;
+    // The way back is offered for ten seconds.
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
     page.visible("[data-test='start']").await?;
-    page.drop_files(&files[..1]).await?;
+    page.visible("[data-test='undo']").await?;
+    page.hidden("[data-test='undo']").await?;
+    page.drop_files(&first).await?;
     page.ready().await?;
-    same("the first again", summary(page).await?, first)
+    same("the first again", summary(page).await?, alone)
+}
+
+pub async fn what_is_opened_besides_is_asked_about(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.drop_files(&[generated("first.json", "--traces 40 --spans 20 --seed 1")?]).await?;
+    page.ready().await?;
+    let second = std::fs::read_to_string(generated("second.json", "--traces 60 --spans 20 --seed 2")?)?;
+    let paste = |text: &str| {
+        format!(
+            "const data = new DataTransfer(); data.setData('text/plain', {}); \
+             document.body.dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true }}))",
+            serde_json::json!(text)
+        )
+    };
+    page.run(&paste(&second)).await?;
+    page.visible("[data-test='ask']").await?;
+    page.picture("ask").await?;
+    page.click("[data-test='ask-cancel']").await?;
+    page.hidden("[data-test='ask']").await?;
+    traces(page, 40).await?;
+    page.run(&paste(&second)).await?;
+    page.click("[data-test='ask-add']").await?;
+    traces(page, 100).await?;
+    // The menu names what will be done with the files that are chosen then.
+    page.click("[data-test='open-more']").await?;
+    for intake in ["compare", "add", "replace"] {
+        page.visible(&format!("[data-test='open-{intake}']")).await?;
+    }
+    page.hidden("[data-test='open-add-a']").await
 }
 
 pub async fn a_folder_and_packed_files_are_read(page: &Page) -> Outcome {

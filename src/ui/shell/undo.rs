@@ -1,0 +1,66 @@
+//! What was done last to what is loaded, and the way back: what was loaded before is read again.
+
+use crate::pool::Input;
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div, span};
+use crate::ui::page::{Page, Part};
+use pathlight_view::address::Address;
+use wasm_bindgen_futures::spawn_local;
+
+/// How long it can be undone, in milliseconds.
+const UNDO_MS: i32 = 10_000;
+
+/// What was loaded before something was done to it.
+#[derive(Clone)]
+pub struct Undo {
+    /// Tells it from others.
+    pub number: u32,
+    /// What was done.
+    pub words: String,
+    /// What the page showed.
+    pub address: Address,
+    /// What was loaded, with the group of each.
+    pub inputs: Vec<(Input, u8)>,
+}
+
+/// The row that says what was done and offers the way back.
+pub struct UndoRow {
+    element: El,
+    words: El,
+    shown: u32,
+    _keep: Keep,
+}
+
+impl UndoRow {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page) -> UndoRow {
+        let keep = Keep::default();
+        let words = span("", "").attr("role", "status").test("done");
+        let undo = button("Undo").test("undo").on_click(&keep, move || page.undo());
+        let element = div("undo").child(&words).child(&undo);
+        element.show(false);
+        UndoRow { element, words, shown: 0, _keep: keep }
+    }
+
+    /// Returns its root element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+impl Part for UndoRow {
+    fn update(&mut self, page: Page) {
+        let undo = page.undoable();
+        self.element.show(undo.is_some());
+        let Some(undo) = undo else { return };
+        if self.shown == undo.number {
+            return;
+        }
+        self.shown = undo.number;
+        self.words.set_text(&undo.words);
+        spawn_local(async move {
+            dom::pause(UNDO_MS).await;
+            page.forget_undo(undo.number);
+        });
+    }
+}
