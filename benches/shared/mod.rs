@@ -145,6 +145,7 @@ pub fn what_if(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bo
         settings: FlowSettings::default(),
         changes: Changes {
             latencies: vec![LatencyChange {
+                of: Default::default(),
                 service: parent.service.clone(),
                 operation: parent.operation.clone(),
                 share_ppm: -10_000 * percent,

@@ -8,8 +8,8 @@ use super::table::Table;
 use pathlight_analysis::flow::ErrorQuantiles;
 use pathlight_query::native::Pool;
 use pathlight_query::{
-    Changes, Endpoint, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName,
-    Parallel, RootEndpoint, SavingsReport, Selection, WhatIfReport, queries,
+    ChangeOf, Changes, Endpoint, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange,
+    NodeName, Parallel, RootEndpoint, SavingsReport, Selection, WhatIfReport, queries,
 };
 use pathlight_text::format::{DASH, printable};
 use pathlight_view::json;
@@ -22,15 +22,19 @@ pub struct Args {
     #[command(flatten)]
     common: Common,
     /// Compare six predictors on held-out invocations: of the chosen parent, else pooled over all parents
-    #[arg(long, conflicts_with_all = ["what_if", "parallel", "savings"])]
+    #[arg(long, conflicts_with_all = ["what_if", "whole_call", "parallel", "savings"])]
     evaluate: bool,
-    /// Change the latency of an endpoint: SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; may be repeated
+    /// Change the own work of an endpoint (its self time): SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; may be
+    /// repeated
     #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings")]
     what_if: Vec<Change>,
+    /// Change the whole calls of an endpoint, with all they wait for: SERVICE:OPERATION=-50%, =gone; may be repeated
+    #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings")]
+    whole_call: Vec<Change>,
     /// Let two calls A and B of a parent run side by side; may be repeated
     #[arg(long, num_args = 3, value_names = ["PARENT", "A", "B"], conflicts_with = "savings")]
     parallel: Vec<String>,
-    /// Rank what every endpoint would save if it were 10 %, 50 %, 100 % faster
+    /// Rank what every endpoint would save if its own work were 10 %, 50 %, 100 % faster
     #[arg(long)]
     savings: bool,
     /// Share of the invocations with both calls in which one must end before the other (default 0.99, paper 1)
@@ -57,7 +61,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
         let report = pool.run(queries::Savings { selection, settings })?;
         if common.json { json::savings(&report, Some(&test))? + "\n" } else { savings_text(&report, &test) }
-    } else if !args.what_if.is_empty() || !args.parallel.is_empty() {
+    } else if !(args.what_if.is_empty() && args.whole_call.is_empty() && args.parallel.is_empty()) {
         let changes = changes(args, &pool)?;
         let test = back_test(&mut pool, &selection, settings, min_children)?;
         let report = pool.run(queries::WhatIf { selection, settings, changes })?;
@@ -134,9 +138,11 @@ fn node(pool: &Pool, text: &str) -> Result<NodeName, Failure> {
 
 fn changes(args: &Args, pool: &Pool) -> Result<Changes, Failure> {
     let mut changes = Changes::default();
-    for &(ref name, share_ppm, add_us) in &args.what_if {
-        let Endpoint { service, operation } = endpoint(pool, name)?;
-        changes.latencies.push(LatencyChange { service, operation, share_ppm, add_us });
+    for (of, wanted) in [(ChangeOf::OwnWork, &args.what_if), (ChangeOf::WholeCall, &args.whole_call)] {
+        for &(ref name, share_ppm, add_us) in wanted {
+            let Endpoint { service, operation } = endpoint(pool, name)?;
+            changes.latencies.push(LatencyChange { service, operation, of, share_ppm, add_us });
+        }
     }
     for names in args.parallel.chunks_exact(3) {
         let Endpoint { service, operation } = endpoint(pool, &names[0])?;
@@ -261,7 +267,7 @@ fn savings_text(report: &SavingsReport, test: &EvaluationReport) -> String {
         table.row(saved.chain([format!("{}:{}", endpoint.service, endpoint.operation)]));
     }
     let head = common::latency(report.requests, &report.latency_us);
-    let mut out = format!("{head}; saved if an endpoint were faster by\n\n{table}\n");
+    let mut out = format!("{head}; saved if the own work of an endpoint were faster by\n\n{table}\n");
     back_test_text(&mut out, test);
     out
 }

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::output::OutputFile;
-use pathlight_generate::{Defects, Generator, Inject, Options, Shape, write_jaeger};
+use pathlight_generate::{Defects, Generator, Inject, Options, Shape, Speed, write_jaeger};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -28,6 +28,9 @@ pub struct Args {
     /// Delay a place by so many microseconds each time it is passed, in all or a share of the traces
     #[arg(long, value_name = "PLACE=+US[@SHARE]")]
     inject: Vec<Inject>,
+    /// Make an endpoint faster or slower: its own work, or with @whole its calls with all that they wait for
+    #[arg(long, value_name = "SERVICE:OPERATION=-50%[@whole]")]
+    speed: Vec<Speed>,
     /// What is to be wrong with the traces: all, or some of orphans, cycles, duplicates, zero-length, outside,
     /// several-roots, missing-processes, async, overlay, fire-and-forget, skew
     #[arg(long, value_name = "KIND,...")]
@@ -48,6 +51,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         shape: args.shape,
         seed: args.seed,
         injects: args.inject.clone(),
+        speeds: args.speed.clone(),
         defects: args.defects.unwrap_or_default(),
     };
     let generator = Generator::new(&options).map_err(|e| Failure::Usage(e.to_string()))?;

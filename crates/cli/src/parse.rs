@@ -81,12 +81,12 @@ pub fn view(text: &str) -> Parsed<View> {
 /// A change of an endpoint's latency: the endpoint as written, millionths of its latency, microseconds.
 pub type Change = (String, i64, i64);
 
-/// Reads `SERVICE:OPERATION=-50%`, `=+500us` and the like.
+/// Reads `SERVICE:OPERATION=-50%`, `=+500us`, `=gone` and the like.
 pub fn change(text: &str) -> Parsed<Change> {
     let parsed = text.rsplit_once('=').and_then(|(name, amount)| {
         LatencyChange::parse_amount(amount).map(|(share_ppm, add_us)| (name.to_owned(), share_ppm, add_us))
     });
-    parsed.ok_or("write SERVICE:OPERATION=-50%, or =+500us, =-2ms, =+1s")
+    parsed.ok_or("write SERVICE:OPERATION=-50%, or =+500us, =-2ms, =+1s, =gone")
 }
 
 #[cfg(test)]
@@ -110,6 +110,7 @@ mod tests {
         assert_eq!(endpoint("a:b:c"), Ok(Endpoint::new("a", "b:c")));
         assert_eq!(tag("k=v=w"), Ok(Filter::Tag { key: "k".to_owned(), value: "v=w".to_owned() }));
         assert_eq!(change("a:b=c=-50%"), Ok(("a:b=c".to_owned(), -500_000, 0)));
+        assert_eq!(change("a:b=gone"), Ok(("a:b".to_owned(), -1_000_000, 0)));
         assert_eq!(column_order("start"), Ok(ColumnOrder::Start));
         assert!(
             endpoint("a").is_err()

@@ -51,7 +51,7 @@ pub use jaeger::{trace_json, write_jaeger};
 pub use tags::TagValue;
 
 use pathlight_model::stats::Random;
-use plan::{Conditions, Plan};
+use plan::{Conditions, Plan, Speeds};
 use std::fmt;
 use std::str::FromStr;
 use topology::Topology;
@@ -111,6 +111,33 @@ impl FromStr for Inject {
     }
 }
 
+/// An endpoint that works faster, or slower, than it was made to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Speed {
+    /// `service:operation`.
+    pub endpoint: String,
+    /// Share of the time added, in millionths: -500,000 is 50 % faster.
+    pub share_ppm: i32,
+    /// Whether all that its spans wait for changes alike (once, however it is nested), rather than their own work only.
+    pub is_whole: bool,
+}
+
+impl FromStr for Speed {
+    type Err = GenerateError;
+
+    /// Reads `SERVICE:OPERATION=-50%` or `SERVICE:OPERATION=-50%@whole`.
+    fn from_str(text: &str) -> Result<Speed, GenerateError> {
+        let bad = || GenerateError::Speed(text.to_owned());
+        let (endpoint, amount) = text.rsplit_once('=').ok_or_else(bad)?;
+        let (amount, is_whole) = amount.strip_suffix("@whole").map_or((amount, false), |it| (it, true));
+        let percent: f64 = amount.strip_suffix('%').and_then(|it| it.parse().ok()).ok_or_else(bad)?;
+        if endpoint.is_empty() || !(-100.0..=1000.0).contains(&percent) {
+            return Err(bad());
+        }
+        Ok(Speed { endpoint: endpoint.to_owned(), share_ppm: (percent * 10_000.0).round() as i32, is_whole })
+    }
+}
+
 /// What to generate.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
@@ -124,6 +151,8 @@ pub struct Options {
     pub seed: u64,
     /// Delays; they change times only, never ids, tags or structure.
     pub injects: Vec<Inject>,
+    /// Endpoints that are faster or slower; they too change times only.
+    pub speeds: Vec<Speed>,
     /// What is to be wrong with the traces.
     pub defects: Defects,
 }
@@ -144,6 +173,7 @@ impl Default for Options {
             shape: Shape::Mixed,
             seed: 1,
             injects: Vec::new(),
+            speeds: Vec::new(),
             defects: Defects::default(),
         }
     }
@@ -167,8 +197,12 @@ pub enum GenerateError {
     Shape(String),
     /// Not `PLACE=+US[@SHARE]`.
     Inject(String),
+    /// Not `SERVICE:OPERATION=-50%[@whole]`.
+    Speed(String),
     /// No such place in this shape.
     Place(String),
+    /// No such endpoint in this shape.
+    Endpoint(String),
     /// Not a kind of defect.
     Defect(String),
     /// More spans in one trace than can be numbered.
@@ -182,6 +216,14 @@ impl fmt::Display for GenerateError {
             GenerateError::Inject(text) => write!(
                 f,
                 "\"{text}\" is no delay; write PLACE=+US or PLACE=+US@SHARE, with whole microseconds and a share from 0 to 1"
+            ),
+            GenerateError::Speed(text) => write!(
+                f,
+                "\"{text}\" is no speed; write SERVICE:OPERATION=-50%, with @whole after it if all that it waits for changes too; from -100% to 1000%"
+            ),
+            GenerateError::Endpoint(text) => write!(
+                f,
+                "there is no endpoint \"{text}\" in this shape; --list-places prints service and operation of those there are"
             ),
             GenerateError::Place(text) => {
                 write!(f, "there is no place \"{text}\" in this shape; --list-places prints those there are")
@@ -238,13 +280,14 @@ pub struct Generator {
     weights: Vec<f64>,
     /// The place of each of `options.injects`.
     inject_places: Vec<u16>,
+    speeds: Speeds,
 }
 
 impl Generator {
     /// A generator for `options`.
     ///
     /// # Errors
-    /// If a delay names a place that the shape does not have, or a trace would have more than 2^31 spans.
+    /// If a delay or a speed names a place or endpoint that the shape does not have, or a trace would have more than 2^31 spans.
     pub fn new(options: &Options) -> Result<Generator, GenerateError> {
         if options.spans > 1 << 31 {
             return Err(GenerateError::Spans(options.spans));
@@ -268,7 +311,13 @@ impl Generator {
             found.map(|i| i as u16).ok_or_else(|| GenerateError::Place(inject.place.clone()))
         };
         let inject_places = options.injects.iter().map(place).collect::<Result<_, _>>()?;
-        Ok(Generator { options: options.clone(), topology, pages, weights, inject_places })
+        let mut speeds = Speeds::default();
+        for speed in &options.speeds {
+            let found = (0..topology.endpoints.len()).find(|&e| topology.name(e as u16) == speed.endpoint);
+            let Some(endpoint) = found else { return Err(GenerateError::Endpoint(speed.endpoint.clone())) };
+            speeds.add(topology.endpoints.len(), endpoint, speed);
+        }
+        Ok(Generator { options: options.clone(), topology, pages, weights, inject_places, speeds })
     }
 
     /// Trace number `index`, from 0; its spans stand parent before child, the root first (before defects).
@@ -282,7 +331,7 @@ impl Generator {
         let mut random = Random::new(seed, stream::CONDITIONS, index);
         let surroundings = build::Surroundings::new(&self.topology, &mut random);
         self.plan(index, &surroundings.conditions, plan);
-        plan.schedule(&self.extra_us(index));
+        plan.schedule(&self.extra_us(index), &self.speeds);
         let mut trace = build::assemble(&self.options, &self.topology, plan, &surroundings, index);
         if self.options.defects.any() {
             self.options.defects.apply(&mut trace, &mut Random::new(seed, stream::DEFECTS, index));
@@ -345,6 +394,7 @@ impl Generator {
             pages: self.pages,
             weights: self.weights.clone(),
             inject_places: Vec::new(),
+            speeds: Speeds::default(),
         };
         let traces = (2_000_000 / self.options.spans.max(1)).clamp(40, PILOT_TRACES);
         let count = self.topology.places.len();

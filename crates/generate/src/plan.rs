@@ -68,6 +68,44 @@ impl Outcome {
     }
 }
 
+/// Which endpoints are faster or slower, by endpoint as a factor; empty if none is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Speeds {
+    own: Vec<f64>,
+    whole: Vec<f64>,
+}
+
+impl Speeds {
+    /// Makes one of so many endpoints faster or slower.
+    pub fn add(&mut self, endpoints: usize, endpoint: usize, speed: &super::Speed) {
+        self.own.resize(endpoints, 1.0);
+        self.whole.resize(endpoints, 1.0);
+        let factors = if speed.is_whole { &mut self.whole } else { &mut self.own };
+        factors[endpoint] *= 1.0 + f64::from(speed.share_ppm) / 1e6;
+    }
+
+    /// By span, the factors of its own work, and of all times within it.
+    fn of(&self, nodes: &[Node]) -> Vec<(f64, f64)> {
+        let mut factors = vec![(1.0, 1.0); if self.own.is_empty() { 0 } else { nodes.len() }];
+        for at in 0..factors.len() {
+            let Node { endpoint, parent, spawned, .. } = nodes[at];
+            let is_root = at == 0 || spawned;
+            let mut within = if is_root { 1.0 } else { factors[parent as usize].1 };
+            let whole = self.whole[endpoint as usize];
+            // Once, however the endpoint is nested in itself.
+            let mut up = at;
+            let mut is_nested = false;
+            while whole != 1.0 && !is_nested && up != 0 && !nodes[up].spawned {
+                up = nodes[up].parent as usize;
+                is_nested |= nodes[up].endpoint == endpoint;
+            }
+            within *= if is_nested { 1.0 } else { whole };
+            factors[at] = (self.own[endpoint as usize] * within, within);
+        }
+        factors
+    }
+}
+
 /// A piece of the work of one span.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
@@ -379,19 +417,23 @@ impl Plan {
     }
 
     /// Durations from the leaves up, then starts from the root down. `extra_us` is what each place takes besides.
-    pub fn schedule(&mut self, extra_us: &[u64]) {
+    pub fn schedule(&mut self, extra_us: &[u64], speeds: &Speeds) {
         let Plan { nodes, work, .. } = self;
+        let factors = speeds.of(nodes);
         for at in (0..nodes.len()).rev() {
             let Node { first, pieces, .. } = nodes[at];
+            let (own, within) = factors.get(at).copied().unwrap_or((1.0, 1.0));
+            let scaled = |us: u64, factor: f64| (us as f64 * factor).round() as u64;
             // `now` is when the span goes on; while a fork is open, `begins` is when its next child starts.
             let (mut now, mut open, mut begins, mut apart) = (0u64, 0u32, 0u64, 0u64);
             for piece in &work[first as usize..(first + pieces) as usize] {
                 match *piece {
                     Work::Own { us, place } => {
-                        now += u64::from(us) + extra_us.get(place as usize).copied().unwrap_or(0);
+                        let us = u64::from(us) + extra_us.get(place as usize).copied().unwrap_or(0);
+                        now += scaled(us, own);
                     }
                     Work::Fork { count, apart_us } => {
-                        (open, begins, apart) = (count, now, u64::from(apart_us))
+                        (open, begins, apart) = (count, now, scaled(u64::from(apart_us), within))
                     }
                     Work::Run { node } if open > 0 => {
                         let child = &mut nodes[node as usize];
@@ -406,7 +448,7 @@ impl Plan {
                         now += child.duration_us;
                     }
                     Work::Spawn { node, after_us } => {
-                        nodes[node as usize].start_us = now + u64::from(after_us);
+                        nodes[node as usize].start_us = now + scaled(u64::from(after_us), within);
                     }
                 }
             }

@@ -20,8 +20,8 @@ pub use pathlight_analysis::findings::{
     Facts, Finding, FindingKind, FindingsReport, Place, SharedTag, TimeBin,
 };
 pub use pathlight_analysis::flow::{
-    Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName, Parallel,
-    SavingsReport, WhatIfReport,
+    ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName,
+    Parallel, SavingsReport, WhatIfReport,
 };
 pub use pathlight_analysis::ids::{EndpointId, NodeId};
 pub use pathlight_analysis::requests::{

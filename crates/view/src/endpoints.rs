@@ -183,7 +183,7 @@ pub fn ranking() -> Table<ImpactLine> {
         Column::duration(
             "saved",
             "What-if",
-            "By how much the mean latency falls if its spans, with all they wait for, took that much less: from the flows of all traces",
+            "By how much the mean latency falls if its own work took that much less, and what waits for it moved along: from the flows of all traces",
             |line: &ImpactLine| line.saved_us.into(),
         )
         .low(2),

@@ -5,7 +5,9 @@ use crate::tip::Numbers;
 use pathlight_analysis::flow::FlowNode;
 use pathlight_chart::curves::{Axis, CurvesView, Legend, NamedCurve};
 use pathlight_chart::{Shade, Theme};
-use pathlight_query::{Changes, Endpoint, FlowReport, LatencyChange, NodeName, Parallel, WhatIfReport};
+use pathlight_query::{
+    ChangeOf, Changes, Endpoint, FlowReport, LatencyChange, NodeName, Parallel, WhatIfReport,
+};
 use pathlight_text::format::{DASH, change, count, duration, printable, share};
 
 /// Endpoints listed of those whose share changed.
@@ -15,17 +17,20 @@ fn is_of(change: &LatencyChange, endpoint: &Endpoint) -> bool {
     change.service == endpoint.service && change.operation == endpoint.operation
 }
 
-/// Returns the change of an endpoint's latency as a share in percent and as microseconds that are added.
-pub fn latency_change(changes: &Changes, endpoint: &Endpoint) -> (i64, i64) {
+/// How much of what of an endpoint changes: what, a share in percent, and microseconds that are added.
+pub type Amount = (ChangeOf, i64, i64);
+
+/// Returns the change of an endpoint's latency.
+pub fn latency_change(changes: &Changes, endpoint: &Endpoint) -> Amount {
     let change = changes.latencies.iter().find(|change| is_of(change, endpoint));
-    change.map_or((0, 0), |change| (change.share_ppm / 10_000, change.add_us))
+    change.map_or_else(Amount::default, |change| (change.of, change.share_ppm / 10_000, change.add_us))
 }
 
-/// Makes one latency change of an endpoint, a share in percent and microseconds that are added; none at all takes it away.
-pub fn set_latency(changes: &mut Changes, endpoint: &Endpoint, percent: i64, add_us: i64) {
+/// Makes one latency change of an endpoint; one that changes nothing takes it away.
+pub fn set_latency(changes: &mut Changes, endpoint: &Endpoint, (of, percent, add_us): Amount) {
     let at = changes.latencies.iter().position(|change| is_of(change, endpoint));
     let Endpoint { service, operation } = endpoint.clone();
-    let change = LatencyChange { service, operation, share_ppm: percent * 10_000, add_us };
+    let change = LatencyChange { service, operation, of, share_ppm: percent * 10_000, add_us };
     match (at, percent == 0 && add_us == 0) {
         (Some(at), true) => {
             changes.latencies.remove(at);
@@ -36,13 +41,29 @@ pub fn set_latency(changes: &mut Changes, endpoint: &Endpoint, percent: i64, add
     }
 }
 
-/// Returns what is said of a change of a latency, a share in percent and microseconds that are added, while it is made.
-pub fn amount_words(percent: i64, add_us: i64) -> String {
-    let words = amount(percent * 10_000, add_us);
+/// Returns what is said of a change of a latency while it is made.
+pub fn amount_words((of, percent, add_us): Amount) -> String {
+    let words = amount(of, percent * 10_000, add_us);
     if words.is_empty() { "as it is".to_owned() } else { words }
 }
 
-fn amount(share_ppm: i64, add_us: i64) -> String {
+/// Returns the two questions that a what-if asks of an endpoint: what changes, its name, what is said of it, its key.
+pub const QUESTIONS: [(ChangeOf, &str, &str, &str); 2] = [
+    (
+        ChangeOf::OwnWork,
+        "Own work",
+        "The self time of the endpoint, wherever it is called. Its calls take what they took, and what waits for it moves along",
+        "own",
+    ),
+    (
+        ChangeOf::WholeCall,
+        "Whole call",
+        "The call with all that happens in it, as if all below were that much faster or slower",
+        "whole",
+    ),
+];
+
+fn amount(of: ChangeOf, share_ppm: i64, add_us: i64) -> String {
     let of_latency = share((share_ppm as f64 / 10_000.0).abs() / 100.0);
     let faster = match share_ppm {
         0 => None,
@@ -51,7 +72,12 @@ fn amount(share_ppm: i64, add_us: i64) -> String {
         _ => Some(format!("{of_latency} slower")),
     };
     let add = (add_us != 0).then(|| change(add_us as f64));
-    [faster, add].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let words = [faster, add].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    match of {
+        ChangeOf::OwnWork if !words.is_empty() => format!("own work {words}"),
+        ChangeOf::WholeCall if share_ppm > -1_000_000 && !words.is_empty() => format!("whole call {words}"),
+        _ => words,
+    }
 }
 
 /// One of some changes, by its place.
@@ -76,7 +102,7 @@ impl ChangeAt {
 /// Returns all changes with what is said of them.
 pub fn chips(changes: &Changes) -> Vec<(ChangeAt, String)> {
     let latencies = changes.latencies.iter().enumerate().map(|(at, change)| {
-        let words = amount(change.share_ppm, change.add_us);
+        let words = amount(change.of, change.share_ppm, change.add_us);
         (ChangeAt::Latency(at), format!("{}: {words}", printable(&change.operation)))
     });
     let parallel = changes.parallel.iter().enumerate().map(|(at, change)| {

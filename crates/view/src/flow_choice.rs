@@ -2,7 +2,7 @@
 //! `learn`, `tau`, `whatif`.
 
 use super::address;
-use pathlight_query::{Changes, Endpoint, FlowSettings, LatencyChange, NodeName, Parallel};
+use pathlight_query::{ChangeOf, Changes, Endpoint, FlowSettings, LatencyChange, NodeName, Parallel};
 use serde::{Deserialize, Serialize};
 
 /// What stands below the chart of a flow.
@@ -60,14 +60,19 @@ pub struct FlowChoice {
     pub changes: Changes,
 }
 
+/// Ends a change of own work: links of version 1.0 have none, and are about whole calls.
+const OWN_WORK: &str = "own";
+
 /// A change as it is written: short, and told apart by its length.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum ChangeText {
     /// Parent, then both calls with their numbers.
     Parallel(String, String, String, String, u32, String, String, u32),
-    /// Endpoint, share in millionths, microseconds.
-    Latency(String, String, i64, i64),
+    /// Endpoint, share in millionths, microseconds, [`OWN_WORK`].
+    OwnWork(String, String, i64, i64, String),
+    /// The same of whole calls.
+    WholeCall(String, String, i64, i64),
 }
 
 impl FlowChoice {
@@ -142,7 +147,12 @@ pub fn parse_tau(text: &str) -> Option<u32> {
 
 fn changes_text(changes: &Changes) -> String {
     let latencies = changes.latencies.iter().cloned();
-    let latencies = latencies.map(|c| ChangeText::Latency(c.service, c.operation, c.share_ppm, c.add_us));
+    let latencies = latencies.map(|c| match c.of {
+        ChangeOf::OwnWork => {
+            ChangeText::OwnWork(c.service, c.operation, c.share_ppm, c.add_us, OWN_WORK.to_owned())
+        }
+        ChangeOf::WholeCall => ChangeText::WholeCall(c.service, c.operation, c.share_ppm, c.add_us),
+    });
     let parallel = changes.parallel.iter().cloned().map(|c| {
         let (a, b) = (c.first, c.second);
         ChangeText::Parallel(
@@ -163,9 +173,15 @@ fn changes_text(changes: &Changes) -> String {
 fn parse_changes(text: &str) -> Changes {
     let mut changes = Changes::default();
     for change in serde_json::from_str::<Vec<ChangeText>>(text).unwrap_or_default() {
+        let mut latency = |of, service, operation, share_ppm, add_us| {
+            changes.latencies.push(LatencyChange { service, operation, of, share_ppm, add_us });
+        };
         match change {
-            ChangeText::Latency(service, operation, share_ppm, add_us) => {
-                changes.latencies.push(LatencyChange { service, operation, share_ppm, add_us });
+            ChangeText::OwnWork(service, operation, share_ppm, add_us, _) => {
+                latency(ChangeOf::OwnWork, service, operation, share_ppm, add_us);
+            }
+            ChangeText::WholeCall(service, operation, share_ppm, add_us) => {
+                latency(ChangeOf::WholeCall, service, operation, share_ppm, add_us);
             }
             ChangeText::Parallel(service, operation, sa, oa, a, sb, ob, b) => {
                 changes.parallel.push(Parallel {
@@ -201,12 +217,15 @@ mod tests {
             paper: true,
             tau_ppm: Some(950_000),
             changes: Changes {
-                latencies: vec![LatencyChange {
-                    service: "a&b".to_owned(),
-                    operation: "GET".to_owned(),
-                    share_ppm: -1_000_000,
-                    add_us: 500,
-                }],
+                latencies: [ChangeOf::OwnWork, ChangeOf::WholeCall]
+                    .map(|of| LatencyChange {
+                        service: "a&b".to_owned(),
+                        operation: "GET".to_owned(),
+                        of,
+                        share_ppm: -1_000_000,
+                        add_us: 500,
+                    })
+                    .to_vec(),
                 parallel: vec![Parallel {
                     service: "a".to_owned(),
                     operation: "b".to_owned(),
@@ -220,6 +239,13 @@ mod tests {
         let text = address.to_fragment();
         assert!(text.contains("&panel=whatif&pooled=1&children=5&learn=paper&tau=0.95&whatif="), "{text}");
         assert_eq!(Address::parse(&text), address);
+    }
+
+    #[test]
+    fn a_link_of_version_1_0_is_about_whole_calls() {
+        let address = Address::parse(r#"whatif=[["s","o",-500000,0]]"#);
+        let of: Vec<ChangeOf> = address.choices.flow.changes.latencies.iter().map(|c| c.of).collect();
+        assert_eq!(of, [ChangeOf::WholeCall]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Where a week of work is best spent: what every endpoint would save, ranked.
+//! Where a week of work is best spent: what every endpoint would save if its own work were faster, ranked.
 
+use crate::flow_changes::Amount;
 use crate::table::{Column, Number, Table, endpoint_attributes};
 use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT, Saving};
-use pathlight_query::{Endpoint, SavingsReport};
+use pathlight_query::{ChangeOf, Endpoint, SavingsReport};
 use pathlight_text::format::share;
 use std::rc::Rc;
 
@@ -24,10 +25,11 @@ impl SavingLine {
         (&self.row().service, &self.row().operation)
     }
 
-    /// Returns its endpoint, and the change of its latency in percent.
-    pub fn change(&self) -> (Endpoint, i64) {
+    /// Returns its endpoint, and the change of its own work.
+    pub fn change(&self) -> (Endpoint, Amount) {
         let (service, operation) = self.name();
-        (Endpoint::new(service, operation), -i64::from(FASTER_PERCENT[self.level]))
+        let amount = (ChangeOf::OwnWork, -i64::from(FASTER_PERCENT[self.level]), 0);
+        (Endpoint::new(service, operation), amount)
     }
 
     fn row(&self) -> &EndpointSaving {
@@ -53,8 +55,12 @@ pub fn table() -> Table<SavingLine> {
         .iter()
         .flat_map(|percent| ["mean", "p50", "p95", "p99"].map(|name| format!("saved_{percent}_{name}_us")));
     let columns = vec![
-        Column::endpoint("Endpoint", "Every endpoint below the root of a request", SavingLine::name)
-            .csv(&["service", "operation"]),
+        Column::endpoint(
+            "Endpoint",
+            "Every endpoint of the requests; what changes is its own work, its self time",
+            SavingLine::name,
+        )
+        .csv(&["service", "operation"]),
         Column::share(
             "share",
             "Of the mean",
@@ -80,7 +86,7 @@ pub fn table() -> Table<SavingLine> {
         Column::count(
             "affected",
             "Requests",
-            "Requests that become faster if it takes no time",
+            "Requests that become faster if its own work takes no time",
             |line: &SavingLine| line.row().affected.into(),
         )
         .low(3)

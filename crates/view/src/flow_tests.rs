@@ -198,26 +198,39 @@ fn calls_are_lines_with_what_they_wait_for() {
 fn changes_are_made_said_and_taken_away() {
     let (report, a) = (report(), Endpoint::new("s", "a"));
     let mut changes = Changes::default();
-    flow_changes::set_latency(&mut changes, &a, -50, 0);
-    flow_changes::set_latency(&mut changes, &a, 20, 1_500);
-    assert_eq!(flow_changes::latency_change(&changes, &a), (20, 1_500));
+    flow_changes::set_latency(&mut changes, &a, (ChangeOf::WholeCall, -50, 0));
+    flow_changes::set_latency(&mut changes, &a, (ChangeOf::OwnWork, 20, 1_500));
+    assert_eq!(flow_changes::latency_change(&changes, &a), (ChangeOf::OwnWork, 20, 1_500));
     flow_changes::set_parallel(&mut changes, &report, [0, 2]);
     flow_changes::set_parallel(&mut changes, &report, [0, 2]);
     flow_changes::set_parallel(&mut changes, &report, [0, 99]);
     assert_eq!(
         flow_changes::chips(&changes),
         [
-            (ChangeAt::Latency(0), "a: 20.0\u{202f}% slower, +1.50\u{202f}ms".to_owned()),
+            (ChangeAt::Latency(0), "a: own work 20.0\u{202f}% slower, +1.50\u{202f}ms".to_owned()),
             (ChangeAt::Parallel(0), "a beside b".to_owned())
         ]
     );
     assert_eq!(flow_changes::changed_nodes(&report, &changes), [true, false, true, false]);
-    flow_changes::set_latency(&mut changes, &a, 0, 0);
+    flow_changes::set_latency(&mut changes, &a, (ChangeOf::OwnWork, 0, 0));
     ChangeAt::Parallel(0).remove(&mut changes);
     assert_eq!(changes, Changes::default());
     assert_eq!(
-        [(0, 0), (-100, 0), (-50, 0), (0, -5)].map(|(percent, us)| flow_changes::amount_words(percent, us)),
-        ["as it is", "gone", "50.0\u{202f}% faster", "\u{2212}5\u{202f}\u{b5}s"]
+        [
+            (ChangeOf::OwnWork, 0, 0),
+            (ChangeOf::WholeCall, -100, 0),
+            (ChangeOf::WholeCall, -50, 0),
+            (ChangeOf::OwnWork, -100, 0),
+            (ChangeOf::OwnWork, 0, -5)
+        ]
+        .map(flow_changes::amount_words),
+        [
+            "as it is",
+            "gone",
+            "whole call 50.0\u{202f}% faster",
+            "own work gone",
+            "own work \u{2212}5\u{202f}\u{b5}s"
+        ]
     );
     let near = flow_changes::neighbours(&report, 2);
     assert_eq!(near.iter().map(|(node, _)| *node).collect::<Vec<_>>(), [0, 1, 3]);
@@ -329,7 +342,7 @@ fn savings_are_ranked_at_one_level_and_written_at_all() {
     assert_eq!(table.order(None, None), [1, 0]);
     assert_eq!(table.cell(1, 1), Cell::Bar(0.1, "10.0\u{202f}%".to_owned()));
     assert_eq!(table.attributes(1)[3], ("data-value", "10".to_owned()));
-    assert_eq!(table.rows()[0].change(), (Endpoint::new("s", "a"), -50));
+    assert_eq!(table.rows()[0].change(), (Endpoint::new("s", "a"), (ChangeOf::OwnWork, -50, 0)));
     let csv = table.csv();
     assert_eq!(
         csv.lines().nth(1),

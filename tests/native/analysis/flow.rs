@@ -3,8 +3,8 @@
 use crate::common::{Span, set_of, span};
 use pathlight::analysis::critical_path::PathFinder;
 use pathlight::analysis::flow::{
-    Changes, Child, Clusters, Flow, FlowSettings, InvocationKey, LatencyChange, Metric, Order, PairCounts,
-    PredictScratch, Predictors, Pressure, RequestPressure, Training, error,
+    ChangeOf, Changes, Child, Clusters, Flow, FlowSettings, InvocationKey, LatencyChange, Metric, Order,
+    PairCounts, PredictScratch, Predictors, Pressure, RequestPressure, Training, error,
 };
 use pathlight::analysis::requests::{Overlap, PathSettings};
 use pathlight::model::trace::{Role, Tree};
@@ -155,7 +155,7 @@ fn pair(trace: u128, at: u64, end: u64, x: (u64, u64), y: (u64, u64)) -> Vec<Spa
 fn faster(endpoint: &str, share_ppm: i64) -> Changes {
     let (service, operation) = (endpoint.to_owned(), endpoint.to_owned());
     Changes {
-        latencies: vec![LatencyChange { service, operation, share_ppm, add_us: 0 }],
+        latencies: vec![LatencyChange { service, operation, of: ChangeOf::OwnWork, share_ppm, add_us: 0 }],
         parallel: Vec::new(),
     }
 }
@@ -199,6 +199,33 @@ fn example_3_what_if_under_either_flow() {
     assert_eq!(what_if(&f1, &test, &faster("y", -500_000)), 245.0);
     assert_eq!(what_if(&f1, &test, &faster("x", -500_000)), 240.0);
     assert_eq!(what_if(&f2, &test, &faster("x", -500_000)), 300.0);
+    // Own work of the parent: the 3 between x and y, and the 4 after y.
+    assert_eq!(what_if(&f1, &test, &faster("P", -500_000)), 265.0);
+    assert_eq!(what_if(&f1, &test, &faster("P", -1_000_000)), 230.0);
+}
+
+#[test]
+fn an_endpoint_within_itself_changes_once() {
+    // r calls P, which works for 200 before it calls itself, for 100, and for 50 more.
+    let spans = [span(1, 0, "r", 0, 500), span(2, 1, "P", 100, 450), span(3, 2, "P", 300, 400)];
+    let whole = |share_ppm, add_us| {
+        let mut changes = faster("P", share_ppm);
+        (changes.latencies[0].of, changes.latencies[0].add_us) = (ChangeOf::WholeCall, add_us);
+        changes
+    };
+    assert_eq!(what_if(&spans, &spans, &faster("P", -500_000)), 325.0);
+    assert_eq!(what_if(&spans, &spans, &whole(-500_000, 0)), 325.0);
+    assert_eq!(what_if(&spans, &spans, &whole(-1_000_000, 0)), 150.0);
+    assert_eq!(what_if(&spans, &spans, &whole(0, 70)), 570.0);
+    // All of its own work is not more than there is; what is added is added to each span.
+    let add = |add_us| {
+        let mut changes = faster("P", 0);
+        changes.latencies[0].add_us = add_us;
+        changes
+    };
+    assert_eq!(what_if(&spans, &spans, &add(-60)), 380.0);
+    assert_eq!(what_if(&spans, &spans, &add(-150)), 250.0);
+    assert_eq!(what_if(&spans, &spans, &add(70)), 640.0);
 }
 
 #[test]

@@ -35,4 +35,6 @@ pub use report::{
 };
 pub use savings::{EndpointSaving, FASTER_PERCENT, SavedAt, Saving, Savings, SavingsReport, SavingsRun};
 pub use walk::{CalleeCounter, Invocations, Observe, Visit, Walk, Within};
-pub use whatif::{Changes, LatencyChange, Parallel, Requests, ShareChange, WhatIf, WhatIfReport, WhatIfRun};
+pub use whatif::{
+    ChangeOf, Changes, LatencyChange, Parallel, Requests, ShareChange, WhatIf, WhatIfReport, WhatIfRun,
+};

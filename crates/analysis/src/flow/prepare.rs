@@ -7,7 +7,7 @@
 use super::graph::Flow;
 use super::nodes::{NodeIndex, NodeTable};
 use super::order::{Child, Order};
-use super::whatif::Parallel;
+use super::whatif::{Parallel, scaled_us};
 use crate::requests::Overlap;
 use pathlight_model::trace::{NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,8 @@ pub(super) struct Call {
     /// A span, or the number of a folded group from the tree's length on.
     pub target: u32,
     gap_us: i64,
+    /// The part of the gap in which no call of the parent runs: the parent's own work.
+    own_us: u64,
     /// Where its list ends; it begins where the one before ends.
     waits_end: u32,
 }
@@ -40,6 +42,7 @@ pub(super) struct Invocation {
     first: u32,
     end: u32,
     return_gap_us: i64,
+    return_own_us: u64,
     first_wait: u32,
     /// Whether its calls wait for prefixes of one list rather than each for its own.
     is_group: bool,
@@ -67,20 +70,75 @@ pub(super) struct Prepared {
     pub endpoint_of: Vec<u32>,
     /// By target, its length as it was.
     pub before_us: Vec<u64>,
+    /// By span, its self time: when none of the calls it waits for runs.
+    pub self_us: Vec<u64>,
 }
 
 impl Prepared {
     /// Ends the invocation of a target whose calls and waits began at these places.
-    fn close(&mut self, order: &Order, target: u32, (first, first_wait): (u32, u32), is_group: bool) {
+    fn close(
+        &mut self,
+        order: &Order,
+        own: &OwnTime,
+        target: u32,
+        (first, first_wait): (u32, u32),
+        is_group: bool,
+    ) {
+        let return_gap_us = order.return_gap_us();
+        let end_us = order.interval_us().1;
         self.invocation_of[target as usize] = self.invocations.len() as u32;
         self.invocations.push(Invocation {
             target,
             first,
             end: self.calls.len() as u32,
-            return_gap_us: order.return_gap_us() as i64,
+            return_gap_us: return_gap_us as i64,
+            return_own_us: own.between(end_us - return_gap_us, end_us),
             first_wait,
             is_group,
         });
+    }
+}
+
+/// When a span works itself: the stretches in which none of its calls runs.
+#[derive(Default)]
+struct OwnTime {
+    start_us: u64,
+    /// Stretches with calls, disjoint and in order: start, end, and all time in such stretches up to the end.
+    busy: Vec<(u64, u64, u64)>,
+}
+
+impl OwnTime {
+    fn set(&mut self, tree: &Tree, span: u32) {
+        self.start_us = tree.start_us[span as usize];
+        self.busy.clear();
+        // Siblings stand by start.
+        for child in tree.sync_children(span) {
+            let (start, end) = (tree.start_us[child as usize], tree.end_us[child as usize]);
+            match self.busy.last_mut() {
+                Some(last) if start <= last.1 => {
+                    last.2 += end.saturating_sub(last.1);
+                    last.1 = last.1.max(end);
+                }
+                last => {
+                    let before = last.map_or(0, |last| last.2);
+                    self.busy.push((start, end, before + (end - start)));
+                }
+            }
+        }
+    }
+
+    /// Own time from the start of the span to an instant.
+    fn until(&self, at_us: u64) -> u64 {
+        let begun = self.busy.partition_point(|busy| busy.0 < at_us);
+        let busy = begun.checked_sub(1).map_or(0, |last| {
+            let (_, end, sum) = self.busy[last];
+            sum - end.saturating_sub(at_us)
+        });
+        at_us.saturating_sub(self.start_us).saturating_sub(busy)
+    }
+
+    fn between(&self, from_us: u64, to_us: u64) -> u64 {
+        if from_us >= to_us { 0 } else { self.until(to_us) - self.until(from_us) }
     }
 }
 
@@ -92,6 +150,7 @@ pub(super) struct Preparer {
     /// By table, edges taken out.
     removed: Vec<Vec<(u32, u32)>>,
     order: Order,
+    own: OwnTime,
     children: Vec<Child>,
     rows: Vec<u64>,
     covered: Vec<u64>,
@@ -118,6 +177,7 @@ impl Preparer {
             overlap,
             removed,
             order: Order::default(),
+            own: OwnTime::default(),
             children: Vec::new(),
             rows: Vec::new(),
             covered: Vec::new(),
@@ -136,6 +196,7 @@ impl Preparer {
         out.caller_of.resize(n, NO_ROW);
         out.before_us.clear();
         out.before_us.extend((0..n as u32).map(|i| tree.duration_us(i)));
+        out.self_us.clone_from(&out.before_us);
         out.endpoint_of.clear();
         out.endpoint_of.extend((0..n as u32).map(|i| set.endpoint(tree.row(i)).0));
     }
@@ -155,6 +216,8 @@ impl Preparer {
         if self.children.is_empty() {
             return 1;
         }
+        self.own.set(tree, span);
+        out.self_us[span as usize] = self.own.until(tree.end_us[span as usize]);
         for child in &mut self.children {
             if child.span == NO_ROW {
                 let group = out.before_us.len() as u32;
@@ -166,7 +229,7 @@ impl Preparer {
                 out.invocation_of.push(NO_ROW);
                 out.caller_of.push(span);
                 self.order.set(child.start_us, child.end_us, &members, Some(self.overlap));
-                push_group(&self.order, group, out);
+                push_group(&self.order, &self.own, group, out);
             } else {
                 out.caller_of[child.span as usize] = span;
             }
@@ -213,26 +276,30 @@ impl Preparer {
             out.calls.push(Call {
                 target: child.span,
                 gap_us: child.start_us as i64 - latest as i64,
+                own_us: self.own.between(latest, child.start_us),
                 waits_end: out.waits.len() as u32,
             });
         }
-        out.close(order, target, (first, first_wait), false);
+        out.close(order, &self.own, target, (first, first_wait), false);
     }
 }
 
 /// A folded group keeps the graph of this very invocation.
-fn push_group(order: &Order, target: u32, out: &mut Prepared) {
+fn push_group(order: &Order, own: &OwnTime, target: u32, out: &mut Prepared) {
     let (first, first_wait) = (out.calls.len() as u32, out.waits.len() as u32);
     for (p, child) in order.children().iter().enumerate() {
         out.caller_of[child.span as usize] = target;
+        let gap_us = order.gap_us(p);
+        let from_us = child.start_us.saturating_add_signed(-gap_us);
         out.calls.push(Call {
             target: child.span,
-            gap_us: order.gap_us(p),
+            gap_us,
+            own_us: own.between(from_us, child.start_us),
             waits_end: first_wait + order.waits_for(p).len() as u32,
         });
     }
     out.waits.extend_from_slice(order.by_end());
-    out.close(order, target, (first, first_wait), true);
+    out.close(order, own, target, (first, first_wait), true);
 }
 
 /// Space to evaluate invocations in.
@@ -245,11 +312,13 @@ pub(super) struct Evaluator {
 }
 
 impl Evaluator {
-    /// How long an invocation takes if its calls take `latency_us(target)`.
+    /// How long an invocation takes if its calls take `latency_us(target)` and its own work changes by `own_ppm`
+    /// millionths.
     pub fn run(
         &mut self,
         prepared: &Prepared,
         invocation: Invocation,
+        own_ppm: i64,
         latency_us: impl Fn(u32) -> u64,
     ) -> u64 {
         let Invocation { first, end, is_group, .. } = invocation;
@@ -259,6 +328,10 @@ impl Evaluator {
         let mut from = invocation.first_wait;
         let (mut base, mut binding) = (0, NO_ROW);
         let mut last = 0;
+        let changed = |gap_us: i64, own_us: u64| match own_ppm {
+            0 => gap_us,
+            _ => gap_us - own_us as i64 + scaled_us(own_us, own_ppm) as i64,
+        };
         for call in calls {
             if !is_group {
                 (base, binding) = (0, NO_ROW);
@@ -271,12 +344,12 @@ impl Evaluator {
             }
             from = call.waits_end;
             // A call that takes no time completes no earlier than what it waits for.
-            let own = (call.gap_us + latency_us(call.target) as i64).max(0);
+            let own = (changed(call.gap_us, call.own_us) + latency_us(call.target) as i64).max(0);
             self.complete_us.push(base + own);
             self.bound_to.push(binding);
             last = last.max(base + own);
         }
-        (last + invocation.return_gap_us).max(0) as u64
+        (last + changed(invocation.return_gap_us, invocation.return_own_us)).max(0) as u64
     }
 
     /// Calls that decided when the invocation run last ended, latest first.

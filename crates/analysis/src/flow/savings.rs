@@ -1,4 +1,4 @@
-//! Where a week of work is best spent: what every endpoint would save if it were faster.
+//! Where a week of work is best spent: what every endpoint would save if its own work were faster.
 
 use super::prepare::{Evaluator, Model, Prepared, Preparer};
 use super::walk::Visit;
@@ -55,11 +55,11 @@ pub struct Saving {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SavedAt {
-    /// If it were 10 % faster.
+    /// If its own work were 10 % faster.
     pub faster_10: Saving,
-    /// If it were 50 % faster.
+    /// If its own work were 50 % faster.
     pub faster_50: Saving,
-    /// If it took no time.
+    /// If its own work took no time.
     pub faster_100: Saving,
 }
 
@@ -78,11 +78,11 @@ pub struct EndpointSaving {
     pub service: String,
     /// Operation name.
     pub operation: String,
-    /// Its spans in the requests, roots not counted.
+    /// Its spans in the requests, but those that nothing waits for.
     pub spans: u64,
-    /// Requests that have it below their root.
+    /// Requests that have such a span.
     pub requests: u64,
-    /// Requests that become faster if it takes no time.
+    /// Requests that become faster if its own work takes no time.
     pub affected: u64,
     /// What the requests' latency loses.
     pub saved_us: SavedAt,
@@ -96,8 +96,7 @@ pub struct SavingsReport {
     pub requests: u64,
     /// Their latency as it is.
     pub latency_us: Summary,
-    /// Endpoints, the greatest saving of the mean at 50 % first (ties: at 100 %, then names); the requests' own roots are not
-    /// among them.
+    /// Endpoints, the greatest saving of the mean at 50 % first (ties: at 100 %, then names).
     pub endpoints: Vec<EndpointSaving>,
 }
 
@@ -208,8 +207,10 @@ pub struct SavingsRun {
     evaluator: Evaluator,
     stage: Stage,
     roots: Vec<u32>,
-    /// (endpoint, request, span) of the spans below the requests' roots, sorted.
+    /// (endpoint, request, span) of the spans of the requests, sorted.
     spans: Vec<(u32, u32, u32)>,
+    /// (span, number) of folded groups, sorted.
+    groups: Vec<(u32, u32)>,
     /// By target: the trial that changed it last, and to what.
     tried: Vec<(u64, u64)>,
     /// By target: the trial that queued it last.
@@ -234,6 +235,7 @@ impl SavingsRun {
             stage: Stage::Done,
             roots: Vec::new(),
             spans: Vec::new(),
+            groups: Vec::new(),
             tried: Vec::new(),
             queued: Vec::new(),
             trial: 0,
@@ -271,9 +273,9 @@ impl SavingsRun {
         self.spans.clear();
         for &root in &roots {
             self.latencies.push(self.prepared.before_us[root as usize]);
-            for span in root + 1..tree.subtree_end[root as usize] {
+            for span in root..tree.subtree_end[root as usize] {
                 // Only what somebody waits for can save anything; a consumer's subtree ends at its producer.
-                if self.prepared.caller_of[span as usize] != NO_ROW {
+                if span == root || self.prepared.caller_of[span as usize] != NO_ROW {
                     self.spans.push((set.endpoint(tree.row(span)).0, root, span));
                 }
             }
@@ -281,6 +283,9 @@ impl SavingsRun {
         self.roots = roots;
         self.spans.sort_unstable();
         let targets = self.prepared.before_us.len();
+        self.groups.clear();
+        self.groups.extend((tree.len()..targets).map(|g| (self.prepared.caller_of[g], g as u32)));
+        self.groups.sort_unstable();
         self.tried.clear();
         self.tried.resize(targets, (0, 0));
         self.queued.clear();
@@ -288,13 +293,22 @@ impl SavingsRun {
         self.trial = 0;
     }
 
-    /// The latency of a request's root if the given spans were faster.
+    /// The latency of a request's root if the own work of the given spans were faster.
     fn try_level(&mut self, from: usize, to: usize, percent: u32, root: u32, spans: u32) -> u64 {
         self.trial += 1;
         let trial = self.trial;
         let share_ppm = -i64::from(percent) * 10_000;
         for at in from..to {
-            self.enqueue(self.spans[at].2, spans);
+            let span = self.spans[at].2;
+            self.enqueue(span, spans);
+            // Some of its own work may lie within its folded calls.
+            let first = self.groups.partition_point(|group| group.0 < span);
+            for group in first..self.groups.len() {
+                if self.groups[group].0 != span {
+                    break;
+                }
+                self.enqueue(self.groups[group].1, spans);
+            }
         }
         let endpoint = self.spans[from].0;
         let prepared = &self.prepared;
@@ -305,15 +319,14 @@ impl SavingsRun {
                 (at, us) if at == trial => us,
                 _ => prepared.before_us[c as usize],
             };
-            let inner = match prepared.invocations.get(prepared.invocation_of[t] as usize) {
+            let own_ppm = if prepared.endpoint_of[t] == endpoint { share_ppm } else { 0 };
+            let us = match prepared.invocations.get(prepared.invocation_of[t] as usize) {
                 Some(&invocation) => {
                     self.cost += invocation.len();
-                    self.evaluator.run(prepared, invocation, latency)
+                    self.evaluator.run(prepared, invocation, own_ppm, latency)
                 }
-                None => prepared.before_us[t],
+                None => scaled_us(prepared.before_us[t], own_ppm),
             };
-            let is_changed = target < spans && target != root && prepared.endpoint_of[t] == endpoint;
-            let us = if is_changed { scaled_us(inner, share_ppm) } else { inner };
             self.tried[t] = (trial, us);
             let caller = prepared.caller_of[t];
             if us != prepared.before_us[t]

@@ -7,10 +7,21 @@ use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Summary, percentile};
-use pathlight_model::trace::{Endpoint, EndpointId, TraceRow, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What of an endpoint takes another time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ChangeOf {
+    /// Its own work: the self time of each of its spans. What waits for it moves along, and its calls take what they took.
+    #[default]
+    OwnWork,
+    /// Its calls with all that happens in them, as if all below took that much less or more. A call within a call of the
+    /// same endpoint changes with the outer one, not once more.
+    WholeCall,
+}
 
 /// Another latency for all spans of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -19,16 +30,21 @@ pub struct LatencyChange {
     pub service: String,
     /// Operation name.
     pub operation: String,
-    /// Share of the latency added, in millionths: -500,000 is 50 % faster, -1,000,000 is gone.
+    /// What of it changes.
+    pub of: ChangeOf,
+    /// Share of that time added, in millionths: -500,000 is 50 % faster, -1,000,000 is gone.
     pub share_ppm: i64,
-    /// Microseconds added after that.
+    /// Microseconds added after that. Own work cannot fall below nothing; what is added to it is added at its end.
     pub add_us: i64,
 }
 
 impl LatencyChange {
-    /// Share in millionths and microseconds of `-50%`, `+20%`, `+500us`, `-2ms` or `+1s`.
+    /// Share in millionths and microseconds of `-50%`, `+20%`, `+500us`, `-2ms`, `+1s` or `gone`.
     pub fn parse_amount(text: &str) -> Option<(i64, i64)> {
         let text = text.trim();
+        if text == "gone" {
+            return Some((-1_000_000, 0));
+        }
         let number = |digits: &str, unit: f64| {
             let value: f64 = digits.trim().parse().ok()?;
             let value = (value * unit).round();
@@ -243,7 +259,11 @@ pub struct WhatIfRun {
     preparer: Preparer,
     requests: Requests,
     /// By endpoint of the set: changes in order.
-    changes: Vec<Vec<(i64, i64)>>,
+    changes: Vec<Vec<(ChangeOf, i64, i64)>>,
+    /// By target: whether it lies within a call of its own endpoint, which changes as a whole.
+    is_nested: Vec<bool>,
+    /// By span: whether it lies within a call of the endpoint that is looked for.
+    is_inside: Vec<bool>,
     prepared: Prepared,
     evaluator: Evaluator,
     stage: Stage,
@@ -272,13 +292,15 @@ impl WhatIfRun {
         let mut by_endpoint = vec![Vec::new(); n];
         for change in &changes.latencies {
             if let Some(endpoint) = set.find_endpoint(&change.service, &change.operation) {
-                by_endpoint[endpoint.0 as usize].push((change.share_ppm, change.add_us));
+                by_endpoint[endpoint.0 as usize].push((change.of, change.share_ppm, change.add_us));
             }
         }
         WhatIfRun {
             preparer: Preparer::new(set, model, overlap, &changes.parallel),
             requests,
             changes: by_endpoint,
+            is_nested: Vec::new(),
+            is_inside: Vec::new(),
             prepared: Prepared::default(),
             evaluator: Evaluator::default(),
             stage: Stage::Done,
@@ -306,10 +328,55 @@ impl WhatIfRun {
         }
     }
 
-    fn apply(&self, endpoint: u32, latency_us: u64) -> u64 {
-        self.changes[endpoint as usize].iter().fold(latency_us, |us, &(share_ppm, add_us)| {
-            scaled_us(us, share_ppm).saturating_add_signed(add_us)
+    /// The latency of a span after the changes of its endpoint, given what it takes with its own work changed.
+    fn apply(&self, target: usize, latency_us: u64) -> u64 {
+        let changes = &self.changes[self.prepared.endpoint_of[target] as usize];
+        changes.iter().fold(latency_us, |us, &(of, share_ppm, add_us)| match of {
+            ChangeOf::OwnWork => us.saturating_add_signed(add_us.max(0)),
+            ChangeOf::WholeCall if self.is_nested[target] => us,
+            ChangeOf::WholeCall => scaled_us(us, share_ppm).saturating_add_signed(add_us),
         })
+    }
+
+    /// By how many millionths the own work of a span changes; a folded group has that of its caller.
+    fn own_ppm(&self, target: usize) -> i64 {
+        let prepared = &self.prepared;
+        let changes = &self.changes[prepared.endpoint_of[target] as usize];
+        if changes.is_empty() {
+            return 0;
+        }
+        let span = if target < prepared.self_us.len() { target } else { prepared.caller_of[target] as usize };
+        let self_us = i128::from(prepared.self_us[span].max(1));
+        let factor = changes.iter().fold(1_000_000, |factor, &(of, share_ppm, add_us)| match of {
+            ChangeOf::OwnWork => {
+                let share = factor * (1_000_000 + i128::from(share_ppm)) / 1_000_000;
+                (share + i128::from(add_us.min(0)) * 1_000_000 / self_us).max(0)
+            }
+            ChangeOf::WholeCall => factor,
+        });
+        i64::try_from(factor - 1_000_000).unwrap_or(0)
+    }
+
+    /// Finds the spans within another of their endpoint, where an endpoint changes as a whole.
+    fn find_nested(&mut self, spans: usize) {
+        let WhatIfRun { prepared, changes, is_nested, is_inside, .. } = self;
+        is_nested.clear();
+        is_nested.resize(prepared.before_us.len(), false);
+        let is_whole = |of: &[(ChangeOf, i64, i64)]| of.iter().any(|change| change.0 == ChangeOf::WholeCall);
+        for (endpoint, _) in changes.iter().enumerate().filter(|(_, of)| is_whole(of)) {
+            let is_it = |span: usize| prepared.endpoint_of[span] as usize == endpoint;
+            is_inside.clear();
+            // Callers stand before their calls.
+            for (span, nested) in is_nested.iter_mut().enumerate().take(spans) {
+                let mut caller = prepared.caller_of[span];
+                if caller != NO_ROW && caller as usize >= spans {
+                    caller = prepared.caller_of[caller as usize];
+                }
+                let inside = caller != NO_ROW && (is_it(caller as usize) || is_inside[caller as usize]);
+                is_inside.push(inside);
+                *nested |= inside && is_it(span);
+            }
+        }
     }
 
     /// Gives each endpoint its own time on the way that decides the latency of span `root`.
@@ -319,6 +386,7 @@ impl WhatIfRun {
         self.stack.push((root, 1.0));
         while let Some((target, weight)) = self.stack.pop() {
             let t = target as usize;
+            let own_ppm = if is_after { self.own_ppm(t) } else { 0 };
             let (latency, inner) = if is_after {
                 (self.after_us[t], self.inner_us[t])
             } else {
@@ -332,7 +400,7 @@ impl WhatIfRun {
                 let us = |c: u32| {
                     if is_after { self.after_us[c as usize] } else { prepared.before_us[c as usize] }
                 };
-                self.evaluator.run(prepared, invocation, us);
+                self.evaluator.run(prepared, invocation, own_ppm, us);
                 for call in self.evaluator.critical(prepared, invocation) {
                     waited += us(call);
                     self.stack.push((call, weight * kept));
@@ -361,13 +429,14 @@ impl Visit for WhatIfRun {
             Stage::Prepare(0) => {
                 let prepared = &self.prepared;
                 self.inner_us.clone_from(&prepared.before_us);
-                self.after_us.clear();
+                self.after_us.clone_from(&prepared.before_us);
+                self.find_nested(tree.len());
                 // Leaves are settled; the others follow bottom-up.
-                for t in 0..prepared.before_us.len() {
-                    let is_span = t < tree.len();
-                    let us = prepared.before_us[t];
-                    let after = if is_span { self.apply(prepared.endpoint_of[t], us) } else { us };
-                    self.after_us.push(after);
+                for t in 0..tree.len() {
+                    if self.prepared.invocation_of[t] == NO_ROW {
+                        self.inner_us[t] = scaled_us(self.inner_us[t], self.own_ppm(t));
+                        self.after_us[t] = self.apply(t, self.inner_us[t]);
+                    }
                 }
                 self.stage = Stage::Evaluate(0);
                 Some(1 + tree.len() / 8)
@@ -382,13 +451,11 @@ impl Visit for WhatIfRun {
                     self.stage = Stage::Record;
                     return Some(1);
                 };
-                let after_us = &self.after_us;
-                let inner = self.evaluator.run(&self.prepared, invocation, |c| after_us[c as usize]);
                 let t = invocation.target as usize;
+                let (own_ppm, after_us) = (self.own_ppm(t), &self.after_us);
+                let inner = self.evaluator.run(&self.prepared, invocation, own_ppm, |c| after_us[c as usize]);
                 self.inner_us[t] = inner;
-                let is_span = t < tree.len();
-                self.after_us[t] =
-                    if is_span { self.apply(self.prepared.endpoint_of[t], inner) } else { inner };
+                self.after_us[t] = if t < tree.len() { self.apply(t, inner) } else { inner };
                 self.stage = Stage::Evaluate(at + 1);
                 Some(invocation.len())
             }

@@ -3,18 +3,19 @@
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::controls;
+use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::names;
-use pathlight_query::{Changes, Endpoint, FlowReport};
+use pathlight_query::{ChangeOf, Changes, Endpoint, FlowReport};
 use pathlight_view::flow;
 use pathlight_view::flow_changes::{
-    amount_words, chips, latency_change, neighbours, set_latency, set_parallel,
+    Amount, QUESTIONS, amount_words, chips, latency_change, neighbours, set_latency, set_parallel,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use web_sys::HtmlInputElement;
 
-/// A change that the slider asks for and that waits for the report before it: share in percent, microseconds.
-type Pending = Rc<Cell<Option<(i64, i64)>>>;
+/// A change that the slider asks for and that waits for the report before it.
+type Pending = Rc<Cell<Option<Amount>>>;
 
 /// A flow, and a call of it.
 type First = Rc<RefCell<Option<(Rc<FlowReport>, u32)>>>;
@@ -24,6 +25,8 @@ pub struct ChangeControls {
     element: El,
     title: El,
     controls: El,
+    questions: Segments,
+    of: Rc<Cell<ChangeOf>>,
     slider: El,
     words: El,
     add: El,
@@ -69,21 +72,31 @@ impl ChangeControls {
             .attr("placeholder", "0")
             .attr("aria-label", "Microseconds added to its latency")
             .test("whatif-add");
+        let of = Rc::new(Cell::new(ChangeOf::default()));
         for input in [&slider, &add] {
-            let (slider, add, pending) = (slider.clone(), add.clone(), pending.clone());
+            let (slider, add, pending, of) = (slider.clone(), add.clone(), pending.clone(), of.clone());
             let _ = input.clone().on(keep, "input", move |_| {
-                pending.set(Some((value(&slider), value(&add))));
+                pending.set(Some((of.get(), value(&slider), value(&add))));
+                page.refresh();
+            });
+        }
+        let mut questions = Segments::new("What changes");
+        for (asked, name, what, key) in QUESTIONS {
+            let (slider, add, pending, of) = (slider.clone(), add.clone(), pending.clone(), of.clone());
+            questions = questions.button(keep, (name, what, &format!("whatif-{key}")), move || {
+                of.set(asked);
+                pending.set(Some((asked, value(&slider), value(&add))));
                 page.refresh();
             });
         }
         let asked = pending.clone();
-        let gone = button("Gone").attr("title", "As if it took no time").test("whatif-gone").on_click(
-            keep,
-            move || {
-                asked.set(Some((-100, 0)));
+        let gone = button("Gone")
+            .attr("title", "As if the call, with all it waits for, took no time")
+            .test("whatif-gone")
+            .on_click(keep, move || {
+                asked.set(Some((ChangeOf::WholeCall, -100, 0)));
                 page.refresh();
-            },
-        );
+            });
         let first = First::default();
         let chosen = first.clone();
         let beside = controls::select(keep, "whatif-parallel", move |value| {
@@ -98,6 +111,7 @@ impl ChangeControls {
         let words = span("whatif-amount", "").test("whatif-amount");
         let title = div("whatif-title").test("whatif-title");
         let controls = div("whatif-controls")
+            .child(&div("whatif-row").child(questions.element()))
             .child(&div("whatif-row").child(&slider).child(&words))
             .child(
                 &div("whatif-row").child(&el("label").text("and ").child(&add).text(" \u{b5}s")).child(&gone),
@@ -115,6 +129,8 @@ impl ChangeControls {
             element,
             title,
             controls,
+            questions,
+            of,
             slider,
             words,
             add,
@@ -137,12 +153,12 @@ impl ChangeControls {
     /// Follows the flow, its selected node and the changes. What the slider asks for goes on once the report before is
     /// there, so that each is shown and none is asked for in vain.
     pub fn update(&mut self, page: Page, report: &Rc<FlowReport>, selected: Option<u32>) {
-        if let (Some((percent, add_us)), Some(target)) = (self.pending.get(), self.target.clone()) {
-            self.show_amount(percent, add_us);
+        if let (Some(amount), Some(target)) = (self.pending.get(), self.target.clone()) {
+            self.show_amount(amount);
             if !page.queries().what_if.is_waiting() {
                 self.pending.set(None);
                 page.change(|address| {
-                    set_latency(&mut address.choices.flow.changes, &target, percent, add_us);
+                    set_latency(&mut address.choices.flow.changes, &target, amount);
                 });
             }
         }
@@ -163,8 +179,11 @@ impl ChangeControls {
         self.show_chips(page, &changes);
     }
 
-    fn show_amount(&self, percent: i64, add_us: i64) {
-        self.words.set_text(&amount_words(percent, add_us));
+    fn show_amount(&self, amount: Amount) {
+        let (of, percent, add_us) = amount;
+        self.of.set(of);
+        self.questions.press(usize::from(of == ChangeOf::WholeCall));
+        self.words.set_text(&amount_words(amount));
         set_value(&self.slider, percent);
         set_value(&self.add, add_us);
     }
@@ -182,8 +201,10 @@ impl ChangeControls {
             }
         }
         if let Some(target) = target.as_ref().filter(|_| self.pending.get().is_none()) {
-            let (percent, add_us) = latency_change(changes, target);
-            self.show_amount(percent, add_us);
+            // A question that nothing is asked yet of stays as it was chosen.
+            let (of, percent, add_us) = latency_change(changes, target);
+            let of = if (percent, add_us) == (0, 0) { self.of.get() } else { of };
+            self.show_amount((of, percent, add_us));
         }
         self.target = target;
     }

@@ -35,7 +35,11 @@ impl SavingsPanel {
         let mut levels = Segments::new("How much");
         for (number, percent) in FASTER_PERCENT.into_iter().enumerate() {
             let level = level.clone();
-            let words = (&*format!("{percent}{}% faster", format::THIN), "", &*format!("faster-{percent}"));
+            let words = (
+                &*format!("{percent}{}% faster", format::THIN),
+                "Its own work",
+                &*format!("faster-{percent}"),
+            );
             levels = levels.button(keep, words, move || {
                 level.set(number);
                 page.refresh();
@@ -44,9 +48,9 @@ impl SavingsPanel {
         let table = CompanionTable::new(page, flow_savings::table())
             .on_select(move |line| page.set_focus(Focus::endpoint(line.name())))
             .on_open(move |line| {
-                let (endpoint, percent) = line.change();
+                let (endpoint, amount) = line.change();
                 page.change(|address| {
-                    set_latency(&mut address.choices.flow.changes, &endpoint, percent, 0);
+                    set_latency(&mut address.choices.flow.changes, &endpoint, amount);
                     address.choices.flow.panel = FlowPanel::WhatIf;
                 });
             });

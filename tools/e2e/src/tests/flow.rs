@@ -122,8 +122,8 @@ pub async fn a_what_if_moves_the_whole_request_as_the_binary_says(page: &Page) -
     page.click("[data-test='panel-whatif']").await?;
     page.visible("[data-test='whatif-slider']").await?;
     slide(page, -50).await?;
-    let check = async |change: &str| -> Outcome {
-        let said = native(&with(&["--what-if", change]), &[&file])?;
+    let check = async |question: &str, change: &str| -> Outcome {
+        let said = native(&with(&[question, change]), &[&file])?;
         for name in ["p50", "p95", "p99"] {
             for (side, key) in [("before", "before"), ("after", "after")] {
                 let shown = page.number(&format!("[data-test='{side}-{name}']"), "data-value").await?;
@@ -132,7 +132,7 @@ pub async fn a_what_if_moves_the_whole_request_as_the_binary_says(page: &Page) -
         }
         Ok(())
     };
-    check(&format!("{endpoint}=-50%")).await?;
+    check("--what-if", &format!("{endpoint}=-50%")).await?;
     let json = exported(page, "[data-test='whatif-tools']", "json").await?;
     let said = native(&with(&["--what-if", &format!("{endpoint}=-50%")]), &[&file])?;
     same("the export", serde_json::from_str::<Value>(&json)?, said)?;
@@ -141,7 +141,7 @@ pub async fn a_what_if_moves_the_whole_request_as_the_binary_says(page: &Page) -
     let hash = "return decodeURIComponent(location.hash)";
     page.until("gone", hash, |hash| hash.as_str().is_some_and(|h| h.contains("-1000000"))).await?;
     page.ready().await?;
-    check(&format!("{endpoint}=-100%")).await?;
+    check("--whole-call", &format!("{endpoint}=gone")).await?;
     page.click("[data-test='whatif-reset']").await?;
     page.hidden("[data-test='whatif-change']").await?;
     page.ready().await?;
