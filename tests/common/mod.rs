@@ -184,7 +184,7 @@ pub fn generated_as(options: &pathlight::generate::Options, group: u8) -> TraceS
                     parent: span.parent.map_or(SpanId::NONE, |p| SpanId::hex(p.span_id)),
                     start_us: span.start_us,
                     duration_us: span.duration_us,
-                    operation: set.names.intern(span.operation),
+                    operation: set.names.intern(&span.name()),
                     process: set.process(service, "", TagSetId::EMPTY),
                     tags: TagSetId::EMPTY,
                     flags,

@@ -356,6 +356,8 @@ fn each_defect_can_be_seen() {
             || page_or_order
                 && t.spans.iter().filter(|s| s.parent.is_some_and(|p| p.follows_from)).count() > 1
     });
+    find(Defects { generic_names: true, ..none }, &|t| t.spans.iter().any(|s| s.name() == "HTTP GET"));
+    find(Defects { ids_in_names: true, ..none }, &|t| t.spans.iter().any(|s| s.name_value.is_some()));
     // Everything at once still makes JSON.
     let options = Options { traces: 50, defects: Defects::ALL, ..Options::default() };
     serde_json::from_slice::<serde_json::Value>(&bytes(&options)).unwrap();

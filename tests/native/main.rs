@@ -21,6 +21,7 @@ mod analysis {
     mod flow;
     mod flow_queries;
     mod invariance;
+    mod places;
     mod real_traces;
     mod selection;
     mod split;

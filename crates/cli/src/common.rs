@@ -35,7 +35,7 @@ impl std::ops::Deref for Common {
 #[derive(Debug, clap::Args)]
 pub struct ReadingOption {
     /// `real` discounts what instrumentation adds or distorts, `plain` takes spans as they were written; `real,-overlay`
-    /// leaves a rule out (overlay, nobody-waits, clocks, roots)
+    /// leaves a rule out (overlay, callees, templates, nobody-waits, clocks, roots)
     #[arg(long, value_name = "READING", value_parser = parse::reading)]
     reading: Option<Reading>,
 }
@@ -226,6 +226,7 @@ impl Settings {
             filters: self.filters(),
             overlap,
             reading: self.reading.over(overlap),
+            by_service: false,
             range: self.range.unwrap_or(PercentileRange::ALL),
             group: 0,
         }

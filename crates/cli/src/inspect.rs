@@ -42,7 +42,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let Loaded { sets, files } = input::load(&[&args.files], args.threads, &Keep::All, args.out.as_deref())?;
     let overlap = Overlap::default();
-    let settings = PathSettings { overlap, reading: args.reading.over(overlap) };
+    let settings = PathSettings { overlap, reading: args.reading.over(overlap), by_service: false };
     let overview = Pool::of(sets)?.run(queries::Overview { settings })?;
     let text = if args.json { json::inspect(&overview, &files)? + "\n" } else { to_text(&overview, &files) };
     output::print(args.out.as_deref(), &text)?;

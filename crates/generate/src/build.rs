@@ -5,6 +5,7 @@ use super::plan::{Conditions, Plan};
 use super::topology::{Role, Topology};
 use pathlight_model::stats::{Random, mix};
 use pathlight_model::trace::SpanKind;
+use std::borrow::Cow;
 
 /// The first root request starts here: 2024-05-14 09:00 UTC, in microseconds.
 const EPOCH_US: u64 = 1_715_677_200_000_000;
@@ -64,6 +65,8 @@ pub struct GeneratedSpan {
     pub process: Option<u32>,
     /// Operation name.
     pub operation: &'static str,
+    /// A value that its name ends with, if ids in names were asked for.
+    pub name_value: Option<u64>,
     /// Role in a call.
     pub kind: SpanKind,
     /// Start by the clock of its host.
@@ -73,6 +76,16 @@ pub struct GeneratedSpan {
     /// Whether the span is an error.
     pub error: bool,
     pub(super) about: About,
+}
+
+impl GeneratedSpan {
+    /// The operation as it is written, with its value.
+    pub fn name(&self) -> Cow<'static, str> {
+        match self.name_value {
+            Some(value) => Cow::Owned(format!("{}/{value}", self.operation)),
+            None => Cow::Borrowed(self.operation),
+        }
+    }
 }
 
 /// What the tags and logs of a span are made from.
@@ -198,6 +211,7 @@ pub(super) fn assemble(
             parent: parent.map(|p| Reference { span_id: p.span_id, follows_from: node.spawned }),
             process: Some(*process),
             operation: endpoint.operation,
+            name_value: None,
             kind: kind(endpoint.role),
             start_us,
             duration_us: node.duration_us,

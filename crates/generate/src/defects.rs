@@ -30,11 +30,15 @@ pub struct Defects {
     pub fire_and_forget: bool,
     /// Processes whose clocks are wrong, each by 5 to 50 ms in a trace.
     pub skew: bool,
+    /// Outgoing calls that are named `HTTP GET`, whatever they call.
+    pub generic_names: bool,
+    /// Names of spans of kind server that end with a number.
+    pub ids_in_names: bool,
 }
 
 impl Defects {
     /// The names that [`Defects::from_str`] reads.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 13] = [
         "orphans",
         "cycles",
         "duplicates",
@@ -46,6 +50,8 @@ impl Defects {
         "overlay",
         "fire-and-forget",
         "skew",
+        "generic-names",
+        "ids-in-names",
     ];
 
     /// Everything wrong at once.
@@ -61,6 +67,8 @@ impl Defects {
         overlay: true,
         fire_and_forget: true,
         skew: true,
+        generic_names: true,
+        ids_in_names: true,
     };
 
     /// Whether any kind is on.
@@ -77,6 +85,12 @@ impl Defects {
         }
         if self.skew {
             habits::skew(trace, random);
+        }
+        if self.generic_names {
+            habits::generic_names(trace);
+        }
+        if self.ids_in_names {
+            habits::ids_in_names(trace, random);
         }
         let n = trace.spans.len();
         if n == 0 {
@@ -166,6 +180,8 @@ impl FromStr for Defects {
                 "outside" => defects.outside = true,
                 "overlay" => defects.overlay = true,
                 "fire-and-forget" => defects.fire_and_forget = true,
+                "generic-names" => defects.generic_names = true,
+                "ids-in-names" => defects.ids_in_names = true,
                 _ => return Err(GenerateError::Defect(name.to_owned())),
             }
         }

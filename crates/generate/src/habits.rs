@@ -98,3 +98,17 @@ pub(super) fn skew(trace: &mut GeneratedTrace, random: &mut Random) {
         span.start_us = span.start_us.saturating_add_signed(offset);
     }
 }
+
+/// Names every outgoing call after its method alone.
+pub(super) fn generic_names(trace: &mut GeneratedTrace) {
+    for span in trace.spans.iter_mut().filter(|span| span.kind == SpanKind::Client) {
+        span.operation = "HTTP GET";
+    }
+}
+
+/// Adds a number to the name of every span of kind server.
+pub(super) fn ids_in_names(trace: &mut GeneratedTrace, random: &mut Random) {
+    for span in trace.spans.iter_mut().filter(|span| span.kind == SpanKind::Server) {
+        span.name_value = Some(10_000 + random.below(90_000));
+    }
+}

@@ -115,7 +115,7 @@ impl<'a> Json<'a> {
         text(buffer, "\",\"spanID\":\"");
         hex(buffer, span.span_id);
         text(buffer, "\",\"flags\":1,\"operationName\":\"");
-        escaped(buffer, span.operation);
+        escaped(buffer, &span.name());
         text(buffer, "\",\"references\":[");
         if let Some(parent) = span.parent {
             text(buffer, "{\"refType\":\"");

@@ -1,5 +1,5 @@
-//! From a percentile range to keys that every worker can compare with, in one or two passes; and the cuts that are
-//! known.
+//! From a percentile range to keys that every worker can compare with, in one or two passes; the cuts that are known,
+//! and what else plans over the same data share.
 
 use super::EngineError;
 use super::pass::Pass;
@@ -8,8 +8,9 @@ use pathlight_analysis::critical_path::unpack_sorted;
 use pathlight_analysis::requests::{Cut, RangeFacts, RequestKey, Selection};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
+use pathlight_model::trace::PlaceFacts;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Bins of the latency histogram.
 const HISTOGRAM_BINS: u32 = 96;
@@ -19,10 +20,14 @@ const KEPT: usize = 16;
 /// A cut, and what lies inside.
 type Known = (Cut, RangeFacts);
 
-/// The cuts that are known of some data, shared by all plans over it. A new state of the data needs new ones:
-/// [`Cuts::default`].
+/// The cuts that are known of some data, and what its places are called, shared by all plans over it. A new state of the
+/// data needs new ones: [`Cuts::default`].
 #[derive(Clone, Default)]
-pub struct Cuts(Arc<Mutex<Vec<(Selection, State)>>>);
+pub struct Cuts {
+    list: Arc<Mutex<Vec<(Selection, State)>>>,
+    /// What decides over the names of places, once it is known.
+    places: Arc<OnceLock<PlaceFacts>>,
+}
 
 enum State {
     /// A plan is computing it.
@@ -48,7 +53,17 @@ pub(super) struct Place {
 
 impl Cuts {
     fn list(&self) -> MutexGuard<'_, Vec<(Selection, State)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What decides over the names of places, if a plan has found it out.
+    pub(super) fn places(&self) -> Option<&PlaceFacts> {
+        self.places.get()
+    }
+
+    /// Keeps what decides over the names of places; of several plans that have found it out, all have found the same.
+    pub(super) fn keep_places(&self, facts: PlaceFacts) -> &PlaceFacts {
+        self.places.get_or_init(|| facts)
     }
 
     /// Looks a cut up, or claims its place.
@@ -95,7 +110,7 @@ impl Workers {
     /// Collects latencies from all workers, then the keys at the ends of the range.
     pub(super) async fn find_cut(&self, selection: &Selection) -> Result<Known, EngineError> {
         let all = selection.at_any_latency();
-        let parts: Vec<Vec<u64>> = self.partials(&Pass::Latencies { selection: all.clone() }).await?;
+        let parts: Vec<Vec<u64>> = self.partials(Pass::Latencies { selection: all.clone() }).await?;
         let mut sorted: Vec<u64> = parts.into_iter().flat_map(unpack_sorted).collect();
         sorted.sort();
         let ranks = selection.range.ranks(sorted.len() as u64);
@@ -116,7 +131,7 @@ impl Workers {
             [ranks.start, ranks.end].iter().filter_map(|&r| sorted.get(r as usize).copied()).collect();
         latencies_us.dedup();
         let parts: Vec<Vec<RequestKey>> =
-            self.partials(&Pass::Ties { selection: selection.clone(), latencies_us }).await?;
+            self.partials(Pass::Ties { selection: selection.clone(), latencies_us }).await?;
         let mut ties = parts.concat();
         ties.arrange();
         let key_at = |rank: u64| -> Option<RequestKey> {

@@ -43,7 +43,7 @@ impl Pool {
     pub fn keep_service(&mut self, service: &str) {
         for session in &mut self.sessions {
             let set = &session.set;
-            let is_of = |&row: &u32| set.endpoint_name(set.endpoint(row)).0 == service;
+            let is_of = |&row: &u32| set.endpoint_name(set.recorded_endpoint(row)).0 == service;
             let kept: HashSet<TraceId> = (set.traces().iter())
                 .filter(|trace| (trace.first..trace.end).any(|row| is_of(&row)))
                 .map(|trace| trace.id)

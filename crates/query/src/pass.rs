@@ -3,11 +3,14 @@
 use super::queries::{FlowPass, SpanKey};
 use super::request_pass::RequestPass;
 use pathlight_analysis::requests::{Cut, PathSettings, Selection};
+use pathlight_model::trace::PlaceNames;
 use serde::{Deserialize, Serialize};
 
 /// One look at the traces of a worker. Selections are at any latency: the percentile range is in the cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Pass {
+    /// Names with values, and what calls call.
+    Places,
     Overview {
         settings: PathSettings,
     },
@@ -42,4 +45,25 @@ pub(super) enum Pass {
         span: SpanKey,
         group: u8,
     },
+}
+
+impl Pass {
+    /// How traces are read; `None` where that does not matter.
+    pub fn settings(&self) -> Option<PathSettings> {
+        match self {
+            Pass::Places | Pass::Span { .. } => None,
+            Pass::Overview { settings } | Pass::Trace { settings, .. } => Some(*settings),
+            Pass::Latencies { selection }
+            | Pass::Ties { selection, .. }
+            | Pass::Requests { selection, .. }
+            | Pass::Flow { selection, .. } => Some(selection.settings()),
+        }
+    }
+}
+
+/// A pass with what places are called in it, decided over all workers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct NamedPass {
+    pub names: Option<PlaceNames>,
+    pub pass: Pass,
 }

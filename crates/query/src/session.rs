@@ -1,13 +1,13 @@
 //! One worker's data and the passes over it.
 
 use super::cuts::Cuts;
-use super::pass::Pass;
+use super::pass::{NamedPass, Pass};
 use super::queries::{self, FlowCache, FlowTask, OverviewPass, Query, rows_of};
 use super::request_pass::RunningPass;
 use super::{EngineError, Plan};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, pack_sorted};
 use pathlight_analysis::requests::{PathSettings, RequestKey, RootEndpoint, SelectedRequests, Selection};
-use pathlight_model::trace::TraceSet;
+use pathlight_model::trace::{PlaceFacts, PlaceNames, TraceSet, hash_bytes};
 use std::sync::Arc;
 
 /// How many root endpoints keep their tables.
@@ -15,14 +15,19 @@ const TABLES_KEPT: usize = 3;
 /// How many selections keep their requests: both sides of a comparison and one more.
 const SELECTED_KEPT: usize = 3;
 
+/// What places are called: a hash of their names, and whether they are services.
+type Naming = (u64, bool);
+
 /// A worker's traces with what was computed from them before.
 #[derive(Default)]
 pub struct Session {
     /// The traces. Call [`invalidate`](Self::invalidate) after changing it.
     pub set: TraceSet,
     /// Most recently used last.
-    tables: Vec<((RootEndpoint, PathSettings), Arc<PathTable>)>,
-    selected: Vec<(Selection, Arc<SelectedRequests>)>,
+    tables: Vec<((Naming, RootEndpoint, PathSettings), Arc<PathTable>)>,
+    selected: Vec<((Naming, Selection), Arc<SelectedRequests>)>,
+    /// How rows are named now, and how many traces are.
+    named: Option<(Naming, usize)>,
     pub(super) flows: FlowCache,
     cuts: Cuts,
 }
@@ -43,6 +48,7 @@ impl Session {
         self.tables.clear();
         self.selected.clear();
         self.flows.clear();
+        self.named = None;
         self.cuts = Cuts::default();
     }
 
@@ -73,29 +79,47 @@ impl Session {
     /// [`EngineError::Message`] if the bytes are not a pass.
     pub fn start(&mut self, pass: &[u8]) -> Result<Task, EngineError> {
         let bytes = pass;
-        let pass: Pass = postcard::from_bytes(bytes)?;
+        let NamedPass { names, pass } = postcard::from_bytes(bytes)?;
         let flow = FlowTask::new(&pass, bytes);
-        Ok(Task { pass, builder: None, overview: None, running: None, flow, progress: (0, 0) })
+        let names_hash =
+            names.as_ref().map_or(Ok(0), |names| postcard::to_allocvec(names).map(|b| hash_bytes(&b)))?;
+        let naming = (names_hash, pass.settings().is_some_and(|settings| settings.by_service));
+        Ok(Task { names, naming, pass, builder: None, overview: None, running: None, flow, progress: (0, 0) })
     }
 
-    fn table(&mut self, selection: &Selection) -> Option<Arc<PathTable>> {
-        let place = self
-            .tables
-            .iter()
-            .position(|(key, _)| key.0 == selection.root && key.1 == selection.settings())?;
+    /// Names all rows, if they are named otherwise.
+    fn name_places(&mut self, names: Option<&PlaceNames>, naming: Naming) {
+        let wanted = (naming, self.set.traces().len());
+        if self.named != Some(wanted) {
+            self.set.name_places(names, naming.1);
+            self.named = Some(wanted);
+        }
+    }
+
+    fn table(&mut self, naming: Naming, selection: &Selection) -> Option<Arc<PathTable>> {
+        let is_it = |(of, root, settings): &(Naming, RootEndpoint, PathSettings)| {
+            *of == naming && *root == selection.root && *settings == selection.settings()
+        };
+        let place = self.tables.iter().position(|(key, _)| is_it(key))?;
         let entry = self.tables.remove(place);
         let table = Arc::clone(&entry.1);
         self.tables.push(entry);
         Some(table)
     }
 
-    fn selected(&mut self, selection: &Selection, table: &PathTable) -> Arc<SelectedRequests> {
-        let found = self.selected.iter().position(|(key, _)| key == selection);
+    fn selected(
+        &mut self,
+        naming: Naming,
+        selection: &Selection,
+        table: &PathTable,
+    ) -> Arc<SelectedRequests> {
+        let found = self.selected.iter().position(|(key, _)| key.0 == naming && key.1 == *selection);
         let entry = match found {
             Some(place) => self.selected.remove(place),
-            None => {
-                (selection.clone(), Arc::new(SelectedRequests::new(&self.set, &table.requests, selection)))
-            }
+            None => (
+                (naming, selection.clone()),
+                Arc::new(SelectedRequests::new(&self.set, &table.requests, selection)),
+            ),
         };
         if self.selected.len() == SELECTED_KEPT {
             self.selected.remove(0);
@@ -108,6 +132,8 @@ impl Session {
 
 /// A pass being run over one session, in steps.
 pub struct Task {
+    names: Option<PlaceNames>,
+    naming: Naming,
     pass: Pass,
     builder: Option<TableBuilder>,
     overview: Option<OverviewPass>,
@@ -126,9 +152,11 @@ impl Task {
         session: &mut Session,
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<u8>>, EngineError> {
+        session.name_places(self.names.as_ref(), self.naming);
         match &self.pass {
+            Pass::Places => Ok(Some(postcard::to_allocvec(&PlaceFacts::of(&session.set))?)),
             Pass::Overview { settings } => {
-                let part = self.overview.get_or_insert_with(|| OverviewPass::new(&session.set, *settings));
+                let part = self.overview.get_or_insert_with(|| OverviewPass::new(*settings));
                 let done = part.step(&session.set, time_is_up);
                 self.progress = part.progress(&session.set);
                 if done { Ok(Some(postcard::to_allocvec(part.partial())?)) } else { Ok(None) }
@@ -153,7 +181,7 @@ impl Task {
             | Pass::Ties { selection, .. }
             | Pass::Requests { selection, .. }
             | Pass::Flow { selection, .. } => {
-                let table = match session.table(selection) {
+                let table = match session.table(self.naming, selection) {
                     Some(table) => table,
                     None => {
                         let builder = self.builder.get_or_insert_with(|| {
@@ -166,13 +194,12 @@ impl Task {
                         if session.tables.len() == TABLES_KEPT {
                             session.tables.remove(0);
                         }
-                        session
-                            .tables
-                            .push(((selection.root.clone(), selection.settings()), Arc::clone(&table)));
+                        let key = (self.naming, selection.root.clone(), selection.settings());
+                        session.tables.push((key, Arc::clone(&table)));
                         table
                     }
                 };
-                let selected = session.selected(selection, &table);
+                let selected = session.selected(self.naming, selection, &table);
                 match (&self.pass, &mut self.flow) {
                     (Pass::Flow { selection, pass }, Some(task)) => {
                         let rows = rows_of(&table, &selected);

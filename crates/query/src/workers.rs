@@ -2,12 +2,13 @@
 
 use super::EngineError;
 use super::cuts::{Claim, Cuts};
-use super::pass::Pass;
+use super::pass::{NamedPass, Pass};
 use super::plan::Wanted;
 use super::request_pass::RequestPass;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_analysis::requests::{Cut, RangeFacts, Selection};
+use pathlight_analysis::requests::{Cut, RangeFacts, Reading, Rule, Selection};
 use pathlight_model::steps::Done;
+use pathlight_model::trace::PlaceFacts;
 use serde::de::DeserializeOwned;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -54,12 +55,31 @@ impl Workers {
     }
 
     /// The partials of a pass, one per worker in any order.
-    async fn run(&self, pass: &Pass) -> Result<Vec<Vec<u8>>, EngineError> {
-        Ok(self.want(Wanted::Pass(postcard::to_allocvec(pass)?)).await)
+    async fn run(&self, pass: Pass) -> Result<Vec<Vec<u8>>, EngineError> {
+        let reading = pass.settings().map_or(Reading::PLAIN, |settings| settings.reading);
+        let is_named = reading.has(Rule::Callees) || reading.has(Rule::Templates);
+        let names = if is_named { Some(self.place_facts().await?.names(reading)) } else { None };
+        self.run_named(NamedPass { names, pass }).await
+    }
+
+    async fn run_named(&self, pass: NamedPass) -> Result<Vec<Vec<u8>>, EngineError> {
+        Ok(self.want(Wanted::Pass(postcard::to_allocvec(&pass)?)).await)
+    }
+
+    /// What decides over the names of places, over all workers.
+    async fn place_facts(&self) -> Result<&PlaceFacts, EngineError> {
+        if let Some(known) = self.cuts.places() {
+            return Ok(known);
+        }
+        let mut facts = PlaceFacts::default();
+        for part in self.run_named(NamedPass { names: None, pass: Pass::Places }).await? {
+            facts.merge(postcard::from_bytes(&part)?);
+        }
+        Ok(self.cuts.keep_places(facts))
     }
 
     /// What the partials of a pass hold.
-    pub(super) async fn partials<T: DeserializeOwned>(&self, pass: &Pass) -> Result<Vec<T>, EngineError> {
+    pub(super) async fn partials<T: DeserializeOwned>(&self, pass: Pass) -> Result<Vec<T>, EngineError> {
         self.run(pass)
             .await?
             .iter()
@@ -138,7 +158,7 @@ impl RangeRequests<'_> {
     /// The partials of a pass as bytes, each in its [`parts`].
     pub async fn run(&self, pass: RequestPass) -> Result<Vec<Vec<u8>>, EngineError> {
         let (selection, cut) = (self.selection.clone(), self.cut.clone());
-        self.workers.run(&Pass::Requests { selection, cut, pass }).await
+        self.workers.run(Pass::Requests { selection, cut, pass }).await
     }
 
     /// What the parts of all partials of a pass hold.

@@ -355,7 +355,7 @@ impl Address {
 
     /// Returns all that decides what trees and paths look like.
     pub fn settings(&self) -> PathSettings {
-        PathSettings { overlap: self.overlap, reading: self.reading }
+        PathSettings { overlap: self.overlap, reading: self.reading, by_service: false }
     }
 
     /// Returns the requests that views speak of; while two sides are compared, those of the side they speak of.
@@ -365,6 +365,7 @@ impl Address {
             filters: self.filters.clone(),
             overlap: self.overlap,
             reading: self.reading,
+            by_service: false,
             range: self.range,
             group: self.group(),
         }

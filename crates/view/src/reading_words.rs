@@ -66,6 +66,15 @@ fn words(found: Found) -> (&'static str, &'static str) {
             "A second span for the same work: the critical path goes through the calls. Local work that runs beside calls \
              for as long as they take is hidden with them.",
         ),
+        Found::Callees => (
+            "calls that are named with what they call",
+            "Their own name says too little: the same span name calls several services or operations. Where the callee was \
+             not recorded, it is named by tags.",
+        ),
+        Found::Templates => (
+            "spans with values in their names",
+            "More than 100 names that differ in a number, an id or an address count as one.",
+        ),
         Found::NobodyWaits => (
             "spans that outlive their parent in the same process",
             "Nobody waits for them: they are taken as asynchronous.",
@@ -86,6 +95,8 @@ fn words(found: Found) -> (&'static str, &'static str) {
 pub fn rule_words(rule: Rule) -> &'static str {
     match rule {
         Rule::Overlay => "Skip spans that only cover the calls beside them",
+        Rule::Callees => "Name calls by what they call where the name says too little",
+        Rule::Templates => "Take names that differ in values only as one",
         Rule::NobodyWaits => "Wait for nothing that outlives its parent in one process",
         Rule::Clocks => "Set clocks that differ between processes",
         Rule::Roots => "Take roots beside the first one of a trace as requests of their own",

@@ -27,6 +27,8 @@ prop_compose! {
             outside: bit(8),
             overlay: bit(9),
             fire_and_forget: bit(10),
+            generic_names: bit(11),
+            ids_in_names: bit(12),
         };
         let shape = [Shape::Wide, Shape::Deep, Shape::Mixed][usize::from(shape)];
         Options { traces: 20, spans, shape, seed, defects, ..Options::default() }

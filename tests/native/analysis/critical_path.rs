@@ -211,12 +211,13 @@ prop_compose! {
 }
 
 fn any_settings() -> impl Strategy<Value = PathSettings> {
-    (prop::sample::select(Overlap::PRESETS.to_vec()), any_reading())
-        .prop_map(|(name, reading)| PathSettings { overlap: Overlap::preset(name).unwrap(), reading })
+    (prop::sample::select(Overlap::PRESETS.to_vec()), any_reading()).prop_map(|(name, reading)| {
+        PathSettings { overlap: Overlap::preset(name).unwrap(), reading, by_service: false }
+    })
 }
 
 fn cases(settings: PathSettings) -> Vec<Case> {
-    let PathSettings { overlap, reading } = settings;
+    let PathSettings { overlap, reading, .. } = settings;
     let endpoint = |name: &str| RootEndpoint::Endpoint(Endpoint::new(name, name));
     let selection = |root, filters| Selection { root, filters, overlap, reading, ..Selection::default() };
     let slow = PercentileRange { lo: 30_000, hi: 90_000, closed: false };

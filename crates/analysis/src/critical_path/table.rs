@@ -223,7 +223,12 @@ impl TableBuilder {
         for &entry in self.finder.entries() {
             let row = tree.row(entry.span);
             let parent = if entry.parent == NO_ROW { NO_ROW } else { self.context_of[entry.parent as usize] };
-            let context = self.table.context(parent, set.endpoint(row));
+            let endpoint = set.endpoint(row);
+            // Places that are services: what a service calls in itself is no context of its own.
+            let is_within = self.settings.by_service
+                && parent != NO_ROW
+                && self.table.contexts[parent as usize].1 == endpoint;
+            let context = if is_within { parent } else { self.table.context(parent, endpoint) };
             self.context_of.push(context);
             if self.slots.len() <= context as usize {
                 self.slots.resize(self.table.contexts.len(), Slot::default());
@@ -247,7 +252,9 @@ impl TableBuilder {
             sum.spans += 1;
             sum.errors += u32::from(set.flags(row).has(Flags::ERROR));
             sum.exclusive_us += entry.exclusive_us;
-            sum.inclusive_us = sum.inclusive_us.saturating_add(tree.duration_us(entry.span));
+            if !is_within {
+                sum.inclusive_us = sum.inclusive_us.saturating_add(tree.duration_us(entry.span));
+            }
         }
         let (mut spans, mut errors) = (0, 0);
         for i in root..tree.subtree_end[root as usize] {

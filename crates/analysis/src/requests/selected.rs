@@ -156,7 +156,7 @@ impl Matcher {
             Matcher::Time(from_us, to_us) => (*from_us..*to_us).contains(&request.start_us),
             Matcher::HasError => request.errors > 0,
             Matcher::Contains(None) => false,
-            Matcher::Contains(Some(endpoint)) => any(&|row| set.endpoint(row) == *endpoint),
+            Matcher::Contains(Some(endpoint)) => any(&|row| set.is_of(row, *endpoint)),
         }
     }
 }

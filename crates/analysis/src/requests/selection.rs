@@ -50,6 +50,8 @@ pub struct Selection {
     pub overlap: Overlap,
     /// Which rules for real traces apply.
     pub reading: Reading,
+    /// Whether places are services, whatever their operations.
+    pub by_service: bool,
     /// Which of the requests, by latency.
     pub range: PercentileRange,
 }
@@ -57,7 +59,7 @@ pub struct Selection {
 impl Selection {
     /// Returns all that decides what trees and paths look like.
     pub fn settings(&self) -> PathSettings {
-        PathSettings { overlap: self.overlap, reading: self.reading }
+        PathSettings { overlap: self.overlap, reading: self.reading, by_service: self.by_service }
     }
 
     /// Returns this selection cut by another percentile range.
@@ -69,7 +71,13 @@ impl Selection {
     /// Returns the trace roots of the same group, read the same way.
     #[must_use]
     pub fn of_all_requests(&self) -> Selection {
-        Selection { group: self.group, overlap: self.overlap, reading: self.reading, ..Selection::default() }
+        Selection {
+            group: self.group,
+            overlap: self.overlap,
+            reading: self.reading,
+            by_service: self.by_service,
+            ..Selection::default()
+        }
     }
 
     /// Returns the same requests whatever their latency: what stands before a percentile range is cut.

@@ -30,7 +30,7 @@ pub fn dump(set: &TraceSet) -> String {
         let _ = writeln!(out, "trace {id}: {:?}", trace.shape);
         for row in trace.first..trace.end {
             let process = set.process_of(row);
-            let (service, operation) = set.endpoint_name(set.endpoint(row));
+            let (service, operation) = set.endpoint_name(set.recorded_endpoint(row));
             let flags = set.flags(row);
             let parent = match set.parent(row) {
                 NO_ROW => "-".to_owned(),

@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 pub enum Rule {
     /// A second span for the same work, beside the calls it covers, is nothing to wait for.
     Overlay,
+    /// Calls are named by what they call.
+    Callees,
+    /// Names with values in them are one name.
+    Templates,
     /// Nobody waits for what outlives its parent in the same process.
     NobodyWaits,
     /// Offsets of clocks between processes are taken out.
@@ -20,12 +24,15 @@ pub enum Rule {
 
 impl Rule {
     /// All rules, in the order in which they are listed.
-    pub const ALL: [Rule; 4] = [Rule::Overlay, Rule::NobodyWaits, Rule::Clocks, Rule::Roots];
+    pub const ALL: [Rule; 6] =
+        [Rule::Overlay, Rule::Callees, Rule::Templates, Rule::NobodyWaits, Rule::Clocks, Rule::Roots];
 
     /// Its word in options and addresses.
     pub fn key(self) -> &'static str {
         match self {
             Rule::Overlay => "overlay",
+            Rule::Callees => "callees",
+            Rule::Templates => "templates",
             Rule::NobodyWaits => "nobody-waits",
             Rule::Clocks => "clocks",
             Rule::Roots => "roots",
@@ -156,12 +163,14 @@ pub struct PathSettings {
     pub overlap: Overlap,
     /// Which rules for real traces apply.
     pub reading: Reading,
+    /// Whether a place is a service, whatever its operations.
+    pub by_service: bool,
 }
 
 impl PathSettings {
     /// These overlaps, spans taken as they were written.
     pub fn plain(overlap: Overlap) -> PathSettings {
-        PathSettings { overlap, reading: Reading::PLAIN }
+        PathSettings { overlap, reading: Reading::PLAIN, by_service: false }
     }
 }
 

@@ -21,6 +21,10 @@ use std::collections::BTreeMap;
 pub enum Found {
     /// Second spans for the work of the calls beside them.
     Overlay,
+    /// Calls that are named with what they call.
+    Callees,
+    /// Spans whose name stands for many names with values in them.
+    Templates,
     /// Spans that outlive their parent in the same process.
     NobodyWaits,
     /// Spans whose clock was set.
@@ -36,6 +40,8 @@ impl Found {
     pub fn rule(self) -> Rule {
         match self {
             Found::Overlay => Rule::Overlay,
+            Found::Callees => Rule::Callees,
+            Found::Templates => Rule::Templates,
             Found::NobodyWaits | Found::StoppedWaiting => Rule::NobodyWaits,
             Found::Clocks | Found::GaveUp => Rule::Clocks,
         }
@@ -44,7 +50,9 @@ impl Found {
     /// Its key in JSON and in tests.
     pub fn key(self) -> &'static str {
         match self {
-            Found::Overlay | Found::NobodyWaits | Found::Clocks => self.rule().key(),
+            Found::Overlay | Found::Callees | Found::Templates | Found::NobodyWaits | Found::Clocks => {
+                self.rule().key()
+            }
             Found::GaveUp => "gave-up",
             Found::StoppedWaiting => "stopped-waiting",
         }
@@ -154,6 +162,12 @@ impl ReadingObserver {
         let has_clocks = tree.settings.reading.has(Rule::Clocks);
         self.here.clear();
         for span in 0..tree.len() as u32 {
+            if set.says_callee(tree.row(span)) {
+                note(Found::Callees);
+            }
+            if set.is_folded(tree.row(span)) {
+                note(Found::Templates);
+            }
             let Some(parent) = tree.parent_of(span) else { continue };
             let (row, parent_row) = (tree.row(span), tree.row(parent));
             let shift = tree.clock_shift_us(span);

@@ -3,6 +3,7 @@
 use super::ids::{SpanId, TraceId};
 use super::names::{Interner, Symbol};
 use super::normalise::{Normaliser, TraceShape};
+use super::places::Places;
 use super::seal::Sealing;
 use super::span::{Flags, ProcessId, RawSpan, SpanKind};
 use super::tags::{TagSetId, TagTable};
@@ -62,7 +63,7 @@ impl TraceRow {
 /// The columnar trace set.
 ///
 /// Rows of one trace are contiguous and in pre-order: the trace root first, children by (start, longer first, id), other
-/// roots after it. A row costs 42 bytes besides tags. Row numbers change in [`seal`](Self::seal) only.
+/// roots after it. A row costs 42 bytes besides tags, and 4 more while places are [named otherwise](Self::name_places). Row numbers change in [`seal`](Self::seal) only.
 #[derive(Default)]
 pub struct TraceSet {
     /// Service, operation and host names.
@@ -78,6 +79,7 @@ pub struct TraceSet {
     pub(super) traces: Vec<TraceRow>,
     pub(super) endpoints: Table<(Symbol, Symbol)>,
     pub(super) processes: Table<Process>,
+    pub(super) places: Places,
     trace_table: HashTable<u32>,
     /// Traces with a second fragment, to be joined by `seal`.
     pub(super) split: Vec<TraceId>,
@@ -315,6 +317,7 @@ impl TraceSet {
 
     /// Drops every trace that `keep` refuses; names and tags stay.
     pub fn retain(&mut self, keep: impl Fn(&TraceRow) -> bool) {
+        self.places.forget_rows();
         let old = std::mem::take(&mut self.columns);
         let traces = std::mem::take(&mut self.traces);
         self.trace_table.clear();
@@ -454,11 +457,6 @@ impl TraceSet {
         self.processes.rows[self.columns.process[row as usize] as usize]
     }
 
-    /// Endpoint of a row.
-    pub fn endpoint(&self, row: u32) -> EndpointId {
-        EndpointId(self.columns.endpoint[row as usize])
-    }
-
     /// Start of a row in microseconds since the epoch, before sanitising.
     pub fn start_us(&self, row: u32) -> u64 {
         self.columns.start_us[row as usize]
@@ -511,6 +509,7 @@ impl TraceSet {
     /// Bytes of heap held by columns, names and tags.
     pub fn heap_bytes(&self) -> usize {
         self.columns.heap_bytes()
+            + self.places.heap_bytes()
             + self.names.heap_bytes()
             + self.id_texts.heap_bytes()
             + self.tags.heap_bytes()

@@ -336,7 +336,7 @@ impl Tree {
         while (i as usize) < self.len() {
             if self.role[i as usize] == Role::Dropped {
                 i = self.subtree_end[i as usize];
-            } else if set.endpoint(self.row(i)) == endpoint {
+            } else if set.is_of(self.row(i), endpoint) {
                 out.push(i);
                 i = self.subtree_end[i as usize];
             } else {

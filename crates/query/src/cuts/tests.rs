@@ -1,4 +1,5 @@
 use super::*;
+use crate::pass::NamedPass;
 use crate::queries::{BottomUp, CriticalPath, Histograms, Query, Range};
 use crate::{Next, Plan, Session};
 use pathlight_analysis::requests::PercentileRange;
@@ -40,8 +41,8 @@ fn run<R>(mut plan: Plan<R>, session: &mut Session) -> Result<(R, usize), Engine
     loop {
         partials = match plan.next(partials)? {
             Next::Pass(pass) => {
-                let pass_read: Pass = postcard::from_bytes(&pass)?;
-                cutting += usize::from(matches!(pass_read, Pass::Latencies { .. } | Pass::Ties { .. }));
+                let read: NamedPass = postcard::from_bytes(&pass)?;
+                cutting += usize::from(matches!(read.pass, Pass::Latencies { .. } | Pass::Ties { .. }));
                 vec![session.run_pass(&pass)?]
             }
             Next::Working(_) => Vec::new(),

@@ -30,7 +30,7 @@ impl Query for Overview {
     type Report = OverviewReport;
 
     async fn run(self, workers: Workers) -> Result<OverviewReport, EngineError> {
-        Ok(OverviewPartial::merge(workers.partials(&Pass::Overview { settings: self.settings }).await?)
+        Ok(OverviewPartial::merge(workers.partials(Pass::Overview { settings: self.settings }).await?)
             .finish())
     }
 }
@@ -249,14 +249,14 @@ pub(crate) struct OverviewPass {
 }
 
 impl OverviewPass {
-    pub fn new(set: &TraceSet, settings: PathSettings) -> OverviewPass {
+    pub fn new(settings: PathSettings) -> OverviewPass {
         OverviewPass {
             partial: OverviewPartial::default(),
             tree: Tree::default(),
             settings,
             trace: 0,
             is_loading: false,
-            spans: vec![0; set.endpoints().len()],
+            spans: Vec::new(),
             roots: BTreeMap::new(),
             reading: ReadingObserver::default(),
             requests: Vec::new(),
@@ -274,6 +274,8 @@ impl OverviewPass {
     /// True when done; then [`partial`](Self::partial) is complete.
     pub fn step(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         let mut left = CHUNK;
+        // Names may have come.
+        self.spans.resize(set.endpoints().len(), 0);
         while (self.trace as usize) < set.traces().len() {
             if left == 0 {
                 if time_is_up() {

@@ -62,7 +62,7 @@ impl Query for Span {
 
     async fn run(self, workers: Workers) -> Result<Option<SpanReport>, EngineError> {
         let pass = Pass::Span { trace_id: self.trace_id, span: self.span, group: self.group };
-        Ok(workers.partials::<Option<_>>(&pass).await?.into_iter().flatten().next())
+        Ok(workers.partials::<Option<_>>(pass).await?.into_iter().flatten().next())
     }
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn span(set: &TraceSet, trace_id: &str, key: &SpanKey, group: u8) -> 
         SpanKey::Id(id) => (trace.first..trace.end).find(|&row| set.span_id_text(row) == *id)?,
     };
     let process = set.process_of(row);
-    let (service, operation) = set.endpoint_name(set.endpoint(row));
+    let (service, operation) = set.endpoint_name(set.recorded_endpoint(row));
     let tags = |tags: TagSetId| {
         let mut tags: Vec<(String, String)> =
             set.tags.get(tags).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();

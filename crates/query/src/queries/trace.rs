@@ -31,7 +31,7 @@ impl Query for Trace {
     async fn run(self, workers: Workers) -> Result<Option<TraceReport>, EngineError> {
         let Trace { trace_id, root_span_id, settings, group } = self;
         let pass = Pass::Trace { trace_id, root_span_id, settings, group };
-        Ok(workers.partials::<Option<_>>(&pass).await?.into_iter().flatten().next())
+        Ok(workers.partials::<Option<_>>(pass).await?.into_iter().flatten().next())
     }
 }
 

@@ -69,7 +69,7 @@ impl Workers {
         selection: &Selection,
         pass: FlowPass,
     ) -> Result<Vec<T>, EngineError> {
-        self.partials(&Pass::Flow { selection: selection.at_any_latency(), pass: Box::new(pass) }).await
+        self.partials(Pass::Flow { selection: selection.at_any_latency(), pass: Box::new(pass) }).await
     }
 
     async fn callees(

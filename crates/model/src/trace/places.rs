@@ -1,0 +1,601 @@
+//! What places are called: names with values by their template, calls by what they call, or every span by its service
+//! (`docs/definitions/real-traces.md` sections 2 and 5).
+//!
+//! Whether a name says its values or its callee is decided over all that is loaded: every worker tells its [`PlaceFacts`],
+//! merged they give [`PlaceNames`], and each set names its rows by these. Names depend on what was recorded, not on clocks
+//! and cuts.
+
+use super::endpoint::Endpoint;
+use super::names::{Interner, Symbol};
+use super::overlays::PEER_KEYS;
+use super::reading::{Reading, Rule};
+use super::set::{EndpointId, NO_ROW, TraceSet};
+use super::span::SpanKind;
+use super::templates::template;
+use super::tree::is_declared_async;
+use hashbrown::{HashMap, HashSet};
+use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Distinct names of one template up to which each stays as it is.
+const MOST_NAMES: usize = 100;
+/// Operations of one callee that are told apart in facts: one, or several.
+const SEVERAL: usize = 2;
+
+/// What a call calls: a service, or what tags name where no callee was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+struct Callee {
+    name: String,
+    is_recorded: bool,
+}
+
+/// Names with values, and what calls call; an accumulator over all sets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceFacts {
+    /// By template: the names that it stands for, at most one more than stay.
+    names: BTreeMap<Endpoint, BTreeSet<String>>,
+    /// By template of the call: its callees with templates of their operations, at most [`SEVERAL`].
+    calls: BTreeMap<Endpoint, BTreeMap<Callee, BTreeSet<String>>>,
+}
+
+/// What places are called, decided over all that is loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceNames {
+    /// Templates that stand for their names.
+    folded: BTreeSet<Endpoint>,
+    /// By template: calls that are named with their callee, and the callees of which the operation is said too.
+    calls: BTreeMap<Endpoint, BTreeSet<Callee>>,
+}
+
+impl PlaceFacts {
+    /// What a set holds.
+    pub fn of(set: &TraceSet) -> PlaceFacts {
+        let mut facts = PlaceFacts::default();
+        // The table also has what rows were called under other names.
+        let mut is_recorded = vec![false; set.endpoints.rows.len()];
+        set.columns.endpoint.iter().for_each(|&number| is_recorded[number as usize] = true);
+        let templates: Vec<Endpoint> = (set.endpoints().zip(is_recorded))
+            .map(|((service, operation), is_recorded)| {
+                let template = template(operation);
+                if let (Cow::Owned(template), true) = (&template, is_recorded) {
+                    let names = facts.names.entry(Endpoint::new(service, template.as_str())).or_default();
+                    if names.len() <= MOST_NAMES {
+                        names.insert(operation.to_owned());
+                    }
+                }
+                Endpoint::new(service, template)
+            })
+            .collect();
+        let mut seen: HashSet<(u32, Target), FxBuildHasher> = HashSet::default();
+        let mut targets = Targets::new(set, None);
+        for trace in set.traces() {
+            targets.find(set, trace.first, trace.end);
+            for (row, &target) in (trace.first..trace.end).zip(&targets.found) {
+                if let Some(target) = target {
+                    seen.insert((set.columns.endpoint[row as usize], target));
+                }
+            }
+        }
+        for (call, target) in seen {
+            let callees = facts.calls.entry(templates[call as usize].clone()).or_default();
+            let (callee, operation) = match target {
+                Target::Endpoint(number) => {
+                    let Endpoint { service, operation } = templates[number as usize].clone();
+                    (Callee { name: service, is_recorded: true }, operation)
+                }
+                Target::Peer(peer) => {
+                    let name = targets.peers.get(Symbol(peer)).to_owned();
+                    (Callee { name, is_recorded: false }, String::new())
+                }
+            };
+            let operations = callees.entry(callee).or_default();
+            operations.insert(operation);
+            if operations.len() > SEVERAL {
+                operations.pop_last();
+            }
+        }
+        facts
+    }
+
+    /// Adds what another set holds.
+    pub fn merge(&mut self, other: PlaceFacts) {
+        for (template, names) in other.names {
+            let into = self.names.entry(template).or_default();
+            into.extend(names);
+            while into.len() > MOST_NAMES + 1 {
+                into.pop_last();
+            }
+        }
+        for (call, callees) in other.calls {
+            let into = self.calls.entry(call).or_default();
+            for (callee, operations) in callees {
+                let into = into.entry(callee).or_default();
+                into.extend(operations);
+                while into.len() > SEVERAL {
+                    into.pop_last();
+                }
+            }
+        }
+    }
+
+    /// Returns what places are called under a reading.
+    pub fn names(&self, reading: Reading) -> PlaceNames {
+        let mut names = PlaceNames::default();
+        if reading.has(Rule::Templates) {
+            let many = self.names.iter().filter(|(_, names)| names.len() > MOST_NAMES);
+            names.folded = many.map(|(template, _)| template.clone()).collect();
+        }
+        if reading.has(Rule::Callees) {
+            for (call, callees) in &self.calls {
+                let several = callees.iter().filter(|(_, operations)| operations.len() >= SEVERAL);
+                let several: BTreeSet<Callee> = several.map(|(callee, _)| callee.clone()).collect();
+                if callees.len() > 1 || !several.is_empty() {
+                    names.calls.insert(call.clone(), several);
+                }
+            }
+        }
+        names
+    }
+}
+
+/// What a call of one set calls.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Target {
+    /// Number of the endpoint as recorded.
+    Endpoint(u32),
+    /// Number among the peers that tags name.
+    Peer(u32),
+}
+
+/// Finds what calls call, trace by trace.
+struct Targets {
+    /// By endpoint as recorded: whether its calls matter; empty: all.
+    wanted: Vec<bool>,
+    /// Numbers of [`PEER_KEYS`] in the set, by place.
+    keys: Vec<(u32, usize)>,
+    peers: Interner,
+    /// By row of the trace.
+    callee: Vec<u32>,
+    /// By row: children that are waited for, and whether the last of them is of another service.
+    waits: Vec<(u32, bool)>,
+    found: Vec<Option<Target>>,
+}
+
+impl Targets {
+    fn new(set: &TraceSet, wanted: Option<Vec<bool>>) -> Targets {
+        let place = |key: &str| PEER_KEYS.iter().position(|peer| *peer == key);
+        let keys =
+            (0..set.tags.key_count() as u32).filter_map(|key| Some((key, place(set.tags.key_name(key))?)));
+        Targets {
+            wanted: wanted.unwrap_or_default(),
+            keys: keys.collect(),
+            peers: Interner::default(),
+            callee: Vec::new(),
+            waits: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Finds the targets of the rows of a trace.
+    fn find(&mut self, set: &TraceSet, first: u32, end: u32) {
+        let n = (end - first) as usize;
+        self.callee.clear();
+        self.callee.resize(n, NO_ROW);
+        self.waits.clear();
+        self.waits.resize(n, (0, false));
+        let service = |row: u32| set.process_of(row).service;
+        // Backwards: what is written last is the first child.
+        for row in (first..end).rev() {
+            let parent = set.parent(row);
+            if parent == NO_ROW {
+                continue;
+            }
+            let p = (parent - first) as usize;
+            let is_other = service(row) != service(parent);
+            if is_other || matches!(set.kind(row), SpanKind::Server | SpanKind::Consumer) {
+                self.callee[p] = row;
+            }
+            if !is_declared_async(set, row, parent) {
+                self.waits[p] = (self.waits[p].0 + 1, is_other);
+            }
+        }
+        self.found.clear();
+        for row in first..end {
+            let i = (row - first) as usize;
+            let endpoint = set.columns.endpoint[row as usize] as usize;
+            let is_wanted = self.wanted.is_empty() || self.wanted.get(endpoint).copied().unwrap_or(false);
+            let parent = set.parent(row);
+            let is_call = is_wanted
+                && match set.kind(row) {
+                    SpanKind::Client | SpanKind::Producer => true,
+                    SpanKind::Unspecified => {
+                        let is_entry = parent == NO_ROW || service(row) != service(parent);
+                        self.waits[i] == (1, true) && !is_entry
+                    }
+                    SpanKind::Internal | SpanKind::Server | SpanKind::Consumer => false,
+                };
+            let target = match self.callee[i] {
+                _ if !is_call => None,
+                NO_ROW => self.peer(set, row).map(Target::Peer),
+                callee => Some(Target::Endpoint(set.columns.endpoint[callee as usize])),
+            };
+            self.found.push(target);
+        }
+    }
+
+    /// The peer that the tags of a row name.
+    fn peer(&mut self, set: &TraceSet, row: u32) -> Option<u32> {
+        if self.keys.is_empty() {
+            return None;
+        }
+        let mut values: [Option<&str>; PEER_KEYS.len()] = Default::default();
+        for &pair in set.tags.pairs_of(set.tag_set(row)) {
+            let (key, value) = set.tags.pair(pair);
+            if let Some(&(_, place)) = self.keys.iter().find(|(number, _)| *number == key) {
+                let kept = &mut values[place];
+                *kept = Some(kept.map_or(value, |kept| kept.min(value)));
+            }
+        }
+        peer_name(values).map(|name| self.peers.intern(&name).0)
+    }
+}
+
+/// What the first of the tags says, by place in [`PEER_KEYS`]: a database with its name, a host without its port.
+fn peer_name(values: [Option<&str>; PEER_KEYS.len()]) -> Option<String> {
+    let [service, rpc, system, name, namespace, destination, address, host] = values;
+    let database = system.map(|system| match name.or(namespace) {
+        Some(name) => format!("{system} {name}"),
+        None => system.to_owned(),
+    });
+    let named = service.or(rpc).map(str::to_owned).or(database).or(destination.map(str::to_owned));
+    let name = named.or_else(|| {
+        let host = address.or(host)?;
+        let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let host = match host.rsplit_once(':') {
+            Some((name, port)) if is_port(port) && (!name.contains(':') || name.ends_with(']')) => name,
+            _ => host,
+        };
+        let number = host.trim_matches(['[', ']']);
+        Some(if number.parse::<std::net::IpAddr>().is_ok() { "{ip}".to_owned() } else { host.to_owned() })
+    });
+    name.filter(|name| !name.is_empty())
+}
+
+/// The names of the rows of one set.
+#[derive(Default)]
+pub(super) struct Places {
+    names: Option<PlaceNames>,
+    /// Endpoint by row, for as many rows as are named; empty: as recorded.
+    column: Vec<u32>,
+    traces: usize,
+    /// By endpoint as recorded: what its rows are called without a callee.
+    base: Vec<u32>,
+    /// By endpoint: that of its service. Empty: places are endpoints.
+    services: Vec<u32>,
+}
+
+impl Places {
+    pub fn forget_rows(&mut self) {
+        self.column.clear();
+        self.traces = 0;
+    }
+
+    pub fn heap_bytes(&self) -> usize {
+        (self.column.capacity() + self.base.capacity() + self.services.capacity()) * 4
+    }
+}
+
+impl TraceSet {
+    /// Names all rows: by these names, or as recorded; and by service alone if places are services. Call it again when the
+    /// set has grown.
+    pub fn name_places(&mut self, names: Option<&PlaceNames>, by_service: bool) {
+        let names = names.filter(|names| **names != PlaceNames::default());
+        if self.places.names.as_ref() != names {
+            self.places = Places { names: names.cloned(), ..Places::default() };
+        }
+        if self.places.traces < self.traces.len() && self.places.names.is_some() {
+            self.name_rows();
+        }
+        self.places.services.clear();
+        if by_service {
+            let mut services = Vec::with_capacity(self.endpoints.rows.len());
+            let none = self.names.intern("");
+            // Those of services come to the end of the table, and stand for themselves.
+            while services.len() < self.endpoints.rows.len() {
+                let service = self.endpoints.rows[services.len()].0;
+                services.push(self.endpoints.insert((service, none)));
+            }
+            self.places.services = services;
+        }
+    }
+
+    fn name_rows(&mut self) {
+        let mut places = std::mem::take(&mut self.places);
+        if let Some(names) = &places.names {
+            for number in places.base.len()..self.endpoints.rows.len() {
+                let (service, operation) = self.endpoint_name(EndpointId(number as u32));
+                let folded = match template(operation) {
+                    Cow::Owned(template) => Some(Endpoint::new(service, template)),
+                    Cow::Borrowed(_) => None,
+                };
+                let folded = folded.filter(|folded| names.folded.contains(folded));
+                let base = folded
+                    .map_or(number as u32, |folded| self.intern_endpoint(number as u32, &folded.operation));
+                places.base.push(base);
+            }
+            let is_listed = |(service, operation): (&str, &str)| {
+                names.calls.contains_key(&Endpoint::new(service, template(operation)))
+            };
+            let wanted: Vec<bool> = self.endpoints().map(is_listed).collect();
+            let has_calls = wanted.contains(&true);
+            let mut targets = Targets::new(self, Some(wanted));
+            let mut called: HashMap<(u32, Target), u32, FxBuildHasher> = HashMap::default();
+            places.column.reserve(self.spans() - places.column.len());
+            for trace in places.traces..self.traces.len() {
+                let (first, end) = (self.traces[trace].first, self.traces[trace].end);
+                if !has_calls {
+                    let rows = &self.columns.endpoint[first as usize..end as usize];
+                    places.column.extend(rows.iter().map(|&number| places.base[number as usize]));
+                    continue;
+                }
+                targets.find(self, first, end);
+                for row in first..end {
+                    let number = self.columns.endpoint[row as usize];
+                    let shown = match targets.found[(row - first) as usize] {
+                        None => places.base[number as usize],
+                        Some(target) => *called.entry((number, target)).or_insert_with(|| {
+                            let name = self.name_of_call(
+                                names,
+                                number,
+                                places.base[number as usize],
+                                target,
+                                &targets,
+                            );
+                            self.intern_endpoint(number, &name)
+                        }),
+                    };
+                    places.column.push(shown);
+                }
+            }
+        }
+        places.traces = self.traces.len();
+        self.places = places;
+    }
+
+    fn intern_endpoint(&mut self, number: u32, operation: &str) -> u32 {
+        let service = self.endpoints.rows[number as usize].0;
+        let operation = self.names.intern(operation);
+        self.endpoints.insert((service, operation))
+    }
+
+    /// The operation of a call with its callee.
+    fn name_of_call(
+        &self,
+        names: &PlaceNames,
+        number: u32,
+        base: u32,
+        target: Target,
+        targets: &Targets,
+    ) -> String {
+        let (service, recorded) = self.endpoint_name(EndpointId(number));
+        let operation = self.endpoint_name(EndpointId(base)).1;
+        let several = names.calls.get(&Endpoint::new(service, template(recorded)));
+        match target {
+            Target::Peer(peer) => {
+                format!("{operation} -> {} (not instrumented)", targets.peers.get(Symbol(peer)))
+            }
+            Target::Endpoint(callee) => {
+                let (service, called) = self.endpoint_name(EndpointId(callee));
+                let callee = Callee { name: service.to_owned(), is_recorded: true };
+                if several.is_some_and(|several| several.contains(&callee)) {
+                    let folded = Endpoint::new(service, template(called));
+                    let called = if names.folded.contains(&folded) { &folded.operation } else { called };
+                    format!("{operation} -> {service} {called}")
+                } else {
+                    format!("{operation} -> {service}")
+                }
+            }
+        }
+    }
+
+    /// Endpoint of a row by the names that apply, also where places are services.
+    pub fn named_endpoint(&self, row: u32) -> EndpointId {
+        EndpointId(
+            self.places.column.get(row as usize).copied().unwrap_or(self.columns.endpoint[row as usize]),
+        )
+    }
+
+    /// Endpoint of a row as recorded.
+    pub fn recorded_endpoint(&self, row: u32) -> EndpointId {
+        EndpointId(self.columns.endpoint[row as usize])
+    }
+
+    /// What a row is called: its endpoint by the names that apply, or that of its service.
+    pub fn endpoint(&self, row: u32) -> EndpointId {
+        let named = self.named_endpoint(row);
+        EndpointId(self.places.services.get(named.0 as usize).copied().unwrap_or(named.0))
+    }
+
+    /// Whether a row is of an endpoint, by the names that apply or as recorded.
+    pub fn is_of(&self, row: u32, endpoint: EndpointId) -> bool {
+        self.named_endpoint(row) == endpoint || self.recorded_endpoint(row) == endpoint
+    }
+
+    /// Whether the name of a row stands for many names with values in them.
+    pub fn is_folded(&self, row: u32) -> bool {
+        let recorded = self.columns.endpoint[row as usize];
+        self.places.base.get(recorded as usize).is_some_and(|&base| base != recorded)
+    }
+
+    /// Whether a row is named with what it calls.
+    pub fn says_callee(&self, row: u32) -> bool {
+        let named = self.named_endpoint(row).0;
+        let recorded = self.columns.endpoint[row as usize];
+        named != recorded && self.places.base.get(recorded as usize).is_none_or(|&base| base != named)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Flags, RawSpan, SpanId, TagSetId, TraceId};
+
+    /// A span as (parent, service, operation, kind, tags), numbered from 1 in its trace.
+    type Spec<'a> = (u64, &'a str, &'a str, SpanKind, &'a [(&'a str, &'a str)]);
+
+    fn set(traces: &[&[Spec]]) -> TraceSet {
+        let mut set = TraceSet::new();
+        for (trace, spans) in traces.iter().enumerate() {
+            let mut raw = Vec::new();
+            for (number, &(parent, service, operation, kind, tags)) in spans.iter().enumerate() {
+                set.tags.begin();
+                tags.iter().for_each(|(key, value)| set.tags.add(key, value));
+                let tags = set.tags.finish();
+                raw.push(RawSpan {
+                    id: SpanId::hex(number as u64 + 1),
+                    parent: SpanId::hex(parent),
+                    start_us: 1000 + number as u64,
+                    duration_us: 100 - number as u64,
+                    operation: set.names.intern(operation),
+                    process: set.process(service, "", TagSetId::EMPTY),
+                    tags,
+                    flags: Flags::of_kind(kind),
+                });
+            }
+            assert_eq!(set.add_trace(TraceId::hex(trace as u128 + 1), &mut raw), Ok(()));
+        }
+        set
+    }
+
+    fn name(set: &mut TraceSet, reading: Reading) {
+        let names = PlaceFacts::of(set).names(reading);
+        set.name_places(Some(&names), false);
+    }
+
+    /// What the rows are called.
+    fn shown(set: &TraceSet) -> Vec<&str> {
+        (0..set.spans() as u32).map(|row| set.endpoint_name(set.endpoint(row)).1).collect()
+    }
+
+    const REAL: fn() -> Reading = Reading::real;
+    use SpanKind::{Client, Server, Unspecified};
+
+    #[test]
+    fn a_call_says_its_callee_where_there_are_several() {
+        let mut set = set(&[
+            &[
+                (0, "a", "GET /", Server, &[]),
+                (1, "a", "HTTP GET", Client, &[]),
+                (2, "b", "read", Server, &[]),
+            ],
+            &[
+                (0, "a", "GET /", Server, &[]),
+                (1, "a", "HTTP GET", Client, &[]),
+                (2, "c", "read", Server, &[]),
+            ],
+            &[
+                (0, "a", "GET /", Server, &[]),
+                (1, "a", "HTTP GET", Client, &[]),
+                (2, "c", "list", Server, &[]),
+            ],
+            &[(0, "a", "GET /", Server, &[]), (1, "a", "POST", Client, &[]), (2, "c", "list", Server, &[])],
+        ]);
+        name(&mut set, REAL());
+        let calls = [1, 4, 7, 10].map(|row| shown(&set)[row]);
+        assert_eq!(calls, ["HTTP GET -> b", "HTTP GET -> c read", "HTTP GET -> c list", "POST"]);
+        assert!(set.says_callee(1) && !set.says_callee(10) && !set.says_callee(0));
+        // As recorded again, and found by that name all the time.
+        let recorded = set.find_endpoint("a", "HTTP GET").unwrap();
+        let named = set.find_endpoint("a", "HTTP GET -> b").unwrap();
+        assert!(set.is_of(1, recorded) && set.is_of(1, named) && !set.is_of(4, named));
+        set.name_places(None, false);
+        assert_eq!(shown(&set)[1], "HTTP GET");
+        assert!(set.is_of(1, recorded) && !set.is_of(0, recorded));
+    }
+
+    #[test]
+    fn what_is_not_recorded_is_named_by_tags() {
+        let call = |tags| -> [Spec; 2] { [(0, "a", "GET /", Server, &[]), (1, "a", "query", Client, tags)] };
+        let tags: [&[(&str, &str)]; 5] = [
+            &[("db.system", "mysql"), ("db.name", "shop"), ("net.peer.name", "x")],
+            &[("server.address", "mail.example.com:25")],
+            &[("net.peer.name", "10.0.0.7:80")],
+            &[("server.address", "[::1]:80")],
+            &[("peer.service", "pay"), ("db.system", "mysql")],
+        ];
+        let traces: Vec<[Spec; 2]> = tags.into_iter().map(call).collect();
+        let traces: Vec<&[Spec]> = traces.iter().map(|trace| trace.as_slice()).collect();
+        let mut set = set(&traces);
+        name(&mut set, REAL());
+        let calls: Vec<&str> = shown(&set).into_iter().skip(1).step_by(2).collect();
+        let expected = ["mysql shop", "mail.example.com", "{ip}", "{ip}", "pay"];
+        assert_eq!(calls, expected.map(|peer| format!("query -> {peer} (not instrumented)")));
+    }
+
+    #[test]
+    fn without_kinds_only_the_calling_half_says_its_callee() {
+        let chain = |last| -> [Spec; 4] {
+            [
+                (0, "a", "root", Unspecified, &[]),
+                (1, "a", "call", Unspecified, &[]),
+                (2, "b", "serve", Unspecified, &[]),
+                (3, last, "work", Unspecified, &[]),
+            ]
+        };
+        let mut set = set(&[&chain("c"), &chain("d")]);
+        name(&mut set, REAL());
+        // `serve` enters b, and is no calling half; `call` has one callee.
+        assert_eq!(shown(&set)[..4], ["root", "call", "serve", "work"]);
+    }
+
+    #[test]
+    fn the_hundred_and_first_name_folds_them_all() {
+        let names: Vec<String> = (0..101).map(|i| format!("GET /user/{}", 1000 + i)).collect();
+        let traces: Vec<[Spec; 1]> =
+            names.iter().map(|name| -> [Spec; 1] { [(0, "a", name, Server, &[])] }).collect();
+        let slices: Vec<&[Spec]> = traces.iter().map(|trace| trace.as_slice()).collect();
+        let mut few = set(&slices[..100]);
+        name(&mut few, REAL());
+        assert_eq!(shown(&few)[7], "GET /user/1007");
+        let mut many = set(&slices);
+        name(&mut many, REAL());
+        assert!(shown(&many).iter().all(|&name| name == "GET /user/{n}") && many.is_folded(3));
+        name(&mut many, REAL().with(Rule::Templates, false));
+        assert_eq!(shown(&many)[7], "GET /user/1007");
+        // Two workers say what one says, in either order.
+        let (mut a, b) = (PlaceFacts::of(&set(&slices[..60])), PlaceFacts::of(&set(&slices[40..])));
+        let mut other = b.clone();
+        other.merge(a.clone());
+        a.merge(b);
+        assert_eq!((&a, &other), (&PlaceFacts::of(&many), &PlaceFacts::of(&many)));
+    }
+
+    #[test]
+    fn a_set_that_grows_is_named_on_and_services_are_places() {
+        let trace: [Spec; 3] = [
+            (0, "a", "GET /", Server, &[]),
+            (1, "a", "HTTP GET", Client, &[]),
+            (2, "b", "read", Server, &[]),
+        ];
+        let mut set = set(&[&trace]);
+        let names = PlaceNames {
+            calls: [(Endpoint::new("a", "HTTP GET"), BTreeSet::new())].into(),
+            ..PlaceNames::default()
+        };
+        set.name_places(Some(&names), true);
+        let services = |set: &TraceSet| {
+            let name = |row| set.endpoint_name(set.endpoint(row));
+            (0..set.spans() as u32).map(name).map(|(s, o)| (s.to_owned(), o.to_owned())).collect::<Vec<_>>()
+        };
+        let of = |service: &str| (service.to_owned(), String::new());
+        assert_eq!(services(&set), [of("a"), of("a"), of("b")]);
+        set.name_places(Some(&names), false);
+        assert_eq!(shown(&set), ["GET /", "HTTP GET -> b", "read"]);
+        let mut raw: Vec<RawSpan> = (0..3).map(|row| set.raw(row)).collect();
+        assert_eq!(set.add_trace(TraceId::hex(9), &mut raw), Ok(()));
+        set.name_places(Some(&names), false);
+        assert_eq!(shown(&set)[3..], ["GET /", "HTTP GET -> b", "read"]);
+    }
+}
