@@ -35,6 +35,9 @@ pub struct Args {
     folded: bool,
     #[command(flatten)]
     settings: Settings,
+    /// Take all operations of a service as one place
+    #[arg(long)]
+    by_service: bool,
 }
 
 /// Runs the command.
@@ -48,7 +51,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         |lo, hi| if two_sets { PercentileRange::ALL } else { PercentileRange { lo, hi, closed: false } };
     let range_a = args.range_a.or(settings.range).unwrap_or(default(0, 50_000));
     let range_b = args.range_b.or(settings.range).unwrap_or(default(95_000, 100_000));
-    let a = settings.selection().with_range(range_a);
+    let a = Selection { by_service: args.by_service, ..settings.selection().with_range(range_a) };
     let b = Selection { group: u8::from(two_sets), ..a.with_range(range_b) };
     let mut pool = args.sets.load(settings)?;
     let report = pool.run(queries::Compare { a, b })?;
@@ -141,7 +144,7 @@ fn call_path(report: &DiffReport, node: NodeId) -> String {
     while let Some(number) = at {
         let node = &report.nodes[number.index()];
         let (service, operation) = report.name(node.endpoint);
-        path.push(format!("[{service}] {operation}"));
+        path.push(format!("[{service}] {operation}").trim_end().to_owned());
         at = node.parent;
     }
     path.reverse();

@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::{self, Common, in_ms};
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{CriticalPathReport, queries};
+use pathlight_query::{CriticalPathReport, Selection, queries};
 use pathlight_view::json;
 
 /// The options of `critical-path`.
@@ -12,6 +12,9 @@ use pathlight_view::json;
 pub struct Args {
     #[command(flatten)]
     common: Common,
+    /// Take all operations of a service as one place
+    #[arg(long)]
+    by_service: bool,
     /// The critical path of every single request (with --json)
     #[arg(long)]
     per_trace: bool,
@@ -26,7 +29,7 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
-    let selection = args.common.selection();
+    let selection = Selection { by_service: args.by_service, ..args.common.selection() };
     let format = match (&args.format, args.common.json) {
         (Some(format), _) => format.as_str(),
         (None, true) => "json",
@@ -73,7 +76,7 @@ fn to_text(report: &CriticalPathReport) -> String {
             share,
             in_ms(node.exclusive_us.p99),
             node.requests.to_string(),
-            format!("{:indent$}[{service}] {operation}", "", indent = 2 * level),
+            format!("{:indent$}[{service}] {operation}", "", indent = 2 * level).trim_end().to_owned(),
         ]);
     }
     format!("{}\n\n{table}", common::latency(facts.requests, &facts.latency_us))

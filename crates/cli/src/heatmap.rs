@@ -5,7 +5,7 @@ use super::common::Common;
 use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime, queries};
+use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime, Selection, queries};
 use pathlight_text::format::{duration, share_of};
 use pathlight_view::json;
 
@@ -14,6 +14,9 @@ use pathlight_view::json;
 pub struct Args {
     #[command(flatten)]
     common: Common,
+    /// Take all operations of a service as one place
+    #[arg(long)]
+    by_service: bool,
     /// At most this many columns; more requests are put together in equal numbers (default: 60 as text, else 10000)
     #[arg(long)]
     columns: Option<u32>,
@@ -35,7 +38,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let order = args.sort_columns.clone();
     let mut pool = args.common.load()?;
-    let selection = args.common.selection();
+    let selection = Selection { by_service: args.by_service, ..args.common.selection() };
     let columns = args.columns.unwrap_or(if args.common.json { 10_000 } else { 60 });
     let report = pool.run(queries::Heatmap { selection, columns, order })?;
     let stat = args.sort_rows;
@@ -70,7 +73,7 @@ fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat) -> String {
             format!("|{shades}|"),
             duration(stat.of(weight)),
             share_of(row.exclusive_us.sum, total),
-            format!("[{service}] {operation}"),
+            format!("[{service}] {operation}").trim_end().to_owned(),
         ]);
     }
     table.to_string()

@@ -134,9 +134,17 @@ pub fn number(value: f64) -> String {
 }
 
 /// An endpoint in one line, `operation @ service`: what it does comes first and is cut last. Control characters become
-/// spaces.
+/// spaces. Without an operation, all of a service: its name.
 pub fn endpoint(service: &str, operation: &str) -> String {
-    format!("{} @ {}", printable(operation), printable(service))
+    match operation {
+        "" => printable(service),
+        _ => format!("{} @ {}", printable(operation), printable(service)),
+    }
+}
+
+/// The operation alone, or the service if all of it is meant.
+pub fn operation(service: &str, operation: &str) -> String {
+    printable(if operation.is_empty() { service } else { operation })
 }
 
 /// Characters of a name that are shown at most; of a longer one the middle is left out.

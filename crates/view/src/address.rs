@@ -96,6 +96,8 @@ pub struct Address {
     pub overlap: Overlap,
     /// Which rules for real traces apply.
     pub reading: Reading,
+    /// Whether flame graph, compare, heat map and endpoints show services, whatever their operations.
+    pub by_service: bool,
     /// The trace of the timeline.
     pub trace: Option<TraceChoice>,
     /// Call path of (service, operation) the flame graph is zoomed to; empty: all of it.
@@ -133,6 +135,7 @@ impl Default for Address {
             filters: Vec::new(),
             overlap: Overlap::default(),
             reading: Reading::default(),
+            by_service: false,
             trace: None,
             focus: Vec::new(),
             inverted: false,
@@ -175,6 +178,7 @@ impl Address {
                 "swapped" => swapped = value == "1",
                 "overlap" => address.overlap = parse_overlap(&value).unwrap_or_default(),
                 "reading" => reading = Reading::parse(&value),
+                "places" => address.by_service = value == "service",
                 "from" => from = value.parse().ok(),
                 "to" => to = value.parse().ok(),
                 "error" if value == "1" => address.filters.push(Filter::HasError),
@@ -282,6 +286,9 @@ impl Address {
         if self.reading != self.overlap.implied_reading() {
             out.put("reading", &self.reading.name());
         }
+        if self.by_service {
+            out.put("places", "service");
+        }
         if let Some(trace) = &self.trace {
             out.put("traceID", &trace.trace_id);
             if let Some(root) = &trace.root_span_id {
@@ -344,6 +351,7 @@ impl Address {
             || self.filters != before.filters
             || self.overlap != before.overlap
             || self.reading != before.reading
+            || self.by_service != before.by_service
             || self.focus != before.focus
             || self.inverted != before.inverted
             || self.split != before.split
@@ -356,6 +364,11 @@ impl Address {
     /// Returns all that decides what trees and paths look like.
     pub fn settings(&self) -> PathSettings {
         PathSettings { overlap: self.overlap, reading: self.reading, by_service: false }
+    }
+
+    /// Returns the same requests for views that can show services as places.
+    pub fn rolled_up(&self, selection: Selection) -> Selection {
+        Selection { by_service: self.by_service, ..selection }
     }
 
     /// Returns the requests that views speak of; while two sides are compared, those of the side they speak of.
@@ -445,6 +458,15 @@ mod tests {
             RootEndpoint::Endpoint(Endpoint { service: "a b".to_owned(), operation: "GET /x".to_owned() })
         );
         assert_eq!(address.unknown, [("traceID".to_owned(), "cd".to_owned())]);
+    }
+
+    #[test]
+    fn services_as_places_are_part_of_the_address() {
+        let address = Address::parse("places=service");
+        assert!(address.by_service && !address.selection().by_service);
+        assert!(address.rolled_up(address.selection()).by_service);
+        assert_eq!(Address::parse(&address.to_fragment()), address);
+        assert!(address.is_step_from(&Address::default()));
     }
 
     #[test]

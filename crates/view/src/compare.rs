@@ -237,9 +237,9 @@ impl ChangeRow {
         self.source.report.name(self.node().endpoint)
     }
 
-    fn caller(&self) -> &str {
+    fn caller(&self) -> (&str, &str) {
         let parent = self.node().parent.map(|at| &self.source.report.nodes[at.index()]);
-        parent.map_or("", |node| self.source.report.name(node.endpoint).1)
+        parent.map_or(("", ""), |node| self.source.report.name(node.endpoint))
     }
 
     fn verdict(&self) -> &'static str {
@@ -375,7 +375,7 @@ pub fn changes() -> Table<ChangeRow> {
         Column::text("caller", "Called by", "The endpoint above it", |row: &ChangeRow| {
             caller_words(row.caller()).into()
         })
-        .by(|a, b| a.caller().cmp(b.caller()))
+        .by(|a, b| a.caller().1.cmp(b.caller().1))
         .low(3)
         .width(Width::Caller),
         Column::text_field("measure", |row: &ChangeRow| row.row.measure.name().into()),

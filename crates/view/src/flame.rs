@@ -76,8 +76,9 @@ pub fn inverted_tip(share: f64, us: u64, callee: Option<&Endpoint>) -> TipLine {
     let share = format::share(share);
     TipLine::Muted(match callee {
         None => format!("{share} of all latency is its self time: {}", format::duration_us(us)),
-        Some(Endpoint { operation, .. }) => {
-            format!("{share} of all latency: self time of {} called through it", format::printable(operation))
+        Some(Endpoint { service, operation }) => {
+            let callee = format::operation(service, operation);
+            format!("{share} of all latency: self time of {callee} called through it")
         }
     })
 }
@@ -131,8 +132,8 @@ impl Row {
 }
 
 /// Returns the name of a caller as it is shown; a dash at the root.
-pub(crate) fn caller_words(operation: &str) -> String {
-    if operation.is_empty() { format::DASH.to_owned() } else { format::printable(operation) }
+pub(crate) fn caller_words((service, operation): (&str, &str)) -> String {
+    if service.is_empty() { format::DASH.to_owned() } else { format::operation(service, operation) }
 }
 
 /// Returns the companion table. Files have a line for every calling context, in the order of the tree.
@@ -148,7 +149,7 @@ pub fn table() -> Table<Row> {
         .tip(|row: &Row| (tree::lines_of(&*row.report, row.at), 0))
         .csv(&["service", "operation"]),
         Column::text("caller", "Called by", "The endpoint above it", |row: &Row| {
-            caller_words(row.caller().1).into()
+            caller_words(row.caller()).into()
         })
         .by(|a, b| {
             let ((sa, oa), (sb, ob)) = (a.caller(), b.caller());

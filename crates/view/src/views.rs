@@ -78,6 +78,11 @@ impl View {
         }
     }
 
+    /// Returns whether it can show services in place of endpoints.
+    pub fn rolls_up(self) -> bool {
+        matches!(self, View::Flame | View::Compare | View::Heatmap | View::Endpoints)
+    }
+
     /// Returns the view of a key, be it a former one; `None` for other text.
     pub fn from_key(key: &str) -> Option<View> {
         let key = SYNONYMS.iter().find(|(former, _)| *former == key).map_or(key, |(_, now)| now);

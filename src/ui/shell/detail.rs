@@ -101,6 +101,10 @@ impl Detail {
     /// The name of an endpoint and where else it is shown; `path` leads to it.
     fn head(&self, page: Page, service: &str, operation: &str, path: Option<&[Endpoint]>) {
         self.body.add(&el("h2").child(&names::endpoint(service, operation)));
+        if operation.is_empty() {
+            // All of a service is nobody's root endpoint.
+            return;
+        }
         let root = RootEndpoint::Endpoint(Endpoint::new(service, operation));
         if page.address().root != root {
             self.body.add(
@@ -233,8 +237,8 @@ impl Detail {
         for (at, node) in contexts.iter().take(12) {
             let path = tree::path_of(report, *at);
             let caller = path.len().checked_sub(2).and_then(|at| path.get(at));
-            let words = caller.map_or("at the root".to_owned(), |Endpoint { operation, .. }| {
-                format!("in {}", format::printable(operation))
+            let words = caller.map_or("at the root".to_owned(), |Endpoint { service, operation }| {
+                format!("in {}", format::operation(service, operation))
             });
             let row = button("")
                 .class("link exemplar")

@@ -90,7 +90,7 @@ pub fn query(page: Page) {
     queries.range.want(page, queries::Range { selection: selection.clone() });
     // As large as there are calling contexts, a million in one deep trace: only for whoever shows some of them.
     if address.view == View::Flame || matches!(*page.focus(), Focus::Path(_) | Focus::Endpoint(_)) {
-        queries.path.want(page, queries::CriticalPath { selection: selection.clone() });
+        queries.path.want(page, queries::CriticalPath { selection: address.rolled_up(selection.clone()) });
     } else {
         queries.path.stop();
     }
@@ -116,11 +116,11 @@ pub fn query(page: Page) {
     match address.view {
         View::Anomalies => crate::ui::views::anomalies::query(page),
         View::Compare => {
-            let [a, b] = Side::BOTH.map(|side| address.side(side));
+            let [a, b] = Side::BOTH.map(|side| address.rolled_up(address.side(side)));
             queries.compare.want(page, queries::Compare { a, b });
         }
         View::Heatmap => {
-            let order = address.choices.columns;
+            let (selection, order) = (address.rolled_up(selection), address.choices.columns);
             queries.heatmap.want(page, queries::Heatmap { selection, columns: COLUMNS, order });
         }
         View::Findings => {
@@ -135,10 +135,12 @@ pub fn query(page: Page) {
         }
         View::Endpoints => {
             let selection = Selection { root: RootEndpoint::TraceRoots, ..selection };
-            queries.bottom_up.want(page, queries::BottomUp { selection: selection.clone() });
+            let places = address.rolled_up(selection.clone());
+            queries.bottom_up.want(page, queries::BottomUp { selection: places });
             queries.histograms.want(page, queries::Histograms { selection: selection.clone() });
             // What-if speaks of all requests, so of a percentile range there is none; and what takes long comes last.
             if selection.range.is_all()
+                && !address.by_service
                 && queries.bottom_up.fresh().is_some()
                 && queries.histograms.fresh().is_some()
             {

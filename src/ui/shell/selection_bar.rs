@@ -4,7 +4,8 @@ use super::keys::Command;
 use super::notes;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
-use crate::ui::page::{Page, Part};
+use crate::ui::page::{Focus, Page, Part};
+use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::names;
 use pathlight_model::sort::Arrange;
 use pathlight_query::{Endpoint, OverviewReport, PercentileRange, RootEndpoint};
@@ -28,6 +29,7 @@ pub struct SelectionBar {
     figures: El,
     notes: El,
     list: List,
+    places: Segments,
     shown: String,
     _keep: Keep,
 }
@@ -86,12 +88,36 @@ impl SelectionBar {
             .attr("title", "What was odd in the data, and how it is read")
             .on_click(&keep, move || notes::show(page));
         let figures = div("figures").test("range-figures");
+        let roll_up = move |by_service: bool| {
+            page.set_focus(Focus::Nothing);
+            page.change(|address| {
+                address.by_service = by_service;
+                address.focus.clear();
+            });
+        };
+        let service = ("Services", "All operations of a service together", "places-service");
+        let places = Segments::new("Places")
+            .button(&keep, ("Endpoints", "Every operation by itself", "places-endpoint"), move || {
+                roll_up(false)
+            })
+            .button(&keep, service, move || roll_up(true));
         let element = div("root-endpoint")
             .child(&div("popover-anchor").child(&choose).child(&panel))
             .child(&figures)
             .child(&div("grow"))
+            .child(places.element())
             .child(&notes);
-        SelectionBar { element, choose, name, figures, notes, list, shown: String::new(), _keep: keep }
+        SelectionBar {
+            element,
+            choose,
+            name,
+            figures,
+            notes,
+            list,
+            places,
+            shown: String::new(),
+            _keep: keep,
+        }
     }
 
     /// Returns its root element.
@@ -323,6 +349,8 @@ impl Part for SelectionBar {
             self.shown = name;
         }
         let _ = &self.choose;
+        self.places.element().show(page.address().view.rolls_up());
+        self.places.press(usize::from(page.address().by_service));
         self.figures.class_if("stale", page.queries().range.is_waiting());
         if let Some(report) = page.queries().range.get() {
             let facts = &report.facts;

@@ -11,8 +11,11 @@ pub fn dot(service: &str) -> El {
     span(&format!("dot s{}", color::service_step(service)), "").attr("aria-hidden", "true")
 }
 
-/// Returns an endpoint in one line: colour, operation, service.
+/// Returns an endpoint in one line: colour, operation, service; without an operation, the service.
 pub fn endpoint(service: &str, operation: &str) -> El {
+    if operation.is_empty() {
+        return self::service(service);
+    }
     div("endpoint")
         .attr("title", &format::endpoint(service, operation))
         .child(&dot(service))

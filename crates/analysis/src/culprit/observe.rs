@@ -86,7 +86,7 @@ impl CulpritObserver {
     }
 
     fn service(&self, set: &TraceSet, tree: &Tree, span: u32) -> u32 {
-        self.service_of[set.endpoint(tree.row(span)).0 as usize]
+        self.service_of[set.named_endpoint(tree.row(span)).0 as usize]
     }
 
     /// Finds the time on the path of every span, and which spans have an error below.
@@ -173,7 +173,7 @@ impl Observer for CulpritObserver {
             self.visits[visit as usize].has_failed |= !has_error_below && set.flags(row).has(Flags::ERROR);
             match answers {
                 Some(answers) => {
-                    let number = (service, set.endpoint(tree.row(answers)).0, false);
+                    let number = (service, set.named_endpoint(tree.row(answers)).0, false);
                     self.add(set, number, path_us, facts, row);
                 }
                 None => self.visits[visit as usize].own_us += path_us,
@@ -183,7 +183,7 @@ impl Observer for CulpritObserver {
         let visits = std::mem::take(&mut self.visits);
         for visit in &visits {
             let row = tree.row(visit.entry);
-            let number = (NO_CALLER, set.endpoint(row).0, visit.makes_calls);
+            let number = (NO_CALLER, set.named_endpoint(row).0, visit.makes_calls);
             self.add(set, number, visit.own_us, facts, row);
             let counts = &mut self.services[visit.service as usize];
             counts.visits += 1;
