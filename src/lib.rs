@@ -13,6 +13,8 @@ pub use pathlight_generate as generate;
 pub use pathlight_ingest as ingest;
 pub use pathlight_model as model;
 pub use pathlight_query as query;
+#[cfg(not(target_arch = "wasm32"))]
+pub use pathlight_summary as summary;
 pub use pathlight_text as text;
 pub use pathlight_view as view;
 

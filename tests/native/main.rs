@@ -25,6 +25,7 @@ mod analysis {
     mod real_traces;
     mod selection;
     mod split;
+    mod summaries;
     mod tables;
     mod tprof;
 }
@@ -34,6 +35,7 @@ mod cli {
     mod files;
     mod inspect;
     mod refused;
+    mod summarise;
 }
 mod generate;
 mod hostile;

@@ -4,6 +4,7 @@ use super::Failure;
 use super::input;
 use super::output;
 use super::parse;
+use pathlight_analysis::requests::PathSettings;
 use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
 use pathlight_query::native::Pool;
@@ -44,6 +45,60 @@ impl ReadingOption {
     /// Returns what was chosen, else what goes with the overlaps.
     pub fn over(&self, overlap: Overlap) -> Reading {
         self.reading.unwrap_or(overlap.implied_reading())
+    }
+}
+
+/// Whose latency is looked at.
+#[derive(Debug, clap::Args)]
+pub struct RootOption {
+    /// The analysis root's service (default: the trace root of each trace)
+    #[arg(long, requires = "operation")]
+    service: Option<String>,
+    /// The analysis root's operation
+    #[arg(long, requires = "service")]
+    operation: Option<String>,
+}
+
+impl RootOption {
+    /// Returns the endpoint, if one was named.
+    pub fn named(&self) -> Option<Endpoint> {
+        let names = self.service.as_ref().zip(self.operation.as_ref());
+        names.map(|(service, operation)| Endpoint::new(service, operation))
+    }
+
+    /// Returns whose latency it is.
+    pub fn root(&self) -> RootEndpoint {
+        self.named().map_or(RootEndpoint::TraceRoots, RootEndpoint::Endpoint)
+    }
+}
+
+/// How spans are read and paths are found.
+#[derive(Debug, clap::Args)]
+pub struct PathOptions {
+    /// default, paper, upstream or strict; all but default read spans as they were written
+    #[arg(long, default_value = "default", value_parser = Overlap::PRESETS)]
+    pub preset: String,
+    /// Longest overlap of siblings that passes for clock skew
+    #[arg(long)]
+    pub overlap_us: Option<u64>,
+    /// Greatest such overlap as a share of the parent's duration, 0.01 for 1 %
+    #[arg(long, value_parser = parse::share)]
+    pub overlap_share: Option<f64>,
+    #[command(flatten)]
+    pub reading: ReadingOption,
+}
+
+impl PathOptions {
+    /// Returns what was chosen.
+    pub fn settings(&self) -> PathSettings {
+        let mut overlap = Overlap::preset(&self.preset).unwrap_or_default();
+        if let Some(overlap_us) = self.overlap_us {
+            overlap.overlap_us = overlap_us;
+        }
+        if let Some(share) = self.overlap_share {
+            overlap.share_ppm = (share * 1e6).round() as u64;
+        }
+        PathSettings { overlap, reading: self.reading.over(overlap), by_service: false }
     }
 }
 
@@ -89,12 +144,8 @@ impl Sets {
 /// Options of every analysis.
 #[derive(Debug, clap::Args)]
 pub struct Settings {
-    /// The analysis root's service (default: the trace root of each trace)
-    #[arg(long, requires = "operation")]
-    pub service: Option<String>,
-    /// The analysis root's operation
-    #[arg(long, requires = "service")]
-    pub operation: Option<String>,
+    #[command(flatten)]
+    root: RootOption,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -104,17 +155,8 @@ pub struct Settings {
     /// Percentiles of latency: `95-99` for a range of them, `P95` for everything up to it
     #[arg(long, visible_alias = "band", value_parser = parse::range)]
     pub range: Option<PercentileRange>,
-    /// default, paper, upstream or strict; all but default read spans as they were written
-    #[arg(long, default_value = "default", value_parser = Overlap::PRESETS)]
-    pub preset: String,
-    /// Longest overlap of siblings that passes for clock skew
-    #[arg(long)]
-    pub overlap_us: Option<u64>,
-    /// Greatest such overlap as a share of the parent's duration, 0.01 for 1 %
-    #[arg(long, value_parser = parse::share)]
-    pub overlap_share: Option<f64>,
     #[command(flatten)]
-    pub reading: ReadingOption,
+    pub path: PathOptions,
     /// Threads (default: one a core)
     #[arg(long, value_parser = parse::threads)]
     pub threads: Option<usize>,
@@ -208,25 +250,13 @@ impl Settings {
 
     /// Returns which requests, and how their paths are found.
     pub fn selection(&self) -> Selection {
-        let mut overlap = Overlap::preset(&self.preset).unwrap_or_default();
-        if let Some(overlap_us) = self.overlap_us {
-            overlap.overlap_us = overlap_us;
-        }
-        if let Some(share) = self.overlap_share {
-            overlap.share_ppm = (share * 1e6).round() as u64;
-        }
-        let root = match (&self.service, &self.operation) {
-            (Some(service), Some(operation)) => {
-                RootEndpoint::Endpoint(Endpoint { service: service.clone(), operation: operation.clone() })
-            }
-            _ => RootEndpoint::TraceRoots,
-        };
+        let PathSettings { overlap, reading, by_service } = self.path.settings();
         Selection {
-            root,
+            root: self.root.root(),
             filters: self.filters(),
             overlap,
-            reading: self.reading.over(overlap),
-            by_service: false,
+            reading,
+            by_service,
             range: self.range.unwrap_or(PercentileRange::ALL),
             group: 0,
         }

@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let common = &args.common;
     let (selection, settings) = (common.selection(), settings(args));
     let mut pool = common.load()?;
-    let min_children = args.min_children.unwrap_or(if common.preset == "paper" { 5 } else { 2 });
+    let min_children = args.min_children.unwrap_or(if common.path.preset == "paper" { 5 } else { 2 });
     let text = if args.evaluate {
         let report = evaluate(&mut pool, selection, settings, min_children)?;
         if common.json { json::flow_evaluation(&report)? + "\n" } else { evaluation_text(&report) }
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 fn settings(args: &Args) -> FlowSettings {
     let mut settings =
-        if args.common.preset == "paper" { FlowSettings::paper() } else { FlowSettings::default() };
+        if args.common.path.preset == "paper" { FlowSettings::paper() } else { FlowSettings::default() };
     if let Some(tau) = args.tau {
         settings.tau_ppm = (tau * 1e6).round() as u32;
     }

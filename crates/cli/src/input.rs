@@ -136,13 +136,13 @@ fn read_all(
 }
 
 /// Says on standard error what is wrong with an input.
-fn warn(path: &Path, problem: &str) {
+pub fn warn(path: &Path, problem: &str) {
     eprintln!("pathlight: {}", harmless(&format!("{}: {problem}", path.display())));
 }
 
 /// All files named, those of folders sorted. A folder is looked through once, however many links lead to it. What is
 /// named may be a pipe; what is found in a folder is a file, since nobody may ever write into a pipe found there.
-fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+pub fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let fail = |path: &Path, error: std::io::Error| {
         Failure::Usage(format!("cannot read {}: {error}", path.display()))

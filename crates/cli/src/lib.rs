@@ -28,6 +28,8 @@ mod output;
 mod parse;
 mod report;
 mod split;
+mod stream;
+mod summarise;
 mod summary;
 mod table;
 
@@ -79,6 +81,12 @@ enum Command {
     Anomaly(anomaly::Args),
     /// Where errors start and stop, and what requests would be without them
     Errors(errors::Args),
+    /// Summarise traces of any number into one small file that merges with others
+    Summarise(summarise::SummariseArgs),
+    /// Join summaries of different traces
+    Merge(summarise::MergeArgs),
+    /// Say what a summary holds
+    Show(summarise::ShowArgs),
     /// Say what files hold, their formats, and what is odd in them
     Inspect(inspect::Args),
     /// Write the page with the traces inside, one file that opens anywhere
@@ -140,6 +148,9 @@ pub fn run() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args),
         Command::Serve(args) => pathlight_serve::run(&args).map_err(Failure::from),
         Command::Split(args) => split::run(&args),
+        Command::Summarise(args) => summarise::summarise(&args),
+        Command::Merge(args) => summarise::merge(&args),
+        Command::Show(args) => summarise::show(&args),
         Command::Summary(args) => summary::run(&args),
         Command::Diagnosis(args) => diagnosis::run(&args),
     };

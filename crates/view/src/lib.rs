@@ -33,6 +33,7 @@ pub mod saved;
 pub mod selection_words;
 pub mod sentence;
 pub mod split;
+pub mod summaries;
 pub mod summary;
 pub mod table;
 pub mod tip;

@@ -93,6 +93,15 @@ impl<T> Contexts<T> {
         Contexts { endpoints: endpoints.into_keys().collect(), nodes: in_pre_order(nodes, &index) }
     }
 
+    /// Whether parents stand before their children and all numbers exist: of a forest that came from elsewhere.
+    pub fn is_sound(&self) -> bool {
+        let endpoints = self.endpoints.len() as u32;
+        let mut nodes = (0u32..).zip(&self.nodes);
+        nodes.all(|(number, node)| {
+            node.endpoint < endpoints && (node.parent == NO_ROW || node.parent < number)
+        })
+    }
+
     /// The endpoints from the root down to a node.
     pub fn chain(&self, node: u32) -> Vec<u32> {
         let mut chain = Vec::new();

@@ -1,11 +1,11 @@
 //! Differential flame graph: the sums of one side, and both sides together (`docs/definitions/critical-path.md` section 4; paper Fig. 12).
 
-use super::contexts::Contexts;
+use super::contexts::{Context, Contexts};
 use super::diff_report::{DiffNode, DiffReport, DiffSide, FrameSums, RequestRef};
 use super::table::PathTable;
 use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
-use pathlight_model::trace::{NO_ROW, TraceSet};
+use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -86,6 +86,56 @@ impl DiffPart {
             forests.push(part.contexts);
         }
         let contexts = Contexts::merge(forests, |into, from| into.join(&from, &examples));
+        DiffPart { contexts, examples }.with_used_examples()
+    }
+
+    /// Of each frame the request with its greatest subtree time.
+    pub fn examples(&self) -> impl ExactSizeIterator<Item = Option<&RequestRef>> {
+        self.contexts
+            .nodes
+            .iter()
+            .map(|node| node.value.example.map(|example| &self.examples[example as usize]))
+    }
+
+    /// The frames of the requests with one root endpoint.
+    pub fn of_root(&self, root: &Endpoint) -> DiffPart {
+        let is_root = |node: &Context<FrameSums>| self.contexts.endpoints[node.endpoint as usize] == *root;
+        let mut place_of = vec![NO_ROW; self.contexts.nodes.len()];
+        let mut nodes = Vec::new();
+        for (number, node) in self.contexts.nodes.iter().enumerate() {
+            let parent = if node.parent == NO_ROW { NO_ROW } else { place_of[node.parent as usize] };
+            if parent != NO_ROW || node.parent == NO_ROW && is_root(node) {
+                place_of[number] = nodes.len() as u32;
+                nodes.push(Context { parent, ..node.clone() });
+            }
+        }
+        let contexts = Contexts { endpoints: self.contexts.endpoints.clone(), nodes };
+        DiffPart { contexts, examples: self.examples.clone() }.with_used_examples()
+    }
+
+    /// Whether all numbers in it exist: of a part that came from elsewhere.
+    pub fn is_sound(&self) -> bool {
+        let is_known = |node: &Context<FrameSums>| {
+            node.value.example.is_none_or(|example| (example as usize) < self.examples.len())
+        };
+        self.contexts.is_sound() && self.contexts.nodes.iter().all(is_known)
+    }
+
+    /// Keeps only the examples that some frame points to, numbered in the order of frames.
+    fn with_used_examples(self) -> DiffPart {
+        let mut examples: Vec<RequestRef> = Vec::new();
+        let mut place_of = vec![NO_ROW; self.examples.len()];
+        let contexts = self.contexts.map(|mut sums| {
+            sums.example = sums.example.map(|example| {
+                let place = &mut place_of[example as usize];
+                if *place == NO_ROW {
+                    *place = examples.len() as u32;
+                    examples.push(self.examples[example as usize].clone());
+                }
+                *place
+            });
+            sums
+        });
         DiffPart { contexts, examples }
     }
 
@@ -96,17 +146,10 @@ impl DiffPart {
         let mut names: Vec<RequestRef> = Vec::new();
         let mut forests = Vec::new();
         for (is_b, part) in [(false, a_part), (true, b_part)] {
-            // Only the examples that won are kept; numbered anew in the order of nodes.
-            let mut place_of = vec![NO_ROW; part.examples.len()];
+            let moved = names.len() as u32;
+            names.extend(part.examples);
             forests.push(part.contexts.map(|mut sums| {
-                sums.example = sums.example.map(|example| {
-                    let place = &mut place_of[example as usize];
-                    if *place == NO_ROW {
-                        *place = names.len() as u32;
-                        names.push(part.examples[example as usize].clone());
-                    }
-                    *place
-                });
+                sums.example = sums.example.map(|example| example + moved);
                 if is_b { (FrameSums::default(), sums) } else { (sums, FrameSums::default()) }
             }));
         }

@@ -64,6 +64,38 @@ pub(super) struct ServiceCounts {
     pub bare_calls: u64,
 }
 
+/// What is summed of a service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ServiceSums<'a> {
+    /// Its name.
+    pub service: &'a str,
+    /// Requests that use it.
+    pub requests: u64,
+    /// How often it was entered.
+    pub visits: u64,
+    /// Visits with an error that begins in the service.
+    pub failed: u64,
+    /// Time on critical paths in its spans, but for those that wait for other services; microseconds.
+    pub own_us: u64,
+}
+
+/// What is summed of the calls of one operation by one service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallSums<'a> {
+    /// The calling service.
+    pub caller: &'a str,
+    /// The service that answers.
+    pub service: &'a str,
+    /// The operation that answers.
+    pub operation: &'a str,
+    /// How many calls there are.
+    pub calls: u64,
+    /// Time on critical paths in their calling halves, outside what answers; microseconds.
+    pub us: u64,
+}
+
 /// The times of some requests by call and visit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CulpritPart {
@@ -136,6 +168,33 @@ impl CulpritPart {
             }
         }
         out
+    }
+
+    /// What is counted of each service, by name.
+    pub fn services(&self) -> impl Iterator<Item = ServiceSums<'_>> {
+        let mut own_us: BTreeMap<&str, u64> = BTreeMap::new();
+        for (key, cell) in &self.cells {
+            if let CellKey::Own { entry, .. } = key {
+                let sum = own_us.entry(&entry.service).or_default();
+                *sum = sum.saturating_add(cell.us.sum);
+            }
+        }
+        self.services.iter().map(move |(service, counts)| ServiceSums {
+            service,
+            requests: counts.requests,
+            visits: counts.visits,
+            failed: counts.failed,
+            own_us: own_us.get(service.as_str()).copied().unwrap_or(0),
+        })
+    }
+
+    /// Calls between services, by caller and what answers.
+    pub fn calls(&self) -> impl Iterator<Item = CallSums<'_>> {
+        self.cells.iter().filter_map(|(key, cell)| {
+            let CellKey::Edge { caller, callee } = key else { return None };
+            let (service, operation) = callee.names();
+            Some(CallSums { caller, service, operation, calls: cell.n, us: cell.us.sum })
+        })
     }
 
     /// Mean latency of the requests in microseconds; 0 without any.

@@ -10,7 +10,7 @@ mod rank;
 mod report;
 mod tail;
 
-pub use cells::CulpritPart;
+pub use cells::{CallSums, CulpritPart, ServiceSums};
 pub use observe::CulpritObserver;
 pub use report::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,

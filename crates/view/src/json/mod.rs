@@ -17,6 +17,7 @@ mod inspect;
 #[cfg(feature = "schema")]
 pub mod schema;
 mod split;
+mod summaries;
 mod summary;
 
 pub use anomaly::{anomaly, anomaly_evaluation};
@@ -29,6 +30,7 @@ pub use findings::findings;
 pub use flow::{flow, flow_evaluation, flow_parents, savings, what_if};
 pub use inspect::inspect;
 pub use split::{proposals, split};
+pub use summaries::show;
 pub use summary::{heatmap, summary};
 
 use pathlight_analysis::requests::{PercentileRange, RangeFacts};

@@ -2,7 +2,8 @@
 //! test that keeps the document up to date.
 
 use super::{
-    anomaly, compare, critical_path, diagnosis, endpoints, errors, findings, flow, inspect, split, summary,
+    anomaly, compare, critical_path, diagnosis, endpoints, errors, findings, flow, inspect, split, summaries,
+    summary,
 };
 use pathlight_analysis::flow::EvaluationReport;
 use pathlight_analysis::tprof::TprofReport;
@@ -50,6 +51,7 @@ fn reports() -> Vec<Report> {
     vec![
         Report::new::<findings::Findings>("## findings"),
         Report::new::<summary::EndpointRows>("## summary"),
+        Report::new::<summaries::Show>("## show"),
         Report::new::<critical_path::CriticalPath>("## critical-path"),
         Report::new::<critical_path::PerRequest>("### critical-path --per-trace"),
         Report::new::<compare::Comparison>("## compare"),

@@ -1,0 +1,355 @@
+//! Summarising inputs of any size in bounded memory, with all cores, also from a pipe.
+//!
+//! One thread at a time cuts the next chunk of text off the input; all threads read chunks. In the order of the chunks each
+//! thread then has its turn: it checks that its chunk ended where the next one begins, keeps back traces that may go on in
+//! the next chunk, and drops traces that were counted before. What is left is summarised and forgotten, and the threads'
+//! summaries are joined at the end. Only ids of traces are remembered (eight bytes each).
+
+use super::{Failure, input};
+use flate2::read::MultiGzDecoder;
+use pathlight_ingest::{Ended, FileReport, HEAD_BYTES, Keep, Options, Reader, SplitFinder, SplitPoint};
+use pathlight_model::trace::{Portable, TraceSet};
+use pathlight_summary::{Merger, Settings, Summary};
+use std::collections::{HashMap, HashSet};
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of text that a thread reads at a time, about.
+const CHUNK: usize = 16 << 20;
+/// Bytes after the end of a chunk in which the next trace has to begin; else the rest of the input is read in one piece.
+const SEARCH: usize = 64 << 20;
+/// Bytes that are looked through at first.
+const STEP: usize = 1 << 20;
+
+type Input = Box<dyn Read + Send>;
+
+/// A part of an input.
+struct Chunk {
+    number: u64,
+    name: String,
+    text: Vec<u8>,
+    from: Option<SplitPoint>,
+    until: Option<SplitPoint>,
+    /// What comes after the text, if the input cannot be split.
+    rest: Option<Input>,
+}
+
+/// The input that is being cut.
+struct Open {
+    name: String,
+    input: Input,
+    finder: Option<SplitFinder>,
+    from: Option<SplitPoint>,
+    text: Vec<u8>,
+    /// Byte offset of the text.
+    at: u64,
+}
+
+/// Cuts inputs into chunks.
+struct Cutter {
+    paths: std::vec::IntoIter<PathBuf>,
+    open: Option<Open>,
+    number: u64,
+}
+
+impl Cutter {
+    fn next(&mut self) -> Option<Chunk> {
+        loop {
+            let mut open = match self.open.take() {
+                Some(open) => open,
+                None => {
+                    let path = self.paths.next()?;
+                    match Open::new(&path) {
+                        Ok(open) => open,
+                        Err(error) => {
+                            input::warn(&path, &error.to_string());
+                            continue;
+                        }
+                    }
+                }
+            };
+            let (mut chunk, is_over) = match open.cut() {
+                Ok(cut) => cut,
+                Err(error) => {
+                    input::warn(Path::new(&open.name), &error.to_string());
+                    (open.take(None), true)
+                }
+            };
+            if chunk.until.is_none() && !is_over {
+                chunk.rest = Some(open.input);
+            } else if !is_over {
+                self.open = Some(open);
+            }
+            chunk.number = self.number;
+            self.number += 1;
+            return Some(chunk);
+        }
+    }
+}
+
+impl Open {
+    fn new(path: &Path) -> std::io::Result<Open> {
+        let mut input: Input = if path.as_os_str() == "-" {
+            Box::new(std::io::stdin())
+        } else {
+            Box::new(std::fs::File::open(path)?)
+        };
+        let mut head = Vec::new();
+        (&mut input).take(2).read_to_end(&mut head)?;
+        let is_gzip = head == [0x1f, 0x8b];
+        input = Box::new(Cursor::new(head).chain(input));
+        if is_gzip {
+            input = Box::new(MultiGzDecoder::new(input));
+        }
+        let name = path.to_string_lossy().into_owned();
+        Ok(Open { name, input, finder: None, from: None, text: Vec::new(), at: 0 })
+    }
+
+    /// Reads until so much text is there; false if the input ended before.
+    fn fill(&mut self, bytes: usize) -> std::io::Result<bool> {
+        let more = bytes.saturating_sub(self.text.len());
+        (&mut self.input).take(more as u64).read_to_end(&mut self.text)?;
+        Ok(self.text.len() >= bytes)
+    }
+
+    /// The next chunk, and whether the input has ended. A chunk without an end in an input that goes on cannot be split.
+    fn cut(&mut self) -> std::io::Result<(Chunk, bool)> {
+        let mut searched = CHUNK;
+        while self.fill(searched + STEP)? {
+            if self.finder.is_none() {
+                self.finder = SplitFinder::of(&self.text[..self.text.len().min(HEAD_BYTES as usize)]);
+            }
+            let Some(finder) = &self.finder else { return Ok((self.take(None), false)) };
+            // A search that begins anew inside what was searched finds what stands across its end.
+            let from = searched.saturating_sub(STEP / 2).max(CHUNK);
+            if let Some(point) = finder.find(&self.text[from..], self.at + from as u64) {
+                return Ok((self.take(Some(point)), false));
+            }
+            searched = self.text.len();
+            if searched > CHUNK + SEARCH {
+                return Ok((self.take(None), false));
+            }
+        }
+        Ok((self.take(None), true))
+    }
+
+    /// Takes the text up to a split point, or all of it.
+    fn take(&mut self, until: Option<SplitPoint>) -> Chunk {
+        let end = until.as_ref().map_or(self.text.len(), |point| (point.at - self.at) as usize);
+        let rest = self.text.split_off(end);
+        let text = std::mem::replace(&mut self.text, rest);
+        self.at += end as u64;
+        let from = std::mem::replace(&mut self.from, until.clone());
+        Chunk { number: 0, name: self.name.clone(), text, from, until, rest: None }
+    }
+}
+
+impl Chunk {
+    /// Reads it into a set of its own.
+    fn read(&mut self, keep: &Keep) -> (TraceSet, FileReport) {
+        let mut set = TraceSet::new();
+        let options = Options { keep: keep.clone(), ..Options::default() };
+        let is_part = self.from.is_some() || self.until.is_some();
+        let mut reader = if is_part {
+            Reader::of_chunk(&self.name, options, self.from.as_ref(), self.until.clone())
+        } else {
+            Reader::new(&self.name, options)
+        };
+        // Errors stand in the report.
+        let mut is_open = reader.feed(&self.text, &mut set).is_ok();
+        if let Some(mut rest) = self.rest.take() {
+            self.text = Vec::new();
+            let mut block = vec![0; STEP];
+            while is_open {
+                match rest.read(&mut block) {
+                    Ok(0) => break,
+                    Ok(n) => is_open = reader.feed(&block[..n], &mut set).is_ok(),
+                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                    Err(error) => {
+                        input::warn(Path::new(&self.name), &error.to_string());
+                        break;
+                    }
+                }
+            }
+        }
+        let report = reader.finish(&mut set);
+        (set, report)
+    }
+
+    /// Puts a chunk that was cut at a wrong place before this one.
+    fn after(self, mut before: Chunk) -> Chunk {
+        before.text.extend_from_slice(&self.text);
+        Chunk { text: before.text, from: before.from, ..self }
+    }
+}
+
+/// What chunks do one after the other.
+#[derive(Default)]
+struct Turn {
+    number: u64,
+    /// The chunk before, if it was cut at a wrong place.
+    unread: Option<Chunk>,
+    /// Traces of formats that scatter spans, which may go on.
+    open: Option<Portable>,
+    /// How many spans each of them has.
+    open_spans: HashMap<u64, usize>,
+    seen: HashSet<u64>,
+    repeated: u64,
+}
+
+impl Turn {
+    /// Seals a set and leaves what can be summarised: whole traces that were not counted before.
+    fn settle(&mut self, set: &mut TraceSet) -> Result<(), Failure> {
+        let full = |error: pathlight_model::trace::SetFull| Failure::Usage(error.to_string());
+        let is_scattered = set.staged_spans() > 0 || self.open.is_some();
+        if let Some(open) = self.open.take() {
+            open.add_to(set).map_err(full)?;
+        }
+        set.seal().map_err(full)?;
+        let before = std::mem::take(&mut self.open_spans);
+        let hash = |set: &TraceSet, number: u32| {
+            let id = set.traces()[number as usize].id;
+            id.content_hash(&set.id_texts)
+        };
+        let mut keep = vec![true; set.traces().len()];
+        if is_scattered {
+            let mut grown = Vec::new();
+            for (number, trace) in (0u32..).zip(set.traces()) {
+                let hash = hash(set, number);
+                if before.get(&hash) != Some(&trace.len()) {
+                    self.open_spans.insert(hash, trace.len());
+                    grown.push(number);
+                    keep[number as usize] = false;
+                }
+            }
+            self.open = (!grown.is_empty()).then(|| Portable::copy(set, grown.into_iter()));
+        }
+        for number in 0..set.traces().len() as u32 {
+            if keep[number as usize] && !self.seen.insert(hash(set, number)) {
+                keep[number as usize] = false;
+                self.repeated += 1;
+            }
+        }
+        let mut keep = keep.into_iter();
+        // Traces are asked in their order.
+        let keep: HashSet<_> =
+            set.traces().iter().filter(|_| keep.next() == Some(true)).map(|t| t.id).collect();
+        set.retain(|trace| keep.contains(&trace.id));
+        Ok(())
+    }
+}
+
+/// What all threads share.
+struct Shared<'a> {
+    settings: &'a Settings,
+    keep: &'a Keep,
+    cutter: Mutex<Cutter>,
+    turn: Mutex<Turn>,
+    next: Condvar,
+}
+
+impl Shared<'_> {
+    fn wait_for(&self, number: u64) -> MutexGuard<'_, Turn> {
+        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        while turn.number != number {
+            turn = self.next.wait(turn).unwrap_or_else(PoisonError::into_inner);
+        }
+        turn
+    }
+
+    /// One thread's part.
+    fn run(&self) -> Result<Summary, Failure> {
+        let mut sum = Merger::default();
+        // A thread that fails goes on taking turns, so that no other one waits for ever.
+        let mut failure = None;
+        loop {
+            let chunk = self.cutter.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(mut chunk) = chunk else { break };
+            let number = chunk.number;
+            let early = if chunk.rest.is_none() { Some(chunk.read(self.keep)) } else { None };
+            let mut turn = self.wait_for(number);
+            let (mut set, report) = match (turn.unread.take(), early) {
+                (None, Some(early)) => early,
+                (before, _) => {
+                    if let Some(before) = before {
+                        chunk = chunk.after(before);
+                    }
+                    chunk.read(self.keep)
+                }
+            };
+            turn.number += 1;
+            if report.chunk.as_ref().is_some_and(|end| !end.agrees) {
+                turn.unread = Some(chunk);
+                self.next.notify_all();
+                continue;
+            }
+            let settled = turn.settle(&mut set);
+            self.next.notify_all();
+            drop(turn);
+            if let Ended::Failed(error) = &report.ended {
+                let text = format!("{} (byte {}). {}", error.reason, error.offset, error.next);
+                input::warn(Path::new(&chunk.name), &text);
+            }
+            drop(chunk);
+            if let Err(error) = settled.and_then(|()| self.add(&mut sum, &set)) {
+                failure.get_or_insert(error);
+            }
+        }
+        match failure {
+            Some(failure) => Err(failure),
+            None => sum.finish().map_err(|error| Failure::Usage(error.to_string())),
+        }
+    }
+
+    fn add(&self, sum: &mut Merger, set: &TraceSet) -> Result<(), Failure> {
+        let summary = Summary::observe(set, self.settings);
+        sum.add(summary).map_err(|error| Failure::Usage(error.to_string()))
+    }
+}
+
+/// Summarises files, folders and `-`. A trace that stands in several places is counted once, by what comes first; spans of
+/// one trace may lie about a chunk (16 MB) apart, also in files read one after the other.
+///
+/// # Errors
+/// [`Failure::Usage`] if a path cannot be read at all or memory ends; [`Failure::NoTrace`].
+pub fn summarise(
+    files: &[PathBuf],
+    settings: &Settings,
+    threads: Option<usize>,
+    keep: &Keep,
+) -> Result<Summary, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let paths = input::list(files)?;
+    let shared = Shared {
+        settings,
+        keep,
+        cutter: Mutex::new(Cutter { paths: paths.into_iter(), open: None, number: 0 }),
+        turn: Mutex::default(),
+        next: Condvar::new(),
+    };
+    let parts: Vec<Result<Summary, Failure>> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..threads.unwrap_or(cores).max(1)).map(|_| scope.spawn(|| shared.run())).collect();
+        let ended = || Err(Failure::Usage("a thread has ended early".to_owned()));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
+    });
+    let mut sum = Merger::default();
+    for part in parts {
+        sum.add(part?).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    // Nothing comes after what was kept back.
+    let mut turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut last = TraceSet::new();
+    turn.settle(&mut last)?;
+    shared.add(&mut sum, &last)?;
+    if turn.repeated > 0 {
+        eprintln!(
+            "pathlight: {} traces came again after they were counted (copies, or spans far from the others of their trace): \
+             what came later is left out",
+            turn.repeated
+        );
+    }
+    let sum = sum.finish().map_err(|error| Failure::Usage(error.to_string()))?;
+    if sum.traces == 0 { Err(Failure::NoTrace) } else { Ok(sum) }
+}

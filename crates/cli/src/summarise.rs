@@ -1,0 +1,237 @@
+//! `pathlight summarise`, `merge` and `show`: files of what the analyses sum, without the traces.
+
+use super::common::{PathOptions, RootOption, in_ms};
+use super::table::Column::{Left, Right};
+use super::table::Table;
+use super::{Failure, input, output, parse, stream};
+use pathlight_ingest::Keep;
+use pathlight_query::{Endpoint, PercentileRange};
+use pathlight_summary::{FileError, Merger, Settings, Summary, read, write};
+use pathlight_view::json;
+use pathlight_view::summaries::Selected;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The options of `summarise`.
+#[derive(Debug, clap::Args)]
+pub struct SummariseArgs {
+    /// Files, folders (recursive) or `-`, of any size
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The summary to write; `-` is standard output
+    #[arg(long, short = 'o', required = true)]
+    out: PathBuf,
+    #[command(flatten)]
+    root: RootOption,
+    #[command(flatten)]
+    path: PathOptions,
+    /// Threads (default: one a core)
+    #[arg(long, value_parser = parse::threads)]
+    threads: Option<usize>,
+    /// Read only one of N traces, chosen by id: the same ones every time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sample: Option<u32>,
+}
+
+/// The options of `merge`.
+#[derive(Debug, clap::Args)]
+pub struct MergeArgs {
+    /// Summaries of different traces, or folders with them
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The summary to write; `-` is standard output
+    #[arg(long, short = 'o', required = true)]
+    out: PathBuf,
+}
+
+/// The options of `show`.
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// Summaries, read as one
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    root: RootOption,
+    /// Percentiles of latency: `95-99` for a range of them; the nearest one that the bands of a summary allow is taken
+    #[arg(long, visible_alias = "band", value_parser = parse::range)]
+    range: Option<PercentileRange>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, short = 'o')]
+    out: Option<PathBuf>,
+}
+
+/// Runs `summarise`.
+///
+/// # Errors
+/// [`Failure::NoTrace`], [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
+    output::refuse_inputs(&args.out, &input::list(&args.files)?)?;
+    let settings = Settings { root: args.root.root(), path: args.path.settings() };
+    let keep = args.sample.map_or(Keep::All, Keep::Sample);
+    save(&args.out, &stream::summarise(&args.files, &settings, args.threads, &keep)?)
+}
+
+/// Runs `merge`.
+///
+/// # Errors
+/// As [`load`]; [`Failure::Io`].
+pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
+    output::refuse_inputs(&args.out, &input::list(&args.files)?)?;
+    save(&args.out, &load(&args.files)?)
+}
+
+/// Runs `show`.
+///
+/// # Errors
+/// As [`load`]; [`Failure::NoMatch`] if no request has the root endpoint.
+pub fn show(args: &ShowArgs) -> Result<(), Failure> {
+    let summary = load(&args.files)?;
+    let range = args.range.unwrap_or(PercentileRange::ALL);
+    let root = args.root.named();
+    let selected = Selected::of(&summary, root.as_ref(), range);
+    let selected = selected.ok_or_else(|| no_such_root(&summary, root.as_ref()))?;
+    let text = if args.json { json::show(&summary, &selected)? + "\n" } else { to_text(&summary, &selected) };
+    output::print(args.out.as_deref(), &text)
+}
+
+/// Says that a summary has no requests of a root endpoint.
+pub fn no_such_root(summary: &Summary, root: Option<&Endpoint>) -> Failure {
+    let Some(root) = root else { return Failure::NoTrace };
+    let most = summary.roots.iter().max_by_key(|(_, part)| part.requests());
+    let such_as = most.map_or(String::new(), |(known, _)| format!(", such as {}", of(known)));
+    let count = summary.roots.len();
+    let text =
+        format!("No request has the root endpoint {}; the summary has {count} others{such_as}.", of(root));
+    Failure::NoMatch(text)
+}
+
+fn save(out: &Path, summary: &Summary) -> Result<(), Failure> {
+    let bytes = write(summary).map_err(|error| Failure::Usage(error.to_string()))?;
+    let out = if out.as_os_str() == "-" { Path::new("/dev/stdout") } else { out };
+    output::write(out, &bytes)
+}
+
+/// Reads summaries and joins them, with all cores.
+///
+/// # Errors
+/// [`Failure::Usage`] if one cannot be read, or was made with other settings; [`Failure::NoTrace`] if all are empty.
+pub fn load(files: &[PathBuf]) -> Result<Summary, Failure> {
+    let paths = input::list(files)?;
+    let left = Mutex::new(paths.into_iter());
+    let run = || -> Result<Summary, Failure> {
+        let mut sum = Merger::default();
+        loop {
+            let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(path) = next else { break };
+            let fail = |error: String| Failure::Usage(format!("{}: {error}", path.display()));
+            let summary = read_file(&path)?;
+            sum.add(summary).map_err(|error| fail(error.to_string()))?;
+        }
+        sum.finish().map_err(|error| Failure::Usage(error.to_string()))
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let parts: Vec<Result<Summary, Failure>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(run)).collect();
+        let ended = || Err(Failure::Usage("a thread has ended early".to_owned()));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
+    });
+    let mut sum = Merger::default();
+    for part in parts {
+        sum.add(part?).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    let sum = sum.finish().map_err(|error| Failure::Usage(error.to_string()))?;
+    if sum.traces == 0 { Err(Failure::NoTrace) } else { Ok(sum) }
+}
+
+fn read_file(path: &Path) -> Result<Summary, Failure> {
+    let fail = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", path.display()));
+    let real = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
+    let bytes = std::fs::read(real).map_err(|error| fail(&error))?;
+    read(&bytes).map_err(|error: FileError| fail(&error))
+}
+
+/// Rows of each table.
+const ROWS: usize = 20;
+
+/// An endpoint as tables say it.
+pub fn of(endpoint: &Endpoint) -> String {
+    format!("{} @ {}", endpoint.operation, endpoint.service)
+}
+
+fn to_text(summary: &Summary, selected: &Selected) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let latency = selected.part.percentiles();
+    let [p50, p95, p99] = [latency.p50, latency.p95, latency.p99].map(in_ms);
+    let about = selected.error_words();
+    let _ = writeln!(
+        out,
+        "{} traces, {} spans, {} root endpoints\n{} requests, latency mean {}, p50 {p50}, p95 {p95}, p99 {p99}{about}",
+        summary.traces,
+        summary.spans,
+        summary.roots.len(),
+        selected.part.requests(),
+        in_ms(latency.mean),
+    );
+    if let Some(cut) = selected.cut_words() {
+        let _ = writeln!(out, "{cut}");
+    }
+    if selected.root.is_none() {
+        let mut roots = Table::new([
+            Right("requests"),
+            Right("failed"),
+            Right("mean"),
+            Right("p50"),
+            Right("p95"),
+            Right("p99"),
+            Left("root endpoint"),
+        ]);
+        let mut rows: Vec<_> = summary.roots.iter().collect();
+        // Stable: equal ones stay by name.
+        rows.sort_by_key(|(_, part)| std::cmp::Reverse(part.latency_us.sum));
+        for (root, part) in rows.into_iter().take(ROWS) {
+            let latency = part.percentiles();
+            let times = [latency.mean, latency.p50, latency.p95, latency.p99].map(in_ms);
+            let [mean, p50, p95, p99] = times;
+            roots.row([part.requests().to_string(), part.failed.to_string(), mean, p50, p95, p99, of(root)]);
+        }
+        let _ = write!(out, "\n{roots}");
+    }
+    let mut endpoints = Table::new([
+        Right("self time per request"),
+        Right("share"),
+        Right("p50"),
+        Right("p95"),
+        Right("p99"),
+        Right("errors"),
+        Left("endpoint on critical paths"),
+    ]);
+    for row in selected.endpoints().into_iter().take(ROWS) {
+        let [p50, p95, p99] = row.percentiles.map(in_ms);
+        endpoints.row([
+            in_ms(row.mean_us),
+            format!("{:.1} %", 100.0 * row.share),
+            p50,
+            p95,
+            p99,
+            row.part.errors.to_string(),
+            of(row.endpoint),
+        ]);
+    }
+    let mut nodes = Table::new([Right("self"), Right("total"), Left("calling context, per request")]);
+    for node in selected.nodes.iter().take(2 * ROWS) {
+        let requests = selected.requests.max(1) as f64;
+        let indent = "  ".repeat(node.depth as usize);
+        nodes.row([
+            in_ms(node.self_us as f64 / requests),
+            in_ms(node.total_us as f64 / requests),
+            format!("{indent}{}", of(node.endpoint)),
+        ]);
+    }
+    let _ = write!(out, "\n{endpoints}\n{nodes}");
+    out
+}

@@ -1,0 +1,128 @@
+//! Bands of latency: what lets a percentile range be cut out of a summary.
+
+use super::sketch::join_sorted;
+use pathlight_analysis::requests::PercentileRange;
+use pathlight_model::stats::log_bin;
+use serde::{Deserialize, Serialize};
+
+/// What the requests of one band of latency have of something.
+///
+/// Bands are fixed: an eighth of an octave wide, 6 to 12.5 % of the latency. A slower request never lies in a lower band,
+/// so the requests from one band on are exactly the slowest so many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Band {
+    /// Its number.
+    pub number: u32,
+    /// Requests.
+    pub requests: u64,
+    /// Sum of their times in microseconds.
+    pub us: u64,
+}
+
+/// The bands that come nearest to a percentile range, and the range that they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BandCut {
+    /// Numbers of the bands.
+    pub bands: std::ops::Range<u32>,
+    /// Ranks of the requests in them, of all by latency.
+    pub ranks: std::ops::Range<u64>,
+    /// All requests.
+    pub of: u64,
+}
+
+impl Band {
+    /// Returns the number of the band of a latency.
+    pub fn of_latency(us: u64) -> u32 {
+        log_bin(us) >> 3
+    }
+
+    /// Joins two lists, each by number.
+    pub(crate) fn join(a: &[Band], b: &[Band]) -> Vec<Band> {
+        join_sorted(
+            a,
+            b,
+            |band| band.number,
+            |x, y| Band {
+                number: x.number,
+                requests: x.requests + y.requests,
+                us: x.us.saturating_add(y.us),
+            },
+        )
+    }
+}
+
+impl BandCut {
+    /// Cuts the bands of all requests: each end of the range is taken to the nearest end of a band. Never empty if there
+    /// are requests.
+    pub fn of(bands: &[Band], range: PercentileRange) -> BandCut {
+        let of = bands.iter().map(|band| band.requests).sum();
+        let wanted = range.ranks(of);
+        // Ends of bands: rank of the first request, and number of the band that begins there.
+        let mut ends = vec![(0, bands.first().map_or(0, |band| band.number))];
+        let mut rank = 0;
+        for (place, band) in bands.iter().enumerate() {
+            rank += band.requests;
+            ends.push((rank, bands.get(place + 1).map_or(band.number + 1, |next| next.number)));
+        }
+        let nearest = |rank: u64, among: &[(u64, u32)]| {
+            (0..among.len()).min_by_key(|&i| among[i].0.abs_diff(rank)).unwrap_or(0)
+        };
+        let from = nearest(wanted.start, &ends[..ends.len() - 1]);
+        let to = if ends.len() > 1 {
+            from + 1 + nearest(wanted.end.max(wanted.start), &ends[from + 1..])
+        } else {
+            from
+        };
+        BandCut { bands: ends[from].1..ends[to].1, ranks: ends[from].0..ends[to].0, of }
+    }
+
+    /// The percentile range that the bands are.
+    pub fn range(&self) -> PercentileRange {
+        PercentileRange::of_ranks(self.ranks.clone(), self.of)
+    }
+
+    /// Sums what lies in the bands: requests and microseconds.
+    pub fn sum(&self, bands: &[Band]) -> (u64, u64) {
+        let inside = bands.iter().filter(|band| self.bands.contains(&band.number));
+        inside.fold((0, 0), |(n, us): (u64, u64), band| (n + band.requests, us.saturating_add(band.us)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bands(latencies: &[u64]) -> Vec<Band> {
+        let mut out = Vec::new();
+        for &us in latencies {
+            out = Band::join(&out, &[Band { number: Band::of_latency(us), requests: 1, us }]);
+        }
+        out
+    }
+
+    #[test]
+    fn slower_requests_are_never_in_lower_bands() {
+        let mut last = 0;
+        for us in (0..300_000).chain((20..63).map(|bit| 1 << bit)) {
+            let band = Band::of_latency(us);
+            assert!(band >= last, "{us}");
+            last = band;
+        }
+    }
+
+    #[test]
+    fn a_cut_is_the_requests_it_says() {
+        let latencies: Vec<u64> = (1..=1000).map(|i| i * i).collect();
+        let bands = bands(&latencies);
+        for (lo, hi) in [(0, 100_000), (95_000, 100_000), (0, 50_000), (50_000, 95_000), (99_900, 100_000)] {
+            let cut = BandCut::of(&bands, PercentileRange { lo, hi, closed: hi == 100_000 });
+            let sum: u64 = latencies[cut.ranks.start as usize..cut.ranks.end as usize].iter().sum();
+            assert_eq!(cut.sum(&bands), (cut.ranks.end - cut.ranks.start, sum));
+            assert!(cut.ranks.end > cut.ranks.start);
+            // A band holds at most 6 % of these requests, so neither end moves by more than half of that.
+            assert!(cut.ranks.start.abs_diff(u64::from(lo) / 100) <= 32, "{cut:?}");
+        }
+        let none = BandCut::of(&[], PercentileRange::ALL);
+        assert_eq!((none.ranks, none.of), (0..0, 0));
+    }
+}

@@ -1,0 +1,90 @@
+//! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of the parts by postcard.
+
+use super::part::{EndpointPart, NodePart, RootPart, Summary};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use std::io::{Read as _, Write as _};
+
+/// What every summary file begins with; the version and a line break follow.
+const MAGIC: &[u8] = b"pathlight-summary ";
+/// Counts the changes of what is inside.
+const VERSION: u32 = 1;
+/// Larger ones are not unpacked: nobody's summary is.
+const MOST_BYTES: u64 = 8 << 30;
+
+/// Why a file gives no summary.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It is something else.
+    #[error("it is no summary; `pathlight summarise FILES -o NAME.pathlight` makes one of traces")]
+    NoSummary,
+    /// Another program wrote it.
+    #[error(
+        "it is of version {0} and this program reads version {VERSION}; make it again from its traces, or use the program that wrote it"
+    )]
+    Version(String),
+    /// It was cut or changed.
+    #[error("it is damaged ({0}); make it again from its traces")]
+    Damaged(String),
+}
+
+/// Whether a file is a summary, by its first bytes; whatever its version.
+pub fn is_summary(head: &[u8]) -> bool {
+    head.starts_with(MAGIC)
+}
+
+/// Returns a summary as a file. Equal summaries give equal bytes.
+///
+/// # Errors
+/// [`FileError::Damaged`] only if it cannot be packed, which no summary has shown yet.
+pub fn write(summary: &Summary) -> Result<Vec<u8>, FileError> {
+    let damaged = |error: String| FileError::Damaged(error);
+    let inside = postcard::to_allocvec(summary).map_err(|error| damaged(error.to_string()))?;
+    let mut out = [MAGIC, format!("{VERSION}\n").as_bytes()].concat();
+    let mut packer = GzEncoder::new(&mut out, Compression::default());
+    packer.write_all(&inside).map_err(|error| damaged(error.to_string()))?;
+    packer.finish().map_err(|error| damaged(error.to_string()))?;
+    Ok(out)
+}
+
+/// Reads a file that [`write()`] has made.
+///
+/// # Errors
+/// [`FileError`] if it is anything else.
+pub fn read(bytes: &[u8]) -> Result<Summary, FileError> {
+    let rest = bytes.strip_prefix(MAGIC).ok_or(FileError::NoSummary)?;
+    let line = rest.iter().take(12).position(|&byte| byte == b'\n').ok_or(FileError::NoSummary)?;
+    if rest[..line] != *VERSION.to_string().as_bytes() {
+        return Err(FileError::Version(String::from_utf8_lossy(&rest[..line]).into_owned()));
+    }
+    let mut inside = Vec::new();
+    let mut packed = GzDecoder::new(&rest[line + 1..]).take(MOST_BYTES);
+    packed.read_to_end(&mut inside).map_err(|error| FileError::Damaged(error.to_string()))?;
+    let summary: Summary =
+        postcard::from_bytes(&inside).map_err(|error| FileError::Damaged(error.to_string()))?;
+    if summary.is_sound() {
+        Ok(summary)
+    } else {
+        Err(FileError::Damaged("its numbers contradict each other".to_owned()))
+    }
+}
+
+impl Summary {
+    /// Whether what it holds can be merged and asked: somebody may have made the file by hand.
+    fn is_sound(&self) -> bool {
+        let is_node_sound = |node: &NodePart| {
+            node.exclusive.is_sound()
+                && node.inclusive.is_sound()
+                && node.bands.is_sorted_by(|a, b| a.number < b.number)
+        };
+        let is_endpoint_sound = |part: &EndpointPart| part.self_time.is_sound();
+        let is_root_sound =
+            |root: &RootPart| root.latency.is_sound() && root.endpoints.values().all(is_endpoint_sound);
+        self.contexts.is_sound()
+            && self.frames.is_sound()
+            && self.frames.examples().len() == self.contexts.nodes.len()
+            && self.contexts.nodes.iter().all(|node| is_node_sound(&node.value))
+            && self.roots.values().all(is_root_sound)
+    }
+}

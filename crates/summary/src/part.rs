@@ -1,0 +1,163 @@
+//! What a summary holds.
+
+use super::band::Band;
+use super::sketch::Sketch;
+use pathlight_analysis::critical_path::{Contexts, DiffPart, RequestRef};
+use pathlight_analysis::culprit::CulpritPart;
+use pathlight_analysis::requests::{PathSettings, RootEndpoint};
+use pathlight_model::stats::{Moments, Summary as Percentiles};
+use pathlight_model::trace::Endpoint;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How requests were told apart and read: summaries merge and compare only if these are equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Whose latency was looked at.
+    pub root: RootEndpoint,
+    /// How paths were found.
+    pub path: PathSettings,
+}
+
+/// An accumulator over whole traces.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Summary {
+    /// How requests were read.
+    pub settings: Settings,
+    /// Traces.
+    pub traces: u64,
+    /// Spans.
+    pub spans: u64,
+    /// When the first and the last request begin, in microseconds since the epoch; `None` without requests.
+    pub start_us: Option<(u64, u64)>,
+    /// Calling contexts on critical paths: a tree for each root endpoint.
+    pub contexts: Contexts<NodePart>,
+    /// The same contexts with exact sums, for comparisons.
+    pub(crate) frames: DiffPart,
+    /// What is summed of the requests of each root endpoint.
+    pub roots: BTreeMap<Endpoint, RootPart>,
+}
+
+/// A calling context on critical paths.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodePart {
+    /// Its spans.
+    pub spans: u64,
+    /// Errors among them.
+    pub errors: u64,
+    /// Self time on the critical path, of each request that has the context.
+    pub exclusive: Sketch,
+    /// Duration of its spans, likewise.
+    pub inclusive: Sketch,
+    /// Self time by band of the request's latency.
+    pub bands: Vec<Band>,
+}
+
+/// The requests of one root endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RootPart {
+    /// Requests in which some span is an error.
+    pub failed: u64,
+    /// Their spans.
+    pub spans: u64,
+    /// Latencies.
+    pub latency: Sketch,
+    /// Exact sums of the latencies.
+    pub latency_us: Moments,
+    /// Endpoints on their critical paths.
+    pub endpoints: BTreeMap<Endpoint, EndpointPart>,
+    /// Calls between services and visits of services.
+    pub culprit: CulpritPart,
+}
+
+/// An endpoint on the critical paths of the requests of a root endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EndpointPart {
+    /// Its spans on critical paths.
+    pub spans: u64,
+    /// Errors among them.
+    pub errors: u64,
+    /// Self time on the critical path, of each request that has the endpoint there.
+    pub self_time: Sketch,
+    /// Exact sums of these times.
+    pub self_us: Moments,
+}
+
+impl RootPart {
+    /// Requests.
+    pub fn requests(&self) -> u64 {
+        self.latency.n()
+    }
+
+    /// Mean and percentiles of the latency; percentiles within [`Sketch::error`].
+    pub fn percentiles(&self) -> Percentiles {
+        let [p50, p95, p99] = self.latency.quantiles([0.50, 0.95, 0.99]);
+        let mean = self.latency_us.mean(self.requests());
+        Percentiles { mean, p50, p95, p99, max: self.latency.max_us() }
+    }
+
+    pub(crate) fn merge(&mut self, other: RootPart) {
+        self.failed += other.failed;
+        self.spans += other.spans;
+        self.latency.merge(&other.latency);
+        self.latency_us.merge(other.latency_us);
+        for (endpoint, part) in other.endpoints {
+            self.endpoints.entry(endpoint).or_default().merge(&part);
+        }
+        self.culprit = CulpritPart::merge(vec![std::mem::take(&mut self.culprit), other.culprit]);
+    }
+}
+
+impl EndpointPart {
+    fn merge(&mut self, other: &EndpointPart) {
+        self.spans += other.spans;
+        self.errors += other.errors;
+        self.self_time.merge(&other.self_time);
+        self.self_us.merge(other.self_us);
+    }
+}
+
+impl NodePart {
+    pub(crate) fn merge(&mut self, other: &NodePart) {
+        self.spans += other.spans;
+        self.errors += other.errors;
+        self.exclusive.merge(&other.exclusive);
+        self.inclusive.merge(&other.inclusive);
+        self.bands = Band::join(&self.bands, &other.bands);
+    }
+
+    /// Requests that have it.
+    pub fn requests(&self) -> u64 {
+        self.exclusive.n()
+    }
+}
+
+impl Summary {
+    /// Requests of all root endpoints.
+    pub fn requests(&self) -> u64 {
+        self.roots.values().map(RootPart::requests).sum()
+    }
+
+    /// The requests of one root endpoint, or of all together; `None` if there are none.
+    pub fn root(&self, root: Option<&Endpoint>) -> Option<RootPart> {
+        let Some(root) = root else {
+            let mut all = RootPart::default();
+            self.roots.values().for_each(|part| all.merge(part.clone()));
+            return (all.requests() > 0).then_some(all);
+        };
+        self.roots.get(root).cloned()
+    }
+
+    /// Of each calling context the request in which it and all below it took longest.
+    pub fn exemplars(&self) -> Vec<Option<&RequestRef>> {
+        self.frames.examples().collect()
+    }
+
+    /// The frames of one root endpoint, or of all.
+    pub fn frames(&self, root: Option<&Endpoint>) -> DiffPart {
+        match root {
+            Some(root) => self.frames.of_root(root),
+            None => self.frames.clone(),
+        }
+    }
+}

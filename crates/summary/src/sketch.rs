@@ -1,0 +1,289 @@
+//! Values of which percentiles are asked: all of them while they are few, counts in bins beyond.
+
+use pathlight_model::stats::{log_bin, log_bin_middle_us, percentile};
+use serde::{Deserialize, Serialize};
+
+/// Up to so many values are kept as they are, so percentiles are exact.
+pub const EXACT: u64 = 10_000;
+
+/// The greatest relative error of a percentile of more than [`EXACT`] values: half of a bin of 1/64 octave.
+pub const RELATIVE_ERROR: f64 = 1.0 / 128.0;
+
+/// Microseconds that merge: the result depends on the values alone, not on their order or on how they were grouped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sketch {
+    n: u64,
+    min_us: u64,
+    max_us: u64,
+    held: Held,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Held {
+    /// Differences of the sorted values, seven bits a byte; of up to [`EXACT`] values.
+    Values(Vec<u8>),
+    /// Number of a bin and how many values lie in it, by number; of more values.
+    Bins(Vec<(u32, u64)>),
+}
+
+impl Default for Held {
+    fn default() -> Held {
+        Held::Values(Vec::new())
+    }
+}
+
+fn pack(sorted: &[u64]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(sorted.len() * 2);
+    let mut last = 0;
+    for &value in sorted {
+        let mut rest = value - last;
+        last = value;
+        while rest >= 0x80 {
+            out.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        out.push(rest as u8);
+    }
+    out
+}
+
+fn unpack(bytes: &[u8]) -> Vec<u64> {
+    let (mut out, mut last, mut value, mut shift) = (Vec::new(), 0u64, 0u64, 0u32);
+    for &byte in bytes {
+        value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+        shift += 7;
+        if byte & 0x80 == 0 {
+            last = last.wrapping_add(value);
+            out.push(last);
+            (value, shift) = (0, 0);
+        }
+    }
+    out
+}
+
+fn count(sorted: &[u64]) -> Vec<(u32, u64)> {
+    let groups = sorted.chunk_by(|&a, &b| log_bin(a) == log_bin(b));
+    groups.map(|group| (log_bin(group[0]), group.len() as u64)).collect()
+}
+
+/// Merges two sorted lists of numbered things; those of one number are joined.
+pub(crate) fn join_sorted<T: Copy>(
+    a: &[T],
+    b: &[T],
+    number: impl Fn(&T) -> u32,
+    join: impl Fn(T, T) -> T,
+) -> Vec<T> {
+    let (mut i, mut k) = (0, 0);
+    let mut out = Vec::with_capacity(a.len() + b.len());
+    loop {
+        match (a.get(i), b.get(k)) {
+            (Some(&x), Some(&y)) if number(&x) == number(&y) => {
+                out.push(join(x, y));
+                (i, k) = (i + 1, k + 1);
+            }
+            (Some(&x), y) if y.is_none_or(|y| number(&x) < number(y)) => {
+                out.push(x);
+                i += 1;
+            }
+            (_, Some(&y)) => {
+                out.push(y);
+                k += 1;
+            }
+            _ => return out,
+        }
+    }
+}
+
+impl Sketch {
+    /// The sketch of some values, in any order.
+    pub fn of(mut values: Vec<u64>) -> Sketch {
+        values.sort_unstable();
+        let (Some(&min_us), Some(&max_us)) = (values.first(), values.last()) else {
+            return Sketch::default();
+        };
+        let n = values.len() as u64;
+        let held = if n <= EXACT { Held::Values(pack(&values)) } else { Held::Bins(count(&values)) };
+        Sketch { n, min_us, max_us, held }
+    }
+
+    /// Adds other values.
+    pub fn merge(&mut self, other: &Sketch) {
+        if other.n == 0 {
+            return;
+        }
+        if self.n == 0 {
+            *self = other.clone();
+            return;
+        }
+        let n = self.n + other.n;
+        self.held = match (&self.held, &other.held) {
+            (Held::Values(a), Held::Values(b)) if n <= EXACT => {
+                let mut values = unpack(a);
+                values.extend(unpack(b));
+                // A stable sort joins the two runs.
+                values.sort();
+                Held::Values(pack(&values))
+            }
+            (a, b) => {
+                let sum = |x: (u32, u64), y: (u32, u64)| (x.0, x.1 + y.1);
+                Held::Bins(join_sorted(&a.bins(), &b.bins(), |bin| bin.0, sum))
+            }
+        };
+        self.n = n;
+        self.min_us = self.min_us.min(other.min_us);
+        self.max_us = self.max_us.max(other.max_us);
+    }
+
+    /// How many values there are.
+    pub fn n(&self) -> u64 {
+        self.n
+    }
+
+    /// The greatest value, exactly; 0 without values.
+    pub fn max_us(&self) -> u64 {
+        self.max_us
+    }
+
+    /// How far a percentile may be off, as a share of itself: 0 while all values are kept.
+    pub fn error(&self) -> f64 {
+        if matches!(self.held, Held::Values(_)) { 0.0 } else { RELATIVE_ERROR }
+    }
+
+    /// The `p`-quantiles (0 to 1), by linear interpolation at (n - 1) p; 0 without values.
+    pub fn quantiles<const N: usize>(&self, p: [f64; N]) -> [f64; N] {
+        match &self.held {
+            Held::Values(bytes) => {
+                let values = unpack(bytes);
+                p.map(|p| percentile(&values, p))
+            }
+            Held::Bins(bins) => p.map(|p| self.quantile_of(bins, p)),
+        }
+    }
+
+    fn quantile_of(&self, bins: &[(u32, u64)], p: f64) -> f64 {
+        let place = p.clamp(0.0, 1.0) * self.n.saturating_sub(1) as f64;
+        let value = |rank: u64| {
+            let mut left = rank;
+            for &(bin, count) in bins {
+                if left < count {
+                    return log_bin_middle_us(bin).clamp(self.min_us as f64, self.max_us as f64);
+                }
+                left -= count;
+            }
+            self.max_us as f64
+        };
+        let (low, high) = (value(place as u64), value(place as u64 + 1));
+        low + (high - low) * place.fract()
+    }
+
+    /// The standard error of the `p`-quantile (Woodruff 1952): half the distance of the quantiles that lie one standard
+    /// deviation of a binomial share to both sides.
+    pub fn quantile_error(&self, p: f64) -> f64 {
+        if self.n < 2 {
+            return f64::INFINITY;
+        }
+        let reach = (p * (1.0 - p) / self.n as f64).sqrt();
+        let [low, high] = self.quantiles([p - reach, p + reach]);
+        (high - low) / 2.0
+    }
+
+    /// Whether it is what [`of`](Self::of) and [`merge`](Self::merge) leave; only then it may be merged and asked.
+    pub(crate) fn is_sound(&self) -> bool {
+        match &self.held {
+            Held::Values(bytes) => {
+                let values = unpack(bytes);
+                values.len() as u64 == self.n
+                    && self.n <= EXACT
+                    && values.is_sorted()
+                    && (values.first(), values.last()) == (Some(&self.min_us), Some(&self.max_us))
+                    || *self == Sketch::default()
+            }
+            Held::Bins(bins) => {
+                bins.is_sorted_by(|a, b| a.0 < b.0)
+                    && bins.last().is_some_and(|bin| bin.0 <= log_bin(u64::MAX))
+                    && bins.iter().try_fold(0u64, |sum, bin| sum.checked_add(bin.1)) == Some(self.n)
+                    && self.min_us <= self.max_us
+            }
+        }
+    }
+}
+
+impl Held {
+    fn bins(&self) -> Vec<(u32, u64)> {
+        match self {
+            Held::Values(bytes) => count(&unpack(bytes)),
+            Held::Bins(bins) => bins.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_model::stats::Random;
+    use proptest::prelude::*;
+
+    #[test]
+    fn packing_is_undone() {
+        let values = [0, 0, 3, 127, 128, 1 << 40, u64::MAX];
+        assert_eq!(unpack(&pack(&values)), values);
+        assert_eq!(unpack(&[0xff; 30]), [0u64; 0]);
+    }
+
+    #[test]
+    fn percentiles_of_many_values_are_within_the_bound_and_those_of_few_exact() {
+        let mut random = Random::new(3, 0, 0);
+        for n in [1usize, 2, 9_999, 10_000, 10_001, 60_000] {
+            let mut value = || {
+                let bits = random.below(30);
+                random.below(2 << bits)
+            };
+            let mut values: Vec<u64> = (0..n).map(|_| value()).collect();
+            let sketch = Sketch::of(values.clone());
+            values.sort_unstable();
+            assert_eq!(sketch.error() == 0.0, n <= 10_000);
+            for p in [0.0, 0.25, 0.5, 0.9, 0.95, 0.99, 1.0] {
+                let (exact, found) = (percentile(&values, p), sketch.quantiles([p])[0]);
+                assert!(
+                    (found - exact).abs() <= sketch.error() * exact + 1e-6,
+                    "{n} {p}: {found} for {exact}"
+                );
+            }
+            assert_eq!(sketch.max_us(), *values.last().unwrap());
+            assert!(sketch.is_sound());
+        }
+    }
+
+    #[test]
+    fn the_standard_error_of_a_median_is_that_of_theory() {
+        // Uniform on 0 to 1,000,000: the median of n has a standard deviation of 1,000,000 / (2 sqrt n).
+        let sketch = Sketch::of((0..10_000).map(|i| i * 100).collect());
+        let error = sketch.quantile_error(0.5);
+        assert!((error / 5_000.0 - 1.0).abs() < 0.05, "{error}");
+        assert_eq!(Sketch::of(vec![5]).quantile_error(0.5), f64::INFINITY);
+    }
+
+    proptest! {
+        #[test]
+        fn merging_is_free_of_order_and_grouping(
+            parts in prop::collection::vec((prop::collection::vec(0u64..1 << 40, 0..40), 1usize..300), 1..6),
+            keys in prop::collection::vec(any::<u32>(), 6),
+        ) {
+            // Repeated, so that some cases cross the limit.
+            let parts: Vec<Vec<u64>> = parts.iter().map(|(v, times)| v.repeat(*times)).collect();
+            let whole = Sketch::of(parts.concat());
+            let mut order: Vec<usize> = (0..parts.len()).collect();
+            order.sort_by_key(|&i| keys[i]);
+            let mut left = Sketch::default();
+            order.iter().for_each(|&i| left.merge(&Sketch::of(parts[i].clone())));
+            prop_assert_eq!(&left, &whole);
+            let mut right = Sketch::default();
+            for part in parts.iter().rev() {
+                let mut sum = Sketch::of(part.clone());
+                sum.merge(&right);
+                right = sum;
+            }
+            prop_assert_eq!(&right, &whole);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Summaries on the command line: streams of any size, pipes, and traces that are scattered over their input.
+#![cfg(unix)]
+
+use super::super::common::{Scratch, archives::gzip, read_into};
+use pathlight::generate::{Options, write_jaeger};
+use pathlight::model::trace::TraceSet;
+use pathlight::summary::{Settings, Summary, read, write};
+use pathlight::view::json;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Runs the program with some bytes as standard input.
+fn run(folder: &Path, args: &[&str], input: &[u8]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
+    command
+        .current_dir(folder)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // A program that refuses its arguments does not read.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+/// The summary of an input that is read at once, as the program reads it.
+fn at_once(inputs: &[&[u8]]) -> Vec<u8> {
+    let mut set = TraceSet::new();
+    for input in inputs {
+        read_into(&mut set, "input", input, 1 << 20);
+    }
+    set.seal().unwrap();
+    let overlap = pathlight::analysis::requests::Overlap::preset("default").unwrap();
+    let path = pathlight::analysis::requests::PathSettings {
+        overlap,
+        reading: overlap.implied_reading(),
+        ..Default::default()
+    };
+    write(&Summary::observe(&set, &Settings { path, ..Settings::default() })).unwrap()
+}
+
+fn jaeger(traces: u64, seed: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    write_jaeger(&Options { traces, seed, spans: 50, ..Options::demo() }, &mut text).unwrap();
+    text
+}
+
+#[test]
+fn a_large_input_is_summarised_like_a_small_one_by_any_number_of_threads_and_from_a_pipe() {
+    let folder = Scratch::new("summarise");
+    let text = jaeger(1400, 3);
+    assert!(text.len() > 40 << 20, "two splits at least: {}", text.len());
+    let expected = at_once(&[&text]);
+    fs::write(folder.path().join("a.json"), &text).unwrap();
+    fs::write(folder.path().join("a.json.gz"), gzip(&text)).unwrap();
+    for (args, input) in [
+        (&["a.json", "--threads", "1"][..], &[][..]),
+        (&["a.json", "--threads", "4"], &[]),
+        (&["-", "--threads", "2"], &text),
+        (&["a.json.gz"], &[]),
+    ] {
+        let output = run(folder.path(), &[&["summarise", "-o", "a.pathlight"], args].concat(), input);
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{args:?}");
+        assert!(fs::read(folder.path().join("a.pathlight")).unwrap() == expected, "{args:?}");
+    }
+    // What is read twice counts once.
+    let output = run(folder.path(), &["summarise", "-o", "a.pathlight", "a.json", "-"], &text);
+    assert!(fs::read(folder.path().join("a.pathlight")).unwrap() == expected);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("1400 traces came again"), "{said}");
+}
+
+/// Zipkin spans, one a line, of traces that overlap: each has a root and then `calls` calls.
+fn scattered(traces: usize, calls: usize) -> Vec<u8> {
+    let mut text = String::new();
+    // Span k of trace t stands in line t + 40 k.
+    for line in 0..traces + 40 * calls {
+        for k in (0..=calls).filter(|k| line >= 40 * k && line - 40 * k < traces) {
+            let (t, parent) =
+                (line - 40 * k, if k == 0 { String::new() } else { r#""parentId":"1","#.to_owned() });
+            let start = 1_700_000_000_000_000 + t * 1000 + k * 10;
+            let duration = if k == 0 { 100 * calls + t % 77 } else { 5 + (t + k) % 9 };
+            writeln!(
+                text,
+                r#"{{"traceId":"{:016x}","id":"{:x}",{parent}"name":"op{k}","timestamp":{start},"duration":{duration},"localEndpoint":{{"serviceName":"s{}"}},"tags":{{"padding":"{}"}}}}"#,
+                t + 1,
+                k + 1,
+                k % 3,
+                "x".repeat(900)
+            )
+            .unwrap();
+        }
+    }
+    text.into_bytes()
+}
+
+#[test]
+fn traces_whose_spans_are_scattered_over_an_input_are_whole() {
+    let folder = Scratch::new("scattered");
+    let text = scattered(6000, 7);
+    assert!(text.len() > 45 << 20);
+    let expected = at_once(&[&text]);
+    assert_eq!(read(&expected).unwrap().requests(), 6000);
+    let output = run(folder.path(), &["summarise", "-", "-o", "a.pathlight", "--threads", "3"], &text);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(fs::read(folder.path().join("a.pathlight")).unwrap() == expected);
+    // The same spans in three files, one read after the other.
+    let third = text.len() / 3;
+    let ends =
+        [third, 2 * third].map(|at| at + text[at..].iter().position(|&byte| byte == b'\n').unwrap() + 1);
+    fs::create_dir(folder.path().join("in")).unwrap();
+    for (name, part) in [("1", &text[..ends[0]]), ("2", &text[ends[0]..ends[1]]), ("3", &text[ends[1]..])] {
+        fs::write(folder.path().join("in").join(name), part).unwrap();
+    }
+    let output = run(folder.path(), &["summarise", "in", "-o", "a.pathlight"], &[]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(fs::read(folder.path().join("a.pathlight")).unwrap() == expected);
+}
+
+#[test]
+fn summaries_of_parts_are_merged_and_shown() {
+    let folder = Scratch::new("merge");
+    let texts: Vec<Vec<u8>> = (1..=3).map(|seed| jaeger(40, seed)).collect();
+    for (number, text) in texts.iter().enumerate() {
+        let name = format!("{number}.pathlight");
+        assert!(run(folder.path(), &["summarise", "-", "-o", &name], text).status.success());
+    }
+    let args = ["merge", "2.pathlight", "0.pathlight", "1.pathlight", "-o", "all.pathlight"];
+    assert!(run(folder.path(), &args, &[]).status.success());
+    let expected = at_once(&texts.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    assert!(fs::read(folder.path().join("all.pathlight")).unwrap() == expected);
+
+    let output = run(folder.path(), &["show", "all.pathlight", "--json"], &[]);
+    let summary = read(&expected).unwrap();
+    let range = pathlight::analysis::requests::PercentileRange::ALL;
+    let selected = pathlight::view::summaries::Selected::of(&summary, None, range).unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), json::show(&summary, &selected).unwrap() + "\n");
+    let report: serde_json::Value = serde_json::from_str(&json::show(&summary, &selected).unwrap()).unwrap();
+    assert_eq!(report["requests"], 120);
+    assert_eq!(report["nodes"][0]["parent"], serde_json::Value::Null);
+    let sum = |key: &str| {
+        report[key].as_array().unwrap().iter().map(|row| row["requests"].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(sum("roots"), 120);
+
+    let output = run(folder.path(), &["show", "all.pathlight", "--range", "90-100"], &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("120 requests, latency mean") && text.contains("calling contexts below: P"),
+        "{text}"
+    );
+    let output = run(folder.path(), &["show", "all.pathlight", "--service", "x", "--operation", "y"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("No request has the root endpoint y @ x"));
+    // An input is not written over, and what is no summary is refused.
+    let output = run(folder.path(), &["merge", "0.pathlight", "-o", "0.pathlight"], &[]);
+    assert_eq!(output.status.code(), Some(2));
+    fs::write(folder.path().join("no.pathlight"), &texts[0]).unwrap();
+    let output = run(folder.path(), &["show", "no.pathlight"], &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("no.pathlight: it is no summary"));
+}
