@@ -120,7 +120,7 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
         && let Some(parent) = parents.iter().max_by_key(|parent| parent.invocations)
     {
         let selection = selection_of(&parent.service, &parent.operation);
-        let flow = queries::Flow { selection: selection.clone(), settings };
+        let flow = queries::Flow { selection: selection.clone(), parent: None, settings };
         put("execution flow of one parent", timed(session, now_ms, flow), 300.0);
         let evaluation = queries::FlowEvaluation { selection, settings, min_children: 2 };
         put("its evaluation", timed(session, now_ms, evaluation), 2000.0);

@@ -141,7 +141,8 @@ fn heat_map() {
 fn execution_flow() {
     let root = RootEndpoint::Endpoint(Endpoint::new("gateway", "GET /cart"));
     let selection = Selection { root, ..all() };
-    let flow = pool().run(queries::Flow { selection, settings: FlowSettings::default() }).unwrap();
+    let flow =
+        pool().run(queries::Flow { selection, parent: None, settings: FlowSettings::default() }).unwrap();
     check("flow", &dag::export_svg(&flow, &[], &Theme::light(), "What waits for what"));
     // As in a what-if: the first node is changed.
     let mut changed = vec![false; flow.nodes.len()];

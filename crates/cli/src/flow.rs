@@ -21,6 +21,9 @@ use std::fmt::Write as _;
 pub struct Args {
     #[command(flatten)]
     common: Common,
+    /// The parent within the requests of --service and --operation, of a --range and of filters: SERVICE:OPERATION
+    #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings"])]
+    parent: Option<String>,
     /// Compare six predictors on held-out invocations: of the chosen parent, else pooled over all parents
     #[arg(long, conflicts_with_all = ["what_if", "whole_call", "parallel", "savings"])]
     evaluate: bool,
@@ -66,11 +69,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
         let report = pool.run(queries::WhatIf { selection, settings, changes })?;
         if common.json { json::what_if(&report, Some(&test))? + "\n" } else { what_if_text(&report, &test) }
-    } else if selection.root == RootEndpoint::TraceRoots {
+    } else if selection.root == RootEndpoint::TraceRoots && args.parent.is_none() {
         let parents = pool.run(queries::FlowParents { selection })?;
         if common.json { json::flow_parents(&parents)? + "\n" } else { parents_text(&parents) }
     } else {
-        let report = pool.run(queries::Flow { selection, settings })?;
+        let parent = args.parent.as_deref().map(|name| endpoint(&pool, name)).transpose()?;
+        let report = pool.run(queries::Flow { selection, parent, settings })?;
         if common.json { json::flow(&report)? + "\n" } else { flow_text(&report) }
     };
     common.print(&text)

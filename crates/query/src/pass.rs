@@ -29,9 +29,10 @@ pub(super) enum Pass {
         cut: Cut,
         pass: RequestPass,
     },
-    /// One look at invocations.
+    /// One look at the invocations within the requests inside a cut; `None`: at any latency.
     Flow {
         selection: Selection,
+        cut: Option<Cut>,
         pass: Box<FlowPass>,
     },
     Trace {

@@ -2,7 +2,7 @@
 
 use super::cuts::Cuts;
 use super::pass::{NamedPass, Pass};
-use super::queries::{self, FlowCache, FlowTask, OverviewPass, Query, rows_of};
+use super::queries::{self, FlowCache, FlowTask, OverviewPass, Query};
 use super::request_pass::RunningPass;
 use super::{EngineError, Plan};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, pack_sorted};
@@ -170,8 +170,8 @@ impl Task {
                 let report = queries::span(&session.set, trace_id, span, *group);
                 Ok(Some(postcard::to_allocvec(&report)?))
             }
-            // Without filters there is no need for the table of paths.
-            Pass::Flow { selection, pass } if selection.filters.is_empty() => {
+            // Of all requests there is no need for the table of paths.
+            Pass::Flow { selection, cut: None, pass } if pass.is_of_all(selection) => {
                 let Some(task) = &mut self.flow else { return Err(EngineError::Ended) };
                 let partial = task.step(session, selection, pass, None, time_is_up)?;
                 self.progress = task.progress();
@@ -201,8 +201,10 @@ impl Task {
                 };
                 let selected = session.selected(self.naming, selection, &table);
                 match (&self.pass, &mut self.flow) {
-                    (Pass::Flow { selection, pass }, Some(task)) => {
-                        let rows = rows_of(&table, &selected);
+                    (Pass::Flow { selection, cut, pass }, Some(task)) => {
+                        let cut = cut.clone().unwrap_or_default();
+                        let inside = selected.inside(&session.set, &table.requests, &cut);
+                        let rows = inside.map(|r| table.requests[r as usize].row).collect();
                         let partial = task.step(session, selection, pass, Some(rows), time_is_up)?;
                         self.progress = task.progress();
                         Ok(partial)

@@ -151,7 +151,8 @@ pub(super) struct RangeRequests<'a> {
     workers: &'a Workers,
     /// At any latency: the range is in the cut.
     selection: Selection,
-    cut: Cut,
+    /// Where the range begins and ends.
+    pub cut: Cut,
 }
 
 impl RangeRequests<'_> {

@@ -69,29 +69,12 @@ pub fn sizes_csv(report: &HistogramsReport) -> String {
     csv(&columns, &bins)
 }
 
-/// What is known of what faster endpoints would save.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhatIf {
-    /// It is there.
-    Known,
-    /// It is being worked on.
-    Waiting,
-    /// There is none, since a percentile range is looked at.
-    NotInRange,
-}
-
-/// Returns the title of the ranking.
-pub fn ranking_title(range: PercentileRange, report: &BottomUpReport, what_if: WhatIf) -> String {
+/// Returns the title of the ranking. `is_all`: nothing of it is still to come.
+pub fn ranking_title(range: PercentileRange, report: &BottomUpReport, is_all: bool) -> String {
     let rows = report.rows.iter().filter(|row| row.is_interior).count() as u64;
     let over = counted(report.roots.len() as u64, "root endpoint");
     let words = format!("{} below {over}, {}", counted(rows, "endpoint"), label(range));
-    match what_if {
-        WhatIf::Known => words,
-        WhatIf::Waiting => format!("{words}; what-if follows\u{2026}"),
-        WhatIf::NotInRange => {
-            format!("{words}; what-if speaks of all requests, so not of a percentile range")
-        }
-    }
+    if is_all { words } else { format!("{words}; what-if follows\u{2026}") }
 }
 
 /// An endpoint with what it costs all root endpoints together.

@@ -135,7 +135,11 @@ pub fn why_empty(
         (Some(parent), Some(_)) if !is_waiting => format!(
             "{} waits for no call{}. Choose another parent above.",
             name_of(parent),
-            if address.filters.is_empty() { "" } else { " in requests that pass the filters" }
+            if address.selection() == address.selection().of_all_requests() {
+                ""
+            } else {
+                " in the selected requests"
+            }
         ),
         (None, _) if !is_waiting => "No endpoint here waits for any call.".to_owned(),
         _ => WORKING.to_owned(),

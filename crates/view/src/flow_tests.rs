@@ -165,7 +165,7 @@ fn why_no_flow_is_drawn_depends_on_what_is_known() {
         "leaf @ s waits for no call. Choose another parent above."
     );
     let words = flow::why_empty(&filtered, Some(&parent), Some(&empty), false);
-    assert!(words.starts_with("leaf @ s waits for no call in requests that pass the filters."), "{words}");
+    assert!(words.starts_with("leaf @ s waits for no call in the selected requests."), "{words}");
     assert_eq!(why(Some(&parent), Some(&empty), true), crate::views::WORKING);
     assert_eq!(why(Some(&parent), None, false), crate::views::WORKING);
     assert_eq!(why(None, None, true), crate::views::WORKING);

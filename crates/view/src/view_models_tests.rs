@@ -254,7 +254,7 @@ fn the_ranking_has_a_line_in_files_for_every_affected_root() {
     );
     let all = PercentileRange::ALL;
     assert_eq!(
-        endpoints::ranking_title(all, &report, endpoints::WhatIf::Waiting),
+        endpoints::ranking_title(all, &report, false),
         "1 endpoint below 1 root endpoint, all requests; what-if follows\u{2026}"
     );
     assert_eq!(endpoints::why_empty(all, &facts(0, 0)), "No request passes the filters.");

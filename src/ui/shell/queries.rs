@@ -138,9 +138,8 @@ pub fn query(page: Page) {
             let places = address.rolled_up(selection.clone());
             queries.bottom_up.want(page, queries::BottomUp { selection: places });
             queries.histograms.want(page, queries::Histograms { selection: selection.clone() });
-            // What-if speaks of all requests, so of a percentile range there is none; and what takes long comes last.
-            if selection.range.is_all()
-                && !address.by_service
+            // What takes long comes last.
+            if !address.by_service
                 && queries.bottom_up.fresh().is_some()
                 && queries.histograms.fresh().is_some()
             {

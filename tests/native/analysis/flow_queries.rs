@@ -7,8 +7,8 @@ use pathlight::model::stats::Random;
 use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
 use pathlight::query::{
-    ChangeOf, Changes, EvaluationReport, Filter, FlowSettings, LatencyChange, RootEndpoint, Selection,
-    Summary, WhatIfReport, queries,
+    ChangeOf, Changes, EvaluationReport, Filter, FlowParent, FlowSettings, LatencyChange, PercentileRange,
+    RootEndpoint, Selection, Summary, WhatIfReport, queries,
 };
 
 fn pool(options: &Options) -> Pool {
@@ -18,6 +18,54 @@ fn pool(options: &Options) -> Pool {
 fn endpoint(service: &str, operation: &str) -> Selection {
     let root = RootEndpoint::Endpoint(Endpoint::new(service, operation));
     Selection { root, ..Selection::default() }
+}
+
+/// The slowest tenth of the requests.
+fn tail(selection: &Selection) -> Selection {
+    selection.with_range(PercentileRange { lo: 90_000, hi: 100_000, closed: true })
+}
+
+#[test]
+fn flows_what_ifs_and_savings_are_about_the_selected_requests() {
+    let options = Options { traces: 300, seed: 8, ..Options::default() };
+    // Set B is slower, so no number of its is one of A's.
+    let inject = Inject { place: "auth:Auth/ValidateToken:0".to_owned(), extra_us: 5000, share: 1.0 };
+    let b = Options { injects: vec![inject], traces: 120, ..options.clone() };
+    let mut set = crate::common::generated(&options);
+    let mut both =
+        Pool::of(vec![crate::common::generated(&options), crate::common::generated_as(&b, 1)]).unwrap();
+    let settings = FlowSettings::default();
+    let mut latencies: Vec<(u64, u128)> =
+        set.traces().iter().map(|trace| (set.duration_us(trace.first), trace.id.bits)).collect();
+    latencies.sort_unstable();
+    let slow: Vec<u128> = latencies[270..].iter().map(|(_, id)| *id).collect();
+    set.retain(|trace| slow.contains(&trace.id.bits));
+    let mut only_tail = Pool::of(vec![set]).unwrap();
+    let whole = Selection::default();
+
+    let savings = both.run(queries::Savings { selection: tail(&whole), settings }).unwrap();
+    assert_eq!((savings.requests, savings.latency_us.max), (30, latencies[299].0));
+    let changes = || slower("auth", "Auth/ValidateToken", 700);
+    let query = queries::WhatIf { selection: tail(&whole), settings, changes: changes() };
+    let report = both.run(query).unwrap();
+    assert_eq!((report.requests, report.before_curve_us[0] as u64), (30, latencies[270].0));
+    for endpoint in
+        [Endpoint::new("auth", "Auth/ValidateToken"), Endpoint::new("edge-gateway", "GET /product/{id}")]
+    {
+        let flow =
+            |selection: Selection| queries::Flow { selection, parent: Some(endpoint.clone()), settings };
+        let of_tail = both.run(flow(tail(&whole))).unwrap();
+        assert_eq!(of_tail, only_tail.run(flow(whole.clone())).unwrap());
+        assert!(of_tail.invocations < both.run(flow(whole.clone())).unwrap().invocations);
+    }
+    // Set B is asked about B.
+    let of_b = Selection { group: 1, ..whole.clone() };
+    let parents = both.run(queries::FlowParents { selection: of_b.clone() }).unwrap();
+    let invocations = |parents: &[FlowParent]| parents.iter().map(|p| p.invocations).sum::<u64>();
+    assert!(
+        invocations(&parents) < invocations(&both.run(queries::FlowParents { selection: whole }).unwrap())
+    );
+    assert_eq!(both.run(queries::Savings { selection: tail(&of_b), settings }).unwrap().requests, 12);
 }
 
 fn slower(service: &str, operation: &str, add_us: i64) -> Changes {
@@ -52,7 +100,11 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
     let filtered = Selection { filters: vec![Filter::HasError], ..endpoint("catalog", "GET /product/{id}") };
     let cases = [
         case(queries::FlowParents { selection: selection.clone() }),
-        case(queries::Flow { selection: endpoint("edge-gateway", "GET /product/{id}"), settings }),
+        case(queries::Flow {
+            selection: endpoint("edge-gateway", "GET /product/{id}"),
+            parent: None,
+            settings,
+        }),
         case(queries::FlowEvaluation { selection: selection.clone(), settings, min_children: 2 }),
         case(queries::FlowEvaluation {
             selection: endpoint("edge-gateway", "GET /product/{id}"),
@@ -71,6 +123,17 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
         }),
         case(queries::Savings {
             selection: Selection { filters: vec![Filter::HasError], ..selection.clone() },
+            settings,
+        }),
+        case(queries::Savings { selection: tail(&selection), settings }),
+        case(queries::WhatIf {
+            selection: tail(&selection),
+            settings,
+            changes: slower("edge-gateway", "GET /product/{id}", 900),
+        }),
+        case(queries::Flow {
+            selection: tail(&selection),
+            parent: Some(Endpoint::new("catalog", "GET /product/{id}")),
             settings,
         }),
         case(queries::Savings { selection, settings }),
@@ -104,6 +167,7 @@ fn the_flow_of_a_generated_parent_is_the_one_it_was_made_with() {
     for parent in parents {
         let query = queries::Flow {
             selection: endpoint(&parent.service, &parent.operation),
+            parent: None,
             settings: FlowSettings::default(),
         };
         let report = pool.run(query).unwrap();

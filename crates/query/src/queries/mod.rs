@@ -47,7 +47,7 @@ pub use trace::Trace;
 
 pub(super) use anomalies::{Made, Told, VectorPass};
 pub(super) use diagnosis::TracesPass;
-pub(super) use flow::{FlowCache, FlowPass, FlowTask, rows_of};
+pub(super) use flow::{FlowCache, FlowPass, FlowTask};
 pub(super) use overview::OverviewPass;
 pub(super) use span::span;
 pub(super) use trace::trace;

@@ -24,7 +24,7 @@ use pathlight_query::{HistogramsReport, SavingsReport};
 use pathlight_text::format;
 use pathlight_view::address::View;
 use pathlight_view::endpoints;
-use pathlight_view::endpoints::{ImpactLine, WhatIf};
+use pathlight_view::endpoints::ImpactLine;
 use pathlight_view::json;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -131,7 +131,8 @@ impl Endpoints {
 
 /// Returns what faster endpoints would save, where it is known.
 fn savings(page: Page) -> Option<Rc<SavingsReport>> {
-    page.queries().savings.fresh().filter(|_| page.address().range.is_all())
+    // Of services there are none: flows are those of endpoints.
+    page.queries().savings.fresh().filter(|_| !page.address().by_service)
 }
 
 fn size_formats(chart: Chart) -> Vec<export::Format> {
@@ -161,7 +162,7 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
             "csv",
             Box::new(move || {
                 let queries = page.queries();
-                let savings = queries.savings.get().filter(|_| page.address().range.is_all());
+                let savings = queries.savings.get();
                 let report = queries.bottom_up.get()?;
                 Some(endpoints::ranking_csv(&report, savings.as_deref(), csv_level.get()))
             }),
@@ -178,8 +179,8 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
 }
 
 impl PageView for Endpoints {
-    /// Histograms, ranking, savings where they are known, how much faster; whether savings follow.
-    type Content = (u64, u64, Option<u64>, usize, bool);
+    /// Histograms, ranking, savings where they are known, how much faster.
+    type Content = (u64, u64, Option<u64>, usize);
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -189,7 +190,7 @@ impl PageView for Endpoints {
         let queries = page.queries();
         let known = savings(page).map(|_| queries.savings.revision());
         let (sizes, ranking) = (queries.histograms.revision(), queries.bottom_up.revision());
-        Some((sizes, ranking, known, self.level.get(), page.address().range.is_all()))
+        Some((sizes, ranking, known, self.level.get()))
     }
 
     fn is_stale(&self, page: Page) -> bool {
@@ -209,12 +210,8 @@ impl PageView for Endpoints {
         }
         let Some(report) = queries.bottom_up.get() else { return self.ranking.set_text(WORKING) };
         let savings = savings(page);
-        let what_if = match (&savings, range.is_all()) {
-            (_, false) => WhatIf::NotInRange,
-            (None, true) => WhatIf::Waiting,
-            (Some(_), true) => WhatIf::Known,
-        };
-        self.ranking.set_text(&endpoints::ranking_title(range, &report, what_if));
+        let is_all = savings.is_some() || page.address().by_service;
+        self.ranking.set_text(&endpoints::ranking_title(range, &report, is_all));
         self.frame.below().set_flag("data-what-if", savings.is_some());
         let why = endpoints::why_no_endpoint(range, &report);
         self.table.set_rows(ImpactLine::of(&report, savings.as_deref(), now.3), &why);

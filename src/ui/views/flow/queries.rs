@@ -9,18 +9,17 @@ use pathlight_view::flow_choice::FlowPanel;
 /// Asks what the view shows.
 pub fn query(page: Page, address: &Address) {
     let queries = page.queries();
-    let whole = Selection { group: 0, ..address.selection().of_all_requests() };
+    let selection = address.selection();
+    let whole = selection.of_all_requests();
     queries.flow_parents.want(page, queries::FlowParents { selection: whole.clone() });
     let choice = &address.choices.flow;
     let settings = choice.settings();
-    let parent = shown_parent(page).map(|parent| {
-        let root = RootEndpoint::Endpoint(parent);
-        Selection { root, ..address.selection().at_any_latency() }
-    });
-    if let Some(selection) = &parent {
-        queries.flow.want(page, queries::Flow { selection: selection.clone(), settings });
+    let parent = shown_parent(page);
+    if parent.is_some() {
+        let (selection, parent) = (selection.clone(), parent.clone());
+        queries.flow.want(page, queries::Flow { selection, parent, settings });
     }
-    let (selection, min_children) = (address.selection().at_any_latency(), choice.least_children());
+    let min_children = choice.least_children();
     match choice.panel {
         FlowPanel::Calls => {}
         FlowPanel::WhatIf => {
@@ -30,8 +29,10 @@ pub fn query(page: Page, address: &Address) {
         }
         FlowPanel::Savings => queries.savings.want(page, queries::Savings { selection, settings }),
         FlowPanel::Prediction => {
-            let selection = if choice.pooled { Some(whole.clone()) } else { parent };
-            if let Some(selection) = selection {
+            // All invocations: a model is tested on what it was not made for.
+            let of_parent =
+                parent.map(|parent| Selection { root: RootEndpoint::Endpoint(parent), ..whole.clone() });
+            if let Some(selection) = if choice.pooled { Some(whole.clone()) } else { of_parent } {
                 queries.evaluation.want(page, queries::FlowEvaluation { selection, settings, min_children });
             }
         }

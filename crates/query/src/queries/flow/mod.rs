@@ -1,4 +1,5 @@
-//! Execution flows: what waits for what below an endpoint. They are of all latencies, whatever the selection's range.
+//! Execution flows: what waits for what below an endpoint, within the requests of a selection. What-ifs learn from all
+//! requests, and change those of the selection.
 
 mod evaluation;
 mod parents;
@@ -8,7 +9,7 @@ mod what_if;
 
 pub use evaluation::FlowEvaluation;
 pub use parents::FlowParents;
-pub(crate) use passes::{FlowCache, FlowPass, FlowTask, rows_of};
+pub(crate) use passes::{FlowCache, FlowPass, FlowTask};
 pub use savings::Savings;
 pub use what_if::WhatIf;
 
@@ -27,11 +28,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Reports the execution flow of the selection's root endpoint; without one, the flow has no nodes.
+/// Reports the execution flow of an endpoint; without one, the flow has no nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Whose invocations: its root endpoint is the parent.
+    /// The requests whose invocations are looked at.
     pub selection: Selection,
+    /// The parent within them; `None`: their root endpoint.
+    pub parent: Option<Endpoint>,
     /// How it is learned.
     pub settings: FlowSettings,
 }
@@ -40,8 +43,8 @@ impl Query for Flow {
     type Report = FlowReport;
 
     async fn run(self, workers: Workers) -> Result<FlowReport, EngineError> {
-        let Flow { selection, settings } = self;
-        let Some(parent) = parent_of(&selection) else { return Ok(FlowReport::default()) };
+        let Flow { selection, parent, settings } = self;
+        let Some(parent) = parent.or_else(|| parent_of(&selection)) else { return Ok(FlowReport::default()) };
         let found = workers.callees(&selection, Some(parent.clone()), false).await?;
         let callees = found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default();
         let table = NodeTable::new(parent, &callees);
@@ -69,7 +72,9 @@ impl Workers {
         selection: &Selection,
         pass: FlowPass,
     ) -> Result<Vec<T>, EngineError> {
-        self.partials(Pass::Flow { selection: selection.at_any_latency(), pass: Box::new(pass) }).await
+        let cut = if selection.range.is_all() { None } else { Some(self.cut(selection).await?.0.cut) };
+        let selection = selection.at_any_latency();
+        self.partials(Pass::Flow { selection, cut, pass: Box::new(pass) }).await
     }
 
     async fn callees(

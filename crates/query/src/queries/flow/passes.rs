@@ -8,7 +8,7 @@ use pathlight_analysis::flow::{
     Model, NodeIndex, NodeTable, PairCounts, Predictors, Requests, SavingsRun, Tester, Trainer, Training,
     Walk, WhatIfRun, Within,
 };
-use pathlight_analysis::requests::{RootEndpoint, SelectedRequests, Selection};
+use pathlight_analysis::requests::{RootEndpoint, Selection};
 use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,6 +35,23 @@ pub(crate) enum FlowPass {
     WhatIf { model: Model, changes: Changes },
     /// What every endpoint would save.
     Savings { model: Model },
+}
+
+impl FlowPass {
+    /// Whether it looks at all requests of the selection's root endpoint, or at all there are: then all spans of the parent
+    /// are invocations.
+    pub fn is_of_all(&self, selection: &Selection) -> bool {
+        let parent = match self {
+            FlowPass::Callees { parent, .. } => parent.as_ref(),
+            FlowPass::Sample { table } | FlowPass::Bind { table, .. } => Some(&table.parent),
+            _ => None,
+        };
+        let is_within = match (parent, &selection.root) {
+            (Some(parent), RootEndpoint::Endpoint(root)) => parent != root,
+            _ => false,
+        };
+        selection.filters.is_empty() && !is_within
+    }
 }
 
 /// Callees with starts, by parent.
@@ -86,7 +103,7 @@ pub(crate) struct FlowTask {
 }
 
 impl Running {
-    /// The work of a pass. `rows` are those of the roots of the requests that pass the filters; `None` without filters.
+    /// The work of a pass. `rows` are those of the roots of the selected requests; `None`: all there are.
     fn new(set: &TraceSet, selection: &Selection, pass: &FlowPass, rows: Option<Vec<u32>>) -> Running {
         let overlap = selection.overlap;
         let within = rows.clone().map_or_else(Within::default, Within::requests);
@@ -213,7 +230,7 @@ impl FlowTask {
     }
 
     /// Works until done, then returns the partial; or until `time_is_up` returns true. `rows` are those of the roots
-    /// of the requests that pass the filters; `None` without filters.
+    /// of the selected requests; `None`: all there are.
     pub fn step(
         &mut self,
         session: &mut Session,
@@ -240,12 +257,4 @@ impl FlowTask {
         }
         Ok(Some(partial))
     }
-}
-
-/// Rows of the roots of the requests that were selected.
-pub(crate) fn rows_of(
-    table: &pathlight_analysis::critical_path::PathTable,
-    selected: &SelectedRequests,
-) -> Vec<u32> {
-    selected.requests.iter().map(|&r| table.requests[r as usize].row).collect()
 }
