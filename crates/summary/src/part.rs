@@ -4,7 +4,7 @@ use super::band::Band;
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{Contexts, DiffPart, RequestRef};
 use pathlight_analysis::culprit::CulpritPart;
-use pathlight_analysis::requests::{PathSettings, RootEndpoint};
+use pathlight_analysis::requests::{PathSettings, RootEndpoint, Rule};
 use pathlight_model::stats::{Moments, Summary as Percentiles};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,14 @@ pub struct Settings {
     pub root: RootEndpoint,
     /// How paths were found.
     pub path: PathSettings,
+}
+
+impl Settings {
+    /// Settings without the rules that name places: these are decided over all that is loaded, which a summary never is.
+    pub fn new(root: RootEndpoint, path: PathSettings) -> Settings {
+        let reading = path.reading.with(Rule::Callees, false).with(Rule::Templates, false);
+        Settings { root, path: PathSettings { reading, by_service: false, ..path } }
+    }
 }
 
 /// An accumulator over whole traces.

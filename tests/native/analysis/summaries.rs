@@ -14,7 +14,7 @@ use pathlight::view::summaries::Selected;
 use proptest::prelude::*;
 
 fn settings(reading: Reading) -> Settings {
-    Settings { root: RootEndpoint::TraceRoots, path: PathSettings { reading, ..PathSettings::default() } }
+    Settings::new(RootEndpoint::TraceRoots, PathSettings { reading, ..PathSettings::default() })
 }
 
 fn summary(set: &TraceSet, settings: &Settings) -> Summary {
@@ -55,6 +55,7 @@ proptest! {
             summary(&set_of(&own), &settings(reading))
         };
         let (a, b) = (side(false), side(true));
+        let reading = settings(reading).path.reading;
         let a_selection = Selection { reading, ..Selection::default() };
         let b_selection = Selection { group: 1, ..a_selection.clone() };
         let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();

@@ -44,7 +44,7 @@ fn at_once(inputs: &[&[u8]]) -> Vec<u8> {
         reading: overlap.implied_reading(),
         ..Default::default()
     };
-    write(&Summary::observe(&set, &Settings { path, ..Settings::default() })).unwrap()
+    write(&Summary::observe(&set, &Settings::new(Default::default(), path))).unwrap()
 }
 
 fn jaeger(traces: u64, seed: u64) -> Vec<u8> {
