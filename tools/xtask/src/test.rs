@@ -6,6 +6,7 @@
 //! | native | the crate's tests, its doc tests, those of the tools |
 //! | wasm | the crate's tests in a browser |
 //! | e2e | the built page in a browser |
+//! | scale | the job for Apache Spark, where java and python3 with pyspark are installed |
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use std::time::Instant;
 use crate::args::Arguments;
 use crate::{Outcome, build, sh, tools, workflows};
 
-pub const USAGE: &str = "[lint] [native] [wasm] [e2e]  run every check, or some parts of them";
+pub const USAGE: &str = "[lint] [native] [wasm] [e2e] [scale]  run every check, or some parts of them";
 
 /// How a step tells how many tests it ran.
 #[derive(Clone, Copy)]
@@ -43,7 +44,7 @@ struct Results {
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &[], &[])?;
-    let parts = ["lint", "native", "wasm", "e2e"];
+    let parts = ["lint", "native", "wasm", "e2e", "scale"];
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
     }
@@ -61,6 +62,9 @@ pub fn run(arguments: &[String]) -> Outcome {
     }
     if wanted("e2e") {
         results.prepared("end-to-end tests", end_to_end);
+    }
+    if wanted("scale") {
+        scale(&mut results);
     }
     for failure in &results.failures {
         println!("FAILED {failure}");
@@ -134,6 +138,23 @@ fn native(results: &mut Results) {
     documented.args(["test", "--doc"]).args(crates.split(' '));
     results.step("doc tests", Count::MayBeNone, &mut documented);
     results.step("tests of the tools", Count::Output, &mut run("-p xtask -p e2e --lib --bins --tests"));
+}
+
+/// The job for Apache Spark against the binary. `PATHLIGHT_PYTHON` names another python3 than that of the path.
+fn scale(results: &mut Results) {
+    let python = std::env::var("PATHLIGHT_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let has_java = sh::output(Command::new("java").arg("-version")).is_some();
+    if !has_java || sh::output(Command::new(&python).args(["-c", "import pyspark"])).is_none() {
+        let test = "scale/spark/test.py, which needs java and python3 with pyspark";
+        return results.skipped.push((12, test.to_owned()));
+    }
+    match build::native() {
+        Ok(binary) => {
+            let mut test = sh::command(&python);
+            results.step("scale tests", Count::Output, test.arg("scale/spark/test.py").arg(binary));
+        }
+        Err(error) => results.fail("scale tests", &error),
+    }
 }
 
 /// What the native binary makes of generated traces, for the tests in the browser to compare with.
