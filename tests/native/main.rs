@@ -28,11 +28,13 @@ mod analysis {
     mod summaries;
     mod tables;
     mod tprof;
+    mod trend;
 }
 mod cases;
 mod chart;
 mod cli {
     mod files;
+    mod gate;
     mod inspect;
     mod refused;
     mod summarise;

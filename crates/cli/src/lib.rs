@@ -9,8 +9,10 @@
 //! | 0 | done |
 //! | 1 | the input holds no trace, or none that fits the options |
 //! | 2 | the command line is wrong, or something it names cannot be read, written or listened on |
+//! | 3 | a limit that the command line sets is passed (`anomaly --fail-on`, `check --fail-on`) |
 
 mod anomaly;
+mod check;
 mod common;
 mod compare;
 mod critical_path;
@@ -32,6 +34,7 @@ mod stream;
 mod summarise;
 mod summary;
 mod table;
+mod trend;
 
 use std::io;
 use std::process::ExitCode;
@@ -87,6 +90,10 @@ enum Command {
     Merge(summarise::MergeArgs),
     /// Say what a summary holds
     Show(summarise::ShowArgs),
+    /// Say whether a candidate is slower than a baseline, by rules; exit status 3 if one is broken
+    Check(check::Args),
+    /// Say what changed from one summary to the next, and since when
+    Trend(trend::Args),
     /// Say what files hold, their formats, and what is odd in them
     Inspect(inspect::Args),
     /// Write the page with the traces inside, one file that opens anywhere
@@ -112,6 +119,9 @@ pub enum Failure {
     /// More requests are abnormal than the command line allows. Exit status 3.
     #[error("{0} requests are abnormal")]
     Abnormal(usize),
+    /// Rules are broken. Exit status 3.
+    #[error("{0} regressions")]
+    Regressed(usize),
     /// Input or output failed. Exit status 2; quiet if it was only the reader of our output who left (`| head`).
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -137,6 +147,8 @@ pub fn run() -> ExitCode {
         Command::Generate(args) => generate::run(&args),
         Command::Anomaly(args) => anomaly::run(&args),
         Command::Endpoints(args) => endpoints::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Trend(args) => trend::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),
         Command::Errors(args) => errors::run(&args),
@@ -163,7 +175,7 @@ fn exit_code(result: Result<(), Failure>) -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
         Err(Failure::NoTrace | Failure::NoMatch(_)) => 1,
-        Err(Failure::Abnormal(_)) => 3,
+        Err(Failure::Abnormal(_) | Failure::Regressed(_)) => 3,
         Err(Failure::Usage(_) | Failure::Io(_)) => 2,
     };
     if let Err(failure) = result {
@@ -190,6 +202,7 @@ mod tests {
         assert_eq!(code(Err(Failure::NoTrace)), status(1));
         assert_eq!(code(Err(Failure::NoMatch("No request passes the filters.".to_owned()))), status(1));
         assert_eq!(code(Err(Failure::Abnormal(2))), status(3));
+        assert_eq!(code(Err(Failure::Regressed(1))), status(3));
         assert_eq!(code(Err(Failure::Usage("no such percentile range".to_owned()))), status(2));
         assert_eq!(code(Err(io::Error::from(io::ErrorKind::NotFound).into())), status(2));
         assert_eq!(code(Err(io::Error::from(io::ErrorKind::BrokenPipe).into())), status(0));

@@ -10,6 +10,7 @@ use pathlight_summary::{FileError, Merger, Settings, Summary, read, write};
 use pathlight_view::json;
 use pathlight_view::summaries::Selected;
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -70,7 +71,7 @@ pub struct ShowArgs {
 /// [`Failure::NoTrace`], [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
     output::refuse_inputs(&args.out, &input::list(&args.files)?)?;
-    let settings = Settings { root: args.root.root(), path: args.path.settings() };
+    let settings = Settings::new(args.root.root(), args.path.settings());
     let keep = args.sample.map_or(Keep::All, Keep::Sample);
     save(&args.out, &stream::summarise(&args.files, &settings, args.threads, &keep)?)
 }
@@ -102,10 +103,10 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
 pub fn no_such_root(summary: &Summary, root: Option<&Endpoint>) -> Failure {
     let Some(root) = root else { return Failure::NoTrace };
     let most = summary.roots.iter().max_by_key(|(_, part)| part.requests());
-    let such_as = most.map_or(String::new(), |(known, _)| format!(", such as {}", of(known)));
+    let such_as = most.map_or(String::new(), |(known, _)| format!(", such as {}", name(known)));
     let count = summary.roots.len();
     let text =
-        format!("No request has the root endpoint {}; the summary has {count} others{such_as}.", of(root));
+        format!("No request has the root endpoint {}; the summary has {count} others{such_as}.", name(root));
     Failure::NoMatch(text)
 }
 
@@ -147,6 +148,31 @@ pub fn load(files: &[PathBuf]) -> Result<Summary, Failure> {
     if sum.traces == 0 { Err(Failure::NoTrace) } else { Ok(sum) }
 }
 
+/// Loads one side of a comparison: summaries, and what else there is as traces, read with the settings of the summaries or
+/// else these.
+///
+/// # Errors
+/// As [`load`] and [`stream::summarise`].
+pub fn load_any(files: &[PathBuf], settings: &Settings, threads: Option<usize>) -> Result<Summary, Failure> {
+    let is_summary = |path: &PathBuf| {
+        let mut head = Vec::new();
+        // What cannot be read is no summary; the reader of traces then says why.
+        let read = std::fs::File::open(path).and_then(|file| file.take(32).read_to_end(&mut head));
+        path.as_os_str() != "-" && read.is_ok() && pathlight_summary::is_summary(&head)
+    };
+    let (summaries, traces): (Vec<PathBuf>, Vec<PathBuf>) =
+        input::list(files)?.into_iter().partition(is_summary);
+    if summaries.is_empty() {
+        return stream::summarise(&traces, settings, threads, &Keep::All);
+    }
+    let sum = load(&summaries)?;
+    if traces.is_empty() {
+        return Ok(sum);
+    }
+    let more = stream::summarise(&traces, &sum.settings, threads, &Keep::All)?;
+    Summary::merge(sum, more).map_err(|error| Failure::Usage(error.to_string()))
+}
+
 fn read_file(path: &Path) -> Result<Summary, Failure> {
     let fail = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", path.display()));
     let real = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
@@ -158,7 +184,7 @@ fn read_file(path: &Path) -> Result<Summary, Failure> {
 const ROWS: usize = 20;
 
 /// An endpoint as tables say it.
-pub fn of(endpoint: &Endpoint) -> String {
+pub fn name(endpoint: &Endpoint) -> String {
     format!("{} @ {}", endpoint.operation, endpoint.service)
 }
 
@@ -197,7 +223,15 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
             let latency = part.percentiles();
             let times = [latency.mean, latency.p50, latency.p95, latency.p99].map(in_ms);
             let [mean, p50, p95, p99] = times;
-            roots.row([part.requests().to_string(), part.failed.to_string(), mean, p50, p95, p99, of(root)]);
+            roots.row([
+                part.requests().to_string(),
+                part.failed.to_string(),
+                mean,
+                p50,
+                p95,
+                p99,
+                name(root),
+            ]);
         }
         let _ = write!(out, "\n{roots}");
     }
@@ -219,7 +253,7 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
             p95,
             p99,
             row.part.errors.to_string(),
-            of(row.endpoint),
+            name(row.endpoint),
         ]);
     }
     let mut nodes = Table::new([Right("self"), Right("total"), Left("calling context, per request")]);
@@ -229,7 +263,7 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
         nodes.row([
             in_ms(node.self_us as f64 / requests),
             in_ms(node.total_us as f64 / requests),
-            format!("{indent}{}", of(node.endpoint)),
+            format!("{indent}{}", name(node.endpoint)),
         ]);
     }
     let _ = write!(out, "\n{endpoints}\n{nodes}");

@@ -1,7 +1,7 @@
 //! Summaries of traces: what the analyses sum, without the traces (`docs/definitions/summary.md`).
 //!
 //! A [`Summary`] observes whole traces ([`Summary::observe`]), merges with others in any order ([`Merger`]) and answers
-//! what needs no spans: latencies, calling contexts, services and calls, errors. It is written to a small file by [`write()`]
+//! what needs no spans: latencies, calling contexts, services and calls, errors. It is written to a small file by [`write`]
 //! and read by [`read`]. Two of them compare as two sets of traces do ([`compare`]).
 //!
 //! Sums and counts are exact. Percentiles are exact up to [`EXACT`] values and within [`RELATIVE_ERROR`] beyond.
@@ -9,14 +9,20 @@
 mod band;
 mod compare;
 mod file;
+mod gate;
 mod merge;
 mod observe;
 mod part;
 mod sketch;
+mod statistic;
+mod trend;
 
 pub use band::{Band, BandCut};
 pub use compare::compare;
 pub use file::{FileError, is_summary, read, write};
+pub use gate::{Rule, Subject, Verdict, check};
 pub use merge::{Merger, OtherSettings};
 pub use part::{EndpointPart, NodePart, RootPart, Settings, Summary};
 pub use sketch::{EXACT, RELATIVE_ERROR, Sketch};
+pub use statistic::{Estimate, Statistic};
+pub use trend::{DayChange, Moved, Series, Trend};

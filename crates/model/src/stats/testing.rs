@@ -6,9 +6,18 @@ use super::welch::{Side, incomplete_beta};
 /// without any variance.
 pub fn welch_p(a: Side, b: Side) -> Option<f64> {
     let (error, freedom) = super::welch::error_and_freedom(a, b)?;
-    let square = (b.mean - a.mean) * (b.mean - a.mean) / error;
+    Some(student_p((b.mean - a.mean) / error.sqrt(), freedom))
+}
+
+/// Returns how likely a standard normal number lies at least this far from 0.
+pub fn normal_p(z: f64) -> f64 {
+    libm::erfc(z.abs() / std::f64::consts::SQRT_2)
+}
+
+/// Returns how likely a number of Student's t with so many degrees of freedom lies at least this far from 0.
+pub fn student_p(t: f64, freedom: f64) -> f64 {
     // P(|T| > t) = I(v / (v + t^2); v / 2, 1 / 2).
-    Some(incomplete_beta(freedom / (freedom + square), freedom / 2.0, 0.5))
+    incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5)
 }
 
 /// Returns the one-sided p-value of Fisher's exact test: `with_a` of `n_a` have something, and `with_b` of `n_b`; how

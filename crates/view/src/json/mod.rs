@@ -19,6 +19,7 @@ pub mod schema;
 mod split;
 mod summaries;
 mod summary;
+mod trend;
 
 pub use anomaly::{anomaly, anomaly_evaluation};
 pub use compare::compare;
@@ -32,6 +33,7 @@ pub use inspect::inspect;
 pub use split::{proposals, split};
 pub use summaries::show;
 pub use summary::{heatmap, summary};
+pub use trend::trend;
 
 use pathlight_analysis::requests::{PercentileRange, RangeFacts};
 use pathlight_model::stats::{Interval, Summary};

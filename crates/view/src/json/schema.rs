@@ -3,7 +3,7 @@
 
 use super::{
     anomaly, compare, critical_path, diagnosis, endpoints, errors, findings, flow, inspect, split, summaries,
-    summary,
+    summary, trend,
 };
 use pathlight_analysis::flow::EvaluationReport;
 use pathlight_analysis::tprof::TprofReport;
@@ -52,6 +52,7 @@ fn reports() -> Vec<Report> {
         Report::new::<findings::Findings>("## findings"),
         Report::new::<summary::EndpointRows>("## summary"),
         Report::new::<summaries::Show>("## show"),
+        Report::new::<trend::TrendOf>("## trend"),
         Report::new::<critical_path::CriticalPath>("## critical-path"),
         Report::new::<critical_path::PerRequest>("### critical-path --per-trace"),
         Report::new::<compare::Comparison>("## compare"),

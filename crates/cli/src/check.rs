@@ -1,0 +1,179 @@
+//! `pathlight check`: whether a candidate is slower than a baseline, for a job that decides.
+
+use super::common::{PathOptions, RootOption, in_ms};
+use super::summarise::{load_any, name};
+use super::{Failure, output, parse};
+use pathlight_chart::flame::{self, DiffFlame, DiffOptions, FlameView, FlameWords};
+use pathlight_chart::theme::Theme;
+use pathlight_query::{DiffReport, Endpoint};
+use pathlight_summary::{Rule, Settings, Subject, Summary, Verdict, check, compare};
+use pathlight_text::format::change;
+use pathlight_view::culprit;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The options of `check`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Traces or summaries of before: files, folders
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    baseline: Vec<PathBuf>,
+    /// Traces or summaries of after
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    candidate: Vec<PathBuf>,
+    /// What is a regression: `p95>10%`, `mean>5% n>=100`, `endpoint self p95>20%`, `errors>1%`; may be repeated
+    #[arg(long, required = true, value_name = "RULE", value_parser = str::parse::<Rule>)]
+    fail_on: Vec<Rule>,
+    #[command(flatten)]
+    root: RootOption,
+    #[command(flatten)]
+    path: PathOptions,
+    /// Threads that read traces (default: one a core)
+    #[arg(long, value_parser = parse::threads)]
+    threads: Option<usize>,
+    /// Write the report, Markdown, to this file instead of standard output
+    #[arg(long, short = 'o')]
+    out: Option<PathBuf>,
+    /// Write the differential flame graph of what changed most to this file; the report shows it
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::Regressed`] if a rule is broken; [`Failure::NoTrace`] if a side has no trace; [`Failure::Usage`] and
+/// [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let settings = Settings::new(args.root.root(), args.path.settings());
+    let baseline = load_any(&args.baseline, &settings, args.threads)?;
+    let candidate = load_any(&args.candidate, &settings, args.threads)?;
+    if baseline.settings != candidate.settings {
+        return Err(Failure::Usage(pathlight_summary::OtherSettings.to_string()));
+    }
+    let verdicts = check(&baseline, &candidate, &args.fail_on);
+    let broken = verdicts.iter().filter(|verdict| verdict.is_broken).count();
+    let worst = verdicts.iter().find(|verdict| verdict.is_broken).map(|verdict| &verdict.root);
+    let report = compare(&baseline, &candidate, worst);
+    if let Some(svg) = &args.svg {
+        output::write(svg, picture(&report, worst).as_bytes())?;
+    }
+    let text = markdown(&verdicts, [&baseline, &candidate], &report, worst, args.svg.as_deref());
+    output::print(args.out.as_deref(), &text)?;
+    if broken > 0 { Err(Failure::Regressed(broken)) } else { Ok(()) }
+}
+
+/// Width of the flame graph in pixels.
+const WIDTH: i32 = 1000;
+
+fn picture(report: &DiffReport, root: Option<&Endpoint>) -> String {
+    let DiffFlame { tree, changed, grey, .. } = DiffFlame::new(report, &DiffOptions::default());
+    let view = FlameView { window: tree.full(), scroll_px: 0, selected: None, hovered: None, matches: None };
+    let of = root.map_or("all requests".to_owned(), name);
+    let words = FlameWords {
+        title: format!("Critical paths of {of}: what changed"),
+        description: format!(
+            "Orange got slower, blue faster: {changed} frames changed by more than noise, {grey} did not."
+        ),
+        tip: Box::new(|node| tree.frame(node).map(|frame| frame.label.clone()).unwrap_or_default()),
+    };
+    flame::export_svg(&tree, &view, WIDTH, &Theme::light(), &words)
+}
+
+/// Rows of each table.
+const ROWS: usize = 30;
+
+/// A text in a cell of a Markdown table, where nothing of it means anything.
+fn cell(text: &str) -> String {
+    let mut out = String::new();
+    for c in pathlight_text::format::harmless(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' | '@' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn amount(verdict: &Verdict, value: f64) -> String {
+    match verdict.rule.subject {
+        Subject::Errors => format!("{:.2} %", 100.0 * value),
+        _ => in_ms(value),
+    }
+}
+
+fn markdown(
+    verdicts: &[Verdict],
+    sides: [&Summary; 2],
+    report: &DiffReport,
+    worst: Option<&Endpoint>,
+    svg: Option<&Path>,
+) -> String {
+    let broken: Vec<&Verdict> = verdicts.iter().filter(|verdict| verdict.is_broken).collect();
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = match broken.len() {
+        0 => writeln!(out, "## Latency check passed\n"),
+        1 => writeln!(out, "## Latency check failed: 1 regression\n"),
+        n => writeln!(out, "## Latency check failed: {n} regressions\n"),
+    };
+    let [before, after] = sides.map(Summary::requests);
+    let _ = writeln!(out, "{before} requests before, {after} after; {} comparisons.\n", verdicts.len());
+    if verdicts.is_empty() {
+        let _ = writeln!(out, "No root endpoint has enough requests on both sides to be judged.\n");
+    }
+    let shown = if broken.is_empty() {
+        &verdicts[..verdicts.len().min(5)]
+    } else {
+        &verdicts[..broken.len().min(ROWS)]
+    };
+    if !shown.is_empty() {
+        let _ = writeln!(
+            out,
+            "| requests | endpoint | rule | before | after | change | n |\n|---|---|---|--:|--:|--:|--:|"
+        );
+    }
+    for verdict in shown {
+        let growth = match verdict.rule.subject {
+            Subject::Errors => format!("{:+.2} points", 100.0 * verdict.growth()),
+            _ => format!("{:+.1} %", 100.0 * verdict.growth()),
+        };
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {growth} | {}, {} |",
+            cell(&name(&verdict.root)),
+            verdict.endpoint.as_ref().map_or(String::new(), |endpoint| cell(&name(endpoint))),
+            cell(&verdict.rule.to_string()),
+            amount(verdict, verdict.values[0]),
+            amount(verdict, verdict.values[1]),
+            verdict.n[0],
+            verdict.n[1],
+        );
+    }
+    if broken.len() > ROWS {
+        let _ = writeln!(out, "\n... and {} more.", broken.len() - ROWS);
+    }
+    if let Some(root) = worst {
+        let _ = writeln!(
+            out,
+            "\n### Where {} changed\n\n{}",
+            cell(&name(root)),
+            cell(&culprit::summary(&report.culprit))
+        );
+        let _ = writeln!(out, "\n| service | explains | requests |\n|---|--:|--:|");
+        for row in report.culprit.services.iter().filter(|row| row.rank.is_some()).take(5) {
+            let _ = writeln!(out, "| {} | {} | {} |", cell(&row.service), change(row.score_us), row.requests);
+        }
+    }
+    if let Some(svg) = svg {
+        let file = svg.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let _ = writeln!(out, "\n![Differential flame graph: orange got slower, blue faster](<{file}>)");
+    }
+    out
+}

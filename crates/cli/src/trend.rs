@@ -1,0 +1,123 @@
+//! `pathlight trend`: what changed from one summary to the next, and when.
+
+use super::common::{PathOptions, RootOption, in_ms};
+use super::summarise::{load_any, name};
+use super::table::Column::{Left, Right};
+use super::table::Table;
+use super::{Failure, output, parse};
+use pathlight_summary::{Series, Settings, Trend};
+use pathlight_view::{culprit, json};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// The options of `trend`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Summaries, or traces, in the order of time: one file or folder a day
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    root: RootOption,
+    #[command(flatten)]
+    path: PathOptions,
+    /// Threads that read traces (default: one a core)
+    #[arg(long, value_parser = parse::threads)]
+    threads: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, short = 'o')]
+    out: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`] if a day has no trace; [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let settings = Settings::new(args.root.root(), args.path.settings());
+    let days: Vec<_> = (args.files.iter())
+        .map(|file| load_any(std::slice::from_ref(file), &settings, args.threads))
+        .collect::<Result<_, _>>()?;
+    let trend = Trend::of(&days).map_err(|error| Failure::Usage(error.to_string()))?;
+    let names: Vec<String> = args.files.iter().map(|file| day_name(file)).collect();
+    let text = if args.json { json::trend(&trend, &names)? + "\n" } else { to_text(&trend, &names) };
+    output::print(args.out.as_deref(), &text)
+}
+
+/// What a day is called: its file's name.
+fn day_name(file: &std::path::Path) -> String {
+    file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Rows of each table.
+const ROWS: usize = 30;
+
+fn what(series: &Series) -> String {
+    match &series.endpoint {
+        None => format!("{} latency of {}", series.statistic, name(&series.root)),
+        Some(endpoint) => format!("self time of {} in {}", name(endpoint), name(&series.root)),
+    }
+}
+
+fn to_text(trend: &Trend, days: &[String]) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    if trend.moved.is_empty() {
+        let _ = writeln!(out, "No number changed for certain over {} days.\n", days.len());
+    }
+    for moved in &trend.moved {
+        let clearest = &trend.series[moved.series];
+        let Some(change) = clearest.change else { continue };
+        let _ = writeln!(
+            out,
+            "Since {}: {} {} (p {:.1e}), {} before, {} since.\n{}\n",
+            days[moved.day],
+            what(clearest),
+            if change.growth() > 0.0 {
+                format!("is {:.0} % higher", 100.0 * change.growth())
+            } else {
+                format!("is {:.0} % lower", -100.0 * change.growth())
+            },
+            change.p,
+            in_ms(change.before_us),
+            in_ms(change.after_us),
+            culprit::summary(&moved.culprit),
+        );
+    }
+    let mut table = Table::new(
+        [Right("change"), Right("since"), Right("p")]
+            .into_iter()
+            .chain(days.iter().map(|day| Right(day)))
+            .chain([Left("number, milliseconds")]),
+    );
+    let mut rows: Vec<&Series> = trend.series.iter().collect();
+    // Stable: what is equally clear stays by name.
+    let p = |series: &Series| {
+        series.change.map_or(2.0, |change| if change.is_certain { change.p - 1.0 } else { change.p })
+    };
+    rows.sort_by(|a, b| p(a).total_cmp(&p(b)));
+    for series in rows.into_iter().take(ROWS) {
+        let certain = series.change.filter(|change| change.is_certain);
+        let points = series
+            .points
+            .iter()
+            .map(|point| point.map_or(String::new(), |point| format!("{:.3}", point.value / 1000.0)));
+        let told = match certain {
+            Some(change) => [
+                format!("{:+.1} %", 100.0 * change.growth()),
+                days[change.day].clone(),
+                format!("{:.1e}", change.p),
+            ],
+            None => [
+                String::new(),
+                String::new(),
+                series.change.map_or(String::new(), |change| format!("{:.2}", change.p)),
+            ],
+        };
+        table.row(told.into_iter().chain(points).chain([what(series)]));
+    }
+    let _ = write!(out, "{table}");
+    out
+}

@@ -1,0 +1,210 @@
+//! Rules that a candidate must keep against a baseline, and what breaks them (`docs/definitions/summary.md` section 7).
+
+use super::part::{EndpointPart, RootPart, Summary};
+use super::statistic::{Estimate, Statistic};
+use pathlight_model::stats::{false_discovery, normal_p};
+use pathlight_model::trace::Endpoint;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// Fewer values on a side are not judged, unless a rule says so.
+const LEAST: u64 = 30;
+/// At most this share of the regressions reported is expected to be chance.
+const FALSE_DISCOVERIES: f64 = 0.05;
+
+/// What a rule looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// The latency of the requests of each root endpoint.
+    Latency,
+    /// The self time of each endpoint on the critical paths of each root endpoint's requests.
+    EndpointSelf,
+    /// The share of requests with an error, of each root endpoint.
+    Errors,
+}
+
+/// A rule, as text `p95>10%`, `endpoint self p95>20% n>=30` or `errors>1%`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// What it looks at.
+    pub subject: Subject,
+    /// Which number of it; unused for errors.
+    pub statistic: Statistic,
+    /// It is broken by growth of more than this share of the baseline (of errors: of the requests).
+    pub limit: f64,
+    /// Fewer values on either side are not judged.
+    pub least: u64,
+}
+
+/// One comparison that a rule asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// The rule.
+    pub rule: Rule,
+    /// Whose requests.
+    pub root: Endpoint,
+    /// The endpoint, if the rule is about endpoints.
+    pub endpoint: Option<Endpoint>,
+    /// Values of the baseline and of the candidate.
+    pub n: [u64; 2],
+    /// The number before and after: microseconds, or a share from 0 to 1.
+    pub values: [f64; 2],
+    /// How likely a difference this large is by chance.
+    pub p: f64,
+    /// It grew by more than the rule allows, and by more than noise.
+    pub is_broken: bool,
+}
+
+impl Verdict {
+    /// Growth as a share of the baseline; of errors in the share of requests.
+    pub fn growth(&self) -> f64 {
+        let [before, after] = self.values;
+        match self.rule.subject {
+            Subject::Errors => after - before,
+            _ if before == after => 0.0,
+            _ => (after - before) / before,
+        }
+    }
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rule, String> {
+        let wrong = || {
+            format!(
+                "{text:?} is no rule: write `p95>10%`, `mean>5% n>=100`, `endpoint self p95>20%` or `errors>1%`"
+            )
+        };
+        let mut least = LEAST;
+        let mut words: Vec<&str> = text.split_whitespace().collect();
+        if let Some(number) = words.last().and_then(|word| word.strip_prefix("n>=")) {
+            least = number.parse().map_err(|_| wrong())?;
+            words.pop();
+        }
+        let (subject, rest) = match words.as_slice() {
+            ["endpoint", "self", rest] => (Subject::EndpointSelf, *rest),
+            ["latency", rest] | [rest] => (Subject::Latency, *rest),
+            _ => return Err(wrong()),
+        };
+        let (name, limit) = rest.split_once('>').ok_or_else(wrong)?;
+        let limit: f64 = limit.strip_suffix('%').and_then(|text| text.parse().ok()).ok_or_else(wrong)?;
+        if !(limit.is_finite() && limit >= 0.0) {
+            return Err(wrong());
+        }
+        let (subject, statistic) = match (name, subject) {
+            ("errors", Subject::Latency) => (Subject::Errors, Statistic::Mean),
+            _ => (subject, name.parse().map_err(|()| wrong())?),
+        };
+        Ok(Rule { subject, statistic, limit: limit / 100.0, least: least.max(2) })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.subject {
+            Subject::Latency => write!(f, "{}", self.statistic)?,
+            Subject::EndpointSelf => write!(f, "endpoint self {}", self.statistic)?,
+            Subject::Errors => write!(f, "errors")?,
+        }
+        write!(f, ">{}%", 100.0 * self.limit)?;
+        if self.least == LEAST { Ok(()) } else { write!(f, " n>={}", self.least) }
+    }
+}
+
+impl Rule {
+    fn judge(&self, root: &Endpoint, endpoint: Option<&Endpoint>, [a, b]: [Estimate; 2]) -> Option<Verdict> {
+        let enough = self.least.max(self.statistic.least());
+        if a.n < enough || b.n < enough {
+            return None;
+        }
+        let error = a.error.hypot(b.error);
+        let change = b.value - a.value;
+        let p = if change == 0.0 {
+            1.0
+        } else if error > 0.0 {
+            normal_p(change / error)
+        } else {
+            0.0
+        };
+        let values = [a.value, b.value];
+        let (root, endpoint) = (root.clone(), endpoint.cloned());
+        Some(Verdict { rule: *self, root, endpoint, n: [a.n, b.n], values, p, is_broken: false })
+    }
+
+    fn judge_root(&self, root: &Endpoint, a: &RootPart, b: &RootPart) -> Vec<Verdict> {
+        match self.subject {
+            Subject::Latency => self
+                .judge(root, None, [a, b].map(|part| self.statistic.of_latency(part)))
+                .into_iter()
+                .collect(),
+            Subject::Errors => {
+                let share = |part: &RootPart| Estimate::of_share(part.failed, part.requests());
+                self.judge(root, None, [share(a), share(b)]).into_iter().collect()
+            }
+            Subject::EndpointSelf => {
+                let both = b
+                    .endpoints
+                    .iter()
+                    .filter_map(|(endpoint, part)| Some((endpoint, a.endpoints.get(endpoint)?, part)));
+                let of = |part: &EndpointPart| self.statistic.of_self(part);
+                both.filter_map(|(endpoint, a, b)| self.judge(root, Some(endpoint), [of(a), of(b)])).collect()
+            }
+        }
+    }
+}
+
+/// Judges a candidate by some rules; returns every comparison, the broken ones first, the most growth first within each
+/// (ties: by names).
+pub fn check(baseline: &Summary, candidate: &Summary, rules: &[Rule]) -> Vec<Verdict> {
+    let both: BTreeMap<&Endpoint, (&RootPart, &RootPart)> = (candidate.roots.iter())
+        .filter_map(|(root, part)| Some((root, (baseline.roots.get(root)?, part))))
+        .collect();
+    let mut verdicts: Vec<Verdict> = (rules.iter())
+        .flat_map(|rule| both.iter().flat_map(|(root, (a, b))| rule.judge_root(root, a, b)))
+        .collect();
+    let p: Vec<f64> = verdicts.iter().map(|verdict| verdict.p).collect();
+    for (verdict, is_certain) in verdicts.iter_mut().zip(false_discovery(&p, FALSE_DISCOVERIES)) {
+        verdict.is_broken = is_certain && verdict.growth() > verdict.rule.limit;
+    }
+    verdicts.sort_by(|x, y| {
+        (y.is_broken.cmp(&x.is_broken))
+            .then_with(|| y.growth().total_cmp(&x.growth()))
+            .then_with(|| (&x.root, &x.endpoint).cmp(&(&y.root, &y.endpoint)))
+    });
+    verdicts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_read_and_written() {
+        for text in [
+            "p95>10%",
+            "mean>5% n>=100",
+            "endpoint self p95>20%",
+            "errors>1%",
+            "endpoint self mean>0.5% n>=3",
+        ] {
+            assert_eq!(text.parse::<Rule>().unwrap().to_string(), text);
+        }
+        assert_eq!("latency p50>7%".parse::<Rule>(), "p50>7%".parse());
+        for text in [
+            "",
+            "p95",
+            "p95>10",
+            "p95>-1%",
+            "p95>x%",
+            "p42>1%",
+            "endpoint p95>1%",
+            "self errors>1%",
+            "p95>1% n>=x",
+            "p95>NaN%",
+        ] {
+            assert!(text.parse::<Rule>().unwrap_err().contains("is no rule"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `check`, `trend` and the workflow of docs/ci.md, run by a local shell.
+#![cfg(unix)]
+
+use super::super::common::Scratch;
+use pathlight::generate::{Inject, Options, write_jaeger};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn pathlight(folder: &Path, args: &[&str]) -> (Output, i32) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
+    let output = command.current_dir(folder).args(args).stdin(Stdio::null()).output().unwrap();
+    let status = output.status.code().unwrap();
+    (output, status)
+}
+
+fn write(folder: &Path, name: &str, seed: u64, inject: Option<&str>) {
+    let injects = inject.map(|text| text.parse::<Inject>().unwrap()).into_iter().collect();
+    let mut text = Vec::new();
+    write_jaeger(&Options { traces: 400, seed, injects, ..Options::demo() }, &mut text).unwrap();
+    fs::create_dir_all(folder.join(name)).unwrap();
+    fs::write(folder.join(name).join("traces.json"), text).unwrap();
+}
+
+const DELAY: &str = "catalog:redis GET product_details:0=+40000";
+
+/// The commands of the steps of a workflow, by name.
+fn steps(markdown: &str) -> Vec<(String, String)> {
+    let yaml = markdown.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let (mut steps, mut name) = (Vec::new(), String::new());
+    let mut lines = yaml.lines().peekable();
+    while let Some(line) = lines.next() {
+        let trimmed = line.trim_start().trim_start_matches("- ");
+        if let Some(text) = trimmed.strip_prefix("name: ") {
+            text.clone_into(&mut name);
+        } else if let Some(text) = trimmed.strip_prefix("run: ") {
+            let indent = line.len() - line.trim_start().len();
+            let mut script = if text == "|" { String::new() } else { text.to_owned() };
+            while let Some(next) =
+                lines.next_if(|next| text == "|" && next.len() - next.trim_start().len() > indent)
+            {
+                script += next;
+                script.push('\n');
+            }
+            steps.push((name.clone(), script));
+        }
+    }
+    steps
+}
+
+#[test]
+fn the_workflow_of_the_documentation_fails_on_a_delay_and_passes_without_one() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ci.md")).unwrap();
+    let steps = steps(&text);
+    let names: Vec<&str> = steps.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["Run the load test of main and of the change", "Check the latency", "Show the report"]
+    );
+    let folder = Scratch::new("workflow");
+    let binary = Path::new(env!("CARGO_BIN_EXE_pathlight")).parent().unwrap();
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+    for (inject, expected) in [(Some(DELAY), 3), (None, 0)] {
+        write(folder.path(), "traces/main", 1, None);
+        write(folder.path(), "traces/change", 2, inject);
+        let _ = fs::remove_file(folder.path().join("summary.md"));
+        let shell = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-e", "-c", script]).current_dir(folder.path()).env("PATH", &path);
+            command.env("GITHUB_STEP_SUMMARY", "summary.md").stdin(Stdio::null()).output().unwrap()
+        };
+        let checked = shell(&steps[1].1);
+        assert_eq!(checked.status.code(), Some(expected), "{checked:?}");
+        // This step runs always.
+        assert!(shell(&steps[2].1).status.success());
+        let report = fs::read_to_string(folder.path().join("summary.md")).unwrap();
+        let svg = fs::read_to_string(folder.path().join("latency.svg")).unwrap();
+        assert!(svg.starts_with("<svg") && report.contains("](<latency.svg>)"), "{report}");
+        if expected == 0 {
+            assert!(report.starts_with("## Latency check passed"), "{report}");
+        } else {
+            assert!(report.starts_with("## Latency check failed") && report.contains("catalog"), "{report}");
+            assert!(svg.contains("product\\_details") || svg.contains("product_details"));
+        }
+    }
+}
+
+#[test]
+fn traces_and_summaries_are_checked_alike_and_names_cannot_break_the_report() {
+    let folder = Scratch::new("check");
+    write(folder.path(), "a", 1, None);
+    write(folder.path(), "b", 2, Some(DELAY));
+    assert_eq!(pathlight(folder.path(), &["summarise", "a", "-o", "a.pathlight"]).1, 0);
+    let rule = ["--fail-on", "mean>10%"];
+    let of = |a: &str, b: &str| {
+        pathlight(folder.path(), &[&["check", "--baseline", a, "--candidate", b], &rule[..]].concat())
+    };
+    let (traces, status) = of("a", "b");
+    assert_eq!(status, 3, "{traces:?}");
+    assert_eq!(
+        String::from_utf8_lossy(&of("a.pathlight", "b").0.stdout),
+        String::from_utf8_lossy(&traces.stdout)
+    );
+    assert_eq!(of("a", "a.pathlight").1, 0);
+    let said = String::from_utf8(traces.stderr).unwrap();
+    assert!(said.contains("regression"), "{said}");
+    for (args, status) in [
+        (&["check", "--baseline", "a", "--candidate", "b", "--fail-on", "p95>x"][..], 2),
+        (&["check", "--baseline", "a", "--candidate", "none", "--fail-on", "p95>1%"], 2),
+        (
+            &[
+                "check",
+                "--baseline",
+                "a.pathlight",
+                "--candidate",
+                "b",
+                "--preset",
+                "paper",
+                "--fail-on",
+                "p95>1%",
+            ],
+            2,
+        ),
+    ] {
+        assert_eq!(pathlight(folder.path(), args).1, status, "{args:?}");
+    }
+    let hostile = fs::read_to_string(folder.path().join("b/traces.json")).unwrap();
+    fs::write(folder.path().join("b/traces.json"), hostile.replace("edge-gateway", "<b>|x](javascript:1)"))
+        .unwrap();
+    let hostile = fs::read_to_string(folder.path().join("a/traces.json")).unwrap();
+    fs::write(folder.path().join("a/traces.json"), hostile.replace("edge-gateway", "<b>|x](javascript:1)"))
+        .unwrap();
+    let text = String::from_utf8(of("a", "b").0.stdout).unwrap();
+    assert!(text.contains("&lt;b&gt;\\|x\\](javascript:1)") && !text.contains("<b>"), "{text}");
+}
+
+#[test]
+fn a_trend_says_since_when_and_where() {
+    let folder = Scratch::new("trend");
+    let days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+    for (number, day) in days.iter().enumerate() {
+        write(folder.path(), day, number as u64 + 1, (number >= 3).then_some(DELAY));
+        let file = format!("{day}.pathlight");
+        assert_eq!(pathlight(folder.path(), &["summarise", day, "-o", &file]).1, 0);
+    }
+    let files: Vec<String> = days.iter().map(|day| format!("{day}.pathlight")).collect();
+    let mut args = vec!["trend"];
+    args.extend(files.iter().map(String::as_str));
+    let (output, status) = pathlight(folder.path(), &args);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(status, 0);
+    assert!(text.starts_with("Since thursday: ") && text.contains("catalog"), "{text}");
+    args.push("--json");
+    let report: serde_json::Value =
+        serde_json::from_slice(&pathlight(folder.path(), &args).0.stdout).unwrap();
+    assert_eq!(report["moved"][0]["day"], "thursday");
+    assert_eq!(report["days"].as_array().unwrap().len(), 6);
+    let series = &report["series"][report["moved"][0]["series"].as_u64().unwrap() as usize];
+    assert_eq!(
+        (&series["change"]["day"], &series["change"]["is_certain"]),
+        (&"thursday".into(), &true.into())
+    );
+    // The first days alone are quiet.
+    let (output, _) = pathlight(folder.path(), &[&["trend"][..], &args[1..4]].concat());
+    assert!(
+        String::from_utf8(output.stdout).unwrap().starts_with("No number changed for certain"),
+        "three days"
+    );
+}
