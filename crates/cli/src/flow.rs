@@ -9,7 +9,8 @@ use pathlight_analysis::flow::ErrorQuantiles;
 use pathlight_query::native::Pool;
 use pathlight_query::{
     ChangeOf, Changes, Endpoint, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange,
-    NodeName, Parallel, RootEndpoint, SavingsReport, Selection, WhatIfReport, queries,
+    NodeName, Parallel, Quantile, RootEndpoint, SavingsReport, Selection, TargetReport, TargetWay,
+    WhatIfReport, queries,
 };
 use pathlight_text::format::{DASH, printable};
 use pathlight_view::json;
@@ -40,6 +41,11 @@ pub struct Args {
     /// Rank what every endpoint would save if its own work were 10 %, 50 %, 100 % faster
     #[arg(long)]
     savings: bool,
+    /// Find how much faster the own work of single endpoints, of two and of three has to be for a percentile of the latency:
+    /// p99=300ms
+    #[arg(long, value_name = "PERCENTILE=TIME", value_parser = parse::target,
+          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent"])]
+    target: Option<(Quantile, u64)>,
     /// Share of the invocations with both calls in which one must end before the other (default 0.99, paper 1)
     #[arg(long, value_parser = parse::share)]
     tau: Option<f64>,
@@ -64,6 +70,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
         let report = pool.run(queries::Savings { selection, settings })?;
         if common.json { json::savings(&report, Some(&test))? + "\n" } else { savings_text(&report, &test) }
+    } else if let Some((quantile, target_us)) = args.target {
+        let test = back_test(&mut pool, &selection, settings, min_children)?;
+        let report = pool.run(queries::Target { selection, settings, quantile, target_us })?;
+        if common.json {
+            json::flow_target(&report, Some(&test))? + "\n"
+        } else {
+            target_text(&report, &test)
+        }
     } else if !(args.what_if.is_empty() && args.whole_call.is_empty() && args.parallel.is_empty()) {
         let changes = changes(args, &pool)?;
         let test = back_test(&mut pool, &selection, settings, min_children)?;
@@ -253,6 +267,27 @@ fn what_if_text(report: &WhatIfReport, test: &EvaluationReport) -> String {
         shares.row([share(endpoint.before_share), share(endpoint.after_share), name]);
     }
     let _ = writeln!(out, "{latency}\n{shares}");
+    back_test_text(&mut out, test);
+    out
+}
+
+fn target_text(report: &TargetReport, test: &EvaluationReport) -> String {
+    let name = report.quantile.name();
+    let (before, target) = (ms(report.before_us), ms(report.target_us as f64));
+    let mut out = format!("{name} of {} requests is {before:.3} ms", report.requests);
+    if report.is_reached() {
+        let _ = writeln!(out, ", which is not above {target:.3} ms");
+        return out;
+    }
+    let _ = writeln!(out, "; for {target:.3} ms the own work has to be faster by\n");
+    let best = format!("{name} if gone");
+    let mut table = Table::new([Right("faster"), Right(&best), Left("of")]);
+    for TargetWay { endpoints, faster_percent, at_best_us } in report.single.iter().chain(&report.together) {
+        let faster = faster_percent.map_or_else(|| DASH.to_owned(), |percent| format!("{percent}%"));
+        let names = endpoints.iter().map(|Endpoint { service, operation }| format!("{service}:{operation}"));
+        table.row([faster, in_ms(*at_best_us), names.collect::<Vec<_>>().join(" and ")]);
+    }
+    let _ = writeln!(out, "{table}\n{} single endpoints can reach it", report.reaching);
     back_test_text(&mut out, test);
     out
 }

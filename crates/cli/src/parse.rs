@@ -1,6 +1,6 @@
 //! Values of options, as clap reads them. An error says how to write the value.
 
-use pathlight_analysis::flow::LatencyChange;
+use pathlight_analysis::flow::{LatencyChange, Quantile};
 use pathlight_query::{ColumnOrder, Endpoint, Filter, PercentileRange, Reading, RowStat};
 use pathlight_view::address::{View, parse_range};
 
@@ -89,6 +89,16 @@ pub fn change(text: &str) -> Parsed<Change> {
     parsed.ok_or("write SERVICE:OPERATION=-50%, or =+500us, =-2ms, =+1s, =gone")
 }
 
+/// Reads `p99=300ms`: which percentile, and what it is to be in microseconds.
+pub fn target(text: &str) -> Parsed<(Quantile, u64)> {
+    let parsed = text.split_once('=').and_then(|(name, amount)| {
+        let quantile = Quantile::ALL.into_iter().find(|quantile| quantile.name() == name)?;
+        let (share_ppm, us) = LatencyChange::parse_amount(amount)?;
+        Some((quantile, u64::try_from(us).ok().filter(|us| share_ppm == 0 && *us > 0)?))
+    });
+    parsed.ok_or("write p50, p95 or p99 and a time: p99=300ms")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,6 +121,12 @@ mod tests {
         assert_eq!(tag("k=v=w"), Ok(Filter::Tag { key: "k".to_owned(), value: "v=w".to_owned() }));
         assert_eq!(change("a:b=c=-50%"), Ok(("a:b=c".to_owned(), -500_000, 0)));
         assert_eq!(change("a:b=gone"), Ok(("a:b".to_owned(), -1_000_000, 0)));
+        assert_eq!(target("p99=300ms"), Ok((Quantile::P99, 300_000)));
+        assert!(
+            ["p98=1ms", "p99", "p99=-1ms", "p99=50%", "p99=gone", "p99=0us"]
+                .iter()
+                .all(|text| target(text).is_err())
+        );
         assert_eq!(column_order("start"), Ok(ColumnOrder::Start));
         assert!(
             endpoint("a").is_err()

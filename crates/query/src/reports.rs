@@ -21,7 +21,7 @@ pub use pathlight_analysis::findings::{
 };
 pub use pathlight_analysis::flow::{
     ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName,
-    Parallel, SavingsReport, WhatIfReport,
+    Parallel, Quantile, SavingsReport, TargetReport, TargetWay, WhatIfReport,
 };
 pub use pathlight_analysis::ids::{EndpointId, NodeId};
 pub use pathlight_analysis::requests::{

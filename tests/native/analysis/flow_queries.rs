@@ -8,7 +8,7 @@ use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
 use pathlight::query::{
     ChangeOf, Changes, EvaluationReport, Filter, FlowParent, FlowSettings, LatencyChange, PercentileRange,
-    RootEndpoint, Selection, Summary, WhatIfReport, queries,
+    Quantile, RootEndpoint, Selection, Summary, WhatIfReport, queries,
 };
 
 fn pool(options: &Options) -> Pool {
@@ -126,6 +126,12 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
             settings,
         }),
         case(queries::Savings { selection: tail(&selection), settings }),
+        case(queries::Target {
+            selection: tail(&selection),
+            settings,
+            quantile: Quantile::P95,
+            target_us: 30_000,
+        }),
         case(queries::WhatIf {
             selection: tail(&selection),
             settings,
@@ -299,6 +305,51 @@ fn what_if_predicts_faster_endpoints_at_20_random_places() {
     // Where each request makes its waves of other workers, no order holds often enough to be learned.
     assert!(missed.len() <= 4 && missed.iter().all(|miss| miss.contains("worker-")), "{missed:#?}");
     assert!(effective >= 40, "{effective}");
+}
+
+#[test]
+fn what_a_target_asks_for_reaches_it_in_regenerated_traces() {
+    let options = Options { traces: 400, seed: 11, ..Options::default() };
+    let mut before = pool(&options);
+    let (selection, settings) = (Selection::default(), FlowSettings::default());
+    let was = what_if(&mut before, Changes::default()).before_us;
+    let (mut checked, mut worst) = (0, 0f64);
+    for quantile in Quantile::ALL {
+        let savings = before.run(queries::Savings { selection: selection.clone(), settings }).unwrap();
+        // What the third of the endpoints brings at most: some single ones reach it, and some only together.
+        let best = queries::Target { selection: selection.clone(), settings, quantile, target_us: 1 };
+        let best = before.run(best).unwrap();
+        assert!(best.single.iter().all(|way| way.faster_percent.is_none()) && best.reaching == 0);
+        let target_us = best.single[2].at_best_us.ceil() as u64;
+        let query = queries::Target { selection: selection.clone(), settings, quantile, target_us };
+        let report = before.run(query).unwrap();
+        assert_eq!((report.requests, report.before_us), (400, quantile.of(&was)));
+        assert!(report.reaching >= 3 && savings.endpoints.len() as u64 > report.reaching);
+        assert!(report.together.iter().all(|way| way.faster_percent <= report.single[0].faster_percent));
+        for way in report.single.iter().chain(&report.together) {
+            let Some(percent) = way.faster_percent else { continue };
+            let speeds = way.endpoints.iter().map(|Endpoint { service, operation }| Speed {
+                endpoint: format!("{service}:{operation}"),
+                share_ppm: -10_000 * percent as i32,
+                is_whole: false,
+            });
+            let faster = Options { speeds: speeds.collect(), ..options.clone() };
+            let really = quantile.of(&what_if(&mut pool(&faster), Changes::default()).before_us);
+            // A whole percentage: not above the target, and not by more than a percent of what is saved below it.
+            let least = target_us as f64 - (report.before_us - way.at_best_us) / percent as f64;
+            let away = (really / target_us as f64 - 1.0).max(least / really - 1.0).max(0.0);
+            worst = worst.max(away);
+            assert!(away < 0.05, "{way:?}: {really} for {target_us}");
+            checked += 1;
+        }
+        // A target that is reached already asks for nothing.
+        let reached =
+            queries::Target { selection: selection.clone(), settings, quantile, target_us: 1 << 40 };
+        let reached = before.run(reached).unwrap();
+        assert!(reached.is_reached() && reached.single.is_empty() && reached.together.is_empty());
+    }
+    println!("{checked} ways, at worst {:.2} % from the target", 100.0 * worst);
+    assert!(checked >= 12, "{checked}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod pressure;
 mod regression;
 mod report;
 mod savings;
+mod target;
 mod walk;
 mod whatif;
 
@@ -34,6 +35,7 @@ pub use report::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, MethodErrors,
 };
 pub use savings::{EndpointSaving, FASTER_PERCENT, SavedAt, Saving, Savings, SavingsReport, SavingsRun};
+pub use target::{Quantile, TargetReport, TargetWay};
 pub use walk::{CalleeCounter, Invocations, Observe, Visit, Walk, Within};
 pub use whatif::{
     ChangeOf, Changes, LatencyChange, Parallel, Requests, ShareChange, WhatIf, WhatIfReport, WhatIfRun,

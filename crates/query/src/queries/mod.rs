@@ -32,7 +32,7 @@ pub use diagnosis::{CompareDiagnoses, Diagnosis};
 pub use endpoints::Endpoints;
 pub use errors::Errors;
 pub use findings::Findings;
-pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, WhatIf};
+pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, Target, WhatIf};
 pub use heatmap::Heatmap;
 pub use histograms::Histograms;
 pub use overview::{EndpointCount, Overview, OverviewReport, RequestType, TagKey};
@@ -136,6 +136,7 @@ list! {
     Span,
     Split,
     TagValues,
+    Target,
     Trace,
     WhatIf,
 }

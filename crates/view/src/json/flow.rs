@@ -3,7 +3,7 @@
 use super::{Text, pretty, public_json};
 use pathlight_analysis::flow::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, SavingsReport, SyncNode,
-    WhatIfReport,
+    TargetReport, WhatIfReport,
 };
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::Endpoint;
@@ -113,6 +113,16 @@ public_json! {
     }
 }
 
+public_json! {
+    /// With `--target p99=300ms` (also p50, p95): how much faster the own work of endpoints has to be for it.
+    Target<'a>(report: &'a TargetReport, back_test: Option<&EvaluationReport>) {
+        #[serde(flatten)]
+        report: &'a TargetReport = report,
+        /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
+        model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
 /// Returns the JSON of `flow` with a parent.
 ///
 /// # Errors
@@ -151,4 +161,12 @@ pub fn what_if(report: &WhatIfReport, back_test: Option<&EvaluationReport>) -> T
 /// Only if serde_json refuses a number, which no report holds.
 pub fn savings(report: &SavingsReport, back_test: Option<&EvaluationReport>) -> Text {
     pretty(&Savings::of(report, back_test))
+}
+
+/// Returns the JSON of `flow --target`; `back_test` as for [`what_if`].
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow_target(report: &TargetReport, back_test: Option<&EvaluationReport>) -> Text {
+    pretty(&Target::of(report, back_test))
 }

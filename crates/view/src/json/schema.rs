@@ -66,6 +66,7 @@ fn reports() -> Vec<Report> {
         Report::new::<EvaluationReport>("### flow --evaluate"),
         Report::new::<flow::WhatIf>("### flow --what-if"),
         Report::new::<flow::Savings>("### flow --savings"),
+        Report::new::<flow::Target>("### flow --target"),
         Report::new::<TprofReport>("## diagnosis"),
         Report::new::<diagnosis::Sets>("### diagnosis -a FILE... -b FILE..."),
         Report::new::<anomaly::Anomaly>("## anomaly"),

@@ -5,12 +5,14 @@ mod evaluation;
 mod parents;
 mod passes;
 mod savings;
+mod target;
 mod what_if;
 
 pub use evaluation::FlowEvaluation;
 pub use parents::FlowParents;
 pub(crate) use passes::{FlowCache, FlowPass, FlowTask};
 pub use savings::Savings;
+pub use target::Target;
 pub use what_if::WhatIf;
 
 use self::passes::CalleesPartial;

@@ -1,0 +1,127 @@
+//! What would bring a percentile of the latency down to a target: the inverse of a what-if.
+
+use super::savings::{EndpointSaving, SavingsReport};
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::Summary;
+use pathlight_model::trace::Endpoint;
+use serde::{Deserialize, Serialize};
+
+/// A percentile of a latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Quantile {
+    /// The median.
+    P50,
+    /// The 95th percentile.
+    P95,
+    /// The 99th percentile.
+    #[default]
+    P99,
+}
+
+impl Quantile {
+    /// All of them.
+    pub const ALL: [Quantile; 3] = [Quantile::P50, Quantile::P95, Quantile::P99];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantile::P50 => "p50",
+            Quantile::P95 => "p95",
+            Quantile::P99 => "p99",
+        }
+    }
+
+    /// Returns it of a latency, in microseconds.
+    pub fn of(self, latency_us: &Summary) -> f64 {
+        match self {
+            Quantile::P50 => latency_us.p50,
+            Quantile::P95 => latency_us.p95,
+            Quantile::P99 => latency_us.p99,
+        }
+    }
+
+    /// What it loses if the own work of an endpoint takes no time, in microseconds.
+    fn saved_us(self, endpoint: &EndpointSaving) -> f64 {
+        let saved = &endpoint.saved_us.faster_100;
+        match self {
+            Quantile::P50 => saved.p50,
+            Quantile::P95 => saved.p95,
+            Quantile::P99 => saved.p99,
+        }
+    }
+}
+
+/// Endpoints whose own work becomes faster, all by the same share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TargetWay {
+    /// The endpoints as `[service, operation]`.
+    pub endpoints: Vec<Endpoint>,
+    /// The least whole percentage by which they have to be faster to reach the target; `null` if even 100 does not.
+    pub faster_percent: Option<u32>,
+    /// The percentile if their own work took no time, in microseconds.
+    pub at_best_us: f64,
+}
+
+/// How a percentile of the latency could be brought to a target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TargetReport {
+    /// Selected requests.
+    pub requests: u64,
+    /// Which percentile.
+    pub quantile: Quantile,
+    /// What it is, in microseconds.
+    pub before_us: f64,
+    /// What it is to be, in microseconds.
+    pub target_us: u64,
+    /// How many single endpoints reach the target if their own work takes no time.
+    pub reaching: u64,
+    /// The single endpoints that bring it down most, the greatest effect first (ties by name); at most 10.
+    pub single: Vec<TargetWay>,
+    /// The two and the three of them that bring it down most, together.
+    pub together: Vec<TargetWay>,
+}
+
+impl TargetReport {
+    /// Single endpoints that are listed at most.
+    pub const LISTED: usize = 10;
+
+    /// Starts from what each endpoint would save; how much faster it has to be is not known yet.
+    pub fn new(savings: &SavingsReport, quantile: Quantile, target_us: u64) -> TargetReport {
+        let before_us = quantile.of(&savings.latency_us);
+        let mut endpoints: Vec<&EndpointSaving> = savings.endpoints.iter().collect();
+        endpoints.retain(|endpoint| quantile.saved_us(endpoint) > 0.0);
+        endpoints.arrange_by(|a, b| {
+            let order = quantile.saved_us(b).total_cmp(&quantile.saved_us(a));
+            order.then_with(|| (&a.service, &a.operation).cmp(&(&b.service, &b.operation)))
+        });
+        let reaches = |endpoint: &&&EndpointSaving| {
+            before_us - quantile.saved_us(endpoint) <= target_us as f64 && before_us > target_us as f64
+        };
+        let reaching = endpoints.iter().filter(reaches).count() as u64;
+        let way = |of: &[&EndpointSaving]| TargetWay {
+            endpoints: of.iter().map(|e| Endpoint::new(&e.service, &e.operation)).collect(),
+            faster_percent: None,
+            at_best_us: before_us - of.first().map_or(0.0, |of| quantile.saved_us(of)),
+        };
+        let single = endpoints.iter().take(TargetReport::LISTED).map(|of| way(&[*of])).collect();
+        let together = [2, 3].into_iter().filter_map(|count| Some(way(endpoints.get(..count)?))).collect();
+        TargetReport {
+            requests: savings.requests,
+            quantile,
+            before_us,
+            target_us,
+            reaching,
+            single,
+            together,
+        }
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_reached(&self) -> bool {
+        self.before_us <= self.target_us as f64
+    }
+}
