@@ -27,7 +27,7 @@ pub fn counted(value: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
-/// A duration in microseconds: µs below 1 ms, ms below 1 s, s below 2 min, then min:s. Negative ones carry a minus; a
+/// A duration in microseconds: µs below 1 ms, ms below 1 s, s below 2 min, then `59 min 48 s` and `2 h 5 min`. Negative ones carry a minus; a
 /// dash for NaN.
 pub fn duration(us: f64) -> String {
     if us.is_nan() {
@@ -44,9 +44,19 @@ pub fn duration(us: f64) -> String {
     } else if us < 119_500_000.0 {
         format!("{sign}{}{THIN}s", three_digits(us / 1e6))
     } else {
-        let seconds = (us / 1e6).round() as u64;
-        format!("{sign}{}:{:02}{THIN}min", count(seconds / 60), seconds % 60)
+        format!("{sign}{}", long((us / 1e6).round() as u64))
     }
+}
+
+/// A time of minutes or more, given in seconds, in its two largest units: `59 min 48 s`, `2 h 5 min`.
+fn long(seconds: u64) -> String {
+    let (large, large_unit, small, small_unit) = match seconds {
+        0..3600 => (seconds / 60, "min", seconds % 60, "s"),
+        // To the minute.
+        _ => ((seconds + 30) / 3600, "h", (seconds + 30) / 60 % 60, "min"),
+    };
+    let large = format!("{}{THIN}{large_unit}", count(large));
+    if small == 0 { large } else { format!("{large}\u{a0}{small}{THIN}{small_unit}") }
 }
 
 /// A duration in whole microseconds, as [`duration`].
@@ -65,7 +75,14 @@ pub fn tick(us: u64, step_us: u64, end_us: u64) -> String {
     let step_us = step_us.max(1);
     if end_us >= 120_000_000 && step_us >= 1_000_000 {
         let seconds = us / 1_000_000;
-        return format!("{}:{:02}{THIN}min", count(seconds / 60), seconds % 60);
+        // Ticks beside each other may be a second apart, however long the axis.
+        return match seconds {
+            0..60 => format!("{seconds}{THIN}s"),
+            _ if step_us < 60_000_000 && !seconds.is_multiple_of(60) => {
+                format!("{}{THIN}min\u{a0}{}{THIN}s", count(seconds / 60), seconds % 60)
+            }
+            _ => long(seconds),
+        };
     }
     let (unit_us, unit) = match end_us {
         0..1_000 => (1, "µs"),
@@ -269,7 +286,7 @@ mod tests {
 
     /// With plain spaces, which are easier to write down.
     fn plain(text: String) -> String {
-        text.replace(THIN, " ")
+        text.replace([THIN, '\u{a0}'], " ")
     }
 
     #[test]
@@ -292,11 +309,11 @@ mod tests {
             (59_960_000.0, "60.0 s"),
             (119_400_000.0, "119 s"),
             (119_499_999.0, "119 s"),
-            (119_500_000.0, "2:00 min"),
-            (120_000_000.0, "2:00 min"),
-            (125_400_000.0, "2:05 min"),
-            (3_600_000_000.0, "60:00 min"),
-            (120_000_000_000.0, "2 000:00 min"),
+            (119_500_000.0, "2 min"),
+            (120_000_000.0, "2 min"),
+            (125_400_000.0, "2 min 5 s"),
+            (3_600_000_000.0, "1 h"),
+            (120_000_000_000.0, "33 h 20 min"),
             (-1_500.0, "−1.50 ms"),
             (f64::NAN, "–"),
         ] {
@@ -318,7 +335,7 @@ mod tests {
             (12_345_600, 20, 12_346_000, "12.34560 s"),
             (1_000_000, 1_000_000, 5_000_000, "1 s"),
             (1_200_000, 200_000, 5_000_000, "1.2 s"),
-            (130_000_000, 10_000_000, 200_000_000, "2:10 min"),
+            (130_000_000, 10_000_000, 200_000_000, "2 min 10 s"),
             (130_500_000, 500_000, 200_000_000, "130.5 s"),
             (1_234_567_000, 1_000, 1_234_600_000, "1 234.567 s"),
         ] {

@@ -74,7 +74,10 @@ fn place(subspan: u32, children: u32) -> String {
 pub fn place_name(place: &PlaceChange) -> String {
     printable(&match (&place.gap_to, place.subspan) {
         (Some(to), _) => format!("the network between {} and {} in {to}", place.service, place.operation),
-        (None, i) => format!("subspan {} of {} in {}", i.unwrap_or(0), place.operation, place.service),
+        (None, None | Some(0)) => format!("{} in {} before its first child", place.operation, place.service),
+        (None, Some(i)) => {
+            format!("{} in {} after the start of child {i}", place.operation, place.service)
+        }
     })
 }
 
@@ -108,13 +111,12 @@ fn type_words(kind: &DiagnosedType) -> String {
 
 fn span_words(service: &str, kind: &DiagnosedType, span: &DiagnosedSpan) -> String {
     format!(
-        "{} in {} is slow {}, {}; {} on average ({}, {})",
+        "{} in {} is slow {}, {}; {} on average ({})",
         printable(&span.name),
         printable(service),
         place(span.subspan, span.children),
         spread(kind),
         duration(span.mean_us),
-        span.metric,
         sample(span.count)
     )
 }
@@ -126,11 +128,11 @@ fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
         "of one shape and order"
     };
     format!(
-        "subspan {} {} takes {} of {} on average, in {} {alike}",
+        "{} takes {} of its {} {}, on average, in {} {alike}",
         printable(&span.name),
-        span.subspan,
         duration(group.subspan_us),
         duration(group.span_us),
+        place(span.subspan, span.children),
         counted(group.traces, "trace")
     )
 }
