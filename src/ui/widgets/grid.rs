@@ -59,6 +59,8 @@ pub struct Grid {
     click_opens: Cell<bool>,
     /// Which columns there is room for.
     fits: RefCell<Vec<bool>>,
+    /// Width and height it was painted for, in CSS pixels.
+    size: Cell<(f64, f64)>,
     on_select: RefCell<Option<RowEvent>>,
     on_open: RefCell<Option<RowEvent>>,
     name: &'static str,
@@ -75,6 +77,7 @@ impl Grid {
         };
         let all = rows.borrow().heads().into_iter().enumerate();
         let columns: Vec<(usize, Head)> = all.filter(|(_, head)| head.priority > 0).collect();
+        let shown_columns = columns.len();
         let mut heads = Vec::new();
         let head_row = el("tr");
         for (_, column) in &columns {
@@ -132,7 +135,8 @@ impl Grid {
             selected: Cell::new(None),
             painted: Cell::new((0, 0)),
             click_opens: Cell::new(false),
-            fits: RefCell::default(),
+            fits: RefCell::new(vec![true; shown_columns]),
+            size: Cell::default(),
             on_select: RefCell::default(),
             on_open: RefCell::default(),
             name,
@@ -346,6 +350,10 @@ impl Grid {
 
     /// Leaves out columns there is no room for, the least important first; tells whether that changed.
     fn fit_columns(&self, width: f64) -> bool {
+        // Out of sight there is no width to fit into.
+        if width < 1.0 {
+            return false;
+        }
         let columns = &self.columns;
         let mut fits = vec![true; columns.len()];
         let mut whole: f64 = columns.iter().map(|(_, column)| class_and_px(column.width).1).sum();
@@ -367,9 +375,19 @@ impl Grid {
         true
     }
 
+    /// Paints again if there is more or less room than before: a table that was filled out of sight has not known its
+    /// width.
+    pub fn refit(&self) {
+        let size = self.wrap.size();
+        if size.0 >= 1.0 && size != self.size.get() {
+            self.paint(true);
+        }
+    }
+
     /// Brings the rows in sight into the page.
     pub fn paint(&self, anew: bool) {
         let (width, height) = self.wrap.size();
+        self.size.set((width, height));
         let order = self.order.borrow();
         let anew = self.fit_columns(width) || anew;
         let fits = self.fits.borrow();
