@@ -58,7 +58,8 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let picker = shell::file_input::Picker::new(page, keep, None);
     let against = shell::file_input::Picker::new(page, keep, Some(Intake::Compare));
     let found = shell::search::Search::default();
-    let header = shell::header::Header::new(page, &picker, &against, &found, origin);
+    let palette = shell::palette::Palette::new(page, &picker, origin);
+    let header = shell::header::Header::new(page, &picker, &against, &found, origin, &palette);
     let host = shell::host::Host::new(page, keep);
     let banners = shell::banners::MessageBanners::new();
     let progress = shell::progress::Progress::new(page);
@@ -83,11 +84,20 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         .attr("role", "separator")
         .attr("aria-orientation", "horizontal")
         .attr("aria-label", "Height of the chart")
+        .attr("aria-valuemin", "15")
+        .attr("aria-valuemax", "85")
+        .attr("aria-valuenow", "56")
         .attr("tabindex", "0")
         .test("split");
     let (above, below) = view::elements(&views);
-    let view =
-        el("main").class("view").children(&above).child(&split).children(&below).child(detail.element());
+    let title = el("h1").class("unseen").test("view-title");
+    let view = el("main")
+        .class("view")
+        .child(&title)
+        .children(&above)
+        .child(&split)
+        .children(&below)
+        .child(detail.element());
     split_drag(&split, &view, keep);
     let body = div("body").child(sidebar.element()).child(&view);
     let app = dom::document().get_element_by_id("app");
@@ -107,13 +117,14 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
             &wait,
             &body,
             status.element(),
+            detail.said(),
             &overlay,
         ]);
         for input in picker.elements().into_iter().chain(against.elements()) {
             app.add(input);
         }
     }
-    let layout = PageLayout { body, view, wait, dark: None };
+    let layout = PageLayout { body, view, title, wait, dark: None };
     // The order is that of commands: what lies on top takes them first.
     let shell: [Box<dyn Part>; 11] = [
         Box::new(layout),
@@ -133,7 +144,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let views = views.into_iter().map(|view| view as Box<dyn Part>);
     page.add_parts(shell.into_iter().chain(views).chain(last).collect());
 
-    shell::keys::listen(page, keep, move || picker.open_files());
+    shell::keys::listen(page, keep, move || picker.open_files(), palette);
     for event in ["popstate", "hashchange"] {
         keep.add(dom::listen(&dom::window(), event, dom::How::default(), move |_| page.follow_address()));
     }
@@ -150,6 +161,8 @@ const DARK: &str = "(prefers-color-scheme: dark)";
 struct PageLayout {
     body: El,
     view: El,
+    /// The name of the view, for who does not see the sidebar.
+    title: El,
     wait: El,
     dark: Option<bool>,
 }
@@ -165,6 +178,7 @@ impl Part for PageLayout {
                     || page.queries().overview.is_waiting()),
         );
         let address = page.address();
+        self.title.set_text(address.view.name());
         let kind = match address.view {
             View::Findings | View::Requests => "view plain",
             // What stands below the chart needs all of the width.
@@ -196,8 +210,12 @@ impl Part for PageLayout {
 fn split_drag(split: &El, view: &El, keep: &Keep) {
     use wasm_bindgen::JsCast;
     let share = {
-        let view = view.clone();
-        move |share: f64| view.style("--chart-height", &format!("{:.1}%", share.clamp(0.15, 0.85) * 100.0))
+        let (view, split) = (view.clone(), split.clone());
+        move |share: f64| {
+            let percent = share.clamp(0.15, 0.85) * 100.0;
+            view.style("--chart-height", &format!("{percent:.1}%"));
+            split.set("aria-valuenow", &format!("{percent:.0}"));
+        }
     };
     let how = dom::How { active: true, ..dom::How::default() };
     let handle = split.clone();
@@ -233,8 +251,8 @@ fn split_drag(split: &El, view: &El, keep: &Keep) {
     }));
 }
 
-/// Canvases and tables fit themselves to the window; a moved line is like a window of another size.
-fn moved() {
+/// Lets canvases and tables fit themselves: a moved line or a panel that came or went is like a window of another size.
+pub fn moved() {
     spawn_local(async {
         if let Ok(event) = web_sys::Event::new("resize") {
             let _ = dom::window().dispatch_event(&event);

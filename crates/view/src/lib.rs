@@ -27,6 +27,7 @@ pub mod heatmap;
 pub mod intake;
 pub mod json;
 mod normal;
+pub mod palette;
 pub mod reading_words;
 pub mod requests;
 pub mod saved;

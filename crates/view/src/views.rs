@@ -125,7 +125,7 @@ impl View {
         }
     }
 
-    /// Returns what the panel beside the table says while nothing has the focus.
+    /// Returns what selecting something in it does, in a sentence.
     pub fn focus_hint(self) -> &'static str {
         match self {
             View::Flow => "Select a call to see its numbers, to change it, or to go to its own flow.",

@@ -3,6 +3,7 @@
 use super::jump::Jump;
 use super::keys::Command;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
+use crate::ui::moved;
 use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::selection_bar::look_at;
 use crate::ui::views::compare::detail as compare_detail;
@@ -25,6 +26,8 @@ use pathlight_view::tree;
 pub struct Detail {
     element: El,
     body: El,
+    /// Says to who cannot see it what was selected.
+    said: El,
     keep: Keep,
     close: El,
     shown: String,
@@ -44,7 +47,9 @@ impl Detail {
             .on_click(&own, move || page.set_focus(Focus::Nothing));
         let body = div("detail-body").test("detail");
         let element = el("aside").class("detail").attr("aria-label", "Focus").child(&close).child(&body);
+        let said = span("unseen", "").attr("aria-live", "polite").test("selected");
         Detail {
+            said,
             element,
             body,
             keep: Keep::default(),
@@ -58,6 +63,11 @@ impl Detail {
     /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
+    }
+
+    /// Returns the words that announce what is selected.
+    pub fn said(&self) -> &El {
+        &self.said
     }
 
     fn path(&self, page: Page, report: &CriticalPathReport, at: NodeId) {
@@ -437,11 +447,14 @@ impl Part for Detail {
             _ => {}
         }
         let is_empty = !self.body.html().has_child_nodes();
-        if is_empty {
-            self.body.add(&el("p").class("muted hint").text(view.focus_hint()));
-        }
+        let name = self.body.html().query_selector("h2").ok().flatten().and_then(|name| name.text_content());
+        self.said.set_text(&name.map_or(String::new(), |name| format!("Selected: {name}")));
         self.close.show(!is_empty);
-        self.element.class_if("filled", !is_empty);
+        if self.element.html().class_list().contains("filled") == is_empty {
+            self.element.class_if("filled", !is_empty);
+            // The panel comes and goes, and gives its room to the table.
+            moved();
+        }
         self.element.html().set_scroll_top(0);
     }
 

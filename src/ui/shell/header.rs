@@ -8,6 +8,7 @@ use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::file_input::Picker;
 use crate::ui::shell::jaeger_dialog;
+use crate::ui::shell::palette::Palette;
 use crate::ui::shell::saved_report::Origin;
 use crate::ui::widgets::popover::Popover;
 use pathlight_view::address::{Address, Theme};
@@ -36,7 +37,14 @@ pub struct Header {
 
 impl Header {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, picker: &Picker, against: &Picker, found: &Search, origin: &Origin) -> Header {
+    pub fn new(
+        page: Page,
+        picker: &Picker,
+        against: &Picker,
+        found: &Search,
+        origin: &Origin,
+        palette: &Palette,
+    ) -> Header {
         let keep = Keep::default();
         let files = picker.clone();
         let open = button("Open\u{2026}")
@@ -96,8 +104,11 @@ impl Header {
             .child(&step(true, "Next match (Enter)", "M4 6l4 4 4-4"));
         let search = div("search").attr("role", "search").child(&field).child(&matches).child(&steps);
 
-        let help =
-            button("?").class("quiet square").label("Keys (?)").test("help").on_click(&keep, keys::show_help);
+        let help = button("?")
+            .class("quiet square")
+            .label("Keys (?)")
+            .test("help")
+            .on_click(&keep, move || keys::show_help(page));
         let theme = button("").class("quiet square").test("theme").on_click(&keep, move || {
             page.change(|address| {
                 address.theme = match address.theme {
@@ -115,7 +126,12 @@ impl Header {
                 "One file with these traces and this view, to be opened by anybody, without Pathlight",
             )
             .on_click(&keep, move || from.save(page));
-        let mut more = vec![save.clone()];
+        let palette = palette.clone();
+        let commands = button("Commands\u{2026}")
+            .test("commands")
+            .attr("title", "Every command, view, service and endpoint by its name (Ctrl+K)")
+            .on_click(&keep, move || palette.open());
+        let mut more = vec![commands, save.clone()];
         more.extend(offline::toggle(page, &keep));
         let opener =
             button("").class("quiet square").label("More").test("more").node(&icon("M3 8h.1M8 8h.1M13 8h.1"));

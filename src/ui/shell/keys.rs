@@ -3,6 +3,7 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
+use crate::ui::shell::palette::Palette;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlDialogElement, KeyboardEvent};
 
@@ -11,6 +12,8 @@ use web_sys::{HtmlDialogElement, KeyboardEvent};
 pub enum Command {
     /// Choose files.
     Open,
+    /// List everything that can be done or shown.
+    Palette,
     /// Go to the search field.
     Search,
     /// Next match of the search.
@@ -79,6 +82,7 @@ use Known::{Place, Writes};
 #[rustfmt::skip]
 const KEYS: &[Key] = &[
     Key { known: &[Place("KeyO")], control: true, shift: Some(false), command: Command::Open },
+    Key { known: &[Place("KeyK")], control: true, shift: Some(false), command: Command::Palette },
     Key { known: &[Writes("Enter")], control: false, shift: Some(true), command: Command::PreviousMatch },
     key(&[Writes("/")], Command::Search),
     key(&[Writes("?")], Command::Help),
@@ -118,6 +122,7 @@ type Line = (&'static [&'static str], &'static str);
 #[rustfmt::skip]
 const HELP: &[(&str, &[Line])] = &[
     ("Anywhere", &[
+        (&["Ctrl+K"], "Every command, view, service and endpoint by its name"),
         (&["Ctrl+O"], "Open files"),
         (&["Ctrl+V"], "Load traces from the clipboard"),
         (&["1", "9"], "Show a view, by its place in the list of views"),
@@ -135,6 +140,11 @@ const HELP: &[(&str, &[Line])] = &[
         (&["\u{2190}", "\u{2191}", "\u{2192}", "\u{2193}"], "Select the frame or span next to it; in the timeline \u{2190} folds and \u{2192} unfolds"),
         (&["Enter"], "Zoom to the selected frame or span; go to the selected call's own flow"),
         (&["I"], "Invert the flame graph"),
+    ]),
+    ("Histogram of latency", &[
+        (&["\u{2190}", "\u{2192}"], "Choose a part of it"),
+        (&["Shift+\u{2190}", "Shift+\u{2192}"], "Make the part narrower, wider"),
+        (&["Enter"], "Cut to it as a percentile range"),
     ]),
     ("Pointer", &[
         (&["Wheel"], "Scroll"),
@@ -166,7 +176,7 @@ pub fn command_of(event: &KeyboardEvent) -> Option<Command> {
 }
 
 /// Listens to the keyboard for all of the page.
-pub fn listen(page: Page, keep: &Keep, open: impl Fn() + 'static) {
+pub fn listen(page: Page, keep: &Keep, open: impl Fn() + 'static, palette: Palette) {
     let how = dom::How { active: true, ..dom::How::default() };
     let run = move |event: web_sys::Event| {
         let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };
@@ -181,12 +191,16 @@ pub fn listen(page: Page, keep: &Keep, open: impl Fn() + 'static) {
                 true
             }
             _ if modal => false,
+            Command::Palette => {
+                palette.open();
+                true
+            }
             _ if dom::is_typing(&event) => false,
             // Buttons and links have their own Enter.
             Command::Enter if dom::closest(&event, "data-own-enter").is_some() => false,
             Command::Enter if is_control(&event) => false,
             Command::Help => {
-                show_help();
+                show_help(page);
                 true
             }
             command => page.command(command),
@@ -204,11 +218,15 @@ fn is_control(event: &web_sys::Event) -> bool {
 }
 
 /// Shows the list of keys.
-pub fn show_help() {
+pub fn show_help(page: Page) {
     let keep = Keep::default();
     let dialog = el("dialog").class("keys").test("keys").attr("aria-label", "Keys");
     let close = button("Close").class("quiet").test("close-keys");
     let head = div("dialog-head").child(&el("h2").text("Keys")).child(&close);
+    let view = page.address().view;
+    let about = el("section").class("about-view").test("about-view");
+    let about = about.child(&el("h3").text(view.name()));
+    let about = about.child(&el("p").text(&format!("{}. {}", view.hint(), view.focus_hint())));
     let groups = div("key-groups");
     for (title, lines) in HELP {
         let list = el("dl");
@@ -231,7 +249,7 @@ pub fn show_help() {
         }
         groups.add(&el("section").child(&el("h3").text(title)).child(&list));
     }
-    let dialog = dialog.child(&head).child(&groups);
+    let dialog = dialog.child(&head).child(&about).child(&groups);
     open_dialog(&dialog, &close, keep);
 }
 

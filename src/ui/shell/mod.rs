@@ -14,6 +14,7 @@ pub mod keys;
 pub mod memory_row;
 pub mod notes;
 pub mod offline;
+pub mod palette;
 pub mod progress;
 pub mod queries;
 pub mod range_bar;

@@ -18,7 +18,7 @@ pub fn toggle(page: Page, keep: &Keep) -> Option<El> {
     let hosted =
         dom::document().get_element_by_id("asset-wasm").is_some_and(|link| link.has_attribute("href"));
     let workers = container().filter(|_| hosted)?;
-    let toggle = button("").class("quiet").test("offline");
+    let toggle = button("").class("quiet").attr("role", "menuitemcheckbox").test("offline");
     let pressed = toggle.clone();
     let toggle = toggle.on_click(keep, move || {
         let pressed = pressed.clone();
@@ -85,7 +85,7 @@ async fn show(workers: Option<ServiceWorkerContainer>, toggle: &El) {
         Some(workers) => kept(workers).await.ok().flatten().is_some(),
         None => false,
     };
-    toggle.set_flag("aria-pressed", is_kept);
+    toggle.set_flag("aria-checked", is_kept);
     toggle.set_text(if is_kept { "Kept for offline use" } else { "Keep for offline use" });
     let title = if is_kept {
         "Forget the kept page again"

@@ -70,7 +70,9 @@ impl RangeBar {
         let distribution = Distribution::new(page);
         let form = FilterForm::new(page);
         let conditions = div("conditions").child(form.element()).child(&chips);
-        let element = div("range-bar").child(distribution.element()).child(
+        let element =
+            div("range-bar").attr("role", "region").attr("aria-label", "Percentile range and filters");
+        let element = element.child(distribution.element()).child(
             &div("range-side").child(&div("range-buttons").child(&parts).child(&sums)).child(&conditions),
         );
         RangeBar {

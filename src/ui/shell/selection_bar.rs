@@ -3,20 +3,20 @@
 use super::keys::Command;
 use super::notes;
 use crate::ui::dom;
-use crate::ui::dom::{El, Keep, button, div, el, icon, span};
+use crate::ui::dom::{El, Keep, button, div, icon, span};
 use crate::ui::page::{Focus, Page, Part};
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::names;
+use crate::ui::widgets::pick_list::{Pick, PickList};
 use pathlight_model::sort::Arrange;
 use pathlight_query::{Endpoint, OverviewReport, PercentileRange, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::Address;
 use pathlight_view::table::fits;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlInputElement, KeyboardEvent};
 
 /// Rows of each kind shown; typing narrows them.
 const SHOWN: usize = 100;
@@ -38,11 +38,9 @@ pub struct SelectionBar {
 #[derive(Clone)]
 struct List {
     panel: El,
-    field: El,
-    rows: El,
+    picks: PickList,
     button: El,
-    options: Rc<RefCell<Vec<(RootEndpoint, El)>>>,
-    active: Rc<Cell<usize>>,
+    options: Rc<RefCell<Vec<RootEndpoint>>>,
 }
 
 impl SelectionBar {
@@ -58,29 +56,12 @@ impl SelectionBar {
             .test("choose-root")
             .child(&name)
             .node(&icon("M4 6l4 4 4-4"));
-        let field = el("input")
-            .attr("type", "search")
-            .attr("placeholder", "Request type or endpoint")
-            .attr("aria-label", "Search request types and endpoints")
-            .attr("spellcheck", "false")
-            .attr("autocomplete", "off")
-            .attr("role", "combobox")
-            .attr("aria-controls", "root-endpoints")
-            .test("root-search");
-        let rows = div("root-rows")
-            .attr("role", "listbox")
-            .attr("id", "root-endpoints")
-            .attr("aria-label", "Root endpoints");
-        let panel = div("popover root-list").test("root-list").child(&field).child(&rows);
+        let label = "Search request types and endpoints";
+        let picks = PickList::new("root-endpoints", "Request type or endpoint", label);
+        picks.field.set("data-test", "root-search");
+        let panel = div("popover root-list").test("root-list").child(&picks.field).child(&picks.rows);
         panel.show(false);
-        let list = List {
-            panel: panel.clone(),
-            field,
-            rows,
-            button: choose.clone(),
-            options: Rc::default(),
-            active: Rc::default(),
-        };
+        let list = List { panel: panel.clone(), picks, button: choose.clone(), options: Rc::default() };
         list.listen(page, &keep);
         let notes = button("")
             .class("quiet notes-button")
@@ -102,6 +83,8 @@ impl SelectionBar {
             })
             .button(&keep, service, move || roll_up(true));
         let element = div("root-endpoint")
+            .attr("role", "region")
+            .attr("aria-label", "Selection")
             .child(&div("popover-anchor").child(&choose).child(&panel))
             .child(&figures)
             .child(&div("grow"))
@@ -133,33 +116,14 @@ impl List {
             if list.is_open() { list.close() } else { list.open(page) }
         }));
         let list = self.clone();
-        keep.add(dom::listen(self.field.html(), "input", dom::How::default(), move |_| list.fill(page)));
-        let list = self.clone();
-        keep.add(dom::listen(self.rows.html(), "click", dom::How::default(), move |event| {
-            if let Some((_, at)) = dom::closest(&event, "data-option")
-                && let Ok(at) = at.parse()
-            {
-                list.choose(page, at);
+        self.picks.listen(keep, move |pick| match pick {
+            Pick::Typed => list.fill(page),
+            Pick::Chosen(at, _) => list.choose(page, at),
+            Pick::Left => {
+                list.close();
+                list.button.focus();
             }
-        }));
-        let list = self.clone();
-        let how = dom::How { active: true, ..dom::How::default() };
-        keep.add(dom::listen(self.field.html(), "keydown", how, move |event| {
-            let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };
-            let at = list.active.get();
-            match key.key().as_str() {
-                "ArrowDown" => list.activate(at + 1),
-                "ArrowUp" => list.activate(at.saturating_sub(1)),
-                "Enter" => list.choose(page, at),
-                "Escape" => {
-                    list.close();
-                    list.button.focus();
-                }
-                _ => return,
-            }
-            event.prevent_default();
-            event.stop_propagation();
-        }));
+        });
         // A click anywhere else closes it.
         let list = self.clone();
         let how = dom::How { capture: true, ..dom::How::default() };
@@ -178,24 +142,22 @@ impl List {
     }
 
     fn open(&self, page: Page) {
-        if let Some(field) = self.field.as_kind::<HtmlInputElement>() {
-            field.set_value("");
-        }
+        self.picks.reset();
         self.panel.show(true);
         self.button.set_flag("aria-expanded", true);
         self.fill(page);
-        self.field.focus();
+        self.picks.field.focus();
     }
 
     fn close(&self) {
         self.panel.show(false);
         self.button.set_flag("aria-expanded", false);
-        self.rows.clear();
+        self.picks.clear();
         self.options.borrow_mut().clear();
     }
 
     fn choose(&self, page: Page, at: usize) {
-        let chosen = self.options.borrow().get(at).map(|(root, _)| root.clone());
+        let chosen = self.options.borrow().get(at).cloned();
         if let Some(root) = chosen {
             self.close();
             self.button.focus();
@@ -203,38 +165,14 @@ impl List {
         }
     }
 
-    fn activate(&self, at: usize) {
-        let options = self.options.borrow();
-        let at = at.min(options.len().saturating_sub(1));
-        self.active.set(at);
-        for (place, (_, row)) in options.iter().enumerate() {
-            row.set_flag("aria-selected", place == at);
-            if place == at {
-                self.field.set("aria-activedescendant", &row.html().id());
-                let area = self.rows.html();
-                let (top, height) = (row.html().offset_top() - area.offset_top(), row.html().offset_height());
-                if top < area.scroll_top() {
-                    area.set_scroll_top(top);
-                } else if top + height > area.scroll_top() + area.client_height() {
-                    area.set_scroll_top(top + height - area.client_height());
-                }
-            }
-        }
-    }
-
     fn fill(&self, page: Page) {
         let Some(overview) = page.queries().overview.get() else { return };
-        let text = self.field.as_kind::<HtmlInputElement>().map(HtmlInputElement::value).unwrap_or_default();
+        let text = self.picks.text();
         let mut options = Vec::new();
-        self.rows.clear();
+        self.picks.clear();
         let mut add = |root: RootEndpoint, row: El| {
-            let at = options.len();
-            let row = row
-                .attr("role", "option")
-                .attr("id", &format!("root-{at}"))
-                .attr("data-option", &at.to_string());
-            self.rows.add(&row);
-            options.push((root, row));
+            self.picks.add(row);
+            options.push(root);
         };
         if text.trim().is_empty() {
             add(RootEndpoint::TraceRoots, all_row(&overview));
@@ -245,7 +183,7 @@ impl List {
             .filter(|kind| fits(&text, &[&kind.service, &kind.operation]))
             .collect();
         if !types.is_empty() {
-            self.rows.add(&heading("Request types", types.len()));
+            self.picks.rows.add(&heading("Request types", types.len()));
         }
         for kind in types.iter().take(SHOWN) {
             let row = div("root-row")
@@ -267,7 +205,7 @@ impl List {
             .collect();
         endpoints.arrange_by_key(|endpoint| std::cmp::Reverse(endpoint.spans));
         if !endpoints.is_empty() {
-            self.rows.add(&heading("Any endpoint", endpoints.len()));
+            self.picks.rows.add(&heading("Any endpoint", endpoints.len()));
         }
         for endpoint in endpoints.iter().take(SHOWN) {
             let row = div("root-row")
@@ -279,10 +217,12 @@ impl List {
             add(endpoint_of(&endpoint.service, &endpoint.operation), row);
         }
         if options.is_empty() {
-            self.rows.add(&div("muted pad").text("No endpoint of this name is loaded."));
+            self.picks.rows.add(
+                &div("muted pad").attr("role", "presentation").text("No endpoint of this name is loaded."),
+            );
         }
         *self.options.borrow_mut() = options;
-        self.activate(0);
+        self.picks.activate(0);
     }
 }
 

@@ -52,8 +52,9 @@ impl Sides {
         let stop =
             button("Stop comparing").test("stop-comparing").on_click(&keep, move || page.stop_comparing());
         let [a, b] = &cards;
+        let element = div("sides").attr("role", "region").attr("aria-label", "Sides of the comparison");
         let element =
-            div("sides").test("sides").children([&a.element, &swap, &b.element, &div("grow"), &speak, &stop]);
+            element.test("sides").children([&a.element, &swap, &b.element, &div("grow"), &speak, &stop]);
         Sides { element, cards, speak, speakers, shown: None, _keep: keep }
     }
 
@@ -66,7 +67,7 @@ impl Sides {
 fn card(page: Page, keep: &Keep, side: Side) -> Card {
     let what = span("muted", "").test(&format!("what-{}", side.name()));
     let range = el("select")
-        .attr("aria-label", &format!("PercentileRange of side {}", side.name()))
+        .attr("aria-label", &format!("Percentile range of side {}", side.name()))
         .test(&format!("range-of-{}", side.name()));
     let chosen = range.clone();
     keep.add(dom::listen(range.html(), "change", dom::How::default(), move |_| {

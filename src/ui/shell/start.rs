@@ -47,7 +47,7 @@ impl Start {
             step("Flame graph", "Those paths of thousands of requests in one picture, for any part of the latency distribution."),
             step("Timeline", "From a frame to example traces, and each trace with its path marked."),
         ]);
-        let element = div("start").test("start").child(&field).child(&steps);
+        let element = el("main").class("start").test("start").child(&field).child(&steps);
         Start { element, _keep: keep }
     }
 

@@ -37,7 +37,8 @@ impl UndoRow {
         let keep = Keep::default();
         let words = span("", "").attr("role", "status").test("done");
         let undo = button("Undo").test("undo").on_click(&keep, move || page.undo());
-        let element = div("undo").child(&words).child(&undo);
+        let element =
+            div("undo").attr("role", "region").attr("aria-label", "Undo").child(&words).child(&undo);
         element.show(false);
         UndoRow { element, words, shown: 0, _keep: keep }
     }

@@ -2,7 +2,7 @@
 
 use crate::canvas::{PlotBackend, Surface, theme_of};
 use crate::ui::dom;
-use crate::ui::dom::{El, Keep, div, el};
+use crate::ui::dom::{El, Keep, div, el, span};
 use crate::ui::page::Page;
 use crate::ui::widgets::tip;
 use pathlight_chart::Metrics;
@@ -13,7 +13,7 @@ use pathlight_text::format;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlCanvasElement, MouseEvent, PointerEvent};
+use web_sys::{HtmlCanvasElement, KeyboardEvent, MouseEvent, PointerEvent};
 
 /// Further than this, a pointer brushes, in CSS pixels.
 const BRUSH_PX: f64 = 5.0;
@@ -29,6 +29,10 @@ struct Inner {
     axis: Cell<Option<HistogramAxis>>,
     /// Where the brush began, in CSS pixels, and whether it has moved.
     from: Cell<Option<(f64, bool)>>,
+    /// Says what the keys have chosen.
+    said: El,
+    /// The bins chosen by keys: the first, and one past the last.
+    chosen: Cell<Option<(usize, usize)>>,
     keep: Keep,
 }
 
@@ -42,10 +46,11 @@ pub struct Distribution {
 impl Distribution {
     /// Builds the elements and their listeners.
     pub fn new(page: Page) -> Distribution {
-        let canvas = el("canvas").attr("role", "img").test("histogram");
+        let canvas = el("canvas").attr("role", "img").attr("tabindex", "0").test("histogram");
+        let said = span("unseen", "").attr("aria-live", "polite").test("brush-said");
         let brush = div("brush");
         brush.show(false);
-        let area = div("distribution").child(&canvas).child(&brush);
+        let area = div("distribution").child(&canvas).child(&brush).child(&said);
         let inner = Rc::new(Inner {
             page,
             canvas,
@@ -56,6 +61,8 @@ impl Distribution {
             range: Cell::new(None),
             axis: Cell::new(None),
             from: Cell::new(None),
+            said,
+            chosen: Cell::new(None),
             keep: Keep::default(),
         });
         listen(&inner);
@@ -82,7 +89,8 @@ impl Distribution {
         inner.canvas.set(
             "aria-label",
             &format!(
-                "Latency of {} requests: median {}, 95th percentile {}, 99th {}",
+                "Latency of {} requests: median {}, 95th percentile {}, 99th {}. Arrow keys choose a part, Shift \
+                 makes it wider or narrower, Enter cuts to it",
                 facts.all_requests,
                 format::duration(facts.all_latency_us.p50),
                 format::duration(facts.all_latency_us.p95),
@@ -148,7 +156,13 @@ impl Inner {
     }
 
     fn show_brush(&self, a: f64, b: f64) {
-        let (Some((first, end)), Some(axis)) = (self.bins(a, b), self.axis.get()) else { return };
+        if let Some((first, end)) = self.bins(a, b) {
+            self.show_bins(first, end);
+        }
+    }
+
+    fn show_bins(&self, first: usize, end: usize) {
+        let Some(axis) = self.axis.get() else { return };
         let facts = self.facts.borrow();
         let edges = &facts.histogram.edges_us;
         let scale = self.scale();
@@ -164,13 +178,7 @@ impl Inner {
     fn show_tip(&self, event: &MouseEvent, from: Option<f64>) {
         let x = self.x_of(event);
         let Some((first, end)) = self.bins(from.unwrap_or(x), x) else { return };
-        let facts = self.facts.borrow();
-        let histogram = &facts.histogram;
-        let count: u64 = histogram.counts[first..end].iter().sum();
-        let whole: u64 = histogram.counts.iter().sum();
-        let (low, high) = (histogram.edges_us[first], histogram.edges_us[end]);
-        let words = format!("{} to {}", format::duration_us(low), format::duration_us(high));
-        let much = format!("{} requests, {}", format::count(count), format::share_of(count, whole));
+        let [words, much] = bins_words(&self.facts.borrow().histogram, first, end);
         let hint = if from.is_none() { "Drag to cut a percentile range" } else { "" };
         let client = (f64::from(event.client_x()), f64::from(event.client_y()));
         tip::show(client, &[div("").text(&words), div("").text(&much), div("muted small").text(hint)]);
@@ -183,6 +191,15 @@ fn size_of(surface: &Surface) -> ChartSize {
     ChartSize { width, height, metrics }
 }
 
+/// Latencies and requests of some bins in words.
+fn bins_words(histogram: &LogHistogram, first: usize, end: usize) -> [String; 2] {
+    let count: u64 = histogram.counts[first..end].iter().sum();
+    let whole: u64 = histogram.counts.iter().sum();
+    let (low, high) = (histogram.edges_us[first], histogram.edges_us[end]);
+    let words = format!("{} to {}", format::duration_us(low), format::duration_us(high));
+    [words, format!("{}, {}", format::counted(count, "request"), format::share_of(count, whole))]
+}
+
 /// The percentile range of the requests in some bins. Edges of bins lie between requests, so their ranks are
 /// percentiles.
 fn range_of(histogram: &LogHistogram, first: usize, end: usize) -> PercentileRange {
@@ -190,7 +207,68 @@ fn range_of(histogram: &LogHistogram, first: usize, end: usize) -> PercentileRan
     PercentileRange::of_ranks(below(first)..below(end), below(histogram.counts.len()))
 }
 
+impl Inner {
+    /// Takes a key; tells whether it was one for the brush.
+    fn key(&self, key: &KeyboardEvent) -> bool {
+        let bins = self.facts.borrow().histogram.counts.len();
+        if bins == 0 || key.ctrl_key() || key.meta_key() || key.alt_key() {
+            return false;
+        }
+        let now = self.chosen.get();
+        let next = match (key.key().as_str(), now) {
+            ("ArrowLeft" | "ArrowRight", None) => {
+                let counts = &self.facts.borrow().histogram.counts;
+                let first = counts.iter().position(|count| *count > 0).unwrap_or(0);
+                (first, first + 1)
+            }
+            ("ArrowRight", Some((first, end))) if key.shift_key() => (first, end + 1),
+            ("ArrowLeft", Some((first, end))) if key.shift_key() => (first, end.max(first + 2) - 1),
+            ("ArrowRight", Some((first, end))) => (first + 1, end + 1),
+            ("ArrowLeft", Some((first, end))) => (first.max(1) - 1, end - usize::from(first > 0)),
+            ("Enter", Some((first, end))) => {
+                let range = range_of(&self.facts.borrow().histogram, first, end);
+                self.forget_chosen();
+                self.page.change(|address| address.range = range);
+                return true;
+            }
+            ("Escape", Some(_)) => {
+                self.forget_chosen();
+                return true;
+            }
+            _ => return false,
+        };
+        if next.1 <= bins {
+            self.chosen.set(Some(next));
+            self.show_bins(next.0, next.1);
+            self.said.set_text(&bins_words(&self.facts.borrow().histogram, next.0, next.1).join(", "));
+        }
+        true
+    }
+
+    fn forget_chosen(&self) {
+        self.chosen.set(None);
+        self.brush.show(false);
+        self.said.set_text("");
+    }
+}
+
 fn listen(inner: &Rc<Inner>) {
+    let weak = Rc::downgrade(inner);
+    let how = dom::How { active: true, ..dom::How::default() };
+    inner.keep.add(dom::listen(inner.canvas.html(), "keydown", how, move |event| {
+        if let (Some(inner), Some(key)) = (weak.upgrade(), event.dyn_ref::<KeyboardEvent>())
+            && inner.key(key)
+        {
+            event.prevent_default();
+            event.stop_propagation();
+        }
+    }));
+    let weak = Rc::downgrade(inner);
+    inner.keep.add(dom::listen(inner.canvas.html(), "blur", dom::How::default(), move |_| {
+        if let Some(inner) = weak.upgrade() {
+            inner.forget_chosen();
+        }
+    }));
     let add = |event: &'static str, run: fn(&Inner, &PointerEvent)| {
         let weak = Rc::downgrade(inner);
         inner.keep.add(dom::listen(inner.canvas.html(), event, dom::How::default(), move |event| {

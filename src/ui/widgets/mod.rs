@@ -9,6 +9,7 @@ pub mod frame;
 pub mod grid;
 pub mod links;
 pub mod names;
+pub mod pick_list;
 pub mod plot_chart;
 pub mod popover;
 pub mod show_in;

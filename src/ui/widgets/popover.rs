@@ -51,7 +51,9 @@ impl Popover {
     pub fn menu(keep: &Keep, button: El, list: El, items: &[El]) -> Popover {
         let list = list.attr("role", "menu");
         for item in items {
-            item.set("role", "menuitem");
+            if item.html().get_attribute("role").is_none() {
+                item.set("role", "menuitem");
+            }
             list.add(item);
         }
         let first = items.first().cloned();

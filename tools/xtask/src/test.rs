@@ -208,6 +208,7 @@ fn wasm(results: &mut Results) -> Outcome {
 }
 
 fn end_to_end(results: &mut Results) -> Outcome {
+    tools::axe();
     let (driver, firefox) = (tools::chromedriver()?, tools::firefox()?);
     build::build(false)?;
     let mut tests = sh::cargo();

@@ -12,6 +12,9 @@ pub const WASM: &str = "wasm32-unknown-unknown";
 /// The npm package that wasm-opt comes from.
 const BINARYEN: &str = "132.0.0";
 
+/// The npm package whose rules of accessibility the end-to-end tests apply.
+const AXE: &str = "4.14.1";
+
 /// Adds the wasm target to the toolchain if it is missing.
 pub fn wasm_target() -> Outcome {
     let sysroot = sh::output(sh::command("rustc").args(["--print", "sysroot"])).unwrap_or_default();
@@ -62,24 +65,38 @@ pub fn wasm_bindgen() -> Outcome<PathBuf> {
 
 /// A wasm-opt command, if this machine has node: it makes the page smaller and faster, but nothing depends on it.
 pub fn wasm_opt() -> Option<Command> {
-    let folder = sh::target().join("tools/npm");
-    let program = folder.join("node_modules/.bin/wasm-opt");
-    let manifest = folder.join("node_modules/binaryen/package.json");
-    let present = std::fs::read_to_string(&manifest).unwrap_or_default();
-    if !present.contains(&format!("\"version\": \"{BINARYEN}\"")) {
-        if sh::find("node").is_none() || sh::find("npm").is_none() {
-            eprintln!("No node and npm here: the wasm stays as the compiler left it, with names and larger.");
-            return None;
-        }
-        std::fs::create_dir_all(&folder).ok()?;
-        let package = format!("binaryen@{BINARYEN}");
-        let install = ["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", "--prefix"];
-        if let Err(error) = sh::run(sh::command("npm").args(install).arg(&folder).arg(package)) {
+    match npm("npm", "binaryen", BINARYEN) {
+        Ok(modules) => Some(sh::command(modules.join(".bin/wasm-opt"))),
+        Err(error) => {
             eprintln!("{error}: the wasm stays as the compiler left it, with names and larger.");
-            return None;
+            None
         }
     }
-    Some(sh::command(program))
+}
+
+/// Brings axe-core, where the end-to-end tests look for it; without node they skip what needs it.
+pub fn axe() {
+    if let Err(error) = npm("axe", "axe-core", AXE) {
+        eprintln!("{error}: the rules of accessibility are not applied.");
+    }
+}
+
+/// The folder `node_modules` with this version of a package; each has a folder of its own below `target/tools`, since npm
+/// takes away what it was not asked for.
+fn npm(folder: &str, package: &str, version: &str) -> Outcome<PathBuf> {
+    let folder = sh::target().join("tools").join(folder);
+    let modules = folder.join("node_modules");
+    let manifest = modules.join(package).join("package.json");
+    let present = std::fs::read_to_string(&manifest).unwrap_or_default();
+    if !present.contains(&format!("\"version\": \"{version}\"")) {
+        if sh::find("node").is_none() || sh::find("npm").is_none() {
+            return Err("No node and npm here".to_owned());
+        }
+        sh::on(&folder, std::fs::create_dir_all(&folder))?;
+        let install = ["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", "--prefix"];
+        sh::run(sh::command("npm").args(install).arg(&folder).arg(format!("{package}@{version}")))?;
+    }
+    Ok(modules)
 }
 
 /// A chromedriver beside a Chromium. Installs both from Debian's packages where that is possible.

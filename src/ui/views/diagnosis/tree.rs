@@ -245,6 +245,7 @@ fn line_row(tree: &Tree, at: usize, is_chosen: bool) -> El {
 
 fn more_row(level: u32, more: u64) -> El {
     let show = button(&more_words(level, more)).class("link").attr("data-do", &level.to_string());
+    let show = show.attr("role", "treeitem").attr("aria-level", &level.to_string());
     el("div")
         .class(&format!("tree-row level-{level}"))
         .attr("role", "none")

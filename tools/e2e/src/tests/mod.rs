@@ -1,5 +1,6 @@
 //! The tests. A new one is an async function of a module here and a line in [`ALL`].
 
+mod access;
 mod anomalies;
 mod bad_input;
 mod compare;
@@ -70,6 +71,9 @@ pub const ALL: &[Test] = tests![
     views::the_keys_are_listed_and_every_control_has_a_name,
     views::dark_and_narrow_pages_are_whole,
     views::a_chain_and_a_fan_of_100_000_spans_are_shown,
+    access::nothing_stands_against_the_rules_in_any_view_and_dialog,
+    access::the_palette_runs_commands_and_finds_views_services_and_endpoints,
+    access::brush_splitter_and_selection_have_keys_and_are_announced,
     tables::the_summary_is_copied_as_the_binary_writes_it,
     tables::endpoints_are_ranked_as_by_the_binary,
     tables::from_an_endpoint_to_its_place_in_a_flame_graph,

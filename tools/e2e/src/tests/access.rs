@@ -1,0 +1,181 @@
+//! Without a mouse and without sight: the rules of axe-core, the command palette, brush and splitter by keys.
+
+use e2e::browser::{Modifiers, Page, plain};
+use e2e::failure::{Outcome, ensure, same};
+use e2e::process::target;
+use serde_json::Value;
+
+use super::drop::shop;
+
+/// Every view of the sidebar.
+const VIEWS: [&str; 12] = [
+    "findings",
+    "flame",
+    "compare",
+    "heatmap",
+    "endpoints",
+    "split",
+    "flow",
+    "diagnosis",
+    "anomalies",
+    "errors",
+    "requests",
+    "trace",
+];
+
+/// What opens a menu or dialog, and what is in sight then.
+const OPENED: [(&str, &str); 8] = [
+    ("help", "keys"),
+    ("notes-button", "notes"),
+    ("jaeger", "connect"),
+    ("more", "more-menu"),
+    ("compare", "compare-ranges"),
+    ("open-more", "open-add"),
+    ("choose-root", "root-list"),
+    ("add-filter", "filter-form"),
+];
+
+/// Collects what axe-core has against the page as it is, each with the element.
+async fn look(page: &Page, name: &str, found: &mut Vec<String>) -> Outcome {
+    // Colours and panels that fade in are looked at when they have come.
+    let script = "const done = arguments[arguments.length - 1]; setTimeout(async () => { \
+                  const { violations } = await axe.run(document, { resultTypes: ['violations'] }); \
+                  done(violations.flatMap((rule) => rule.nodes.map((node) => \
+                  `${rule.id}: ${node.html.slice(0, 160)}`))) }, 400)";
+    let violations = page.client().execute_async(script, Vec::new()).await?;
+    let words = violations.as_array().into_iter().flatten().filter_map(Value::as_str);
+    found.extend(words.map(|violation| format!("{name}: {violation}")));
+    Ok(())
+}
+
+pub async fn nothing_stands_against_the_rules_in_any_view_and_dialog(page: &Page) -> Outcome {
+    let script = target().join("tools/axe/node_modules/axe-core/axe.min.js");
+    let Ok(axe) = std::fs::read_to_string(&script) else {
+        return page.skip("there is no axe-core: `cargo xtask test e2e` brings it where there is npm");
+    };
+    let mut found = Vec::new();
+    for theme in ["light", "dark"] {
+        page.open(&format!("theme={theme}")).await?;
+        page.run(&axe).await?;
+        // Rules that find nothing anywhere would pass too.
+        page.run("document.body.append(Object.assign(document.createElement('img'), { id: 'nameless' }))")
+            .await?;
+        let mut proof = Vec::new();
+        look(page, theme, &mut proof).await?;
+        ensure(proof.iter().any(|words| words.contains("image-alt")), || {
+            format!("the rules find {proof:?}")
+        })?;
+        page.run("document.getElementById('nameless').remove()").await?;
+        look(page, &format!("start {theme}"), &mut found).await?;
+        page.drop_files(&[shop()?]).await?;
+        page.ready().await?;
+        for view in VIEWS {
+            page.run(&format!("document.querySelector(\"[data-test='view-{view}']\").click()")).await?;
+            page.ready().await?;
+            look(page, &format!("{view} {theme}"), &mut found).await?;
+        }
+        page.click("[data-test='view-findings']").await?;
+        page.ready().await?;
+        for (opener, opened) in OPENED {
+            let is_there =
+                format!("return !!document.querySelector(\"[data-test='{opener}']\")?.checkVisibility()");
+            if page.run(&is_there).await? != true {
+                continue;
+            }
+            page.click(&format!("[data-test='{opener}']")).await?;
+            page.settled().await?;
+            look(page, &format!("{opened} {theme}"), &mut found).await?;
+            page.key("Escape", Modifiers::None).await?;
+            page.run("document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close())").await?;
+        }
+        page.key("k", Modifiers::Control).await?;
+        page.visible("[data-test='palette']").await?;
+        look(page, &format!("palette {theme}"), &mut found).await?;
+        page.key("Escape", Modifiers::None).await?;
+    }
+    // The dialog of Jaeger asks for one beside the page, and the server of the tests has none.
+    let complaints = page.complaints().await?;
+    let others: Vec<&String> = complaints.iter().filter(|words| !words.contains("/api/")).collect();
+    ensure(others.is_empty(), || format!("errors on the console: {others:?}"))?;
+    ensure(found.is_empty(), || found.join("\n"))
+}
+
+pub async fn the_palette_runs_commands_and_finds_views_services_and_endpoints(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.key("k", Modifiers::Control).await?;
+    page.fill("[data-test='palette-field']", "demo").await?;
+    page.key("Enter", Modifiers::None).await?;
+    page.hidden("[data-test='palette']").await?;
+    page.ready().await?;
+    page.key("k", Modifiers::Control).await?;
+    page.visible("[data-test='palette']").await?;
+    page.picture("palette").await?;
+    page.fill("[data-test='palette-field']", "heat").await?;
+    let kinds = page.attributes("[data-test='palette-entry']", "data-kind").await?;
+    same("kind of the first", kinds.first().map(String::as_str), Some("View"))?;
+    page.key("Enter", Modifiers::None).await?;
+    page.visible("[data-test='heat-view']").await?;
+    page.ready().await?;
+    // An endpoint becomes the focus; with Shift whose requests are looked at.
+    page.click("[data-test='view-endpoints']").await?;
+    page.ready().await?;
+    let operation = page
+        .attributes("[data-test='impact']", "data-operation")
+        .await?
+        .into_iter()
+        .next()
+        .unwrap_or_default();
+    for modifiers in [Modifiers::None, Modifiers::Shift] {
+        page.key("k", Modifiers::Control).await?;
+        page.fill("[data-test='palette-field']", &operation).await?;
+        page.run(
+            "const rows = [...document.querySelectorAll(\"[data-test='palette-entry']\")]; \
+             const at = rows.findIndex((row) => row.dataset.kind === 'Endpoint'); \
+             for (let i = 0; i < at; i++) document.activeElement.dispatchEvent(new KeyboardEvent('keydown', \
+             { key: 'ArrowDown', bubbles: true, cancelable: true }))",
+        )
+        .await?;
+        page.key("Enter", modifiers).await?;
+        page.ready().await?;
+    }
+    page.visible("[data-test='detail']").await?;
+    let root = page.text("[data-test='root-endpoint']").await?;
+    ensure(root.contains(&plain(&operation)), || format!("{root:?} is looked at instead of {operation:?}"))
+}
+
+pub async fn brush_splitter_and_selection_have_keys_and_are_announced(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    page.run("document.querySelector(\"[data-test='histogram']\").focus()").await?;
+    page.key("ArrowRight", Modifiers::None).await?;
+    for _ in 0..8 {
+        page.key("ArrowRight", Modifiers::Shift).await?;
+    }
+    let said = page.run("return document.querySelector(\"[data-test='brush-said']\").textContent").await?;
+    let said = plain(said.as_str().unwrap_or_default());
+    ensure(said.contains(" to ") && said.contains("request"), || format!("the brush says {said:?}"))?;
+    page.key("Enter", Modifiers::None).await?;
+    page.ready().await?;
+    let requests = page.number("[data-test='range-requests']", "data-value").await?;
+    ensure(requests > 0.0 && requests < 400.0, || format!("{requests} requests are left"))?;
+    let number = said.split(", ").nth(1).and_then(|words| words.split(' ').next()?.parse::<f64>().ok());
+    same("requests announced", number, Some(requests))?;
+    // The line between chart and table.
+    page.go("view=flame").await?;
+    page.ready().await?;
+    let before = page.number("[data-test='split']", "aria-valuenow").await?;
+    page.run("document.querySelector(\"[data-test='split']\").focus()").await?;
+    page.key("ArrowUp", Modifiers::None).await?;
+    let after = page.number("[data-test='split']", "aria-valuenow").await?;
+    ensure(after < before, || format!("the line went from {before} to {after}"))?;
+    // A frame.
+    page.hidden(".detail").await?;
+    page.run("document.querySelector(\"[data-test='flame']\").focus()").await?;
+    page.key("ArrowDown", Modifiers::None).await?;
+    page.visible(".detail").await?;
+    let said = page.run("return document.querySelector(\"[data-test='selected']\").textContent").await?;
+    ensure(said.as_str().is_some_and(|words| words.starts_with("Selected: ")), || format!("it says {said}"))?;
+    page.key("Escape", Modifiers::None).await?;
+    page.hidden(".detail").await
+}
