@@ -159,9 +159,6 @@ pub trait AnyTable {
 
     /// Sorts; `None` or a column it does not have: by its own order.
     fn set_sort(&self, sort: Option<&Sort>);
-
-    /// Shows the columns there is room for now.
-    fn refit(&self);
 }
 
 impl<R> AnyTable for CompanionTable<R> {
@@ -171,9 +168,5 @@ impl<R> AnyTable for CompanionTable<R> {
 
     fn set_sort(&self, sort: Option<&Sort>) {
         self.grid().set_sort(sort);
-    }
-
-    fn refit(&self) {
-        self.grid().refit();
     }
 }

@@ -135,9 +135,8 @@ impl Frame {
         self.tables.iter().for_each(|table| table.set_sort(sort));
     }
 
-    /// Brings the buttons that zoom up to date, the height of plots and the columns of tables.
+    /// Brings the buttons that zoom up to date, and the height of plots.
     pub fn update_zoom(&self) {
-        self.tables.iter().for_each(|table| table.refit());
         self.last.iter().for_each(|run| run());
     }
 

@@ -7,7 +7,7 @@ use crate::ui::widgets::names;
 use pathlight_view::address::Sort;
 use pathlight_view::table::{Cell as TableCell, Head, Rows, Width, neighbour, order};
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use wasm_bindgen::JsCast;
 use web_sys::KeyboardEvent;
 
@@ -65,6 +65,16 @@ pub struct Grid {
     on_open: RefCell<Option<RowEvent>>,
     name: &'static str,
     keep: Keep,
+}
+
+thread_local! {
+    /// Every table of the page.
+    static GRIDS: RefCell<Vec<Weak<Grid>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Lets every table in sight show the columns there is room for; run after every change of the page.
+pub fn refit_all() {
+    GRIDS.with(|grids| grids.borrow().iter().filter_map(Weak::upgrade).for_each(|grid| grid.refit()));
 }
 
 impl Grid {
@@ -143,6 +153,7 @@ impl Grid {
             keep,
         });
         grid.listen();
+        GRIDS.with(|grids| grids.borrow_mut().push(Rc::downgrade(&grid)));
         grid
     }
 
@@ -377,7 +388,7 @@ impl Grid {
 
     /// Paints again if there is more or less room than before: a table that was filled out of sight has not known its
     /// width.
-    pub fn refit(&self) {
+    fn refit(&self) {
         let size = self.wrap.size();
         if size.0 >= 1.0 && size != self.size.get() {
             self.paint(true);
