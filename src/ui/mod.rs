@@ -2,6 +2,7 @@
 
 pub mod dom;
 pub mod page;
+pub mod settings;
 pub mod shell;
 pub mod view;
 pub mod views;
@@ -90,7 +91,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         .attr("tabindex", "0")
         .test("split");
     let (above, below) = view::elements(&views);
-    let title = el("h1").class("unseen").test("view-title");
+    let title = el("h1").class("unseen").test("title");
     let view = el("main")
         .class("view")
         .child(&title)

@@ -2,20 +2,27 @@
 
 use super::dom;
 use crate::pool::{Input, Limits, LoadProgress, MemoryForecast, Pool, PoolEvent, UserError};
+use crate::ui::settings;
+use crate::ui::settings::Store;
 use crate::ui::shell::fetching::Fetching;
 use crate::ui::shell::queries;
 use crate::ui::shell::queries::Queries;
 use crate::ui::shell::undo::Undo;
+use crate::ui::widgets::grid::refit_all;
 use pathlight_backend::source::Wanted;
 use pathlight_ingest::{Ended, ErrorKind, FileReport, Keep};
 use pathlight_query::Endpoint;
 use pathlight_text::format::counted;
 use pathlight_view::address::{Address, TraceChoice, View};
-use pathlight_view::comparing::{Against, Side};
+use pathlight_view::comparing::{Against, Side, set_name};
 use pathlight_view::intake::Intake;
+use pathlight_view::selection_words::range_words;
 use std::cell::{Cell, Ref, RefCell};
 
 use wasm_bindgen::JsValue;
+
+/// Files whose names are remembered over a reload.
+const MOST_NAMES: usize = 100;
 
 /// The longest call path that is written into an address.
 pub const LONGEST_FOCUS: usize = 64;
@@ -58,7 +65,9 @@ pub struct Load {
     pub errors: Vec<(u32, UserError)>,
     next_error: u32,
     /// What was handed to the pool and is still loaded, with the group of each.
-    inputs: Vec<(Input, u8)>,
+    pub inputs: Vec<(Input, u8)>,
+    /// How many of them a person opened, so that no address can name them.
+    pub opened: usize,
     /// How many inputs there were before the load that runs.
     inputs_before: usize,
 }
@@ -318,6 +327,7 @@ impl Page {
             for part in self.0.parts.borrow_mut().iter_mut() {
                 part.update(self);
             }
+            refit_all();
             self.publish_state();
         });
     }
@@ -355,7 +365,7 @@ impl Page {
             Intake::Compare => self.load_side(inputs, Side::B),
             Intake::AddTo(side) => self.load_side(inputs, side),
             Intake::Add if self.compares_sets() => self.load_side(inputs, Side::A),
-            Intake::Add => self.load(inputs),
+            Intake::Add => self.open(inputs),
             Intake::Replace => {
                 self.0.fetching.forget(self);
                 self.forget_data();
@@ -367,23 +377,54 @@ impl Page {
                         address.stop_comparing();
                     }
                 });
-                self.load(inputs);
+                self.open(inputs);
             }
         }
     }
 
+    /// Reads what a person opened, besides what is loaded.
+    pub fn open(self, inputs: Vec<Input>) {
+        self.note_opened(&inputs);
+        self.load(inputs);
+    }
+
+    /// Remembers what no address can name: a link lacks it, and the start page names it after a reload.
+    fn note_opened(self, inputs: &[Input]) {
+        self.0.load.borrow_mut().opened += inputs.len();
+        let before = settings::get(Store::Window, settings::OPENED).unwrap_or_default();
+        let names = inputs.iter().map(|input| input.name.as_str());
+        let names: Vec<&str> = before.lines().chain(names).take(MOST_NAMES).collect();
+        settings::put(Store::Window, settings::OPENED, &names.join("\n"));
+    }
+
     /// Reads more data into a side; a comparison with a set of its own begins if there is none.
     fn load_side(self, inputs: Vec<Input>, side: Side) {
+        self.note_opened(&inputs);
         self.change(Address::compare_sets);
         let group = self.0.address.borrow().side(side).group;
         self.load_group(inputs, group);
     }
 
+    /// Returns what a side is called: after the files of its set, or after its percentile range.
+    pub fn side_name(self, side: Side) -> String {
+        let selection = self.address().side(side);
+        if !self.compares_sets() {
+            return range_words(selection.range);
+        }
+        let load = self.loading();
+        let files = load.inputs.iter().filter(|(_, group)| *group == selection.group);
+        let files: Vec<&str> = files.map(|(input, _)| input.name.as_str()).collect();
+        set_name(&files).unwrap_or_else(|| "nothing loaded".to_owned())
+    }
+
     fn offer_undo(self, words: String) {
         let number = self.0.last_undo.get() + 1;
         self.0.last_undo.set(number);
-        let (address, inputs) = (self.address().clone(), self.loading().inputs.clone());
-        self.0.undo.replace(Some(Undo { number, words, address, inputs }));
+        let load = self.loading();
+        let (address, inputs, opened) = (self.address().clone(), load.inputs.clone(), load.opened);
+        drop(load);
+        let names = settings::get(Store::Window, settings::OPENED).unwrap_or_default();
+        self.0.undo.replace(Some(Undo { number, words, address, inputs, opened, names }));
     }
 
     /// The way back from what was done last to what is loaded, while it is offered.
@@ -395,6 +436,8 @@ impl Page {
     pub fn undo(self) {
         let Some(undo) = self.0.undo.take() else { return };
         self.forget_data();
+        self.0.load.borrow_mut().opened = undo.opened;
+        settings::put(Store::Window, settings::OPENED, &undo.names);
         self.change(|address| *address = undo.address);
         // What the address names is among the inputs.
         self.0.fetching.cancel(self);
@@ -480,6 +523,7 @@ impl Page {
         self.0.pool.clear();
         let next_error = self.0.load.borrow().next_error;
         self.0.load.replace(Load { next_error, ..Load::default() });
+        settings::put(Store::Window, settings::OPENED, "");
         self.forget_answers();
         self.0.has_data.set(false);
         self.refresh();

@@ -94,7 +94,15 @@ impl Search {
     }
 }
 
+/// The address of the demo traces among [`Source::files`]: the page writes them itself.
+pub const DEMO: &str = "demo:";
+
 impl Source {
+    /// Whether the demo traces are wanted, and nothing else.
+    pub fn is_demo(&self) -> bool {
+        self.wanted == Wanted::Nothing && self.files == [DEMO]
+    }
+
     /// The Jaeger query service at this base address.
     pub fn jaeger(api: &str) -> Source {
         Source { api: Some(api.to_owned()), ..Source::default() }

@@ -33,6 +33,7 @@ pub mod requests;
 pub mod saved;
 pub mod selection_words;
 pub mod sentence;
+pub mod sharing;
 pub mod split;
 pub mod summaries;
 pub mod summary;

@@ -3,7 +3,8 @@
 use crate::fetch::{End, Event, Fetch, Job};
 use crate::ui::dom;
 use crate::ui::page::Page;
-use pathlight_backend::source::{Search, Source, Wanted};
+use crate::ui::shell::file_input::load_demo;
+use pathlight_backend::source::{DEMO, Search, Source, Wanted};
 use pathlight_backend::{Dialect, Explanation, Place, Plan, Progress, Trouble};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,6 +134,12 @@ impl Fetching {
     pub fn start(&self, page: Page, adds: bool) {
         self.cancel(page);
         self.0.adds.set(adds);
+        if page.address().source.is_demo() {
+            if page.has_data() && !adds {
+                page.forget_data();
+            }
+            return load_demo(page);
+        }
         let mut source = page.address().source.clone();
         let Some(job) = self.job(page, &mut source) else { return };
         // From now on the address says what was really asked.
@@ -154,7 +161,11 @@ impl Fetching {
         }
         let mut urls = Vec::new();
         let api = source.api.as_ref().filter(|_| source.wanted != Wanted::Nothing);
-        let files = source.files.iter().map(|text| resolve(text).map_err(|_| Trouble::Source(text.clone())));
+        let files = source
+            .files
+            .iter()
+            .filter(|text| *text != DEMO)
+            .map(|text| resolve(text).map_err(|_| Trouble::Source(text.clone())));
         for url in api.map(|text| resolve(text)).into_iter().chain(files) {
             match url {
                 Ok(url) => urls.push(url),

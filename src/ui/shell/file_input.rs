@@ -6,6 +6,7 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use crate::ui::shell::keys;
 use js_sys::{Array, Promise, Reflect};
+use pathlight_backend::source::DEMO;
 use pathlight_model::sort::Arrange;
 use pathlight_text::format::counted;
 use pathlight_view::intake::Intake;
@@ -128,7 +129,7 @@ fn intake_under(page: Page, zones: &[Zone], event: &web_sys::Event) -> Option<In
 /// Loads inputs: as was chosen; else, where others are loaded, after asking what to do with them.
 pub fn load(page: Page, inputs: Vec<Input>, chosen: Option<Intake>) {
     match (chosen, page.intakes()) {
-        (_, None) => page.load(inputs),
+        (_, None) => page.open(inputs),
         (Some(intake), Some(_)) => page.take_in(inputs, intake),
         (None, Some(intakes)) if !inputs.is_empty() => ask(page, inputs, intakes),
         (None, Some(_)) => {}
@@ -364,11 +365,20 @@ pub fn paste(page: Page) {
     });
 }
 
-/// Loads the demo traces, which a worker writes.
+/// Loads the demo traces, which a worker writes; the address names them unless others are loaded already.
 pub fn load_demo(page: Page) {
     spawn_local(async move {
         match page.pool().demo().await {
-            Ok(blob) => page.load(vec![Input { name: "demo.json".to_owned(), blob }]),
+            Ok(blob) => {
+                let inputs = vec![Input { name: "demo.json".to_owned(), blob }];
+                if page.intakes().is_some() {
+                    return load(page, inputs, None);
+                }
+                page.amend(|address| address.source.files = vec![DEMO.to_owned()]);
+                // They are here: the address asks for nothing more.
+                page.fetching().cancel(page);
+                page.load(inputs);
+            }
             Err(detail) => page.fail(UserError {
                 message: "The demo traces could not be loaded.".to_owned(),
                 detail,

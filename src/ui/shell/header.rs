@@ -3,6 +3,7 @@
 use super::keys;
 use super::offline;
 use super::search::Search;
+use super::share;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
@@ -131,7 +132,12 @@ impl Header {
             .test("commands")
             .attr("title", "Every command, view, service and endpoint by its name (Ctrl+K)")
             .on_click(&keep, move || palette.open());
-        let mut more = vec![commands, save.clone()];
+        let from = origin.clone();
+        let link = button("Copy link\u{2026}")
+            .test("share-open")
+            .attr("title", "An address of this view, and what it needs elsewhere")
+            .on_click(&keep, move || share::open(page, &from));
+        let mut more = vec![commands, link, save.clone()];
         more.extend(offline::toggle(page, &keep));
         let opener =
             button("").class("quiet square").label("More").test("more").node(&icon("M3 8h.1M8 8h.1M13 8h.1"));

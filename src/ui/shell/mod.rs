@@ -21,6 +21,7 @@ pub mod range_bar;
 pub mod saved_report;
 pub mod search;
 pub mod selection_bar;
+pub mod share;
 pub mod sidebar;
 pub mod sides;
 pub mod slot;

@@ -3,6 +3,7 @@
 use super::keys;
 use super::keys::Command;
 use super::notes;
+use super::share;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::file_input;
@@ -108,6 +109,9 @@ impl Palette {
             entries.command("Save report", "One file with these traces and this view", move || {
                 origin.save(page)
             });
+            let origin = self.origin.clone();
+            let copy = "An address of this view, and what it needs elsewhere";
+            entries.command("Copy link", copy, move || share::open(page, &origin));
             entries.command("Clear", "Forget everything that is loaded", move || page.clear());
         }
     }

@@ -1,8 +1,11 @@
 //! Which of the root endpoint's requests: percentile ranges of the latency distribution, and filters, each removable.
 
 use super::filters::{self, FilterForm};
-use crate::ui::dom::{El, Keep, button, div};
+use crate::ui::dom::{El, Keep, button, div, icon};
+use crate::ui::moved;
 use crate::ui::page::{Page, Part};
+use crate::ui::settings;
+use crate::ui::settings::Store;
 use crate::ui::widgets::distribution::Distribution;
 use crate::ui::widgets::frame;
 use pathlight_query::{Filter, PercentileRange};
@@ -70,9 +73,29 @@ impl RangeBar {
         let distribution = Distribution::new(page);
         let form = FilterForm::new(page);
         let conditions = div("conditions").child(form.element()).child(&chips);
+        let fold = button("")
+            .class("quiet square fold")
+            .label("Histogram")
+            .test("fold-histogram")
+            .node(&icon("M4 6l4 4 4-4"));
         let element =
             div("range-bar").attr("role", "region").attr("aria-label", "Percentile range and filters");
-        let element = element.child(distribution.element()).child(
+        let set = {
+            let (element, fold) = (element.clone(), fold.clone());
+            move |folded: bool| {
+                element.class_if("folded", folded);
+                fold.set_flag("aria-expanded", !folded);
+                moved();
+            }
+        };
+        set(settings::get(Store::Browser, settings::FOLDED).is_some());
+        let pressed = fold.clone();
+        let fold = fold.on_click(&keep, move || {
+            let folded = pressed.html().get_attribute("aria-expanded").as_deref() == Some("true");
+            settings::put(Store::Browser, settings::FOLDED, if folded { "1" } else { "" });
+            set(folded);
+        });
+        let element = element.child(&fold).child(distribution.element()).child(
             &div("range-side").child(&div("range-buttons").child(&parts).child(&sums)).child(&conditions),
         );
         RangeBar {

@@ -2,13 +2,18 @@
 
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
+use crate::ui::settings;
+use crate::ui::settings::Store;
 use crate::ui::shell::file_input;
 use crate::ui::shell::file_input::Picker;
 use crate::ui::shell::jaeger_dialog;
+use pathlight_view::sharing::reopen_words;
 
 /// The start screen.
 pub struct Start {
     element: El,
+    /// What was open before the page was loaded again.
+    reopen: El,
     _keep: Keep,
 }
 
@@ -34,6 +39,10 @@ impl Start {
                 .on_click(&keep, move || file_input::paste(page)),
             button("Demo traces").test("demo").on_click(&keep, move || file_input::load_demo(page)),
         ];
+        let opened = settings::get(Store::Window, settings::OPENED).unwrap_or_default();
+        let words = reopen_words(&opened.lines().collect::<Vec<_>>());
+        let reopen = el("p").class("start-reopen").test("reopen").text(words.as_deref().unwrap_or_default());
+        reopen.show(words.is_some());
         let field = div("start-field")
             .node(&icon("M2 3.5h3.5V8H9v4.5h5M5.5 3.5H14M9 8h5"))
             .child(&el("h1").text("See where the latency of your requests comes from."))
@@ -41,14 +50,15 @@ impl Start {
                 "Drop Jaeger trace files anywhere on this page: one or thousands, folders and .gz too. \
                  They are read in this browser and sent nowhere.",
             ))
-            .child(&div("buttons").children(&buttons));
+            .child(&div("buttons").children(&buttons))
+            .child(&reopen);
         let steps = el("ol").class("start-steps").children(&[
             step("Critical path", "What every request really waited for, with clock skew taken out."),
             step("Flame graph", "Those paths of thousands of requests in one picture, for any part of the latency distribution."),
             step("Timeline", "From a frame to example traces, and each trace with its path marked."),
         ]);
         let element = el("main").class("start").test("start").child(&field).child(&steps);
-        Start { element, _keep: keep }
+        Start { element, reopen, _keep: keep }
     }
 
     /// Returns its root element.
@@ -64,6 +74,9 @@ fn step(title: &str, words: &str) -> El {
 impl Part for Start {
     fn update(&mut self, page: Page) {
         let none = page.queries().overview.get().is_none_or(|overview| overview.traces == 0);
+        if !none {
+            self.reopen.show(false);
+        }
         let is_fetching = page.fetching().is_running();
         self.element
             .show(!page.loading().running && !is_fetching && none && !page.queries().overview.is_waiting());

@@ -21,6 +21,10 @@ pub struct Undo {
     pub address: Address,
     /// What was loaded, with the group of each.
     pub inputs: Vec<(Input, u8)>,
+    /// How many of the inputs a person opened.
+    pub opened: usize,
+    /// The names that a reload would ask for.
+    pub names: String,
 }
 
 /// The row that says what was done and offers the way back.

@@ -137,10 +137,62 @@ pub async fn the_palette_runs_commands_and_finds_views_services_and_endpoints(pa
         .await?;
         page.key("Enter", modifiers).await?;
         page.ready().await?;
+        if matches!(modifiers, Modifiers::None) {
+            page.visible(".detail").await?;
+        }
     }
-    page.visible("[data-test='detail']").await?;
     let root = page.text("[data-test='root-endpoint']").await?;
     ensure(root.contains(&plain(&operation)), || format!("{root:?} is looked at instead of {operation:?}"))
+}
+
+pub async fn what_was_open_comes_back_or_is_named_after_a_reload(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.click("[data-test='demo']").await?;
+    page.ready().await?;
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='share-open']").await?;
+    let words = page.text("[data-test='share-words']").await?;
+    ensure(words.contains("demo traces"), || format!("the link says {words:?}"))?;
+    page.picture("share").await?;
+    let link = page.run("return document.querySelector(\"[data-test='share-link']\").value").await?;
+    page.open(link.as_str().unwrap_or_default()).await?;
+    page.ready().await?;
+    same("traces of the link", page.number("[data-test='traces']", "data-value").await?, 320.0)?;
+    page.click("[data-test='clear']").await?;
+    page.state("empty").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    page.go("view=flame").await?;
+    page.ready().await?;
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='share-open']").await?;
+    page.visible("[data-test='share-save']").await?;
+    page.client().refresh().await?;
+    page.visible("[data-test='reopen']").await?;
+    let words = page.text("[data-test='reopen']").await?;
+    ensure(words.starts_with("shop.json was open"), || format!("the start says {words:?}"))?;
+    page.picture("reopen").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.visible("[data-test='flame-view']").await?;
+    page.ready().await
+}
+
+pub async fn the_histogram_folds_and_stays_folded(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    let [.., before] = page.place(".range-bar").await?;
+    page.click("[data-test='fold-histogram']").await?;
+    page.hidden("[data-test='histogram']").await?;
+    let [.., after] = page.place(".range-bar").await?;
+    ensure(after < before - 20.0, || format!("the bar is {after} px high instead of {before}"))?;
+    page.visible("[data-test='range-all']").await?;
+    page.open("view=flame").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    page.hidden("[data-test='histogram']").await?;
+    page.click("[data-test='fold-histogram']").await?;
+    page.visible("[data-test='histogram']").await
 }
 
 pub async fn brush_splitter_and_selection_have_keys_and_are_announced(page: &Page) -> Outcome {

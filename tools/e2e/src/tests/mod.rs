@@ -73,6 +73,8 @@ pub const ALL: &[Test] = tests![
     views::a_chain_and_a_fan_of_100_000_spans_are_shown,
     access::nothing_stands_against_the_rules_in_any_view_and_dialog,
     access::the_palette_runs_commands_and_finds_views_services_and_endpoints,
+    access::what_was_open_comes_back_or_is_named_after_a_reload,
+    access::the_histogram_folds_and_stays_folded,
     access::brush_splitter_and_selection_have_keys_and_are_announced,
     tables::the_summary_is_copied_as_the_binary_writes_it,
     tables::endpoints_are_ranked_as_by_the_binary,

@@ -1,0 +1,55 @@
+//! A link to what is shown, with what it needs to work elsewhere.
+
+use super::keys;
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div, el};
+use crate::ui::page::Page;
+use crate::ui::shell::banners::copy_text;
+use crate::ui::shell::saved_report::Origin;
+use pathlight_view::sharing::{Needs, link_words};
+use web_sys::HtmlInputElement;
+
+/// What the link of the page needs.
+fn needs(page: Page) -> Needs {
+    let address = page.address();
+    if page.loading().opened > 0 {
+        Needs::Files
+    } else if address.source.is_demo() {
+        Needs::Demo
+    } else if address.source.wants_something() {
+        Needs::Source
+    } else {
+        Needs::Nothing
+    }
+}
+
+/// Opens the dialog with the link.
+pub fn open(page: Page, origin: &Origin) {
+    let keep = Keep::default();
+    let href = dom::window().location().href().unwrap_or_default();
+    let close = button("Close").class("quiet").test("share-close");
+    let head = div("dialog-head").child(&el("h2").text("Link to this view")).child(&close);
+    let field = el("input").attr("readonly", "").attr("aria-label", "Link").test("share-link");
+    if let Some(field) = field.as_kind::<HtmlInputElement>() {
+        field.set_value(&href);
+    }
+    let copy = button("Copy link").class("primary").test("share-copy");
+    let label = copy.clone();
+    let copy = copy.on_click(&keep, move || copy_text(&href, &label));
+    let needs = needs(page);
+    let words = el("p").test("share-words").text(link_words(needs));
+    let buttons = div("buttons").child(&copy);
+    if needs == Needs::Files {
+        let (origin, done) = (origin.clone(), close.clone());
+        buttons.add(&button("Save report").test("share-save").on_click(&keep, move || {
+            done.html().click();
+            origin.save(page);
+        }));
+    }
+    let body = div("share-body").child(&field).child(&words).child(&buttons);
+    let dialog: El = el("dialog").class("share").test("share").attr("aria-label", "Link to this view");
+    keys::open_dialog(&dialog.child(&head).child(&body), &close, keep);
+    if let Some(field) = field.as_kind::<HtmlInputElement>() {
+        field.select();
+    }
+}
