@@ -6,9 +6,9 @@ use pathlight_chart::flame::{DiffOptions, DiffWidth};
 use pathlight_query::{Basis, ColumnOrder, Endpoint, Measure, RowStat, RowTime};
 
 /// The switches of views.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choices {
-    /// Compare: basis (`by=share`), measure (`own=1`), width (`width=b`) and least change (`least=10000`).
+    /// Compare: basis (`by=share`), measure (`own=0`), width (`width=b`) and least change (`least=10000`).
     pub diff: DiffOptions,
     /// Heat map: rows are ordered by this time (`rows=inclusive-p95`).
     pub row_time: RowTime,
@@ -20,6 +20,20 @@ pub struct Choices {
     pub flow: FlowChoice,
     /// Diagnosis: request types, the tail, which list.
     pub diagnosis: DiagnosisChoice,
+}
+
+impl Default for Choices {
+    fn default() -> Choices {
+        Choices {
+            // Self time comes first: it is what a frame itself answers for.
+            diff: DiffOptions { measure: Measure::Exclusive, ..DiffOptions::default() },
+            row_time: RowTime::default(),
+            row_stat: RowStat::default(),
+            columns: ColumnOrder::default(),
+            flow: FlowChoice::default(),
+            diagnosis: DiagnosisChoice::default(),
+        }
+    }
 }
 
 impl Choices {
@@ -56,7 +70,8 @@ impl Choices {
             }
         };
         put("by", self.diff.basis == defaults.diff.basis, "share".to_owned());
-        put("own", self.diff.measure == defaults.diff.measure, "1".to_owned());
+        let own = if self.diff.measure == Measure::Exclusive { "1" } else { "0" };
+        put("own", self.diff.measure == defaults.diff.measure, own.to_owned());
         put("width", self.diff.width == defaults.diff.width, "b".to_owned());
         put("least", self.diff.least_ppm == defaults.diff.least_ppm, self.diff.least_ppm.to_string());
         let time = if self.row_time == RowTime::Inclusive { "inclusive-" } else { "" };
@@ -86,7 +101,7 @@ mod tests {
         let all = Choices {
             diff: DiffOptions {
                 basis: Basis::Share,
-                measure: Measure::Exclusive,
+                measure: Measure::Subtree,
                 width: DiffWidth::B,
                 least_ppm: 10_000,
             },

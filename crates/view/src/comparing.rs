@@ -2,6 +2,7 @@
 
 use super::address::{Address, View};
 use pathlight_query::{PercentileRange, Selection};
+use pathlight_text::format;
 
 /// One of two sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -89,6 +90,31 @@ impl Comparison {
     fn group(&self, side: Side) -> u8 {
         u8::from(self.against == Against::Set && (side == Side::B) != self.swapped)
     }
+}
+
+/// Returns what a set is called after its files: the name of one, without folders and endings; else how many there are.
+pub fn set_name(files: &[&str]) -> Option<String> {
+    match files {
+        [] => None,
+        [file] => {
+            let name = file.rsplit('/').next().unwrap_or(file);
+            let short = name.trim_end_matches(".gz").trim_end_matches(".json");
+            Some(if short.is_empty() { name } else { short }.to_owned())
+        }
+        several => Some(format!("{} files", format::count(several.len() as u64))),
+    }
+}
+
+/// Returns the name of a file that holds what a view shows, without its ending: the view, and both sides where it
+/// compares. Letters and digits of any language, dots, `-` and `_` stay; the rest becomes `-`.
+pub fn export_name(view: &str, sides: Option<[&str; 2]>) -> String {
+    let Some([a, b]) = sides else { return view.to_owned() };
+    let plain = |text: &str| {
+        let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let text: String = text.chars().take(40).map(|c| if fits(c) { c } else { '-' }).collect();
+        text.trim_matches('-').to_owned()
+    };
+    format!("{view}-A-{}-B-{}", plain(a), plain(b))
 }
 
 impl Address {
@@ -203,6 +229,16 @@ mod tests {
         address.view = View::Flame;
         address.stop_comparing();
         assert_eq!((address.range, address.view), (PercentileRange::ALL, View::Flame));
+    }
+
+    #[test]
+    fn sets_and_exports_are_named_after_their_files() {
+        assert_eq!(set_name(&["data/shop before.json.gz"]).as_deref(), Some("shop before"));
+        assert_eq!(set_name(&["a.json", "b.json", "c.json"]).as_deref(), Some("3 files"));
+        assert_eq!((set_name(&[]), set_name(&[".json"])), (None, Some(".json".to_owned())));
+        assert_eq!(export_name("compare", None), "compare");
+        let sides = Some(["shop before", "P99\u{2013}100"]);
+        assert_eq!(export_name("compare", sides), "compare-A-shop-before-B-P99-100");
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct Sides {
     cards: [Card; 2],
     speak: El,
     speakers: [El; 2],
-    shown: Option<(Comparison, [PercentileRange; 2], u64, bool)>,
+    shown: Option<(Comparison, [PercentileRange; 2], u64, bool, usize)>,
     _keep: Keep,
 }
 
@@ -115,18 +115,25 @@ impl Part for Sides {
         }
         let report = page.queries().compare.fresh().filter(|_| is_here);
         let ranges = Side::BOTH.map(|side| page.address().side(side).range);
-        let now = Some((comparison, ranges, page.queries().compare.revision(), report.is_some()));
+        let now = Some((
+            comparison,
+            ranges,
+            page.queries().compare.revision(),
+            report.is_some(),
+            page.loading().inputs.len(),
+        ));
         if self.shown == now {
             return;
         }
         self.shown = now;
         for (at, (side, card)) in Side::BOTH.into_iter().zip(&self.cards).enumerate() {
             card.offer(ranges[at]);
-            card.what.set_text(match (comparison.against, (side == Side::B) != comparison.swapped) {
-                (Against::Range, _) => "",
-                (Against::Set, false) => "first set",
-                (Against::Set, true) => "second set",
-            });
+            let what = match comparison.against {
+                Against::Range => String::new(),
+                Against::Set => page.side_name(side),
+            };
+            card.what.set_text(&what);
+            card.what.set("title", &what);
             let facts = report.as_ref().map(|report| match side {
                 Side::A => &report.a.facts,
                 Side::B => &report.b.facts,

@@ -7,11 +7,20 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div};
 use crate::ui::page::Page;
 use crate::ui::shell::file_input::text_input;
+use pathlight_view::address::View;
+use pathlight_view::comparing::{Side, export_name};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, HtmlAnchorElement, HtmlCanvasElement, Url};
 
 /// A way to write something down: its name, the end of the file's name, and how.
 pub type Format = (&'static str, &'static str, Box<dyn Fn() -> Option<String>>);
+
+/// The name of a file without its ending; the view that compares names both sides.
+fn file_name(page: Page, view: &str) -> String {
+    let compares = page.address().view == View::Compare;
+    let sides = compares.then(|| Side::BOTH.map(|side| page.side_name(side)));
+    export_name(view, sides.as_ref().map(|[a, b]| [a.as_str(), b.as_str()]))
+}
 
 /// A button that opens a list of formats; `canvas` is offered as PNG.
 pub fn menu(page: Page, keep: &Keep, name: &'static str, canvas: Option<El>, formats: Vec<Format>) -> El {
@@ -22,7 +31,7 @@ pub fn menu(page: Page, keep: &Keep, name: &'static str, canvas: Option<El>, for
             spawn_local(async move {
                 let Some(canvas) = canvas.as_kind::<HtmlCanvasElement>() else { return };
                 match png(canvas).await {
-                    Ok(blob) => save(page, &blob, &format!("{name}.png")),
+                    Ok(blob) => save(page, &blob, &format!("{}.png", file_name(page, name))),
                     Err(error) => page.fail(UserError {
                         message: "The picture could not be written.".to_owned(),
                         detail: error.as_string().unwrap_or_default(),
@@ -35,7 +44,7 @@ pub fn menu(page: Page, keep: &Keep, name: &'static str, canvas: Option<El>, for
     for (label, ending, write) in formats {
         items.push(button(label).test(&format!("export-{ending}")).on_click(keep, move || {
             if let Some(input) = write().and_then(|text| text_input("", &text)) {
-                save(page, &input.blob, &format!("{name}.{ending}"));
+                save(page, &input.blob, &format!("{}.{ending}", file_name(page, name)));
             }
         }));
     }
