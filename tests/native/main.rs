@@ -33,6 +33,7 @@ mod analysis {
 mod cases;
 mod chart;
 mod cli {
+    mod fetch;
     mod files;
     mod gate;
     mod inspect;

@@ -19,6 +19,7 @@ mod critical_path;
 mod diagnosis;
 mod endpoints;
 mod errors;
+mod fetch;
 mod findings;
 mod flow;
 mod generate;
@@ -84,6 +85,8 @@ enum Command {
     Anomaly(anomaly::Args),
     /// Where errors start and stop, and what requests would be without them
     Errors(errors::Args),
+    /// Fetch traces of a Jaeger or Tempo into a file
+    Fetch(fetch::Args),
     /// Summarise traces of any number into one small file that merges with others
     Summarise(summarise::SummariseArgs),
     /// Join summaries of different traces
@@ -147,6 +150,7 @@ pub fn run() -> ExitCode {
         Command::Generate(args) => generate::run(&args),
         Command::Anomaly(args) => anomaly::run(&args),
         Command::Endpoints(args) => endpoints::run(&args),
+        Command::Fetch(args) => fetch::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Trend(args) => trend::run(&args),
         Command::Compare(args) => compare::run(&args),

@@ -1,0 +1,415 @@
+//! `pathlight fetch`: traces of a Jaeger or Tempo to a file, without a page. What is asked is the plan of crate backend.
+
+use super::Failure;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use pathlight_backend::source::{Search, Wanted};
+use pathlight_backend::{
+    Answer, Dialect, Listed, Listing, Lost, Next, Place, Plan, Reply, Scan, Trouble, go_duration_ns,
+};
+use pathlight_text::format::harmless;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use ureq::Agent;
+
+/// The options of `fetch`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Base address of a Jaeger query service, such as http://localhost:16686
+    #[arg(long, value_name = "URL", required_unless_present = "tempo")]
+    jaeger: Option<String>,
+    /// Base address of a Tempo
+    #[arg(long, value_name = "URL", conflicts_with = "jaeger")]
+    tempo: Option<String>,
+    /// Traces in which this service takes part; may be repeated
+    #[arg(long, value_name = "SERVICE", required_unless_present_any = ["all", "tempo"])]
+    service: Vec<String>,
+    /// Traces of all services
+    #[arg(long, conflicts_with = "service")]
+    all: bool,
+    /// How far back: 30m, 1h, 24h
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = since)]
+    since: u64,
+    /// At most so many traces of a service, the newest (default: all)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+    /// The file to write, gzip with a document a line; `-` is standard output, not packed
+    #[arg(long, short = 'o', required = true)]
+    out: PathBuf,
+}
+
+/// The environment variable with the bearer token, which a command line would show to everybody.
+const TOKEN: &str = "PATHLIGHT_TOKEN";
+/// A range is asked for hour by hour, so that an interrupted fetch goes on with the hour it was in.
+const WINDOW_US: u64 = 3_600_000_000;
+/// The longest wait for one answer.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn since(text: &str) -> Result<u64, String> {
+    let ns = go_duration_ns(text).filter(|ns| *ns >= 1_000_000);
+    ns.map(|ns| ns / 1000).ok_or_else(|| format!("{text:?} is no duration such as 30m, 1h or 24h"))
+}
+
+fn now_us() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
+}
+
+/// What is fetched: the same after an interruption.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Job {
+    base: String,
+    /// Empty for any.
+    services: Vec<String>,
+    start_us: u64,
+    end_us: u64,
+    limit: Option<u32>,
+}
+
+/// A part of a job that is in the file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Done {
+    service: String,
+    window: u64,
+    traces: u64,
+    /// Length of the file with it.
+    bytes: u64,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::Usage`] if the service cannot be asked or a part failed for good; [`Failure::NoTrace`]; [`Failure::Io`].
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let given = args.jaeger.as_ref().or(args.tempo.as_ref()).map_or("", String::as_str);
+    let base = given.trim_end_matches('/').to_owned();
+    if !base.starts_with("http://") && !base.starts_with("https://") {
+        return Err(Failure::Usage(format!("{given:?} is no address such as http://localhost:16686")));
+    }
+    let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
+    let agent = Agent::config_builder()
+        .timeout_global(Some(PATIENCE))
+        .http_status_as_error(false)
+        .user_agent(concat!("pathlight/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .new_agent();
+    let known = args.tempo.is_some().then_some(Dialect::Tempo);
+    let mut client = Client {
+        agent,
+        place: Place { base: base.clone(), has_token: token.is_some(), ..Place::default() },
+        token,
+        dialect: known,
+    };
+    let end_us = now_us();
+    let mut job = Job {
+        base,
+        services: args.service.clone(),
+        start_us: end_us - args.since,
+        end_us,
+        limit: args.limit,
+    };
+    let mut store = Store::open(&args.out, &mut job)?;
+    if args.all && job.services.is_empty() {
+        job.services = client.services()?;
+    }
+    if job.services.is_empty() {
+        job.services.push(String::new());
+    }
+    store.begin(&job)?;
+    for service in &job.services {
+        client.fetch(&job, service, &mut store)?;
+    }
+    let traces = store.finish()?;
+    if traces == 0 {
+        return Err(Failure::NoTrace);
+    }
+    eprintln!("pathlight: {traces} traces");
+    Ok(())
+}
+
+/// Who is asked.
+struct Client {
+    agent: Agent,
+    place: Place,
+    token: Option<String>,
+    dialect: Option<Dialect>,
+}
+
+/// One GET: what came of it, and the body.
+fn get(agent: &Agent, url: &str, token: Option<&str>) -> (Reply, Vec<u8>) {
+    let mut request = agent.get(url).header("Accept", "application/json");
+    if let Some(token) = token {
+        request = request.header("Authorization", &format!("Bearer {token}"));
+    }
+    let Ok(response) = request.call() else { return (Reply::Lost(Lost::Down), Vec::new()) };
+    let status = response.status().as_u16();
+    let header = response.headers().get("Retry-After").and_then(|value| value.to_str().ok());
+    let retry_after_s = header.and_then(|seconds| seconds.trim().parse().ok());
+    let (mut scan, mut body) = (Scan::default(), Vec::new());
+    if response.into_body().into_reader().read_to_end(&mut body).is_err() {
+        return (Reply::Lost(Lost::Broken), Vec::new());
+    }
+    scan.feed(&body);
+    (Reply::Answer(Answer { status, retry_after_s, body: scan }), body)
+}
+
+impl Client {
+    fn fail(&self, trouble: &Trouble) -> Failure {
+        let explained = trouble.explain(&self.place);
+        // The cures are those of a page, but for the token.
+        let hint = match trouble {
+            Trouble::Unauthorized | Trouble::Forbidden(_) => {
+                format!(" A bearer token is taken from the environment: {TOKEN}.")
+            }
+            _ => String::new(),
+        };
+        Failure::Usage(explained.message + &hint)
+    }
+
+    /// All services that are known there.
+    fn services(&mut self) -> Result<Vec<String>, Failure> {
+        let mut listing = Listing::services(&self.place.base, self.dialect);
+        let mut url = listing.url();
+        loop {
+            let (reply, body) = get(&self.agent, &url, self.token.as_deref());
+            match listing.replied(&reply, &String::from_utf8_lossy(&body)) {
+                Listed::Ask(next) => url = next,
+                Listed::Names(names) => return Ok(names),
+                Listed::Failed(trouble) => return Err(self.fail(&trouble)),
+            }
+        }
+    }
+
+    /// Fetches the traces of a service, the newest hour first.
+    fn fetch(&mut self, job: &Job, service: &str, store: &mut Store) -> Result<(), Failure> {
+        let mut left = job.limit.map_or(u64::MAX, u64::from);
+        let windows = (job.end_us - job.start_us).div_ceil(WINDOW_US);
+        for window in 0..windows {
+            if let Some(done) = store.done(service, window) {
+                left = left.saturating_sub(done);
+                continue;
+            }
+            if left == 0 {
+                break;
+            }
+            let to = job.end_us - window * WINDOW_US;
+            let search = Search {
+                service: service.to_owned(),
+                start_us: Some(job.start_us.max(to.saturating_sub(WINDOW_US - 1))),
+                end_us: Some(to),
+                limit: Some(u32::try_from(left).unwrap_or(u32::MAX)),
+                ..Search::default()
+            };
+            let traces = self.run(search, store)?;
+            left = left.saturating_sub(traces);
+            store.note(service, window, traces)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out one plan; returns how many traces it found.
+    fn run(&mut self, search: Search, store: &mut Store) -> Result<u64, Failure> {
+        let wanted = Wanted::Search(Box::new(search));
+        let plan = Plan::new(&self.place.base, &wanted, now_us()).map_err(|trouble| self.fail(&trouble))?;
+        let mut plan = plan.speaking(self.dialect);
+        let (sender, replies) = mpsc::channel();
+        let mut bodies: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
+        loop {
+            let now_ms = now_us() / 1000;
+            let wait = match plan.next(now_ms) {
+                Next::Ask { ticket, url } => {
+                    let (agent, token, sender) = (self.agent.clone(), self.token.clone(), sender.clone());
+                    std::thread::spawn(move || {
+                        let (reply, body) = get(&agent, &url, token.as_deref());
+                        // Nobody listens any more if the plan has ended.
+                        let _ = sender.send((ticket, reply, body));
+                    });
+                    continue;
+                }
+                Next::Wait { until_ms } => {
+                    until_ms.map_or(PATIENCE, |until| Duration::from_millis(until.saturating_sub(now_ms) + 1))
+                }
+                Next::End => break,
+            };
+            let Ok((ticket, reply, body)) = replies.recv_timeout(wait) else { continue };
+            if plan.replied(ticket, &reply, now_us() / 1000) {
+                bodies.insert(ticket, body);
+            }
+            while let Some((ticket, _)) = plan.delivery() {
+                if let Some(body) = bodies.remove(&ticket) {
+                    store.put(&body)?;
+                }
+            }
+        }
+        self.dialect = plan.dialect().or(self.dialect);
+        let outcome = plan.outcome();
+        if let Some(trouble) = &outcome.trouble {
+            return Err(self.fail(trouble));
+        }
+        if let Some((part, trouble)) = outcome.failed.first() {
+            let count = outcome.failed.len();
+            let message = trouble.explain(&self.place).message;
+            return Err(Failure::Usage(format!(
+                "{count} parts of the range could not be fetched ({part}: {message}); the same command goes on from here"
+            )));
+        }
+        if outcome.crowded > 0 {
+            eprintln!(
+                "pathlight: {} moments hold more traces than one answer may; some are missing",
+                outcome.crowded
+            );
+        }
+        Ok(outcome.traces)
+    }
+}
+
+/// Where traces go: a file that grows beside its place with a note of what is in it, or standard output.
+struct Store {
+    file: Option<Growing>,
+    done: Vec<Done>,
+    /// Ids that are written, so that a trace of several services stands once.
+    seen: BTreeSet<String>,
+    lines: u64,
+}
+
+struct Growing {
+    place: PathBuf,
+    part: PathBuf,
+    notes: PathBuf,
+    /// What was put since the last note.
+    packer: GzEncoder<File>,
+}
+
+fn beside(place: &Path, end: &str) -> PathBuf {
+    let mut name = place.file_name().unwrap_or_default().to_os_string();
+    name.push(end);
+    place.with_file_name(name)
+}
+
+impl Store {
+    /// Opens the file, or what is left of an interrupted fetch of the same; then the job is the one that began.
+    fn open(place: &Path, job: &mut Job) -> Result<Store, Failure> {
+        let mut store = Store { file: None, done: Vec::new(), seen: BTreeSet::new(), lines: 0 };
+        if place.as_os_str() == "-" {
+            return Ok(store);
+        }
+        let (part, notes) = (beside(place, ".part"), beside(place, ".resume"));
+        let fail = |error: io::Error| Failure::Usage(format!("cannot write {}: {error}", part.display()));
+        let text = fs::read_to_string(&notes).unwrap_or_default();
+        let mut lines = text.lines();
+        let begun: Option<Job> = lines.next().and_then(|line| serde_json::from_str(line).ok());
+        let same = begun.filter(|begun| {
+            let range = |job: &Job| job.end_us - job.start_us;
+            let services = job.services.is_empty() || begun.services == job.services;
+            begun.base == job.base && services && range(begun) == range(job) && begun.limit == job.limit
+        });
+        let mut bytes = 0;
+        if let (Some(same), true) = (same, part.exists()) {
+            *job = same;
+            // The last line may be cut.
+            store.done = lines.map_while(|line| serde_json::from_str(line).ok()).collect();
+            bytes = store.done.last().map_or(0, |done| done.bytes);
+        }
+        let file = OpenOptions::new().create(true).append(true).read(true).open(&part).map_err(fail)?;
+        file.set_len(bytes).map_err(fail)?;
+        if bytes > 0 {
+            let hours = store.done.len();
+            eprintln!("pathlight: going on with a fetch that was interrupted; {hours} parts are there");
+            store.remember(&part)?;
+        }
+        store.file = Some(Growing {
+            place: place.to_owned(),
+            part,
+            notes,
+            packer: GzEncoder::new(file, Compression::default()),
+        });
+        Ok(store)
+    }
+
+    /// Reads again which traces are there.
+    fn remember(&mut self, part: &Path) -> io::Result<()> {
+        let reader = io::BufReader::new(flate2::read::MultiGzDecoder::new(File::open(part)?));
+        for line in io::BufRead::lines(reader) {
+            self.lines += 1;
+            let line: Value = serde_json::from_str(&line?).unwrap_or_default();
+            self.seen.extend(line["traceID"].as_str().map(str::to_owned));
+        }
+        Ok(())
+    }
+
+    /// Writes down what is fetched.
+    fn begin(&mut self, job: &Job) -> Result<(), Failure> {
+        let Some(file) = &self.file else { return Ok(()) };
+        if self.done.is_empty() {
+            fs::write(&file.notes, serde_json::to_string(job)? + "\n")?;
+        }
+        Ok(())
+    }
+
+    /// How many traces of a window are there; `None` if it is not done.
+    fn done(&self, service: &str, window: u64) -> Option<u64> {
+        self.done.iter().find(|done| done.service == service && done.window == window).map(|done| done.traces)
+    }
+
+    /// Puts an answer: a line for each trace that is told apart, else one for all.
+    fn put(&mut self, body: &[u8]) -> Result<(), Failure> {
+        let answer: Value = serde_json::from_slice(body)?;
+        let mut lines = String::new();
+        match answer.get("data").and_then(Value::as_array) {
+            Some(traces) => {
+                for trace in traces {
+                    let is_new = trace["traceID"].as_str().is_none_or(|id| self.seen.insert(id.to_owned()));
+                    if is_new {
+                        lines += &trace.to_string();
+                        lines.push('\n');
+                        self.lines += 1;
+                    }
+                }
+            }
+            None => {
+                lines = answer.to_string() + "\n";
+                self.lines += 1;
+            }
+        }
+        match &mut self.file {
+            Some(file) => file.packer.write_all(lines.as_bytes())?,
+            None => io::stdout().lock().write_all(lines.as_bytes())?,
+        }
+        Ok(())
+    }
+
+    /// Takes note that a window is whole.
+    fn note(&mut self, service: &str, window: u64, traces: u64) -> Result<(), Failure> {
+        let mut done = Done { service: service.to_owned(), window, traces, bytes: 0 };
+        if let Some(file) = &mut self.file {
+            // A member of its own, so that the file is whole up to here.
+            file.packer.try_finish()?;
+            let end = file.packer.get_ref().try_clone()?;
+            done.bytes = end.metadata()?.len();
+            file.packer = GzEncoder::new(end, Compression::default());
+            let mut notes = OpenOptions::new().append(true).open(&file.notes)?;
+            writeln!(notes, "{}", serde_json::to_string(&done)?)?;
+        }
+        self.done.push(done);
+        Ok(())
+    }
+
+    /// Puts the file into its place; returns how many traces were found, or lines written where they are told apart.
+    fn finish(self) -> Result<u64, Failure> {
+        let Store { file, seen, done, .. } = self;
+        if let Some(Growing { place, part, notes, packer }) = file {
+            drop(packer.finish()?);
+            fs::rename(&part, &place).map_err(|error| {
+                Failure::Usage(harmless(&format!("cannot write {}: {error}", place.display())))
+            })?;
+            fs::remove_file(notes)?;
+        }
+        let found = done.iter().map(|done| done.traces).sum();
+        Ok(if seen.is_empty() { found } else { seen.len() as u64 })
+    }
+}

@@ -1,0 +1,205 @@
+//! `fetch` against a small server that answers as Jaeger's first dialect does.
+#![cfg(unix)]
+
+use super::super::common::Scratch;
+use flate2::read::MultiGzDecoder;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const MINUTE_US: u64 = 60_000_000;
+
+/// Traces one a minute, back from now, of the services shop and stock in turn; every tenth is of both.
+#[derive(Clone)]
+struct Jaeger {
+    url: String,
+    asked: Arc<Mutex<Vec<String>>>,
+    /// Whatever is older than an hour is refused.
+    is_old_refused: Arc<AtomicBool>,
+}
+
+fn trace(id: u64, start: u64, services: &[&str]) -> String {
+    let span = |number: usize| {
+        format!(
+            r#"{{"traceID":"{id:032x}","spanID":"{:x}","operationName":"o","references":[],"startTime":{start},"duration":1000,"tags":[],"logs":[],"processID":"p{number}"}}"#,
+            number + 1
+        )
+    };
+    let spans: Vec<String> = (0..services.len()).map(span).collect();
+    let processes = services
+        .iter()
+        .enumerate()
+        .map(|(i, name)| format!(r#""p{i}":{{"serviceName":"{name}","tags":[]}}"#));
+    let processes: Vec<String> = processes.collect();
+    format!(
+        r#"{{"traceID":"{id:032x}","spans":[{}],"processes":{{{}}}}}"#,
+        spans.join(",\n"),
+        processes.join(",")
+    )
+}
+
+impl Jaeger {
+    fn start(minutes: u64) -> Jaeger {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/jaeger", listener.local_addr().unwrap());
+        let jaeger = Jaeger { url, asked: Arc::default(), is_old_refused: Arc::default() };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64;
+        let server = jaeger.clone();
+        // It ends with the process of the tests.
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                let first = lines.next().unwrap().unwrap();
+                let mut has_token = false;
+                for line in lines.map_while(Result::ok).take_while(|line| !line.is_empty()) {
+                    has_token |= line.eq_ignore_ascii_case("authorization: bearer secret");
+                }
+                let path = first.split(' ').nth(1).unwrap().to_owned();
+                let (status, body) =
+                    if has_token { server.answer(&path, now, minutes) } else { (401, "{}".to_owned()) };
+                server.asked.lock().unwrap().push(path);
+                let head = format!(
+                    "HTTP/1.1 {status} OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+                    body.len()
+                );
+                let _ = stream.write_all((head + &body).as_bytes());
+            }
+        });
+        jaeger
+    }
+
+    fn answer(&self, path: &str, now: u64, minutes: u64) -> (u16, String) {
+        let (place, query) = path.split_once('?').unwrap_or((path, ""));
+        let query: BTreeMap<&str, &str> = query.split('&').filter_map(|pair| pair.split_once('=')).collect();
+        let number = |key: &str| query[key].parse::<u64>().unwrap();
+        match place {
+            "/jaeger/api/services" => (200, r#"{"data":["shop","stock"],"errors":null}"#.to_owned()),
+            "/jaeger/api/traces" => {
+                if self.is_old_refused.load(Ordering::SeqCst) && number("end") < now - 70 * MINUTE_US {
+                    return (403, r#"{"errors":[{"code":403,"msg":"too old"}]}"#.to_owned());
+                }
+                let found = (0..minutes).filter_map(|minute| {
+                    let start = now - minute * MINUTE_US;
+                    let services: &[&str] = match minute {
+                        _ if minute % 10 == 0 => &["shop", "stock"],
+                        _ if minute % 2 == 0 => &["shop"],
+                        _ => &["stock"],
+                    };
+                    let fits = services.contains(&query["service"])
+                        && (number("start")..=number("end")).contains(&start);
+                    fits.then(|| trace(minute + 1, start, services))
+                });
+                let found: Vec<String> = found.take(number("limit") as usize).collect();
+                (200, format!(r#"{{"data":[{}],"errors":null}}"#, found.join(",")))
+            }
+            _ => (404, "404 page not found".to_owned()),
+        }
+    }
+
+    fn searches(&self) -> usize {
+        let asked = std::mem::take(&mut *self.asked.lock().unwrap());
+        asked.iter().filter(|path| path.contains("/api/traces")).count()
+    }
+}
+
+fn fetch(folder: &Path, jaeger: &Jaeger, args: &[&str], token: &str) -> (Output, i32) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
+    command
+        .current_dir(folder)
+        .args(["fetch", "--jaeger", &jaeger.url])
+        .args(args)
+        .env("PATHLIGHT_TOKEN", token);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let status = output.status.code().unwrap();
+    (output, status)
+}
+
+fn lines(path: &Path) -> Vec<String> {
+    let mut text = String::new();
+    MultiGzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn all_services_are_fetched_and_each_trace_stands_once() {
+    let folder = Scratch::new("fetch");
+    let jaeger = Jaeger::start(150);
+    let args = ["--all", "--since", "2h", "-o", "a.ndjson.gz"];
+    let (output, status) = fetch(folder.path(), &jaeger, &args, "secret");
+    assert_eq!(status, 0, "{output:?}");
+    assert!(String::from_utf8(output.stderr).unwrap().contains(" traces"));
+    let found = lines(&folder.path().join("a.ndjson.gz"));
+    // One a minute over two hours; what is on the edge may have left the range.
+    assert!((119..=121).contains(&found.len()), "{}", found.len());
+    let mut ids: Vec<String> = found
+        .iter()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["traceID"].to_string())
+        .collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), found.len());
+    assert!(
+        !folder.path().join("a.ndjson.gz.part").exists()
+            && !folder.path().join("a.ndjson.gz.resume").exists()
+    );
+    // Any command reads it, and standard output has the same lines.
+    let mut inspect = Command::new(env!("CARGO_BIN_EXE_pathlight"));
+    let inspected =
+        inspect.args(["inspect", "--json", "a.ndjson.gz"]).current_dir(folder.path()).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&inspected.stdout).unwrap();
+    assert_eq!(report["traces"], found.len());
+    let (output, _) = fetch(
+        folder.path(),
+        &jaeger,
+        &["--service", "shop", "--since", "30m", "--limit", "5", "-o", "-"],
+        "secret",
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count(), 5, "{text}");
+}
+
+#[test]
+fn an_interrupted_fetch_goes_on_where_it_was() {
+    let folder = Scratch::new("resume");
+    let jaeger = Jaeger::start(200);
+    jaeger.is_old_refused.store(true, Ordering::SeqCst);
+    let args = ["--service", "shop", "--since", "3h", "-o", "a.gz"];
+    let (output, status) = fetch(folder.path(), &jaeger, &args, "secret");
+    assert_eq!(status, 2, "{output:?}");
+    assert!(!folder.path().join("a.gz").exists());
+    jaeger.searches();
+    // Half of something that was being written.
+    let mut part = fs::OpenOptions::new().append(true).open(folder.path().join("a.gz.part")).unwrap();
+    part.write_all(b"\x1f\x8b\x08half").unwrap();
+    jaeger.is_old_refused.store(false, Ordering::SeqCst);
+    let (output, status) = fetch(folder.path(), &jaeger, &args, "secret");
+    assert_eq!(status, 0, "{output:?}");
+    let resumed = jaeger.searches();
+    let found = lines(&folder.path().join("a.gz"));
+    assert!((89..=91).contains(&found.len()), "every second minute of three hours: {}", found.len());
+    let (_, status) =
+        fetch(folder.path(), &jaeger, &["--service", "shop", "--since", "3h", "-o", "b.gz"], "secret");
+    assert_eq!(status, 0);
+    assert!(resumed < jaeger.searches(), "what was there is not asked for again");
+}
+
+#[test]
+fn what_goes_wrong_is_said() {
+    let folder = Scratch::new("refused-fetch");
+    let jaeger = Jaeger::start(10);
+    let args = ["--service", "shop", "-o", "a.gz"];
+    let (output, status) = fetch(folder.path(), &jaeger, &args, "wrong");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(status == 2 && said.contains("PATHLIGHT_TOKEN") && !said.contains("wrong\""), "{said}");
+    let (_, status) = fetch(folder.path(), &jaeger, &["--service", "nobody", "-o", "a.gz"], "secret");
+    assert_eq!(status, 1);
+    let (_, status) = fetch(folder.path(), &jaeger, &["-o", "a.gz"], "secret");
+    assert_eq!(status, 2, "neither a service nor all");
+}
