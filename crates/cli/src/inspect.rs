@@ -95,6 +95,10 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
         counted(quality.multi_root_traces, "trace") + " with several roots",
         counted(quality.incomplete_traces, "incomplete trace"),
     );
+    if let Some(words) = reading_words::left_out(quality) {
+        let _ =
+            writeln!(out, "Warning: {words}: {} lack their parent.", counted(quality.orphan_roots, "span"));
+    }
     for note in reading_words::notes(&overview.reading) {
         let _ = write!(out, "{} {}. {}", count(note.count), note.what, note.meaning);
         let _ = match note.example.as_str() {

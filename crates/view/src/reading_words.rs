@@ -1,7 +1,7 @@
 //! What the rules for real traces did, in words: for the notes of the page and for `inspect`.
 
-use pathlight_model::trace::{Found, ReadingCounts, Rule};
-use pathlight_text::format::{count, counted, duration_us};
+use pathlight_model::trace::{Found, Quality, ReadingCounts, Rule};
+use pathlight_text::format::{self, count, counted, duration_us};
 
 /// What was found, and what it means for the numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,15 @@ pub struct ReadingNote {
     pub meaning: String,
     /// Canonical id of a trace to look at; empty where there is no single one.
     pub example: String,
+}
+
+/// Beyond this share of span time, what orphan roots leave out is a red note.
+const GRAVE_SHARE: f64 = 0.05;
+
+/// Returns what says that much of all span time is in no request, as spans have no parent; `None` if it is little.
+pub fn left_out(quality: &Quality) -> Option<String> {
+    let share = quality.orphan_share();
+    (share > GRAVE_SHARE).then(|| format!("{} of span time left out", format::share(share)))
 }
 
 /// Clocks named one by one.
@@ -100,5 +109,17 @@ pub fn rule_words(rule: Rule) -> &'static str {
         Rule::NobodyWaits => "Wait for nothing that outlives its parent in one process",
         Rule::Clocks => "Set clocks that differ between processes",
         Rule::Roots => "Take roots beside the first one of a trace as requests of their own",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn much_that_is_left_out_is_said_with_its_share() {
+        let words = |orphan_us| left_out(&Quality { orphan_us, span_us: 1000, ..Quality::default() });
+        assert_eq!((words(0), words(50)), (None, None));
+        assert_eq!(words(874), Some(format!("{} of span time left out", format::share(0.874))));
     }
 }

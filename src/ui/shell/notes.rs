@@ -128,7 +128,7 @@ pub fn show(page: Page) {
         let number = span("number", &format::count(fact.count))
             .test(&format!("quality-{}", fact.test))
             .attr("data-value", &fact.count.to_string());
-        let is_grave = fact.test == "orphan-roots" && overview.quality.orphan_share() > 0.05;
+        let is_grave = fact.test == "orphan-roots" && reading_words::left_out(&overview.quality).is_some();
         number.class_if("grave", is_grave);
         list.add(&el("dt").child(&number).text(" ").text(fact.what));
         let meaning = el("dd").text(&fact.meaning);

@@ -13,6 +13,7 @@ use pathlight_query::{Endpoint, OverviewReport, PercentileRange, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::Address;
+use pathlight_view::reading_words;
 use pathlight_view::table::fits;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -312,8 +313,13 @@ impl Part for SelectionBar {
         }
         let count = notes::count(&overview, &page.loading().files) as u64;
         self.notes.class_if("calm", count == 0);
-        let text =
-            if count > 0 { format!("! {}", counted(count, "note")) } else { "Data quality".to_owned() };
+        let left_out = reading_words::left_out(&overview.quality);
+        self.notes.class_if("grave", left_out.is_some());
+        let text = match left_out {
+            Some(words) => format!("! {words}"),
+            None if count > 0 => format!("! {}", counted(count, "note")),
+            None => "Data quality".to_owned(),
+        };
         self.notes.set_text(&text);
         self.notes.set("data-value", &count.to_string());
     }
