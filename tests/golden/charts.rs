@@ -15,8 +15,8 @@ use pathlight::chart::{Metrics, Rgba, Theme, Window, anomalies, dag, multiples, 
 use pathlight::model::trace::{Endpoint, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{
-    AnomalySettings, ColumnOrder, FlowSettings, PathSettings, RootEndpoint, Selection, SplitOf, TraceReport,
-    queries,
+    AnomalySettings, ColumnOrder, FlowSettings, Overlap, PathSettings, Reading, RootEndpoint, Selection,
+    SplitOf, TraceReport, queries,
 };
 
 /// Compares the chart of a case.
@@ -70,7 +70,7 @@ fn pool() -> Pool {
 }
 
 fn all() -> Selection {
-    Selection::default()
+    Selection { reading: Reading::PLAIN, ..Selection::default() }
 }
 
 fn slow() -> Selection {
@@ -95,9 +95,14 @@ fn timeline_svg(timeline: &Timeline, theme: &Theme) -> String {
 
 fn trace(pool: &mut Pool, group: u8, number: u64) -> TraceReport {
     let trace_id = format!("{number:032x}");
-    pool.run(queries::Trace { group, trace_id, root_span_id: None, settings: PathSettings::default() })
-        .unwrap()
-        .unwrap()
+    pool.run(queries::Trace {
+        group,
+        trace_id,
+        root_span_id: None,
+        settings: PathSettings::plain(Overlap::default()),
+    })
+    .unwrap()
+    .unwrap()
 }
 
 #[test]

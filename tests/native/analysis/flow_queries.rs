@@ -156,10 +156,11 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
 fn nothing_changes_if_nothing_is_changed() {
     let options = Options { traces: 200, defects: Defects::ALL, ..Options::default() };
     let report = what_if(&mut pool(&options), Changes::default());
-    assert_eq!(report.requests, 200);
+    // Roots that stand for themselves are requests too.
+    assert!(report.requests > 200);
     assert_eq!((report.changed, report.before_us), (0, report.after_us));
     let total: u64 = report.endpoints.iter().map(|e| e.after_us).sum();
-    let sum = report.before_us.mean * 200.0;
+    let sum = report.before_us.mean * report.requests as f64;
     assert!((total as f64 / sum - 1.0).abs() < 1e-3, "shares add up to {total} of {sum}");
 }
 

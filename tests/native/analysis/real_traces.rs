@@ -3,9 +3,11 @@
 use crate::common::{Span, generated, set_of, span};
 use SpanKind::{Client, Internal, Server, Unspecified};
 use pathlight::analysis::critical_path::PathFinder;
-use pathlight::analysis::requests::{Overlap, PathSettings, Reading, Rule};
+use pathlight::analysis::requests::{Overlap, PathSettings, Reading, Rule, Selection};
 use pathlight::generate::{Defects, Options};
 use pathlight::model::trace::{Role, SpanKind, TraceSet, Tree};
+use pathlight::query::native::Pool;
+use pathlight::query::queries;
 use std::collections::BTreeMap;
 
 fn only(rule: Rule) -> Reading {
@@ -335,4 +337,42 @@ fn roots_that_stand_for_themselves_are_requests() {
     };
     assert_eq!(roots(only(Rule::Roots)), ["first", "long", "later"]);
     assert_eq!(roots(Reading::PLAIN), ["first"]);
+}
+
+#[test]
+fn the_real_reading_finds_the_path_of_the_clean_trace_under_each_defect() {
+    let none = Defects::default();
+    let clean = paths(none, Reading::real());
+    for defects in [
+        Defects { overlay: true, ..none },
+        Defects { fire_and_forget: true, ..none },
+        Defects { generic_names: true, ..none },
+        Defects { ids_in_names: true, ..none },
+    ] {
+        let found = paths(defects, Reading::real());
+        let same = clean.iter().filter(|(trace, path)| found[*trace] == **path).count();
+        assert_eq!((same, found.len()), (300, 300), "{defects:?}");
+    }
+}
+
+#[test]
+fn flame_graph_and_ranking_of_the_real_reading_are_those_of_the_clean_traces() {
+    let report = |defects, reading| {
+        let options = Options { traces: 300, spans: 40, defects, ..Options::default() };
+        let mut pool = Pool::of(vec![generated(&options)]).unwrap();
+        let selection = Selection { reading, ..Selection::default() };
+        let flame = pool.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
+        let frames: Vec<_> = (flame.nodes.iter())
+            .map(|node| (flame.name(node.endpoint).1.to_owned(), node.parent, node.exclusive_us.sum))
+            .collect();
+        let ranking = pool.run(queries::BottomUp { selection }).unwrap();
+        let rows = ranking.rows.iter().map(|row| (ranking.name(row.endpoint).1.to_owned(), row.exclusive_us));
+        (frames, rows.collect::<Vec<_>>())
+    };
+    let none = Defects::default();
+    let clean = report(none, Reading::real());
+    for defects in [Defects { overlay: true, ..none }, Defects { fire_and_forget: true, ..none }] {
+        assert!(report(defects, Reading::real()) == clean, "{defects:?}");
+        assert!(report(defects, Reading::PLAIN) != clean, "{defects:?}");
+    }
 }

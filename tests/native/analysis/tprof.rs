@@ -4,7 +4,7 @@ use crate::common::{Span, generated, load, real_files, set_of, span, stage};
 use pathlight::analysis::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
 use pathlight::model::trace::{PathSettings, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{Selection, SetsReport, TprofReport, TprofSettings, queries};
+use pathlight::query::{Reading, Selection, SetsReport, TprofReport, TprofSettings, queries};
 use pathlight::text::format::THIN;
 use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
 use pathlight::view::json;
@@ -163,7 +163,10 @@ fn traces_with_orphans_stay_out_and_several_roots_get_one_above() {
     spans.push(Span { trace: 2, ..span(290, 299, "lost", 1000, 1005) });
     spans.extend(a_trace(3, 10, &[]));
     spans.push(Span { trace: 3, ..span(390, 0, "Z", 1004, 1030) });
-    let report = report(vec![set_of(&spans)]);
+    // Read plainly: else several roots are several requests.
+    let selection = Selection { reading: Reading::PLAIN, ..Selection::default() };
+    let query = queries::Diagnosis { selection, settings: TprofSettings::default() };
+    let report = Pool::of(vec![set_of(&spans)]).unwrap().run(query).unwrap();
     assert_eq!((report.traces, report.has_orphans), (2, 1));
     let group =
         report.layers[1].groups.iter().find(|g| g.root.as_ref().unwrap().service == "(synthetic)").unwrap();

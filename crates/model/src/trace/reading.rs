@@ -52,7 +52,7 @@ pub struct Reading {
 
 impl Default for Reading {
     fn default() -> Reading {
-        Reading::PLAIN
+        Reading::real()
     }
 }
 
@@ -161,7 +161,7 @@ impl Overlap {
 pub struct PathSettings {
     /// Which overlaps pass for skew.
     pub overlap: Overlap,
-    /// Which rules for real traces apply.
+    /// Which rules for real traces apply; all by default.
     pub reading: Reading,
     /// Whether a place is a service, whatever its operations.
     pub by_service: bool,

@@ -62,6 +62,7 @@ pub const ALL: &[Test] = tests![
     bad_input::each_kind_has_its_sentence_on_an_empty_page,
     bad_input::what_is_loaded_stays,
     views::the_flame_graph_has_the_nodes_of_the_binary_in_every_band,
+    views::services_take_the_place_of_endpoints,
     views::from_a_frame_to_its_exemplars_to_a_timeline,
     views::a_selected_endpoint_is_shown_in_the_other_views,
     findings::cards_say_what_the_binary_finds_and_lead_to_it,

@@ -65,6 +65,21 @@ pub async fn the_flame_graph_has_the_nodes_of_the_binary_in_every_band(page: &Pa
     page.picture("flame-inverted").await
 }
 
+pub async fn services_take_the_place_of_endpoints(page: &Page) -> Outcome {
+    let file = shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
+    let before = page.attributes("[data-test='frame']", "data-operation").await?;
+    page.click("[data-test='places-service']").await?;
+    page.ready().await?;
+    let mut words = OF_PRODUCT.to_vec();
+    words.push("--by-service");
+    frames_agree(page, &native(&words, &[&file])?).await?;
+    let after = page.attributes("[data-test='frame']", "data-operation").await?;
+    ensure(after.len() < before.len() && after.iter().all(String::is_empty), || {
+        format!("services have operations: {after:?}")
+    })?;
+    page.picture("flame-services").await
+}
+
 pub async fn from_a_frame_to_its_exemplars_to_a_timeline(page: &Page) -> Outcome {
     let file = shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
     // The first row below the root is as wide as the picture; the first frame in it is the largest.
