@@ -24,6 +24,9 @@ const MOST_NAMES: usize = 100;
 /// Operations of one callee that are told apart in facts: one, or several.
 const SEVERAL: usize = 2;
 
+/// Of a tag pair that names no peer.
+const NO_PLACE: u8 = u8::MAX;
+
 /// What a call calls: a service, or what tags name where no callee was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 struct Callee {
@@ -153,9 +156,11 @@ enum Target {
 struct Targets {
     /// By endpoint as recorded: whether its calls matter; empty: all.
     wanted: Vec<bool>,
-    /// Numbers of [`PEER_KEYS`] in the set, by place.
-    keys: Vec<(u32, usize)>,
+    /// By tag pair: the place of its key in [`PEER_KEYS`], [`NO_PLACE`] if it names no peer.
+    place_of: Vec<u8>,
     peers: Interner,
+    /// By pairs that name a peer, by place: its number.
+    known: HashMap<[u32; PEER_KEYS.len()], Option<u32>, FxBuildHasher>,
     /// By row of the trace.
     callee: Vec<u32>,
     /// By row: children that are waited for, and whether the last of them is of another service.
@@ -165,13 +170,20 @@ struct Targets {
 
 impl Targets {
     fn new(set: &TraceSet, wanted: Option<Vec<bool>>) -> Targets {
-        let place = |key: &str| PEER_KEYS.iter().position(|peer| *peer == key);
-        let keys =
-            (0..set.tags.key_count() as u32).filter_map(|key| Some((key, place(set.tags.key_name(key))?)));
+        let place = |key: u32| PEER_KEYS.iter().position(|peer| *peer == set.tags.key_name(key));
+        let places: Vec<u8> = (0..set.tags.key_count() as u32)
+            .map(|key| place(key).map_or(NO_PLACE, |place| place as u8))
+            .collect();
+        let place_of = if places.iter().all(|&place| place == NO_PLACE) {
+            Vec::new()
+        } else {
+            (0..set.tags.pairs() as u32).map(|pair| places[set.tags.pair(pair).0 as usize]).collect()
+        };
         Targets {
             wanted: wanted.unwrap_or_default(),
-            keys: keys.collect(),
+            place_of,
             peers: Interner::default(),
+            known: HashMap::default(),
             callee: Vec::new(),
             waits: Vec::new(),
             found: Vec::new(),
@@ -227,18 +239,21 @@ impl Targets {
 
     /// The peer that the tags of a row name.
     fn peer(&mut self, set: &TraceSet, row: u32) -> Option<u32> {
-        if self.keys.is_empty() {
+        if self.place_of.is_empty() {
             return None;
         }
-        let mut values: [Option<&str>; PEER_KEYS.len()] = Default::default();
+        let value = |pair: u32| (pair != NO_ROW).then(|| set.tags.pair(pair).1);
+        let mut pairs = [NO_ROW; PEER_KEYS.len()];
         for &pair in set.tags.pairs_of(set.tag_set(row)) {
-            let (key, value) = set.tags.pair(pair);
-            if let Some(&(_, place)) = self.keys.iter().find(|(number, _)| *number == key) {
-                let kept = &mut values[place];
-                *kept = Some(kept.map_or(value, |kept| kept.min(value)));
+            let Some(kept) = pairs.get_mut(usize::from(self.place_of[pair as usize])) else { continue };
+            // Of several values of a key, the smallest.
+            if value(*kept).is_none_or(|kept| value(pair).is_some_and(|value| value < kept)) {
+                *kept = pair;
             }
         }
-        peer_name(values).map(|name| self.peers.intern(&name).0)
+        let peers = &mut self.peers;
+        *(self.known.entry(pairs))
+            .or_insert_with(|| peer_name(pairs.map(value)).map(|name| peers.intern(&name).0))
     }
 }
 
