@@ -1,7 +1,7 @@
 //! Which requests an analysis is about, and how their paths are found.
 
 use super::range::PercentileRange;
-use pathlight_model::trace::{Endpoint, Overlap, PathSettings, Reading};
+use pathlight_model::trace::{Endpoint, Overlap, PathSettings, Reading, Rule};
 use serde::{Deserialize, Serialize};
 
 /// Whose latency is looked at.
@@ -78,6 +78,13 @@ impl Selection {
             by_service: self.by_service,
             ..Selection::default()
         }
+    }
+
+    /// Returns the same requests with calls named as recorded: for what is kept and used on other traces, in which other
+    /// calls may need to say what they call.
+    #[must_use]
+    pub fn with_recorded_calls(&self) -> Selection {
+        Selection { reading: self.reading.with(Rule::Callees, false), ..self.clone() }
     }
 
     /// Returns the same requests whatever their latency: what stands before a percentile range is cut.

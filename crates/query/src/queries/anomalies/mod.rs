@@ -55,6 +55,7 @@ impl Query for Anomalies {
 
     async fn run(self, workers: Workers) -> Result<AnomalyReport, EngineError> {
         let Anomalies { train: normal, test, settings } = self;
+        let (normal, test) = (normal.with_recorded_calls(), test.with_recorded_calls());
         let given = given(&settings)?;
         let judged = facts(&workers, &test).await?;
         let mut own: BTreeMap<u32, TreeVerdict> = BTreeMap::new();
@@ -155,6 +156,7 @@ impl Query for AnomalyModel {
 
     async fn run(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
         let AnomalyModel { train: normal, settings } = self;
+        let normal = normal.with_recorded_calls();
         let model = match given(&settings)? {
             Some(model) => model,
             None => {
