@@ -11,12 +11,18 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How requests were told apart and read: summaries merge and compare only if these are equal.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Whose latency was looked at.
     pub root: RootEndpoint,
     /// How paths were found.
     pub path: PathSettings,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings::new(RootEndpoint::default(), PathSettings::default())
+    }
 }
 
 impl Settings {
