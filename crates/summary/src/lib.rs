@@ -1,7 +1,7 @@
 //! Summaries of traces: what the analyses sum, without the traces (`docs/definitions/summary.md`).
 //!
 //! A [`Summary`] observes whole traces ([`Summary::observe`]), merges with others in any order ([`Merger`]) and answers
-//! what needs no spans: latencies, calling contexts, services and calls, errors. It is written to a small file by [`write`]
+//! what needs no spans: latencies, calling contexts, services and calls, errors. It is written to a small file by [`write()`]
 //! and read by [`read`]. Two of them compare as two sets of traces do ([`compare`]).
 //!
 //! Sums and counts are exact. Percentiles are exact up to [`EXACT`] values and within [`RELATIVE_ERROR`] beyond.
