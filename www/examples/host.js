@@ -1,7 +1,7 @@
 // A page that shows Pathlight in a frame, hands it traces and hears what is selected: an example to copy from.
 //
 //   host.html?page=URL     where Pathlight is; the folder above this one by default
-//   host.html?allow        Pathlight trusts this page without asking its user
+//   host.html?allow        Pathlight in a sandboxed frame trusts this page without asking its user
 //   host.html?sandbox      the frame may run scripts and nothing else
 //   host.html?jaeger=/     a second frame with the Jaeger UI of this very host, which follows the selection
 //

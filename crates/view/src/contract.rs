@@ -145,11 +145,14 @@ impl Outgoing {
     }
 }
 
-/// Whether messages of this origin are followed without asking: that of the page itself, and those of `allow=`. A page
-/// without an origin (`"null"`: a file, a sandboxed frame) is always a stranger.
-pub fn is_trusted(origin: &str, own: &str, address: &Address) -> bool {
+/// Whether messages of this origin are followed without asking: that of the page itself, those the user has admitted
+/// before, and, if the page has no origin of its own (`"null"`: a file, a sandboxed frame), those of `allow=`. A page that
+/// has one may read a Jaeger there, and whoever makes a link could name himself in it. A host without an origin is always
+/// a stranger.
+pub fn is_trusted(origin: &str, own: &str, address: &Address, admitted: &[String]) -> bool {
     let same = |known: &str| known.trim_end_matches('/').eq_ignore_ascii_case(origin);
-    origin != "null" && (same(own) || address.allow.iter().any(|known| same(known)))
+    let is_named = own == "null" && address.allow.iter().any(|known| same(known));
+    origin != "null" && (same(own) || is_named || admitted.iter().any(|known| same(known)))
 }
 
 /// Shows what a fragment says, but for what the host has set when it made the frame.
@@ -222,20 +225,20 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_origin_and_those_of_the_address_are_trusted() {
+    fn who_names_himself_in_the_address_is_trusted_only_where_there_is_nothing_to_read() {
         let address = Address::parse("allow=https://Jaeger.example/&allow=http://other:8080");
-        let trusted = |origin: &str| is_trusted(origin, "https://own.example", &address);
-        assert!(
-            trusted("https://own.example")
-                && trusted("https://jaeger.example")
-                && trusted("http://other:8080")
-        );
+        let own = |origin: &str| is_trusted(origin, "https://own.example", &address, &[]);
+        assert!(own("https://own.example") && !own("https://jaeger.example") && !own("http://other:8080"));
+        let admitted = ["http://other:8080".to_owned()];
+        assert!(is_trusted("http://other:8080", "https://own.example", &address, &admitted));
+        let trusted = |origin: &str| is_trusted(origin, "null", &address, &[]);
+        assert!(trusted("https://jaeger.example") && trusted("http://other:8080"));
         for stranger in
             ["null", "", "https://evil.example", "http://other", "https://jaeger.example.evil.example"]
         {
             assert!(!trusted(stranger), "{stranger}");
         }
-        assert!(!is_trusted("null", "null", &address));
+        assert!(!is_trusted("null", "null", &address, &["null".to_owned()]));
     }
 
     #[test]

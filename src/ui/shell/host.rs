@@ -164,6 +164,28 @@ fn own_origin() -> String {
     Reflect::get(&dom::window(), &"origin".into()).ok().and_then(|own| own.as_string()).unwrap_or_default()
 }
 
+/// Where the browser keeps the origins that the user has admitted, one a line.
+const ADMITTED: &str = "pathlight-admitted";
+
+/// Returns the origins that the user has admitted before. A sandboxed frame has nowhere to keep them.
+fn admitted() -> Vec<String> {
+    let storage = dom::window().local_storage().ok().flatten();
+    let kept = storage.and_then(|storage| storage.get_item(ADMITTED).ok().flatten());
+    kept.unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// Remembers that the user has admitted an origin, where the browser allows it.
+fn remember(origin: &str) {
+    let mut kept = admitted();
+    if origin != "null" && !kept.iter().any(|known| known == origin) {
+        kept.push(origin.to_owned());
+        if let Ok(Some(storage)) = dom::window().local_storage() {
+            // If the storage is full or refused, the user is asked again next time.
+            let _ = storage.set_item(ADMITTED, &kept.join("\n"));
+        }
+    }
+}
+
 fn post(to: &Window, origin: &str, message: &Outgoing) {
     // A page without an origin cannot be named; the window that wrote to us can.
     let target = if origin == "null" { "*" } else { origin };
@@ -194,7 +216,8 @@ impl Hosts {
         {
             let mut standings = self.standings.borrow_mut();
             let standing = standings.entry(origin.clone()).or_insert_with(|| {
-                match contract::is_trusted(&origin, &self.own_origin, &self.page.address()) {
+                let admitted = admitted();
+                match contract::is_trusted(&origin, &self.own_origin, &self.page.address(), &admitted) {
                     true => Standing::Admitted,
                     false => Standing::Asked(VecDeque::new()),
                 }
@@ -220,6 +243,9 @@ impl Hosts {
 
     /// The user has decided.
     fn decide(&self, origin: &str, admit: bool) {
+        if admit {
+            remember(origin);
+        }
         let standing = if admit { Standing::Admitted } else { Standing::Refused };
         let before = self.standings.borrow_mut().insert(origin.to_owned(), standing);
         if let Some(Standing::Asked(waiting)) = before {

@@ -161,10 +161,13 @@ pub async fn a_sandboxed_frame_needs_scripts_only(page: &Page) -> Outcome {
     select(page).await.map(drop)
 }
 
-pub async fn an_origin_in_the_address_is_not_asked_about_and_a_narrow_frame_is_whole(page: &Page) -> Outcome {
+pub async fn an_admitted_origin_is_not_asked_about_again_and_a_narrow_frame_is_whole(page: &Page) -> Outcome {
     let file = generated("embed.json", "--traces 60 --spans 20 --seed 4")?;
     let host = host()?;
+    // Whoever names himself in the address is asked about all the same, once.
     open(page, &host, "&allow").await?;
+    admit(page, &file).await?;
+    open(page, &host, "&again").await?;
     page.run("Object.assign(document.querySelector('#pathlight').style, { flex: 'none', width: '600px' })")
         .await?;
     hand_over(page, &file).await?;

@@ -130,7 +130,7 @@ pub const ALL: &[Test] = tests![
     embed::a_host_on_another_origin_hands_traces_over_and_hears_the_selection,
     embed::what_the_user_refuses_is_not_followed,
     embed::a_sandboxed_frame_needs_scripts_only,
-    embed::an_origin_in_the_address_is_not_asked_about_and_a_narrow_frame_is_whole,
+    embed::an_admitted_origin_is_not_asked_about_again_and_a_narrow_frame_is_whole,
     jaeger_ui::the_panel_follows_search_and_trace_pages,
     jaeger_ui::the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered,
     jaeger_ui::following_a_selection_keeps_the_traces_and_finds_every_span,
