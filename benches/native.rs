@@ -2,13 +2,16 @@
 //!
 //! `native ingest NAME FILE` reads a file and answers the first question; `native scaling NAME FILE...` fits how the
 //! cost grows from file to file; `native analyses FILE` and `native what-if FILE` ask what a page would; `native
-//! drawing` lays out pictures; `native diagnosis` counts how often tprof names a known cause. Times are medians of the
-//! rounds that fit into about two seconds; ratios between rows of one run are what counts.
+//! drawing` lays out pictures; `native diagnosis` and `native findings` count how often tprof and the findings name a
+//! known cause. Times are medians of the rounds that fit into about two seconds; ratios between rows of one run are what
+//! counts.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod diagnosis;
 #[cfg(not(target_arch = "wasm32"))]
 mod drawing;
+#[cfg(not(target_arch = "wasm32"))]
+mod findings;
 #[cfg(not(target_arch = "wasm32"))]
 mod shared;
 
@@ -28,7 +31,7 @@ fn main() {}
 #[cfg(not(target_arch = "wasm32"))]
 mod bench {
     use super::shared::{CHUNK, analyses, exponent, median, read, row, what_if};
-    use super::{diagnosis, drawing};
+    use super::{diagnosis, drawing, findings};
     use pathlight::analysis::requests::Selection;
     use pathlight::ingest::{Options, Reader};
     use pathlight::model::trace::TraceSet;
@@ -57,6 +60,7 @@ mod bench {
                 print(what_if(set, &now_ms, "Analyses, native, one thread", false));
             }
             ["diagnosis"] => print(diagnosis::run()?),
+            ["findings"] => print(findings::run()?),
             ["drawing"] => print(drawing::heat_map(|work| measure(work))),
             // Run without a wish, for instance by `cargo bench` over all.
             _ => eprintln!("this is driven by `cargo xtask bench`"),

@@ -2,6 +2,7 @@
 
 use super::part::{FindingsPart, PathSums, TailSums};
 use super::report::{Facts, Finding, Place, SharedTag};
+use super::structure::Durations;
 use super::tags::{GroupSums, TagsPart};
 use super::types::{TypeCut, TypesPart};
 use pathlight_model::sort::Arrange;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 const HOT_SHARE: f64 = 0.05;
 /// And a service.
 const HOT_SERVICE: f64 = 0.1;
-/// A service is named, and not its largest endpoint, if it has this many times its time.
+/// A service is named, and not its largest endpoint, if it has this many times the time of the largest endpoint of all.
 const SPREAD: f64 = 2.0;
 /// Hot spots told at most.
 const HOT_SPOTS: usize = 3;
@@ -32,6 +33,8 @@ const WORTH_RATIO: f64 = 1.25;
 const MIN_FOR_CHANGE: usize = 20;
 /// The least requests on each side of a tag.
 const MIN_WITH_TAG: u64 = 5;
+/// Only what takes this long is looked at for a timeout: 50 ms, less a bin.
+const MIN_TIMEOUT_US: f64 = 49_500.0;
 /// A tag is shared if this part of the slow requests has it.
 const SHARED: f64 = 0.8;
 
@@ -129,8 +132,8 @@ impl Sums<'_> {
         Finding { stake_us, interval, ..plain(place, sums.requests, self.requests(), facts) }
     }
 
-    /// For each service with much time either its largest endpoint or, if that has less than half of it, the service; and
-    /// of them those with most, the largest endpoint of all among them.
+    /// For each service with much time its largest endpoint or, if the service has twice the time of the largest endpoint of
+    /// all, the service; and of them those with most, the largest endpoint of all among them.
     pub fn hot_spots(&self) -> Vec<Finding> {
         let is_hot = |us: u64, share: f64| us as f64 >= share * self.total_us() && us > 0;
         let mut of_service: BTreeMap<&str, (u64, Option<Row>)> = BTreeMap::new();
@@ -141,16 +144,13 @@ impl Sums<'_> {
                 *largest = Some((endpoint, sums));
             }
         }
+        let most = self.part.endpoints.values().map(|sums| sums.time.sum).max().unwrap_or(0);
         let mut found = Vec::new();
-        let mut most = None;
         for (service, (count, largest)) in of_service {
             let Some(((endpoint, sums), all)) = largest.zip(self.part.services.get(service)) else {
                 continue;
             };
-            if most.is_none_or(|most| sums.time.sum > most) && is_hot(sums.time.sum, HOT_SHARE) {
-                most = Some(sums.time.sum);
-            }
-            let is_spread = all.time.sum as f64 >= SPREAD * sums.time.sum as f64;
+            let is_spread = all.time.sum as f64 >= SPREAD * most as f64;
             if is_spread && is_hot(all.time.sum, HOT_SERVICE) {
                 let share = sums.time.sum as f64 / self.total_us();
                 let place = Place::Service(service.to_owned());
@@ -161,7 +161,7 @@ impl Sums<'_> {
         }
         // Stable: equal ones stay by name.
         found.arrange_by(|a, b| {
-            let is_most = |largest: u64| Some(largest) == most;
+            let is_most = |largest: u64| largest == most;
             is_most(b.0).cmp(&is_most(a.0)).then_with(|| b.1.least_us().total_cmp(&a.1.least_us()))
         });
         found.truncate(HOT_SPOTS);
@@ -258,13 +258,14 @@ impl Sums<'_> {
 
     /// Endpoints of which many calls take one and the same long time.
     pub fn timeouts(&self) -> Vec<Finding> {
-        let of = |(endpoint, (spans, bins)): (&Endpoint, &(u64, BTreeMap<u32, u64>))| {
-            self.timeout(endpoint, *spans, bins)
-        };
+        // Each bin of each endpoint could have been the fullest.
+        let tries: usize = self.part.durations.values().map(|of| of.bins.len()).sum();
+        let of = |(endpoint, durations)| self.timeout(endpoint, durations, tries);
         self.part.durations.iter().filter_map(of).collect()
     }
 
-    fn timeout(&self, endpoint: &Endpoint, spans: u64, bins: &BTreeMap<u32, u64>) -> Option<Finding> {
+    fn timeout(&self, endpoint: &Endpoint, durations: &Durations, tries: usize) -> Option<Finding> {
+        let (spans, bins) = (durations.spans, &durations.bins);
         // A mode is three bins of 1.1 % each.
         let count = |from: u32, to: u32| bins.range(from..to).map(|(_, n)| n).sum::<u64>();
         let mode = |bin: u32| count(bin - 1, bin + 2);
@@ -273,12 +274,13 @@ impl Sums<'_> {
         let n = mode(bin);
         let around = count(bin.saturating_sub(7), bin - 1) + count(bin + 2, bin + 8);
         let duration_us = log_bin_middle_us(bin);
-        let long = bins.values().sum::<u64>();
-        let short = spans - long;
-        let p50_us = if short * 2 >= spans {
-            0.0
+        // Spans that wait for one child are neither short nor counted: the median is that of the others.
+        let counted = durations.short + bins.values().sum::<u64>();
+        let p50_us = if durations.short * 2 >= counted {
+            // Near enough to tell what is three times as long.
+            durations.short_us as f64 / durations.short.max(1) as f64
         } else {
-            let mut left = spans.div_ceil(2) - short;
+            let mut left = counted.div_ceil(2) - durations.short;
             let at = bins.iter().find(|(_, n)| {
                 let is_here = left <= **n;
                 left = left.saturating_sub(**n);
@@ -288,9 +290,11 @@ impl Sums<'_> {
         };
         let is_round = is_round(duration_us);
         let is_repeated = self.part.retries.contains_key(endpoint);
-        // Four times as dense as the twelve bins around it: a long tail is smooth.
-        let is_peak = n > around;
-        if n < 5 || n * 50 < spans || duration_us < 3.0 * p50_us || !is_peak || !(is_round || is_repeated) {
+        // Four times as dense as the twelve bins around it, and not by chance: a long tail is smooth. A call hits three
+        // of fifteen bins in 3,000 of 15,000 cases.
+        let is_peak = n > around && fisher_p(n, n + around, 3000, 15_000) * (tries as f64) < 0.05;
+        let is_long = duration_us >= MIN_TIMEOUT_US.max(3.0 * p50_us);
+        if n < 5 || n * 50 < spans || !is_long || !is_peak || !(is_round || is_repeated) {
             return None;
         }
         let each = (duration_us - p50_us) / self.requests().max(1) as f64;

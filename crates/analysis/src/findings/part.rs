@@ -1,7 +1,7 @@
 //! The second pass: what requests spend where, what the tail of each type does otherwise than its faster half, and what
 //! is odd about their structure.
 
-use super::structure::{RetrySums, RunSums, Structure};
+use super::structure::{Durations, RetrySums, RunSums, Structure};
 use super::types::TypeCut;
 use crate::critical_path::{Collapser, Observer, PathTable, RequestRef};
 use pathlight_model::stats::Moments;
@@ -60,8 +60,7 @@ pub struct FindingsPart {
     pub(super) failing: BTreeMap<Endpoint, RequestRef>,
     pub(super) runs: BTreeMap<(Endpoint, Endpoint), RunSums>,
     pub(super) retries: BTreeMap<Endpoint, RetrySums>,
-    /// By endpoint: spans, and of those of 50 ms and more, counts by bin of duration.
-    pub(super) durations: BTreeMap<Endpoint, (u64, BTreeMap<u32, u64>)>,
+    pub(super) durations: BTreeMap<Endpoint, Durations>,
     /// Spans, and those without parent, left out, cut.
     pub(super) spans: u64,
     pub(super) orphans: u64,
@@ -126,10 +125,7 @@ impl FindingsPart {
             join(&mut all.failing, part.failing, slower);
             join(&mut all.runs, part.runs, RunSums::merge);
             join(&mut all.retries, part.retries, RetrySums::merge);
-            join(&mut all.durations, part.durations, |into, from| {
-                into.0 += from.0;
-                join(&mut into.1, from.1, |into, from| *into += from);
-            });
+            join(&mut all.durations, part.durations, Durations::merge);
             all.spans += part.spans;
             all.orphans += part.orphans;
             all.dropped += part.dropped;
@@ -333,13 +329,8 @@ impl Observer for FindingsObserver {
         let structure = self.structure;
         part.runs = structure.runs.into_iter().map(|((a, b), sums)| ((name(a), name(b)), sums)).collect();
         part.retries = structure.retries.into_iter().map(|(e, sums)| (name(e), sums)).collect();
-        for ((endpoint, bin), count) in structure.long {
-            let durations = part.durations.entry(name(endpoint)).or_default();
-            durations.1.insert(bin, count);
-        }
-        for (endpoint, spans) in structure.spans.into_iter().enumerate().filter(|(_, spans)| *spans > 0) {
-            part.durations.entry(name(endpoint as u32)).or_default().0 = spans;
-        }
+        let durations = structure.durations.into_iter().enumerate().filter(|(_, of)| of.spans > 0);
+        part.durations = durations.map(|(endpoint, of)| (name(endpoint as u32), of)).collect();
         part
     }
 }

@@ -16,8 +16,11 @@ const MOST: usize = 10;
 const TAG_TYPES: usize = 20;
 /// False discoveries among the findings of a kind.
 const RATE: f64 = 0.05;
-/// A cause whose stake is surely above this share of the mean latency comes before any description of where time goes.
+/// A cause is worth a word if its stake is surely above this share of the mean latency.
 const WORTH_SHARE: f64 = 0.005;
+/// A cause comes before a description of where time goes, unless that holds this many times as much: one can act on a
+/// cause.
+const CAUSE_WEIGHT: f64 = 10.0;
 /// The slowest requests of a type are worth a word if they take this many times the median.
 const SLOW_RATIO: f64 = 1.5;
 
@@ -79,13 +82,16 @@ pub fn rank(
         kind => !kind.is_causal() || is_worth(finding),
     });
     let class = |finding: &Finding| match finding.kind() {
-        FindingKind::ReadWithCare => 3,
-        FindingKind::NotInstrumented => 2,
-        kind if kind.is_causal() && is_worth(finding) => 0,
-        _ => 1,
+        FindingKind::ReadWithCare => 2,
+        FindingKind::NotInstrumented => 1,
+        _ => 0,
+    };
+    let weight = |finding: &Finding| match finding.kind().is_causal() {
+        true => CAUSE_WEIGHT * finding.least_us(),
+        false => finding.least_us(),
     };
     // Stable: equal ones stay by kind, then by name.
-    all.arrange_by(|a, b| class(a).cmp(&class(b)).then_with(|| b.least_us().total_cmp(&a.least_us())));
+    all.arrange_by(|a, b| class(a).cmp(&class(b)).then_with(|| weight(b).total_cmp(&weight(a))));
     let mut findings: Vec<Finding> = change.map(changed).into_iter().collect();
     for finding in all {
         match findings.iter_mut().find(|known| is_same(known, &finding)) {

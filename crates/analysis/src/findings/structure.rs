@@ -5,11 +5,14 @@ use pathlight_model::stats::{Moments, log_bin};
 use pathlight_model::trace::{EndpointId, Flags, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Calls of one endpoint one after the other that are worth a word.
 const MIN_RUN: u32 = 4;
-/// Only durations from here on are looked at for a timeout: 50 ms.
-const MIN_TIMEOUT_US: u64 = 50_000;
+/// Durations from here on are counted one by one: 40 ms, so that the counts around a timeout of 50 ms are known.
+const MIN_COUNTED_US: u64 = 40_000;
+/// A span of which one child takes this share waits for that child; what ends it is found there.
+const ONE_CHILD: f64 = 0.95;
 
 /// Calls of one endpoint by one caller, one after the other: sums over the requests that have such a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +50,28 @@ impl RetrySums {
     }
 }
 
+/// How long the spans of an endpoint take that somebody waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Durations {
+    pub spans: u64,
+    /// The spans that are too short to be counted one by one, and their time together.
+    pub short: u64,
+    pub short_us: u64,
+    /// The others by bin of duration, but those that wait for one child.
+    pub bins: BTreeMap<u32, u64>,
+}
+
+impl Durations {
+    pub fn merge(&mut self, other: Durations) {
+        self.spans += other.spans;
+        self.short += other.short;
+        self.short_us += other.short_us;
+        for (bin, count) in other.bins {
+            *self.bins.entry(bin).or_default() += count;
+        }
+    }
+}
+
 /// The calls of one endpoint below the span looked at.
 #[derive(Clone, Copy, Default)]
 struct Calls {
@@ -62,6 +87,12 @@ struct Calls {
     has_failed: bool,
 }
 
+/// Whether nearly all of a span's time is that of one child.
+fn waits_for_one(tree: &Tree, span: u32) -> bool {
+    let least_us = (tree.duration_us(span) as f64 * ONE_CHILD) as u64;
+    tree.sync_children(span).any(|child| tree.duration_us(child) >= least_us)
+}
+
 /// Sweeps requests; its sums are by numbers of the set.
 pub(super) struct Structure {
     calls: Vec<Calls>,
@@ -70,9 +101,8 @@ pub(super) struct Structure {
     /// By (caller, callee).
     pub runs: FxHashMap<(u32, u32), RunSums>,
     pub retries: FxHashMap<u32, RetrySums>,
-    /// Spans that somebody waits for, by endpoint; and of the long ones, counts by duration bin.
-    pub spans: Vec<u64>,
-    pub long: FxHashMap<(u32, u32), u64>,
+    /// By endpoint.
+    pub durations: Vec<Durations>,
     /// Of the current request: what each (caller, callee) would save, and what each retried endpoint cost.
     savings: Vec<((u32, u32), u32, u64)>,
     costs: Vec<(u32, u64)>,
@@ -87,8 +117,7 @@ impl Structure {
             number: 0,
             runs: FxHashMap::default(),
             retries: FxHashMap::default(),
-            spans: vec![0; endpoints],
-            long: FxHashMap::default(),
+            durations: vec![Durations::default(); endpoints],
             savings: Vec::new(),
             costs: Vec::new(),
         }
@@ -109,10 +138,14 @@ impl Structure {
             let caller = set.endpoint(tree.row(parent)).0;
             self.number += 1;
             if parent == root || tree.role[parent as usize] == Role::Sync {
-                self.spans[caller as usize] += 1;
+                let durations = &mut self.durations[caller as usize];
+                durations.spans += 1;
                 let us = tree.duration_us(parent);
-                if us >= MIN_TIMEOUT_US {
-                    *self.long.entry((caller, log_bin(us))).or_default() += 1;
+                if us < MIN_COUNTED_US {
+                    durations.short += 1;
+                    durations.short_us += us;
+                } else if !waits_for_one(tree, parent) {
+                    *durations.bins.entry(log_bin(us)).or_default() += 1;
                 }
             }
             if tree.subtree_end[parent as usize] <= parent + 2 {

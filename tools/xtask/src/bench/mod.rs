@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | native | reading, growth, analyses on one thread | `benches/native.rs` |
 //! | diagnosis | whether tprof names an injected delay | `benches/diagnosis` |
+//! | findings | whether the findings name an injected cause | `benches/findings` |
 //! | browser | the engine in one worker; the built page, from drop to picture | `benches/browser.rs`, `e2e bench` |
 //!
 //! A run measures; no test asserts time. Figures of one run belong together: what counts are their ratios.
@@ -21,11 +22,11 @@ use crate::{Outcome, build, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [diagnosis] [browser] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [diagnosis] [findings] [browser] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
-    let parts = ["native", "diagnosis", "browser"];
+    let parts = ["native", "diagnosis", "findings", "browser"];
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
     }
@@ -51,7 +52,10 @@ pub fn run(arguments: &[String]) -> Outcome {
 
 fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) -> Outcome {
     if wanted("diagnosis") {
-        bench(&["diagnosis"], report)?;
+        count("diagnosis", report)?;
+    }
+    if wanted("findings") {
+        count("findings", report)?;
     }
     if !wanted("native") && !wanted("browser") {
         return Ok(());
@@ -71,6 +75,24 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
 fn bench(words: &[&str], report: &mut Report) -> Outcome {
     let mut command = sh::cargo();
     command.args(["bench", "--quiet", "-p", "pathlight", "--bench", "native", "--"]).args(words);
+    measure(&mut command, report)
+}
+
+/// Runs a part that counts and takes no time: what the tests have built will do.
+fn count(part: &str, report: &mut Report) -> Outcome {
+    let mut command = sh::cargo();
+    command.args([
+        "bench",
+        "--quiet",
+        "--profile",
+        "dev",
+        "-p",
+        "pathlight",
+        "--bench",
+        "native",
+        "--",
+        part,
+    ]);
     measure(&mut command, report)
 }
 
