@@ -64,7 +64,7 @@ fn assert_same(what: &str, browser: &str, native: &str) {
 }
 
 fn selection(overlap: &str) -> Selection {
-    let root = RootEndpoint::Endpoint(Endpoint::new("edge-gateway", "GET /product/{id}"));
+    let root = RootEndpoint::Endpoint(Endpoint::new("edge-gateway", "HTTP GET"));
     Selection { root, overlap: Overlap::preset(overlap).unwrap(), ..Selection::default() }
 }
 

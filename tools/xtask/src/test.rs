@@ -163,7 +163,7 @@ const NATIVE: &[(&str, &str)] = &[
     ("all.json", "critical-path --json traces.json"),
     (
         "band.json",
-        "critical-path --json --band 50-95 --preset paper --service edge-gateway --operation GET+/product/{id} traces.json",
+        "critical-path --json --band 50-95 --preset paper --service edge-gateway --operation HTTP+GET traces.json",
     ),
     ("per-trace.json", "critical-path --json --per-trace traces.json"),
 ];

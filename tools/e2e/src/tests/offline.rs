@@ -16,7 +16,7 @@ pub async fn a_kept_page_opens_without_its_server(page: &Page) -> Outcome {
     same("registrations nobody asked for", page.run(kept).await?, Value::from(0))?;
     page.click("[data-test='more']").await?;
     page.click("[data-test='offline']").await?;
-    let pressed = "return document.querySelector(\"[data-test='offline']\").ariaPressed";
+    let pressed = "return document.querySelector(\"[data-test='offline']\").ariaChecked";
     page.until("the page to be kept", pressed, |pressed| pressed == "true").await?;
     drop(server);
     page.open(&address).await?;
