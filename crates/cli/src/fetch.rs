@@ -64,7 +64,9 @@ fn now_us() -> u64 {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Job {
     base: String,
-    /// Empty for any.
+    /// All services that were known when it began, which are `services` then.
+    all: bool,
+    /// An empty name is any service.
     services: Vec<String>,
     start_us: u64,
     end_us: u64,
@@ -108,13 +110,17 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let end_us = now_us();
     let mut job = Job {
         base,
+        all: args.all,
         services: args.service.clone(),
-        start_us: end_us - args.since,
+        start_us: end_us.saturating_sub(args.since),
         end_us,
         limit: args.limit,
     };
+    if !job.all && job.services.is_empty() {
+        job.services.push(String::new());
+    }
     let mut store = Store::open(&args.out, &mut job)?;
-    if args.all && job.services.is_empty() {
+    if job.all && job.services.is_empty() {
         job.services = client.services()?;
     }
     if job.services.is_empty() {
@@ -304,8 +310,8 @@ impl Store {
         let mut lines = text.lines();
         let begun: Option<Job> = lines.next().and_then(|line| serde_json::from_str(line).ok());
         let same = begun.filter(|begun| {
-            let range = |job: &Job| job.end_us - job.start_us;
-            let services = job.services.is_empty() || begun.services == job.services;
+            let range = |job: &Job| job.end_us.checked_sub(job.start_us);
+            let services = begun.all == job.all && (job.all || begun.services == job.services);
             begun.base == job.base && services && range(begun) == range(job) && begun.limit == job.limit
         });
         let mut bytes = 0;

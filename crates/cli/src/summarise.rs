@@ -7,6 +7,7 @@ use super::{Failure, input, output, parse, stream};
 use pathlight_ingest::Keep;
 use pathlight_query::{Endpoint, PercentileRange};
 use pathlight_summary::{FileError, Merger, Settings, Summary, read, write};
+use pathlight_text::format;
 use pathlight_view::json;
 use pathlight_view::summaries::Selected;
 use std::fmt::Write as _;
@@ -155,10 +156,14 @@ pub fn load(files: &[PathBuf]) -> Result<Summary, Failure> {
 /// As [`load`] and [`stream::summarise`].
 pub fn load_any(files: &[PathBuf], settings: &Settings, threads: Option<usize>) -> Result<Summary, Failure> {
     let is_summary = |path: &PathBuf| {
+        // A pipe can be read only once, so it is taken for traces.
+        if path.as_os_str() == "-" || !path.is_file() {
+            return false;
+        }
         let mut head = Vec::new();
         // What cannot be read is no summary; the reader of traces then says why.
         let read = std::fs::File::open(path).and_then(|file| file.take(32).read_to_end(&mut head));
-        path.as_os_str() != "-" && read.is_ok() && pathlight_summary::is_summary(&head)
+        read.is_ok() && pathlight_summary::is_summary(&head)
     };
     let (summaries, traces): (Vec<PathBuf>, Vec<PathBuf>) =
         input::list(files)?.into_iter().partition(is_summary);
@@ -183,9 +188,9 @@ fn read_file(path: &Path) -> Result<Summary, Failure> {
 /// Rows of each table.
 const ROWS: usize = 20;
 
-/// An endpoint as tables say it.
+/// Returns an endpoint as `operation @ service`, with nothing in it that a terminal would obey.
 pub fn name(endpoint: &Endpoint) -> String {
-    format!("{} @ {}", endpoint.operation, endpoint.service)
+    format::endpoint(&endpoint.service, &endpoint.operation)
 }
 
 fn to_text(summary: &Summary, selected: &Selected) -> String {

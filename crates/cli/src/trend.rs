@@ -6,6 +6,7 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use super::{Failure, output, parse};
 use pathlight_summary::{Series, Settings, Trend};
+use pathlight_text::format::harmless;
 use pathlight_view::{culprit, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -62,6 +63,7 @@ fn what(series: &Series) -> String {
 }
 
 fn to_text(trend: &Trend, days: &[String]) -> String {
+    let days: Vec<String> = days.iter().map(|day| harmless(day)).collect();
     let mut out = String::new();
     // Writing to a String cannot fail.
     if trend.moved.is_empty() {

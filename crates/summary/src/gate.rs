@@ -108,7 +108,8 @@ impl fmt::Display for Rule {
             Subject::EndpointSelf => write!(f, "endpoint self {}", self.statistic)?,
             Subject::Errors => write!(f, "errors")?,
         }
-        write!(f, ">{}%", 100.0 * self.limit)?;
+        // Rounded, as 100 times 0.07 is 7.000000000000001.
+        write!(f, ">{}%", (1e8 * self.limit).round() / 1e6)?;
         if self.least == LEAST { Ok(()) } else { write!(f, " n>={}", self.least) }
     }
 }

@@ -277,6 +277,8 @@ async fn walk(mut waiting: Vec<FileSystemEntry>, inputs: &mut Vec<Input>) -> Vec
 pub struct Picker {
     files: El,
     folder: El,
+    /// What is done with what is picked, unless something else was asked for.
+    chosen: Option<Intake>,
     /// What is done with what is picked next.
     next: Rc<Cell<Option<Intake>>>,
 }
@@ -312,7 +314,7 @@ impl Picker {
             })
         };
         let (files, folder) = (input("file-input"), input("folder-input").attr("webkitdirectory", ""));
-        Picker { files, folder, next }
+        Picker { files, folder, chosen, next }
     }
 
     /// The inputs, to be put into the page.
@@ -322,17 +324,20 @@ impl Picker {
 
     /// Asks for files.
     pub fn open_files(&self) {
+        // A picker that was closed without a choice leaves what was asked for then.
+        self.next.set(self.chosen);
         self.files.html().click();
     }
 
     /// Asks for files to do this with.
     pub fn open_files_to(&self, intake: Intake) {
         self.next.set(Some(intake));
-        self.open_files();
+        self.files.html().click();
     }
 
     /// Asks for a folder.
     pub fn open_folder(&self) {
+        self.next.set(self.chosen);
         self.folder.html().click();
     }
 }

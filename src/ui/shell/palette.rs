@@ -13,6 +13,7 @@ use crate::ui::shell::saved_report::Origin;
 use crate::ui::shell::selection_bar::look_at;
 use crate::ui::widgets::pick_list::{Pick, PickList};
 use pathlight_query::{Endpoint, PercentileRange, RootEndpoint};
+use pathlight_text::format::printable;
 use pathlight_view::address::{Address, Theme, View};
 use pathlight_view::intake::Intake;
 use pathlight_view::palette::{Item, Kind, found};
@@ -231,6 +232,6 @@ fn row(item: &Item) -> El {
         .test("palette-entry")
         .attr("data-kind", item.kind.name())
         .child(&span("palette-kind muted", item.kind.name()))
-        .child(&span("palette-name", &item.name))
-        .child(&span("palette-detail muted", &item.detail))
+        .child(&span("palette-name", &printable(&item.name)))
+        .child(&span("palette-detail muted", &printable(&item.detail)))
 }

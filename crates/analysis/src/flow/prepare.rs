@@ -103,6 +103,8 @@ impl Prepared {
 #[derive(Default)]
 struct OwnTime {
     start_us: u64,
+    /// Start and end of each call, in order.
+    calls: Vec<(u64, u64)>,
     /// Stretches with calls, disjoint and in order: start, end, and all time in such stretches up to the end.
     busy: Vec<(u64, u64, u64)>,
 }
@@ -110,10 +112,13 @@ struct OwnTime {
 impl OwnTime {
     fn set(&mut self, tree: &Tree, span: u32) {
         self.start_us = tree.start_us[span as usize];
+        let interval = |child: u32| (tree.start_us[child as usize], tree.end_us[child as usize]);
+        self.calls.clear();
+        self.calls.extend(tree.sync_children(span).map(interval));
+        // Siblings stand by start as it was recorded; clocks that were set may have changed their order.
+        self.calls.sort_unstable();
         self.busy.clear();
-        // Siblings stand by start.
-        for child in tree.sync_children(span) {
-            let (start, end) = (tree.start_us[child as usize], tree.end_us[child as usize]);
+        for &(start, end) in &self.calls {
             match self.busy.last_mut() {
                 Some(last) if start <= last.1 => {
                     last.2 += end.saturating_sub(last.1);
