@@ -65,7 +65,8 @@ fn assert_same(what: &str, browser: &str, native: &str) {
 
 fn selection(overlap: &str) -> Selection {
     let root = RootEndpoint::Endpoint(Endpoint::new("edge-gateway", "HTTP GET"));
-    Selection { root, overlap: Overlap::preset(overlap).unwrap(), ..Selection::default() }
+    let overlap = Overlap::preset(overlap).unwrap();
+    Selection { root, overlap, reading: overlap.implied_reading(), ..Selection::default() }
 }
 
 #[wasm_bindgen_test]

@@ -7,7 +7,7 @@ use pathlight_chart::flame::{self, DiffFlame, DiffOptions, FlameView, FlameWords
 use pathlight_chart::theme::Theme;
 use pathlight_query::{DiffReport, Endpoint};
 use pathlight_summary::{Rule, Settings, Subject, Summary, Verdict, check, compare};
-use pathlight_text::format::change;
+use pathlight_text::format::{change, counted};
 use pathlight_view::culprit;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -121,7 +121,7 @@ fn markdown(
     let _ = match broken.len() {
         0 => writeln!(out, "## Latency check passed\n"),
         1 => writeln!(out, "## Latency check failed: 1 regression\n"),
-        n => writeln!(out, "## Latency check failed: {n} regressions\n"),
+        n => writeln!(out, "## Latency check failed: {}\n", counted(n as u64, "regression")),
     };
     let [before, after] = sides.map(Summary::requests);
     let _ = writeln!(out, "{before} requests before, {after} after; {} comparisons.\n", verdicts.len());

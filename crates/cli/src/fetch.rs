@@ -408,14 +408,21 @@ impl Store {
     /// Puts the file into its place; returns how many traces were found, or lines written where they are told apart.
     fn finish(self) -> Result<u64, Failure> {
         let Store { file, seen, done, .. } = self;
+        let found =
+            if seen.is_empty() { done.iter().map(|done| done.traces).sum() } else { seen.len() as u64 };
         if let Some(Growing { place, part, notes, packer }) = file {
             drop(packer.finish()?);
+            if found == 0 {
+                // What an earlier fetch has left stays.
+                fs::remove_file(part)?;
+                fs::remove_file(notes)?;
+                return Ok(0);
+            }
             fs::rename(&part, &place).map_err(|error| {
                 Failure::Usage(harmless(&format!("cannot write {}: {error}", place.display())))
             })?;
             fs::remove_file(notes)?;
         }
-        let found = done.iter().map(|done| done.traces).sum();
-        Ok(if seen.is_empty() { found } else { seen.len() as u64 })
+        Ok(found)
     }
 }

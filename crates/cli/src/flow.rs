@@ -12,7 +12,7 @@ use pathlight_query::{
     NodeName, Parallel, Quantile, RootEndpoint, SavingsReport, Selection, TargetReport, TargetWay,
     WhatIfReport, queries,
 };
-use pathlight_text::format::{DASH, printable};
+use pathlight_text::format::{DASH, counted, printable};
 use pathlight_view::json;
 use std::fmt::Write as _;
 
@@ -287,7 +287,7 @@ fn target_text(report: &TargetReport, test: &EvaluationReport) -> String {
         let names = endpoints.iter().map(|Endpoint { service, operation }| format!("{service}:{operation}"));
         table.row([faster, in_ms(*at_best_us), names.collect::<Vec<_>>().join(" and ")]);
     }
-    let _ = writeln!(out, "{table}\n{} single endpoints can reach it", report.reaching);
+    let _ = writeln!(out, "{table}\n{} can reach it alone", counted(report.reaching, "endpoint"));
     back_test_text(&mut out, test);
     out
 }

@@ -123,7 +123,7 @@ pub enum Failure {
     #[error("{0} requests are abnormal")]
     Abnormal(usize),
     /// Rules are broken. Exit status 3.
-    #[error("{0} regressions")]
+    #[error("{}", pathlight_text::format::counted(*.0 as u64, "regression"))]
     Regressed(usize),
     /// Input or output failed. Exit status 2; quiet if it was only the reader of our output who left (`| head`).
     #[error(transparent)]

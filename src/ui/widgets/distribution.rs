@@ -84,6 +84,10 @@ impl Distribution {
         let now = (queries.range.revision(), theme, inner.area.size(), scale);
         let Some(report) = queries.range.get().filter(|_| self.painted != now) else { return };
         inner.facts.replace(report.facts.clone());
+        // What the keys have chosen were bins of the histogram before.
+        if inner.chosen.get().is_some() {
+            inner.forget_chosen();
+        }
         inner.range.set(Some(report.range).filter(|range| !range.is_all()));
         let facts = &report.facts;
         inner.canvas.set(

@@ -11,10 +11,15 @@ const LEAST_HEX: usize = 8;
 const STATEMENTS: [&str; 10] =
     ["select", "insert", "update", "delete", "with", "merge", "replace", "call", "exec", "upsert"];
 
+/// Bytes of the longest name in which values are looked for: the search takes time by the square of a hostile name.
+const LONGEST: usize = 4096;
+
 /// Returns the name with its values replaced: `{uuid}`, `{email}`, `{ip}`, `{hex}`, `{n}`; in SQL also literals, and lists
-/// of them as `({n}..)`. The name itself if it has none, or if nothing with a letter would be left.
+/// of them as `({n}..)`. The name itself if it has none, if nothing with a letter would be left, or if it is longer than
+/// 4 KiB.
 pub fn template(name: &str) -> Cow<'_, str> {
-    if !name.bytes().any(|byte| byte.is_ascii_digit() || matches!(byte, b'@' | b'\'')) {
+    if name.len() > LONGEST || !name.bytes().any(|byte| byte.is_ascii_digit() || matches!(byte, b'@' | b'\''))
+    {
         return Cow::Borrowed(name);
     }
     let is_sql = is_statement(name);
@@ -204,6 +209,12 @@ fn fold_lists(statement: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_is_very_long_stays_as_it_is() {
+        let long = "1.a".repeat(400_000);
+        assert_eq!(template(&long), long);
+    }
 
     #[test]
     fn values_become_placeholders() {
