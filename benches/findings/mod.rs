@@ -232,7 +232,11 @@ fn says(finding: &Finding, cause: Cause, place: &Place) -> bool {
     let called =
         place.name.split_once("->").and_then(|(_, rest)| rest.split_once(':')).map(|(called, _)| called);
     let is_place = match &finding.place {
-        Named::Endpoint(endpoint) => endpoint.names() == (place.service, place.operation),
+        // Calls may be named with their callee, `GetAds -> ads`.
+        Named::Endpoint(endpoint) => {
+            let operation = endpoint.operation.split(" -> ").next().unwrap_or_default();
+            (endpoint.service.as_str(), operation) == (place.service, place.operation)
+        }
         Named::Service(service) => service == place.service || Some(service.as_str()) == called,
         // Whom and since when it hurts is said of request types and tags, not of the place.
         Named::Tag { key, .. } => cause == Cause::Region && key.contains("region"),

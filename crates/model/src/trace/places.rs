@@ -50,6 +50,8 @@ pub struct PlaceNames {
     folded: BTreeSet<Endpoint>,
     /// By template: calls that are named with their callee, and the callees of which the operation is said too.
     calls: BTreeMap<Endpoint, BTreeSet<Callee>>,
+    /// Names in tags that are services with spans of their own: where one of their spans is missing, it was lost.
+    recorded: BTreeSet<String>,
 }
 
 impl PlaceFacts {
@@ -131,10 +133,16 @@ impl PlaceFacts {
             names.folded = many.map(|(template, _)| template.clone()).collect();
         }
         if reading.has(Rule::Callees) {
+            let all = || self.calls.values().flat_map(BTreeMap::keys);
+            let services: BTreeSet<&str> =
+                all().filter(|callee| callee.is_recorded).map(|callee| callee.name.as_str()).collect();
+            let peers = all().filter(|callee| !callee.is_recorded && services.contains(callee.name.as_str()));
+            names.recorded = peers.map(|callee| callee.name.clone()).collect();
             for (call, callees) in &self.calls {
                 let several = callees.iter().filter(|(_, operations)| operations.len() >= SEVERAL);
                 let several: BTreeSet<Callee> = several.map(|(callee, _)| callee.clone()).collect();
-                if callees.len() > 1 || !several.is_empty() {
+                let different: BTreeSet<&str> = callees.keys().map(|callee| callee.name.as_str()).collect();
+                if different.len() > 1 || !several.is_empty() {
                     names.calls.insert(call.clone(), several);
                 }
             }
@@ -399,7 +407,9 @@ impl TraceSet {
         let several = names.calls.get(&Endpoint::new(service, template(recorded)));
         match target {
             Target::Peer(peer) => {
-                format!("{operation} -> {} (not instrumented)", targets.peers.get(Symbol(peer)))
+                let peer = targets.peers.get(Symbol(peer));
+                let lacks = if names.recorded.contains(peer) { "" } else { " (not instrumented)" };
+                format!("{operation} -> {peer}{lacks}")
             }
             Target::Endpoint(callee) => {
                 let (service, called) = self.endpoint_name(EndpointId(callee));
