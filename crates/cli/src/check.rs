@@ -1,12 +1,12 @@
 //! `pathlight check`: whether a candidate is slower than a baseline, for a job that decides.
 
-use super::common::{PathOptions, RootOption, in_ms};
+use super::common::{SummaryOptions, in_ms};
 use super::summarise::{load_any, name};
-use super::{Failure, output, parse};
+use super::{Failure, output};
 use pathlight_chart::flame::{self, DiffFlame, DiffOptions, FlameView, FlameWords};
 use pathlight_chart::theme::Theme;
 use pathlight_query::{DiffReport, Endpoint};
-use pathlight_summary::{Rule, Settings, Subject, Summary, Verdict, check, compare};
+use pathlight_summary::{Rule, Subject, Summary, Verdict, check, compare};
 use pathlight_text::format::{change, counted};
 use pathlight_view::culprit;
 use std::fmt::Write as _;
@@ -25,12 +25,7 @@ pub struct Args {
     #[arg(long, required = true, value_name = "RULE", value_parser = str::parse::<Rule>)]
     fail_on: Vec<Rule>,
     #[command(flatten)]
-    root: RootOption,
-    #[command(flatten)]
-    path: PathOptions,
-    /// Threads that read traces (default: one a core)
-    #[arg(long, value_parser = parse::threads)]
-    threads: Option<usize>,
+    reading: SummaryOptions,
     /// Write the report, Markdown, to this file instead of standard output
     #[arg(long, short = 'o')]
     out: Option<PathBuf>,
@@ -45,9 +40,9 @@ pub struct Args {
 /// [`Failure::Regressed`] if a rule is broken; [`Failure::NoTrace`] if a side has no trace; [`Failure::Usage`] and
 /// [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let settings = Settings::new(args.root.root(), args.path.settings());
-    let baseline = load_any(&args.baseline, &settings, args.threads)?;
-    let candidate = load_any(&args.candidate, &settings, args.threads)?;
+    let settings = args.reading.settings();
+    let baseline = load_any(&args.baseline, &settings, args.reading.threads)?;
+    let candidate = load_any(&args.candidate, &settings, args.reading.threads)?;
     if baseline.settings != candidate.settings {
         return Err(Failure::Usage(pathlight_summary::OtherSettings.to_string()));
     }
@@ -120,7 +115,6 @@ fn markdown(
     // Writing to a String cannot fail.
     let _ = match broken.len() {
         0 => writeln!(out, "## Latency check passed\n"),
-        1 => writeln!(out, "## Latency check failed: 1 regression\n"),
         n => writeln!(out, "## Latency check failed: {}\n", counted(n as u64, "regression")),
     };
     let [before, after] = sides.map(Summary::requests);

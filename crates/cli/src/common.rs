@@ -102,6 +102,25 @@ impl PathOptions {
     }
 }
 
+/// What a summary is about and how traces are read for it.
+#[derive(Debug, clap::Args)]
+pub struct SummaryOptions {
+    #[command(flatten)]
+    root: RootOption,
+    #[command(flatten)]
+    path: PathOptions,
+    /// Threads that read traces (default: one a core)
+    #[arg(long, value_parser = parse::threads)]
+    pub threads: Option<usize>,
+}
+
+impl SummaryOptions {
+    /// Returns what was chosen.
+    pub fn settings(&self) -> pathlight_summary::Settings {
+        pathlight_summary::Settings::new(self.root.root(), self.path.settings())
+    }
+}
+
 /// One set of files, or two to compare.
 #[derive(Debug, clap::Args)]
 pub struct Sets {

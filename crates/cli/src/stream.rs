@@ -308,6 +308,27 @@ impl Shared<'_> {
     }
 }
 
+/// Runs the same work on threads, one a core unless their number is given, and joins the summaries they return.
+///
+/// # Errors
+/// The first failure of a thread; [`Failure::Usage`] if summaries cannot be joined.
+pub fn on_threads(
+    threads: Option<usize>,
+    work: impl Fn() -> Result<Summary, Failure> + Sync,
+) -> Result<Merger, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let parts: Vec<Result<Summary, Failure>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.unwrap_or(cores).max(1)).map(|_| scope.spawn(&work)).collect();
+        let ended = || Err(Failure::Usage("a thread has ended early".to_owned()));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
+    });
+    let mut sum = Merger::default();
+    for part in parts {
+        sum.add(part?).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    Ok(sum)
+}
+
 /// Summarises files, folders and `-`. A trace that stands in several places is counted once, by what comes first; spans of
 /// one trace may lie about a chunk (16 MB) apart, also in files read one after the other.
 ///
@@ -319,7 +340,6 @@ pub fn summarise(
     threads: Option<usize>,
     keep: &Keep,
 ) -> Result<Summary, Failure> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let paths = input::list(files)?;
     let shared = Shared {
         settings,
@@ -328,16 +348,7 @@ pub fn summarise(
         turn: Mutex::default(),
         next: Condvar::new(),
     };
-    let parts: Vec<Result<Summary, Failure>> = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..threads.unwrap_or(cores).max(1)).map(|_| scope.spawn(|| shared.run())).collect();
-        let ended = || Err(Failure::Usage("a thread has ended early".to_owned()));
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
-    });
-    let mut sum = Merger::default();
-    for part in parts {
-        sum.add(part?).map_err(|error| Failure::Usage(error.to_string()))?;
-    }
+    let mut sum = on_threads(threads, || shared.run())?;
     // Nothing comes after what was kept back.
     let mut turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
     let mut last = TraceSet::new();

@@ -1,6 +1,6 @@
 //! `pathlight summarise`, `merge` and `show`: files of what the analyses sum, without the traces.
 
-use super::common::{PathOptions, RootOption, in_ms};
+use super::common::{RootOption, SummaryOptions, in_ms};
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use super::{Failure, input, output, parse, stream};
@@ -25,12 +25,7 @@ pub struct SummariseArgs {
     #[arg(long, short = 'o', required = true)]
     out: PathBuf,
     #[command(flatten)]
-    root: RootOption,
-    #[command(flatten)]
-    path: PathOptions,
-    /// Threads (default: one a core)
-    #[arg(long, value_parser = parse::threads)]
-    threads: Option<usize>,
+    reading: SummaryOptions,
     /// Read only one of N traces, chosen by id: the same ones every time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     sample: Option<u32>,
@@ -72,9 +67,9 @@ pub struct ShowArgs {
 /// [`Failure::NoTrace`], [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
     output::refuse_inputs(&args.out, &input::list(&args.files)?)?;
-    let settings = Settings::new(args.root.root(), args.path.settings());
+    let settings = args.reading.settings();
     let keep = args.sample.map_or(Keep::All, Keep::Sample);
-    save(&args.out, &stream::summarise(&args.files, &settings, args.threads, &keep)?)
+    save(&args.out, &stream::summarise(&args.files, &settings, args.reading.threads, &keep)?)
 }
 
 /// Runs `merge`.
@@ -135,16 +130,7 @@ pub fn load(files: &[PathBuf]) -> Result<Summary, Failure> {
         }
         sum.finish().map_err(|error| Failure::Usage(error.to_string()))
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let parts: Vec<Result<Summary, Failure>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(run)).collect();
-        let ended = || Err(Failure::Usage("a thread has ended early".to_owned()));
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
-    });
-    let mut sum = Merger::default();
-    for part in parts {
-        sum.add(part?).map_err(|error| Failure::Usage(error.to_string()))?;
-    }
+    let sum = stream::on_threads(None, run)?;
     let sum = sum.finish().map_err(|error| Failure::Usage(error.to_string()))?;
     if sum.traces == 0 { Err(Failure::NoTrace) } else { Ok(sum) }
 }

@@ -1,11 +1,11 @@
 //! `pathlight trend`: what changed from one summary to the next, and when.
 
-use super::common::{PathOptions, RootOption, in_ms};
+use super::common::{SummaryOptions, in_ms};
 use super::summarise::{load_any, name};
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use super::{Failure, output, parse};
-use pathlight_summary::{Series, Settings, Trend};
+use super::{Failure, output};
+use pathlight_summary::{Series, Trend};
 use pathlight_text::format::harmless;
 use pathlight_view::{culprit, json};
 use std::fmt::Write as _;
@@ -18,12 +18,7 @@ pub struct Args {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    root: RootOption,
-    #[command(flatten)]
-    path: PathOptions,
-    /// Threads that read traces (default: one a core)
-    #[arg(long, value_parser = parse::threads)]
-    threads: Option<usize>,
+    reading: SummaryOptions,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -37,9 +32,9 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if a day has no trace; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let settings = Settings::new(args.root.root(), args.path.settings());
+    let settings = args.reading.settings();
     let days: Vec<_> = (args.files.iter())
-        .map(|file| load_any(std::slice::from_ref(file), &settings, args.threads))
+        .map(|file| load_any(std::slice::from_ref(file), &settings, args.reading.threads))
         .collect::<Result<_, _>>()?;
     let trend = Trend::of(&days).map_err(|error| Failure::Usage(error.to_string()))?;
     let names: Vec<String> = args.files.iter().map(|file| day_name(file)).collect();
