@@ -211,7 +211,8 @@ impl Plan {
             // Jaeger's own limit gives what is wanted, the newest, in one answer.
             1
         } else {
-            let pages = u64::from(limit.div_ceil(self.page));
+            // Without a limit nothing is known of how many there are; a slice that is too full is halved.
+            let pages = if limit == u32::MAX { 1 } else { u64::from(limit.div_ceil(self.page)) };
             pages.clamp(AT_ONCE as u64, MOST_SLICES).min(self.whole.div_ceil(self.dialect.narrowest_us()))
         };
         let width = self.whole.div_ceil(slices);

@@ -57,6 +57,8 @@ pub struct Search {
 impl Search {
     /// Traces wanted if nothing else is said.
     pub const LIMIT: u32 = 1000;
+    /// Jaeger UI's name for any service.
+    pub const ALL: &str = "__all_services__";
 
     const KEYS: [&str; 6] = ["start", "end", "limit", "minDuration", "maxDuration", "tags"];
 

@@ -7,7 +7,7 @@ use pathlight_chart::flame::{self, DiffFlame, DiffOptions, FlameView, FlameWords
 use pathlight_chart::theme::Theme;
 use pathlight_query::{DiffReport, Endpoint};
 use pathlight_summary::{Rule, Subject, Summary, Verdict, check, compare};
-use pathlight_text::format::{change, counted};
+use pathlight_text::format::{change, counted, markdown as cell};
 use pathlight_view::culprit;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -48,14 +48,24 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let verdicts = check(&baseline, &candidate, &args.fail_on);
     let broken = verdicts.iter().filter(|verdict| verdict.is_broken).count();
-    let worst = verdicts.iter().find(|verdict| verdict.is_broken).map(|verdict| &verdict.root);
+    let is_of_time =
+        |verdict: &&Verdict| verdict.is_broken && !matches!(verdict.rule.subject, Subject::Errors);
+    let worst = verdicts.iter().find(is_of_time).or(verdicts.iter().find(|verdict| verdict.is_broken));
+    let worst = worst.map(|verdict| &verdict.root);
     let report = compare(&baseline, &candidate, worst);
     if let Some(svg) = &args.svg {
         output::write(svg, picture(&report, worst).as_bytes())?;
     }
-    let text = markdown(&verdicts, [&baseline, &candidate], &report, worst, args.svg.as_deref());
+    let svg = args.svg.as_deref().map(|svg| beside(svg, args.out.as_deref()));
+    let text = markdown(&verdicts, [&baseline, &candidate], &report, worst, svg.as_deref());
     output::print(args.out.as_deref(), &text)?;
     if broken > 0 { Err(Failure::Regressed(broken)) } else { Ok(()) }
+}
+
+/// Returns the path of a file as a report links to it: from the folder of the report, if that holds it.
+fn beside(file: &Path, report: Option<&Path>) -> PathBuf {
+    let folder = report.and_then(Path::parent).unwrap_or(Path::new(""));
+    file.strip_prefix(folder).unwrap_or(file).to_owned()
 }
 
 /// Width of the flame graph in pixels.
@@ -77,24 +87,6 @@ fn picture(report: &DiffReport, root: Option<&Endpoint>) -> String {
 
 /// Rows of each table.
 const ROWS: usize = 30;
-
-/// A text in a cell of a Markdown table, where nothing of it means anything.
-fn cell(text: &str) -> String {
-    let mut out = String::new();
-    for c in pathlight_text::format::harmless(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' | '@' | '!' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
 
 fn amount(verdict: &Verdict, value: f64) -> String {
     match verdict.rule.subject {
@@ -166,7 +158,7 @@ fn markdown(
         }
     }
     if let Some(svg) = svg {
-        let file = svg.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let file = svg.to_string_lossy();
         let _ = writeln!(out, "\n![Differential flame graph: orange got slower, blue faster](<{file}>)");
     }
     out

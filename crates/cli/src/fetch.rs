@@ -7,12 +7,12 @@ use pathlight_backend::source::{Search, Wanted};
 use pathlight_backend::{
     Answer, Dialect, Listed, Listing, Lost, Next, Place, Plan, Reply, Scan, Trouble, go_duration_ns,
 };
-use pathlight_text::format::harmless;
+use pathlight_text::format::{counted, harmless};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write};
+use std::io::{self, IsTerminal as _, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -50,6 +50,8 @@ const TOKEN: &str = "PATHLIGHT_TOKEN";
 const WINDOW_US: u64 = 3_600_000_000;
 /// The longest wait for one answer.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Largest answer that is read: it is held in memory, and several come at once.
+const LARGEST_ANSWER: u64 = 1 << 30;
 
 fn since(text: &str) -> Result<u64, String> {
     let ns = go_duration_ns(text).filter(|ns| *ns >= 1_000_000);
@@ -63,6 +65,7 @@ fn now_us() -> u64 {
 /// What is fetched: the same after an interruption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Job {
+    /// Without the name and password it was given with.
     base: String,
     /// All services that were known when it began, which are `services` then.
     all: bool,
@@ -103,13 +106,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let known = args.tempo.is_some().then_some(Dialect::Tempo);
     let mut client = Client {
         agent,
-        place: Place { base: base.clone(), has_token: token.is_some(), ..Place::default() },
+        place: Place { base: without_login(&base), has_token: token.is_some(), ..Place::default() },
+        base,
         token,
         dialect: known,
+        error: None,
     };
     let end_us = now_us();
     let mut job = Job {
-        base,
+        base: client.place.base.clone(),
         all: args.all,
         services: args.service.clone(),
         start_us: end_us.saturating_sub(args.since),
@@ -134,34 +139,68 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if traces == 0 {
         return Err(Failure::NoTrace);
     }
-    eprintln!("pathlight: {traces} traces");
+    eprintln!("pathlight: {}", counted(traces, "trace"));
     Ok(())
+}
+
+/// An address without the name and password before its host, so that they are neither written down nor shown.
+fn without_login(base: &str) -> String {
+    let Some((scheme, rest)) = base.split_once("://") else { return base.to_owned() };
+    let end = rest.find('/').unwrap_or(rest.len());
+    let host = rest[..end].rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &rest[host..])
 }
 
 /// Who is asked.
 struct Client {
     agent: Agent,
+    /// The base address, perhaps with a name and password.
+    base: String,
     place: Place,
     token: Option<String>,
     dialect: Option<Dialect>,
+    /// What the last request that got no answer failed of.
+    error: Option<String>,
 }
 
-/// One GET: what came of it, and the body.
-fn get(agent: &Agent, url: &str, token: Option<&str>) -> (Reply, Vec<u8>) {
+/// What came of one GET.
+struct Got {
+    reply: Reply,
+    body: Vec<u8>,
+    /// Why there is no answer, in the words of the HTTP client.
+    error: Option<String>,
+}
+
+/// One GET.
+fn get(agent: &Agent, url: &str, token: Option<&str>) -> Got {
+    let lost =
+        |lost: Lost, error: String| Got { reply: Reply::Lost(lost), body: Vec::new(), error: Some(error) };
     let mut request = agent.get(url).header("Accept", "application/json");
     if let Some(token) = token {
         request = request.header("Authorization", &format!("Bearer {token}"));
     }
-    let Ok(response) = request.call() else { return (Reply::Lost(Lost::Down), Vec::new()) };
+    let response = match request.call() {
+        Ok(response) => response,
+        Err(error) => return lost(Lost::Down, error.to_string()),
+    };
     let status = response.status().as_u16();
     let header = response.headers().get("Retry-After").and_then(|value| value.to_str().ok());
     let retry_after_s = header.and_then(|seconds| seconds.trim().parse().ok());
-    let (mut scan, mut body) = (Scan::default(), Vec::new());
-    if response.into_body().into_reader().read_to_end(&mut body).is_err() {
-        return (Reply::Lost(Lost::Broken), Vec::new());
+    let mut body = Vec::new();
+    let mut reader = response.into_body().into_reader().take(LARGEST_ANSWER + 1);
+    if let Err(error) = reader.read_to_end(&mut body) {
+        return lost(Lost::Broken, error.to_string());
     }
-    scan.feed(&body);
-    (Reply::Answer(Answer { status, retry_after_s, body: scan }), body)
+    if body.len() as u64 > LARGEST_ANSWER {
+        return lost(Lost::Broken, format!("an answer is larger than {} GiB", LARGEST_ANSWER >> 30));
+    }
+    Got { reply: Reply::Answer(Answer { status, retry_after_s, body: scan(&body) }), body, error: None }
+}
+
+fn scan(body: &[u8]) -> Scan {
+    let mut scan = Scan::default();
+    scan.feed(body);
+    scan
 }
 
 impl Client {
@@ -174,16 +213,21 @@ impl Client {
             }
             _ => String::new(),
         };
-        Failure::Usage(explained.message + &hint)
+        let why = match (&self.error, trouble) {
+            (Some(error), Trouble::Lost(_)) => format!(" ({error})"),
+            _ => String::new(),
+        };
+        Failure::Usage(harmless(&(explained.message + &why + &hint)))
     }
 
     /// All services that are known there.
     fn services(&mut self) -> Result<Vec<String>, Failure> {
-        let mut listing = Listing::services(&self.place.base, self.dialect);
+        let mut listing = Listing::services(&self.base, self.dialect);
         let mut url = listing.url();
         loop {
-            let (reply, body) = get(&self.agent, &url, self.token.as_deref());
-            match listing.replied(&reply, &String::from_utf8_lossy(&body)) {
+            let got = get(&self.agent, &url, self.token.as_deref());
+            self.error = got.error.or(self.error.take());
+            match listing.replied(&got.reply, &String::from_utf8_lossy(&got.body)) {
                 Listed::Ask(next) => url = next,
                 Listed::Names(names) => return Ok(names),
                 Listed::Failed(trouble) => return Err(self.fail(&trouble)),
@@ -205,7 +249,7 @@ impl Client {
             }
             let to = job.end_us - window * WINDOW_US;
             let search = Search {
-                service: service.to_owned(),
+                service: if service.is_empty() { Search::ALL.to_owned() } else { service.to_owned() },
                 start_us: Some(job.start_us.max(to.saturating_sub(WINDOW_US - 1))),
                 end_us: Some(to),
                 limit: Some(u32::try_from(left).unwrap_or(u32::MAX)),
@@ -214,6 +258,14 @@ impl Client {
             let traces = self.run(search, store)?;
             left = left.saturating_sub(traces);
             store.note(service, window, traces)?;
+            if io::stderr().is_terminal() {
+                let name = if service.is_empty() { "all services" } else { service };
+                let found = store.found();
+                eprint!("\r\x1b[K{}: part {} of {windows}, {found} traces", harmless(name), window + 1);
+            }
+        }
+        if io::stderr().is_terminal() {
+            eprint!("\r\x1b[K");
         }
         Ok(())
     }
@@ -221,7 +273,7 @@ impl Client {
     /// Carries out one plan; returns how many traces it found.
     fn run(&mut self, search: Search, store: &mut Store) -> Result<u64, Failure> {
         let wanted = Wanted::Search(Box::new(search));
-        let plan = Plan::new(&self.place.base, &wanted, now_us()).map_err(|trouble| self.fail(&trouble))?;
+        let plan = Plan::new(&self.base, &wanted, now_us()).map_err(|trouble| self.fail(&trouble))?;
         let mut plan = plan.speaking(self.dialect);
         let (sender, replies) = mpsc::channel();
         let mut bodies: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
@@ -231,9 +283,8 @@ impl Client {
                 Next::Ask { ticket, url } => {
                     let (agent, token, sender) = (self.agent.clone(), self.token.clone(), sender.clone());
                     std::thread::spawn(move || {
-                        let (reply, body) = get(&agent, &url, token.as_deref());
                         // Nobody listens any more if the plan has ended.
-                        let _ = sender.send((ticket, reply, body));
+                        let _ = sender.send((ticket, get(&agent, &url, token.as_deref())));
                     });
                     continue;
                 }
@@ -242,9 +293,10 @@ impl Client {
                 }
                 Next::End => break,
             };
-            let Ok((ticket, reply, body)) = replies.recv_timeout(wait) else { continue };
-            if plan.replied(ticket, &reply, now_us() / 1000) {
-                bodies.insert(ticket, body);
+            let Ok((ticket, got)) = replies.recv_timeout(wait) else { continue };
+            self.error = got.error.or(self.error.take());
+            if plan.replied(ticket, &got.reply, now_us() / 1000) {
+                bodies.insert(ticket, got.body);
             }
             while let Some((ticket, _)) = plan.delivery() {
                 if let Some(body) = bodies.remove(&ticket) {
@@ -259,9 +311,10 @@ impl Client {
         }
         if let Some((part, trouble)) = outcome.failed.first() {
             let count = outcome.failed.len();
-            let message = trouble.explain(&self.place).message;
+            let Failure::Usage(message) = self.fail(trouble) else { return Err(self.fail(trouble)) };
             return Err(Failure::Usage(format!(
-                "{count} parts of the range could not be fetched ({part}: {message}); the same command goes on from here"
+                "{} of the range could not be fetched ({part}: {message}); the same command goes on from here",
+                counted(count as u64, "part")
             )));
         }
         if outcome.crowded > 0 {
@@ -280,7 +333,6 @@ struct Store {
     done: Vec<Done>,
     /// Ids that are written, so that a trace of several services stands once.
     seen: BTreeSet<String>,
-    lines: u64,
 }
 
 struct Growing {
@@ -300,13 +352,27 @@ fn beside(place: &Path, end: &str) -> PathBuf {
 impl Store {
     /// Opens the file, or what is left of an interrupted fetch of the same; then the job is the one that began.
     fn open(place: &Path, job: &mut Job) -> Result<Store, Failure> {
-        let mut store = Store { file: None, done: Vec::new(), seen: BTreeSet::new(), lines: 0 };
+        let mut store = Store { file: None, done: Vec::new(), seen: BTreeSet::new() };
         if place.as_os_str() == "-" {
             return Ok(store);
         }
         let (part, notes) = (beside(place, ".part"), beside(place, ".resume"));
         let fail = |error: io::Error| Failure::Usage(format!("cannot write {}: {error}", part.display()));
-        let text = fs::read_to_string(&notes).unwrap_or_default();
+        let file = OpenOptions::new().create(true).append(true).read(true).open(&part).map_err(fail)?;
+        if file.try_lock().is_err() {
+            return Err(Failure::Usage(format!("another fetch is writing {}", part.display())));
+        }
+        let text = match fs::read_to_string(&notes) {
+            Ok(text) => text,
+            Err(_) if file.metadata().map_err(fail)?.len() == 0 => String::new(),
+            Err(_) => {
+                return Err(Failure::Usage(format!(
+                    "{} is there and no fetch has left it (there is no {}); move it away or name another file",
+                    part.display(),
+                    notes.display()
+                )));
+            }
+        };
         let mut lines = text.lines();
         let begun: Option<Job> = lines.next().and_then(|line| serde_json::from_str(line).ok());
         let same = begun.filter(|begun| {
@@ -321,7 +387,6 @@ impl Store {
             store.done = lines.map_while(|line| serde_json::from_str(line).ok()).collect();
             bytes = store.done.last().map_or(0, |done| done.bytes);
         }
-        let file = OpenOptions::new().create(true).append(true).read(true).open(&part).map_err(fail)?;
         file.set_len(bytes).map_err(fail)?;
         if bytes > 0 {
             let hours = store.done.len();
@@ -341,9 +406,12 @@ impl Store {
     fn remember(&mut self, part: &Path) -> io::Result<()> {
         let reader = io::BufReader::new(flate2::read::MultiGzDecoder::new(File::open(part)?));
         for line in io::BufRead::lines(reader) {
-            self.lines += 1;
-            let line: Value = serde_json::from_str(&line?).unwrap_or_default();
-            self.seen.extend(line["traceID"].as_str().map(str::to_owned));
+            let line = line?;
+            let trace: Value = serde_json::from_str(&line).unwrap_or_default();
+            match trace["traceID"].as_str() {
+                Some(id) => drop(self.seen.insert(id.to_owned())),
+                None => self.seen.extend(scan(line.as_bytes()).ids().iter().cloned()),
+            }
         }
         Ok(())
     }
@@ -351,10 +419,12 @@ impl Store {
     /// Writes down what is fetched.
     fn begin(&mut self, job: &Job) -> Result<(), Failure> {
         let Some(file) = &self.file else { return Ok(()) };
-        if self.done.is_empty() {
-            fs::write(&file.notes, serde_json::to_string(job)? + "\n")?;
+        let mut notes = serde_json::to_string(job)? + "\n";
+        // Those of before too: their last line may have been cut.
+        for done in &self.done {
+            notes += &(serde_json::to_string(done)? + "\n");
         }
-        Ok(())
+        Ok(fs::write(&file.notes, notes)?)
     }
 
     /// How many traces of a window are there; `None` if it is not done.
@@ -373,13 +443,17 @@ impl Store {
                     if is_new {
                         lines += &trace.to_string();
                         lines.push('\n');
-                        self.lines += 1;
                     }
                 }
             }
             None => {
-                lines = answer.to_string() + "\n";
-                self.lines += 1;
+                // Fetched again for another of its services.
+                let scan = scan(body);
+                let is_new = scan.ids().is_empty() || scan.ids().iter().any(|id| !self.seen.contains(id));
+                if is_new {
+                    self.seen.extend(scan.ids().iter().cloned());
+                    lines = answer.to_string() + "\n";
+                }
             }
         }
         match &mut self.file {
@@ -405,12 +479,18 @@ impl Store {
         Ok(())
     }
 
+    /// How many traces were found so far.
+    fn found(&self) -> u64 {
+        if self.seen.is_empty() {
+            return self.done.iter().map(|done| done.traces).sum();
+        }
+        self.seen.len() as u64
+    }
+
     /// Puts the file into its place; returns how many traces were found, or lines written where they are told apart.
     fn finish(self) -> Result<u64, Failure> {
-        let Store { file, seen, done, .. } = self;
-        let found =
-            if seen.is_empty() { done.iter().map(|done| done.traces).sum() } else { seen.len() as u64 };
-        if let Some(Growing { place, part, notes, packer }) = file {
+        let found = self.found();
+        if let Some(Growing { place, part, notes, packer }) = self.file {
             drop(packer.finish()?);
             if found == 0 {
                 // What an earlier fetch has left stays.

@@ -96,8 +96,13 @@ impl Open {
             Box::new(std::fs::File::open(path)?)
         };
         let mut head = Vec::new();
-        (&mut input).take(2).read_to_end(&mut head)?;
-        let is_gzip = head == [0x1f, 0x8b];
+        (&mut input).take(32).read_to_end(&mut head)?;
+        if pathlight_summary::is_summary(&head) {
+            let text =
+                "it is a summary, which is not read from a pipe here; write it to a file and name that";
+            return Err(std::io::Error::other(text));
+        }
+        let is_gzip = head.starts_with(&[0x1f, 0x8b]);
         input = Box::new(Cursor::new(head).chain(input));
         if is_gzip {
             input = Box::new(MultiGzDecoder::new(input));
@@ -252,7 +257,7 @@ struct Shared<'a> {
 impl Shared<'_> {
     fn wait_for(&self, number: u64) -> MutexGuard<'_, Turn> {
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        while turn.number != number {
+        while turn.number < number {
             turn = self.next.wait(turn).unwrap_or_else(PoisonError::into_inner);
         }
         turn
@@ -267,6 +272,7 @@ impl Shared<'_> {
             let chunk = self.cutter.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(mut chunk) = chunk else { break };
             let number = chunk.number;
+            let _taken = Taken { shared: self, number };
             let early = if chunk.rest.is_none() { Some(chunk.read(self.keep)) } else { None };
             let mut turn = self.wait_for(number);
             let (mut set, report) = match (turn.unread.take(), early) {
@@ -305,6 +311,23 @@ impl Shared<'_> {
     fn add(&self, sum: &mut Merger, set: &TraceSet) -> Result<(), Failure> {
         let summary = Summary::observe(set, self.settings);
         sum.add(summary).map_err(|error| Failure::Usage(error.to_string()))
+    }
+}
+
+/// A chunk that a thread works on. If the thread panics, its turn passes, so that no other one waits for ever.
+struct Taken<'a> {
+    shared: &'a Shared<'a>,
+    number: u64,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let mut turn = self.shared.wait_for(self.number);
+            turn.number = turn.number.max(self.number + 1);
+            drop(turn);
+            self.shared.next.notify_all();
+        }
     }
 }
 

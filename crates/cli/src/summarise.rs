@@ -11,7 +11,7 @@ use pathlight_text::format;
 use pathlight_view::json;
 use pathlight_view::summaries::Selected;
 use std::fmt::Write as _;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -108,7 +108,9 @@ pub fn no_such_root(summary: &Summary, root: Option<&Endpoint>) -> Failure {
 
 fn save(out: &Path, summary: &Summary) -> Result<(), Failure> {
     let bytes = write(summary).map_err(|error| Failure::Usage(error.to_string()))?;
-    let out = if out.as_os_str() == "-" { Path::new("/dev/stdout") } else { out };
+    if out.as_os_str() == "-" {
+        return Ok(std::io::stdout().lock().write_all(&bytes)?);
+    }
     output::write(out, &bytes)
 }
 
@@ -166,8 +168,13 @@ pub fn load_any(files: &[PathBuf], settings: &Settings, threads: Option<usize>) 
 
 fn read_file(path: &Path) -> Result<Summary, Failure> {
     let fail = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", path.display()));
-    let real = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
-    let bytes = std::fs::read(real).map_err(|error| fail(&error))?;
+    let bytes = if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(path)
+    };
+    let bytes = bytes.map_err(|error| fail(&error))?;
     read(&bytes).map_err(|error: FileError| fail(&error))
 }
 

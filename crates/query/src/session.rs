@@ -152,7 +152,10 @@ impl Task {
         session: &mut Session,
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<u8>>, EngineError> {
-        session.name_places(self.names.as_ref(), self.naming);
+        // What shows spans as they were recorded leaves the names for the pass that comes next.
+        if self.pass.settings().is_some() {
+            session.name_places(self.names.as_ref(), self.naming);
+        }
         match &self.pass {
             Pass::Places => Ok(Some(postcard::to_allocvec(&PlaceFacts::of(&session.set))?)),
             Pass::Overview { settings } => {

@@ -1,6 +1,8 @@
 //! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of the parts by postcard.
 
+use super::band::Band;
 use super::part::{EndpointPart, NodePart, RootPart, Summary};
+use super::sketch::MOST;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -11,7 +13,7 @@ const MAGIC: &[u8] = b"pathlight-summary ";
 /// Counts the changes of what is inside.
 const VERSION: u32 = 1;
 /// Larger ones are not unpacked: nobody's summary is.
-const MOST_BYTES: u64 = 8 << 30;
+const MOST_BYTES: u64 = 1 << 30;
 
 /// Why a file gives no summary.
 #[derive(Debug, thiserror::Error)]
@@ -73,15 +75,23 @@ pub fn read(bytes: &[u8]) -> Result<Summary, FileError> {
 impl Summary {
     /// Whether what it holds can be merged and asked: somebody may have made the file by hand.
     fn is_sound(&self) -> bool {
+        let last_band = Band::of_latency(u64::MAX);
         let is_node_sound = |node: &NodePart| {
             node.exclusive.is_sound()
                 && node.inclusive.is_sound()
                 && node.bands.is_sorted_by(|a, b| a.number < b.number)
+                && node.bands.iter().all(|band| band.number <= last_band && band.requests <= MOST)
+                && node.spans.max(node.errors) <= MOST
         };
-        let is_endpoint_sound = |part: &EndpointPart| part.self_time.is_sound();
-        let is_root_sound =
-            |root: &RootPart| root.latency.is_sound() && root.endpoints.values().all(is_endpoint_sound);
-        self.contexts.is_sound()
+        let is_endpoint_sound =
+            |part: &EndpointPart| part.self_time.is_sound() && part.spans.max(part.errors) <= MOST;
+        let is_root_sound = |root: &RootPart| {
+            root.latency.is_sound()
+                && root.spans.max(root.failed) <= MOST
+                && root.endpoints.values().all(is_endpoint_sound)
+        };
+        self.traces.max(self.spans) <= MOST
+            && self.contexts.is_sound()
             && self.frames.is_sound()
             && self.frames.examples().len() == self.contexts.nodes.len()
             && self.contexts.nodes.iter().all(|node| is_node_sound(&node.value))

@@ -156,8 +156,8 @@ impl Rule {
     }
 }
 
-/// Judges a candidate by some rules; returns every comparison, the broken ones first, the most growth first within each
-/// (ties: by names).
+/// Judges a candidate by some rules; returns every comparison, the broken ones first, then in the order of the rules, the
+/// most growth of each first (ties: by names).
 pub fn check(baseline: &Summary, candidate: &Summary, rules: &[Rule]) -> Vec<Verdict> {
     let both: BTreeMap<&Endpoint, (&RootPart, &RootPart)> = (candidate.roots.iter())
         .filter_map(|(root, part)| Some((root, (baseline.roots.get(root)?, part))))
@@ -169,8 +169,11 @@ pub fn check(baseline: &Summary, candidate: &Summary, rules: &[Rule]) -> Vec<Ver
     for (verdict, is_certain) in verdicts.iter_mut().zip(false_discovery(&p, FALSE_DISCOVERIES)) {
         verdict.is_broken = is_certain && verdict.growth() > verdict.rule.limit;
     }
+    // Growth is a share of the latency or points of the error rate, which are not compared.
+    let place = |rule: &Rule| rules.iter().position(|other| other == rule);
     verdicts.sort_by(|x, y| {
         (y.is_broken.cmp(&x.is_broken))
+            .then_with(|| place(&x.rule).cmp(&place(&y.rule)))
             .then_with(|| y.growth().total_cmp(&x.growth()))
             .then_with(|| (&x.root, &x.endpoint).cmp(&(&y.root, &y.endpoint)))
     });

@@ -187,6 +187,19 @@ impl Sketch {
         (high - low) / 2.0
     }
 
+    /// The greatest time of which all values are multiples, such as 1000 where a clock shows milliseconds: 0 without
+    /// values or with binned ones.
+    pub fn tick_us(&self) -> u64 {
+        let Held::Values(bytes) = &self.held else { return 0 };
+        let common = |mut a: u64, mut b: u64| {
+            while b > 0 {
+                (a, b) = (b, a % b);
+            }
+            a
+        };
+        unpack(bytes).into_iter().fold(0, common)
+    }
+
     /// Whether it is what [`of`](Self::of) and [`merge`](Self::merge) leave; only then it may be merged and asked.
     pub(crate) fn is_sound(&self) -> bool {
         match &self.held {
@@ -202,6 +215,7 @@ impl Sketch {
                 bins.is_sorted_by(|a, b| a.0 < b.0)
                     && bins.last().is_some_and(|bin| bin.0 <= log_bin(u64::MAX))
                     && bins.iter().try_fold(0u64, |sum, bin| sum.checked_add(bin.1)) == Some(self.n)
+                    && self.n <= MOST
                     && self.min_us <= self.max_us
             }
         }
@@ -216,6 +230,9 @@ impl Held {
         }
     }
 }
+
+/// More of anything is not believed of a file: sums of so many files as there are cannot overflow then.
+pub(crate) const MOST: u64 = 1 << 48;
 
 #[cfg(test)]
 mod tests {
@@ -252,6 +269,13 @@ mod tests {
             assert_eq!(sketch.max_us(), *values.last().unwrap());
             assert!(sketch.is_sound());
         }
+    }
+
+    #[test]
+    fn the_tick_of_a_clock_is_found() {
+        assert_eq!(Sketch::of([vec![5_000; 90], vec![8_000]].concat()).tick_us(), 1_000);
+        assert_eq!(Sketch::of(vec![7, 5_000]).tick_us(), 1);
+        assert_eq!(Sketch::of(vec![]).tick_us(), 0);
     }
 
     #[test]

@@ -41,6 +41,8 @@ impl Estimate {
         let value = sketch.quantiles([p])[0];
         // Bins hide differences smaller than themselves.
         let error = sketch.quantile_error(p).max(sketch.error() * value);
+        // Of many equal values the quantile has no spread, but it is no surer than the clock ticks.
+        let error = error.max(sketch.tick_us() as f64 / 2.0);
         Estimate { n: sketch.n(), value, error }
     }
 

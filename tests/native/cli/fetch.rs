@@ -99,6 +99,12 @@ impl Jaeger {
                 let found: Vec<String> = found.take(number("limit") as usize).collect();
                 (200, format!(r#"{{"data":[{}],"errors":null}}"#, found.join(",")))
             }
+            // Tempo, of which every search finds the same trace.
+            "/jaeger/api/search" => (200, r#"{"traces":[{"traceID":"ab"}]}"#.to_owned()),
+            place if place.ends_with("ab") => (
+                200,
+                r#"{"batches":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"s"}}]},"scopeSpans":[{"spans":[{"traceId":"AAAAAAAAAAAAAAAAAAAAqw==","spanId":"AAAAAAAAAAE=","name":"o","startTimeUnixNano":"1000","endTimeUnixNano":"2000"}]}]}]}"#.to_owned(),
+            ),
             _ => (404, "404 page not found".to_owned()),
         }
     }
@@ -110,12 +116,12 @@ impl Jaeger {
 }
 
 fn fetch(folder: &Path, jaeger: &Jaeger, args: &[&str], token: &str) -> (Output, i32) {
+    fetch_from(folder, ["--jaeger", &jaeger.url], args, token)
+}
+
+fn fetch_from(folder: &Path, from: [&str; 2], args: &[&str], token: &str) -> (Output, i32) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
-    command
-        .current_dir(folder)
-        .args(["fetch", "--jaeger", &jaeger.url])
-        .args(args)
-        .env("PATHLIGHT_TOKEN", token);
+    command.current_dir(folder).arg("fetch").args(from).args(args).env("PATHLIGHT_TOKEN", token);
     let output = command.stdin(Stdio::null()).output().unwrap();
     let status = output.status.code().unwrap();
     (output, status)
@@ -135,6 +141,8 @@ fn all_services_are_fetched_and_each_trace_stands_once() {
     let (output, status) = fetch(folder.path(), &jaeger, &args, "secret");
     assert_eq!(status, 0, "{output:?}");
     assert!(String::from_utf8(output.stderr).unwrap().contains(" traces"));
+    let searches = jaeger.searches();
+    assert!(searches <= 2 * 2 * 6, "{searches} searches for two hours of two services that are nearly idle");
     let found = lines(&folder.path().join("a.ndjson.gz"));
     // One a minute over two hours; what is on the edge may have left the range.
     assert!((119..=121).contains(&found.len()), "{}", found.len());
@@ -202,4 +210,41 @@ fn what_goes_wrong_is_said() {
     assert_eq!(status, 1);
     let (_, status) = fetch(folder.path(), &jaeger, &["-o", "a.gz"], "secret");
     assert_eq!(status, 2, "neither a service nor all");
+}
+
+#[test]
+fn a_trace_of_tempo_that_several_searches_find_stands_once() {
+    let folder = Scratch::new("tempo-fetch");
+    let tempo = Jaeger::start(10);
+    for services in [&[][..], &["--service", "a", "--service", "b"]] {
+        let args: Vec<&str> = services.iter().chain(&["--since", "3h", "-o", "a.gz"]).copied().collect();
+        let (output, status) = fetch_from(folder.path(), ["--tempo", &tempo.url], &args, "secret");
+        assert_eq!(status, 0, "{output:?}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "pathlight: 1 trace\n");
+        assert_eq!(lines(&folder.path().join("a.gz")).len(), 1);
+    }
+}
+
+#[test]
+fn a_password_in_the_address_is_neither_written_nor_shown() {
+    let folder = Scratch::new("login-fetch");
+    let jaeger = Jaeger::start(200);
+    jaeger.is_old_refused.store(true, Ordering::SeqCst);
+    let url = jaeger.url.replace("http://", "http://me:hidden@");
+    let args = ["--service", "shop", "--since", "3h", "-o", "a.gz"];
+    let (output, status) = fetch_from(folder.path(), ["--jaeger", &url], &args, "secret");
+    let said = String::from_utf8(output.stderr).unwrap();
+    let notes = fs::read_to_string(folder.path().join("a.gz.resume")).unwrap();
+    assert!(status == 2 && !said.contains("hidden") && !notes.contains("hidden"), "{said} {notes}");
+}
+
+#[test]
+fn a_file_of_others_stays() {
+    let folder = Scratch::new("foreign-part");
+    let jaeger = Jaeger::start(10);
+    fs::write(folder.path().join("a.gz.part"), "mine").unwrap();
+    let args = ["--service", "shop", "-o", "a.gz"];
+    let (output, status) = fetch(folder.path(), &jaeger, &args, "secret");
+    assert_eq!(status, 2, "{output:?}");
+    assert_eq!(fs::read_to_string(folder.path().join("a.gz.part")).unwrap(), "mine");
 }

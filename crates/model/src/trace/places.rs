@@ -267,7 +267,8 @@ impl Targets {
 
 /// What the first of the tags says, by place in [`PEER_KEYS`]: a database with its name, a host without its port.
 fn peer_name(values: [Option<&str>; PEER_KEYS.len()]) -> Option<String> {
-    let [service, rpc, system, name, namespace, destination, address, host] = values;
+    let [service, rpc, system, name, namespace, destination, address, host] =
+        values.map(|value| value.filter(|value| !value.is_empty()));
     let database = system.map(|system| match name.or(namespace) {
         Some(name) => format!("{system} {name}"),
         None => system.to_owned(),
