@@ -3,7 +3,7 @@
 
 use super::archives::{DEFLATED, STORED, Way, gzip, zip};
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
-use pathlight::ingest::{FileReport, Options, Reader};
+use pathlight::ingest::{FileReport, Masks, Options, Reader};
 use pathlight::model::trace::{TraceSet, dump};
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,12 @@ fn generated() -> Vec<Vec<u8>> {
         write_jaeger(&options, &mut out).unwrap();
         out
     };
-    vec![export(6, 3, "all".parse().unwrap()), export(4, 2, Defects::default())]
+    // In the last one lists of tags come again and again.
+    vec![
+        export(6, 3, "all".parse().unwrap()),
+        export(4, 2, Defects::default()),
+        export(12, 16, Defects::default()),
+    ]
 }
 
 /// Every format, line by line, in one text and each format in its own.
@@ -115,10 +120,19 @@ pub fn read(
     text: &[u8],
     reference: bool,
     times: u32,
+    chunk: impl FnMut() -> usize,
+) -> (String, Vec<FileReport>) {
+    read_by(text, &Options { reference, ..Options::default() }, times, chunk)
+}
+
+/// The same by these options.
+pub fn read_by(
+    text: &[u8],
+    options: &Options,
+    times: u32,
     mut chunk: impl FnMut() -> usize,
 ) -> (String, Vec<FileReport>) {
     let mut set = TraceSet::new();
-    let options = Options { reference, ..Options::default() };
     let mut reports = Vec::new();
     for _ in 0..times {
         let mut reader = Reader::new("input", options.clone());
@@ -147,6 +161,14 @@ pub fn check(bytes: &[u8], random: &mut Random) {
     assert_eq!(read(bytes, false, times, || usize::MAX), whole, "the fast and the reference way differ");
     let size = 1 + random.skewed(12);
     assert_eq!(read(bytes, false, times, || 1 + random.below(size)), whole, "chunks change the fast way");
+    for masks in [Masks::Baseline, Masks::Words] {
+        let options = Options { masks, ..Options::default() };
+        assert_eq!(
+            read_by(bytes, &options, times, || usize::MAX),
+            whole,
+            "{masks:?} differs from the best masks"
+        );
+    }
     assert_eq!(read(bytes, true, times, || 1 + random.below(size)), whole, "chunks change the reference way");
 }
 

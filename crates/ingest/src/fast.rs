@@ -1,18 +1,28 @@
-//! Jaeger spans the fast way: fields are found by the masks of the window and read in place, known tags are told by
-//! their text alone. It takes only what it fully understands; anything else is a surprise and goes the reference way, so
-//! both give the same.
+//! Jaeger spans the fast way: read in one go, without looking for their end first; keys are told by one word, known tags
+//! by their text alone. It takes only what it fully understands; anything else is a surprise and goes the reference way,
+//! so both give the same.
 
 use super::jaeger;
+use super::keys::Key;
+use super::lists::{KnownTag, Lists};
 use super::memo::{self, Memo};
 use super::node::{Bad, Node, decode, parse_number};
 use super::state::{ParentChoice, State};
-use super::view::{View, hex, plain, trace_hex};
+use super::view::{View, hex, plain, same, trace_hex};
 use memchr::memmem::Finder;
-use pathlight_model::trace::{Flags, ProcessId, RawSpan, SpanFacts, SpanId, Symbol, TraceId, TraceSet};
+use pathlight_model::trace::{
+    Flags, ProcessId, RawSpan, SpanFacts, SpanId, Symbol, TagSetId, TagTable, TraceId, TraceSet,
+};
 
 /// What the fast way remembers; valid for one trace set.
 pub(super) struct Fast {
     tags: Memo<KnownTag>,
+    lists: Lists,
+    /// The tags of the span being read as far as they are a list that is known; those after it.
+    list: u32,
+    found: Vec<Found>,
+    /// Keys of tags without a stored value.
+    unstored: Vec<u32>,
     operations: Memo<Symbol>,
     processes: Memo<KnownProcess>,
     /// Numbers of tag keys of remembered processes.
@@ -20,7 +30,6 @@ pub(super) struct Fast {
     /// The last trace id as text, and what it is.
     trace_text: Vec<u8>,
     trace: TraceId,
-    found: Vec<Found>,
     decoded: String,
     exception: Finder<'static>,
     error: Finder<'static>,
@@ -30,24 +39,20 @@ impl Default for Fast {
     fn default() -> Fast {
         Fast {
             tags: Memo::default(),
+            lists: Lists::default(),
+            list: 0,
+            found: Vec::new(),
+            unstored: Vec::new(),
             operations: Memo::default(),
             processes: Memo::default(),
             process_keys: Vec::new(),
             trace_text: Vec::new(),
             trace: TraceId::NONE,
-            found: Vec::new(),
             decoded: String::new(),
             exception: Finder::new(jaeger::ERROR_WORDS[0]),
             error: Finder::new(jaeger::ERROR_WORDS[1]),
         }
     }
-}
-
-/// A tag by its text.
-#[derive(Clone, Copy)]
-struct KnownTag {
-    pair: u32,
-    facts: Option<SpanFacts>,
 }
 
 /// A process by its text.
@@ -63,8 +68,20 @@ struct KnownProcess {
 /// A tag of the span being read; ranges are places in the view.
 #[derive(Clone, Copy)]
 enum Found {
-    Known(KnownTag),
-    New { hash: u64, raw: (usize, usize), key: (usize, usize), value: Value },
+    /// Number in `Fast::tags`.
+    Known(u32),
+    New(NewTag),
+}
+
+/// A tag whose text is new.
+#[derive(Clone, Copy)]
+struct NewTag {
+    hash: u64,
+    raw: (usize, usize),
+    key: (usize, usize),
+    value: Value,
+    /// Where its value begins, if nothing follows that.
+    value_at: Option<usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -83,8 +100,12 @@ struct Parsed<'a> {
     start_us: u64,
     duration_us: u64,
     operation: &'a [u8],
+    /// What the operation is, if that is known.
+    symbol: Option<Symbol>,
     process: Process<'a>,
     logs: u64,
+    /// One past its last byte.
+    end: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -94,130 +115,129 @@ enum Process<'a> {
 }
 
 impl Fast {
-    #[inline]
-    fn trace_id(&mut self, text: &[u8]) -> Option<TraceId> {
-        if self.trace_text != text || self.trace.is_none() {
-            self.trace = trace_hex(text)?;
-            self.trace_text.clear();
-            self.trace_text.extend_from_slice(text);
-        }
-        Some(self.trace)
+    /// Takes note of another trace id.
+    fn trace_id(&mut self, text: &[u8]) -> Option<()> {
+        self.trace = trace_hex(text)?;
+        self.trace_text.clear();
+        self.trace_text.extend_from_slice(text);
+        Some(())
     }
 
-    /// Reads a span without changing anything but scratch; `None` is a surprise.
-    fn parse<'a>(&mut self, view: View<'a>, start: usize, end: usize) -> Option<Parsed<'a>> {
+    /// Reads the span that begins at the first byte without changing anything but scratch; `None` is a surprise.
+    fn parse<'a>(&mut self, view: View<'a>, stored: &TagTable) -> Option<Parsed<'a>> {
         const ALL: u32 = 0b111_1111;
         let (mut trace, mut id) = (TraceId::NONE, SpanId::NONE);
         let mut choice = ParentChoice::default();
         let (mut start_us, mut duration_us, mut logs) = (0, 0, 0);
-        let mut operation = &view.text[..0];
+        let (mut operation, mut symbol) = (&view.text[..0], None);
         let mut process = Process::Named(operation);
+        self.list = 0;
         self.found.clear();
+        self.unstored.clear();
         self.decoded.clear();
         let mut seen = 0u32;
-        let mut see = |bit: u32| {
-            let is_new = seen & (1 << bit) == 0;
-            seen |= 1 << bit;
-            is_new.then_some(())
-        };
-        let mut at = view.space(start + 1)?;
-        loop {
-            let (key, value) = view.key(at)?;
+        let mut at = view.space(1)?;
+        let end = loop {
+            let (key, value) = Key::read(view, at)?;
+            let bit = 1 << key as u32;
+            if seen & bit != 0 && key != Key::Other {
+                return None;
+            }
+            seen |= bit;
             at = match key {
-                b"traceID" => {
-                    see(0)?;
-                    let (text, at) = view.string(value)?;
-                    trace = self.trace_id(text)?;
+                Key::Trace => {
+                    let after = self.same_trace(view.text, value);
+                    let at = match after {
+                        Some(at) => at,
+                        None => {
+                            let (text, at) = view.string(value)?;
+                            self.trace_id(text)?;
+                            at
+                        }
+                    };
+                    trace = self.trace;
                     at
                 }
-                b"spanID" => {
-                    see(1)?;
-                    let (text, at) = view.string(value)?;
-                    id = SpanId::hex(hex(text)?);
+                Key::Span => {
+                    let (number, at) = view.hex_string(value)?;
+                    id = SpanId::hex(number);
                     at
                 }
-                b"operationName" => {
-                    see(2)?;
+                Key::Operation => {
                     let (text, at) = view.string(value)?;
                     operation = text;
+                    let known = self.operations.number(memo::hash(text), text);
+                    if seen & (1 << Key::Tags as u32) == 0 {
+                        self.list = known.map_or(0, |number| self.lists.start(number));
+                    }
+                    symbol = known.map(|number| self.operations.value(number));
                     at
                 }
-                b"startTime" => {
-                    see(3)?;
+                Key::Start => {
                     let (number, at) = view.integer(value)?;
                     start_us = number;
                     at
                 }
-                b"duration" => {
-                    see(4)?;
+                Key::Duration => {
                     let (number, at) = view.integer(value)?;
                     duration_us = number;
                     at
                 }
-                b"processID" => {
-                    see(5)?;
+                Key::ProcessId => {
                     let (text, at) = view.string(value)?;
-                    plain(text)?;
+                    let is_short = text.len() <= 8 && text.iter().all(u8::is_ascii_alphanumeric);
+                    (is_short || plain(text).is_some()).then_some(())?;
                     if let Process::Named(_) = process {
                         process = Process::Named(text);
                     }
                     at
                 }
-                b"tags" => {
-                    see(6)?;
-                    self.tags(view, value)?
-                }
-                b"references" => {
-                    see(7)?;
-                    if view.text[value] == b'[' && *view.text.get(value + 1)? == b']' {
+                Key::Tags => self.tags(view, value, stored)?,
+                Key::References => {
+                    if *view.text.get(value)? == b'[' && *view.text.get(value + 1)? == b']' {
                         value + 2
                     } else {
                         (!trace.is_none()).then_some(())?;
-                        self.references(view, value, trace, &mut choice)?
-                    }
-                }
-                b"logs" => {
-                    see(8)?;
-                    if *view.text.get(value)? == b'[' {
-                        let (at, objects) = view.skip_brackets(value)?;
-                        let text = &view.text[value..at];
-                        if text.len() > 2
-                            && (self.exception.find(text).is_some() || self.error.find(text).is_some())
-                        {
-                            return None;
+                        match self.reference(view.text, value) {
+                            Some((parent, at)) => {
+                                choice.reference(parent, false);
+                                at
+                            }
+                            None => self.references(view, value, trace, &mut choice)?,
                         }
-                        logs = objects;
-                        at
-                    } else {
-                        view.skip_value(value)?
                     }
                 }
-                b"process" => {
-                    see(9)?;
-                    (view.text[value] == b'{').then_some(())?;
+                Key::Logs if *view.text.get(value)? == b'[' => {
+                    let (at, objects) = view.skip_brackets(value)?;
+                    let text = &view.text[value..at];
+                    if text.len() > 2
+                        && (self.exception.find(text).is_some() || self.error.find(text).is_some())
+                    {
+                        return None;
+                    }
+                    logs = objects;
+                    at
+                }
+                Key::Process => {
+                    (*view.text.get(value)? == b'{').then_some(())?;
                     let (at, _) = view.skip_brackets(value)?;
                     process = Process::Inline(value, at);
                     at
                 }
-                b"parentSpanID" => {
-                    see(10)?;
-                    let (text, at) = view.string(value)?;
-                    choice.named(SpanId::hex(hex(text)?));
+                Key::Parent => {
+                    let (number, at) = view.hex_string(value)?;
+                    choice.named(SpanId::hex(number));
                     at
                 }
-                b"flags" | b"warnings" => view.skip_value(value)?,
-                b"tag" => return None,
-                _ if memchr::memchr(b'\\', key).is_some() => return None,
-                _ => view.skip_value(value)?,
+                Key::Logs | Key::Other => view.skip_value(value)?,
             };
             match view.next(at, b'}')? {
                 Ok(next) => at = next,
-                Err(after) if after == end => break,
-                Err(_) => return None,
+                Err(after) => break after,
             }
-        }
+        };
         if let Process::Inline(..) = process {
-            see(5);
+            seen |= 1 << Key::ProcessId as u32;
         }
         const LIMIT: u64 = 1 << 63;
         let is_complete = seen & ALL == ALL && !trace.is_none() && start_us != 0;
@@ -229,9 +249,38 @@ impl Fast {
             start_us,
             duration_us,
             operation,
+            symbol,
             process,
             logs,
+            end,
         })
+    }
+
+    /// The place after a string that says the same trace id as the last one.
+    #[inline]
+    fn same_trace(&self, text: &[u8], at: usize) -> Option<usize> {
+        let end = at + 1 + self.trace_text.len();
+        let is_same = !self.trace.is_none()
+            && *text.get(at)? == b'"'
+            && *text.get(end)? == b'"'
+            && same(&self.trace_text, &text[at + 1..end]);
+        is_same.then_some(end + 1)
+    }
+
+    /// The parent and the place after it, of a single reference within the trace as exporters write it.
+    #[inline]
+    fn reference(&self, text: &[u8], at: usize) -> Option<(SpanId, usize)> {
+        const HEAD: &[u8; 34] = b"[{\"refType\":\"CHILD_OF\",\"traceID\":\"";
+        const MIDDLE: &[u8; 12] = b"\",\"spanID\":\"";
+        let (head, rest) = text.get(at..)?.split_first_chunk::<34>()?;
+        let (trace, rest) = rest.split_at_checked(self.trace_text.len())?;
+        let (middle, rest) = rest.split_first_chunk::<12>()?;
+        let (id, rest) = rest.split_first_chunk::<16>()?;
+        let is_so = same(head, HEAD) && same(trace, &self.trace_text) && same(middle, MIDDLE);
+        if !is_so || rest.first_chunk() != Some(b"\"}]") {
+            return None;
+        }
+        Some((SpanId::hex(hex(id)?), at + HEAD.len() + trace.len() + MIDDLE.len() + id.len() + 3))
     }
 
     fn references(
@@ -241,7 +290,7 @@ impl Fast {
         own: TraceId,
         choice: &mut ParentChoice,
     ) -> Option<usize> {
-        (view.text[from] == b'[').then_some(())?;
+        (*view.text.get(from)? == b'[').then_some(())?;
         let mut at = view.space(from + 1)?;
         if view.text[at] == b']' {
             return Some(at + 1);
@@ -268,7 +317,7 @@ impl Fast {
                     b"traceID" => {
                         see(1)?;
                         let (text, at) = view.string(value)?;
-                        if self.trace_text != text {
+                        if !same(&self.trace_text, text) {
                             let other = trace_hex(text)?;
                             in_trace = other.is_none() || other == own;
                         }
@@ -276,8 +325,8 @@ impl Fast {
                     }
                     b"spanID" => {
                         see(2)?;
-                        let (text, at) = view.string(value)?;
-                        span = SpanId::hex(hex(text)?);
+                        let (number, at) = view.hex_string(value)?;
+                        span = SpanId::hex(number);
                         at
                     }
                     _ if memchr::memchr(b'\\', key).is_some() => return None,
@@ -299,32 +348,72 @@ impl Fast {
     }
 
     /// Finds the tags of a list.
-    fn tags(&mut self, view: View<'_>, from: usize) -> Option<usize> {
-        (view.text[from] == b'[').then_some(())?;
+    fn tags(&mut self, view: View<'_>, from: usize, stored: &TagTable) -> Option<usize> {
+        (*view.text.get(from)? == b'[').then_some(())?;
         let mut at = view.space(from + 1)?;
         if view.text[at] == b']' {
             return Some(at + 1);
         }
         loop {
-            (view.text[at] == b'{').then_some(())?;
-            let close = view.bracket(at + 1)?;
-            (view.text[close] == b'}').then_some(())?;
-            let raw = &view.text[at..close + 1];
-            let hash = memo::hash(raw);
-            let found = match self.tags.find(hash, raw) {
-                Some(known) => Found::Known(known),
-                None => self.new_tag(view, at, close + 1, hash)?,
+            let is_known = self.found.is_empty();
+            let after = if is_known
+                && let Some((list, after)) = self.lists.guess(self.list, &self.tags, view.text, at)
+            {
+                self.list = list;
+                after
+            } else if is_known && let Some((key, after)) = self.lists.guess_unstored(self.list, view, at) {
+                self.unstored.push(key);
+                after
+            } else {
+                self.tag(view, at, stored)?
             };
-            self.found.push(found);
-            match view.next(close + 1, b']')? {
+            match view.next(after, b']')? {
                 Ok(next) => at = next,
                 Err(after) => return Some(after),
             }
         }
     }
 
+    /// Finds a tag that was not guessed; the place after it.
+    fn tag(&mut self, view: View<'_>, at: usize, stored: &TagTable) -> Option<usize> {
+        (view.text[at] == b'{').then_some(())?;
+        let is_known = self.found.is_empty();
+        let guess = if is_known { self.lists.guess_end(self.list, &self.tags, view, at) } else { None };
+        let after = match guess {
+            Some(after) => after,
+            None => view.skip_flat(at)?,
+        };
+        let raw = &view.text[at..after];
+        let hash = memo::hash(raw);
+        if let Some(tag) = self.tags.number(hash, raw) {
+            let KnownTag { pair, facts, .. } = self.tags.value(tag);
+            let key = stored.key_of_pair(pair);
+            if stored.is_high_cardinality(key) && facts.is_none() {
+                self.unstored.push(key);
+            } else if is_known && let Some(list) = self.lists.child(self.list, tag) {
+                self.list = list;
+            } else {
+                self.found.push(Found::Known(tag));
+            }
+            return Some(after);
+        }
+        let new = self.new_tag(view, at, after, hash)?;
+        // Both ends were found to be UTF-8.
+        let key = std::str::from_utf8(&view.text[new.key.0..new.key.1]).unwrap_or_default();
+        match stored.find_key(key).filter(|&key| stored.is_high_cardinality(key)) {
+            Some(number) if !SpanFacts::wants(key) => {
+                self.unstored.push(number);
+                if let Some(value_at) = new.value_at.filter(|_| is_known) {
+                    self.lists.note_unstored(self.list, &view.text[at..value_at], number);
+                }
+            }
+            _ => self.found.push(Found::New(new)),
+        }
+        Some(after)
+    }
+
     /// Reads a tag whose text is new.
-    fn new_tag(&mut self, view: View<'_>, start: usize, end: usize, hash: u64) -> Option<Found> {
+    fn new_tag(&mut self, view: View<'_>, start: usize, end: usize, hash: u64) -> Option<NewTag> {
         let mut at = view.space(start + 1)?;
         let (mut key, mut value) = (None, None);
         loop {
@@ -338,7 +427,7 @@ impl Fast {
                 }
                 b"value" => {
                     let (read, at) = self.value(view, from)?;
-                    (value.replace(read).is_none()).then_some(())?;
+                    (value.replace((read, from, at)).is_none()).then_some(())?;
                     at
                 }
                 _ if memchr::memchr(b'\\', name).is_some() => return None,
@@ -348,7 +437,9 @@ impl Fast {
                 Ok(next) => at = next,
                 Err(after) => {
                     (after == end).then_some(())?;
-                    return Some(Found::New { hash, raw: (start, end), key: key?, value: value? });
+                    let (value, from, to) = value?;
+                    let value_at = Some(from).filter(|_| to + 1 == end);
+                    return Some(NewTag { hash, raw: (start, end), key: key?, value, value_at });
                 }
             }
         }
@@ -378,19 +469,31 @@ impl Fast {
         Some((Value::Plain(at, after), after))
     }
 
-    /// Interns the tags found; the facts they say.
-    fn take_tags(&mut self, view: View<'_>, set: &mut TraceSet) -> SpanFacts {
-        let mut facts = SpanFacts::default();
+    /// Interns the tags found; what they say, and their set.
+    fn take_tags(&mut self, view: View<'_>, set: &mut TraceSet) -> (SpanFacts, TagSetId) {
+        for &key in &self.unstored {
+            set.tags.count_key(key);
+        }
+        let mut facts = self.lists.facts(self.list);
+        if self.found.is_empty() {
+            return (facts, self.lists.set(self.list, set));
+        }
         set.tags.begin();
+        self.lists.add_pairs(self.list, set);
+        let mut grows = Some(self.list);
         for found in &self.found {
-            match *found {
-                Found::Known(known) => {
+            let mut is_new = false;
+            let tag = match *found {
+                Found::Known(tag) => {
+                    let known = self.tags.value(tag);
                     set.tags.add_pair(known.pair);
                     if let Some(said) = &known.facts {
                         facts.merge(said);
                     }
+                    Some(tag)
                 }
-                Found::New { hash, raw, key, value } => {
+                Found::New(NewTag { hash, raw, key, value, value_at }) => {
+                    is_new = true;
                     // Both were found to be UTF-8.
                     let text = |(start, end)| std::str::from_utf8(&view.text[start..end]).unwrap_or_default();
                     let key = text(key);
@@ -410,38 +513,57 @@ impl Fast {
                         is_simple = key != "span.kind" || alone != SpanFacts::default();
                         said = Some(alone);
                     }
-                    if let Some(pair) = pair.filter(|_| is_simple) {
-                        self.tags.insert(hash, &view.text[raw.0..raw.1], KnownTag { pair, facts: said });
-                    }
+                    pair.filter(|_| is_simple).and_then(|pair| {
+                        let text = &view.text[raw.0..raw.1];
+                        let value_at = value_at.map_or(0, |at| (at - raw.0) as u32);
+                        self.tags.try_insert(hash, text, KnownTag { pair, facts: said, value_at })
+                    })
                 }
-            }
+            };
+            // What comes again is soon known as a whole; what never does, costs no more than this.
+            grows = match (grows, tag) {
+                (Some(list), Some(tag)) => self.lists.add(list, tag, &self.tags).filter(|_| !is_new),
+                _ => None,
+            };
         }
-        facts
+        if self.tags.is_full() || self.lists.is_full() || self.operations.is_full() {
+            self.flush(set);
+            self.lists = Lists::default();
+            self.tags.clear();
+            self.operations.clear();
+        }
+        (facts, set.tags.finish())
     }
 
+    /// Counts the keys of tags that were only noted.
+    pub fn flush(&mut self, set: &mut TraceSet) {
+        self.lists.flush(set);
+    }
+
+    /// Interns an operation that is not known yet.
     fn operation(&mut self, text: &[u8], set: &mut TraceSet) -> Option<Symbol> {
-        let hash = memo::hash(text);
-        if let Some(symbol) = self.operations.find(hash, text) {
-            return Some(symbol);
-        }
         let symbol = set.names.intern(plain(text)?);
-        self.operations.insert(hash, text, symbol);
+        self.operations.try_insert(memo::hash(text), text, symbol);
         Some(symbol)
     }
 }
 
-/// Reads a span of the trace under construction; false is a surprise, and then nothing has changed.
+/// Reads the span of the trace under construction that begins at the first byte of a text, which may go on after it; `at`
+/// is its offset. Returns the length of the span, and whether its process was bad. `None` is a surprise, and then nothing
+/// has changed.
 pub(super) fn span_of_trace(
     state: &mut State,
     set: &mut TraceSet,
-    view: View<'_>,
-    (start, end): (usize, usize),
+    text: &[u8],
     at: u64,
-) -> Result<bool, Bad> {
-    let Some(parsed) = state.fast.parse(view, start, end) else { return Ok(false) };
-    let Some(operation) = state.fast.operation(parsed.operation, set) else { return Ok(false) };
-    let facts = state.fast.take_tags(view, set);
-    let tags = set.tags.finish();
+) -> Option<(usize, Result<(), Bad>)> {
+    let view = View { text };
+    let parsed = state.fast.parse(view, &set.tags)?;
+    let operation = match parsed.symbol {
+        Some(symbol) => symbol,
+        None => state.fast.operation(parsed.operation, set)?,
+    };
+    let (facts, tags) = state.fast.take_tags(view, set);
     set.logs += parsed.logs;
     let mut flags: Flags = facts.flags();
     let parent = parsed.choice.choose(&mut flags);
@@ -449,8 +571,10 @@ pub(super) fn span_of_trace(
         Process::Named(name) => state.building.process(name, at),
         Process::Inline(from, to) => {
             state.building.has_inline_process = true;
-            let node = Node { text: &view.text[from..to], at: at + (from - start) as u64 };
-            process(state, set, node)?
+            match process(state, set, Node { text: &text[from..to], at: at + from as u64 }) {
+                Ok(process) => process,
+                Err(bad) => return Some((parsed.end, Err(bad))),
+            }
         }
     };
     state.building.push(
@@ -466,7 +590,7 @@ pub(super) fn span_of_trace(
             flags,
         },
     );
-    Ok(true)
+    Some((parsed.end, Ok(())))
 }
 
 /// A process, remembered by its text.

@@ -9,6 +9,8 @@ mod document;
 mod fast;
 mod jaeger;
 mod keep;
+mod keys;
+mod lists;
 mod masks;
 mod memo;
 mod node;
@@ -27,6 +29,7 @@ mod zip;
 mod zipkin;
 
 pub use keep::Keep;
+pub use masks::Masks;
 pub use reader::{Options, Reader};
 pub use report::{
     ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress,

@@ -35,6 +35,89 @@ pub(super) struct Bits {
     pub controls: u64,
 }
 
+/// How masks are made. All ways give the same; tests compare them.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
+pub enum Masks {
+    /// As fast as this machine can: AVX2 where it is found, else what every machine of its kind has.
+    #[default]
+    Best,
+    /// With what every machine of its kind has: SSE2, or simd128.
+    Baseline,
+    /// Without vectors, eight bytes at a time.
+    Words,
+    /// Byte by byte.
+    Plain,
+}
+
+impl Masks {
+    /// Appends the masks of blocks of text.
+    pub(super) fn extend(self, text: &[[u8; BLOCK]], carry: &mut Carry, out: &mut Vec<Block>) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Masks::Best if avx2::is_here() => {
+                // SAFETY: the machine has what the function needs.
+                unsafe { avx2::extend(text, carry, out) }
+            }
+            Masks::Best | Masks::Baseline => out.extend(text.iter().map(|bytes| block(bits(bytes), carry))),
+            #[cfg(not(target_arch = "wasm32"))]
+            Masks::Words => out.extend(text.iter().map(|bytes| block(bits_in_words(bytes), carry))),
+            _ => out.extend(text.iter().map(|bytes| block(bits_plain(bytes), carry))),
+        }
+    }
+}
+
+/// Twice the width, where the machine has it.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::{BLOCK, Bits, Block, Carry, block_by};
+    use std::arch::x86_64::*;
+
+    #[inline]
+    pub fn is_here() -> bool {
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("pclmulqdq")
+            && is_x86_feature_detected!("bmi1")
+    }
+
+    #[target_feature(enable = "avx2,pclmulqdq,bmi1")]
+    pub fn extend(text: &[[u8; BLOCK]], carry: &mut Carry, out: &mut Vec<Block>) {
+        out.reserve(text.len());
+        for bytes in text {
+            let bits = bits(bytes);
+            out.push(block_by(bits, carry, |quotes| {
+                // A product with all ones, without carries, is the parity of what stands below.
+                let product = _mm_clmulepi64_si128(_mm_set_epi64x(0, quotes as i64), _mm_set1_epi8(-1), 0);
+                _mm_cvtsi128_si64(product) as u64
+            }));
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn bits(bytes: &[u8; BLOCK]) -> Bits {
+        // SAFETY: the two loads of 32 bytes, of any alignment, stay within the 64 bytes.
+        let v = unsafe {
+            let at = bytes.as_ptr().cast::<__m256i>();
+            [_mm256_loadu_si256(at), _mm256_loadu_si256(at.add(1))]
+        };
+        let join = |m: [__m256i; 2]| {
+            let bits = |v| u64::from(_mm256_movemask_epi8(v) as u32);
+            bits(m[0]) | bits(m[1]) << 32
+        };
+        let equal = |v: [__m256i; 2], byte: u8| v.map(|v| _mm256_cmpeq_epi8(v, _mm256_set1_epi8(byte as i8)));
+        // `[` and `{`, `]` and `}` differ in this bit only.
+        let folded = v.map(|v| _mm256_or_si256(v, _mm256_set1_epi8(0x20)));
+        let controls = v.map(|v| _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1f)), v));
+        Bits {
+            quotes: join(equal(v, b'"')),
+            backslashes: join(equal(v, b'\\')),
+            opens: join(equal(folded, b'{')),
+            closes: join(equal(folded, b'}')),
+            controls: join(controls),
+        }
+    }
+}
+
 /// [`Bits`] byte by byte: what the fast ways must agree with.
 pub(super) fn bits_plain(bytes: &[u8; BLOCK]) -> Bits {
     let mut bits = Bits::default();
@@ -125,7 +208,7 @@ pub(super) fn bits(bytes: &[u8; BLOCK]) -> Bits {
 }
 
 /// [`Bits`] eight bytes at a time, in plain words.
-#[cfg(any(test, not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))))]
+#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 fn bits_in_words(bytes: &[u8; BLOCK]) -> Bits {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -147,9 +230,56 @@ fn bits_in_words(bytes: &[u8; BLOCK]) -> Bits {
     bits
 }
 
+/// One bit a byte for what may end a string: quotes, backslashes, control characters.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn string_stops(bytes: &[u8; 16]) -> u32 {
+    use std::arch::x86_64::*;
+    // SAFETY: SSE2 is part of x86_64, and 16 bytes are loaded.
+    unsafe {
+        let v = _mm_loadu_si128(bytes.as_ptr().cast());
+        let marks = _mm_or_si128(
+            _mm_cmpeq_epi8(v, _mm_set1_epi8(b'"' as i8)),
+            _mm_cmpeq_epi8(v, _mm_set1_epi8(b'\\' as i8)),
+        );
+        let controls = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
+        _mm_movemask_epi8(_mm_or_si128(marks, controls)) as u32
+    }
+}
+
+/// One bit a byte for what may end a string: quotes, backslashes, control characters.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[inline(always)]
+pub(super) fn string_stops(bytes: &[u8; 16]) -> u32 {
+    use std::arch::wasm32::*;
+    // SAFETY: 16 bytes are loaded, of any alignment.
+    let v = unsafe { v128_load(bytes.as_ptr().cast()) };
+    let marks = v128_or(i8x16_eq(v, u8x16_splat(b'"')), i8x16_eq(v, u8x16_splat(b'\\')));
+    u32::from(i8x16_bitmask(v128_or(marks, u8x16_lt(v, u8x16_splat(0x20)))))
+}
+
+/// One bit a byte for what may end a string: quotes, backslashes, control characters.
+#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
+#[inline]
+pub(super) fn string_stops(bytes: &[u8; 16]) -> u32 {
+    string_stops_plain(bytes)
+}
+
+/// The same byte by byte: what the fast ways must agree with.
+#[cfg(any(test, not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))))]
+fn string_stops_plain(bytes: &[u8; 16]) -> u32 {
+    let is_stop = |byte: u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    bytes.iter().rev().fold(0, |bits, &byte| bits << 1 | u32::from(is_stop(byte)))
+}
+
 /// Tells strings from the rest and carries over to the next block.
 #[inline]
 pub(super) fn block(bits: Bits, carry: &mut Carry) -> Block {
+    block_by(bits, carry, prefix_xor)
+}
+
+#[inline(always)]
+fn block_by(bits: Bits, carry: &mut Carry, prefix_xor: impl Fn(u64) -> u64) -> Block {
     let escaped = escaped(bits.backslashes, &mut carry.escaped);
     let quotes = bits.quotes & !escaped;
     let in_string = prefix_xor(quotes) ^ carry.in_string;
@@ -235,10 +365,14 @@ mod tests {
             });
             assert_eq!(bits(&bytes), bits_plain(&bytes));
             assert_eq!(bits_in_words(&bytes), bits_plain(&bytes));
+            for bytes in bytes.as_chunks::<16>().0 {
+                assert_eq!(string_stops(bytes), string_stops_plain(bytes));
+            }
         }
         for byte in 0..=255 {
             assert_eq!(bits(&[byte; BLOCK]), bits_plain(&[byte; BLOCK]));
             assert_eq!(bits_in_words(&[byte; BLOCK]), bits_plain(&[byte; BLOCK]));
+            assert_eq!(string_stops(&[byte; 16]), string_stops_plain(&[byte; 16]));
         }
     }
 
@@ -252,14 +386,11 @@ mod tests {
                     b"\"\\{}[]a,:\n \\\\\"x\xff"[(state >> 16) as usize % 16]
                 })
                 .collect();
-            let mut carry = Carry::default();
-            let fast: Vec<Block> = text
-                .as_chunks::<BLOCK>()
-                .0
-                .iter()
-                .map(|bytes| block(bits_plain(bytes), &mut carry))
-                .collect();
-            assert_eq!(fast, slow(&text), "{:?}", String::from_utf8_lossy(&text));
+            for masks in [Masks::Best, Masks::Baseline, Masks::Words, Masks::Plain] {
+                let mut fast = Vec::new();
+                masks.extend(text.as_chunks::<BLOCK>().0, &mut Carry::default(), &mut fast);
+                assert_eq!(fast, slow(&text), "{masks:?} {:?}", String::from_utf8_lossy(&text));
+            }
         }
     }
 }

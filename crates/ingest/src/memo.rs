@@ -1,5 +1,7 @@
 //! Remembers what pieces of text turned out to be, so that a piece seen before costs a hash and a comparison.
 
+use super::view::same;
+
 /// Most text and most pieces that are remembered; then all is forgotten.
 const MAX_TEXT: usize = 1 << 20;
 const MAX_PIECES: usize = 1 << 14;
@@ -49,6 +51,12 @@ impl<T: Copy> Memo<T> {
     /// What was remembered of a piece.
     #[inline]
     pub fn find(&self, hash: u64, piece: &[u8]) -> Option<T> {
+        self.number(hash, piece).map(|number| self.value(number))
+    }
+
+    /// The number of a piece, for [`value`](Self::value) and [`text`](Self::text).
+    #[inline]
+    pub fn number(&self, hash: u64, piece: &[u8]) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
         let mut slot = hash as usize & mask;
         loop {
@@ -57,22 +65,51 @@ impl<T: Copy> Memo<T> {
                 return None;
             }
             if tag == (hash >> 32) as u32 {
-                let (start, end, value) = self.pieces[number as usize - 1];
-                if self.text[start as usize..end as usize] == *piece {
-                    return Some(value);
+                let (start, end, _) = self.pieces[number as usize - 1];
+                if same(&self.text[start as usize..end as usize], piece) {
+                    return Some(number - 1);
                 }
             }
             slot = (slot + 1) & mask;
         }
     }
 
-    /// Remembers a piece that [`find`](Self::find) does not know.
+    /// What a piece is, by its number.
+    #[inline]
+    pub fn value(&self, number: u32) -> T {
+        self.pieces[number as usize].2
+    }
+
+    /// Where the text of a piece stands in [`all_text`](Self::all_text).
+    pub fn range(&self, number: u32) -> (u32, u32) {
+        let (start, end, _) = self.pieces[number as usize];
+        (start, end)
+    }
+
+    /// The texts of all pieces, one after the other.
+    #[inline]
+    pub fn all_text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Remembers a piece that [`find`](Self::find) does not know; if there are too many, instead of all others.
     pub fn insert(&mut self, hash: u64, piece: &[u8], value: T) {
-        if piece.len() > MAX_PIECE {
-            return;
-        }
-        if self.pieces.len() >= MAX_PIECES || self.text.len() + piece.len() > MAX_TEXT {
+        if self.is_full() {
             self.clear();
+        }
+        self.try_insert(hash, piece, value);
+    }
+
+    /// Whether nothing more is remembered by [`try_insert`](Self::try_insert).
+    pub fn is_full(&self) -> bool {
+        self.pieces.len() >= MAX_PIECES || self.text.len() > MAX_TEXT - MAX_PIECE
+    }
+
+    /// Remembers a piece that [`find`](Self::find) does not know, and returns its number; `None` if it is too long or
+    /// there is no room.
+    pub fn try_insert(&mut self, hash: u64, piece: &[u8], value: T) -> Option<u32> {
+        if piece.len() > MAX_PIECE || self.is_full() {
+            return None;
         }
         if self.slots.len() < 2 * (self.pieces.len() + 1) {
             let size = (4 * self.slots.len()).max(64);
@@ -88,6 +125,7 @@ impl<T: Copy> Memo<T> {
         self.text.extend_from_slice(piece);
         self.pieces.push((start, self.text.len() as u32, value));
         self.place(hash, self.pieces.len() as u32);
+        Some(self.pieces.len() as u32 - 1)
     }
 
     fn place(&mut self, hash: u64, number: u32) {
@@ -99,7 +137,8 @@ impl<T: Copy> Memo<T> {
         self.slots[slot] = ((hash >> 32) as u32, number);
     }
 
-    fn clear(&mut self) {
+    /// Forgets all.
+    pub fn clear(&mut self) {
         self.slots.fill((0, 0));
         self.pieces.clear();
         self.text.clear();

@@ -1,6 +1,7 @@
 //! The incremental reader of one input.
 
 use super::keep::Keep;
+use super::masks::Masks;
 use super::report::{ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress};
 use super::sniff::quote;
 use super::source::{Context, Source, Stop};
@@ -18,6 +19,8 @@ const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger, Elasticsearch jaege
 pub struct Options {
     /// Reads by the slow reference way only. Both ways give the same; tests compare them.
     pub reference: bool,
+    /// How the shape of the text is looked at by the fast way; for tests, which compare.
+    pub masks: Masks,
     /// Which traces are kept.
     pub keep: Keep,
 }
@@ -89,7 +92,7 @@ impl Reader {
     ) -> Reader {
         let mut reader = Reader::new(name, options);
         if let Some(point) = from {
-            reader.source = Source::from_split_point(point, reader.options.reference);
+            reader.source = Source::from_split_point(point, reader.options.reference, reader.options.masks);
             reader.start = point.at;
         }
         reader.chunk = Some(until);
@@ -111,8 +114,11 @@ impl Reader {
         self.bytes += bytes.len() as u64;
         let want = 16usize.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..want]);
-        let mut cx = Context { state: &mut self.state, set, reference: self.options.reference };
-        match self.source.feed(bytes, &mut cx) {
+        let Options { reference, masks, .. } = self.options;
+        let mut cx = Context { state: &mut self.state, set, reference, masks };
+        let fed = self.source.feed(bytes, &mut cx);
+        self.state.fast.flush(set);
+        match fed {
             Ok(()) => Ok(()),
             Err(stop) => {
                 let error = self.stopped(stop);
@@ -138,7 +144,8 @@ impl Reader {
                 Ended::Whole
             }
             None => {
-                let mut cx = Context { state: &mut self.state, set, reference: self.options.reference };
+                let Options { reference, masks, .. } = self.options;
+                let mut cx = Context { state: &mut self.state, set, reference, masks };
                 match self.source.finish(&mut cx) {
                     Ok(WalkEnd::Whole) => Ended::Whole,
                     Ok(WalkEnd::Cut(offset)) => Ended::Cut { offset },

@@ -1,6 +1,7 @@
 //! One layer of an input: text, or an archive with more inputs inside.
 
 use super::columns::{self, Columns};
+use super::masks::Masks;
 use super::report::ProblemKind;
 use super::sniff::{self, HEAD, Kind};
 use super::state::State;
@@ -21,6 +22,7 @@ pub(super) struct Context<'a> {
     pub state: &'a mut State,
     pub set: &'a mut TraceSet,
     pub reference: bool,
+    pub masks: Masks,
 }
 
 /// Why a source gives nothing.
@@ -89,8 +91,8 @@ impl Source {
     }
 
     /// A text from a split point on.
-    pub fn from_split_point(point: &SplitPoint, reference: bool) -> Source {
-        let text = Text::new(Window::default(), point.at, Walker::from_split_point(point), reference);
+    pub fn from_split_point(point: &SplitPoint, reference: bool, masks: Masks) -> Source {
+        let text = Text::new(Window::default(), point.at, Walker::from_split_point(point), reference, masks);
         Source { opened: Opened::Text(Box::new(text)), ..Source::default() }
     }
 
@@ -134,7 +136,8 @@ impl Source {
                 // A byte order mark counts in offsets.
                 let skip = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
                 let window = cx.state.windows.pop().unwrap_or_default();
-                let text = Text::new(window, skip as u64, Walker::new(skip as u64), cx.reference);
+                let walker = Walker::new(skip as u64);
+                let text = Text::new(window, skip as u64, walker, cx.reference, cx.masks);
                 self.opened = Opened::Text(Box::new(text));
                 return Ok(skip);
             }
@@ -195,9 +198,9 @@ impl Source {
 }
 
 impl Text {
-    fn new(mut window: Window, at: u64, mut walker: Walker, reference: bool) -> Text {
+    fn new(mut window: Window, at: u64, mut walker: Walker, reference: bool, masks: Masks) -> Text {
         window.reset(at);
-        window.plain = reference;
+        window.masks = if reference { Masks::Plain } else { masks };
         walker.reference = reference;
         Text { window, walker }
     }

@@ -234,6 +234,7 @@ impl State {
 
     /// Leaves it to the next input.
     pub fn leave(&mut self, set: &mut TraceSet) {
+        self.fast.flush(set);
         let mut memory = Memory {
             building: std::mem::take(&mut self.building),
             fast: std::mem::take(&mut self.fast),

@@ -1,56 +1,75 @@
-//! A framed piece of text with its masks: strings, numbers and ids are found and read in place.
+//! JSON read in place, without masks made before: strings, numbers and ids. Whatever is odd is a surprise.
 
-use super::masks::{BLOCK, Block};
+use super::masks::{BLOCK, Carry, bits, block, string_stops};
 use pathlight_model::trace::TraceId;
 
-/// Text with its masks; places are relative to the first byte.
+/// Brackets that may be open in a value that is passed over; deeper ones are left to the reference reader.
+const MAX_OPEN: u32 = 64;
+
+/// Text that is read in place; it may end anywhere.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub text: &'a [u8],
-    pub blocks: &'a [Block],
 }
 
 impl<'a> View<'a> {
-    /// The next quote from a place on.
+    /// The quote that ends the string whose inside begins at a place.
     #[inline]
     pub fn quote(&self, from: usize) -> Option<usize> {
-        let mut block = from / BLOCK;
-        let mut mask = self.blocks.get(block)?.quotes & (!0 << (from % BLOCK));
-        while mask == 0 {
-            block += 1;
-            mask = self.blocks.get(block)?.quotes;
+        let mut at = from;
+        loop {
+            let stops = match self.text.get(at..)?.first_chunk::<16>() {
+                Some(bytes) => string_stops(bytes),
+                None => {
+                    let mut bytes = [b'"'; 16];
+                    let rest = &self.text[at..];
+                    bytes[..rest.len()].copy_from_slice(rest);
+                    string_stops(&bytes)
+                }
+            };
+            if stops == 0 {
+                at += 16;
+                continue;
+            }
+            at += stops.trailing_zeros() as usize;
+            match *self.text.get(at)? {
+                b'"' => return Some(at),
+                // What is escaped must not be a control character; all else is judged by who decodes it.
+                b'\\' if *self.text.get(at + 1)? >= b' ' => at += 2,
+                _ => return None,
+            }
         }
-        Some(block * BLOCK + mask.trailing_zeros() as usize)
-    }
-
-    /// The next bracket outside strings from a place on.
-    #[inline]
-    pub fn bracket(&self, from: usize) -> Option<usize> {
-        let mut block = from / BLOCK;
-        let both = |b: &Block| b.opens | b.closes;
-        let mut mask = both(self.blocks.get(block)?) & (!0 << (from % BLOCK));
-        while mask == 0 {
-            block += 1;
-            mask = both(self.blocks.get(block)?);
-        }
-        Some(block * BLOCK + mask.trailing_zeros() as usize)
     }
 
     /// One past the bracket that closes the one at a place; and how many objects stand directly in it.
     pub fn skip_brackets(&self, from: usize) -> Option<(usize, u64)> {
         let (mut depth, mut objects) = (0u32, 0);
-        let mut block = from / BLOCK;
-        let mut mask = !0u64 << (from % BLOCK);
+        let mut carry = Carry::default();
+        let mut place = from;
         loop {
-            let masks = self.blocks.get(block)?;
-            let mut left = (masks.opens | masks.closes) & mask;
+            let masks = match self.text.get(place..)?.first_chunk::<BLOCK>() {
+                Some(bytes) => block(bits(bytes), &mut carry),
+                None if place >= self.text.len() => return None,
+                None => {
+                    let mut bytes = [b' '; BLOCK];
+                    let rest = &self.text[place..];
+                    bytes[..rest.len()].copy_from_slice(rest);
+                    block(bits(&bytes), &mut carry)
+                }
+            };
+            let mut left = masks.opens | masks.closes | masks.bad;
             while left != 0 {
                 let bit = left & left.wrapping_neg();
                 left ^= bit;
-                let at = block * BLOCK + bit.trailing_zeros() as usize;
+                let at = place + bit.trailing_zeros() as usize;
                 if masks.opens & bit != 0 {
-                    objects += u64::from(depth == 1 && self.text[at] == b'{');
+                    objects += u64::from(depth == 1 && *self.text.get(at)? == b'{');
                     depth += 1;
+                    if depth > MAX_OPEN {
+                        return None;
+                    }
+                } else if masks.bad & bit != 0 {
+                    return None;
                 } else {
                     depth -= 1;
                     if depth == 0 {
@@ -58,8 +77,24 @@ impl<'a> View<'a> {
                     }
                 }
             }
-            block += 1;
-            mask = !0;
+            place += BLOCK;
+        }
+    }
+
+    /// One past an object that holds no other and no array, as tags are.
+    #[inline]
+    pub fn skip_flat(&self, from: usize) -> Option<usize> {
+        let mut at = self.space(from + 1)?;
+        loop {
+            let (_, value) = self.key(at)?;
+            at = match *self.text.get(value)? {
+                b'"' => self.quote(value + 1)? + 1,
+                _ => self.skip_scalar(value)?,
+            };
+            match self.next(at, b'}')? {
+                Ok(next) => at = next,
+                Err(after) => return Some(after),
+            }
         }
     }
 
@@ -103,12 +138,24 @@ impl<'a> View<'a> {
         Some((self.text.get(at + 1..end)?, end + 1))
     }
 
+    /// The number of a string of hexadecimal digits and the place after it; quick if there are 16.
+    #[inline]
+    pub fn hex_string(&self, at: usize) -> Option<(u64, usize)> {
+        if let Some([b'"', digits @ .., b'"']) = self.text.get(at..)?.first_chunk::<18>()
+            && let Some(number) = hex(digits)
+        {
+            return Some((number, at + 18));
+        }
+        let (text, after) = self.string(at)?;
+        Some((hex(text)?, after))
+    }
+
     /// A key, and the place of its value.
     #[inline]
     pub fn key(&self, at: usize) -> Option<(&'a [u8], usize)> {
         let (key, at) = self.string(at)?;
         let at = self.space(at)?;
-        (self.text[at] == b':').then_some(())?;
+        (*self.text.get(at)? == b':').then_some(())?;
         Some((key, self.space(at + 1)?))
     }
 
@@ -163,6 +210,41 @@ fn eight_digits(word: u64) -> Option<u64> {
     Some(fours.wrapping_mul(42_949_672_960_001) >> 32)
 }
 
+/// The number that eight hexadecimal digits say, the first in the lowest byte.
+#[inline]
+fn eight_hex(word: u64) -> Option<u64> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // One for each byte that may be a letter, which bit 6 tells.
+    let letters = (word >> 6) & ONES;
+    let folded = word | (letters << 5);
+    let value = (word & (0x0f * ONES)) + 9 * letters;
+    // Digits have 3 above, letters 6; a letter is worth 10 to 15, a digit at most 9.
+    let is_other = (folded & (0xf0 * ONES)) ^ (0x30 * ONES + 0x30 * letters);
+    let is_beyond = ((value + 0x06 * ONES) & (0x10 * ONES)) ^ (letters << 4);
+    if is_other | is_beyond | (value & (0x10 * ONES)) != 0 {
+        return None;
+    }
+    let value = value.swap_bytes();
+    let pairs = (value | (value >> 4)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs | (pairs >> 8)) & 0x0000_ffff_0000_ffff;
+    Some((fours | (fours >> 16)) & 0xffff_ffff)
+}
+
+/// Whether two texts are the same; the ends first, since texts that are alike mostly differ there. In words, because a
+/// call costs more than most of the texts compared here.
+#[inline(always)]
+pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let (Some(end_a), Some(end_b)) = (a.last_chunk::<8>(), b.last_chunk::<8>()) else {
+        return a.iter().zip(b).all(|(x, y)| x == y);
+    };
+    u64::from_le_bytes(*end_a) == u64::from_le_bytes(*end_b)
+        && (a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0))
+            .all(|(x, y)| u64::from_le_bytes(*x) == u64::from_le_bytes(*y))
+}
+
 const NO_DIGIT: u8 = 0xff;
 const HEX: [u8; 256] = {
     let mut table = [NO_DIGIT; 256];
@@ -178,6 +260,10 @@ const HEX: [u8; 256] = {
 /// The number of at most 16 hexadecimal digits.
 #[inline]
 pub(super) fn hex(text: &[u8]) -> Option<u64> {
+    if let Ok(bytes) = <&[u8; 16]>::try_from(text) {
+        let [high, low] = [0, 8].map(|from| u64::from_le_bytes(std::array::from_fn(|i| bytes[from + i])));
+        return Some(eight_hex(high)? << 32 | eight_hex(low)?);
+    }
     let (mut number, mut all) = (0u64, 0u8);
     for &byte in text {
         let digit = HEX[byte as usize];
@@ -220,8 +306,59 @@ mod tests {
     }
 
     #[test]
+    fn a_string_ends_at_its_quote_wherever_the_text_is_cut() {
+        let text = br#"a string of some length with \" and \\\\ and \u00e9, then: " 1"#;
+        let end = text.len() - 3;
+        for cut in 0..=text.len() {
+            let view = View { text: &text[..cut] };
+            assert_eq!(view.quote(0), (cut > end).then_some(end), "{cut}");
+        }
+        for odd in ["tab \t here\"", "escaped \\\n\"", "0123456789abcdef\u{1f}\""] {
+            assert_eq!(View { text: odd.as_bytes() }.quote(0), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn brackets_are_left_behind_wherever_the_text_is_cut() {
+        let text =
+            br#"[{"a":"]}\"","b":[{},{}]},{"c":{"d":"0123456789012345678901234567890123456789"}},7] ,"#;
+        let end = text.len() - 2;
+        for cut in 1..=text.len() {
+            let view = View { text: &text[..cut] };
+            assert_eq!(view.skip_brackets(0), (cut >= end).then_some((end, 2)), "{cut}");
+        }
+        assert_eq!(View { text: b"[\"a\tb\"]" }.skip_brackets(0), None);
+        assert_eq!(View { text: b"[\\]" }.skip_brackets(0), None);
+        assert_eq!(View { text: &[[b'['; 70], [b']'; 70]].concat() }.skip_brackets(0), None);
+        assert_eq!(View { text: br#"{"key":"a","value":-1.5e3 } "# }.skip_flat(0), Some(27));
+        assert_eq!(View { text: br#"{"key":{}} "# }.skip_flat(0), None);
+    }
+
+    #[test]
+    fn same_texts_are_told_from_others() {
+        for len in 0..40 {
+            let a = vec![b'x'; len];
+            assert!(same(&a, &a) && !same(&a, &vec![b'x'; len + 1]));
+            for at in 0..len {
+                let mut b = a.clone();
+                b[at] = b'y';
+                assert!(!same(&a, &b), "{len} {at}");
+            }
+        }
+    }
+
+    #[test]
     fn hexadecimal_ids_are_read_in_place() {
         assert_eq!(hex(b"00fF"), Some(255));
+        assert_eq!(hex(b"0123456789abCDEF"), Some(0x0123_4567_89ab_cdef));
+        for byte in 0..=255 {
+            let slow = (byte as char).to_digit(16).filter(|_| byte < 128);
+            for at in 0..16 {
+                let mut text = [b'0'; 16];
+                text[at] = byte;
+                assert_eq!(hex(&text), slow.map(|digit| u64::from(digit) << (4 * (15 - at))), "{byte}");
+            }
+        }
         assert_eq!(hex(b""), Some(0));
         assert_eq!(hex(b"12345678901234567"), None);
         assert_eq!(hex(b"xyz"), None);

@@ -13,6 +13,7 @@ use super::{fast, jaeger, otlp};
 use pathlight_model::trace::{SetFull, TraceSet};
 use serde::{Deserialize, Serialize};
 
+mod spans;
 pub(super) mod split;
 
 /// An open container.
@@ -124,6 +125,8 @@ pub(super) struct Walker {
     dead: Option<u64>,
     /// Key of the value being read.
     key: Vec<u8>,
+    /// Where a span begins that the fast reader did not understand, and how far the text reached then.
+    surprise: (u64, u64),
     /// Reads by the reference way only.
     pub reference: bool,
 }
@@ -143,6 +146,7 @@ impl Walker {
             resync: None,
             dead: None,
             key: Vec::new(),
+            surprise: (u64::MAX, 0),
             reference: false,
         }
     }
@@ -239,6 +243,9 @@ impl Walker {
                 Ok(Step::On)
             }
             _ if frame.is_array() => {
+                if frame == Frame::Spans && byte == b'{' && !self.spans(window, state, set)? {
+                    return Ok(Step::On);
+                }
                 self.begin_value(frame, byte, state);
                 Ok(Step::On)
             }
@@ -534,18 +541,15 @@ impl Walker {
                 if state.building.is_bad {
                     return Ok(Step::On);
                 }
-                let fast = match self.reference || !node.is_object() {
-                    true => Ok(false),
-                    false => {
-                        let (view, zero) = window.view();
-                        let range = ((scan.start - zero) as usize, (end - zero) as usize);
-                        fast::span_of_trace(state, set, view, range, scan.start)
-                    }
+                let is_odd = self.surprise.0 == scan.start && end <= self.surprise.1;
+                let fast = match self.reference || is_odd || !node.is_object() {
+                    true => None,
+                    false => fast::span_of_trace(state, set, node.text, scan.start),
                 };
                 match fast {
-                    Ok(false) => jaeger::span_of_trace(state, set, node).map_err(Fail::Bad),
-                    Ok(true) => return Ok(Step::On),
-                    Err(bad) => Err(Fail::Bad(bad)),
+                    None => jaeger::span_of_trace(state, set, node).map_err(Fail::Bad),
+                    Some((_, Ok(()))) => return Ok(Step::On),
+                    Some((_, Err(bad))) => Err(Fail::Bad(bad)),
                 }
             }
             Use::Process => match state.building.is_bad || node.is_null() {

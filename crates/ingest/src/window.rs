@@ -1,7 +1,6 @@
 //! The part of a text that is held: what has come and is not read yet, with the masks of its bytes.
 
-use super::masks::{BLOCK, Block, Carry, bits, bits_plain, block};
-use super::view::View;
+use super::masks::{BLOCK, Block, Carry, Masks, bits_plain, block};
 
 /// Longest string that is read; a longer one costs its trace.
 pub(super) const MAX_STRING: u64 = 64 << 20;
@@ -9,7 +8,8 @@ pub(super) const MAX_STRING: u64 = 64 << 20;
 pub(super) const MAX_UNIT: u64 = 256 << 20;
 /// Deepest nesting that is read, counted from the document.
 pub(super) const MAX_DEPTH: u32 = 128;
-/// Masks are made this many bytes at a time, so that starting over after bad syntax stays cheap.
+/// Masks are made this many bytes at a time at most, and fewer where they begin anew: much of the text needs none, and
+/// starting over after bad syntax must stay cheap.
 const STRIDE: usize = 4096;
 
 /// Bytes of a text with their masks; places are byte offsets in the text.
@@ -25,8 +25,8 @@ pub(super) struct Window {
     masked: usize,
     /// What comes after the last block, or if that is not full, before it.
     carry: Carry,
-    /// Only the plain way of making masks.
-    pub plain: bool,
+    /// How masks are made.
+    pub masks: Masks,
 }
 
 /// A value whose end is looked for, possibly over many calls.
@@ -119,12 +119,6 @@ impl Window {
         self.buf.get(range).unwrap_or_default()
     }
 
-    /// The masked text, for values that have been framed; with the offset of its first byte.
-    pub fn view(&self) -> (View<'_>, u64) {
-        let text = &self.buf[self.origin..];
-        (View { text, blocks: &self.blocks }, self.base + self.origin as u64)
-    }
-
     /// All bytes from an offset on.
     pub fn rest(&self, start: u64) -> &[u8] {
         self.buf.get((start.max(self.base) - self.base) as usize..).unwrap_or_default()
@@ -132,15 +126,14 @@ impl Window {
 
     /// Forgets what lies before an offset, as far as whole blocks allow.
     pub fn forget(&mut self, before: u64) {
-        if before > self.base + self.origin as u64 {
-            self.is_masked(before - 1);
-        }
-        let keep = (before.min(self.end()) - self.base) as usize;
-        if keep < self.origin + 8 * BLOCK && keep < self.buf.len() {
+        let before = before.min(self.end());
+        self.pass(before);
+        let keep = (before - self.base) as usize;
+        let whole = keep.saturating_sub(self.origin).min(self.masked) / BLOCK;
+        let bytes = keep.min(self.origin + whole * BLOCK);
+        if bytes < 8 * BLOCK && keep < self.buf.len() {
             return;
         }
-        let whole = keep.saturating_sub(self.origin).min(self.masked) / BLOCK;
-        let bytes = self.origin + whole * BLOCK;
         self.buf.drain(..bytes);
         self.blocks.drain(..whole);
         self.base += bytes as u64;
@@ -160,6 +153,13 @@ impl Window {
         self.carry = Carry::default();
     }
 
+    /// Takes note that what comes before a place outside of strings is read: if it has no masks, it needs none.
+    pub fn pass(&mut self, at: u64) {
+        if at > self.base + (self.origin + self.masked) as u64 {
+            self.restart(at);
+        }
+    }
+
     /// Makes more masks; false if all bytes have theirs.
     fn mask_more(&mut self) -> bool {
         let have = self.buf.len() - self.origin;
@@ -170,15 +170,10 @@ impl Window {
             self.blocks.pop();
             self.masked -= self.masked % BLOCK;
         }
-        let to = have.min(self.masked + STRIDE);
+        let to = have.min(self.masked + self.masked.clamp(4 * BLOCK, STRIDE));
         let text = &self.buf[self.origin + self.masked..self.origin + to];
         let (whole, tail) = text.as_chunks::<BLOCK>();
-        let carry = &mut self.carry;
-        if self.plain {
-            self.blocks.extend(whole.iter().map(|bytes| block(bits_plain(bytes), carry)));
-        } else {
-            self.blocks.extend(whole.iter().map(|bytes| block(bits(bytes), carry)));
-        }
+        self.masks.extend(whole, &mut self.carry, &mut self.blocks);
         if !tail.is_empty() {
             let mut padded = [b' '; BLOCK];
             padded[..tail.len()].copy_from_slice(tail);

@@ -13,6 +13,10 @@ pub struct SpanFacts {
 }
 
 impl SpanFacts {
+    /// Those of no tag.
+    pub const NONE: SpanFacts =
+        SpanFacts { kind: SpanKind::Unspecified, error: false, http_status: 0, grpc_failed: false };
+
     /// Says that the format itself marks the span as an error (OTLP status code 2).
     pub fn set_error(&mut self) {
         self.error = true;

@@ -42,6 +42,7 @@ pub struct TagTable {
     set_ends: Vec<u32>,
     set_table: HashTable<u32>,
     scratch: Vec<u32>,
+    generation: u32,
 }
 
 impl Default for TagTable {
@@ -56,6 +57,7 @@ impl Default for TagTable {
             set_ends: Vec::new(),
             set_table: HashTable::new(),
             scratch: Vec::new(),
+            generation: 0,
         };
         table.begin();
         table.finish();
@@ -122,6 +124,7 @@ impl TagTable {
         }
         if facts.values >= MAX_VALUES_PER_KEY {
             facts.high_cardinality = true;
+            self.generation += 1;
             return None;
         }
         facts.values += 1;
@@ -153,7 +156,27 @@ impl TagTable {
 
     /// Counts a key without a value of it.
     pub fn count_key(&mut self, key: u32) {
-        self.facts[key as usize].occurrences += 1;
+        self.count_key_times(key, 1);
+    }
+
+    /// Like [`count_key`](Self::count_key) so many times.
+    pub fn count_key_times(&mut self, key: u32, times: u64) {
+        self.facts[key as usize].occurrences += times;
+    }
+
+    /// The number of the key of a pair.
+    pub fn key_of_pair(&self, pair: u32) -> u32 {
+        self.pairs[pair as usize].0
+    }
+
+    /// The number of a key that was seen.
+    pub fn find_key(&self, key: &str) -> Option<u32> {
+        Some(self.keys.find(key)?.0)
+    }
+
+    /// A number that changes when the same tags may make another set than before, because a key stops storing values.
+    pub fn generation(&self) -> u32 {
+        self.generation
     }
 
     /// Whether values of a key, by its number, are no longer stored.
@@ -273,6 +296,7 @@ impl TagTable {
     pub fn mark_high_cardinality(&mut self, key: &str) {
         let key = self.key(key);
         self.facts[key as usize].high_cardinality = true;
+        self.generation += 1;
     }
 
     /// Bytes of heap held.
