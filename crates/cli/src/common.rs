@@ -36,7 +36,7 @@ impl std::ops::Deref for Common {
 #[derive(Debug, clap::Args)]
 pub struct ReadingOption {
     /// `real` (default) discounts what instrumentation adds or distorts, `plain` takes spans as they were written; `real,-overlay`
-    /// leaves a rule out (overlay, callees, templates, nobody-waits, clocks, roots)
+    /// leaves a rule out (overlay, callees, waiting, templates, nobody-waits, clocks, roots)
     #[arg(long, value_name = "READING", value_parser = parse::reading)]
     reading: Option<Reading>,
 }

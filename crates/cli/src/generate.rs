@@ -32,8 +32,8 @@ pub struct Args {
     #[arg(long, value_name = "SERVICE:OPERATION=-50%[@whole]")]
     speed: Vec<Speed>,
     /// What is to be wrong with the traces: all, or some of orphans, cycles, duplicates, zero-length, outside,
-    /// several-roots, missing-processes, async, overlay, fire-and-forget, skew, generic-names,
-    /// ids-in-names
+    /// several-roots, missing-processes, async, overlay, fire-and-forget, queues, skew,
+    /// generic-names, ids-in-names
     #[arg(long, value_name = "KIND,...")]
     defects: Option<Defects>,
     /// Where to write; standard output if missing

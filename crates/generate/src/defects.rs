@@ -28,6 +28,8 @@ pub struct Defects {
     pub overlay: bool,
     /// Work that outlives the span that starts it.
     pub fire_and_forget: bool,
+    /// Callees that begin long after their call, and end long before it.
+    pub queues: bool,
     /// Processes whose clocks are wrong, each by 5 to 50 ms in a trace.
     pub skew: bool,
     /// Outgoing calls that are named `HTTP GET`, whatever they call.
@@ -38,7 +40,7 @@ pub struct Defects {
 
 impl Defects {
     /// The names that [`Defects::from_str`] reads.
-    pub const NAMES: [&'static str; 13] = [
+    pub const NAMES: [&'static str; 14] = [
         "orphans",
         "cycles",
         "duplicates",
@@ -49,6 +51,7 @@ impl Defects {
         "async",
         "overlay",
         "fire-and-forget",
+        "queues",
         "skew",
         "generic-names",
         "ids-in-names",
@@ -66,6 +69,7 @@ impl Defects {
         asynchronous: true,
         overlay: true,
         fire_and_forget: true,
+        queues: true,
         skew: true,
         generic_names: true,
         ids_in_names: true,
@@ -82,6 +86,9 @@ impl Defects {
         }
         if self.fire_and_forget {
             habits::fire_and_forget(trace, random);
+        }
+        if self.queues {
+            habits::queues(trace, random);
         }
         if self.skew {
             habits::skew(trace, random);
@@ -180,6 +187,7 @@ impl FromStr for Defects {
                 "outside" => defects.outside = true,
                 "overlay" => defects.overlay = true,
                 "fire-and-forget" => defects.fire_and_forget = true,
+                "queues" => defects.queues = true,
                 "generic-names" => defects.generic_names = true,
                 "ids-in-names" => defects.ids_in_names = true,
                 _ => return Err(GenerateError::Defect(name.to_owned())),

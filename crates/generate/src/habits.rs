@@ -84,6 +84,29 @@ pub(super) fn fire_and_forget(trace: &mut GeneratedTrace, random: &mut Random) {
     trace.spans.append(&mut added);
 }
 
+/// Has callees begin later and end earlier, by half of what they take before and after all that they call: the rest of
+/// their call is network or queue.
+pub(super) fn queues(trace: &mut GeneratedTrace, random: &mut Random) {
+    // Earliest start and latest end of what is below a span.
+    let mut below: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for span in &trace.spans {
+        let Some(above) = span.parent else { continue };
+        let end = span.start_us + span.duration_us;
+        let known = below.entry(above.span_id).or_insert((span.start_us, end));
+        *known = (known.0.min(span.start_us), known.1.max(end));
+    }
+    let is_callee = |span: &&mut GeneratedSpan| span.kind == SpanKind::Server && span.parent.is_some();
+    for span in trace.spans.iter_mut().filter(is_callee) {
+        let (start, end) = (span.start_us, span.start_us + span.duration_us);
+        let middle = start + span.duration_us / 2;
+        let (first, last) = below.get(&span.span_id).copied().unwrap_or((middle, middle));
+        let before = random.below(1 + first.saturating_sub(start) / 2);
+        let after = random.below(1 + end.saturating_sub(last) / 2);
+        span.start_us += before;
+        span.duration_us -= before + after;
+    }
+}
+
 /// Sets the clock of every process but that of the root wrong, each by an offset of its own.
 pub(super) fn skew(trace: &mut GeneratedTrace, random: &mut Random) {
     let Some(root) = trace.spans.first().and_then(|span| span.process) else { return };

@@ -9,8 +9,8 @@ pub use pathlight_analysis::critical_path::{
     DiffNode, DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar, Exemplars, FrameSums,
     HeatmapReport, HistogramsReport, ImpactRow, Measure, NotProposed, PathSegment, Presence, ProposalsReport,
     ProposedValue, Quantity, RankedChange, Ratio, RequestNode, RequestPath, RequestRef, RequestRow,
-    RequestsReport, RootRow, RowStat, RowTime, SplitOf, SplitReport, SplitValue, TagProposal, TagValueCount,
-    TagValuesReport, TraceReport, Weight,
+    RequestsReport, RootRow, RowStat, RowTime, SpanWaiting, SplitOf, SplitReport, SplitValue, TagProposal,
+    TagValueCount, TagValuesReport, TraceReport, Waiting, Weight,
 };
 pub use pathlight_analysis::culprit::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,

@@ -1,6 +1,7 @@
 //! The first view: what is loaded, which requests there are, and where their time goes.
 
 use crate::address::Address;
+use crate::flame::waiting_us;
 use crate::selection_words::{filter_words, range_words};
 use crate::table::{Attributes, Column, Table, endpoint_attributes, fits};
 use pathlight_query::{
@@ -130,6 +131,7 @@ pub struct Cost {
     /// Service and operation.
     pub endpoint: Endpoint,
     share: f64,
+    requests: u64,
     row: EndpointRow,
 }
 
@@ -140,7 +142,12 @@ impl Cost {
         let cost = |number: EndpointId| {
             let (service, operation) = report.name(number);
             let row = report.rows[number.index()].clone();
-            Cost { endpoint: Endpoint::new(service, operation), share: report.share(number), row }
+            Cost {
+                endpoint: Endpoint::new(service, operation),
+                share: report.share(number),
+                requests: report.facts.requests,
+                row,
+            }
         };
         order.into_iter().map(cost).collect()
     }
@@ -187,6 +194,13 @@ pub fn top() -> Table<Cost> {
             "99th percentile of its self time in the requests that have it",
             |cost: &Cost| cost.row.exclusive_us.p99.into(),
         ),
+        Column::duration(
+            "waiting",
+            "Waiting",
+            "Part of its self time: network or queue on the way to the services it calls, mean over all requests",
+            |cost: &Cost| waiting_us(&cost.row.waiting, cost.requests),
+        )
+        .low(3),
         Column::duration("sum", "Sum", "Self time on the critical path over all requests", |cost: &Cost| {
             cost.row.exclusive_us.sum.into()
         })

@@ -1,11 +1,11 @@
 //! The flame graph of the critical path, with its companion table of calling contexts; and what any flame graph is made of.
 
-use crate::table::{Attributes, Column, Table, Width, endpoint_attributes, fits_endpoint};
+use crate::table::{Attributes, Column, Number, Table, Width, endpoint_attributes, fits_endpoint};
 use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
 use pathlight_chart::flame::{FlameTree, FlameWords};
-use pathlight_query::{ContextNode, CriticalPathReport, Endpoint, NodeId, RangeFacts, Weight};
+use pathlight_query::{ContextNode, CriticalPathReport, Endpoint, NodeId, RangeFacts, Waiting, Weight};
 use pathlight_text::format;
 use std::rc::Rc;
 
@@ -67,7 +67,41 @@ pub fn tip(report: &CriticalPathReport, node: NodeId) -> Vec<TipLine> {
     if found.requests < FEW {
         words.push_str(&format!("; {}", format::sample(found.requests)));
     }
-    vec![TipLine::Text(shares), TipLine::Numbers(numbers), TipLine::Muted(words)]
+    let mut lines = vec![TipLine::Text(shares), TipLine::Numbers(numbers), TipLine::Muted(words)];
+    if !found.waiting.is_empty() {
+        let waiting = waiting_words(&found.waiting, requests);
+        lines.push(TipLine::Muted(format!("of its self time, waiting per request: {waiting}")));
+    }
+    lines
+}
+
+/// Returns what the tip says of time that a call waits for a service: what it is called, its time and its share of all
+/// latency.
+pub fn waiting_tip(words: &str, us: u64, share: f64) -> [TipLine; 2] {
+    [
+        TipLine::Strong(format!("{words}: {}, {} of all latency", format::duration_us(us), format::share(share))),
+        TipLine::Muted(
+            "Network or queue: what the call takes before that service starts and after it ends. It is part of the call's \
+             self time."
+                .to_owned(),
+        ),
+    ]
+}
+
+/// Returns what calls wait for, in words: `12 ms for a, 3 ms for b`; empty where they wait for nothing. Times are means
+/// per request.
+pub(crate) fn waiting_words(waiting: &[Waiting], requests: u64) -> String {
+    let words = waiting.iter().map(|wait| {
+        let mean = format::duration(wait.us as f64 / requests.max(1) as f64);
+        format!("{mean} for {}", format::printable(&wait.callee))
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns what calls wait for, per request, in microseconds; none where they wait for nothing.
+pub(crate) fn waiting_us(waiting: &[Waiting], requests: u64) -> Number {
+    let sum: u64 = waiting.iter().map(|wait| wait.us).sum();
+    (sum > 0).then_some(sum as f64 / requests.max(1) as f64).into()
 }
 
 /// Returns what the tip says of a frame of the inverted graph, below its name: its share of all latency, its time, and the
@@ -193,6 +227,18 @@ pub fn table() -> Table<Row> {
         )
         .low(2)
         .csv(&["exclusive_p99_us"]),
+        Column::duration(
+            "waiting",
+            "Waiting",
+            "Part of its self time: network or queue on the way to the services it calls, mean over all requests",
+            |row: &Row| waiting_us(&row.node().waiting, row.report.facts.requests),
+        )
+        .low(3)
+        .csv_as(&["waiting_mean_us", "waiting_for"], |row| {
+            let requests = row.report.facts.requests;
+            let mean = waiting_us(&row.node().waiting, requests).digits();
+            vec![mean, waiting_words(&row.node().waiting, requests)]
+        }),
         Column::field("inclusive_us", |row: &Row| row.node().inclusive_us.sum.into()),
         Column::duration("whole", "Total", "Duration of its spans, mean over all requests", |row: &Row| {
             row.node().inclusive_us.mean.into()

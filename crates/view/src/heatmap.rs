@@ -1,5 +1,6 @@
 //! The heat map: endpoints against requests, with its companion table.
 
+use crate::flame::waiting_us;
 use crate::json;
 use crate::summary;
 use crate::table::{Column, Number, Table, csv, endpoint_attributes, fits_endpoint};
@@ -83,6 +84,13 @@ pub fn table() -> Table<Row> {
         Column::duration("whole-p99", "Total p99", "99th percentile of the same", |row: &Row| {
             row.row().inclusive_us.p99.into()
         })
+        .low(3),
+        Column::duration(
+            "waiting",
+            "Waiting",
+            "Part of its self time: network or queue on the way to the services it calls, mean over all requests",
+            |row: &Row| waiting_us(&row.row().waiting, row.report.rows.facts.requests),
+        )
         .low(3),
         Column::count("requests", "In", "Requests that have it on their critical path", |row: &Row| {
             row.row().requests.into()

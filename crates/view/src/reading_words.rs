@@ -80,6 +80,11 @@ fn words(found: Found) -> (&'static str, &'static str) {
             "Their own name says too little: the same span name calls several services or operations. Where the callee was \
              not recorded, it is named by tags.",
         ),
+        Found::Waiting => (
+            "calls that take longer than their callee",
+            "What they take on the critical path before it starts and after it ends is shown as waiting for its service: network \
+             or queue, not work of the caller.",
+        ),
         Found::Templates => (
             "spans with values in their names",
             "More than 100 names that differ in a number, an id or an address count as one.",
@@ -105,6 +110,7 @@ pub fn rule_words(rule: Rule) -> &'static str {
     match rule {
         Rule::Overlay => "Skip spans that only cover the calls beside them",
         Rule::Callees => "Name calls by what they call where the name says too little",
+        Rule::Waiting => "Show what calls take outside their callee as waiting for it",
         Rule::Templates => "Take names that differ in values only as one",
         Rule::NobodyWaits => "Wait for nothing that outlives its parent in one process",
         Rule::Clocks => "Set clocks that differ between processes",

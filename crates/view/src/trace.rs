@@ -4,8 +4,8 @@ use crate::table::{Attributes, Column, Number, Table};
 use crate::tip::TipLine;
 use crate::views::WORKING;
 use pathlight_chart::timeline::Timeline;
-use pathlight_query::{Endpoint, TraceReport};
-use pathlight_text::format::{DASH, count, counted, duration_us, moment};
+use pathlight_query::{Endpoint, SpanWaiting, TraceReport};
+use pathlight_text::format::{DASH, count, counted, duration_us, moment, printable};
 use std::rc::Rc;
 
 /// What a span may be: the bit of the report, in one word for the table, and in a sentence for the tip.
@@ -77,6 +77,9 @@ pub fn tip(timeline: &Timeline, at: u32) -> Vec<TipLine> {
     if !kinds.is_empty() {
         lines.push(TipLine::Muted(kinds.join(", ")));
     }
+    for wait in report.waiting.iter().filter(|wait| wait.span == at) {
+        lines.push(TipLine::Text(waiting_words(wait)));
+    }
     lines.extend(timeline.sign(at).map(|sign| TipLine::Strong(sign.words.clone())));
     lines.extend(timeline.pressure_us(at).map(|(drag_us, slack_us)| {
         TipLine::Text(if drag_us > 0 {
@@ -90,6 +93,12 @@ pub fn tip(timeline: &Timeline, at: u32) -> Vec<TipLine> {
         lines.push(TipLine::Muted(format!("{folded} spans folded below it")));
     }
     lines
+}
+
+/// Returns what a call waits for, in words.
+fn waiting_words(wait: &SpanWaiting) -> String {
+    let or = if wait.is_certain { "network or queue" } else { "network, queue or work of the caller" };
+    format!("{} of it waiting for {}: {or}", duration_us(wait.us), printable(&wait.callee))
 }
 
 /// A span of a trace.

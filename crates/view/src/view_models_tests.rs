@@ -33,6 +33,7 @@ fn endpoints_report() -> EndpointsReport {
         requests: 2,
         spans: 3,
         errors: 0,
+        waiting: Vec::new(),
         chains: Vec::new(),
     };
     EndpointsReport { facts: facts(2, 100), endpoints: names(), rows: vec![row(75), row(25)], range: None }
@@ -122,6 +123,7 @@ fn calling_contexts_are_lines_of_a_file_in_the_order_of_the_tree() {
         requests: 2,
         spans: 4,
         errors: 1,
+        waiting: Vec::new(),
         exemplars: Default::default(),
     };
     let report = Rc::new(CriticalPathReport {

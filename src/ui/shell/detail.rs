@@ -142,6 +142,10 @@ impl Detail {
         if node.errors > 0 {
             pair(&facts, "Error spans", &format::count(node.errors), "node-errors");
         }
+        for wait in &node.waiting {
+            let share = format::share_of(wait.us, node.exclusive_us.sum);
+            pair(&facts, &format!("Waiting for {}", wait.callee), &format!("{share} of own"), "node-waiting");
+        }
         self.body.add(&facts);
         let weight = |name: &str, hint: &str, weight: &Weight| {
             let row = el("tr").child(&el("th").attr("scope", "row").attr("title", hint).text(name));
@@ -313,6 +317,10 @@ impl Detail {
             format::DASH.to_owned()
         };
         pair(&facts, "Own time on the path", &own, "span-own");
+        for wait in trace.waiting.iter().filter(|wait| wait.span == index) {
+            let name = format!("of it waiting for {}", wait.callee);
+            pair(&facts, &name, &format::duration_us(wait.us), "span-waiting");
+        }
         for (name, column, test) in
             [("Drag", &trace.drag_us, "span-drag"), ("Slack", &trace.slack_us, "span-slack")]
         {

@@ -29,6 +29,7 @@ prop_compose! {
             fire_and_forget: bit(10),
             generic_names: bit(11),
             ids_in_names: bit(12),
+            queues: bit(13),
         };
         let shape = [Shape::Wide, Shape::Deep, Shape::Mixed][usize::from(shape)];
         Options { traces: 20, spans, shape, seed, defects, ..Options::default() }

@@ -2,12 +2,12 @@
 
 use crate::common::{Span, generated, set_of, span};
 use SpanKind::{Client, Internal, Server, Unspecified};
-use pathlight::analysis::critical_path::PathFinder;
+use pathlight::analysis::critical_path::{PathFinder, waits_of};
 use pathlight::analysis::requests::{Overlap, PathSettings, Reading, Rule, Selection};
 use pathlight::generate::{Defects, Options};
 use pathlight::model::trace::{Role, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::query::{FlowSettings, TprofSettings, queries};
 use std::collections::BTreeMap;
 
 fn only(rule: Rule) -> Reading {
@@ -374,5 +374,146 @@ fn flame_graph_and_ranking_of_the_real_reading_are_those_of_the_clean_traces() {
     for defects in [Defects { overlay: true, ..none }, Defects { fire_and_forget: true, ..none }] {
         assert!(report(defects, Reading::real()) == clean, "{defects:?}");
         assert!(report(defects, Reading::PLAIN) != clean, "{defects:?}");
+    }
+}
+
+/// What the requests of a set wait for: by service, microseconds on the path and whether that is certain.
+fn waiting(set: TraceSet, reading: Reading) -> BTreeMap<String, (u64, bool)> {
+    let mut pool = Pool::of(vec![set]).unwrap();
+    let selection = Selection { reading, ..Selection::default() };
+    let report = pool.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
+    let mut sums: BTreeMap<String, (u64, bool)> = BTreeMap::new();
+    for wait in report.nodes.iter().flat_map(|node| &node.waiting) {
+        let sum = sums.entry(wait.callee.clone()).or_insert((0, true));
+        *sum = (sum.0 + wait.us, sum.1 && wait.is_certain);
+    }
+    // The table of endpoints says the same.
+    let rows = pool.run(queries::Endpoints { selection }).unwrap().rows;
+    let of_rows: u64 = rows.iter().flat_map(|row| &row.waiting).map(|wait| wait.us).sum();
+    assert_eq!(of_rows, sums.values().map(|sum| sum.0).sum::<u64>());
+    sums
+}
+
+#[test]
+fn what_a_call_takes_outside_its_callee_is_waiting() {
+    // The gateway's call over [10, 90] ms, its callee over [30, 85].
+    let call = |children: &[Span]| {
+        let mut spans = vec![
+            of("gateway", Server, span(1, 0, "parent", 0, 100_000)),
+            of("gateway", Client, span(2, 1, "C", 10_000, 90_000)),
+            of("service", Server, span(3, 2, "S", 30_000, 85_000)),
+        ];
+        spans.extend(children.iter().cloned());
+        spans
+    };
+    let of_service = |us, is_certain| BTreeMap::from([("service".to_owned(), (us, is_certain))]);
+    assert_eq!(waiting(set_of(&call(&[])), only(Rule::Waiting)), of_service(25_000, true));
+    assert_eq!(waiting(set_of(&call(&[])), Reading::PLAIN), BTreeMap::new());
+    // The call's own work is no waiting: opening a connection over [12, 20].
+    let connect = of("gateway", Internal, span(4, 2, "connect", 12_000, 20_000));
+    assert_eq!(waiting(set_of(&call(&[connect])), only(Rule::Waiting)), of_service(17_000, true));
+    // Without kinds it may be work of the caller too.
+    let mut kindless = call(&[]);
+    kindless.iter_mut().for_each(|span| span.kind = Unspecified);
+    assert_eq!(waiting(set_of(&kindless), only(Rule::Waiting)), of_service(25_000, false));
+    // Nobody serves it: it is work that happens to be of another service.
+    let mut unserved = call(&[]);
+    unserved[2].kind = Internal;
+    assert_eq!(waiting(set_of(&unserved), only(Rule::Waiting)), BTreeMap::new());
+    // A callee that nobody waits for.
+    let mut forgotten = call(&[]);
+    forgotten[2].follows_from = true;
+    assert_eq!(waiting(set_of(&forgotten), only(Rule::Waiting)), BTreeMap::new());
+}
+
+#[test]
+fn waiting_in_generated_traces_is_what_their_queues_take() {
+    // The generator hides a part of what callees do before and after all that they call.
+    let set = |queues| {
+        let defects = Defects { queues, ..Defects::default() };
+        generated(&Options { traces: 300, spans: 40, defects, ..Options::default() })
+    };
+    let durations = |set: &TraceSet| -> BTreeMap<(String, String), u64> {
+        let trace_of = |row: u32| set.traces().partition_point(|trace| trace.end <= row) as u32;
+        let key = |row| (set.trace_id_text(trace_of(row)), set.span_id_text(row));
+        (0..set.spans() as u32).map(|row| (key(row), set.duration_us(row))).collect()
+    };
+    let (clean, queued) = (set(false), set(true));
+    let (before, after) = (durations(&clean), durations(&queued));
+    let waits = |set: &TraceSet| -> BTreeMap<String, (u64, u64)> {
+        let (mut tree, mut finder) = (Tree::default(), PathFinder::default());
+        let mut by_trace = BTreeMap::new();
+        for trace in 0..set.traces().len() as u32 {
+            tree.load(set, trace, PathSettings::default());
+            finder.find(set, &tree, 0, Overlap::default());
+            let hidden = finder.entries().iter().map(|entry| {
+                let key = (set.trace_id_text(trace), set.span_id_text(tree.row(entry.span)));
+                before[&key] - after[&key]
+            });
+            let hidden = hidden.sum::<u64>();
+            let waits = waits_of(set, &tree, &finder);
+            by_trace.insert(set.trace_id_text(trace), (waits.iter().map(|wait| wait.us).sum(), hidden));
+        }
+        by_trace
+    };
+    let (without, with) = (waits(&clean), waits(&queued));
+    let right = with.iter().filter(|(trace, (us, hidden))| *us == without[*trace].0 + hidden && *hidden > 0);
+    let right = right.count();
+    // Clean traces have clocks that differ a little: where a callee is cut, a part of what was hidden was not seen before.
+    assert!(right >= 250, "{right} of 300 traces wait for what was hidden");
+    // Only said: every number that it is part of is the same.
+    let report = |reading| {
+        let mut pool = Pool::of(vec![set(true)]).unwrap();
+        let selection = Selection { reading, ..Selection::default() };
+        let mut report = pool.run(queries::CriticalPath { selection }).unwrap();
+        for node in &mut report.nodes {
+            assert!(node.waiting.iter().map(|wait| wait.us).sum::<u64>() <= node.exclusive_us.sum);
+            node.waiting.clear();
+        }
+        report
+    };
+    assert!(report(Reading::real()) == report(Reading::real().with(Rule::Waiting, false)));
+}
+
+#[test]
+fn flow_what_if_and_diagnosis_of_the_real_reading_are_those_of_the_clean_traces() {
+    let report = |defects, reading| {
+        let options = Options { traces: 300, spans: 40, defects, ..Options::default() };
+        let mut pool = Pool::of(vec![generated(&options)]).unwrap();
+        let selection = Selection { reading, ..Selection::default() };
+        let settings = FlowSettings::default();
+        let roots = pool.run(queries::BottomUp { selection: selection.clone() }).unwrap();
+        let parent = Some(roots.endpoints[roots.roots[0].endpoint.index()].clone());
+        let flow = pool.run(queries::Flow { selection: selection.clone(), parent, settings }).unwrap();
+        let edges: Vec<(String, String)> = flow
+            .edges
+            .iter()
+            .map(|edge| (flow.label(edge.from).to_owned(), flow.label(edge.to).to_owned()))
+            .collect();
+        let savings = pool.run(queries::Savings { selection: selection.clone(), settings }).unwrap();
+        let saved = savings.endpoints.iter().map(|of| (of.operation.clone(), of.saved_us));
+        let query = queries::Diagnosis { selection, settings: TprofSettings::default() };
+        let diagnosis = pool.run(query).unwrap();
+        let blamed: Vec<_> = diagnosis
+            .report
+            .iter()
+            .map(|of| (of.service.clone(), of.operation.clone(), of.total_us))
+            .collect();
+        (edges, saved.filter(|of| of.1.faster_50.mean > 0.0).collect::<Vec<_>>(), blamed)
+    };
+    let none = Defects::default();
+    let clean = report(none, Reading::real());
+    for defects in [Defects { overlay: true, ..none }, Defects { fire_and_forget: true, ..none }] {
+        let (found, plain) = (report(defects, Reading::real()), report(defects, Reading::PLAIN));
+        assert_eq!(found.0, clean.0, "flow under {defects:?}");
+        assert_eq!(found.1, clean.1, "what-if under {defects:?}");
+        assert_ne!(plain.1, clean.1, "what-if read plainly under {defects:?}");
+        // What was added takes time of its own; what it was added to is blamed as before.
+        let added = ["FilteringWebHandler.handle", "flush"];
+        let of_clean = |rows: &[(String, String, u64)]| -> Vec<(String, String, u64)> {
+            rows.iter().filter(|row| !added.contains(&row.1.as_str())).cloned().collect()
+        };
+        assert_eq!(of_clean(&found.2)[..5], clean.2[..5], "diagnosis under {defects:?}");
+        assert_ne!(plain.2[..5], clean.2[..5], "diagnosis read plainly under {defects:?}");
     }
 }

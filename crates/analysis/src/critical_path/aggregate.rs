@@ -3,6 +3,7 @@
 use super::contexts::{Context, Contexts};
 use super::report::{ContextNode, CriticalPathReport, Weight};
 use super::table::PathTable;
+use super::waits::{Waits, join_waits, sum_waits};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
@@ -45,6 +46,7 @@ struct Values {
     exclusive: Vec<u64>,
     /// Inclusive microseconds, likewise.
     inclusive: Vec<u64>,
+    waits: Waits,
 }
 
 impl Values {
@@ -86,14 +88,16 @@ impl Aggregate {
                 sums[c].1 += u64::from(entry.errors);
             }
         }
-        let values = (counts.windows(2).zip(sums)).map(|(ends, (spans, errors))| {
+        let mut waits = sum_waits(set, table, chosen.iter().copied(), |context| context);
+        let values = (counts.windows(2).zip(sums)).zip(0u32..).map(|((ends, (spans, errors)), context)| {
             let sorted = |all: &[u64]| {
                 let mut values = all[ends[0]..ends[1]].to_vec();
                 values.sort_unstable();
                 pack_sorted(values)
             };
             let (exclusive, inclusive) = (sorted(&exclusive), sorted(&inclusive));
-            (!exclusive.is_empty()).then_some(Values { spans, errors, exclusive, inclusive })
+            let waits = waits.remove(&context).unwrap_or_default();
+            (!exclusive.is_empty()).then_some(Values { spans, errors, exclusive, inclusive, waits })
         });
         let contexts = Contexts::of_table(set, table, values.collect());
         Aggregate { requests: chosen.len() as u64, contexts }
@@ -108,6 +112,7 @@ impl Aggregate {
             into.errors += from.errors;
             into.exclusive.append(&mut from.exclusive);
             into.inclusive.append(&mut from.inclusive);
+            join_waits(&mut into.waits, from.waits);
         });
         let packed = |mut values: Vec<u64>| {
             // A stable sort joins the runs of the parts.
@@ -134,6 +139,7 @@ impl Aggregate {
                 requests: count,
                 spans: value.spans,
                 errors: value.errors,
+                waiting: value.waits.into_values().collect(),
                 exemplars: Vec::new(),
             });
         }

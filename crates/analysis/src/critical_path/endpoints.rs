@@ -2,8 +2,9 @@
 
 use super::aggregate::{pack_sorted, unpack_sorted};
 use super::contexts::Contexts;
-use super::report::Weight;
+use super::report::{Waiting, Weight};
 use super::table::PathTable;
+use super::waits::{Waits, join_waits, sum_waits};
 use crate::ids;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
@@ -87,6 +88,7 @@ struct RowPart {
     /// Of each request that has the endpoint; sorted and packed.
     exclusive: Vec<u64>,
     inclusive: Vec<u64>,
+    waits: Waits,
 }
 
 impl EndpointPart {
@@ -113,6 +115,10 @@ impl EndpointPart {
             values.sort_unstable();
             pack_sorted(values)
         };
+        let of = |context: u32| table.contexts()[context as usize].1.0;
+        for (endpoint, waits) in sum_waits(set, table, requests.iter().copied(), of) {
+            rows[endpoint as usize].waits = waits;
+        }
         let names = set.endpoints();
         let rows = rows.into_iter().zip(names).filter(|(row, _)| !row.exclusive.is_empty());
         let rows = rows.map(|(row, (service, operation))| RowPart {
@@ -159,6 +165,11 @@ impl EndpointPart {
                 requests: same.iter().map(|row| row.exclusive.len() as u64).sum(),
                 spans: same.iter().map(|row| row.spans).sum(),
                 errors: same.iter().map(|row| row.errors).sum(),
+                waiting: {
+                    let mut waits = Waits::new();
+                    same.iter().for_each(|row| join_waits(&mut waits, row.waits.clone()));
+                    waits.into_values().collect()
+                },
                 chains: chains.get_mut(number).map(std::mem::take).unwrap_or_default(),
             });
         }
@@ -216,6 +227,8 @@ pub struct EndpointRow {
     pub spans: u64,
     /// Errors among them.
     pub errors: u64,
+    /// What it waits for within its exclusive time, by service.
+    pub waiting: Vec<Waiting>,
     /// Its chains with the most exclusive time, at most [`CHAINS`].
     pub chains: Vec<CallChain>,
 }

@@ -19,6 +19,7 @@ mod report;
 mod split;
 mod table;
 mod tag_values;
+mod waits;
 mod walk;
 
 pub use aggregate::{Aggregate, pack_sorted, unpack_sorted};
@@ -43,4 +44,5 @@ pub use report::*;
 pub use split::{Ratio, SplitObserver, SplitOf, SplitPart, SplitReport, SplitValue};
 pub use table::{PathTable, TableBuilder};
 pub use tag_values::{TagValueCount, TagValuesObserver, TagValuesPart, TagValuesReport};
+pub use waits::{WaitEntry, waits_of};
 pub use walk::{Observer, Walk};

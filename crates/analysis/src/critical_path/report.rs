@@ -56,6 +56,20 @@ impl Weight {
     }
 }
 
+/// What calls take on the critical path before their callee starts and after it ends: network or queue. It is part of their
+/// exclusive time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The service of the callees.
+    pub callee: String,
+    /// Sum in microseconds.
+    pub us: u64,
+    /// Requests that wait for it.
+    pub requests: u64,
+    /// Whether spans say their kind: else the caller's own work may be in it.
+    pub is_certain: bool,
+}
+
 /// One node of the aggregate critical calling context tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextNode {
@@ -75,6 +89,8 @@ pub struct ContextNode {
     pub spans: u64,
     /// Error spans among them.
     pub errors: u64,
+    /// What it waits for within its exclusive time, by service.
+    pub waiting: Vec<Waiting>,
     /// Examples.
     pub exemplars: Exemplars,
 }
@@ -178,6 +194,21 @@ pub struct TraceReport {
     /// By span, how much longer it may take before the request ends later; likewise.
     #[serde(with = "pathlight_model::packed")]
     pub slack_us: Vec<u64>,
+    /// What calls wait for on the critical path outside of spans.
+    pub waiting: Vec<SpanWaiting>,
+}
+
+/// Time that a call on the critical path takes before its callee starts and after it ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpanWaiting {
+    /// Index of the call.
+    pub span: u32,
+    /// The service of its callee.
+    pub callee: String,
+    /// Microseconds.
+    pub us: u64,
+    /// Whether spans say their kind: else the caller's own work may be in it.
+    pub is_certain: bool,
 }
 
 impl TraceReport {

@@ -1,9 +1,10 @@
 //! The critical calling contexts of all requests of a worker, one row per (request, context).
 
 use super::path::PathFinder;
+use super::waits::{WaitEntry, WaitFinder};
 use crate::requests::{PathSettings, RequestEntry, RootEndpoint};
 use hashbrown::HashTable;
-use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, Rule, TraceSet, Tree};
 use std::cmp::Ordering;
 
 /// What one request spends in one calling context.
@@ -31,6 +32,7 @@ pub struct PathTable {
     /// Requests in the order of traces.
     pub requests: Vec<RequestEntry>,
     entries: Vec<ContextEntry>,
+    waits: Vec<WaitEntry>,
     /// (parent context or [`NO_ROW`], endpoint) of each context.
     contexts: Vec<(u32, EndpointId)>,
     index: HashTable<u32>,
@@ -53,6 +55,13 @@ impl PathTable {
         let r = request as usize;
         let from = if r == 0 { 0 } else { self.requests[r - 1].entries_end as usize };
         &self.entries[from..self.requests[r].entries_end as usize]
+    }
+
+    /// What a request waits for outside of spans, by context and service.
+    pub fn waits(&self, request: u32) -> &[WaitEntry] {
+        let r = request as usize;
+        let from = if r == 0 { 0 } else { self.requests[r - 1].waits_end as usize };
+        &self.waits[from..self.requests[r].waits_end as usize]
     }
 
     /// Orders two requests by (trace id, root span id).
@@ -125,6 +134,7 @@ pub struct TableBuilder {
     phase: Phase,
     /// Context of each path entry of the current request.
     context_of: Vec<u32>,
+    waits: WaitFinder,
     slots: Vec<Slot>,
     stamp: u32,
 }
@@ -150,6 +160,7 @@ impl TableBuilder {
             trace: 0,
             phase: Phase::NextTrace,
             context_of: Vec::new(),
+            waits: WaitFinder::default(),
             slots: Vec::new(),
             stamp: 0,
         }
@@ -256,6 +267,9 @@ impl TableBuilder {
                 sum.inclusive_us = sum.inclusive_us.saturating_add(tree.duration_us(entry.span));
             }
         }
+        if self.settings.reading.has(Rule::Waiting) {
+            self.waits.find(set, tree, &self.finder, &self.context_of, &mut self.table.waits);
+        }
         let (mut spans, mut errors) = (0, 0);
         for i in root..tree.subtree_end[root as usize] {
             if tree.role[i as usize] != Role::Dropped {
@@ -272,6 +286,7 @@ impl TableBuilder {
             errors,
             path_spans: self.finder.entries().len() as u32,
             entries_end: self.table.entries.len() as u32,
+            waits_end: self.table.waits.len() as u32,
         });
     }
 }

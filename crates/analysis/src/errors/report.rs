@@ -175,6 +175,7 @@ impl ErrorsReport {
             requests: node.requests,
             spans: node.own + node.propagated + node.stopped,
             errors: node.own + node.propagated,
+            waiting: Vec::new(),
             exemplars: Vec::new(),
         };
         CriticalPathReport {

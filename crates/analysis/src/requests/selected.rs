@@ -26,6 +26,8 @@ pub struct RequestEntry {
     /// [`PathTable`](crate::critical_path::PathTable)(crate::critical_path::PathTable); its first is the end of the
     /// request before.
     pub(crate) entries_end: u32,
+    /// The same among what it waits for.
+    pub(crate) waits_end: u32,
 }
 
 /// What requests are ordered by (`docs/definitions/critical-path.md` section 4): latency, then trace id, then root span id.

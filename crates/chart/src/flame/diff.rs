@@ -100,7 +100,7 @@ impl DiffFlame {
             } else {
                 Shade::Grey
             };
-            Frame { label: format!("{mark}{}", format::endpoint(service, operation)), shade }
+            Frame::new(format!("{mark}{}", format::endpoint(service, operation)), shade)
         });
         let frames: Vec<Frame> = frames.collect();
         let changed = told.iter().filter(|told| **told).count() as u32;

@@ -77,6 +77,8 @@ pub struct FlameBox {
     pub hovered: bool,
     /// Reaches beyond the window on both sides: what it was zoomed out of.
     pub beyond: bool,
+    /// No calling context, but what one waits for.
+    pub is_waiting: bool,
 }
 
 /// What is under a pixel.
@@ -210,6 +212,7 @@ fn lay_row(
             label: None,
             selected: single && view.selected == Some(node),
             hovered: single && view.hovered == Some(node),
+            is_waiting: single && tree.is_waiting(node),
             beyond: (left_us as f64) < window.from && right_us as f64 > window.to,
             dimmed: view.matches.is_some_and(|matches| !matches.any(places)),
         });

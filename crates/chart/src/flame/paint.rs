@@ -13,7 +13,7 @@ use pathlight_text::format;
 /// The picture of a layout; items are indices of its boxes.
 pub fn scene(layout: &FlameLayout, theme: &Theme, metrics: Metrics) -> Scene {
     let (gap, pad, font_px) = (metrics.px(1.0), metrics.px(4.0), metrics.font_px());
-    let (mut boxes, mut marks) = (Layer::default(), Layer::default());
+    let (mut boxes, mut stripes, mut marks) = (Layer::default(), Layer::default(), Layer::default());
     for (i, item) in layout.boxes.iter().enumerate() {
         let mut fill = theme.fill(item.shade);
         let mut plain = true;
@@ -24,9 +24,16 @@ pub fn scene(layout: &FlameLayout, theme: &Theme, metrics: Metrics) -> Scene {
         }
         // Neighbours of one colour stay apart; what is very narrow keeps all its pixels.
         let (w, h) = (if item.w > 2 * gap { item.w - gap } else { item.w }, item.h - gap);
+        if item.is_waiting {
+            let stripe = theme.background.mix(fill, 0.5);
+            (fill, plain) = (theme.background.mix(fill, 0.3), false);
+            for x in (item.x..item.x + w).step_by(metrics.px(6.0).max(2) as usize) {
+                stripes.fill(x, item.y, metrics.px(2.0).min(item.x + w - x), h, stripe);
+            }
+        }
         boxes.item(item.x, item.y, w, h, fill, i as u32);
         if let Some(label) = &item.label {
-            boxes.texts.push(Text {
+            stripes.texts.push(Text {
                 x: item.x + pad,
                 y: Metrics::baseline(item.y, h, font_px),
                 text: label.clone(),
@@ -43,7 +50,7 @@ pub fn scene(layout: &FlameLayout, theme: &Theme, metrics: Metrics) -> Scene {
         }
     }
     let mut scene = Scene::new(layout.width, layout.height, Some(theme.background));
-    scene.layers = vec![boxes, marks];
+    scene.layers = vec![boxes, stripes, marks];
     scene.finish()
 }
 
@@ -130,8 +137,10 @@ mod tests {
         assert_eq!((fill(1).x, fill(1).y, fill(1).w), (0, 40, 398));
         assert_eq!(fill(1).color, theme.fill(Shade::service("service1")));
         assert_eq!(fill(0).color, theme.dimmed(theme.fill(Shade::service("service0"))));
-        assert!(boxes.texts.iter().any(|t| t.text == "op1 @ service1" && t.font_px == 24 && t.x == 8));
-        let accents = scene.layers[1].fills.iter().filter(|f| f.color == theme.accent).count();
+        assert!(
+            scene.layers[1].texts.iter().any(|t| t.text == "op1 @ service1" && t.font_px == 24 && t.x == 8)
+        );
+        let accents = scene.layers[2].fills.iter().filter(|f| f.color == theme.accent).count();
         assert_eq!(accents, 4, "a frame has four sides");
     }
 

@@ -5,6 +5,7 @@ use crate::theme::Shade;
 use pathlight_model::sort::Arrange;
 use pathlight_query::{CriticalPathReport, Endpoint};
 use pathlight_text::format;
+use std::collections::BTreeMap;
 
 /// "No node".
 pub const NONE: u32 = u32::MAX;
@@ -16,6 +17,15 @@ pub struct Frame {
     pub label: String,
     /// What it is coloured by.
     pub shade: Shade,
+    /// It is no span of its own: time of the frame above that is spent on the way to a service.
+    pub is_waiting: bool,
+}
+
+impl Frame {
+    /// Returns a frame of spans.
+    pub fn new(label: String, shade: Shade) -> Frame {
+        Frame { label, shade, is_waiting: false }
+    }
 }
 
 /// Nested intervals: every node lies within its parent, siblings side by side, the widest first.
@@ -34,6 +44,8 @@ pub struct FlameTree {
     /// Where each row starts in `rows`, and the end.
     pub(super) row_starts: Vec<usize>,
     total_us: u64,
+    /// Nodes from here on are no calling contexts.
+    waiting_from: u32,
 }
 
 impl FlameTree {
@@ -70,6 +82,7 @@ impl FlameTree {
                 .filter(|(i, _)| *i < n && owner(*i) == n)
                 .map(|(_, w)| w)
                 .sum(),
+            waiting_from: n as u32,
             parent,
             frame,
             frames,
@@ -113,16 +126,45 @@ impl FlameTree {
         tree
     }
 
-    /// The aggregate calling contexts of a percentile range; node and frame indices are those of the report.
+    /// The aggregate calling contexts of a percentile range; node and frame indices are those of the report. After them
+    /// come nodes for what calls wait for, below the calls.
     pub fn of_report(report: &CriticalPathReport) -> FlameTree {
         let nodes = &report.nodes;
-        let widths: Vec<u64> = nodes.iter().map(|node| node.subtree_us).collect();
-        FlameTree::new(
-            nodes.iter().map(|node| node.parent.map_or(NONE, |parent| parent.0)).collect(),
-            &widths,
-            nodes.iter().map(|node| node.endpoint.0).collect(),
-            frames_of(report),
-        )
+        let mut widths: Vec<u64> = nodes.iter().map(|node| node.subtree_us).collect();
+        let mut parents: Vec<u32> =
+            nodes.iter().map(|node| node.parent.map_or(NONE, |parent| parent.0)).collect();
+        let mut frame: Vec<u32> = nodes.iter().map(|node| node.endpoint.0).collect();
+        let mut frames = frames_of(report);
+        let mut known: BTreeMap<(&str, bool), u32> = BTreeMap::new();
+        for (at, node) in nodes.iter().enumerate() {
+            for wait in &node.waiting {
+                let number = *known.entry((&wait.callee, wait.is_certain)).or_insert_with(|| {
+                    frames.push(waiting_frame(&wait.callee, wait.is_certain));
+                    frames.len() as u32 - 1
+                });
+                parents.push(at as u32);
+                widths.push(wait.us);
+                frame.push(number);
+            }
+        }
+        let mut tree = FlameTree::new(parents, &widths, frame, frames);
+        tree.waiting_from = nodes.len() as u32;
+        tree
+    }
+
+    /// Whether a node is no calling context: time of the one above that is spent waiting for a service.
+    pub fn is_waiting(&self, node: u32) -> bool {
+        node >= self.waiting_from && (node as usize) < self.len()
+    }
+
+    /// The calling context that a node belongs to: itself, or the call that waits.
+    pub fn context_of(&self, node: u32) -> u32 {
+        if self.is_waiting(node) { self.parent[node as usize] } else { node }
+    }
+
+    /// Number of nodes that are calling contexts.
+    pub fn contexts(&self) -> usize {
+        self.waiting_from as usize
     }
 
     /// Number of nodes.
@@ -203,15 +245,17 @@ impl FlameTree {
         let (left, width) = self.interval_us(node);
         let below = self.row(self.depth(node) + 1);
         let first = below.partition_point(|&i| self.left_us[i as usize] < left);
-        below.get(first).copied().filter(|&i| width > 0 && self.parent(i) == Some(node))
+        let mut children = below.iter().skip(first).take_while(|&&i| self.parent(i) == Some(node));
+        children.find(|&&i| width > 0 && !self.is_waiting(i)).copied()
     }
 
     /// The node beside it in its row, to the left or to the right; cousins count.
     pub fn beside(&self, node: u32, right: bool) -> Option<u32> {
         let row = self.row(self.depth(node));
         let at = row.binary_search_by_key(&self.interval_us(node).0, |&i| self.left_us[i as usize]).ok()?;
-        let at = if right { at + 1 } else { at.checked_sub(1)? };
-        row.get(at).copied()
+        let is_context = |i: &&u32| !self.is_waiting(**i);
+        if right { row[at + 1..].iter().find(is_context) } else { row[..at].iter().rev().find(is_context) }
+            .copied()
     }
 
     /// The nodes of a row from left to right, none of them empty.
@@ -231,17 +275,25 @@ impl FlameTree {
 
 /// Label and colour of each endpoint of a report.
 pub(super) fn frames_of(report: &CriticalPathReport) -> Vec<Frame> {
-    let frame = |Endpoint { service, operation }: &Endpoint| Frame {
-        label: format::endpoint(service, operation),
-        shade: Shade::service(service),
+    let frame = |Endpoint { service, operation }: &Endpoint| {
+        Frame::new(format::endpoint(service, operation), Shade::service(service))
     };
     report.endpoints.iter().map(frame).collect()
+}
+
+/// The frame of what waits for a service; not certain: it may be work of the caller.
+fn waiting_frame(service: &str, is_certain: bool) -> Frame {
+    let or = if is_certain { "" } else { ", or work of the caller" };
+    Frame {
+        is_waiting: true,
+        ..Frame::new(format!("waiting for {}{or}", format::printable(service)), Shade::service(service))
+    }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use pathlight_query::{ContextNode, EndpointId, NodeId, Weight};
+    use pathlight_query::{ContextNode, EndpointId, NodeId, Waiting, Weight};
 
     /// A report of nodes (parent, endpoint, exclusive us); endpoints are named by letters of two services.
     pub(crate) fn report(nodes: &[(Option<u32>, u32, u64)]) -> CriticalPathReport {
@@ -268,6 +320,7 @@ pub(super) mod tests {
                     requests: 1,
                     spans: 1,
                     errors: 0,
+                    waiting: Vec::new(),
                     exemplars: Vec::new(),
                 })
                 .collect(),
@@ -335,6 +388,30 @@ pub(super) mod tests {
         assert_eq!(tree.rows(), 2);
         assert_eq!(tree.depth(3), 2);
         assert_eq!(tree.frame(2).map(|f| f.label.as_str()), Some("op2 @ service0"));
+    }
+
+    #[test]
+    fn what_a_call_waits_for_stands_below_it_and_is_no_context() {
+        let mut report = report(&[(None, 0, 10), (Some(0), 1, 30), (Some(1), 2, 20)]);
+        let wait =
+            |callee: &str, us| Waiting { callee: callee.to_owned(), us, requests: 1, is_certain: true };
+        report.nodes[1].waiting = vec![wait("service0", 25)];
+        report.nodes[0].waiting = vec![Waiting { is_certain: false, ..wait("service1", 4) }];
+        let tree = FlameTree::of_report(&report);
+        assert_eq!((tree.len(), tree.contexts(), tree.total_us()), (5, 3, 60));
+        // The node numbers of the report stay.
+        assert_eq!(
+            tree.frame(4).map(|f| (f.label.as_str(), f.is_waiting)),
+            Some(("waiting for service0", true))
+        );
+        let unsure = tree.frame(3).map(|f| f.label.as_str());
+        assert_eq!(unsure, Some("waiting for service1, or work of the caller"));
+        assert_eq!(tree.frame(4).map(|f| f.shade), Some(Shade::service("service0")));
+        assert_eq!(tree.row(2), [4, 2]);
+        assert_eq!((tree.context_of(4), tree.context_of(2)), (1, 2));
+        // Keys go to contexts only.
+        assert_eq!(tree.child(1), Some(2));
+        assert_eq!((tree.beside(2, false), tree.beside(1, true)), (None, None));
     }
 
     #[test]

@@ -69,9 +69,8 @@ impl Timeline {
         let frames = report
             .endpoints
             .iter()
-            .map(|Endpoint { service, operation }| Frame {
-                label: format::printable(&format!("{service}: {operation}")),
-                shade: Shade::service(service),
+            .map(|Endpoint { service, operation }| {
+                Frame::new(format::printable(&format!("{service}: {operation}")), Shade::service(service))
             })
             .collect();
         let parent = |i: usize| report.parent.get(i).copied().filter(|&p| (p as usize) < i);

@@ -12,6 +12,8 @@ pub enum Rule {
     Overlay,
     /// Calls are named by what they call.
     Callees,
+    /// What a call takes outside its callee is time on the way there, not work.
+    Waiting,
     /// Names with values in them are one name.
     Templates,
     /// Nobody waits for what outlives its parent in the same process.
@@ -24,14 +26,22 @@ pub enum Rule {
 
 impl Rule {
     /// All rules, in the order in which they are listed.
-    pub const ALL: [Rule; 6] =
-        [Rule::Overlay, Rule::Callees, Rule::Templates, Rule::NobodyWaits, Rule::Clocks, Rule::Roots];
+    pub const ALL: [Rule; 7] = [
+        Rule::Overlay,
+        Rule::Callees,
+        Rule::Waiting,
+        Rule::Templates,
+        Rule::NobodyWaits,
+        Rule::Clocks,
+        Rule::Roots,
+    ];
 
     /// Its word in options and addresses.
     pub fn key(self) -> &'static str {
         match self {
             Rule::Overlay => "overlay",
             Rule::Callees => "callees",
+            Rule::Waiting => "waiting",
             Rule::Templates => "templates",
             Rule::NobodyWaits => "nobody-waits",
             Rule::Clocks => "clocks",

@@ -1,6 +1,6 @@
 //! What the rules for real traces did to a set, with one example each (`docs/definitions/real-traces.md`).
 
-use super::calls::is_call;
+use super::calls::{answer, is_call};
 use super::clocks::{Pair, pair_of};
 use super::ids::TraceId;
 use super::names::Symbol;
@@ -23,6 +23,8 @@ pub enum Found {
     Overlay,
     /// Calls that are named with what they call.
     Callees,
+    /// Calls that take longer than their callee.
+    Waiting,
     /// Spans whose name stands for many names with values in them.
     Templates,
     /// Spans that outlive their parent in the same process.
@@ -41,6 +43,7 @@ impl Found {
         match self {
             Found::Overlay => Rule::Overlay,
             Found::Callees => Rule::Callees,
+            Found::Waiting => Rule::Waiting,
             Found::Templates => Rule::Templates,
             Found::NobodyWaits | Found::StoppedWaiting => Rule::NobodyWaits,
             Found::Clocks | Found::GaveUp => Rule::Clocks,
@@ -50,9 +53,12 @@ impl Found {
     /// Its key in JSON and in tests.
     pub fn key(self) -> &'static str {
         match self {
-            Found::Overlay | Found::Callees | Found::Templates | Found::NobodyWaits | Found::Clocks => {
-                self.rule().key()
-            }
+            Found::Overlay
+            | Found::Callees
+            | Found::Waiting
+            | Found::Templates
+            | Found::NobodyWaits
+            | Found::Clocks => self.rule().key(),
             Found::GaveUp => "gave-up",
             Found::StoppedWaiting => "stopped-waiting",
         }
@@ -160,6 +166,7 @@ impl ReadingObserver {
             }
         };
         let has_clocks = tree.settings.reading.has(Rule::Clocks);
+        let has_waiting = tree.settings.reading.has(Rule::Waiting);
         self.here.clear();
         for span in 0..tree.len() as u32 {
             if set.says_callee(tree.row(span)) {
@@ -167,6 +174,12 @@ impl ReadingObserver {
             }
             if set.is_folded(tree.row(span)) {
                 note(Found::Templates);
+            }
+            if has_waiting
+                && let Some(answer) = answer(set, tree, span)
+                && tree.duration_us(answer.callee) < tree.duration_us(span)
+            {
+                note(Found::Waiting);
             }
             let Some(parent) = tree.parent_of(span) else { continue };
             let (row, parent_row) = (tree.row(span), tree.row(parent));

@@ -4,10 +4,10 @@ use super::Query;
 use crate::EngineError;
 use crate::pass::Pass;
 use crate::workers::Workers;
-use pathlight_analysis::critical_path::{PathFinder, TraceReport};
+use pathlight_analysis::critical_path::{PathFinder, TraceReport, waits_of};
 use pathlight_analysis::flow::RequestPressure;
 use pathlight_analysis::requests::PathSettings;
-use pathlight_model::trace::{Endpoint, Flags, NO_ROW, Role, TraceId, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, Flags, NO_ROW, Role, Rule, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -109,6 +109,9 @@ pub(crate) fn trace(
         report.segment_span.push(segment.span);
         report.segment_start_us.push(segment.start_us - origin);
         report.segment_end_us.push(segment.end_us - origin);
+    }
+    if settings.reading.has(Rule::Waiting) {
+        report.waiting = waits_of(set, &tree, &finder);
     }
     let pressure = RequestPressure::of(&tree, root, settings.overlap, &finder);
     (report.drag_us, report.slack_us) = (pressure.drag_us, pressure.slack_us);

@@ -33,7 +33,7 @@ public_json! {
         counts: &'a Quality = &overview.quality,
         /// `clipped_us` of `span_us`, 0 to 1.
         clipped_share: f64 = overview.quality.clipped_share(),
-        /// What the rules for real traces found, by `overlay`, `callees`, `templates`, `nobody-waits`, `clocks`, `gave-up` (callees that began
+        /// What the rules for real traces found, by `overlay`, `callees`, `waiting`, `templates`, `nobody-waits`, `clocks`, `gave-up` (callees that began
         /// after their caller gave up) and `stopped-waiting` (callees that were cut at the end of their call); what was
         /// not found is left out.
         reading: BTreeMap<&'static str, FoundOf<'a>> = found(overview),

@@ -35,6 +35,7 @@ pub use summaries::show;
 pub use summary::{heatmap, summary};
 pub use trend::trend;
 
+use pathlight_analysis::critical_path::Waiting;
 use pathlight_analysis::requests::{PercentileRange, RangeFacts};
 use pathlight_model::stats::{Interval, Summary};
 use serde::Serialize;
@@ -66,6 +67,20 @@ macro_rules! public_json {
     };
 }
 use public_json;
+
+public_json! {
+    /// Time on the critical path on the way to a service.
+    WaitingFor<'a>(wait: &'a Waiting) {
+        /// `network`, or `network or caller` where spans have no kind: then the caller's own work may be in it.
+        kind: &'static str = if wait.is_certain { "network" } else { "network or caller" },
+        /// The service that is waited for.
+        callee: &'a str = &wait.callee,
+        /// Sum in microseconds.
+        sum_us: u64 = wait.us,
+        /// Requests that wait.
+        traces: u64 = wait.requests,
+    }
+}
 
 public_json! {
     /// The requests that a report is about.

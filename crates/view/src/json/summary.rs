@@ -1,6 +1,6 @@
 //! Times by endpoint: the rows of the summary and of the heat map.
 
-use super::{Requests, Text, compact, pretty, public_json};
+use super::{Requests, Text, WaitingFor, compact, pretty, public_json};
 use pathlight_analysis::critical_path::{
     CallChain, ColumnOrder, EndpointsReport, HeatmapReport, RequestRef, RowStat, RowTime, Weight,
 };
@@ -40,6 +40,8 @@ public_json! {
         spans: u64 = report.rows[id.index()].spans,
         /// Spans in error among them.
         errors: u64 = report.rows[id.index()].errors,
+        /// What it waits for: part of `exclusive_us` that calls take before their callee starts and after it ends, by service.
+        waiting: Vec<WaitingFor<'a>> = report.rows[id.index()].waiting.iter().map(WaitingFor::of).collect(),
         /// Its call chains with the most exclusive time, at most 5.
         chains: Vec<Chain<'a>> =
             report.rows[id.index()].chains.iter().map(|chain| Chain::of(report, chain)).collect(),

@@ -85,9 +85,9 @@ impl<S: FlameSource> FlameChart<S> {
         self.inverted.is_some()
     }
 
-    /// Number of nodes so far.
+    /// Number of calling contexts so far.
     pub fn len(&self) -> usize {
-        self.tree.len()
+        self.tree.contexts()
     }
 
     /// Takes a report. A report of the same query, as while loading, keeps what is looked at.
@@ -181,6 +181,7 @@ impl<S: FlameSource> FlameChart<S> {
     }
 
     fn choose(&mut self, page: Page, node: u32) {
+        let node = self.tree.context_of(node);
         self.selected = Some(node);
         let Some(report) = self.report() else { return };
         if self.inverted.is_none() {
@@ -222,7 +223,7 @@ impl<S: FlameSource> FlameChart<S> {
         let report = self.report()?;
         let endpoint = match &self.inverted {
             Some(inverted) => inverted.endpoint(node)?,
-            None => report.call(NodeId(node))?.1,
+            None => report.call(NodeId(self.tree.context_of(node)))?.1,
         };
         report.names().get(endpoint.index())
     }
@@ -231,6 +232,11 @@ impl<S: FlameSource> FlameChart<S> {
         let Some(report) = self.report() else { return Vec::new() };
         let Some(Endpoint { service, operation }) = self.endpoint_of(node) else { return Vec::new() };
         let mut lines = vec![TipLine::Endpoint(service.clone(), operation.clone())];
+        if self.tree.is_waiting(node) {
+            let words = self.tree.frame(node).map_or("", |frame| &frame.label);
+            lines.extend(flame::waiting_tip(words, self.tree.interval_us(node).1, self.tree.share(node)));
+            return lines;
+        }
         if self.inverted.is_some() {
             let (_, us) = self.tree.interval_us(node);
             let root = self.tree.ancestry(node).last().unwrap_or(node);
@@ -299,7 +305,9 @@ impl<S: FlameSource> CanvasChart for FlameChart<S> {
         let page = self.page;
         match self.hit(pointed.at) {
             // The second of a double click is not "again".
-            Some(FlameHit::Node(node)) if self.selected == Some(node) && pointed.count < 2 => {
+            Some(FlameHit::Node(node))
+                if self.selected == Some(self.tree.context_of(node)) && pointed.count < 2 =>
+            {
                 self.zoom_to_selected(page);
             }
             Some(FlameHit::Node(node)) => self.choose(page, node),
