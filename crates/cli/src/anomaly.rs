@@ -32,25 +32,25 @@ pub struct Args {
     /// Accepted share of false alarms
     #[arg(long, default_value_t = 0.01, value_parser = parse::positive_share)]
     alpha: f64,
-    /// Share of the training traces that may be abnormal: so many are left out
+    /// Share of the training traces that may be abnormal: the most anomalous ones are left out
     #[arg(long, default_value_t = 0.0, value_parser = parse::share)]
     contaminated: f64,
     /// Exit with status 3 if at least N requests are abnormal
     #[arg(long, value_name = "N", conflicts_with = "evaluate")]
     fail_on: Option<usize>,
-    /// Judge by the paper's auto-encoder; with `--evaluate` beside the others
+    /// Judge by the paper's auto-encoder; with `--evaluate`, evaluate it too
     #[arg(long)]
     vae: bool,
-    /// Width of its hidden layers
+    /// Auto-encoder: width of the hidden layers
     #[arg(long, default_value_t = 500)]
     hidden: u32,
-    /// Its latent variables
+    /// Auto-encoder: number of latent variables
     #[arg(long, default_value_t = 10)]
     latent: u32,
-    /// Steps of its planar flow
+    /// Auto-encoder: steps of the planar flow
     #[arg(long, default_value_t = 0)]
     flow: u32,
-    /// Times it sees the training traces
+    /// Auto-encoder: how often it sees the training traces
     #[arg(long, default_value_t = 20)]
     epochs: u32,
     /// Seed of everything random

@@ -15,18 +15,18 @@ use std::path::{Path, PathBuf};
 /// The options of `check`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Traces or summaries of before: files, folders
+    /// The side to compare with: traces or summaries, files or folders
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     baseline: Vec<PathBuf>,
-    /// Traces or summaries of after
+    /// The side that is judged: traces or summaries, files or folders
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     candidate: Vec<PathBuf>,
-    /// What is a regression: `p95>10%`, `mean>5% n>=100`, `endpoint self p95>20%`, `errors>1%`; may be repeated
+    /// What counts as a regression: `p95>10%`, `mean>5% n>=100`, `endpoint self p95>20%`, `errors>1%`; may be repeated
     #[arg(long, required = true, value_name = "RULE", value_parser = str::parse::<Rule>)]
     fail_on: Vec<Rule>,
     #[command(flatten)]
     reading: SummaryOptions,
-    /// Write the report, Markdown, to this file instead of standard output
+    /// Write the report (Markdown) to this file instead of standard output
     #[arg(long, short = 'o')]
     out: Option<PathBuf>,
     /// Write the differential flame graph of what changed most to this file; the report shows it

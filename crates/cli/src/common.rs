@@ -1,4 +1,4 @@
-//! What most commands share: input files, the analysis root, settings, output.
+//! What most commands share: input files, the root endpoint, settings, output.
 
 use super::Failure;
 use super::input;
@@ -51,10 +51,10 @@ impl ReadingOption {
 /// Whose latency is looked at.
 #[derive(Debug, clap::Args)]
 pub struct RootOption {
-    /// The analysis root's service (default: the trace root of each trace)
+    /// Service of the root endpoint (default: the roots of the traces)
     #[arg(long, requires = "operation")]
     service: Option<String>,
-    /// The analysis root's operation
+    /// Operation of the root endpoint
     #[arg(long, requires = "service")]
     operation: Option<String>,
 }
@@ -78,7 +78,7 @@ pub struct PathOptions {
     /// default, paper, upstream or strict; all but default read spans as they were written
     #[arg(long, default_value = "default", value_parser = Overlap::PRESETS)]
     pub preset: String,
-    /// Longest overlap of siblings that passes for clock skew
+    /// Longest overlap of siblings that counts as clock skew, in microseconds
     #[arg(long)]
     pub overlap_us: Option<u64>,
     /// Greatest such overlap as a share of the parent's duration, 0.01 for 1 %
@@ -109,7 +109,7 @@ pub struct SummaryOptions {
     root: RootOption,
     #[command(flatten)]
     path: PathOptions,
-    /// Threads that read traces (default: one a core)
+    /// Threads that read traces (default: one per core)
     #[arg(long, value_parser = parse::threads)]
     pub threads: Option<usize>,
 }
@@ -127,7 +127,7 @@ pub struct Sets {
     /// Files, folders (recursive) or `-`
     #[arg(conflicts_with_all = ["a", "b"])]
     files: Vec<PathBuf>,
-    /// Files or folders of side A, to compare: before, or normal
+    /// Files or folders of side A, to compare two sets: before, or normal
     #[arg(short, num_args = 1.., value_name = "FILE", requires = "b")]
     a: Vec<PathBuf>,
     /// Files or folders of side B: after, or faulty
@@ -176,7 +176,7 @@ pub struct Settings {
     pub range: Option<PercentileRange>,
     #[command(flatten)]
     pub path: PathOptions,
-    /// Threads (default: one a core)
+    /// Threads (default: one per core)
     #[arg(long, value_parser = parse::threads)]
     pub threads: Option<usize>,
     /// Read only one of N traces, chosen by id: the same ones every time

@@ -24,10 +24,10 @@ pub struct Args {
     /// Percentile range of side B (default: P95-100 when two percentile ranges are compared, else everything)
     #[arg(long, visible_alias = "band-b", value_parser = parse::range)]
     range_b: Option<PercentileRange>,
-    /// `mean` microseconds per request, or `share` of each side's total
+    /// `mean` microseconds per request, or `share` of each side's latency
     #[arg(long, default_value = "mean", value_parser = ["mean", "share"])]
     by: String,
-    /// Compare the own time of frames instead of that of the frame and all below it
+    /// Compare the self time of frames instead of their total time
     #[arg(long)]
     exclusive: bool,
     /// Print folded stacks with the microseconds of both sides (the format of difffolded.pl)

@@ -15,10 +15,10 @@ pub struct Args {
     /// Take all operations of a service as one place
     #[arg(long)]
     by_service: bool,
-    /// The critical path of every single request (with --json)
+    /// Print the critical path of every single request (with --json)
     #[arg(long)]
     per_trace: bool,
-    /// `folded`: one line a context, as flame graph tools read it
+    /// `folded`: one line per calling context, as flame graph tools read it
     #[arg(long, value_parser = ["text", "json", "folded"], conflicts_with = "json")]
     format: Option<String>,
 }

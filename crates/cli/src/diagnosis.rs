@@ -14,13 +14,13 @@ pub struct Args {
     sets: Sets,
     #[command(flatten)]
     settings: Settings,
-    /// Request types are the values of this tag (default: the root's endpoints)
+    /// Take the values of this tag as request types (default: the root endpoints)
     #[arg(long, value_name = "KEY")]
     tag: Option<String>,
-    /// Percent of the traces that are normal; the slowest rest is the tail
+    /// Percentage of the traces that counts as normal; the others, the slowest, are the tail
     #[arg(long, default_value_t = 90.0, value_parser = parse::percent)]
     tail: f64,
-    /// `jaeger`: the aggregate traces as Jaeger JSON
+    /// `jaeger` prints the aggregate traces as Jaeger JSON
     #[arg(long, value_parser = ["text", "json", "jaeger"], conflicts_with = "json")]
     format: Option<String>,
 }

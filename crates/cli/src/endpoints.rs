@@ -21,7 +21,7 @@ pub struct Args {
     /// How much faster an endpoint could become, in percent, for the upper bound of what that would save
     #[arg(long, default_value_t = 10.0, value_name = "PERCENT", value_parser = parse::percent)]
     faster: f64,
-    /// Endpoints printed as text
+    /// How many endpoints the text lists
     #[arg(long, default_value_t = 30)]
     top: usize,
 }

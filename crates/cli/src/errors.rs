@@ -18,7 +18,7 @@ pub struct Args {
     /// json, text, or the error paths as folded stacks
     #[arg(long, value_name = "FORMAT", value_parser = ["json", "text", "folded"], conflicts_with = "json")]
     format: Option<String>,
-    /// Endpoints printed as text
+    /// How many endpoints the text lists
     #[arg(long, default_value_t = 30)]
     top: usize,
 }

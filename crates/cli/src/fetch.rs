@@ -36,10 +36,10 @@ pub struct Args {
     /// How far back: 30m, 1h, 24h
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = since)]
     since: u64,
-    /// At most so many traces of a service, the newest (default: all)
+    /// At most this many traces of each service, the newest (default: all)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
-    /// The file to write, gzip with a document a line; `-` is standard output, not packed
+    /// The file to write: gzip, one JSON document per line; `-` is standard output, not packed
     #[arg(long, short = 'o', required = true)]
     out: PathBuf,
 }

@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 pub struct Args {
     #[command(flatten)]
     common: Common,
-    /// The parent within the requests of --service and --operation, of a --range and of filters: SERVICE:OPERATION
+    /// The parent whose calls are looked at, within the selected requests: SERVICE:OPERATION
     #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings"])]
     parent: Option<String>,
     /// Compare six predictors on held-out invocations: of the chosen parent, else pooled over all parents
@@ -41,8 +41,8 @@ pub struct Args {
     /// Rank what every endpoint would save if its own work were 10 %, 50 %, 100 % faster
     #[arg(long)]
     savings: bool,
-    /// Find how much faster the own work of single endpoints, of two and of three has to be for a percentile of the latency:
-    /// p99=300ms
+    /// Find how much faster the own work of single endpoints, of two and of three has to be so that a percentile of the
+    /// latency comes down to a time: p99=300ms
     #[arg(long, value_name = "PERCENTILE=TIME", value_parser = parse::target,
           conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent"])]
     target: Option<(Quantile, u64)>,

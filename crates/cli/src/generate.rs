@@ -25,13 +25,13 @@ pub struct Args {
     /// subspan (or "gap"), share of the traces that pass through it; separated by tabs
     #[arg(long)]
     list_places: bool,
-    /// Delay a place by so many microseconds each time it is passed, in all or a share of the traces
+    /// Add this many microseconds each time a place is passed, in all or a share of the traces
     #[arg(long, value_name = "PLACE=+US[@SHARE]")]
     inject: Vec<Inject>,
     /// Make an endpoint faster or slower: its own work, or with @whole its calls with all that they wait for
     #[arg(long, value_name = "SERVICE:OPERATION=-50%[@whole]")]
     speed: Vec<Speed>,
-    /// What is to be wrong with the traces: all, or some of orphans, cycles, duplicates, zero-length, outside,
+    /// Defects to put into the traces: all, or some of orphans, cycles, duplicates, zero-length, outside,
     /// several-roots, missing-processes, async, overlay, fire-and-forget, queues, skew,
     /// generic-names, ids-in-names
     #[arg(long, value_name = "KIND,...")]

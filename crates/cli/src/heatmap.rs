@@ -17,16 +17,16 @@ pub struct Args {
     /// Take all operations of a service as one place
     #[arg(long)]
     by_service: bool,
-    /// At most this many columns; more requests are put together in equal numbers (default: 60 as text, else 10000)
+    /// At most this many columns; if there are more requests, several share a column (default: 60 as text, else 10000)
     #[arg(long)]
     columns: Option<u32>,
-    /// Order of columns: `latency`, `start`, or an endpoint, by whose exclusive time they are ordered
+    /// Order of columns: `latency`, `start`, or the self time of an endpoint
     #[arg(long, default_value = "latency", value_name = "latency|start|SERVICE:OPERATION", value_parser = parse::column_order)]
     sort_columns: ColumnOrder,
     /// Order of rows
     #[arg(long, default_value = "total", value_name = "p50|p95|p99|mean|total", value_parser = parse::row_stat)]
     sort_rows: RowStat,
-    /// Order rows by inclusive time
+    /// Order rows by total time instead of self time
     #[arg(long)]
     inclusive: bool,
 }

@@ -1,4 +1,4 @@
-//! `pathlight inspect`: what the files hold, their formats, and what was odd in them.
+//! `pathlight inspect`: what the files hold, their formats, and what was wrong with them.
 
 use super::Failure;
 use super::common;
@@ -29,7 +29,7 @@ pub struct Args {
     out: Option<PathBuf>,
     #[command(flatten)]
     reading: common::ReadingOption,
-    /// Threads (default: one a core)
+    /// Threads (default: one per core)
     #[arg(long, value_parser = parse::threads)]
     threads: Option<usize>,
 }

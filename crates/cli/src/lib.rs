@@ -61,35 +61,35 @@ struct CommandLine {
 enum Command {
     /// Say what is slow, where, why and for whom
     Findings(findings::Args),
-    /// Top endpoints by percentiles of their time, with call chains
+    /// List the top endpoints by percentiles of their time, with call chains
     Summary(summary::Args),
     /// Aggregate the critical paths of many traces
     CriticalPath(critical_path::Args),
     /// Compare two sets of traces, or two percentile ranges of one
     Compare(compare::Args),
-    /// Endpoints on the critical path against requests
+    /// Show where each request spends its time: endpoints against requests
     Heatmap(heatmap::Args),
     /// Rank interior endpoints by what they cost all root endpoints together
     #[command(visible_alias = "bottom-up")]
     Endpoints(endpoints::Args),
-    /// How large, deep and parallel the traces are
+    /// Show how large, deep and parallel requests are
     Histograms(histograms::Args),
     /// Split latency, or the time of one endpoint, by the values of a tag
     Split(split::Args),
-    /// Learn what waits for what, how well that predicts, and what-if
+    /// Learn which calls wait for which, how well that predicts latency, and answer what-if
     Flow(flow::Args),
-    /// Diagnose what is slow, in all requests and in the tail; aggregate traces
+    /// Diagnose what is slow, in all requests and in the tail, with aggregate traces
     #[command(visible_alias = "tprof")]
     Diagnosis(diagnosis::Args),
     /// Learn what is normal and say which requests are not, and why
     Anomaly(anomaly::Args),
-    /// Where errors start and stop, and what requests would be without them
+    /// Show where errors start and stop, and what requests would take without them
     Errors(errors::Args),
-    /// Fetch traces of a Jaeger or Tempo into a file
+    /// Fetch traces from a Jaeger or Tempo into a file
     Fetch(fetch::Args),
     /// Summarise traces of any number into one small file that merges with others
     Summarise(summarise::SummariseArgs),
-    /// Join summaries of different traces
+    /// Merge summaries of different traces
     Merge(summarise::MergeArgs),
     /// Say what a summary holds
     Show(summarise::ShowArgs),
@@ -97,7 +97,7 @@ enum Command {
     Check(check::Args),
     /// Say what changed from one summary to the next, and since when
     Trend(trend::Args),
-    /// Say what files hold, their formats, and what is odd in them
+    /// Say what files hold, their formats, and what is wrong with them
     Inspect(inspect::Args),
     /// Write the page with the traces inside, one file that opens anywhere
     Report(report::Args),

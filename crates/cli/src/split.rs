@@ -18,7 +18,7 @@ pub struct Args {
     /// The tag or process tag; without it, the tags whose values differ most are listed
     #[arg(long, value_name = "KEY")]
     tag: Option<String>,
-    /// Split the exclusive time of this endpoint on the critical path instead of the latency
+    /// Split the self time of this endpoint on the critical path instead of the latency
     #[arg(long, value_name = "SERVICE:OPERATION", value_parser = parse::endpoint)]
     endpoint: Option<Endpoint>,
 }

@@ -11,7 +11,7 @@ use pathlight_view::summary;
 pub struct Args {
     #[command(flatten)]
     common: Common,
-    /// Endpoints in each list
+    /// How many endpoints each list has
     #[arg(long, default_value_t = 10)]
     top: usize,
     /// `markdown` for a ticket, `csv` for every endpoint

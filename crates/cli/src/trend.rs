@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// The options of `trend`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Summaries, or traces, in the order of time: one file or folder a day
+    /// Summaries, or traces, in the order of time: one file or folder per day
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
