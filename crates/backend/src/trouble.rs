@@ -84,7 +84,7 @@ impl Trouble {
                 let (token, header) = if *has_token {
                     (
                         ", allowed_headers: [\"Authorization\"]",
-                        " A bearer token needs Jaeger 2 or a proxy: Jaeger 1 does not answer the browser's question before it.",
+                        " A bearer token needs Jaeger 2 or a proxy: Jaeger 1 does not answer the preflight request that browsers send first.",
                     )
                 } else {
                     ("", "")
@@ -141,7 +141,7 @@ impl Trouble {
                 vec!["Retry, or ask for fewer traces at a time.".to_owned()],
             ),
             Trouble::Unauthorized => (
-                format!("{base} wants to know who asks (401)."),
+                format!("{base} asks for a login or a token (401)."),
                 vec![
                     if *has_token {
                         "The bearer token is not accepted: paste a fresh one, then retry.".to_owned()
@@ -158,7 +158,7 @@ impl Trouble {
                 vec!["Ask whoever runs it for access, or use another token.".to_owned()],
             ),
             Trouble::Html => (
-                format!("{base} answers with a page for people instead of data."),
+                format!("{base} answers with a web page instead of data."),
                 vec![
                     "Check the base URL: it is what stands before /search or /trace in Jaeger UI, with its path (such as https://host/jaeger)."
                         .to_owned(),
@@ -183,11 +183,11 @@ impl Trouble {
                 vec!["Change the search, then fetch again.".to_owned()],
             ),
             Trouble::Busy => (
-                "Jaeger is too busy and asks to wait, again and again.".to_owned(),
+                "Jaeger is too busy: it asks to wait again and again.".to_owned(),
                 vec!["Retry later, or ask for a shorter time range or fewer traces.".to_owned()],
             ),
             Trouble::Duration(text) => (
-                format!("\u{201c}{text}\u{201d} is no duration."),
+                format!("\u{201c}{text}\u{201d} is not a duration."),
                 vec!["Write a number with its unit: `1.2s`, `100ms`, `500us`, `2h45m`.".to_owned()],
             ),
             Trouble::Tags(text) => (
@@ -207,11 +207,11 @@ impl Trouble {
                 vec!["Check the address after `src=` in the link.".to_owned(), "Or drop the file here.".to_owned()],
             ),
             Trouble::Source(text) => (
-                format!("\u{201c}{text}\u{201d} is no address of a file that can be fetched."),
+                format!("\u{201c}{text}\u{201d} is not the address of a file that can be fetched."),
                 vec!["Write an address of http or https after `src=`, as `traces.json` or `https://host/traces.json`.".to_owned()],
             ),
             Trouble::Base(text) => (
-                format!("\u{201c}{text}\u{201d} is no address of a Jaeger."),
+                format!("\u{201c}{text}\u{201d} is not the address of a Jaeger."),
                 vec!["Write it as `https://host/jaeger`, or `/jaeger` if it is on the host of this page.".to_owned()],
             ),
         };

@@ -117,7 +117,10 @@ pub fn title(report: &AnomalyReport) -> String {
         ));
     }
     if unknown > 0 {
-        words.push_str(&format!("; {} have a root that the baseline has not: no verdict", count(unknown)));
+        words.push_str(&format!(
+            "; {} have a root endpoint that the baseline lacks: no verdict",
+            count(unknown)
+        ));
     }
     words
 }

@@ -145,7 +145,7 @@ pub fn ranking() -> Table<ImpactLine> {
         Column::count(
             "roots",
             "Roots",
-            "Root endpoints whose requests it takes time of",
+            "Root endpoints whose requests spend time in it",
             |line: &ImpactLine| line.row.affected.len().into(),
         )
         .tiny(),

@@ -34,10 +34,10 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
             endpoint(report, row),
             count(row.stopped)
         ),
-        None => "None is stopped on its way to the root.".to_owned(),
+        None => "None stops before the root.".to_owned(),
     });
     if totals.saved_us == 0 {
-        out.push("They cost no latency: whatever is in error, requests wait for something else.".to_owned());
+        out.push("They cost no latency: meanwhile requests wait for something else.".to_owned());
     } else {
         let failed = match totals.failed_us {
             0 => String::new(),
@@ -54,7 +54,7 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
         ));
     }
     out.push(format!(
-        "Erroring spans are {} of all work, {} on their own.",
+        "Erroring spans do {} of all work: {}.",
         share_of(totals.work_saved_us, totals.work_us),
         duration_us(totals.work_saved_us),
     ));
@@ -87,7 +87,7 @@ pub fn why_no_graph(report: &ErrorsReport) -> String {
     if report.totals.requests == 0 {
         no_errors(report)
     } else if report.nodes.is_empty() {
-        "No error lies on a critical path: requests wait for something else.".to_owned()
+        "No error lies on a critical path: meanwhile requests wait for something else.".to_owned()
     } else if report.nodes.iter().all(|node| node.error_us == 0) {
         "Erroring spans on critical paths have no self time.".to_owned()
     } else {
@@ -208,7 +208,7 @@ pub fn table() -> Table<Line> {
         Column::duration(
             "saved",
             "Would save",
-            "How much less all latencies would be without its spans in error",
+            "How much less time all requests together would take without its spans in error",
             |line: &Line| line.row().saved_us.into(),
         )
         .csv(&["latency_saved_us"]),

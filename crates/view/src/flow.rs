@@ -102,7 +102,7 @@ pub fn title(report: &FlowReport) -> String {
         _ => String::new(),
     };
     let mut words = format!(
-        "{}, {}, {} in the mean{few}",
+        "{}, {}, mean {}{few}",
         counted(report.invocations, "invocation"),
         counted(report.nodes.len() as u64, "call"),
         duration(report.latency_us.mean),
@@ -165,7 +165,7 @@ pub fn tip(report: &FlowReport, layout: &DagLayout, hit: DagHit) -> Vec<TipLine>
         DagHit::Box(DagItem::Start) => vec![TipLine::Text("Its start".to_owned())],
         DagHit::Box(DagItem::Return) => vec![
             TipLine::Text("Its return".to_owned()),
-            TipLine::Muted(format!("{} after the last call, in the mean", duration(report.return_us.mean))),
+            TipLine::Muted(format!("{} after the last call, on average", duration(report.return_us.mean))),
         ],
         DagHit::Box(DagItem::Sync(_)) => {
             let words = "Synchronisation: all on its right wait for all on its left";
@@ -324,7 +324,7 @@ pub fn table() -> Table<CallLine> {
             |line: &CallLine| line.node().critical_share().into(),
         )
         .csv(&["critical_share"]),
-        Column::duration("mean", "Latency", "Its latency, in the mean", |line| latency(line).mean.into())
+        Column::duration("mean", "Latency", "Its mean latency", |line| latency(line).mean.into())
             .csv(&["latency_mean_us"]),
         Column::field("latency_p50_us", |line| latency(line).p50.into()),
         Column::duration("p95", "p95", "95th percentile of its latency", |line| latency(line).p95.into())
@@ -336,7 +336,7 @@ pub fn table() -> Table<CallLine> {
         Column::duration(
             "wait",
             "Wait",
-            "From the latest end before its start to its start, in the mean",
+            "From the latest end before its start to its start, on average",
             |line| wait(line).mean.into(),
         )
         .low(2)

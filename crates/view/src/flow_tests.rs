@@ -114,11 +114,11 @@ fn parents_are_offered_by_the_size_of_their_flow_and_the_shown_one_in_any_case()
 #[test]
 fn titles_tips_and_facts_speak_of_a_flow() {
     let mut report = report();
-    assert_eq!(flow::title(&report), "4 invocations, 4 calls, 2.00\u{202f}ms in the mean (n = 4)");
+    assert_eq!(flow::title(&report), "4 invocations, 4 calls, mean 2.00\u{202f}ms (n = 4)");
     (report.invocations, report.repeats_kept, report.has_others) = (30, Some(8), true);
     assert_eq!(
         flow::title(&report),
-        "30 invocations, 4 calls, 2.00\u{202f}ms in the mean; repeats above #8 folded; the rarest calls share one node"
+        "30 invocations, 4 calls, mean 2.00\u{202f}ms; repeats above #8 folded; the rarest calls share one node"
     );
     let layout = DagLayout::new(&report, DagSizes::for_nodes(4, pathlight_chart::Metrics::default()));
     let tip = |hit| flow::tip(&report, &layout, hit);

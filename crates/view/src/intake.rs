@@ -58,10 +58,10 @@ impl Intake {
     pub fn hint(self) -> &'static str {
         match self {
             Intake::Compare => "What is loaded is side A.",
-            Intake::Add => "One set with what is loaded.",
-            Intake::AddTo(Side::A) => "One set with side A.",
-            Intake::AddTo(Side::B) => "One set with side B.",
-            Intake::Replace => "What is loaded is forgotten.",
+            Intake::Add => "Joined with what is loaded into one set.",
+            Intake::AddTo(Side::A) => "Joined with side A into one set.",
+            Intake::AddTo(Side::B) => "Joined with side B into one set.",
+            Intake::Replace => "What is loaded now is removed.",
         }
     }
 

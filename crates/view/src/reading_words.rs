@@ -91,16 +91,16 @@ fn words(found: Found) -> (&'static str, &'static str) {
         ),
         Found::NobodyWaits => (
             "spans that outlive their parent in the same process",
-            "Nobody waits for them: they are taken as asynchronous.",
+            "Nobody waits for them: they count as asynchronous.",
         ),
         Found::Clocks => (
-            "spans of processes whose clock was set",
+            "spans of processes whose clock was corrected",
             "Callees that lay outside their call are moved into it, with all below them.",
         ),
-        Found::GaveUp => ("callees that began after their caller gave up", "They are taken as asynchronous."),
+        Found::GaveUp => ("callees that began after their caller gave up", "They count as asynchronous."),
         Found::StoppedWaiting => (
             "callees that go on after their caller stopped waiting",
-            "What a timeout looks like. They are cut at the end of the call.",
+            "That is what a timeout looks like. They are cut at the end of the call.",
         ),
     }
 }
@@ -111,10 +111,10 @@ pub fn rule_words(rule: Rule) -> &'static str {
         Rule::Overlay => "Skip spans that only cover the calls beside them",
         Rule::Callees => "Name calls by what they call where the name says too little",
         Rule::Waiting => "Show what calls take outside their callee as waiting for it",
-        Rule::Templates => "Take names that differ in values only as one",
-        Rule::NobodyWaits => "Wait for nothing that outlives its parent in one process",
-        Rule::Clocks => "Set clocks that differ between processes",
-        Rule::Roots => "Take roots beside the first one of a trace as requests of their own",
+        Rule::Templates => "Treat names that differ only in values as one",
+        Rule::NobodyWaits => "Do not wait for spans that outlive their parent in the same process",
+        Rule::Clocks => "Correct clocks that differ between processes",
+        Rule::Roots => "Treat further roots of a trace as requests of their own",
     }
 }
 

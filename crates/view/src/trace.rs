@@ -13,11 +13,11 @@ const KINDS: [(u8, &str, &str); 8] = [
     (TraceReport::ERROR, "error", "error"),
     (TraceReport::ON_PATH, "path", "on the critical path"),
     (TraceReport::ASYNC, "async", "asynchronous: its parent does not wait for it"),
-    (TraceReport::CLIPPED, "clipped", "clipped: outside its parent in part"),
+    (TraceReport::CLIPPED, "clipped", "clipped: partly outside its parent"),
     (TraceReport::DROPPED, "dropped", "dropped: wholly outside its parent"),
     (TraceReport::ORPHAN, "orphan", "its parent is missing"),
-    (TraceReport::OVERLAY, "overlay", "covers the calls beside it: nobody waits for it by itself"),
-    (TraceReport::MOVED, "moved", "its clock was set by that of its caller"),
+    (TraceReport::OVERLAY, "overlay", "only covers the calls beside it: nothing waits for it"),
+    (TraceReport::MOVED, "moved", "its clock was corrected by that of its caller"),
 ];
 
 /// What stands above the timeline.
@@ -83,9 +83,12 @@ pub fn tip(timeline: &Timeline, at: u32) -> Vec<TipLine> {
     lines.extend(timeline.sign(at).map(|sign| TipLine::Strong(sign.words.clone())));
     lines.extend(timeline.pressure_us(at).map(|(drag_us, slack_us)| {
         TipLine::Text(if drag_us > 0 {
-            format!("Drag {}: without it the request ends so much earlier", duration_us(drag_us))
+            format!("Drag {}: the request would end that much earlier without it", duration_us(drag_us))
         } else {
-            format!("Slack {}: so much longer it may take", duration_us(slack_us))
+            format!(
+                "Slack {}: it may take that much longer before the request ends later",
+                duration_us(slack_us)
+            )
         })
     }));
     if timeline.is_closed(at) {
@@ -181,8 +184,8 @@ pub fn table() -> Table<SpanRow> {
         .csv(&["duration_us"]),
         Column::share(
             "own",
-            "Own on path",
-            "Time of the span itself on the critical path of the request",
+            "Self on path",
+            "Self time of the span on the critical path of the request",
             |row: &SpanRow| (row.own_us as f64 / latency_us(&row.trace).max(1) as f64).into(),
         )
         .bar_words(|row| if row.own_us > 0 { duration_us(row.own_us) } else { DASH.to_owned() })

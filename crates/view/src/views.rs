@@ -114,7 +114,7 @@ impl View {
             View::Flame => "The critical path of all requests, by call path",
             View::Compare => "Two percentile ranges or two sets of traces, frame by frame",
             View::Heatmap => "Where each request spends its time: endpoints against requests",
-            View::Endpoints => "Which endpoints cost all root endpoints together most",
+            View::Endpoints => "Which endpoints cost most over all root endpoints",
             View::Split => "Times by the values of a tag: host, region, version",
             View::Flow => "What waits for what, and what if it were otherwise",
             View::Diagnosis => "What is slow, where in its span, and whether only in the tail",
@@ -131,10 +131,10 @@ impl View {
             View::Flow => "Select a call to see its numbers, to change it, or to go to its own flow.",
             View::Flame => "Select a frame to see its numbers and example requests.",
             View::Compare => "Select a frame to see both sides and a request of each.",
-            View::Endpoints => "Select an endpoint to see which root endpoints it takes time of.",
+            View::Endpoints => "Select an endpoint to see which root endpoints spend time in it.",
             View::Split => {
                 "Click a violin, or open a row, to keep only requests with that value. Select an endpoint in another \
-                 view to split its own time."
+                 view to split its self time."
             }
             View::Requests => "Select a request; open it to see its timeline.",
             View::Trace => "Select a span to see its times and tags.",

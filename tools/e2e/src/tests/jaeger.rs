@@ -301,7 +301,7 @@ pub async fn a_closed_jaeger_wants_a_token_and_a_page_is_no_answer(page: &Page) 
     (stage.jaeger.ways().token, stage.jaeger.ways().v1) = (None, false);
     page.open(&format!("{}#{}", server.url, stage.search("/jaeger", 100))).await?;
     phase(page, "failed").await?;
-    says(page, &["a page for people", "base URL"]).await?;
+    says(page, &["a web page", "base URL"]).await?;
     forgive(page).await
 }
 
