@@ -13,8 +13,10 @@ pub fn range(text: &str) -> Parsed<PercentileRange> {
 
 /// Reads `real` or `plain`, and rules that are switched: `real,-overlay`.
 pub fn reading(text: &str) -> Parsed<Reading> {
-    Reading::parse(text)
-        .ok_or("write real or plain, and rules to leave out: real,-overlay,-nobody-waits,-clocks,-roots")
+    Reading::parse(text).ok_or(
+        "write real or plain, or real without some rules, such as real,-overlay; rules are overlay, callees, waiting, \
+         templates, nobody-waits, clocks and roots",
+    )
 }
 
 /// Reads a number from 0 to 1.

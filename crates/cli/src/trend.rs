@@ -62,7 +62,7 @@ fn to_text(trend: &Trend, days: &[String]) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
     if trend.moved.is_empty() {
-        let _ = writeln!(out, "No number changed for certain over {} days.\n", days.len());
+        let _ = writeln!(out, "No change of 5 % or more beyond chance over {} days.\n", days.len());
     }
     for moved in &trend.moved {
         let clearest = &trend.series[moved.series];

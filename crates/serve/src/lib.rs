@@ -306,8 +306,9 @@ async fn pass_on(State(jaeger): State<Jaeger>, request: Request) -> Response {
     match jaeger.wait_for(move || agent.run(call.body(())?)).await {
         Err(ureq::Error::Timeout(_)) => {
             let (place, seconds) = (&jaeger.url.shown, jaeger.patience.as_secs());
-            let words =
-                format!("{place} has not answered for {seconds} s: ask for less, or see how it does.");
+            let words = format!(
+                "{place} has not answered for {seconds} s: ask for less, or check whether it still works."
+            );
             api_error(StatusCode::GATEWAY_TIMEOUT, &words)
         }
         Err(error) => {

@@ -164,7 +164,7 @@ fn a_trend_says_since_when_and_where() {
     // The first days alone are quiet.
     let (output, _) = pathlight(folder.path(), &[&["trend"][..], &args[1..4]].concat());
     assert!(
-        String::from_utf8(output.stdout).unwrap().starts_with("No number changed for certain"),
+        String::from_utf8(output.stdout).unwrap().starts_with("No change of 5 % or more beyond chance"),
         "three days"
     );
 }
