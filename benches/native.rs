@@ -2,7 +2,7 @@
 //!
 //! `native ingest NAME FILE` reads a file and answers the first question; `native scaling NAME FILE...` fits how the
 //! cost grows from file to file; `native analyses FILE` and `native what-if FILE` ask what a page would; `native
-//! drawing` lays out pictures; `native diagnosis` and `native findings` count how often tprof and the findings name a
+//! drawing` lays out pictures; `native summaries FILE` sums a file up and joins many summaries; `native diagnosis` and `native findings` count how often tprof and the findings name a
 //! known cause. Times are medians of the rounds that fit into about two seconds; ratios between rows of one run are what
 //! counts.
 
@@ -34,13 +34,17 @@ mod bench {
     use super::{diagnosis, drawing, findings};
     use pathlight::analysis::requests::Selection;
     use pathlight::ingest::{Options, Reader};
-    use pathlight::model::trace::TraceSet;
+    use pathlight::model::trace::{Portable, TraceSet};
     use pathlight::query::{Session, queries};
+    use pathlight::summary::{Merger, Settings, Summary, read as read_summary, write};
     use std::hint::black_box;
     use std::io::Read as _;
     use std::time::{Duration, Instant};
 
     const ENOUGH: Duration = Duration::from_secs(2);
+
+    /// Traces of a summary that is joined with others.
+    const PART: u32 = 1000;
 
     /// What CRISP's light mode does in a second of one processor: megabytes, and spans.
     const CRISP: (f64, f64) = (25.0, 36_000.0);
@@ -59,6 +63,7 @@ mod bench {
                 let set = read(&std::fs::read(file)?);
                 print(what_if(set, &now_ms, "Analyses, native, one thread", false));
             }
+            ["summaries", file] => summaries(file)?,
             ["diagnosis"] => print(diagnosis::run()?),
             ["findings"] => print(findings::run()?),
             ["drawing"] => print(drawing::heat_map(|work| measure(work))),
@@ -134,6 +139,49 @@ mod bench {
         // Wall time of one thread is not below its time of the processor.
         put("critical-path, bytes per second against CRISP", megabytes / seconds / CRISP.0, "times", "> 30");
         put("critical-path, spans per second against CRISP", spans / seconds / CRISP.1, "times", "> 30");
+        Ok(())
+    }
+
+    /// What a day of traces costs: reading and summing them, and joining the summaries of their parts.
+    fn summaries(file: &str) -> std::io::Result<()> {
+        let group = "Summaries, native, one thread";
+        let put = |what: &str, value: f64, unit: &str, budget: &str| {
+            println!("{}", row(group, what, value, unit, budget));
+        };
+        let failed = |error: &dyn std::fmt::Display| std::io::Error::other(error.to_string());
+        let bytes = std::fs::read(file)?;
+        let settings = Settings::default();
+        let seconds = measure(|| Summary::observe(&read(&bytes), &settings));
+        let set = read(&bytes);
+        let traces = set.traces().len() as u32;
+        let million_s = 1e6 * seconds / f64::from(traces);
+        put("read and sum", bytes.len() as f64 / 1e6 / seconds, "MB/s", "");
+        put("read and sum", set.spans() as f64 / seconds, "spans/s", "");
+        put("text of a million such traces", bytes.len() as f64 / f64::from(traces) / 1e3, "GB", "");
+        put("a million such traces", million_s / 60.0, "core minutes", "");
+        put("cores that are busy with a million such traces a day", million_s / 86_400.0, "", "");
+        put("cores that are busy with a billion such traces a day", 1e3 * million_s / 86_400.0, "", "");
+        let whole = write(&Summary::observe(&set, &settings)).map_err(|error| failed(&error))?;
+        put(&format!("summary of {traces} traces"), whole.len() as f64 / 1e3, "kB", "");
+        let mut parts = Vec::new();
+        for from in (0..traces).step_by(PART as usize) {
+            let mut part = TraceSet::new();
+            let copy = Portable::copy(&set, from..traces.min(from + PART));
+            copy.add_to(&mut part).map_err(|error| failed(&error))?;
+            part.seal().map_err(|error| failed(&error))?;
+            parts.push(write(&Summary::observe(&part, &settings)).map_err(|error| failed(&error))?);
+        }
+        let join = || {
+            let mut sum = Merger::default();
+            for part in parts.iter().cycle().take(1000) {
+                let part = read_summary(part).map_err(|error| failed(&error))?;
+                sum.add(part).map_err(|error| failed(&error))?;
+            }
+            sum.finish().map_err(|error| failed(&error))
+        };
+        join()?;
+        let seconds = measure(join);
+        put("1,000 summaries of 1,000 traces: read and join", seconds * 1e3, "ms", "< 5000");
         Ok(())
     }
 

@@ -103,8 +103,16 @@ impl DiffSource {
         };
         match change.interval {
             Some(interval) if change.is_noise => {
-                format!("{what} is no more than noise: 95 % interval {}.", self.interval(Some(interval)))
+                let frames = format::count(self.report.nodes.len() as u64);
+                format!(
+                    "{what} is no clearer than chance among {frames} frames: 95 % interval {}.",
+                    self.interval(Some(interval))
+                )
             }
+            Some(interval) if self.report.is_descriptive() => format!(
+                "{what} lies in {} (95 %). That describes these requests, which were chosen by their latency, and is no test.",
+                self.interval(Some(interval))
+            ),
             Some(interval) => format!("{what} lies in {} (95 %).", self.interval(Some(interval))),
             None => "Not tested: a side has fewer than two requests, or nothing varies.".to_owned(),
         }
@@ -131,9 +139,14 @@ impl DiffSource {
         let scale = self.flame.scale;
         let ends = [format!("faster {}", self.change(-scale)), format!("{} slower", self.change(scale))];
         let words = format!(
-            "{} of {} frames changed; grey: noise{}. New and gone frames say so.",
+            "{} of {} frames changed; {}{}. New and gone frames say so.",
             format::count(self.flame.changed.into()),
             format::count(u64::from(self.flame.changed + self.flame.grey)),
+            if self.report.is_tested() {
+                "grey: noise (at most 5 % of the others are false)"
+            } else {
+                "not tested, as a side has fewer than two requests"
+            },
             if self.choices.diff.least_ppm > 0 { " or small" } else { "" },
         );
         (ends, words)

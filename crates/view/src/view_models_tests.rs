@@ -164,6 +164,7 @@ fn diff() -> DiffReport {
         nodes: vec![of(None, EndpointId(1), 2, 2), of(Some(NodeId(0)), EndpointId(0), 0, 1)],
         ..DiffReport::default()
     }
+    .judged()
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::common::{Span, set_of, span};
 use pathlight::analysis::critical_path::{Basis, DiffReport, Measure, Presence};
 use pathlight::analysis::ids::NodeId;
 use pathlight::analysis::requests::{PercentileRange, Selection};
+use pathlight::model::stats::{Interval, Random};
 use pathlight::query::native::Pool;
 use pathlight::query::queries::Compare;
 use pathlight::view::json;
@@ -102,6 +103,40 @@ fn nothing_is_tested_with_one_request_on_a_side() {
     let rows = report.ranking(Basis::Mean, Measure::Subtree);
     assert!(rows.iter().all(|row| row.change.interval.is_none() && !row.change.is_noise));
     assert_eq!(report.name(report.nodes[rows[0].node.index()].endpoint).1, "C");
+}
+
+#[test]
+fn of_hundreds_of_frames_that_did_not_change_hardly_any_is_told() {
+    let (mut outside, mut told, mut frames) = (0, 0, 0);
+    for seed in 0..5 {
+        let mut random = Random::new(seed, 0, 0);
+        let mut spans = Vec::new();
+        for trace in 1..=60u128 {
+            let mut at = 1000;
+            let mut put = |mut one: Span| {
+                one.trace = trace;
+                spans.push((trace % 2 == 0, one));
+            };
+            for child in 0..100u8 {
+                let until = at + 100 + random.below(100);
+                // Letters, as numbers would be taken for values.
+                let name: String =
+                    [child / 10, child % 10].map(|digit| char::from(b'a' + digit)).iter().collect();
+                put(span(u64::from(child) + 2, 1, &name, at, until));
+                at = until;
+            }
+            put(span(1, 0, "R", 1000, at));
+        }
+        let mut pool = Pool::of(sets_of(&spans, 1)).unwrap();
+        let report = compare(&mut pool, sets());
+        let rows = report.ranking(Basis::Mean, Measure::Exclusive);
+        frames += rows.len();
+        told += rows.iter().filter(|row| !row.change.is_noise && row.change.change != 0.0).count();
+        let is_outside = |interval: Interval| interval.low > 0.0 || interval.high < 0.0;
+        outside += rows.iter().filter(|row| row.change.interval.is_some_and(is_outside)).count();
+    }
+    assert_eq!(frames, 505);
+    assert!(outside >= 10 && told <= 2, "{outside} outside their intervals, {told} told");
 }
 
 #[test]

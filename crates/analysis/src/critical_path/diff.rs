@@ -163,13 +163,15 @@ impl DiffPart {
             a: node.value.0,
             b: node.value.1,
         });
-        DiffReport {
+        let report = DiffReport {
             a: a_side,
             b: b_side,
             nodes: nodes.collect(),
             endpoints: joined.endpoints,
             examples: names,
             culprit,
-        }
+            ..DiffReport::default()
+        };
+        report.judged()
     }
 }

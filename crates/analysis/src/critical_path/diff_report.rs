@@ -2,9 +2,9 @@
 
 use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
-use crate::requests::{RangeFacts, RequestEntry, Selection};
+use crate::requests::{PercentileRange, RangeFacts, RequestEntry, Selection};
 use pathlight_model::sort::Arrange;
-use pathlight_model::stats::{Interval, Moments, Side, welch};
+use pathlight_model::stats::{Interval, Moments, Side, false_discovery_limit, welch, welch_p};
 use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -144,7 +144,7 @@ pub struct Change {
     pub change: f64,
     /// Welch's 95 % interval; `None` where there is nothing to test: fewer than two requests on a side, or no variance.
     pub interval: Option<Interval>,
-    /// The interval includes zero: no more than noise.
+    /// No clearer than chance allows among so many frames: see [`DiffReport::judged`].
     pub is_noise: bool,
 }
 
@@ -174,7 +174,12 @@ pub struct DiffReport {
     pub examples: Vec<RequestRef>,
     /// Which service explains that B is slower.
     pub culprit: CulpritReport,
+    /// By [`Basis`] and [`Measure`]: up to which p-value the change of a frame is more than noise.
+    pub largest_p: [[f64; 2]; 2],
 }
+
+/// Changes that are told although there is none: so many of those told, on average.
+const FALSE_DISCOVERIES: f64 = 0.05;
 
 impl DiffNode {
     /// On which sides it stands.
@@ -188,8 +193,39 @@ impl DiffNode {
 }
 
 impl DiffReport {
-    /// The change of a node.
-    pub fn change(&self, node: NodeId, basis: Basis, measure: Measure) -> Change {
+    /// Tests all frames together, by Welch's test and with false discoveries at 5 % (Benjamini and Hochberg 1995): of
+    /// hundreds of frames some lie outside their 95 % interval by chance.
+    pub fn judged(mut self) -> DiffReport {
+        for basis in [Basis::Mean, Basis::Share] {
+            for measure in [Measure::Subtree, Measure::Exclusive] {
+                let nodes = (0..self.nodes.len() as u32).map(NodeId);
+                let p: Vec<f64> = nodes
+                    .filter_map(|node| {
+                        let (a, b) = self.sides(node, basis, measure);
+                        welch_p(a, b)
+                    })
+                    .collect();
+                // Without one that passes, none is as small as this.
+                let limit = false_discovery_limit(&p, FALSE_DISCOVERIES).unwrap_or(-1.0);
+                self.largest_p[basis as usize][measure as usize] = limit;
+            }
+        }
+        self
+    }
+
+    /// Whether the sides were chosen by their latency, so that they differ by choice: intervals then describe and are no
+    /// test.
+    pub fn is_descriptive(&self) -> bool {
+        [&self.a, &self.b].iter().any(|side| side.selection.range != PercentileRange::ALL)
+    }
+
+    /// Whether both sides have requests enough for a test: two.
+    pub fn is_tested(&self) -> bool {
+        self.a.facts.requests.min(self.b.facts.requests) >= 2
+    }
+
+    /// What both sides have of a node.
+    fn sides(&self, node: NodeId, basis: Basis, measure: Measure) -> (Side, Side) {
         let node = &self.nodes[node.index()];
         let side = |sums: &FrameSums, side: &DiffSide| {
             let n = side.facts.requests;
@@ -204,14 +240,19 @@ impl DiffReport {
             };
             Side::new(moments, n, unit)
         };
-        let (a, b) = (side(&node.a, &self.a), side(&node.b, &self.b));
-        let interval = welch(a, b);
+        (side(&node.a, &self.a), side(&node.b, &self.b))
+    }
+
+    /// The change of a node.
+    pub fn change(&self, node: NodeId, basis: Basis, measure: Measure) -> Change {
+        let (a, b) = self.sides(node, basis, measure);
+        let limit = self.largest_p[basis as usize][measure as usize];
         Change {
             a: a.mean,
             b: b.mean,
             change: b.mean - a.mean,
-            interval,
-            is_noise: interval.is_some_and(Interval::includes_zero),
+            interval: welch(a, b),
+            is_noise: welch_p(a, b).is_some_and(|p| p > limit),
         }
     }
 

@@ -41,14 +41,14 @@ pub struct DiffFlame {
     pub grey: u32,
 }
 
-/// Whether a change is coloured: more than noise, and not smaller than is asked for.
+/// Whether a change is coloured: tested and more than noise, and not smaller than is asked for.
 pub fn is_told(report: &DiffReport, options: &DiffOptions, change: &Change) -> bool {
     let unit = match options.basis {
         Basis::Mean => report.a.facts.latency_sum_us as f64 / report.a.facts.requests.max(1) as f64,
         Basis::Share => 1.0,
     };
     let least = unit * f64::from(options.least_ppm) / 1e6;
-    !change.is_noise && change.change != 0.0 && change.change.abs() >= least
+    report.is_tested() && !change.is_noise && change.change != 0.0 && change.change.abs() >= least
 }
 
 /// Own time of a frame on one side, in the unit of widths.
@@ -150,6 +150,7 @@ mod tests {
             ],
             ..DiffReport::default()
         }
+        .judged()
     }
 
     fn widths(flame: &DiffFlame) -> Vec<u64> {
@@ -197,12 +198,20 @@ mod tests {
         let mut noisy = report();
         // Own times of new: 0 and 180 us, so the interval of its mean includes 0.
         noisy.nodes[2].b.subtree = Moments { sum: 180, sum_sq: 180 * 180 };
-        let flame = DiffFlame::new(&noisy, &DiffOptions::default());
+        let flame = DiffFlame::new(&noisy.judged(), &DiffOptions::default());
         assert_eq!(shades(&flame)[2], Shade::Grey);
         // Half of side A's mean latency is 50 us: only new and r changed by as much.
         let flame = DiffFlame::new(&report(), &DiffOptions { least_ppm: 500_000, ..DiffOptions::default() });
         assert_eq!(shades(&flame)[1], Shade::Grey);
         assert_eq!(flame.changed, 2);
+    }
+
+    #[test]
+    fn what_cannot_be_tested_is_grey() {
+        let mut report = report();
+        report.b = side(1, 150);
+        let flame = DiffFlame::new(&report, &DiffOptions::default());
+        assert_eq!((flame.changed, flame.grey), (0, 4));
     }
 
     #[test]

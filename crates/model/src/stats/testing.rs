@@ -42,14 +42,19 @@ pub fn fisher_p(with_a: u64, n_a: u64, with_b: u64, n_b: u64) -> f64 {
     sum.min(1.0)
 }
 
-/// Returns which of some hypotheses may be rejected so that on average at most `rate` of the rejected ones are true
-/// (Benjamini and Hochberg 1995); in the order of `p`.
-pub fn false_discovery(p: &[f64], rate: f64) -> Vec<bool> {
+/// Returns up to which p-value hypotheses may be rejected so that on average at most `rate` of the rejected ones are true
+/// (Benjamini and Hochberg 1995); `None` if none may.
+pub fn false_discovery_limit(p: &[f64], rate: f64) -> Option<f64> {
     let mut sorted: Vec<f64> = p.iter().copied().filter(|p| p.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len() as f64;
     let passes = sorted.iter().enumerate().rev().find(|(i, p)| **p <= rate * (*i as f64 + 1.0) / n);
-    let limit = passes.map(|(_, p)| *p);
+    passes.map(|(_, p)| *p)
+}
+
+/// Returns which of some hypotheses may be rejected, see [`false_discovery_limit`]; in the order of `p`.
+pub fn false_discovery(p: &[f64], rate: f64) -> Vec<bool> {
+    let limit = false_discovery_limit(p, rate);
     p.iter().map(|p| limit.is_some_and(|limit| *p <= limit)).collect()
 }
 

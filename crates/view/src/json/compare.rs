@@ -136,7 +136,8 @@ public_json! {
         /// Welch's 95 % interval of the change as `[low, high]`; `null` where there is nothing to test: fewer than two requests
         /// on a side, or no variance. With `by` = `share` the times of each request are divided by the side's mean latency.
         interval: Option<[f64; 2]> = change.interval.map(ends),
-        /// Whether the interval includes zero.
+        /// Whether the change is no clearer than chance among all frames: false discoveries are kept at 5 % (Benjamini and
+        /// Hochberg).
         noise: bool = change.is_noise,
         /// Whether the frame stands on side B only.
         new: bool = presence == Presence::New,

@@ -108,6 +108,7 @@ fn native(sets: &Sets, report: &mut Report) -> Outcome {
     }
     bench(&["analyses", &sets.million], report)?;
     bench(&["what-if", &sets.hundred_thousand], report)?;
+    bench(&["summaries", &sets.million], report)?;
     bench(&["drawing"], report)
 }
 
