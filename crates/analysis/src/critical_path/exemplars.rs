@@ -3,7 +3,7 @@
 use super::aggregate::Aggregate;
 use super::report::{CriticalPathReport, Exemplar};
 use super::table::{ContextEntry, PathTable};
-use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
+use pathlight_model::trace::{Endpoint, Interner, NO_ROW, SpanId, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -30,11 +30,37 @@ impl ExemplarTargets {
     }
 }
 
-/// The best candidates of some requests; an accumulator.
+/// The best candidates of some requests; an accumulator. There may be a million of nodes and few requests, so texts are
+/// kept by request, and made for what the report shows only.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ExemplarCandidates {
+    requests: Vec<Named>,
     /// Per node of the targets: greatest, lower median, closest to the mean.
-    nodes: Vec<[Option<Exemplar>; 3]>,
+    nodes: Vec<[Option<Candidate>; 3]>,
+}
+
+/// A request that is a candidate: canonical ids of its trace and its root span, and its latency in microseconds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Named {
+    trace_id: String,
+    root_span_id: String,
+    latency_us: u64,
+}
+
+/// A span of a node in a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Candidate {
+    /// Number in the list of requests.
+    request: u32,
+    span: SpanName,
+    exclusive_us: u64,
+}
+
+/// A span's id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum SpanName {
+    Number(u64),
+    Text(String),
 }
 
 /// How far a value is from a node's mean over all requests, times the number of requests.
@@ -83,29 +109,41 @@ impl ExemplarCandidates {
                 }
             }
         }
-        let name = |found: Found| {
+        let mut named = Vec::new();
+        let mut numbers = hashbrown::HashMap::with_hasher(rustc_hash::FxBuildHasher);
+        let mut name = |found: Found| {
             let (request, entry) = found?;
-            let request = &table.requests[request as usize];
-            Some(Exemplar {
-                trace_id: set.trace_id_text(request.trace),
-                root_span_id: set.span_id_text(request.row),
-                span_id: set.span_id_text(entry.row),
-                latency_us: request.latency_us,
-                exclusive_us: entry.exclusive_us,
-            })
+            let number = *numbers.entry(request).or_insert_with(|| {
+                let request = &table.requests[request as usize];
+                named.push(Named {
+                    trace_id: set.trace_id_text(request.trace),
+                    root_span_id: set.span_id_text(request.row),
+                    latency_us: request.latency_us,
+                });
+                named.len() as u32 - 1
+            });
+            let id = set.span_id(entry.row);
+            let span =
+                if id.text { SpanName::Text(id.to_text(&set.id_texts)) } else { SpanName::Number(id.bits) };
+            Some(Candidate { request: number, span, exclusive_us: entry.exclusive_us })
         };
-        ExemplarCandidates { nodes: found.into_iter().map(|slots| slots.map(name)).collect() }
+        let nodes = found.into_iter().map(|slots| slots.map(&mut name)).collect();
+        ExemplarCandidates { requests: named, nodes }
     }
 
     /// Joins candidates of disjoint requests for the same targets.
     pub fn merge(parts: Vec<ExemplarCandidates>, targets: &ExemplarTargets) -> ExemplarCandidates {
-        let mut nodes: Vec<[Option<Exemplar>; 3]> = vec![const { [None, None, None] }; targets.nodes.len()];
+        let mut requests: Vec<Named> = Vec::new();
+        let mut nodes: Vec<[Option<Candidate>; 3]> = vec![const { [None, None, None] }; targets.nodes.len()];
         for part in parts {
+            let first = requests.len() as u32;
+            requests.extend(part.requests);
             for (number, candidates) in part.nodes.into_iter().enumerate().take(targets.nodes.len()) {
                 let (_, sum) = targets.values[number];
-                let score = |e: &Exemplar| distance(e.exclusive_us, sum, targets.requests);
+                let score = |e: &Candidate| distance(e.exclusive_us, sum, targets.requests);
                 for (kind, candidate) in candidates.into_iter().enumerate() {
-                    let Some(candidate) = candidate else { continue };
+                    let Some(mut candidate) = candidate else { continue };
+                    candidate.request += first;
                     let slot = &mut nodes[number][kind];
                     let takes = slot.as_ref().is_none_or(|old| {
                         let order = match kind {
@@ -113,7 +151,10 @@ impl ExemplarCandidates {
                             1 => Ordering::Equal,
                             _ => score(&candidate).cmp(&score(old)),
                         };
-                        let id = |e: &Exemplar| (e.trace_id.clone(), e.root_span_id.clone());
+                        let id = |e: &Candidate| {
+                            let request = &requests[e.request as usize];
+                            (request.trace_id.as_str(), request.root_span_id.as_str())
+                        };
                         order.then_with(|| id(&candidate).cmp(&id(old))) == Ordering::Less
                     });
                     if takes {
@@ -122,15 +163,31 @@ impl ExemplarCandidates {
                 }
             }
         }
-        ExemplarCandidates { nodes }
+        ExemplarCandidates { requests, nodes }
     }
 
     /// Writes the exemplars into the report of the same tree, each request once per node.
     pub fn write(self, report: &mut CriticalPathReport) {
+        let numbers = Interner::default();
         for (node, candidates) in report.nodes.iter_mut().zip(self.nodes) {
-            for candidate in candidates.into_iter().flatten() {
-                if !node.exemplars.contains(&candidate) {
-                    node.exemplars.push(candidate);
+            for (kind, candidate) in candidates.iter().enumerate() {
+                let Some(found) = candidate.as_ref().filter(|_| !candidates[..kind].contains(candidate))
+                else {
+                    continue;
+                };
+                let Some(request) = self.requests.get(found.request as usize) else { continue };
+                let exemplar = Exemplar {
+                    trace_id: request.trace_id.clone(),
+                    root_span_id: request.root_span_id.clone(),
+                    span_id: match &found.span {
+                        SpanName::Number(bits) => SpanId::hex(*bits).to_text(&numbers),
+                        SpanName::Text(text) => text.clone(),
+                    },
+                    latency_us: request.latency_us,
+                    exclusive_us: found.exclusive_us,
+                };
+                if !node.exemplars.contains(&exemplar) {
+                    node.exemplars.push(exemplar);
                 }
             }
         }

@@ -36,6 +36,17 @@ impl RequestPressure {
             }
             children.clear();
             children.extend(tree.sync_children(parent).map(|span| Child::of(tree, span)));
+            match *children.as_slice() {
+                [] => continue,
+                // Nothing runs beside an only child.
+                [Child { span, .. }] => {
+                    let span = span as usize;
+                    out.drag_us[span] = tree.duration_us(span as u32).min(drag).min(on_path_us[span]);
+                    out.slack_us[span] = slack;
+                    continue;
+                }
+                _ => {}
+            }
             let (start_us, end_us) = (tree.start_us[parent as usize], tree.end_us[parent as usize]);
             order.set(start_us, end_us, &children, Some(overlap));
             order.pressures(&mut pressures);

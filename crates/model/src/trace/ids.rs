@@ -134,7 +134,14 @@ fn text_of(bits: u128, is_text: bool, digits: usize, texts: &Interner) -> String
     match bits {
         symbol if is_text => texts.get(Symbol(symbol as u32)).to_owned(),
         0 => String::new(),
-        bits => format!("{bits:0digits$x}"),
+        // By hand: reports have millions of them.
+        bits => {
+            let digit = |i| b"0123456789abcdef"[(bits >> (4 * i)) as usize & 15] as char;
+            let length = digits.max(bits.ilog2() as usize / 4 + 1);
+            let mut text = String::with_capacity(length);
+            text.extend((0..length).rev().map(digit));
+            text
+        }
     }
 }
 

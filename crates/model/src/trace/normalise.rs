@@ -6,8 +6,9 @@
 use super::ids::{SpanId, TraceId};
 use super::set::{NO_ROW, TraceSet};
 use super::span::{Flags, RawSpan, SpanKind};
+use crate::sort::sort_by_number;
 use hashbrown::HashTable;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::hash::Hasher as _;
 
 /// How the forest of one trace looks.
@@ -41,7 +42,8 @@ pub(super) struct Normaliser {
     pub order: Vec<(u32, u32)>,
     parents: Vec<u32>,
     by_id: HashTable<u32>,
-    keys: Vec<(u64, Reverse<u64>, u32)>,
+    keys: Vec<(u64, u32)>,
+    spare_keys: Vec<(u64, u32)>,
     sorted: Vec<u32>,
     children: Vec<u32>,
     child_at: Vec<u32>,
@@ -297,15 +299,15 @@ impl Normaliser {
         let (spans, starts) = (&self.spans, &self.starts);
         let start = |i: u32| starts[i as usize];
         // What mostly decides stands in the keys, beside each other in memory.
-        let keys = (0..n as u32).map(|i| (start(i), Reverse(spans[i as usize].duration_us), i));
         self.keys.clear();
-        self.keys.extend(keys);
-        self.keys.sort_unstable_by(|a, b| {
-            (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| sibling_order(spans, &start, set, a.2, b.2))
-        });
+        self.keys.extend((0..n as u32).map(|i| (start(i), i)));
+        sort_by_number(&mut self.keys, &mut self.spare_keys);
+        for equal in self.keys.chunk_by_mut(|a, b| a.0 == b.0) {
+            equal.sort_unstable_by(|a, b| sibling_order(spans, &start, set, a.1, b.1));
+        }
         let mut sorted = std::mem::take(&mut self.sorted);
         sorted.clear();
-        sorted.extend(self.keys.iter().map(|key| key.2));
+        sorted.extend(self.keys.iter().map(|key| key.1));
         self.link_children(sorted);
         let is_root = |&&i: &&u32| self.parents[i as usize] == NO_ROW;
         let is_orphan = |i: u32| self.spans[i as usize].flags.has(Flags::ORPHAN | Flags::CYCLE);

@@ -172,25 +172,37 @@ fn sizes(report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Runs a command and takes the rows it prints.
+/// Status of a bench whose machine was too busy with other work.
+const BUSY: i32 = 75;
+
+/// Runs a command and takes the rows it prints, unless it says that they mean nothing.
 fn measure(command: &mut Command, report: &mut Report) -> Outcome {
     eprintln!("  $ {}", sh::spell(command));
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let mut child = child.map_err(|error| format!("cannot start `{}`: {error}", sh::spell(command)))?;
+    let mut rows = Vec::new();
     for line in
         child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok)
     {
         match Row::parse(&line) {
             Some(row) => {
                 eprintln!("    {row}");
-                report.add(row);
+                rows.push(row);
             }
             None if line.contains("FAILED") || line.contains("panicked") => eprintln!("    {line}"),
             None => {}
         }
     }
-    match child.wait() {
+    let ended = child.wait();
+    let is_refused = |status: std::process::ExitStatus| status.code() == Some(BUSY);
+    if !ended.as_ref().is_ok_and(|status| is_refused(*status)) {
+        rows.into_iter().for_each(|row| report.add(row));
+    }
+    match ended {
         Ok(status) if status.success() => Ok(()),
+        Ok(status) if is_refused(status) => {
+            Err("the machine is busy with other work: run it again when it is not".to_owned())
+        }
         Ok(status) => Err(format!("`{}` ended with {status}", sh::spell(command))),
         Err(error) => Err(format!("`{}`: {error}", sh::spell(command))),
     }
