@@ -11,7 +11,7 @@ use crate::{Outcome, sh};
 pub const USAGE: &str = "[TARGET]... [--minutes N] [--replay]  fuzz the readers, or replay seeded changes";
 
 /// As in `tests/common/replay.rs`.
-const TARGETS: [&str; 11] = [
+const TARGETS: [&str; 15] = [
     "jaeger",
     "jaeger-ui",
     "jaeger-spans",
@@ -20,6 +20,10 @@ const TARGETS: [&str; 11] = [
     "zipkin-v2",
     "zipkin-v1",
     "otel-stdout",
+    "otlp-protobuf",
+    "jaeger-protobuf",
+    "jaeger-cassandra",
+    "next-trace",
     "lines",
     "gzip",
     "zip",
