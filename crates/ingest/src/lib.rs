@@ -39,3 +39,4 @@ pub use report::{
     ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress,
 };
 pub use walk::split::{HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};
+pub use wire::otlp_json;

@@ -22,7 +22,6 @@ pub(super) fn see(state: &mut State) {
 }
 
 pub(super) fn begin_resource(state: &mut State) {
-    see(state);
     state.around.resource = None;
 }
 

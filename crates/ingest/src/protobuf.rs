@@ -288,7 +288,7 @@ fn take(unit: Unit, value: &[u8], at: u64, json: &mut Vec<u8>, cx: &mut Context<
         Unit::Scope => Message::Scope,
         Unit::Span => Message::Span,
     };
-    match write(message, value, json) {
+    match write(message, value, false, json) {
         Ok(()) => {}
         Err(Broken::Syntax) => return Err(Bad::syntax(at, "a message that is no protobuf").into()),
         Err(Broken::TooDeep) => {

@@ -56,10 +56,14 @@ pub(super) fn field(bytes: &[u8]) -> Result<Field, Wire> {
 /// A message of the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Message {
+    Request,
+    ResourceSpans,
+    ScopeSpans,
     Resource,
     Scope,
     Span,
     Event,
+    Link,
     Status,
     KeyValue,
     AnyValue,
@@ -81,6 +85,8 @@ enum As {
     Signed,
     /// Eight bytes, in quotes.
     Fixed,
+    /// Four bytes.
+    Fixed32,
     Double,
     One(Message),
     /// Any number of messages.
@@ -93,46 +99,95 @@ impl As {
         match self {
             As::Bool | As::Number | As::Signed => 0,
             As::Fixed | As::Double => 1,
+            As::Fixed32 => 5,
             As::Text | As::Id | As::Base64 | As::One(_) | As::List(_) => 2,
         }
     }
 }
 
 impl Message {
-    /// The fields that are read, by number, with their names in JSON.
-    fn fields(self) -> &'static [(u64, &'static str, As)] {
-        use Message::{AnyValue, Array, Event, KeyValue, Map, Status};
-        match self {
-            Message::Resource => &[(1, "attributes", As::List(KeyValue))],
-            Message::Scope => &[(1, "name", As::Text), (2, "version", As::Text)],
-            Message::Span => &[
-                (1, "traceId", As::Id),
-                (2, "spanId", As::Id),
-                (4, "parentSpanId", As::Id),
-                (5, "name", As::Text),
-                (6, "kind", As::Number),
-                (7, "startTimeUnixNano", As::Fixed),
-                (8, "endTimeUnixNano", As::Fixed),
-                (9, "attributes", As::List(KeyValue)),
-                (11, "events", As::List(Event)),
-                (15, "status", As::One(Status)),
-            ],
-            Event => &[(2, "name", As::Text), (3, "attributes", As::List(KeyValue))],
-            Status => &[(2, "message", As::Text), (3, "code", As::Number)],
-            KeyValue => &[(1, "key", As::Text), (2, "value", As::One(AnyValue))],
-            AnyValue => &[
-                (1, "stringValue", As::Text),
-                (2, "boolValue", As::Bool),
-                (3, "intValue", As::Signed),
-                (4, "doubleValue", As::Double),
-                (5, "arrayValue", As::One(Array)),
-                (6, "kvlistValue", As::One(Map)),
-                (7, "bytesValue", As::Base64),
-            ],
-            Array => &[(1, "values", As::List(AnyValue))],
-            Map => &[(1, "values", As::List(KeyValue))],
-        }
+    /// The fields by number, with their names in JSON: those that are read, and after them, if `all` are wanted, the others.
+    fn fields(self, all: bool) -> &'static [(u64, &'static str, As)] {
+        use Message::{AnyValue, Array, Event, KeyValue, Link, Map, Resource, ResourceSpans, Scope};
+        use Message::{ScopeSpans, Span, Status};
+        let (fields, read): (&'static [(u64, &'static str, As)], usize) = match self {
+            Message::Request => (&[(1, "resourceSpans", As::List(ResourceSpans))], 1),
+            ResourceSpans => (
+                &[
+                    (1, "resource", As::One(Resource)),
+                    (2, "scopeSpans", As::List(ScopeSpans)),
+                    (3, "schemaUrl", As::Text),
+                ],
+                2,
+            ),
+            ScopeSpans => {
+                (&[(1, "scope", As::One(Scope)), (2, "spans", As::List(Span)), (3, "schemaUrl", As::Text)], 2)
+            }
+            Resource => (&[(1, "attributes", As::List(KeyValue))], 1),
+            Scope => {
+                (&[(1, "name", As::Text), (2, "version", As::Text), (3, "attributes", As::List(KeyValue))], 2)
+            }
+            Span => (
+                &[
+                    (1, "traceId", As::Id),
+                    (2, "spanId", As::Id),
+                    (4, "parentSpanId", As::Id),
+                    (5, "name", As::Text),
+                    (6, "kind", As::Number),
+                    (7, "startTimeUnixNano", As::Fixed),
+                    (8, "endTimeUnixNano", As::Fixed),
+                    (9, "attributes", As::List(KeyValue)),
+                    (11, "events", As::List(Event)),
+                    (15, "status", As::One(Status)),
+                    (3, "traceState", As::Text),
+                    (13, "links", As::List(Link)),
+                    (16, "flags", As::Fixed32),
+                ],
+                10,
+            ),
+            Event => (
+                &[
+                    (2, "name", As::Text),
+                    (3, "attributes", As::List(KeyValue)),
+                    (1, "timeUnixNano", As::Fixed),
+                ],
+                2,
+            ),
+            Link => (
+                &[
+                    (1, "traceId", As::Id),
+                    (2, "spanId", As::Id),
+                    (3, "traceState", As::Text),
+                    (4, "attributes", As::List(KeyValue)),
+                ],
+                0,
+            ),
+            Status => (&[(2, "message", As::Text), (3, "code", As::Number)], 2),
+            KeyValue => (&[(1, "key", As::Text), (2, "value", As::One(AnyValue))], 2),
+            AnyValue => (
+                &[
+                    (1, "stringValue", As::Text),
+                    (2, "boolValue", As::Bool),
+                    (3, "intValue", As::Signed),
+                    (4, "doubleValue", As::Double),
+                    (5, "arrayValue", As::One(Array)),
+                    (6, "kvlistValue", As::One(Map)),
+                    (7, "bytesValue", As::Base64),
+                ],
+                7,
+            ),
+            Array => (&[(1, "values", As::List(AnyValue))], 1),
+            Map => (&[(1, "values", As::List(KeyValue))], 1),
+        };
+        if all { fields } else { &fields[..read] }
     }
+}
+
+/// Returns an `ExportTraceServiceRequest` (or any list of resources) as JSON in one line, with all that its spans say; `None` if
+/// it is no protobuf, or nested deeper than 128.
+pub fn otlp_json(request: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    write(Message::Request, request, true, &mut out).ok().map(|()| out)
 }
 
 /// Why a message cannot be written.
@@ -146,7 +201,7 @@ pub(super) enum Broken {
 struct Open<'a> {
     message: Message,
     bytes: &'a [u8],
-    /// Number of the field in [`Message::fields`], and how many bytes were searched for it.
+    /// Place of the field in [`Message::fields`], and how many bytes were searched for it.
     field: usize,
     searched: usize,
     is_empty: bool,
@@ -181,11 +236,12 @@ impl<'a> Open<'a> {
 }
 
 /// Writes a message as JSON. Fields may stand in any order and lists in parts; of a field given twice the last counts.
-pub(super) fn write(message: Message, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Broken> {
+/// Without `all`, fields that no reader asks for are left out.
+pub(super) fn write(message: Message, bytes: &[u8], all: bool, out: &mut Vec<u8>) -> Result<(), Broken> {
     let mut open = vec![Open::new(message, bytes)];
     out.push(b'{');
     while let Some(top) = open.last_mut() {
-        let Some(&(number, name, what)) = top.message.fields().get(top.field) else {
+        let Some(&(number, name, what)) = top.message.fields(all).get(top.field) else {
             out.push(b'}');
             open.pop();
             continue;
@@ -254,6 +310,10 @@ fn write_value(what: As, value: &[u8], out: &mut Vec<u8>) -> Result<(), Broken> 
         As::Number => write!(out, "{}", number()?),
         As::Signed => write!(out, "\"{}\"", number()? as i64),
         As::Fixed => write!(out, "\"{}\"", fixed()?),
+        As::Fixed32 => {
+            let bytes = value.first_chunk().ok_or(Broken::Syntax)?;
+            write!(out, "{}", u32::from_le_bytes(*bytes))
+        }
         As::Double => {
             let x = f64::from_bits(fixed()?);
             match x.abs() {
@@ -307,7 +367,7 @@ mod tests {
 
     fn json(message: Message, bytes: &[u8]) -> Result<String, Broken> {
         let mut out = Vec::new();
-        write(message, bytes, &mut out).map(|()| String::from_utf8_lossy(&out).into_owned())
+        write(message, bytes, true, &mut out).map(|()| String::from_utf8_lossy(&out).into_owned())
     }
 
     fn len(number: u8, value: &[u8]) -> Vec<u8> {

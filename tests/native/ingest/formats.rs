@@ -288,10 +288,8 @@ fn a_damaged_message_of_many_costs_itself_only() {
     let mut bytes = whole.unwrap();
     let length = u32::from_be_bytes(*bytes.first_chunk().unwrap()) as usize;
     // The length of the scope in the first message says more than there is.
-    let scope =
-        bytes.windows(2).position(|two| two == [0x12, 0xb7]).or(bytes.iter().position(|b| *b == 0x12));
-    bytes[scope.unwrap() + 1] = 0xff;
-    bytes[scope.unwrap() + 2] = 0x7f;
+    let scope = bytes.windows(6).position(|at| at[0] == 0x12 && at[3..] == [0x0a, 0x0b, 0x0a]).unwrap();
+    (bytes[scope + 1], bytes[scope + 2]) = (0xff, 0x7f);
     let (set, report) = read(&bytes);
     assert_eq!((set.spans(), report.ended.clone()), (1, Ended::Whole), "{report:?}");
     assert_eq!(report.problems.iter().map(|p| p.kind).collect::<Vec<_>>(), [ProblemKind::BadSyntax]);
