@@ -70,12 +70,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .map_err(|error| Failure::Usage(format!("cannot write to {}: {error}", args.out.display())))?;
     let listener = bind(args.port)?;
     let base = format!("http://127.0.0.1:{}", listener.local_addr()?.port());
+    let mut said = format!("OTLP: {base}/v1/traces (protobuf or JSON), written to {}\n", args.out.display());
+    said += &match page {
+        Some(_) => format!("page: {base}/#src={STREAM}&every={}s\n", args.every),
+        None => "page: none; put pathlight.html beside this program, or name it by --page\n".to_owned(),
+    };
+    // At once, so that a reader who leaves after the first line ends nothing.
     let mut out = io::stdout();
-    writeln!(out, "OTLP: {base}/v1/traces (protobuf or JSON), written to {}", args.out.display())?;
-    match page {
-        Some(_) => writeln!(out, "page: {base}/#src={STREAM}&every={}s", args.every)?,
-        None => writeln!(out, "page: none; put pathlight.html beside this program, or name it by --page")?,
-    }
+    out.write_all(said.as_bytes())?;
     out.flush()?;
     listen(listener, Arc::new(Mutexed(Mutex::new(store))), page.as_deref())?;
     Ok(())
