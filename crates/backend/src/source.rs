@@ -186,7 +186,7 @@ impl Source {
         for file in &self.files {
             out.put("src", file);
         }
-        if let Some(every_s) = self.every_s.filter(|_| self.wants_something()) {
+        if let Some(every_s) = self.every_s.filter(|_| self.api.is_some() || !self.files.is_empty()) {
             out.put("every", &format!("{every_s}s"));
         }
     }
