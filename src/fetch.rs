@@ -14,8 +14,8 @@ use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
-    AbortController, AbortSignal, Blob, Headers, ReadableStreamDefaultReader, RequestInit, RequestMode,
-    RequestRedirect, Response, ResponseType,
+    AbortController, AbortSignal, Blob, Headers, ReadableStreamDefaultReader, RequestCache, RequestInit,
+    RequestMode, RequestRedirect, Response, ResponseType,
 };
 
 /// What is to be fetched.
@@ -245,6 +245,49 @@ pub async fn list(
             Listed::Failed(trouble) => return Err(trouble),
         }
     }
+}
+
+/// Bytes at the end of what came in which a whole line is looked for.
+const LAST_LINE: f64 = 1_048_576.0;
+
+/// What was added to a file after an offset, and the offset to ask from next; no more than whole lines of what is not packed.
+///
+/// # Errors
+/// The file cannot be had.
+pub async fn tail(url: &str, from: u64) -> Result<(Option<Blob>, u64), Trouble> {
+    tail_of(url, from).await.unwrap_or(Err(Trouble::Lost(Lost::Down)))
+}
+
+async fn tail_of(url: &str, from: u64) -> Result<Result<(Option<Blob>, u64), Trouble>, JsValue> {
+    let headers = Headers::new()?;
+    headers.set("Range", &format!("bytes={from}-"))?;
+    let options = RequestInit::new();
+    options.set_headers(&headers);
+    options.set_cache(RequestCache::NoStore);
+    let answer = JsFuture::from(dom::window().fetch_with_str_and_init(url, &options)).await?;
+    let response: Response = answer.dyn_into()?;
+    let range = response.headers().get("Content-Range")?.unwrap_or_default();
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok());
+    let (start, skip) = match response.status() {
+        // Nothing new, or a file that begins anew.
+        416 => return Ok(Ok((None, number(range.rsplit('/').next()).map_or(from, |end| end.min(from))))),
+        206 => (number(range.trim_start_matches("bytes ").split('-').next()).unwrap_or(from), 0.0),
+        200..=299 => (0, from as f64),
+        status => return Ok(Err(Trouble::NoFile { status })),
+    };
+    let blob: Blob = JsFuture::from(response.blob()?).await?.dyn_into()?;
+    let mut size = blob.size();
+    let head = Uint8Array::new(&JsFuture::from(blob.slice_with_f64_and_f64(0.0, 2.0)?.array_buffer()).await?);
+    if head.to_vec() != [0x1f, 0x8b] {
+        let before = (size - LAST_LINE).max(0.0);
+        let end = blob.slice_with_f64_and_f64(before, size)?.array_buffer();
+        let end = Uint8Array::new(&JsFuture::from(end).await?).to_vec();
+        size = end.iter().rposition(|&byte| byte == b'\n').map_or(0.0, |at| before + at as f64 + 1.0);
+    }
+    if size <= skip {
+        return Ok(Ok((None, from)));
+    }
+    Ok(Ok((Some(blob.slice_with_f64_and_f64(skip, size)?), start + size as u64)))
 }
 
 /// One GET: what came of it, and the body. `moved` is told the bytes of every chunk.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
 pub mod archives;
+pub mod kept;
 pub mod random;
 pub mod replay;
 
@@ -102,14 +103,20 @@ pub fn shared_data(cases: u32) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
+    skip(cases, "real traces");
+    None
+}
+
+/// Says that so many cases of the calling test are skipped, and what they need; see [`shared_data`].
+#[track_caller]
+pub fn skip(cases: u32, need: &str) {
     let test = std::panic::Location::caller();
-    let line = format!("skipped: {cases} cases of {}:{}, which need real traces\n", test.file(), test.line());
+    let line = format!("skipped: {cases} cases of {}:{}, which need {need}\n", test.file(), test.line());
     print!("{line}");
     if let Some(file) = std::env::var_os("PATHLIGHT_SKIPPED") {
         let mut file = std::fs::File::options().create(true).append(true).open(file).unwrap();
         file.write_all(line.as_bytes()).unwrap();
     }
-    None
 }
 
 /// Returns CRISP's test cases, and after them all files of these folders of [`shared_data`].

@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 /// A kind of input: its name and the bytes that are changed.
 pub type Target = (&'static str, fn() -> Vec<Vec<u8>>);
 
+/// How many of the targets are formats; the others are texts of many lines and archives.
+pub const FORMATS: usize = 12;
+
 /// Every target: each format, texts of many lines, each kind of archive.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 15] = [
     ("jaeger", || [fixtures("jaeger"), generated()].concat()),
     ("jaeger-ui", || fixtures("jaeger-ui")),
     ("jaeger-spans", || fixtures("jaeger-spans")),
@@ -20,6 +23,10 @@ pub const TARGETS: [Target; 11] = [
     ("zipkin-v2", || fixtures("zipkin-v2")),
     ("zipkin-v1", || fixtures("zipkin-v1")),
     ("otel-stdout", || fixtures("otel-stdout")),
+    ("otlp-protobuf", || fixtures("otlp-protobuf")),
+    ("jaeger-protobuf", || fixtures("jaeger-protobuf")),
+    ("jaeger-cassandra", || fixtures("jaeger-cassandra")),
+    ("next-trace", || fixtures("next-trace")),
     ("lines", lines),
     ("gzip", gzips),
     ("zip", zips),
@@ -61,7 +68,16 @@ fn generated() -> Vec<Vec<u8>> {
 
 /// Every format, line by line, in one text and each format in its own.
 fn lines() -> Vec<Vec<u8>> {
-    let folders = ["jaeger", "elasticsearch", "otlp", "zipkin-v2", "otel-stdout"];
+    let folders = [
+        "jaeger",
+        "elasticsearch",
+        "otlp",
+        "zipkin-v2",
+        "otel-stdout",
+        "jaeger-protobuf",
+        "jaeger-cassandra",
+        "next-trace",
+    ];
     let texts = folders.iter().flat_map(|folder| fixture_files(folder));
     let texts = texts.filter(|(file, _)| file.extension().is_some_and(|e| e != "json"));
     let mut texts: Vec<Vec<u8>> = texts.map(|(_, bytes)| bytes).collect();

@@ -1,5 +1,6 @@
 //! Inputs that somebody made to hurt: they are read, or refused with the limit named; nothing of them is obeyed.
 
+use crate::common::archives::{DEFLATED, gzip, zip};
 use crate::common::{Scratch, read_into};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -143,6 +144,41 @@ fn a_bomb_takes_time_and_no_memory() {
     let output = command.arg(env!("CARGO_BIN_EXE_pathlight")).output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     assert_eq!(report["traces"], 1, "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_is_kept_between_runs_is_read_or_refused_whatever_its_bytes() {
+    for kept in crate::common::kept::KEPT {
+        crate::common::kept::replay(kept, 7, 300);
+    }
+}
+
+#[test]
+fn a_bomb_in_a_zip_in_a_zip_is_a_stream_and_a_text_that_fills_it_is_refused_with_the_limit() {
+    let inspect = |name: &str, bytes: &[u8]| {
+        let folder = Scratch::new(name);
+        std::fs::write(folder.path().join("bomb"), bytes).unwrap();
+        // A text of 64 MiB has to be held, once.
+        let mut command = Command::new("sh");
+        command
+            .current_dir(folder.path())
+            .args(["-c", "ulimit -v 524288; exec \"$0\" inspect --threads 1 --json bomb"]);
+        let output = command.arg(env!("CARGO_BIN_EXE_pathlight")).output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        (report, String::from_utf8(output.stderr).unwrap())
+    };
+    let fill = |byte: u8| vec![byte; 200_000_000];
+    let good = trace(1, "\"n\"", "", "1700000000000100", "7");
+    let spaces = [b"{\"data\":[".to_vec(), fill(b' '), good.as_bytes().to_vec(), b"]}".to_vec()].concat();
+    let inner = zip(&[("inner.json", &spaces, DEFLATED)]);
+    let (report, said) = inspect("zip-bomb", &zip(&[("inner.zip", &inner, DEFLATED)]));
+    assert_eq!(report["traces"], 1, "{said}");
+    let bad = [b"{\"data\":[{\"traceID\":\"".to_vec(), fill(b'a'), b"\",\"spans\":[]},".to_vec()].concat();
+    let text = [bad, good.as_bytes().to_vec(), b"]}".to_vec()].concat();
+    let (report, said) = inspect("text-bomb", &gzip(&text));
+    let problem = &report["files"][0]["problems"][0];
+    assert_eq!((&report["traces"], &problem["kind"]), (&1.into(), &"too_long".into()), "{report} {said}");
+    assert!(problem["example"]["text"].as_str().unwrap().contains("64 MiB"), "{problem}");
 }
 
 #[test]

@@ -37,6 +37,7 @@ mod cli {
     mod files;
     mod gate;
     mod inspect;
+    mod listen;
     mod refused;
     mod summarise;
 }

@@ -51,7 +51,8 @@ pub struct Answer {
 
 /// Looks through a body chunk by chunk, in constant memory but for the ids found.
 ///
-/// Ids are those of the traces themselves, told from ids of links and references by their depth: `data[].traceID` of
+/// Ids are those of the traces themselves, told from ids of links and references by their depth: `data[].traceID` (or
+/// `data.traceID`) of
 /// Jaeger's first dialect, `traces[].traceID` of Tempo's search, and `result.resourceSpans[].scopeSpans[].spans[].traceId`
 /// of Jaeger's third, with or without `result` (or `trace`, or `batches` in place of `resourceSpans`, in Tempo).
 #[derive(Clone, Debug, Default)]
@@ -134,7 +135,7 @@ impl Scan {
                 b'}' | b']' => self.depth = self.depth.saturating_sub(1),
                 b':' => {
                     self.awaits_id = match self.text.as_slice() {
-                        b"traceID" => self.depth == 3,
+                        b"traceID" => matches!(self.depth, 2 | 3),
                         b"traceId" => matches!(self.depth, 7 | 8),
                         _ => false,
                     };
@@ -189,6 +190,31 @@ impl Scan {
         let (is_first, words) =
             first.or_else(|| json["error"]["message"].as_str().map(|words| (false, words)))?;
         Some((is_first, words.to_owned()))
+    }
+
+    /// What stands where the first dialect has a list of traces, in a body without a trace id; `None` for no traces.
+    fn misshapen(&self, dialect: Dialect) -> Option<String> {
+        if dialect != Dialect::V1 {
+            return None;
+        }
+        let Some(json) = self.json() else {
+            // Too large to be a list of nothing.
+            return (self.bytes > HEAD as u64).then(|| "something without any `traceID`".to_owned());
+        };
+        match &json["data"] {
+            Value::Null => None,
+            Value::Array(list) if list.is_empty() => None,
+            Value::Array(_) => Some("a list of something without `traceID`".to_owned()),
+            Value::Object(object) => {
+                let keys: Vec<&str> = object.keys().take(6).map(String::as_str).collect();
+                Some(match keys.as_slice() {
+                    [] => "an empty object".to_owned(),
+                    keys => format!("an object with the keys {}", keys.join(", ")),
+                })
+            }
+            Value::String(_) => Some("a text".to_owned()),
+            Value::Number(_) | Value::Bool(_) => Some("a bare value".to_owned()),
+        }
     }
 
     /// Whether a JSON body has what `dialect` answers with.
@@ -267,7 +293,10 @@ pub(super) fn judge(dialect: Dialect, asked: Asked, reply: &Reply) -> Verdict {
             Some(message) if body.ids.is_empty() && asked != Asked::Names => {
                 Verdict::Over(Trouble::Says { status, message })
             }
-            _ if body.ids.is_empty() && asked != Asked::Names => Verdict::Nothing,
+            _ if body.ids.is_empty() && asked != Asked::Names => match body.misshapen(dialect) {
+                Some(what) => Verdict::Over(Trouble::Shape(what)),
+                None => Verdict::Nothing,
+            },
             _ => Verdict::Good,
         },
         200..=299 if matches!(body.first, Some(b'{' | b'[')) && !body.is_whole_json() => {
@@ -377,6 +406,27 @@ mod tests {
                 Verdict::OtherDialect(Trouble::NoApi { status: 200 }),
             ),
             (Dialect::V1, Search, 200, V1[..40].to_owned(), Verdict::Again(Trouble::Lost(Lost::Broken))),
+            (
+                Dialect::V1,
+                Search,
+                200,
+                V1.replacen("[{", "{", 1).replacen("},{\"traceID\":\"a2\",\"spans\":[]}]", "}", 1),
+                Verdict::Good,
+            ),
+            (
+                Dialect::V1,
+                Search,
+                200,
+                r#"{"data":{"a":1,"traces":[]}}"#.to_owned(),
+                Verdict::Over(Trouble::Shape("an object with the keys a, traces".to_owned())),
+            ),
+            (
+                Dialect::V1,
+                Search,
+                200,
+                r#"{"data":[{"spans":[]}]}"#.to_owned(),
+                Verdict::Over(Trouble::Shape("a list of something without `traceID`".to_owned())),
+            ),
             (Dialect::V1, Search, 401, "no".to_owned(), Verdict::Over(Trouble::Unauthorized)),
             (Dialect::V1, Search, 403, v1_error(403), Verdict::Over(Trouble::Forbidden("why".to_owned()))),
             (Dialect::V1, Search, 500, v1_error(500), Verdict::Again(says(500, "why"))),

@@ -4,7 +4,8 @@
 //! The keys are those of Jaeger's own search page, so a query copied from there works. With `api` and `service`, the
 //! keys `service` and `operation` name what is searched for; given both, that endpoint is also the [`RootEndpoint`]
 //! unless the key `rootEndpoint` names another. With `api` and without `service`, every `traceID` is fetched, and the
-//! first of them is the one looked at. `api` alone only says where links to Jaeger lead.
+//! first of them is the one looked at. `api` alone only says where links to Jaeger lead. With `every=30s` the page looks again
+//! and again for what is new: a search goes on where it ended, of a file what was added to its end is fetched.
 
 use pathlight_query::{Endpoint, RootEndpoint};
 use pathlight_text::fragment::Writer;
@@ -19,6 +20,8 @@ pub struct Source {
     pub wanted: Wanted,
     /// Addresses of trace files, relative to the page or whole.
     pub files: Vec<String>,
+    /// How often the page looks for what is new, in seconds; `None`: never.
+    pub every_s: Option<u32>,
 }
 
 /// What is asked of a Jaeger query service.
@@ -134,8 +137,14 @@ impl Source {
     pub fn take(pairs: &mut Vec<(String, String)>) -> Source {
         let files = pairs.extract_if(.., |(key, value)| key == "src" && !value.is_empty());
         let files = files.map(|(_, value)| value).collect();
-        let Some(api) = take_first(pairs, "api") else { return Source { files, ..Source::default() } };
-        let mut source = Source { files, ..Source::jaeger(&api) };
+        let every_s = take_first(pairs, "every").and_then(|every| {
+            let seconds = every.strip_suffix('s').unwrap_or(&every).parse().ok()?;
+            (1..=86_400).contains(&seconds).then_some(seconds)
+        });
+        let Some(api) = take_first(pairs, "api") else {
+            return Source { files, every_s, ..Source::default() };
+        };
+        let mut source = Source { files, every_s, ..Source::jaeger(&api) };
         if let Some(service) = take_first(pairs, "service") {
             let mut search = Search { service, ..Search::default() };
             search.operation = take_first(pairs, "operation").unwrap_or_default();
@@ -176,6 +185,9 @@ impl Source {
         }
         for file in &self.files {
             out.put("src", file);
+        }
+        if let Some(every_s) = self.every_s.filter(|_| self.api.is_some() || !self.files.is_empty()) {
+            out.put("every", &format!("{every_s}s"));
         }
     }
 
@@ -230,6 +242,20 @@ pub fn jaeger_id(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn how_often_to_look_is_read_and_written() {
+        let every = |fragment: &str| Source::take(&mut pathlight_text::fragment::pairs(fragment)).every_s;
+        assert_eq!(every("src=a.ndjson&every=30s"), Some(30));
+        assert_eq!(every("api=/jaeger&service=s&every=5"), Some(5));
+        for bad in ["src=a&every=0s", "src=a&every=5m", "src=a&every=", "src=a&every=99999999s"] {
+            assert_eq!(every(bad), None, "{bad}");
+        }
+        let source = Source { files: vec!["a".to_owned()], every_s: Some(30), ..Source::default() };
+        let mut out = Writer::new("v=1".to_owned());
+        source.put(&mut out);
+        assert_eq!(out.finish(), "v=1&src=a&every=30s");
+    }
 
     #[test]
     fn ids_are_written_as_jaeger_writes_them() {

@@ -25,6 +25,8 @@ pub enum Trouble {
         /// What it says; may be empty.
         message: String,
     },
+    /// An answer with something else in the place of the traces, in words.
+    Shape(String),
     /// Jaeger wanted us to wait again and again.
     Busy,
     /// A duration that Go would not read.
@@ -182,6 +184,12 @@ impl Trouble {
                 format!("Jaeger does not accept the search (status {status}){}.", said(message)),
                 vec!["Change the search, then fetch again.".to_owned()],
             ),
+            Trouble::Shape(what) => (
+                format!("{base} answers, but its `data` is {what}, not a list of traces."),
+                vec![
+                    "See that this is the address of a Jaeger query service, and what a proxy before it makes of its answers.".to_owned(),
+                ],
+            ),
             Trouble::Busy => (
                 "Jaeger is too busy: it asks to wait again and again.".to_owned(),
                 vec!["Retry later, or ask for a shorter time range or fewer traces.".to_owned()],
@@ -277,6 +285,7 @@ mod tests {
             Trouble::NoApi { status: 404 },
             Trouble::Says { status: 500, message: text() },
             Trouble::Says { status: 400, message: text() },
+            Trouble::Shape("an empty object".to_owned()),
             Trouble::Busy,
             Trouble::Duration(text()),
             Trouble::Tags(text()),

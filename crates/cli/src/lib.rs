@@ -27,6 +27,7 @@ mod heatmap;
 mod histograms;
 mod input;
 mod inspect;
+mod listen;
 mod output;
 mod parse;
 mod report;
@@ -103,6 +104,8 @@ enum Command {
     Report(report::Args),
     /// Serve a folder with the page, and a Jaeger query service beside it
     Serve(pathlight_serve::Args),
+    /// Take spans from programs (OTLP over HTTP), keep them in files, and serve the page that follows
+    Listen(listen::Args),
     /// Write synthetic traces as Jaeger JSON
     Generate(generate::Args),
 }
@@ -162,6 +165,7 @@ pub fn run() -> ExitCode {
         Command::Histograms(args) => histograms::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Listen(args) => listen::run(&args),
         Command::Serve(args) => pathlight_serve::run(&args).map_err(Failure::from),
         Command::Split(args) => split::run(&args),
         Command::Summarise(args) => summarise::summarise(&args),

@@ -2,7 +2,7 @@
 
 use super::node::Node;
 use super::state::{Fail, State};
-use super::{jaeger, stdout, zipkin};
+use super::{jaeger, next, rows, stdout, zipkin};
 use pathlight_model::trace::TraceSet;
 
 /// Whether an object must be walked into: it is no single span.
@@ -44,6 +44,14 @@ pub(super) fn take(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
         stdout::span(state, set, node)?;
         return Ok(true);
     }
+    if kind.row_id && kind.row {
+        rows::span(state, set, node)?;
+        return Ok(true);
+    }
+    if kind.start_time && kind.id && kind.zipkin_trace && !kind.zipkin_endpoint {
+        next::span(state, set, node)?;
+        return Ok(true);
+    }
     if kind.zipkin_id && kind.zipkin_trace {
         zipkin::span(state, set, node, kind.zipkin_v1)?;
         return Ok(true);
@@ -74,6 +82,11 @@ struct Kind {
     zipkin_id: bool,
     zipkin_trace: bool,
     zipkin_v1: bool,
+    zipkin_endpoint: bool,
+    row_id: bool,
+    row: bool,
+    id: bool,
+    start_time: bool,
     error: bool,
     empty_answer: bool,
     bulk_action: bool,
@@ -85,7 +98,14 @@ impl Kind {
             "spanID" => self.jaeger_span = true,
             "SpanContext" => self.stdout_span = value.is_object(),
             "traceId" => self.zipkin_trace = value.is_string(),
-            "id" => self.zipkin_id = value.is_string(),
+            "id" => {
+                self.id = true;
+                self.zipkin_id = value.is_string();
+            }
+            "localEndpoint" => self.zipkin_endpoint = true,
+            "spanId" | "span_id" => self.row_id = true,
+            // Zipkin has no such key.
+            "startTime" => self.start_time = true,
             "binaryAnnotations" => self.zipkin_v1 = true,
             // Annotations of version 1 say where they were made.
             "annotations" => {
@@ -97,7 +117,7 @@ impl Kind {
             "error" => self.error |= value.is_object(),
             "data" | "resourceSpans" | "spans" => self.empty_answer |= value.is_null(),
             "index" | "create" | "update" | "delete" => self.bulk_action |= value.is_object(),
-            _ => {}
+            _ => self.row |= rows::is_key_of_span(key),
         }
     }
 }

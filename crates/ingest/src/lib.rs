@@ -13,11 +13,14 @@ mod keys;
 mod lists;
 mod masks;
 mod memo;
+mod next;
 mod node;
 mod otel;
 mod otlp;
+mod protobuf;
 mod reader;
 mod report;
+mod rows;
 mod sniff;
 mod source;
 mod state;
@@ -25,6 +28,7 @@ mod stdout;
 mod view;
 mod walk;
 mod window;
+mod wire;
 mod zip;
 mod zipkin;
 
@@ -35,3 +39,4 @@ pub use report::{
     ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress,
 };
 pub use walk::split::{HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};
+pub use wire::otlp_json;

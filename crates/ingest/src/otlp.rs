@@ -22,7 +22,6 @@ pub(super) fn see(state: &mut State) {
 }
 
 pub(super) fn begin_resource(state: &mut State) {
-    see(state);
     state.around.resource = None;
 }
 
@@ -78,7 +77,7 @@ fn hand_over(state: &mut State, set: &mut TraceSet, process: ProcessId) -> Resul
 }
 
 /// An id in hexadecimal or base64, told apart by length and alphabet; `bytes` is what it should have.
-fn canonical(id: &str, bytes: usize) -> String {
+pub(super) fn canonical(id: &str, bytes: usize) -> String {
     let is_hex = id.len() == 2 * bytes && id.bytes().all(|b| b.is_ascii_hexdigit());
     let body = id.trim_end_matches('=');
     if is_hex || body.len() != (bytes * 4).div_ceil(3) {

@@ -11,8 +11,9 @@ use super::walk::split::SplitPoint;
 use pathlight_model::trace::TraceSet;
 
 /// What can be read, for messages.
-const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger, Elasticsearch jaeger-span documents, OTLP, Zipkin, \
-                        OpenTelemetry SDK output), one document or many (NDJSON), also as .gz or .zip";
+const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
+                        Zipkin, OpenTelemetry SDK output, Next.js), one document or many (NDJSON), and OTLP as \
+                        protobuf; also as .gz or .zip";
 
 /// How an input is read.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,7 @@
 //! What the first bytes of an input say.
 
+use super::protobuf::{self, Framing};
+
 /// How many first bytes are looked at.
 pub(super) const HEAD: usize = 64;
 
@@ -12,6 +14,8 @@ pub(super) enum Kind {
     Zip,
     /// Columns of a saved report.
     Columns,
+    /// OTLP as protobuf.
+    Protobuf(Framing),
     /// Something with a name.
     Other(&'static str),
     /// Nothing known.
@@ -52,6 +56,9 @@ pub(super) fn sniff(head: &[u8]) -> Kind {
         _ if head.starts_with(super::columns::MAGIC) => return Kind::Columns,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Kind::Zip,
         _ => {}
+    }
+    if let Some(framing) = protobuf::sniff(head) {
+        return Kind::Protobuf(framing);
     }
     match head {
         // Text of one byte in two, without the mark at its start.
@@ -103,6 +110,24 @@ mod tests {
         }
         assert_eq!(sniff(b"\0asm\x01\0\0\0"), Kind::Other("a WebAssembly module"));
         assert_eq!(sniff(b"hello"), Kind::Unknown);
+        // A list of resources: a resource with an attribute, an empty one, none; lengths before it.
+        let resource = b"\x0a\x40\x0a\x10\x0a\x0e\x0a\x0cservice.name";
+        assert_eq!(sniff(resource), Kind::Protobuf(Framing::One));
+        assert_eq!(sniff(b"\x0a\x10\x0a\x00\x12\x0c\x12\x0a"), Kind::Protobuf(Framing::One));
+        assert_eq!(sniff(b"\x0a\x10\x12\x0e\x12\x0c"), Kind::Protobuf(Framing::One));
+        assert_eq!(sniff(&[&b"\x00\x01\x00\x50"[..], resource].concat()), Kind::Protobuf(Framing::Fixed));
+        assert_eq!(sniff(&[&b"\x80\x01"[..], resource].concat()), Kind::Protobuf(Framing::Varint));
+        assert_eq!(sniff(&[&b"\x42"[..], resource].concat()), Kind::Protobuf(Framing::Varint));
+        // Line feeds begin texts as well, and braces after them are lengths.
+        for text in [
+            &b"\n{\n  \"data\""[..],
+            b"{\n\n\n\n\n\"data\"",
+            b"\n[\n{\n\t\"a\":1",
+            b"[\n \n\t\n\r\n\t\n{",
+            b"\n\n\n\n\n[1",
+        ] {
+            assert!(matches!(sniff(text), Kind::Text(_)), "{text:?}");
+        }
         assert_eq!(quote(b"ab\xff"), "61 62 ff \"ab.\"");
     }
 }

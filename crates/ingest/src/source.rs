@@ -2,6 +2,7 @@
 
 use super::columns::{self, Columns};
 use super::masks::Masks;
+use super::protobuf::Protobuf;
 use super::report::ProblemKind;
 use super::sniff::{self, HEAD, Kind};
 use super::state::State;
@@ -57,6 +58,7 @@ enum Opened {
     Gzip(Box<Gzip>),
     Zip(Box<Zip>),
     Columns(Columns),
+    Protobuf(Box<Protobuf>),
 }
 
 /// A text being read.
@@ -162,6 +164,7 @@ impl Source {
                 self.opened = Opened::Columns(Columns::default());
                 return Ok(columns::MAGIC.len());
             }
+            Kind::Protobuf(framing) => self.opened = Opened::Protobuf(Box::new(Protobuf::new(framing))),
             Kind::Other(what) => return refuse(what),
             Kind::Unknown => return refuse(""),
         }
@@ -175,6 +178,7 @@ impl Source {
             Opened::Gzip(gzip) => gzip.feed(bytes, cx),
             Opened::Zip(zip) => zip.feed(bytes, cx),
             Opened::Columns(columns) => columns.feed(bytes, cx),
+            Opened::Protobuf(protobuf) => protobuf.feed(bytes, cx),
         }
     }
 
@@ -193,6 +197,7 @@ impl Source {
             Opened::Gzip(gzip) => gzip.finish(cx),
             Opened::Zip(zip) => zip.finish(cx),
             Opened::Columns(columns) => Ok(columns.finish()),
+            Opened::Protobuf(protobuf) => protobuf.finish(cx),
         }
     }
 }

@@ -31,7 +31,7 @@ impl From<SetFull> for Fail {
 }
 
 /// Formats, by the bit of [`State::formats`].
-pub(super) const FORMATS: [&str; 9] = [
+pub(super) const FORMATS: [&str; 13] = [
     "jaeger",
     "jaeger-ui",
     "jaeger-spans",
@@ -41,6 +41,10 @@ pub(super) const FORMATS: [&str; 9] = [
     "zipkin-v1",
     "otel-stdout",
     "pathlight",
+    "otlp-protobuf",
+    "jaeger-protobuf",
+    "jaeger-cassandra",
+    "next-trace",
 ];
 
 /// A format that was recognised.
@@ -65,6 +69,14 @@ pub(super) enum Format {
     OtelStdout = 7,
     /// Columns of a saved report.
     Columns = 8,
+    /// OpenTelemetry protocol in its binary form.
+    OtlpProtobuf = 9,
+    /// Jaeger's protobuf model as JSON.
+    JaegerProtobuf = 10,
+    /// Rows of Jaeger's tables in Cassandra.
+    JaegerCassandra = 11,
+    /// What Next.js writes into `.next/trace`.
+    NextTrace = 12,
 }
 
 /// Marks a [`ProcessId`] that is a number of the trace's own list still.

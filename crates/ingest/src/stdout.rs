@@ -13,7 +13,7 @@ fn context(state: &mut State, set: &mut TraceSet, node: Option<Node<'_>>) -> Res
     Ok((trace_id(state, set, trace, "TraceID")?, span_id(state, set, span, "SpanID")?))
 }
 
-fn time(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
+pub(super) fn time(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
     let Some(given) = text(state, node, name)? else { return Ok(None) };
     match (nanoseconds(&given.text), node) {
         (Some(ns), _) => Ok(Some(ns)),

@@ -292,6 +292,7 @@ impl Walker {
             (Frame::Documents, _) => Use::Scalar,
             (Frame::Spans, _) => Use::Span,
             (Frame::Resources, b'{') => {
+                otlp::see(state);
                 otlp::begin_resource(state);
                 return self.descend(Frame::Resource, state);
             }
@@ -370,6 +371,7 @@ impl Walker {
             (Frame::Document, b"scopeSpans" | b"instrumentationLibrarySpans", b'[')
                 if self.undecided.is_some() =>
             {
+                otlp::see(state);
                 otlp::begin_resource(state);
                 return self.restart_as(Frame::Resource, state);
             }

@@ -4,6 +4,8 @@
 //! A browser lets a page read a Jaeger API of another origin only if Jaeger allows it, which it does not by default.
 //! Served beside the page, no permission is needed.
 
+pub mod listen;
+
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;

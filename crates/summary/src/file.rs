@@ -26,6 +26,9 @@ pub enum FileError {
         "it is of version {0} and this program reads version {VERSION}; make it again from its traces, or use the program that wrote it"
     )]
     Version(String),
+    /// It is larger than any.
+    #[error("it unpacks to more than {} MiB, which no summary does", MOST_BYTES >> 20)]
+    TooLarge,
     /// It was cut or changed.
     #[error("it is damaged ({0}); make it again from its traces")]
     Damaged(String),
@@ -61,8 +64,11 @@ pub fn read(bytes: &[u8]) -> Result<Summary, FileError> {
         return Err(FileError::Version(String::from_utf8_lossy(&rest[..line]).into_owned()));
     }
     let mut inside = Vec::new();
-    let mut packed = GzDecoder::new(&rest[line + 1..]).take(MOST_BYTES);
+    let mut packed = GzDecoder::new(&rest[line + 1..]).take(MOST_BYTES + 1);
     packed.read_to_end(&mut inside).map_err(|error| FileError::Damaged(error.to_string()))?;
+    if inside.len() as u64 > MOST_BYTES {
+        return Err(FileError::TooLarge);
+    }
     let summary: Summary =
         postcard::from_bytes(&inside).map_err(|error| FileError::Damaged(error.to_string()))?;
     if summary.is_sound() {

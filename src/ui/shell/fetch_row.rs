@@ -1,6 +1,6 @@
 //! The row under the header that says how a fetch goes, asks before it goes elsewhere, and explains what went wrong.
 
-use super::fetching::Phase;
+use super::fetching::{EVERY_S, Phase};
 use crate::fetch::End;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
@@ -18,6 +18,8 @@ pub struct FetchRow {
     element: El,
     fill: Option<El>,
     words: Option<El>,
+    /// Why the last look of following came to nothing.
+    trouble: Option<El>,
     keep: Keep,
     shown: Option<u64>,
 }
@@ -27,7 +29,7 @@ impl FetchRow {
     pub fn new(_page: Page) -> FetchRow {
         let element = div("fetch").test("fetch").attr("role", "status");
         element.show(false);
-        FetchRow { element, fill: None, words: None, keep: Keep::default(), shown: None }
+        FetchRow { element, fill: None, words: None, trouble: None, keep: Keep::default(), shown: None }
     }
 
     /// Returns its root element.
@@ -83,9 +85,11 @@ impl FetchRow {
         self.element.fill(&row);
     }
 
-    fn ended(&self, page: Page, end: &End) {
+    fn ended(&mut self, page: Page, end: &End) {
         let text = div("fetch-text");
-        text.add(&span("strong", &summary(page, end)).test("fetch-message"));
+        let only_follows = page.fetching().is_following() && page.address().source.wanted == Wanted::Nothing;
+        let said = if only_follows { page.address().source.files.join(", ") } else { summary(page, end) };
+        text.add(&span("strong", &said).test("fetch-message"));
         let parts = end.outcome.failed.iter().map(|(what, trouble)| (what, trouble));
         let files = end.lost_files.iter().map(|(what, trouble)| (what, trouble));
         let place = page.fetching().place(page);
@@ -109,12 +113,37 @@ impl FetchRow {
         if !lines.is_empty() {
             text.add(&cures(&lines));
         }
+        let source = page.address().source.clone();
+        if page.fetching().is_following() {
+            let every_s = source.every_s.unwrap_or_default();
+            let words = if page.fetching().is_paused() {
+                "Paused: no new traces join.".to_owned()
+            } else {
+                format!("Following: new traces join every {every_s}{}s.", format::THIN)
+            };
+            text.add(&span("muted", &words).test("follow-words"));
+            let trouble = span("error-message", "").test("follow-trouble");
+            text.add(&trouble);
+            self.trouble = Some(trouble);
+        }
         let mut row = vec![text];
+        if page.fetching().is_following() {
+            let is_paused = page.fetching().is_paused();
+            let words = if is_paused { "Follow" } else { "Pause" };
+            let pause = move |page: Page| page.fetching().pause(page, !is_paused);
+            row.push(self.action(page, words, "follow-pause", pause));
+        } else if source.is_search() {
+            let follow = |page: Page| page.fetching().follow_search(page);
+            let title = format!("Look for new traces every {EVERY_S} seconds");
+            row.push(self.action(page, "Follow", "follow-search", follow).attr("title", &title));
+        }
         if has_failed {
             row.push(self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page)));
         }
         row.push(self.action(page, "Change\u{2026}", "fetch-change", jaeger_dialog::open));
-        row.push(self.dismiss(page));
+        if !page.fetching().is_following() {
+            row.push(self.dismiss(page));
+        }
         self.element.fill(&row);
     }
 }
@@ -174,7 +203,9 @@ fn summary(page: Page, end: &End) -> String {
 
 /// Whether an end says more than that all went well.
 fn is_worth_telling(page: Page, end: &End) -> bool {
-    page.address().source.wanted != Wanted::Nothing || !end.lost_files.is_empty()
+    page.address().source.wanted != Wanted::Nothing
+        || !end.lost_files.is_empty()
+        || page.fetching().is_following()
 }
 
 impl Part for FetchRow {
@@ -186,7 +217,7 @@ impl Part for FetchRow {
             self.shown = Some(revision);
             self.keep.clear();
             self.element.clear();
-            (self.fill, self.words) = (None, None);
+            (self.fill, self.words, self.trouble) = (None, None, None);
             let (name, shown) = match &phase {
                 Phase::Idle => ("idle", false),
                 Phase::Queries(origins) => {
@@ -209,6 +240,12 @@ impl Part for FetchRow {
             self.element.set("data-phase", name);
             self.element.show(shown);
             self.element.class_if("failed", name == "failed");
+        }
+        let (looks, trouble) = fetching.looks();
+        self.element.set("data-looks", &looks.to_string());
+        if let Some(element) = &self.trouble {
+            let words = trouble.map(|told| format!("The last look failed: {}", told.message));
+            element.set_text(&words.unwrap_or_default());
         }
         if let (Some(fill), Some(words)) = (&self.fill, &self.words) {
             let (progress, bytes) = fetching.progress();

@@ -1,6 +1,7 @@
 //! What the page fetches: follows the address, asks before it goes to a foreign origin, and keeps the state of the fetch.
 
-use crate::fetch::{End, Event, Fetch, Job};
+use crate::fetch::{End, Event, Fetch, Job, tail};
+use crate::pool::Input;
 use crate::ui::dom;
 use crate::ui::page::Page;
 use crate::ui::shell::file_input::load_demo;
@@ -9,7 +10,13 @@ use pathlight_backend::{Dialect, Explanation, Place, Plan, Progress, Trouble};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::Url;
+
+/// Traces of the last seconds are not searched for yet, in microseconds: their spans are on the way.
+const SETTLE_US: u64 = 10_000_000;
+/// How often a search is repeated where the address does not say, in seconds.
+pub const EVERY_S: u32 = 30;
 
 /// How often the page is told of progress at most, in milliseconds.
 const TELL_MS: f64 = 100.0;
@@ -50,8 +57,28 @@ struct Inner {
     agreed: RefCell<BTreeSet<String>>,
     /// The dialect understood at whole base addresses.
     dialects: RefCell<BTreeMap<String, Dialect>>,
+    /// Where following stands.
+    live: Live,
     /// An origin and the bearer token for it; in memory only.
     token: RefCell<Option<(String, String)>>,
+}
+
+/// How the page follows: looks for what is new, from time to time.
+#[derive(Default)]
+struct Live {
+    /// Counts beginnings and ends; a loop of an earlier number ends.
+    run: Cell<u32>,
+    is_on: Cell<bool>,
+    is_paused: Cell<bool>,
+    /// A look is under way.
+    is_looking: Cell<bool>,
+    looks: Cell<u32>,
+    /// Why the last look came to nothing.
+    trouble: RefCell<Option<Explanation>>,
+    /// The end of what was searched so far, in microseconds since the epoch.
+    searched_us: Cell<u64>,
+    /// The end of what came of each file.
+    ends: RefCell<BTreeMap<String, u64>>,
 }
 
 impl Fetching {
@@ -122,6 +149,122 @@ impl Fetching {
         self.0.token.replace(fresh);
     }
 
+    /// Whether the page looks for what is new, or does so again when it is no longer paused.
+    pub fn is_following(&self) -> bool {
+        self.0.live.is_on.get()
+    }
+
+    /// Whether following is paused.
+    pub fn is_paused(&self) -> bool {
+        self.0.live.is_paused.get()
+    }
+
+    /// How often the page has looked, and why the last look came to nothing if it did.
+    pub fn looks(&self) -> (u32, Option<Explanation>) {
+        (self.0.live.looks.get(), self.0.live.trouble.borrow().clone())
+    }
+
+    /// Pauses following, or goes on.
+    pub fn pause(&self, page: Page, is_paused: bool) {
+        self.0.live.is_paused.set(is_paused);
+        self.set(page, self.phase());
+        if !is_paused {
+            self.follow_on(page);
+        }
+    }
+
+    /// Follows a search that was made once.
+    pub fn follow_search(&self, page: Page) {
+        if let Wanted::Search(search) = &page.address().source.wanted {
+            self.0.live.searched_us.set(search.end_us.unwrap_or_default());
+        }
+        page.change(|address| address.source.every_s = Some(EVERY_S));
+        self.0.source.replace(page.address().source.clone());
+        self.follow_on(page);
+        self.set(page, self.phase());
+    }
+
+    /// Looks for what is new now and then as often as the address says.
+    fn follow_on(&self, page: Page) {
+        let Some(every_s) = page.address().source.every_s else { return };
+        let live = &self.0.live;
+        let run = live.run.get() + 1;
+        live.run.set(run);
+        live.is_on.set(true);
+        let fetching = self.clone();
+        spawn_local(async move {
+            let live = &fetching.0.live;
+            while live.run.get() == run && !live.is_paused.get() {
+                if !live.is_looking.get() && !page.loading().running {
+                    fetching.look(page, run).await;
+                }
+                dom::pause(every_s as i32 * 1000).await;
+            }
+        });
+    }
+
+    /// Fetches what is new, besides what is loaded.
+    async fn look(&self, page: Page, run: u32) {
+        let live = &self.0.live;
+        let source = page.address().source.clone();
+        for text in source.files.iter().filter(|text| *text != DEMO) {
+            let Ok(url) = resolve(text) else { continue };
+            let from = live.ends.borrow().get(&url).copied().unwrap_or(0);
+            let came = tail(&url, from).await;
+            if live.run.get() != run {
+                return;
+            }
+            match came {
+                Ok((blob, end)) => {
+                    live.ends.borrow_mut().insert(url.clone(), end);
+                    let name = url.rsplit('/').next().unwrap_or(&url).to_owned();
+                    self.looked(page, None);
+                    if let Some(blob) = blob {
+                        page.load(vec![Input { name, blob }]);
+                    }
+                }
+                Err(trouble) => self.looked(page, Some(trouble.explain(&self.place_of(url)))),
+            }
+        }
+        let Wanted::Search(mut search) = source.wanted else { return };
+        let place = self.place(page);
+        let until_us = now_us().saturating_sub(SETTLE_US);
+        (search.start_us, search.end_us) = (Some(live.searched_us.get()), Some(until_us));
+        if until_us <= live.searched_us.get() {
+            return;
+        }
+        let Ok(plan) = Plan::new(&place.base, &Wanted::Search(search), now_us()) else { return };
+        let plan = Some(plan.speaking(self.dialect(&place.base)));
+        let token = self.token(&place.base);
+        live.is_looking.set(true);
+        let fetching = self.clone();
+        let job = Job { place, plan, files: Vec::new(), token };
+        Fetch::start(job, move |event| {
+            let live = &fetching.0.live;
+            match event {
+                _ if live.run.get() != run => live.is_looking.set(false),
+                Event::Input(input) => page.load(vec![input]),
+                Event::Moved => {}
+                Event::Ended(End { outcome, .. }) => {
+                    live.is_looking.set(false);
+                    let trouble =
+                        outcome.trouble.as_ref().or(outcome.failed.first().map(|(_, trouble)| trouble));
+                    if trouble.is_none() {
+                        live.searched_us.set(until_us);
+                    }
+                    fetching.looked(page, trouble.map(|trouble| trouble.explain(&fetching.place(page))));
+                }
+            }
+        });
+    }
+
+    /// Notes how a look ended.
+    fn looked(&self, page: Page, trouble: Option<Explanation>) {
+        self.0.live.looks.set(self.0.live.looks.get() + 1);
+        self.0.live.trouble.replace(trouble);
+        page.refresh();
+    }
+
     /// Fetches what the address says, unless that was fetched before.
     pub fn follow(&self, page: Page) {
         let source = page.address().source.clone();
@@ -141,7 +284,16 @@ impl Fetching {
             return load_demo(page);
         }
         let mut source = page.address().source.clone();
+        let follows = source.clone();
         let Some(job) = self.job(page, &mut source) else { return };
+        if source.every_s.is_some() {
+            if let Wanted::Search(search) = &source.wanted {
+                self.0.live.searched_us.set(search.end_us.unwrap_or_default());
+            }
+            // What follows has no end.
+            source = follows;
+        }
+        self.0.live.ends.take();
         // From now on the address says what was really asked.
         page.amend(|address| address.source = source.clone());
         self.0.source.replace(source);
@@ -157,7 +309,7 @@ impl Fetching {
     /// What is to be done for a source; completes it. Without an answer the phase says why.
     fn job(&self, page: Page, source: &mut Source) -> Option<Job> {
         if let Wanted::Search(search) = &mut source.wanted {
-            complete(search);
+            complete(search, source.every_s.map_or(0, |_| SETTLE_US));
         }
         let mut urls = Vec::new();
         let api = source.api.as_ref().filter(|_| source.wanted != Wanted::Nothing);
@@ -181,7 +333,11 @@ impl Fetching {
             self.set(page, Phase::Queries(foreign.into_iter().collect()));
             return None;
         }
-        let files = urls.split_off(api.map_or(0, |_| 1));
+        let mut files = urls.split_off(api.map_or(0, |_| 1));
+        if source.every_s.is_some() {
+            // Following reads them from their start.
+            files.clear();
+        }
         let place = self.place_of(urls.pop().unwrap_or_default());
         let plan = if source.wanted == Wanted::Nothing {
             None
@@ -215,7 +371,10 @@ impl Fetching {
                 }
                 match &end.outcome.trouble {
                     Some(trouble) => self.fail(page, trouble, &place),
-                    None => self.set(page, Phase::Ended(end)),
+                    None => {
+                        self.set(page, Phase::Ended(end));
+                        self.follow_on(page);
+                    }
                 }
             }
         }
@@ -246,6 +405,10 @@ impl Fetching {
         if let Some(fetch) = self.0.fetch.take() {
             fetch.cancel();
         }
+        let live = &self.0.live;
+        live.run.set(live.run.get() + 1);
+        live.is_on.set(false);
+        live.is_paused.set(false);
         self.0.source.replace(page.address().source.clone());
         self.set(page, Phase::Idle);
     }
@@ -301,10 +464,10 @@ fn page_origin() -> String {
         .unwrap_or_default()
 }
 
-/// Writes the times into a search without them, so that a link to it finds the same.
-fn complete(search: &mut Search) {
+/// Writes the times into a search without them, so that a link to it finds the same; it ends so long ago.
+fn complete(search: &mut Search, settle_us: u64) {
     const HOUR_US: u64 = 3_600_000_000;
-    let end_us = *search.end_us.get_or_insert_with(now_us);
+    let end_us = *search.end_us.get_or_insert_with(|| now_us().saturating_sub(settle_us));
     search.start_us.get_or_insert(end_us.saturating_sub(HOUR_US));
 }
 

@@ -50,7 +50,10 @@ impl Progress {
 impl Part for Progress {
     fn update(&mut self, page: Page) {
         let load = page.loading();
-        let is_reading = load.running && load.forecast.is_none();
+        // The little that joins while the page follows is not worth a bar.
+        let is_little = load.progress.as_ref().is_none_or(|progress| progress.total_bytes < 4 << 20);
+        let joins = page.fetching().is_following() && is_little;
+        let is_reading = load.running && load.forecast.is_none() && !joins;
         self.element.show(is_reading);
         if !is_reading {
             return;

@@ -108,6 +108,23 @@ impl Server {
     }
 }
 
+/// `pathlight listen` on a port of its own.
+pub struct Listening {
+    /// The address of the page that follows.
+    pub page: String,
+    _running: Running,
+}
+
+impl Listening {
+    /// Listens, with the built page, and writes to a folder.
+    pub fn start(folder: &Path) -> Outcome<Self> {
+        let mut command = Command::new(binary()?);
+        command.args(["listen", "--port", "0", "--every", "1", "--page"]).arg(dist()).arg("-o").arg(folder);
+        let (running, page) = start(&mut command, |line| line.strip_prefix("page: ").map(str::to_owned))?;
+        Ok(Self { page, _running: running })
+    }
+}
+
 /// chromedriver on a port of its own.
 pub struct Driver {
     /// Where it listens, on this machine.

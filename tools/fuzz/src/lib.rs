@@ -2,6 +2,8 @@
 
 #[path = "../../../tests/common/archives.rs"]
 pub mod archives;
+#[path = "../../../tests/common/kept.rs"]
+pub mod kept;
 #[path = "../../../tests/common/replay.rs"]
 pub mod replay;
 
@@ -11,10 +13,17 @@ pub fn check(bytes: &[u8]) {
     replay::check(bytes, &mut replay::Random(seed));
 }
 
+/// Reads bytes as what is kept between runs: a summary's inside, a model, an address.
+pub fn check_kept(name: &str, bytes: &[u8]) {
+    kept::KEPT.iter().filter(|(known, ..)| *known == name).for_each(|(_, _, check)| check(bytes));
+}
+
 /// Writes the seeds of a target into the folder it was started with, before libFuzzer looks there.
 pub fn sow(target: &str) {
     let Some(folder) = std::env::args().skip(1).find(|word| !word.starts_with('-')) else { return };
-    let texts = replay::TARGETS.iter().filter(|(name, _)| *name == target).flat_map(|(_, texts)| texts());
+    let texts = replay::TARGETS.iter().filter(|(name, _)| *name == target).map(|(_, texts)| texts);
+    let kept = kept::KEPT.iter().filter(|(name, ..)| *name == target).map(|(_, texts, _)| texts);
+    let texts = texts.chain(kept).flat_map(|texts| texts());
     for (number, text) in texts.enumerate() {
         std::fs::write(format!("{folder}/seed-{number}"), text).expect("the folder of the seeds");
     }

@@ -10,8 +10,8 @@ use crate::{Outcome, sh};
 
 pub const USAGE: &str = "[TARGET]... [--minutes N] [--replay]  fuzz the readers, or replay seeded changes";
 
-/// As in `tests/common/replay.rs`.
-const TARGETS: [&str; 11] = [
+/// As in `tests/common/replay.rs`, and then as in `tests/common/kept.rs`.
+const TARGETS: [&str; 18] = [
     "jaeger",
     "jaeger-ui",
     "jaeger-spans",
@@ -20,9 +20,16 @@ const TARGETS: [&str; 11] = [
     "zipkin-v2",
     "zipkin-v1",
     "otel-stdout",
+    "otlp-protobuf",
+    "jaeger-protobuf",
+    "jaeger-cassandra",
+    "next-trace",
     "lines",
     "gzip",
     "zip",
+    "summary",
+    "model",
+    "address",
 ];
 
 /// What libFuzzer needs to see which code ran, as cargo-fuzz sets it.
@@ -44,7 +51,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         |name: &&&str| arguments.rest.is_empty() || arguments.rest.iter().any(|given| given == **name);
     let targets = TARGETS.iter().filter(is_wanted);
     if arguments.flag("--replay") {
-        for target in targets {
+        for target in targets.take_while(|target| **target != "summary") {
             let mut replay = sh::cargo();
             replay
                 .args(["test", "--release", "-p", "pathlight", "--test", "native"])

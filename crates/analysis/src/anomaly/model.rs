@@ -5,8 +5,10 @@ use super::vae::Vae;
 use super::whole::TreeModel;
 use serde::{Deserialize, Serialize};
 
-/// How a model file begins; the number is that of the format.
-const MAGIC: &[u8] = b"pathlight anomaly model 2\n";
+/// How a model file begins; the number is that of the format. A checksum of eight bytes follows, then the model.
+const MAGIC: &[u8] = b"pathlight anomaly model 3\n";
+/// The format before, which had no checksum.
+const BEFORE: &[u8] = b"pathlight anomaly model 2\n";
 
 /// A baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +28,15 @@ pub enum ModelError {
     /// It begins like one and is damaged.
     #[error("the model file is damaged ({0}); train again or choose another")]
     Damaged(#[from] postcard::Error),
+    /// Bytes of it were changed or lost.
+    #[error("the model file is damaged (its checksum differs); train again or choose another")]
+    Changed,
+}
+
+/// FNV-1a of 64 bits.
+fn checksum(bytes: &[u8]) -> [u8; 8] {
+    let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step).to_le_bytes()
 }
 
 impl Model {
@@ -34,7 +45,8 @@ impl Model {
     /// # Errors
     /// [`ModelError::Damaged`] if memory ends.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
-        Ok(postcard::to_extend(self, MAGIC.to_vec())?)
+        let model = postcard::to_allocvec(self)?;
+        Ok([MAGIC, &checksum(&model), &model].concat())
     }
 
     /// The model of a file.
@@ -42,7 +54,14 @@ impl Model {
     /// # Errors
     /// [`ModelError`] if it is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
+        if let Some(model) = bytes.strip_prefix(BEFORE) {
+            return Ok(postcard::from_bytes(model)?);
+        }
         let rest = bytes.strip_prefix(MAGIC).ok_or(ModelError::Foreign)?;
-        Ok(postcard::from_bytes(rest)?)
+        let (sum, model) = rest.split_first_chunk::<8>().ok_or(ModelError::Changed)?;
+        if *sum != checksum(model) {
+            return Err(ModelError::Changed);
+        }
+        Ok(postcard::from_bytes(model)?)
     }
 }

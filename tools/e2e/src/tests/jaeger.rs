@@ -15,16 +15,19 @@ const MESSAGE: &str = "[data-test='fetch-message']";
 const CURES: &str = "[data-test='fetch-cures']";
 
 /// A Jaeger with so many traces, a service and an operation to search for, and the time range of all traces.
-struct Stage {
+pub struct Stage {
     jaeger: Jaeger,
     document: Value,
-    service: String,
+    /// A service of its traces.
+    pub service: String,
     operation: String,
-    range: (u64, u64),
+    /// Earliest and latest start, in microseconds since the epoch.
+    pub range: (u64, u64),
 }
 
 impl Stage {
-    fn new(traces: usize, ways: Ways) -> Outcome<Stage> {
+    /// A Jaeger with so many traces that behaves like this.
+    pub fn new(traces: usize, ways: Ways) -> Outcome<Stage> {
         let file = generated("jaeger.json", &format!("--traces {traces} --spans 6 --shape mixed --seed 7"))?;
         let document: Value = serde_json::from_slice(&std::fs::read(file)?)?;
         let jaeger = Jaeger::start(&document, ways)?;
@@ -38,7 +41,7 @@ impl Stage {
     }
 
     /// Traces with the service, and with the operation of it if that is asked for.
-    fn matching(&self, with_operation: bool) -> usize {
+    pub fn matching(&self, with_operation: bool) -> usize {
         let fits = |(service, span): (&str, &Value)| {
             service == self.service && (!with_operation || span["operationName"] == self.operation)
         };
@@ -58,12 +61,13 @@ impl Stage {
     }
 
     /// `pathlight serve` before this Jaeger.
-    fn proxy(&self) -> Outcome<Server> {
+    pub fn proxy(&self) -> Outcome<Server> {
         Server::start_with(&dist(), &["--jaeger", &self.jaeger.url])
     }
 }
 
-fn old() -> Ways {
+/// The ways of Jaeger 1.
+pub fn old() -> Ways {
     Ways { v1: true, ..Ways::default() }
 }
 
@@ -73,7 +77,8 @@ fn open_host() -> Outcome<Jaeger> {
     Jaeger::start(&Value::Null, Ways { files, ..Ways::default() })
 }
 
-async fn phase(page: &Page, phase: &str) -> Outcome {
+/// Waits until a fetch is in this phase.
+pub async fn phase(page: &Page, phase: &str) -> Outcome {
     page.visible(&format!("[data-test='fetch'][data-phase='{phase}']")).await
 }
 

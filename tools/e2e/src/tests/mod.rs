@@ -11,6 +11,7 @@ mod errors;
 mod filters;
 mod findings;
 mod flow;
+mod following;
 mod heat;
 mod hosting;
 mod jaeger;
@@ -125,6 +126,8 @@ pub const ALL: &[Test] = tests![
     jaeger::a_closed_jaeger_wants_a_token_and_a_page_is_no_answer,
     jaeger::the_dialog_lists_and_fetches_and_its_address_reproduces,
     jaeger::files_beside_the_page_are_fetched,
+    following::spans_that_a_program_sends_join_and_the_view_stays,
+    following::a_search_at_jaeger_goes_on_where_it_ended,
     hosting::any_path_will_do_and_nothing_else_is_asked_for,
     hosting::the_one_file_starts_from_disk_and_asks_for_nothing,
     embed::a_host_on_another_origin_hands_traces_over_and_hears_the_selection,

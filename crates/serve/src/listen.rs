@@ -1,0 +1,272 @@
+//! `pathlight listen`: OTLP over HTTP, what came of it, and the page that follows. What a body means is the business of an
+//! [`Inbox`]; here are the answers that the protocol asks for.
+
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE, HOST, RANGE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use tokio::runtime::Runtime;
+use tokio::task::spawn_blocking;
+
+use super::{Files, file, is_local};
+
+/// The largest body that is taken, in bytes, as it comes and unpacked.
+pub const MOST_BYTES: usize = 64 << 20;
+
+/// The path of everything that came, one stream: gzip, a document a line.
+pub const STREAM: &str = "traces.ndjson.gz";
+
+/// The two encodings of the protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Encoding {
+    /// `application/json`.
+    Json,
+    /// `application/x-protobuf`.
+    Protobuf,
+}
+
+/// What became of an export.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Taken {
+    /// Spans that were left out, and why.
+    pub rejected: u64,
+    /// Why; empty if none was.
+    pub message: String,
+}
+
+/// Why an export is refused.
+#[derive(Debug)]
+pub enum Refused {
+    /// The body is no export; the text says what is wrong.
+    Bad(String),
+    /// It is larger than [`MOST_BYTES`] once it is unpacked.
+    TooLarge,
+    /// It cannot be kept now; the sender may try again.
+    Full(io::Error),
+}
+
+/// A piece of the stream.
+#[derive(Debug, Default)]
+pub struct Tail {
+    /// Offset of its first byte; later than asked for if that is no longer kept.
+    pub from: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Bytes that the stream has had so far.
+    pub total: u64,
+}
+
+/// Takes spans and gives them again.
+pub trait Inbox: Send + Sync + 'static {
+    /// Keeps the spans of a body, which may be packed with gzip.
+    ///
+    /// # Errors
+    /// Nothing of the body is kept.
+    fn take(&self, body: &[u8], encoding: Encoding) -> Result<Taken, Refused>;
+
+    /// Returns what came from an offset on: whole gzip members, and not much more than `most` bytes.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    fn tail(&self, from: u64, most: u64) -> io::Result<Tail>;
+}
+
+/// Bytes of the stream in one answer to somebody who follows it.
+const MOST_TAIL: u64 = 64 << 20;
+
+/// Listens at a port of this machine; 0 takes a free one.
+///
+/// # Errors
+/// The port is taken.
+pub fn bind(port: u16) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(("127.0.0.1", port)).map_err(|error| {
+        io::Error::other(format!("cannot listen on port {port}: {error}; --port 0 takes a free one"))
+    })?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Answers until the process ends. `page` is the folder of the page, or the page in one file.
+///
+/// # Errors
+/// The connection cannot be used.
+pub fn listen(listener: TcpListener, inbox: Arc<dyn Inbox>, page: Option<&Path>) -> io::Result<()> {
+    Runtime::new()?.block_on(super::serve(listener, routes(inbox, page)))
+}
+
+fn routes(inbox: Arc<dyn Inbox>, page: Option<&Path>) -> Router {
+    let routes = Router::new()
+        .route("/v1/traces", post(export))
+        .route(&format!("/{STREAM}"), get(tail))
+        .with_state(inbox);
+    let framing = "frame-ancestors 'self'".to_owned();
+    match page {
+        None => routes,
+        Some(dir) if dir.is_dir() => {
+            routes.fallback(get(file).with_state(Files { dir: dir.to_owned(), framing }))
+        }
+        Some(one) => {
+            let dir = one.parent().map(Path::to_owned).unwrap_or_default();
+            let name = one.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            routes.route("/", get(one_file).with_state(OneFile(Files { dir, framing }, name)))
+        }
+    }
+}
+
+/// The page in one file, which nothing else of its folder is shown with.
+#[derive(Clone)]
+struct OneFile(Files, String);
+
+async fn one_file(State(OneFile(files, name)): State<OneFile>, mut request: Request) -> Response {
+    let Ok(uri) = Uri::try_from(format!("/{name}")) else { return StatusCode::NOT_FOUND.into_response() };
+    *request.uri_mut() = uri;
+    file(State(files), request).await
+}
+
+/// Whether a request comes from this machine by its own name: a foreign page whose host name was made to point here must
+/// neither write nor read.
+fn is_own(headers: &HeaderMap) -> bool {
+    headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_local)
+}
+
+/// `POST /v1/traces`.
+async fn export(State(inbox): State<Arc<dyn Inbox>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let kind = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let encoding = match kind.split(';').next().unwrap_or_default().trim() {
+        "application/json" => Encoding::Json,
+        "application/x-protobuf" => Encoding::Protobuf,
+        _ => {
+            let words = "The content type is application/x-protobuf or application/json.";
+            return (StatusCode::UNSUPPORTED_MEDIA_TYPE, words).into_response();
+        }
+    };
+    if !is_own(&parts.headers) {
+        let words = "Only programs of this machine are listened to: send to 127.0.0.1.";
+        return refuse(StatusCode::FORBIDDEN, encoding, words);
+    }
+    let too_large = || {
+        let words = format!("An export may have {} MiB at most: send smaller batches.", MOST_BYTES >> 20);
+        refuse(StatusCode::PAYLOAD_TOO_LARGE, encoding, &words)
+    };
+    let Ok(body) = to_bytes(body, MOST_BYTES).await else { return too_large() };
+    let taken = spawn_blocking(move || inbox.take(&body, encoding)).await;
+    match taken.unwrap_or_else(|lost| Err(Refused::Full(lost.into()))) {
+        Ok(taken) => (StatusCode::OK, [(CONTENT_TYPE, encoding.content_type())], answer(&taken, encoding))
+            .into_response(),
+        Err(Refused::Bad(words)) => refuse(StatusCode::BAD_REQUEST, encoding, &words),
+        Err(Refused::TooLarge) => too_large(),
+        Err(Refused::Full(error)) => {
+            let words = format!("The spans cannot be kept: {error}.");
+            refuse(StatusCode::SERVICE_UNAVAILABLE, encoding, &words)
+        }
+    }
+}
+
+impl Encoding {
+    fn content_type(self) -> &'static str {
+        match self {
+            Encoding::Json => "application/json",
+            Encoding::Protobuf => "application/x-protobuf",
+        }
+    }
+}
+
+/// Returns an `ExportTraceServiceResponse`.
+fn answer(taken: &Taken, encoding: Encoding) -> Vec<u8> {
+    let is_whole = taken.rejected == 0;
+    match encoding {
+        Encoding::Json if is_whole => b"{}".to_vec(),
+        Encoding::Json => serde_json::json!({
+            "partialSuccess": { "rejectedSpans": taken.rejected.to_string(), "errorMessage": taken.message }
+        })
+        .to_string()
+        .into_bytes(),
+        Encoding::Protobuf if is_whole => Vec::new(),
+        Encoding::Protobuf => {
+            let mut partial = vec![0x08];
+            put_varint(taken.rejected, &mut partial);
+            put_bytes(0x12, taken.message.as_bytes(), &mut partial);
+            let mut out = Vec::new();
+            put_bytes(0x0a, &partial, &mut out);
+            out
+        }
+    }
+}
+
+/// Returns a `Status` with a message, which the protocol wants with an error.
+fn refuse(status: StatusCode, encoding: Encoding, words: &str) -> Response {
+    let body = match encoding {
+        Encoding::Json => serde_json::json!({ "message": words }).to_string().into_bytes(),
+        Encoding::Protobuf => {
+            let mut out = Vec::new();
+            put_bytes(0x12, words.as_bytes(), &mut out);
+            out
+        }
+    };
+    (status, [(CONTENT_TYPE, encoding.content_type())], body).into_response()
+}
+
+fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value > 127 {
+        out.push(value as u8 | 128);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn put_bytes(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(tag);
+    put_varint(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
+/// `GET /traces.ndjson.gz`: all that is kept, or with `Range: bytes=N-` what came from there on.
+async fn tail(State(inbox): State<Arc<dyn Inbox>>, headers: HeaderMap) -> Response {
+    if !is_own(&headers) {
+        return (StatusCode::FORBIDDEN, "Only pages of this machine may read this.").into_response();
+    }
+    let range = headers.get(RANGE).and_then(|range| range.to_str().ok());
+    let from = range.and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<u64>().ok());
+    let most = if from.is_some() { MOST_TAIL } else { u64::MAX };
+    let read = spawn_blocking(move || inbox.tail(from.unwrap_or(0), most)).await;
+    let fixed = [
+        (CONTENT_TYPE, "application/gzip"),
+        (CACHE_CONTROL, "no-store"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (ACCEPT_RANGES, "bytes"),
+    ];
+    match read.unwrap_or_else(|lost| Err(lost.into())) {
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("The traces cannot be read: {error}."))
+            .into_response(),
+        Ok(tail) if from.is_none() => (fixed, tail.bytes).into_response(),
+        Ok(tail) if tail.bytes.is_empty() => {
+            let range = [(CONTENT_RANGE, format!("bytes */{}", tail.total))];
+            (StatusCode::RANGE_NOT_SATISFIABLE, fixed, range).into_response()
+        }
+        Ok(Tail { from, bytes, total }) => {
+            let last = from + bytes.len() as u64 - 1;
+            let range = [(CONTENT_RANGE, format!("bytes {from}-{last}/{total}"))];
+            (StatusCode::PARTIAL_CONTENT, fixed, range, Body::from(bytes)).into_response()
+        }
+    }
+}
+
+/// The places of the page for `listen`: beside the program, or where the build puts it.
+pub fn find_page() -> Option<PathBuf> {
+    let beside =
+        std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("pathlight.html")));
+    let dist = Path::new("dist");
+    let is_page = |place: &PathBuf| place.is_file() || place.join("index.html").is_file();
+    beside.into_iter().chain([dist.to_owned(), PathBuf::from("pathlight.html")]).find(is_page)
+}

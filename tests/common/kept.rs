@@ -1,0 +1,116 @@
+//! What is kept between runs besides traces: summaries, models, addresses. Whatever the bytes, reading them fails in words or
+//! gives something that every command can use.
+
+use super::replay::{Random, mutate};
+use pathlight::analysis::anomaly::AnomalySettings;
+use pathlight::generate::{Options, Shape, write_jaeger};
+use pathlight::ingest::{Options as Reading, Reader};
+use pathlight::model::trace::TraceSet;
+use pathlight::query::native::Pool;
+use pathlight::query::{PathSettings, PercentileRange, RootEndpoint, Selection, queries};
+use pathlight::summary::{Settings, Summary, compare};
+use pathlight::view::address::Address;
+use pathlight::view::summaries::Selected;
+use std::io::{Read as _, Write as _};
+
+/// A kind of thing that is kept: its name, bytes that are changed, and what is checked of changed ones.
+pub type Kept = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));
+
+/// All of them.
+pub const KEPT: [Kept; 3] = [
+    ("summary", summaries, check_summary),
+    ("model", models, check_model),
+    ("address", addresses, check_address),
+];
+
+/// A few traces as they are read.
+fn set() -> TraceSet {
+    let options = Options { spans: 5, traces: 12, shape: Shape::Mixed, seed: 5, ..Options::default() };
+    let mut json = Vec::new();
+    write_jaeger(&options, &mut json).unwrap();
+    let mut set = TraceSet::new();
+    let mut reader = Reader::new("input", Reading::default());
+    reader.feed(&json, &mut set).unwrap();
+    reader.finish(&mut set);
+    set.seal().unwrap();
+    set
+}
+
+const SUMMARY: &[u8] = b"pathlight-summary 1\n";
+
+/// The inside of a summary: in the file it is packed, with a checksum that no change would pass.
+fn summaries() -> Vec<Vec<u8>> {
+    let settings = Settings::new(RootEndpoint::TraceRoots, PathSettings::default());
+    let summary = Summary::observe(&set(), &settings);
+    let file = pathlight::summary::write(&summary).unwrap();
+    let mut inside = Vec::new();
+    flate2::read::GzDecoder::new(&file[SUMMARY.len()..]).read_to_end(&mut inside).unwrap();
+    vec![inside]
+}
+
+fn check_summary(inside: &[u8]) {
+    let mut packer = flate2::write::GzEncoder::new(SUMMARY.to_vec(), flate2::Compression::fast());
+    packer.write_all(inside).unwrap();
+    let Ok(summary) = pathlight::summary::read(&packer.finish().unwrap()) else { return };
+    let again = pathlight::summary::read(&pathlight::summary::write(&summary).unwrap()).unwrap();
+    compare(&summary, &again, None);
+    Selected::of(&summary, None, PercentileRange::ALL);
+    let _ = Summary::merge(summary, again);
+}
+
+fn models() -> Vec<Vec<u8>> {
+    let query = queries::AnomalyModel { train: Selection::default(), settings: AnomalySettings::default() };
+    vec![Pool::of(vec![set()]).unwrap().run(query).unwrap()]
+}
+
+fn check_model(bytes: &[u8]) {
+    if pathlight::analysis::anomaly::Model::from_bytes(bytes).is_err() {
+        return;
+    }
+    let settings = AnomalySettings { model: Some(bytes.to_vec()), ..AnomalySettings::default() };
+    let (train, test) = (Selection::default(), Selection::default());
+    let _ = Pool::of(vec![set()]).unwrap().run(queries::Anomalies { train, test, settings });
+}
+
+fn addresses() -> Vec<Vec<u8>> {
+    let texts = [
+        "v=1&view=flame&service=shop&operation=GET%20%2F&range=P95-99&inverted=1&search=db",
+        "v=1&view=compare&against=rest&range=P95-100&rangeB=P0-95&side=B&sort=-delta",
+        "v=1&api=%2Fjaeger&service=s&start=1&end=2&limit=20&minDuration=1.5s&rootEndpoint=all&every=30s",
+        "v=1&view=split&split=code&of=%5B%22s%22%2C%22o%22%5D&axis=linear&tag.region=eu&contains.db=q&error=1",
+        "band=P50-95&subject=all&view=summary&from=1&to=2&overlap=paper&reading=plain&places=service",
+    ];
+    texts.map(|text| text.as_bytes().to_vec()).into()
+}
+
+fn check_address(bytes: &[u8]) {
+    let once = Address::parse(&String::from_utf8_lossy(bytes));
+    let fragment = once.to_fragment();
+    let twice = Address::parse(&fragment);
+    assert_eq!(twice.to_fragment(), fragment, "an address is not what it was");
+}
+
+/// Checks so many seeded changes of what is kept.
+pub fn replay((name, texts, check): Kept, run: u64, cases: u64) {
+    let texts = texts();
+    texts.iter().for_each(|text| check(text));
+    for number in 0..cases {
+        let seed = run.wrapping_mul(0x9E37_79B9).wrapping_add(number);
+        let mut random = Random(seed);
+        let mut text = texts[random.below(texts.len())].clone();
+        for _ in 0..1 + random.skewed(5) {
+            let other = &texts[random.below(texts.len())];
+            match random.below(2) {
+                0 if !text.is_empty() => {
+                    let at = random.below(text.len());
+                    text[at] = random.next() as u8;
+                }
+                _ => mutate(&mut text, other, &mut random),
+            }
+        }
+        if let Err(panic) = std::panic::catch_unwind(|| check(&text)) {
+            println!("{name}: seed {seed} repeats this case");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}

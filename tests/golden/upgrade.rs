@@ -1,0 +1,98 @@
+//! Files and addresses that earlier versions wrote are read for good: what a version wrote stands in a folder of its own,
+//! and every later version has to make the same of it.
+//!
+//! A folder is written once, by the version it is named after: `PATHLIGHT_BLESS=1` writes what is missing there, and the
+//! outputs; an input that is there is never written again.
+
+use crate::Golden;
+use crate::common::golden_folder;
+use crate::common::replay::read;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use pathlight::view::address::Address;
+use pathlight::view::saved;
+use std::path::Path;
+use std::process::Command;
+
+/// The versions that wrote files, oldest first.
+const VERSIONS: [&str; 1] = ["0.1"];
+
+/// What the binary prints, without any of its file names.
+fn run(folder: &Path, args: &[&str]) -> String {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_pathlight")).current_dir(folder).args(args).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Addresses of every kind.
+const ADDRESSES: &str = "\
+v=1&view=flame&service=shop&operation=GET%20%2F&range=P95-99&inverted=1&search=db
+v=1&view=compare&against=rest&range=P95-100&rangeB=P0-95&side=B&sort=-delta
+v=1&view=findings&api=%2Fjaeger&service=shop&operation=GET&start=1&end=2&limit=20&minDuration=1.5s&rootEndpoint=all
+v=1&view=trace&api=%2Fjaeger&traceID=a1&root=b1&span=c1&traceID=a2
+v=1&view=split&split=http.status_code&of=%5B%22shop%22%2C%22GET%22%5D&axis=linear&tag.region=eu&contains.db=query&error=1
+v=1&view=anomalies&src=traces.json&from=10&to=20&overlap=paper&reading=plain&places=service&theme=dark&embed=1
+band=P50-95&subject=all&view=summary
+";
+
+/// Makes the inputs of a version that are not there.
+fn write(folder: &Path) {
+    std::fs::create_dir_all(folder).unwrap();
+    let missing = |name: &str| !folder.join(name).exists();
+    if missing("traces.json") {
+        run(folder, &["generate", "--traces", "24", "--spans", "6", "--seed", "11", "--out", "traces.json"]);
+    }
+    if missing("summary.pathlight") {
+        run(folder, &["summarise", "traces.json", "-o", "summary.pathlight"]);
+    }
+    if missing("anomaly.model") {
+        run(folder, &["anomaly", "--train", "traces.json", "--save-model", "anomaly.model"]);
+    }
+    if missing("report.html") {
+        let page = "<div id=\"app\"></div>\n<script id=\"asset-glue\">x</script>\n";
+        std::fs::write(folder.join("page.html"), page).unwrap();
+        run(folder, &["report", "traces.json", "--page", "page.html", "-o", "report.html"]);
+        std::fs::remove_file(folder.join("page.html")).unwrap();
+    }
+    if missing("addresses.txt") {
+        std::fs::write(folder.join("addresses.txt"), ADDRESSES).unwrap();
+    }
+}
+
+/// What a saved report shows at first, and its columns.
+fn opened(html: &str) -> String {
+    let mut out = String::new();
+    let mut rest = html;
+    while let Some((before, after)) = rest.split_once(saved::PART.0) {
+        if out.is_empty() {
+            out += before;
+        }
+        let (part, after) = after.split_once(saved::PART.1).unwrap();
+        let bytes = BASE64_STANDARD.decode(part.trim()).unwrap();
+        let (columns, reports) = read(&bytes, false, 1, || 1000);
+        out += &format!("{:?} {} spans\n{columns}", reports[0].ended, reports[0].spans);
+        rest = after;
+    }
+    out
+}
+
+#[test]
+fn what_earlier_versions_wrote_is_read() {
+    let mut golden = Golden::default();
+    for version in VERSIONS {
+        let folder = golden_folder().join("upgrade").join(version);
+        if std::env::var_os("PATHLIGHT_BLESS").is_some_and(|wish| wish == "1") {
+            write(&folder);
+        }
+        let mut compare =
+            |name: &str, found: &str| golden.compare(&format!("upgrade/{version}/{name}"), found);
+        compare("summary.txt", &run(&folder, &["show", "summary.pathlight"]));
+        let judged = ["anomaly", "--model", "anomaly.model", "--test", "traces.json", "--alpha", "0.2"];
+        compare("anomaly.txt", &run(&folder, &judged));
+        compare("report.txt", &opened(&std::fs::read_to_string(folder.join("report.html")).unwrap()));
+        let addresses = std::fs::read_to_string(folder.join("addresses.txt")).unwrap();
+        let read: Vec<String> = addresses.lines().map(|line| Address::parse(line).to_fragment()).collect();
+        compare("addresses.read.txt", &(read.join("\n") + "\n"));
+    }
+    golden.finish();
+}

@@ -1,0 +1,109 @@
+//! The page follows: new traces join what is loaded, from `pathlight listen` and from a search at Jaeger.
+
+use e2e::browser::Page;
+use e2e::failure::{Outcome, ensure, same};
+use e2e::process::{Listening, scratch};
+
+use super::drop::summary;
+use super::jaeger::{Stage, old, phase};
+
+/// Sends one span as a program would.
+async fn send(page: &Page, trace: u32, span: u32, parent: Option<u32>) -> Outcome {
+    let parent = parent.map_or(String::new(), |parent| format!("\"parentSpanId\":\"{parent:016x}\","));
+    let start = 1_700_000_000_000_000_000_u64 + u64::from(trace) * 1_000_000_000 + u64::from(span) * 1000;
+    let body = format!(
+        "{{\"resourceSpans\":[{{\"resource\":{{\"attributes\":[{{\"key\":\"service.name\",\"value\":{{\"stringValue\":\"shop\"}}}}]}},\
+         \"scopeSpans\":[{{\"spans\":[{{\"traceId\":\"{trace:032x}\",\"spanId\":\"{span:016x}\",{parent}\"name\":\"span {span}\",\
+         \"kind\":2,\"startTimeUnixNano\":\"{start}\",\"endTimeUnixNano\":\"{}\"}}]}}]}}]}}",
+        start + 5_000_000
+    );
+    let script = format!(
+        "return fetch('/v1/traces', {{ method: 'POST', headers: {{ 'Content-Type': 'application/json' }}, body: {body:?} }})\
+         .then((answer) => answer.status)"
+    );
+    same("status of an export", page.run(&script).await?.as_u64(), Some(200))
+}
+
+/// Waits until so many traces and spans are shown.
+async fn shows(page: &Page, traces: usize, spans: usize) -> Outcome {
+    let script = "return ['traces', 'spans'].map((name) => \
+                  document.querySelector(`[data-test='${name}']`)?.dataset.value ?? '').join(' ')";
+    let wanted = format!("{traces} {spans}");
+    page.until(&format!("{traces} traces"), script, |found| *found == wanted).await?;
+    page.ready().await
+}
+
+async fn looks(page: &Page) -> Outcome<f64> {
+    page.number("[data-test='fetch']", "data-looks").await
+}
+
+async fn looked_again(page: &Page) -> Outcome {
+    let before = looks(page).await?;
+    let script = "return Number(document.querySelector(\"[data-test='fetch']\").dataset.looks)";
+    let later = |found: &serde_json::Value| found.as_f64().is_some_and(|found| found >= before + 2.0);
+    page.until("two more looks", script, later).await.map(drop)
+}
+
+pub async fn spans_that_a_program_sends_join_and_the_view_stays(page: &Page) -> Outcome {
+    let folder = scratch()?.join("listened");
+    let _ = std::fs::remove_dir_all(&folder);
+    let listening = Listening::start(&folder)?;
+    page.open(&listening.page).await?;
+    page.state("empty").await?;
+    ensure(page.text("[data-test='follow-words']").await?.contains("Following"), || {
+        "no word of it".to_owned()
+    })?;
+    looked_again(page).await?;
+    send(page, 1, 1, None).await?;
+    shows(page, 1, 1).await?;
+    page.click("[data-test='view-requests']").await?;
+    page.ready().await?;
+    let hash = page.run("return location.hash").await?;
+    // The rest of a trace may come later than its beginning.
+    send(page, 1, 2, Some(1)).await?;
+    send(page, 2, 1, None).await?;
+    shows(page, 2, 3).await?;
+    same("what is shown", page.run("return location.hash").await?, hash)?;
+    page.picture("following").await?;
+    page.click("[data-test='follow-pause']").await?;
+    ensure(page.text("[data-test='follow-words']").await?.contains("Paused"), || "not paused".to_owned())?;
+    send(page, 3, 1, None).await?;
+    tokio::time::sleep(std::time::Duration::from_millis(2500)).await;
+    same("traces while paused", summary(page).await?[0], 2)?;
+    page.click("[data-test='follow-pause']").await?;
+    shows(page, 3, 4).await?;
+    // Another page finds everything.
+    page.open(&listening.page).await?;
+    shows(page, 3, 4).await
+}
+
+pub async fn a_search_at_jaeger_goes_on_where_it_ended(page: &Page) -> Outcome {
+    let stage = Stage::new(40, old())?;
+    let server = stage.proxy()?;
+    let (from, to) = stage.range;
+    let search = format!("api=/jaeger&service={}&start={from}", stage.service);
+    // Half of the traces are younger than the end of the search.
+    let half = from + (to - from) / 2;
+    page.open(&format!("{}#{search}&end={half}&limit=400&every=1s", server.url)).await?;
+    phase(page, "ended").await?;
+    shows_traces(page, stage.matching(false)).await?;
+    looked_again(page).await?;
+    same("traces", summary(page).await?[0], stage.matching(false))?;
+    ensure(page.text("[data-test='follow-words']").await?.contains("every 1"), || {
+        "no word of it".to_owned()
+    })?;
+    // A search that is there may be followed with a click.
+    page.open(&format!("{}#{search}&end={to}&limit=400", server.url)).await?;
+    phase(page, "ended").await?;
+    page.ready().await?;
+    page.click("[data-test='follow-search']").await?;
+    page.visible("[data-test='follow-pause']").await?;
+    let hash = page.run("return location.hash").await?;
+    ensure(hash.as_str().is_some_and(|hash| hash.contains("every=30s")), || format!("{hash}"))
+}
+
+async fn shows_traces(page: &Page, traces: usize) -> Outcome {
+    let script = "return document.querySelector(`[data-test='traces']`)?.dataset.value ?? ''";
+    page.until(&format!("{traces} traces"), script, |found| *found == traces.to_string()).await?;
+    page.ready().await
+}
