@@ -2,7 +2,7 @@
 
 use crate::address::{Address, AnomalyChoice, Normal, TraceChoice};
 use crate::comparing::{Against, Comparison};
-use crate::table::{Column, Table, Unit, fits};
+use crate::table::{Column, Table, Unit};
 use crate::tip::TipLine;
 use pathlight_analysis::anomaly::Part;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
@@ -284,7 +284,10 @@ pub fn table() -> Table<AnomalyLine> {
                 ("data-abnormal", line.is_abnormal().to_string()),
             ]
         })
-        .search(|line, text| fits(text, &[&line.why, &line.row().request.trace_id]))
+        .search(|line, finder| {
+            let request = &line.row().request;
+            finder.fits_request(&request.trace_id, &request.root_span_id, &[&line.why, &request.trace_id])
+        })
 }
 
 /// The heads of the evaluation, and whether numbers stand below them.

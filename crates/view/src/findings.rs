@@ -2,7 +2,7 @@
 
 use crate::address::Address;
 use crate::selection_words::{filter_words, range_words};
-use crate::table::{Attributes, Column, Table, endpoint_attributes, fits};
+use crate::table::{Attributes, Column, Table, endpoint_attributes};
 use pathlight_query::{
     Endpoint, EndpointId, EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat,
     RowTime,
@@ -122,7 +122,7 @@ pub fn types() -> Table<TypeRow> {
                 ("data-operation", row.kind.operation.clone()),
             ]
         })
-        .search(|row, text| fits(text, &[&row.kind.service, &row.kind.operation]))
+        .search(|row, finder| finder.fits_endpoint((&row.kind.service, &row.kind.operation)))
 }
 
 /// An endpoint with its self time on the critical path.
@@ -205,6 +205,6 @@ pub fn top() -> Table<Cost> {
     ];
     Table::new("top-endpoints", "Endpoints by self time on the critical path", ("share", true), columns)
         .with_attributes(Cost::attributes)
-        .search(|cost, text| fits(text, &[&cost.endpoint.service, &cost.endpoint.operation]))
+        .search(|cost, finder| finder.fits_endpoint((&cost.endpoint.service, &cost.endpoint.operation)))
         .share(|cost| cost.share)
 }

@@ -128,6 +128,7 @@ const HELP: &[(&str, &[Line])] = &[
         (&["1", "9"], "Show a view, by its place in the list of views"),
         (&["/"], "Search"),
         (&["Enter", "Shift+Enter"], "Next match, match before (in the search field)"),
+        (&["Ctrl+Enter"], "Make filters of what is searched for (in the search field)"),
         (&["N", "Shift+N"], "Next match, match before"),
         (&["Esc"], "Close, leave the search, unselect, zoom out"),
         (&["?"], "List the keys"),

@@ -245,7 +245,7 @@ pub fn layout(
             shade: frame.map_or(Shade::Grey, |frame| frame.shade),
             error,
             sign: sign.map(|sign| sign.letter),
-            dimmed: view.matches.is_some_and(|matches| !timeline.found(matches, span)),
+            dimmed: view.matches.is_some_and(|matches| !matches.contains(span)),
             selected: view.selected == Some(span),
             hovered: view.hovered == Some(span),
         };

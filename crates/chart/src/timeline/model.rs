@@ -44,7 +44,6 @@ pub struct Sign {
 /// The spans that a search found.
 #[derive(Clone, Debug, Default)]
 pub struct SpanMatches {
-    endpoints: Vec<bool>,
     spans: Vec<u32>,
 }
 
@@ -255,26 +254,11 @@ impl Timeline {
         self.report.bits.get(span as usize).is_some_and(|bits| bits & bit != 0)
     }
 
-    /// The spans whose label holds every word of `query`, whatever the case; `None` if there is no word.
-    pub fn search(&self, query: &str) -> Option<SpanMatches> {
-        let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-        if words.is_empty() {
-            return None;
-        }
-        let holds = |frame: &Frame| {
-            let label = frame.label.to_lowercase();
-            words.iter().all(|word| label.contains(word.as_str()))
-        };
-        let endpoints: Vec<bool> = self.frames.iter().map(holds).collect();
+    /// The spans whose label is meant.
+    pub fn search(&self, is_meant: impl Fn(&str) -> bool) -> SpanMatches {
+        let endpoints: Vec<bool> = self.frames.iter().map(|frame| is_meant(&frame.label)).collect();
         let hit = |span: &u32| endpoints.get(self.report.endpoint[*span as usize] as usize) == Some(&true);
-        let spans = (0..self.len() as u32).filter(hit).collect();
-        Some(SpanMatches { endpoints, spans })
-    }
-
-    /// Whether a search found a span.
-    pub fn found(&self, matches: &SpanMatches, span: u32) -> bool {
-        let endpoint = self.report.endpoint.get(span as usize);
-        endpoint.is_some_and(|&endpoint| matches.endpoints.get(endpoint as usize) == Some(&true))
+        SpanMatches { spans: (0..self.len() as u32).filter(hit).collect() }
     }
 
     /// The segments to mark in the row of a span: its own, in order of time; or, if it is closed, one from the first to
@@ -322,6 +306,16 @@ pub(super) enum Marks<'a> {
 }
 
 impl SpanMatches {
+    /// Returns spans that were found elsewhere; they come ascending.
+    pub fn of(spans: Vec<u32>) -> SpanMatches {
+        SpanMatches { spans }
+    }
+
+    /// Whether a span was found.
+    pub fn contains(&self, span: u32) -> bool {
+        self.spans.binary_search(&span).is_ok()
+    }
+
     /// The spans found, ascending.
     pub fn spans(&self) -> &[u32] {
         &self.spans
@@ -438,16 +432,15 @@ pub(super) mod tests {
     #[test]
     fn a_search_steps_through_what_it_found_and_around_the_end() {
         let timeline = small();
-        let matches = timeline.search("SVC op3").unwrap();
+        let matches = timeline.search(|label| label.contains("op3"));
         assert_eq!(matches.spans(), [3]);
-        let all = timeline.search("svc").unwrap();
+        let all = timeline.search(|label| label.contains("svc"));
         assert_eq!(all.step(None, true), Some(0));
         assert_eq!(all.step(Some(1), true), Some(2));
         assert_eq!(all.step(Some(4), true), Some(0));
         assert_eq!(all.step(Some(0), false), Some(4));
-        assert!(timeline.found(&matches, 3) && !timeline.found(&matches, 2));
-        assert!(timeline.search(" ").is_none());
-        assert_eq!(timeline.search("nowhere").unwrap().step(None, true), None);
+        assert!(matches.contains(3) && !matches.contains(2));
+        assert_eq!(timeline.search(|_| false).step(None, true), None);
     }
 
     #[test]

@@ -35,6 +35,7 @@ use pathlight_view::diagnosis_choice::DiagnosisList;
 use pathlight_view::diagnosis_tables;
 use pathlight_view::diagnosis_tables::PlaceRow;
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
+use pathlight_view::finder::Finder;
 use pathlight_view::json;
 use std::rc::Rc;
 
@@ -293,10 +294,10 @@ impl PageView for Diagnosis {
         self.show_list(page);
     }
 
-    fn search(&mut self, page: Page, text: &str) -> SearchResult {
-        let places = self.places.map(|table| table.search(text).0);
-        let services = self.services.search(text).0;
-        let lines = self.tree.search(text);
+    fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
+        let places = self.places.map(|table| table.search(finder).0);
+        let services = self.services.search(finder).0;
+        let lines = self.tree.search(finder);
         let (count, step): (u64, Box<dyn Fn(Page, bool)>) = match page.address().choices.diagnosis.list {
             DiagnosisList::Report => {
                 let tree = self.tree.clone();

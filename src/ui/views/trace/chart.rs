@@ -13,6 +13,7 @@ use pathlight_chart::timeline::{
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::TraceReport;
+use pathlight_view::finder::Finder;
 use pathlight_view::tip::TipLine;
 use pathlight_view::trace;
 use std::cell::{Cell, RefCell};
@@ -122,16 +123,18 @@ impl TimelineChart {
         }
     }
 
-    /// Searches; gives how many spans were found.
-    pub fn search(&mut self, text: &str) -> u64 {
-        self.matches = self.timeline.search(text);
+    /// Searches, by names unless `spans` are what was found; gives how many spans were found.
+    pub fn search(&mut self, finder: &Finder, spans: Option<&Vec<u32>>) -> u64 {
+        let by_name = || self.timeline.search(|label| finder.fits(&[label]));
+        let found = || spans.map_or_else(by_name, |spans| SpanMatches::of(spans.clone()));
+        self.matches = (!finder.is_empty()).then(found);
         self.matches.as_ref().map_or(0, |matches| matches.spans().len() as u64)
     }
 
     /// Which spans a search found; `None` without one.
     pub fn hits(&self) -> Option<Vec<bool>> {
         let matches = self.matches.as_ref()?;
-        Some((0..self.timeline.len() as u32).map(|at| self.timeline.found(matches, at)).collect())
+        Some((0..self.timeline.len() as u32).map(|at| matches.contains(at)).collect())
     }
 
     /// Opens all rows, or closes those of this depth.

@@ -18,6 +18,7 @@ use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_query::{Endpoint, TraceReport};
 use pathlight_view::address::View;
+use pathlight_view::finder::Finder;
 use pathlight_view::trace;
 use pathlight_view::trace::SpanRow;
 use std::rc::Rc;
@@ -165,9 +166,10 @@ impl PageView for TimelineView {
         self.overview.paint();
     }
 
-    fn search(&mut self, _: Page, text: &str) -> SearchResult {
+    fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
         let chart = self.chart;
-        let count = chart.with(|chart| chart.search(text));
+        let spans = if finder.has_tags() { page.queries().found_spans.fresh() } else { None };
+        let count = chart.with(|chart| chart.search(finder, spans.as_deref()));
         self.table.set_hits(chart.look(TimelineChart::hits));
         SearchResult {
             count,

@@ -87,6 +87,7 @@ pub const ALL: &[Test] = tests![
     errors::without_errors_the_view_says_so,
     filters::a_tag_filter_is_suggested_and_holds_in_every_view,
     filters::errors_calls_and_times_are_filters_too,
+    filters::a_search_by_tags_is_completed_counted_and_becomes_filters,
     compare::the_tail_against_the_bulk_is_what_the_binary_says,
     compare::a_second_set_is_compared_and_let_go,
     heat::the_heat_map_has_the_rows_and_columns_of_the_binary,
