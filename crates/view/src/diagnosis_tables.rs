@@ -100,7 +100,7 @@ pub fn places(name: &'static str, label: &'static str, sides: [&'static str; 2])
     );
     Table::new(name, label, ("all", true), columns).with_attributes(PlaceRow::attributes).search(
         |row, finder| {
-            let endpoint = format::endpoint(&row.place.service, &row.place.operation);
+            let endpoint = pathlight_text::format::endpoint(&row.place.service, &row.place.operation);
             finder.fits_place(&endpoint, &[&place_name(&row.place), &row.kind])
         },
     )

@@ -6,6 +6,7 @@ use crate::diagnosis::{self, Evidence};
 use crate::diagnosis_choice::DiagnosisList;
 use crate::diagnosis_tree::Tree;
 use crate::diagnosis_words::Line;
+use crate::finder::Finder;
 use crate::views::WORKING;
 use pathlight_analysis::tprof::{AggregateSpan, AggregateSubspan, Problem};
 use pathlight_query::*;

@@ -1,6 +1,7 @@
 //! The view models of the flow on a small report: `a`, then `b` twice, then all rarer calls.
 
 use crate::address::Address;
+use crate::finder::Finder;
 use crate::flow;
 use crate::flow::CallLine;
 use crate::flow_changes::{self, ChangeAt};

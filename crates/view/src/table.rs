@@ -27,7 +27,6 @@ pub use number::{Number, Unit};
 use crate::address::Sort;
 use crate::finder::Finder;
 use pathlight_model::sort::Arrange;
-use pathlight_text::format;
 use std::cmp::Ordering;
 
 /// Attributes of a row for tests and style, by their names.

@@ -1,4 +1,5 @@
 use super::*;
+use pathlight_text::format;
 
 struct Row {
     endpoint: (&'static str, &'static str),

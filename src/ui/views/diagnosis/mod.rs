@@ -389,7 +389,7 @@ fn tree_of(page: Page, jump: &Jump, chart: ChartCanvas<TimelineChart>, spans: &S
 fn show_line(report: &TprofReport, number: Option<u32>, chart: ChartCanvas<TimelineChart>, spans: &Shown) {
     let trace = number.and_then(|number| report.aggregate_traces.get(number as usize));
     let timeline = spans.take(trace.unwrap_or(&AggregateTrace::default()));
-    let problem = timeline.rows().iter().position(|&row| timeline.problem_of(row).is_some());
+    let problem = timeline.rows().iter().position(|row| timeline.problem_of(row.span).is_some());
     let canvas = chart.canvas();
     canvas.set("data-spans", &timeline.len().to_string());
     canvas.set("data-aggregate", &number.map_or(String::new(), |number| number.to_string()));
