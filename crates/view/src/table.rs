@@ -17,11 +17,13 @@
 //! ```
 
 mod column;
+mod columns;
 mod number;
 #[cfg(test)]
 mod tests;
 
 pub use column::{Cell, Column, Head, Width};
+pub use columns::ColumnChoices;
 pub use number::{Number, Unit};
 
 use crate::address::Sort;
