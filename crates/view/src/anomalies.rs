@@ -360,6 +360,7 @@ pub fn loss_curve(losses: &[f32]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finder::Finder;
     use crate::table::{Cell, Rows as _};
     use pathlight_query::RequestRef;
 
@@ -403,7 +404,7 @@ mod tests {
         assert_eq!(table.cell(1, 1), Cell::Number("0.75".to_owned(), "0.75".to_owned()));
         assert_eq!(table.cell(2, 0), Cell::Text("delayed".to_owned()));
         assert_eq!(table.cell(2, 1), Cell::Text("within the baseline".to_owned()));
-        assert_eq!(table.find("AB").matches, 1);
+        assert_eq!(table.find(&Finder::of_text("AB")).matches, 1);
         let chosen = TraceChoice::of_request("cd", "");
         assert_eq!(
             (place(&report(), &chosen), place(&report(), &TraceChoice::of_request("cd", "2"))),

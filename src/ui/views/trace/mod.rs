@@ -86,7 +86,10 @@ impl TimelineView {
             .attr("aria-pressed", "true")
             .attr("title", "Siblings of one name have one row, with how many they are and their time in all")
             .test("group-siblings");
-        let grouped = controls::toggles(grouped, keep, move |on| chart.with(|chart| chart.set_grouped(on)));
+        let grouped = controls::toggles(grouped, keep, move |on| {
+            chart.with(|chart| chart.set_grouped(on));
+            page.refresh();
+        });
         let finds = [
             (TraceReport::ON_PATH, "path", "Go to the next span on the critical path", "find-path"),
             (TraceReport::ERROR, "error", "Go to the next span with an error", "find-error"),
@@ -253,6 +256,8 @@ impl PageView for TimelineView {
             _ => None,
         };
         self.table.select_at(selected);
+        let rows = self.chart.look(|chart| chart.timeline().rows().len());
+        self.chart.canvas().set("data-rows", &rows.to_string());
         self.chart.canvas().set("data-spans", &self.chart.look(|chart| chart.timeline().len()).to_string());
     }
 

@@ -64,6 +64,8 @@ pub const ALL: &[Test] = tests![
     views::the_flame_graph_has_the_nodes_of_the_binary_in_every_band,
     views::services_take_the_place_of_endpoints,
     views::from_a_frame_to_its_exemplars_to_a_timeline,
+    views::siblings_share_a_row_and_the_path_is_walked,
+    views::columns_are_drawn_wider_and_chosen_and_stay_so,
     views::a_selected_endpoint_is_shown_in_the_other_views,
     findings::cards_say_what_the_binary_finds_and_lead_to_it,
     views::every_view_is_there_with_its_numbers,
