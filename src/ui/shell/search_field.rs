@@ -35,7 +35,7 @@ pub struct SearchField {
     list: El,
     words: El,
     trouble: El,
-    as_filter: El,
+    foot: El,
     shared: Rc<Shared>,
     keep: Keep,
 }
@@ -179,17 +179,17 @@ impl SearchField {
         let list = div("search-list").attr("role", "listbox").attr("id", "search-list").label("Tags");
         let words = div("search-words").test("search-total");
         let trouble = div("search-trouble").attr("role", "status").test("search-trouble");
+        let foot = div("search-foot").child(&words).child(&as_filter);
         let panel = div("popover search-panel")
             .test("search-panel")
             .child(&div("search-syntaxes muted small").children(&syntax))
             .child(&list)
             .child(&trouble)
-            .child(&div("search-foot").child(&words).child(&as_filter));
+            .child(&foot);
         panel.show(false);
         let element = div("search").attr("role", "search").child(&field).child(&matches).child(&steps);
         let element = element.child(&panel);
-        let search =
-            SearchField { element, matches, steps, panel, list, words, trouble, as_filter, shared, keep };
+        let search = SearchField { element, matches, steps, panel, list, words, trouble, foot, shared, keep };
         search.listen();
         search
     }
@@ -264,7 +264,7 @@ impl SearchField {
         let words: Vec<String> = [words, all].into_iter().filter(|words| !words.is_empty()).collect();
         self.words.set_text(&words.join("; "));
         let search = SpanSearch::parse(&text);
-        self.as_filter.show(!search.is_empty());
+        self.foot.show(!search.is_empty());
         let overview = page.queries().overview.get();
         let keys = overview.as_ref().map_or(&[][..], |overview| &overview.tag_keys);
         let trouble = trouble(&search, keys);

@@ -491,6 +491,8 @@ impl Grid {
             for ((at, column), _) in self.columns.iter().zip(&*fits).filter(|(_, fits)| **fits) {
                 line.add(&cell(column, rows.cell(*at, row)));
             }
+            // Below the menu of columns.
+            line.add(&el("td"));
             self.body.add(&line);
         }
         self.body.add(&space(below));

@@ -62,7 +62,16 @@ impl ColumnMenu {
             .test("columns")
             .attr("data-own-enter", "")
             .node(&icon("M3 8h.1M8 8h.1M13 8h.1"));
-        let menu = Popover::menu(keep, open, div("popover menu"), &items);
+        let panel = div("popover menu");
+        let menu = Popover::menu(keep, open.clone(), panel.clone(), &items);
+        let button = open.clone();
+        // Fixed in the window: a table is scrolled, and a panel in it would be cut. After the menu has opened itself.
+        let _ = open.on_click(keep, move || {
+            let below = button.html().get_bounding_client_rect().bottom() + 4.0;
+            let window = dom::root().map_or(0.0, |root| f64::from(root.client_height()));
+            let top = below.min(window - panel.size().1 - 8.0).max(8.0);
+            panel.style("top", &format!("{top}px"));
+        });
         let element = el("th").class("columns-menu").child(menu.element());
         ColumnMenu { element, items }
     }

@@ -3,7 +3,7 @@
 use super::search::Matches;
 use super::tree::FlameTree;
 use crate::scene::Metrics;
-use crate::text::{Measure, elide};
+use crate::text::{Measure, elide_name};
 use crate::window::skip_while;
 use crate::{Shade, Window};
 
@@ -225,7 +225,7 @@ fn label(tree: &FlameTree, size: FlameSize, measure: &mut dyn Measure, out: &mut
             && room >= least
             && let Some(frame) = tree.frame(item.node)
         {
-            item.label = elide(&frame.label, f64::from(room), measure);
+            item.label = elide_name(&frame.label, f64::from(room), measure);
         }
     }
 }

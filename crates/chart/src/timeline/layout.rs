@@ -325,9 +325,9 @@ pub fn layout(
 /// A name cut to its room, with what stands behind it; without the service if that is needed.
 fn label_in(name: &str, behind: &str, room: f64, measure: &mut dyn Measure) -> Option<String> {
     let room = room - measure.text_px(behind);
-    let operation = name.split_once(": ").map_or(name, |(_, operation)| operation);
-    let is_too_long = measure.text_px(name) > room;
-    let cut = elide_middle(if is_too_long { operation } else { name }, room, measure)?;
+    let (service, operation) = name.split_once(": ").unwrap_or(("", name));
+    let cut = if measure.text_px(name) > room && !service.is_empty() { operation } else { name };
+    let cut = elide_middle(cut, room, measure)?;
     Some(cut + behind)
 }
 

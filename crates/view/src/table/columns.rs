@@ -26,7 +26,8 @@ impl Width {
         match self {
             Width::Wide => 200.0,
             Width::Bar => 104.0,
-            Width::Spark | Width::Number => 84.0,
+            Width::Spark => 100.0,
+            Width::Number => 84.0,
             Width::Tiny => 64.0,
             Width::Moment => 188.0,
             Width::Ratio => 148.0,

@@ -368,7 +368,8 @@ impl CanvasChart for TimelineChart {
         let column = if css < 560.0 { 40.0 } else { (css * 0.28).clamp(180.0, 340.0) };
         let numbers = if css < 900.0 { 0.0 } else { NUMBER_PX * NUMBERS.len() as f64 };
         let mut size = TimelineSize::new(width, height, metrics.px(column + numbers), metrics);
-        size.numbers_px = metrics.px(numbers);
+        // A length of nothing would be a pixel.
+        size.numbers_px = if numbers > 0.0 { metrics.px(numbers) } else { 0 };
         if size.scroll_end(&self.timeline) > 0 {
             size.scrollbar_px = metrics.px(SCROLLBAR_PX);
         }

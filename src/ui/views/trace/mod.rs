@@ -91,7 +91,7 @@ impl TimelineView {
             page.refresh();
         });
         let finds = [
-            (TraceReport::ON_PATH, "path", "Go to the next span on the critical path", "find-path"),
+            (TraceReport::ON_PATH, "on path", "Go to the next span on the critical path", "find-path"),
             (TraceReport::ERROR, "error", "Go to the next span with an error", "find-error"),
         ];
         let finds = finds.map(|(bits, word, hint, test)| {
