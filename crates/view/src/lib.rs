@@ -24,6 +24,7 @@ pub mod flow_changes;
 pub mod flow_choice;
 pub mod flow_prediction;
 pub mod flow_savings;
+pub mod glossary;
 pub mod heatmap;
 pub mod intake;
 pub mod json;
