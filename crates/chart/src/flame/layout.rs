@@ -294,7 +294,7 @@ mod tests {
         let all = layout(&tree, &view(tree.full()), size(600, 100), &mut advances);
         assert_eq!(sketch(&all), ["0:0+600 0", "1:0+400 2", "1:400+50 1", "1:450+50 4", "2:0+200 3"]);
         assert_eq!(all.boxes[0].label.as_deref(), Some("op0 @ service0"));
-        assert_eq!(all.boxes[2].label.as_deref(), Some("op1…"));
+        assert_eq!(all.boxes[2].label.as_deref(), Some("op1"));
         assert_eq!((all.boxes[3].y, all.boxes[3].h), (20, 20));
         let zoomed = layout(&tree, &view(tree.window_of(1)), size(600, 100), &mut advances);
         assert_eq!(sketch(&zoomed), ["0:0+600 0", "1:0+600 1"]);

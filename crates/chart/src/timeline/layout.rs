@@ -567,7 +567,9 @@ mod tests {
         let out = lay(&timeline, &view(Window { from: 450.0, to: 700.0 }), size(700, 200, 200));
         let bars: Vec<_> = out.rows.iter().map(|r| r.bar.map(|b| (b.x, b.w))).collect();
         assert_eq!(bars, [Some((200, 500)), None, None, Some((300, 400)), None]);
-        assert!(out.rows[1].text.is_none() && out.rows[1].label.is_some());
+        let words = |row: usize| out.rows[row].text.as_ref().map(|text| text.text.replace(format::THIN, " "));
+        assert_eq!(words(1).as_deref(), Some("\u{25c2} 50 \u{b5}s"), "an arrow says where it is and how far");
+        assert!(out.rows[1].label.is_some());
         let marks: Vec<_> = out.marks.iter().map(|m| (m.x, m.w)).collect();
         assert_eq!(marks, [(200, 500)]);
     }

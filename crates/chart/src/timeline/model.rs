@@ -388,45 +388,53 @@ impl Timeline {
         self.rows.clear();
         self.row_of.clear();
         self.row_of.resize(self.len(), NONE);
-        let mut due: Vec<Row> = Vec::new();
+        // Rows with the end of what lies below them: within that of the row above, whatever order spans came in.
+        let mut due: Vec<(Row, u32)> = Vec::new();
         let mut list = Vec::new();
         self.list(0, self.len() as u32, 0, &mut list);
         due.extend(list.drain(..).rev());
-        while let Some(row) = due.pop() {
+        while let Some((row, end)) = due.pop() {
             let (at, span) = (self.rows.len() as u32, row.span as usize);
-            self.rows.push(row);
             if let Some(group) = self.groups.of(row.span).filter(|_| row.is_group) {
+                self.rows.push(row);
                 if group.is_open {
-                    let member = |&span: &u32| Row { span, depth: row.depth + 1, is_group: false };
+                    let member = |&span: &u32| {
+                        (Row { span, depth: row.depth + 1, is_group: false }, self.end[span as usize])
+                    };
                     due.extend(group.members.iter().rev().map(member));
                 } else {
                     group.members.iter().for_each(|member| self.row_of[*member as usize] = at);
                 }
                 continue;
             }
+            if self.row_of[span] != NONE {
+                continue;
+            }
+            self.rows.push(row);
             self.row_of[span] = at;
             if !self.closed[span] {
-                self.list(row.span + 1, self.end[span], row.depth + 1, &mut list);
+                self.list(row.span + 1, end, row.depth + 1, &mut list);
                 due.extend(list.drain(..).rev());
             }
         }
     }
 
     /// The rows of the topmost spans from `span` to before `end`.
-    fn list(&self, mut span: u32, end: u32, depth: u32, out: &mut Vec<Row>) {
+    fn list(&self, mut span: u32, end: u32, depth: u32, out: &mut Vec<(Row, u32)>) {
         let may_group = self.grouped && !self.path_only;
         while span < end {
+            let below = self.end[span as usize].min(end);
             // What is below a span off the path is off it too.
             if !self.path_only || self.bit(span, TraceReport::ON_PATH) {
                 match self.groups.of(span).filter(|_| may_group) {
                     Some(group) if group.members.first() == Some(&span) => {
-                        out.push(Row { span, depth, is_group: true });
+                        out.push((Row { span, depth, is_group: true }, below));
                     }
                     Some(_) => {}
-                    None => out.push(Row { span, depth, is_group: false }),
+                    None => out.push((Row { span, depth, is_group: false }, below)),
                 }
             }
-            span = self.end[span as usize];
+            span = below;
         }
     }
 }
