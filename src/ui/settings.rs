@@ -9,6 +9,9 @@ pub const OPENED: &str = "pathlight-opened";
 /// Whether the histogram is folded.
 pub const FOLDED: &str = "pathlight-histogram-folded";
 
+/// What was chosen of the columns of a table; its name follows.
+pub const COLUMNS: &str = "pathlight-columns-";
+
 /// For how long it is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {

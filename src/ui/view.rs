@@ -4,8 +4,10 @@
 use crate::ui::dom::El;
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::keys::Command;
+use crate::ui::shell::search;
 use crate::ui::shell::search::{Last, Search};
 use crate::ui::widgets::frame::Frame;
+use pathlight_view::finder::Finder;
 
 /// What a search found.
 pub struct SearchResult {
@@ -50,7 +52,7 @@ pub trait PageView: 'static {
     }
 
     /// Searches.
-    fn search(&mut self, page: Page, text: &str) -> SearchResult;
+    fn search(&mut self, page: Page, finder: &Finder) -> SearchResult;
 
     /// Follows the focus of the page.
     fn follow(&mut self, _page: Page) {}
@@ -73,7 +75,7 @@ pub struct Shown<V: PageView> {
     search: Search,
     is_in_sight: bool,
     content: Option<V::Content>,
-    searched: Last<(Option<V::Content>, u64)>,
+    searched: Last<(Option<V::Content>, [u64; 2])>,
 }
 
 impl<V: PageView> Shown<V> {
@@ -100,10 +102,12 @@ impl<V: PageView> Shown<V> {
     }
 
     fn take_search(&mut self, page: Page) {
+        // Until the workers have answered, what was found before stays.
+        let Some(revision) = search::revision(page) else { return };
         let text = page.address().search.clone();
-        let within = (self.content.clone(), self.view.search_again());
+        let within = (self.content.clone(), [self.view.search_again(), revision]);
         if self.content.is_some() && self.searched.is_new(&text, within) {
-            let SearchResult { count, share, step } = self.view.search(page, &text);
+            let SearchResult { count, share, step } = self.view.search(page, &search::finder(page));
             self.search.publish(count, share, step);
         }
     }

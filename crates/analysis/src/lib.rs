@@ -9,4 +9,5 @@ pub mod findings;
 pub mod flow;
 pub mod ids;
 pub mod requests;
+pub mod search;
 pub mod tprof;

@@ -91,6 +91,14 @@ pub fn elide_middle(text: &str, room_px: f64, measure: &mut dyn Measure) -> Opti
     head.map(|head| head + tail).or_else(|| elide(text, room_px, measure))
 }
 
+/// The name of an endpoint, `operation @ service`, if it fits into `room_px`; else without the service, and then as
+/// [`elide_middle`].
+pub fn elide_name(name: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
+    let operation = name.rsplit_once(" @ ").map_or(name, |(operation, _)| operation);
+    let is_too_long = measure.text_px(name) > room_px;
+    elide_middle(if is_too_long { operation } else { name }, room_px, measure)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +140,14 @@ mod tests {
         assert_eq!(cut("shop.Cart/Add", 20.0), None);
         assert_eq!(cut("abcdef gcafe\u{301}", 60.0).as_deref(), Some("ab…afe\u{301}"));
         assert_eq!(cut("abcdefgh xy", 70.0).as_deref(), Some("abcd…xy"));
+    }
+
+    #[test]
+    fn the_service_of_a_name_goes_first() {
+        let cut = |room| elide_name("GET /cart @ shop", room, &mut Ten);
+        assert_eq!(cut(160.0).as_deref(), Some("GET /cart @ shop"));
+        assert_eq!(cut(159.0).as_deref(), Some("GET /cart"));
+        assert_eq!(cut(70.0).as_deref(), Some("GET…art"));
     }
 
     #[test]

@@ -122,6 +122,11 @@ impl AxisViewport {
         self.go(Window::full(self.total));
     }
 
+    /// Scrolls so that this much is above what is in sight.
+    pub fn scroll_to(&mut self, px: f64) {
+        self.scroll_px = px.clamp(0.0, self.scroll_end_px);
+    }
+
     /// Scrolls up to the first row.
     pub fn scroll_to_start(&mut self) {
         self.scroll_px = 0.0;

@@ -188,6 +188,10 @@ pub struct Settings {
     /// Only requests of which some span or its process has this tag; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse::tag)]
     pub with_tag: Vec<Filter>,
+    /// Only requests that a search finds, written as in the page: `region=eu -retry=true`, `error= OR "GET /cart"`; may be
+    /// repeated
+    #[arg(long = "where", value_name = "SEARCH", value_parser = parse::search, allow_hyphen_values = true)]
+    pub search: Vec<Filter>,
     /// Only requests in which some span is of this endpoint; may be repeated
     #[arg(long, value_name = "SERVICE:OPERATION", value_parser = parse::contains)]
     pub contains: Vec<Filter>,
@@ -256,7 +260,7 @@ impl Settings {
     }
 
     fn filters(&self) -> Vec<Filter> {
-        let mut filters = [self.with_tag.as_slice(), &self.contains].concat();
+        let mut filters = [self.with_tag.as_slice(), &self.search, &self.contains].concat();
         if self.with_error {
             filters.push(Filter::HasError);
         }

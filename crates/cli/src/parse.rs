@@ -1,7 +1,7 @@
 //! Values of options, as clap reads them. An error says how to write the value.
 
 use pathlight_analysis::flow::{LatencyChange, Quantile};
-use pathlight_query::{ColumnOrder, Endpoint, Filter, PercentileRange, Reading, RowStat};
+use pathlight_query::{ColumnOrder, Endpoint, Filter, PercentileRange, Reading, RowStat, SpanSearch};
 use pathlight_view::address::{View, parse_range};
 
 type Parsed<T> = Result<T, &'static str>;
@@ -60,6 +60,15 @@ pub fn tag(text: &str) -> Parsed<Filter> {
     Ok(Filter::Tag { key: key.to_owned(), value: value.to_owned() })
 }
 
+/// Reads a search as a filter.
+pub fn search(text: &str) -> Parsed<Filter> {
+    let search = SpanSearch::parse(text);
+    if search.is_empty() {
+        return Err("write words, KEY=VALUE, -KEY=VALUE, and OR between alternatives");
+    }
+    Ok(Filter::Search(search))
+}
+
 /// Reads what the columns of a heat map are ordered by.
 pub fn column_order(text: &str) -> Parsed<ColumnOrder> {
     match text {
@@ -104,6 +113,7 @@ pub fn target(text: &str) -> Parsed<(Quantile, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_view::selection_words::filter_words;
 
     #[test]
     fn numbers_stay_within_their_bounds() {
@@ -121,6 +131,9 @@ mod tests {
     fn names_are_cut_where_their_form_says() {
         assert_eq!(endpoint("a:b:c"), Ok(Endpoint::new("a", "b:c")));
         assert_eq!(tag("k=v=w"), Ok(Filter::Tag { key: "k".to_owned(), value: "v=w".to_owned() }));
+        let written = search("-k=v  OR \"a b\"").map(|filter| filter_words(&filter));
+        assert_eq!(written.as_deref(), Ok("-k=v OR \"a b\""));
+        assert!(search(" OR ").is_err());
         assert_eq!(change("a:b=c=-50%"), Ok(("a:b=c".to_owned(), -500_000, 0)));
         assert_eq!(change("a:b=gone"), Ok(("a:b".to_owned(), -1_000_000, 0)));
         assert_eq!(target("p99=300ms"), Ok((Quantile::P99, 300_000)));

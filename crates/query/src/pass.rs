@@ -3,6 +3,7 @@
 use super::queries::{FlowPass, SpanKey};
 use super::request_pass::RequestPass;
 use pathlight_analysis::requests::{Cut, PathSettings, Selection};
+use pathlight_analysis::search::SpanSearch;
 use pathlight_model::trace::PlaceNames;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,13 @@ pub(super) enum Pass {
         span: SpanKey,
         group: u8,
     },
+    /// Spans of a trace that a search finds.
+    FindSpans {
+        trace_id: String,
+        group: u8,
+        settings: PathSettings,
+        search: SpanSearch,
+    },
 }
 
 impl Pass {
@@ -53,7 +61,9 @@ impl Pass {
     pub fn settings(&self) -> Option<PathSettings> {
         match self {
             Pass::Places | Pass::Span { .. } => None,
-            Pass::Overview { settings } | Pass::Trace { settings, .. } => Some(*settings),
+            Pass::Overview { settings } | Pass::Trace { settings, .. } | Pass::FindSpans { settings, .. } => {
+                Some(*settings)
+            }
             Pass::Latencies { selection }
             | Pass::Ties { selection, .. }
             | Pass::Requests { selection, .. }

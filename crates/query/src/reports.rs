@@ -28,6 +28,9 @@ pub use pathlight_analysis::requests::{
     Filter, Overlap, PathSettings, PercentileRange, RangeFacts, RangeReport, Reading, RootEndpoint, Rule,
     Selection,
 };
+pub use pathlight_analysis::search::{
+    Condition, FoundEndpoint, FoundRequest, SearchReport, SpanSearch, Token, quoted, token_at,
+};
 pub use pathlight_analysis::tprof::{
     AggregateTrace, PlaceChange, PlacesReport, SetsReport, Settings as TprofSettings, Statistic, TprofReport,
     TypePlaces,

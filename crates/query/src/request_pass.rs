@@ -13,6 +13,7 @@ use pathlight_analysis::culprit::{CulpritObserver, TailObserver, TypeCuts, Types
 use pathlight_analysis::errors::ErrorsObserver;
 use pathlight_analysis::findings::{FindingsObserver, TagGroup, TagsObserver, TypeCut, TypesPart};
 use pathlight_analysis::requests::PathSettings;
+use pathlight_analysis::search::{SearchObserver, SpanSearch};
 use pathlight_model::trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +60,8 @@ pub(super) enum RequestPass {
     FindingTags { groups: Vec<TagGroup> },
     /// Requests by value of a tag.
     TagValues { key: String },
+    /// Spans, endpoints and requests that a search finds.
+    Search { search: SpanSearch },
     /// Sorted places of the requests in an order of columns.
     Places { order: ColumnOrder },
     /// Ids of the requests at these places.
@@ -176,6 +179,9 @@ impl RunningPass {
             }
             RequestPass::TagValues { key } => {
                 State::Trees(Box::new(Walk::new(TagValuesObserver::new(set, key), settings, requests)))
+            }
+            RequestPass::Search { search } => {
+                State::Trees(Box::new(Walk::new(SearchObserver::new(set, search), settings, requests)))
             }
             RequestPass::Errors => State::Trees(Box::new(Walk::new(
                 ErrorsObserver::new(set, settings.overlap),

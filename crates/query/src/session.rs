@@ -173,6 +173,10 @@ impl Task {
                 let report = queries::span(&session.set, trace_id, span, *group);
                 Ok(Some(postcard::to_allocvec(&report)?))
             }
+            Pass::FindSpans { trace_id, group, search, .. } => {
+                let spans = queries::find_spans(&session.set, trace_id, *group, search);
+                Ok(Some(postcard::to_allocvec(&spans)?))
+            }
             // Of all requests there is no need for the table of paths.
             Pass::Flow { selection, cut: None, pass } if pass.is_of_all(selection) => {
                 let Some(task) = &mut self.flow else { return Err(EngineError::Ended) };

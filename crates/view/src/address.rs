@@ -16,7 +16,8 @@ pub use super::normal::{AnomalyChoice, Normal, SIZES};
 pub use super::views::View;
 use pathlight_backend::source::{Source, root_name, root_of_name};
 use pathlight_query::{
-    Endpoint, Filter, Overlap, PathSettings, PercentileRange, Reading, RootEndpoint, Selection, SplitOf,
+    Endpoint, Filter, Overlap, PathSettings, PercentileRange, Reading, RootEndpoint, Selection, SpanSearch,
+    SplitOf,
 };
 use pathlight_text::fragment::{Writer, pairs};
 
@@ -181,6 +182,12 @@ impl Address {
                 "places" => address.by_service = value == "service",
                 "from" => from = value.parse().ok(),
                 "to" => to = value.parse().ok(),
+                "where" => {
+                    let search = SpanSearch::parse(&value);
+                    if !search.is_empty() {
+                        address.filters.push(Filter::Search(search));
+                    }
+                }
                 "error" if value == "1" => address.filters.push(Filter::HasError),
                 "traceID" if trace_id.is_none() && !value.is_empty() => trace_id = Some(value),
                 "root" => root = Some(value),
@@ -270,6 +277,7 @@ impl Address {
                     out.put(&format!("contains.{service}"), operation);
                 }
                 Filter::HasError => out.put("error", "1"),
+                Filter::Search(search) => out.put("where", &search.to_string()),
                 Filter::Time { from_us, to_us } => {
                     if *from_us > 0 || *to_us == u64::MAX {
                         out.put("from", &from_us.to_string());
@@ -541,10 +549,11 @@ mod tests {
     }
 
     prop_compose! {
-        fn filter()(kind in 0..3, a in name(), b in name()) -> Filter {
+        fn filter()(kind in 0..4, a in name(), b in name()) -> Filter {
             match kind {
                 0 => Filter::Tag { key: a, value: b },
                 1 => Filter::Contains(Endpoint { service: a, operation: b }),
+                2 => Filter::Search(SpanSearch::parse(&format!("x{a} OR -{b}=1"))),
                 _ => Filter::HasError,
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::address::{Address, AnomalyChoice, Normal, TraceChoice};
 use crate::comparing::{Against, Comparison};
-use crate::table::{Column, Table, Unit, fits};
+use crate::table::{Column, Table, Unit};
 use crate::tip::TipLine;
 use pathlight_analysis::anomaly::Part;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
@@ -287,7 +287,10 @@ pub fn table() -> Table<AnomalyLine> {
                 ("data-abnormal", line.is_abnormal().to_string()),
             ]
         })
-        .search(|line, text| fits(text, &[&line.why, &line.row().request.trace_id]))
+        .search(|line, finder| {
+            let request = &line.row().request;
+            finder.fits_request(&request.trace_id, &request.root_span_id, &[&line.why, &request.trace_id])
+        })
 }
 
 /// The heads of the evaluation, and whether numbers stand below them.
@@ -360,6 +363,7 @@ pub fn loss_curve(losses: &[f32]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finder::Finder;
     use crate::table::{Cell, Rows as _};
     use pathlight_query::RequestRef;
 
@@ -403,7 +407,7 @@ mod tests {
         assert_eq!(table.cell(1, 1), Cell::Number("0.75".to_owned(), "0.75".to_owned()));
         assert_eq!(table.cell(2, 0), Cell::Text("delayed".to_owned()));
         assert_eq!(table.cell(2, 1), Cell::Text("within the baseline".to_owned()));
-        assert_eq!(table.find("AB").matches, 1);
+        assert_eq!(table.find(&Finder::of_text("AB")).matches, 1);
         let chosen = TraceChoice::of_request("cd", "");
         assert_eq!(
             (place(&report(), &chosen), place(&report(), &TraceChoice::of_request("cd", "2"))),

@@ -2,7 +2,7 @@
 
 use crate::choices::Choices;
 use crate::flame::{FlameSource, caller_words};
-use crate::table::{Attributes, Column, Number, Table, Width, fits};
+use crate::table::{Attributes, Column, Number, Table, Width};
 use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
@@ -419,8 +419,9 @@ pub fn changes() -> Table<ChangeRow> {
     ]);
     Table::new("changes", "Largest changes", ("rank", false), columns)
         .with_attributes(ChangeRow::attributes)
-        .search(|row, text| {
+        .search(|row, finder| {
             let (service, operation) = row.name();
-            fits(text, &[&format::endpoint(service, operation), row.verdict()])
+            let name = format::endpoint(service, operation);
+            finder.fits_place(&name, &[&name, row.verdict()])
         })
 }

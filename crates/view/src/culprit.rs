@@ -1,7 +1,7 @@
 //! Which service explains the difference of two sides: in words, as a table of services and one of places.
 
 use crate::sentence::Sentence;
-use crate::table::{Attributes, Column, Number, Table, Unit, Width, fits};
+use crate::table::{Attributes, Column, Number, Table, Unit, Width};
 use pathlight_query::{
     CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
 };
@@ -282,7 +282,7 @@ pub fn services() -> Table<ServiceRow> {
     ];
     Table::new("services", "Services by what they explain", ("rank", false), columns)
         .with_attributes(ServiceRow::attributes)
-        .search(|row, text| fits(text, &[&row.row.service, row.remark()]))
+        .search(|row, finder| finder.fits_place(&row.row.service, &[&row.row.service, row.remark()]))
 }
 
 /// A place of a service: a kind of call, or of visit.
@@ -305,13 +305,15 @@ impl PlaceRow {
         (1..).zip(&row.places).map(place).collect()
     }
 
+    /// The endpoint that is called or visited.
+    fn endpoint(&self) -> String {
+        let CulpritPlace { other, operation, part, .. } = &self.place;
+        endpoint(other.as_deref().filter(|_| *part == ServicePart::Out).unwrap_or(&self.service), operation)
+    }
+
     /// What it is, in words.
     fn name(&self) -> String {
-        let CulpritPlace { other, operation, .. } = &self.place;
-        let name = endpoint(
-            other.as_deref().filter(|_| self.place.part == ServicePart::Out).unwrap_or(&self.service),
-            operation,
-        );
+        let (name, other) = (self.endpoint(), &self.place.other);
         match (self.place.part, other) {
             (ServicePart::In, Some(caller)) => printable(&format!("{name}, called by {caller}")),
             (ServicePart::Out, _) => format!("call of {name}"),
@@ -358,5 +360,5 @@ pub fn places() -> Table<PlaceRow> {
     ];
     Table::new("places", "Places of a service", ("rank", false), columns)
         .with_attributes(PlaceRow::attributes)
-        .search(|row, text| fits(text, &[&row.name()]))
+        .search(|row, finder| finder.fits_place(&row.endpoint(), &[&row.name()]))
 }

@@ -3,7 +3,7 @@
 use crate::compare::{Changed, change_columns};
 use crate::culprit::{ServiceRow, services};
 use crate::diagnosis_words::{Line, lines, place_name, type_name};
-use crate::table::{Attributes, Column, Number, Table, Unit, csv, fits};
+use crate::table::{Attributes, Column, Number, Table, Unit, csv};
 use pathlight_query::{CulpritReport, Interval, PlaceChange, PlacesReport, TprofReport};
 
 /// A place of a request type.
@@ -98,9 +98,12 @@ pub fn places(name: &'static str, label: &'static str, sides: [&'static str; 2])
         )
         .low(3),
     );
-    Table::new(name, label, ("all", true), columns)
-        .with_attributes(PlaceRow::attributes)
-        .search(|row, text| fits(text, &[&place_name(&row.place), &row.kind]))
+    Table::new(name, label, ("all", true), columns).with_attributes(PlaceRow::attributes).search(
+        |row, finder| {
+            let endpoint = pathlight_text::format::endpoint(&row.place.service, &row.place.operation);
+            finder.fits_place(&endpoint, &[&place_name(&row.place), &row.kind])
+        },
+    )
 }
 
 /// Returns the tree as comma-separated values: a line for each of its lines.

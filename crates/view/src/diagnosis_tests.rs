@@ -6,6 +6,7 @@ use crate::diagnosis::{self, Evidence};
 use crate::diagnosis_choice::DiagnosisList;
 use crate::diagnosis_tree::Tree;
 use crate::diagnosis_words::Line;
+use crate::finder::Finder;
 use crate::views::WORKING;
 use pathlight_analysis::tprof::{AggregateSpan, AggregateSubspan, Problem};
 use pathlight_query::*;
@@ -112,11 +113,17 @@ fn lines_that_a_search_finds_are_walked_round_the_ends() {
     };
     let lines = ["pay in shop", "cart in shop", "pay in bank"].map(line).to_vec();
     let tree = Tree::new(lines, &Tree::default());
-    assert_eq!(tree.found("PAY"), [0, 2]);
-    assert_eq!(tree.found("shop pay"), [0]);
-    assert_eq!([0, 1, 2].map(|at| tree.next_found("pay", at, true)), [Some(2), Some(2), Some(0)]);
-    assert_eq!([0, 1, 2].map(|at| tree.next_found("pay", at, false)), [Some(2), Some(0), Some(0)]);
-    assert_eq!(tree.next_found("none", 1, true), None);
+    assert_eq!(tree.found(&Finder::of_text("PAY")), [0, 2]);
+    assert_eq!(tree.found(&Finder::of_text("shop pay")), [0]);
+    assert_eq!(
+        [0, 1, 2].map(|at| tree.next_found(&Finder::of_text("pay"), at, true)),
+        [Some(2), Some(2), Some(0)]
+    );
+    assert_eq!(
+        [0, 1, 2].map(|at| tree.next_found(&Finder::of_text("pay"), at, false)),
+        [Some(2), Some(0), Some(0)]
+    );
+    assert_eq!(tree.next_found(&Finder::of_text("none"), 1, true), None);
 }
 
 #[test]

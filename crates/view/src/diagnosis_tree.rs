@@ -1,7 +1,9 @@
 //! The lines of the diagnosis as a tree that opens, closes and is walked with arrow keys.
 
 use super::diagnosis_words::Line;
-use super::table::fits;
+use super::finder::Finder;
+use pathlight_query::Endpoint;
+use pathlight_text::format;
 
 /// Where a line lies: its place among its siblings, and those of the lines above it.
 type Place = Vec<u32>;
@@ -91,19 +93,22 @@ impl Tree {
         &self.lines
     }
 
-    /// Whether a search text is in a line.
-    pub fn is_found(&self, at: usize, text: &str) -> bool {
-        self.lines.get(at).is_some_and(|line| fits(text, &[&line.words]))
+    /// Whether a search finds a line.
+    pub fn is_found(&self, at: usize, finder: &Finder) -> bool {
+        self.lines.get(at).is_some_and(|line| {
+            let Endpoint { service, operation } = &line.endpoint;
+            finder.fits_place(&format::endpoint(service, operation), &[&line.words])
+        })
     }
 
-    /// Returns the lines that a search text finds, in order.
-    pub fn found(&self, text: &str) -> Vec<usize> {
-        (0..self.lines.len()).filter(|at| self.is_found(*at, text)).collect()
+    /// Returns the lines that a search finds, in order.
+    pub fn found(&self, finder: &Finder) -> Vec<usize> {
+        (0..self.lines.len()).filter(|at| self.is_found(*at, finder)).collect()
     }
 
-    /// Returns the first line that a search text finds after a line, or the last one before it; round at the ends.
-    pub fn next_found(&self, text: &str, at: usize, forward: bool) -> Option<usize> {
-        let found = self.found(text);
+    /// Returns the first line that a search finds after a line, or the last one before it; round at the ends.
+    pub fn next_found(&self, finder: &Finder, at: usize, forward: bool) -> Option<usize> {
+        let found = self.found(finder);
         if forward {
             found.iter().find(|hit| **hit > at).or(found.first()).copied()
         } else {

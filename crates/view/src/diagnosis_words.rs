@@ -4,6 +4,7 @@ use crate::culprit;
 use pathlight_analysis::tprof::{
     AggregateTrace, DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, Verdict,
 };
+use pathlight_model::sort::Arrange;
 use pathlight_query::{Endpoint, Interval, PlaceChange, TprofReport, TypePlaces};
 use pathlight_text::format::markdown as marked;
 use pathlight_text::format::{change, count, counted, duration, number, printable, sample, share_of};
@@ -60,14 +61,31 @@ fn factor(ratio: f64) -> String {
     if ratio < 100.0 { format!("{ratio:.1}") } else { number(ratio) }
 }
 
-/// Where in a span its subspan lies.
-fn place(subspan: u32, children: u32) -> String {
+/// Where in a span its subspan lies: between which of its children, by their names if `names` are those of all of them.
+fn place(subspan: u32, children: u32, names: &[String]) -> String {
+    let name = |at: u32| match names.get(at as usize).filter(|_| names.len() == children as usize) {
+        Some(name) => format!("\u{201c}{}\u{201d}", printable(name)),
+        None => format!("child {}", at + 1),
+    };
     match (subspan, children) {
         (_, 0) => "itself, calling nothing".to_owned(),
-        (0, _) => "before its first child".to_owned(),
-        (i, n) if i == n => "after its last child".to_owned(),
-        (i, _) => format!("between the starts of children {i} and {}", i + 1),
+        (0, _) => format!("before {}", name(0)),
+        (at, n) if at >= n => format!("after {}", name(n - 1)),
+        (at, _) => format!("between {} and {}", name(at - 1), name(at)),
     }
+}
+
+/// The names of the children of a span in an aggregate trace, in the order they start.
+fn child_names(trace: &AggregateTrace, span: u32) -> Vec<String> {
+    let mut children: Vec<_> = trace.spans.iter().filter(|child| child.parent == Some(span)).collect();
+    children.arrange_by(|a, b| a.start_us.total_cmp(&b.start_us));
+    children.into_iter().map(|child| child.name.clone()).collect()
+}
+
+/// The names of the children of the span that an aggregate trace is about.
+fn problem_children(trace: Option<&AggregateTrace>) -> Vec<String> {
+    let problem = trace.and_then(|trace| Some((trace, trace.problem?)));
+    problem.map(|(trace, problem)| child_names(trace, problem.span)).unwrap_or_default()
 }
 
 /// The place of a change in words.
@@ -109,19 +127,19 @@ fn type_words(kind: &DiagnosedType) -> String {
     )
 }
 
-fn span_words(service: &str, kind: &DiagnosedType, span: &DiagnosedSpan) -> String {
+fn span_words(service: &str, kind: &DiagnosedType, span: &DiagnosedSpan, names: &[String]) -> String {
     format!(
         "{} in {} is slow {}, {}; {} on average ({})",
         printable(&span.name),
         printable(service),
-        place(span.subspan, span.children),
+        place(span.subspan, span.children, names),
         spread(kind),
         duration(span.mean_us),
         sample(span.count)
     )
 }
 
-fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
+fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup, names: &[String]) -> String {
     let alike = if group.is_local {
         "of one shape, whose order varies but for the calls of this span"
     } else {
@@ -132,7 +150,7 @@ fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
         printable(&span.name),
         duration(group.subspan_us),
         duration(group.span_us),
-        place(span.subspan, span.children),
+        place(span.subspan, span.children, names),
         counted(group.traces, "trace")
     )
 }
@@ -142,6 +160,7 @@ fn subspan_lines(trace: &AggregateTrace, number: u32, endpoint: &Endpoint, out: 
     let Some(problem) = trace.problem else { return };
     let Some(span) = trace.spans.get(problem.span as usize) else { return };
     let (children, at) = (span.subspans.len().saturating_sub(1) as u32, problem.subspan as usize);
+    let names = child_names(trace, problem.span);
     let from = at.saturating_sub(NEIGHBOURS);
     for (index, subspan) in span.subspans.iter().enumerate().skip(from).take(at - from + NEIGHBOURS + 1) {
         let us = &subspan.duration_us;
@@ -151,7 +170,7 @@ fn subspan_lines(trace: &AggregateTrace, number: u32, endpoint: &Endpoint, out: 
             words: format!(
                 "{}, {}: {} on average, p50 {}, p99 {} ({}){}",
                 printable(&subspan.name),
-                place(index as u32, children),
+                place(index as u32, children, &names),
                 duration(us.mean),
                 duration(us.p50),
                 duration(us.p99),
@@ -194,13 +213,21 @@ pub fn lines(report: &TprofReport) -> Vec<Line> {
             out.push(line(2, type_words(kind), kind.total_us as f64, of_type(kind), more));
             for (at, span) in kind.spans.iter().enumerate() {
                 let more = rest(kind.spans_in_all, at, kind.spans.len());
-                let words = span_words(&row.service, kind, span);
+                let trace = |number: u32| report.aggregate_traces.get(number as usize);
+                let names = problem_children(first(span).and_then(trace));
+                let words = span_words(&row.service, kind, span, &names);
                 out.push(line(3, words, span.total_us as f64, first(span), more));
                 for (at, group) in span.groups.iter().enumerate() {
                     let more = rest(span.groups_in_all, at, span.groups.len());
                     let number = group.aggregate_trace;
-                    out.push(line(4, group_words(span, group), group.score, Some(number), more));
-                    if let Some(trace) = report.aggregate_traces.get(number as usize) {
+                    out.push(line(
+                        4,
+                        group_words(span, group, &problem_children(trace(number))),
+                        group.score,
+                        Some(number),
+                        more,
+                    ));
+                    if let Some(trace) = trace(number) {
                         subspan_lines(trace, number, &endpoint, &mut out);
                     }
                 }
@@ -280,4 +307,20 @@ pub fn sets_markdown(report: &pathlight_query::SetsReport) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn a_subspan_is_named_by_what_stands_before_and_after_it() {
+        let names = ["cache get".to_owned(), "SELECT".to_owned()];
+        let words = |at| place(at, 2, &names);
+        assert_eq!(words(0), "before \u{201c}cache get\u{201d}");
+        assert_eq!(words(1), "between \u{201c}cache get\u{201d} and \u{201c}SELECT\u{201d}");
+        assert_eq!(words(2), "after \u{201c}SELECT\u{201d}");
+        assert_eq!(place(0, 0, &[]), "itself, calling nothing");
+        assert_eq!(place(1, 3, &names), "between child 1 and child 2", "names of other children say nothing");
+    }
 }

@@ -1,7 +1,7 @@
 //! Endpoints over all root endpoints at once: how large requests are, and which endpoint is worth improving.
 
 use crate::selection_words::range_words;
-use crate::table::{Attributes, Column, Number, Table, csv, endpoint_attributes, fits};
+use crate::table::{Attributes, Column, Number, Table, csv, endpoint_attributes};
 use crate::tip::{Numbers, TipLine};
 use pathlight_analysis::critical_path::Affected as AffectedRoot;
 use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT};
@@ -173,7 +173,7 @@ pub fn ranking() -> Table<ImpactLine> {
     ];
     Table::new("impact-table", "Endpoints by impact over all root endpoints", ("impact", true), columns)
         .with_attributes(ImpactLine::attributes)
-        .search(|line, text| fits(text, &[&line.endpoint.service, &line.endpoint.operation]))
+        .search(|line, finder| finder.fits_endpoint((&line.endpoint.service, &line.endpoint.operation)))
         .share(|line| line.share)
 }
 

@@ -1,6 +1,6 @@
 //! Errors: in words (for the command line too), as the flame graph of the paths that lead to them, and by endpoint.
 
-use crate::table::{Attributes, Column, Table, fits_endpoint};
+use crate::table::{Attributes, Column, Table};
 use crate::tip::TipLine;
 use pathlight_query::{ErrorRow, ErrorsReport, NodeId};
 use pathlight_text::format::{count, counted, duration, duration_us, printable, share_of};
@@ -218,5 +218,5 @@ pub fn table() -> Table<Line> {
     ];
     Table::new("error-table", "Errors by endpoint", ("own", true), columns)
         .with_attributes(Line::attributes)
-        .search(|line, text| fits_endpoint(text, line.name()))
+        .search(|line, finder| finder.fits_endpoint(line.name()))
 }

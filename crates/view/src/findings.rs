@@ -3,7 +3,7 @@
 use crate::address::Address;
 use crate::flame::waiting_us;
 use crate::selection_words::{filter_words, range_words};
-use crate::table::{Attributes, Column, Table, endpoint_attributes, fits};
+use crate::table::{Attributes, Column, Table, endpoint_attributes};
 use pathlight_query::{
     Endpoint, EndpointId, EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat,
     RowTime,
@@ -123,7 +123,7 @@ pub fn types() -> Table<TypeRow> {
                 ("data-operation", row.kind.operation.clone()),
             ]
         })
-        .search(|row, text| fits(text, &[&row.kind.service, &row.kind.operation]))
+        .search(|row, finder| finder.fits_endpoint((&row.kind.service, &row.kind.operation)))
 }
 
 /// An endpoint with its self time on the critical path.
@@ -219,6 +219,6 @@ pub fn top() -> Table<Cost> {
     ];
     Table::new("top-endpoints", "Endpoints by self time on the critical path", ("share", true), columns)
         .with_attributes(Cost::attributes)
-        .search(|cost, text| fits(text, &[&cost.endpoint.service, &cost.endpoint.operation]))
+        .search(|cost, finder| finder.fits_endpoint((&cost.endpoint.service, &cost.endpoint.operation)))
         .share(|cost| cost.share)
 }

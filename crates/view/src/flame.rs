@@ -1,6 +1,6 @@
 //! The flame graph of the critical path, with its companion table of calling contexts; and what any flame graph is made of.
 
-use crate::table::{Attributes, Column, Number, Table, Width, endpoint_attributes, fits_endpoint};
+use crate::table::{Attributes, Column, Number, Table, Width, endpoint_attributes};
 use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
@@ -264,5 +264,5 @@ pub fn table() -> Table<Row> {
     ];
     Table::new("flame-table", "Calling contexts on the critical path", ("share", true), columns)
         .with_attributes(Row::attributes)
-        .search(|row, text| fits_endpoint(text, row.name()))
+        .search(|row, finder| finder.fits_endpoint(row.name()))
 }

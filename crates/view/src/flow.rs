@@ -1,8 +1,9 @@
 //! The execution flow of a parent endpoint: whose flow is shown, its title, its tips, and the table of its calls.
 
 use crate::address::Address;
+use crate::finder::Finder;
 use crate::flow_choice::FlowPanel;
-use crate::table::{Column, Number, Table, fits};
+use crate::table::{Column, Number, Table};
 use crate::tip::{Numbers, TipLine};
 use crate::views::WORKING;
 use pathlight_analysis::flow::FlowNode;
@@ -146,12 +147,13 @@ pub fn why_empty(
     }
 }
 
-/// Returns which nodes a search text finds; `None` if nothing is searched for.
-pub fn found(report: &FlowReport, text: &str) -> Option<Vec<bool>> {
+/// Returns which nodes a search finds; `None` if nothing is searched for.
+pub fn found(report: &FlowReport, finder: &Finder) -> Option<Vec<bool>> {
     let is_found = |node: &FlowNode| {
-        fits(text, &[&format!("{} {}", node.label, format::endpoint(&node.service, &node.operation))])
+        let name = format::endpoint(&node.service, &node.operation);
+        finder.fits_place(&name, &[&node.label, &name])
     };
-    (!text.trim().is_empty()).then(|| report.nodes.iter().map(is_found).collect())
+    (!finder.is_empty()).then(|| report.nodes.iter().map(is_found).collect())
 }
 
 fn durations(us: &Summary) -> [f64; 4] {

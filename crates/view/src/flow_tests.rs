@@ -1,6 +1,7 @@
 //! The view models of the flow on a small report: `a`, then `b` twice, then all rarer calls.
 
 use crate::address::Address;
+use crate::finder::Finder;
 use crate::flow;
 use crate::flow::CallLine;
 use crate::flow_changes::{self, ChangeAt};
@@ -150,8 +151,8 @@ fn titles_tips_and_facts_speak_of_a_flow() {
     assert_eq!((facts.pairs[4].clone(), facts.opens), (("Seen in", "4 of 30".to_owned()), true));
     assert!(!flow::facts(&report, &Endpoint::new("s", "b")).unwrap().opens);
     assert!(flow::facts(&report, &Endpoint::new("s", "c")).is_none());
-    assert_eq!(flow::found(&report, "B s"), Some(vec![false, true, true, false]));
-    assert_eq!(flow::found(&report, " "), None);
+    assert_eq!(flow::found(&report, &Finder::of_text("B s")), Some(vec![false, true, true, false]));
+    assert_eq!(flow::found(&report, &Finder::of_text(" ")), None);
 }
 
 #[test]

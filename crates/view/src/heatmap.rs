@@ -3,7 +3,7 @@
 use crate::flame::waiting_us;
 use crate::json;
 use crate::summary;
-use crate::table::{Column, Number, Table, csv, endpoint_attributes, fits_endpoint};
+use crate::table::{Column, Number, Table, csv, endpoint_attributes};
 use crate::tip::TipLine;
 use pathlight_chart::heatmap::{HeatModel, heat_of_share};
 use pathlight_query::{EndpointId, EndpointRow, HeatmapReport, RowStat, RowTime};
@@ -100,7 +100,7 @@ pub fn table() -> Table<Row> {
     ];
     Table::new("heat-table", "Endpoints on the critical path", ("share", true), columns)
         .with_attributes(|row| endpoint_attributes("heat-row", row.name(), row.row().exclusive_us.sum))
-        .search(|row, text| fits_endpoint(text, row.name()))
+        .search(|row, finder| finder.fits_endpoint(row.name()))
         .share(Row::share)
 }
 

@@ -1,7 +1,7 @@
 //! The slowest requests; each opens its timeline.
 
 use crate::address::TraceChoice;
-use crate::table::{Column, Table, Unit, Width, fits};
+use crate::table::{Column, Table, Unit, Width};
 use pathlight_query::{RequestRef, RequestRow, RequestsReport};
 use pathlight_text::format;
 
@@ -78,5 +78,11 @@ pub fn table() -> Table<RequestRow> {
                 ("data-value", row.latency_us.to_string()),
             ]
         })
-        .search(|row, text| fits(text, &[&row.service, &row.operation, &row.trace_id]))
+        .search(|row, finder| {
+            finder.fits_request(
+                &row.trace_id,
+                &row.root_span_id,
+                &[&row.service, &row.operation, &row.trace_id],
+            )
+        })
 }

@@ -19,6 +19,7 @@ pub fn filter_words(filter: &Filter) -> String {
             format!("calls {}", format::endpoint(service, operation))
         }
         Filter::HasError => "has an error".to_owned(),
+        Filter::Search(search) => format::printable(&search.to_string()),
         Filter::Time { from_us, to_us } => match (*from_us, *to_us) {
             (0, to) => format!("before {}", format::moment(to)),
             (from, u64::MAX) => format!("from {}", format::moment(from)),

@@ -2,7 +2,7 @@
 
 use crate::address::Address;
 use crate::selection_words::range_words;
-use crate::table::{Column, Number, Table, Width, fits};
+use crate::table::{Column, Number, Table, Width};
 use crate::tip::TipLine;
 use pathlight_query::{
     Endpoint, NotProposed, OverviewReport, PercentileRange, ProposalsReport, Ratio, SplitOf, SplitReport,
@@ -218,5 +218,5 @@ pub fn table() -> Table<SplitValue> {
                 ("data-value", row.us.p50.to_string()),
             ]
         })
-        .search(|row, text| fits(text, &[&row.value]))
+        .search(|row, finder| finder.fits(&[&row.value]))
 }

@@ -17,16 +17,18 @@
 //! ```
 
 mod column;
+mod columns;
 mod number;
 #[cfg(test)]
 mod tests;
 
 pub use column::{Cell, Column, Head, Width};
+pub use columns::ColumnChoices;
 pub use number::{Number, Unit};
 
 use crate::address::Sort;
+use crate::finder::Finder;
 use pathlight_model::sort::Arrange;
-use pathlight_text::format;
 use std::cmp::Ordering;
 
 /// Attributes of a row for tests and style, by their names.
@@ -39,7 +41,7 @@ pub struct Table<R> {
     natural: Sort,
     columns: Vec<Column<R>>,
     attributes: fn(&R) -> Attributes,
-    fits: fn(&R, &str) -> bool,
+    fits: fn(&R, &Finder) -> bool,
     share: Option<fn(&R) -> f64>,
     rows: Option<Vec<R>>,
     empty: String,
@@ -84,9 +86,9 @@ impl<R> Table<R> {
         Table { attributes, ..self }
     }
 
-    /// Says which rows a search text finds; see [`fits`].
+    /// Says which rows a search finds.
     #[must_use]
-    pub fn search(self, fits: fn(&R, &str) -> bool) -> Self {
+    pub fn search(self, fits: fn(&R, &Finder) -> bool) -> Self {
         Table { fits, ..self }
     }
 
@@ -126,13 +128,13 @@ impl<R> Table<R> {
         order(self, sort, hits)
     }
 
-    /// Returns what a search text finds; nothing is searched for by a text without a word.
-    pub fn find(&self, text: &str) -> Found {
-        if text.trim().is_empty() {
+    /// Returns what a search finds.
+    pub fn find(&self, finder: &Finder) -> Found {
+        if finder.is_empty() {
             return Found::default();
         }
         let rows = self.rows();
-        let hits: Vec<bool> = rows.iter().map(|row| (self.fits)(row, text)).collect();
+        let hits: Vec<bool> = rows.iter().map(|row| (self.fits)(row, finder)).collect();
         let found = || rows.iter().zip(&hits).filter(|(_, hit)| **hit).map(|(row, _)| row);
         let share = self.share.map(|share| found().map(share).sum());
         Found { matches: found().count() as u64, share, hits: Some(hits) }
@@ -268,17 +270,12 @@ pub fn neighbour(list: &[u32], chosen: Option<u32>, forward: bool) -> Option<u32
     list.get(to).copied()
 }
 
-/// Whether a search text is in one of some names, whatever the case; several words must all be there.
+/// Whether what was typed to narrow a list is in one of some names, whatever the case; several words must all be there.
 pub fn fits(text: &str, names: &[&str]) -> bool {
     text.split_whitespace().all(|word| {
         let word = word.to_lowercase();
         names.iter().any(|name| name.to_lowercase().contains(&word))
     })
-}
-
-/// Whether a search text is in the name of an endpoint.
-pub fn fits_endpoint(text: &str, (service, operation): (&str, &str)) -> bool {
-    fits(text, &[&format::endpoint(service, operation)])
 }
 
 /// Returns the attributes of a row about an endpoint: what tests call it, service, operation and value.

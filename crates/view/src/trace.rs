@@ -161,6 +161,13 @@ impl SpanRow {
     }
 }
 
+/// Returns all spans as comma-separated values.
+pub fn spans_csv(trace: &Rc<TraceReport>) -> String {
+    let mut table = table();
+    table.set_rows(SpanRow::of(trace));
+    table.csv()
+}
+
 /// Returns the table of all spans.
 pub fn table() -> Table<SpanRow> {
     let columns = vec![

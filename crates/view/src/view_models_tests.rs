@@ -3,6 +3,7 @@
 use crate::address::{Address, TraceChoice};
 use crate::choices::Choices;
 use crate::compare::{ChangeRow, DiffSource};
+use crate::finder::Finder;
 use crate::sentence::{Part, Sentence};
 use crate::table::{Cell, Rows, Table};
 use crate::tip::TipLine;
@@ -100,7 +101,7 @@ fn the_heat_map_has_rows_cells_and_a_title() {
     table.set_rows(heatmap::Row::of(&report));
     assert_eq!(order(&table), [0, 1]);
     assert_eq!(table.cell(1, 0), Cell::Bar(0.75, pathlight_text::format::share(0.75)));
-    assert_eq!(table.find("cart").share, Some(0.25));
+    assert_eq!(table.find(&Finder::of_text("cart")).share, Some(0.25));
     assert_eq!(
         heatmap::cells_csv(&report),
         "column,requests,latency_us,start_us,trace_id,root_span_id,service,operation,exclusive_us,share\r\n\
@@ -177,7 +178,7 @@ fn changes_say_which_side_has_them() {
         head(&csv),
         "rank,node,service,operation,measure,verdict,a,b,change,low,high,requests_a,requests_b"
     );
-    assert!(csv.contains("new") && table.find("new").matches == 1, "{csv}");
+    assert!(csv.contains("new") && table.find(&Finder::of_text("new")).matches == 1, "{csv}");
     assert_eq!(source.tip(NodeId(1))[0], TipLine::Strong("New: on side B only".to_owned()));
     assert_eq!(source.presence(&source.report.nodes[1]), "in 0 of 2 requests of A, 1 of 2 of B");
 }
@@ -231,7 +232,7 @@ fn requests_are_listed_and_lead_to_their_traces() {
     let mut table = requests::table();
     table.set_rows(report.rows);
     assert_eq!(table.cell(6, 0), Cell::Text("ab".to_owned()));
-    assert_eq!(table.find("00AB").matches, 10_000);
+    assert_eq!(table.find(&Finder::of_text("00AB")).matches, 10_000);
 }
 
 #[test]
@@ -440,6 +441,6 @@ fn services_that_fail_more_often_are_named_beside_the_verdict() {
     assert!(words.ends_with("changed. pay fails in 31.0 % of its calls (0.2 % before)."), "{words}");
     let mut table = culprit::services();
     table.set_rows(culprit::ServiceRow::of(&report));
-    assert_eq!(table.find("basic").matches, 1);
+    assert_eq!(table.find(&Finder::of_text("basic")).matches, 1);
     assert_eq!(culprit::PlaceRow::of(&report.services[0]).len(), 2);
 }

@@ -3,8 +3,8 @@
 use super::keys;
 use super::offline;
 use super::search::Search;
+use super::search_field::SearchField;
 use super::share;
-use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::file_input::Picker;
@@ -14,15 +14,11 @@ use crate::ui::shell::saved_report::Origin;
 use crate::ui::widgets::popover::Popover;
 use pathlight_view::address::{Address, Theme};
 use pathlight_view::intake::Intake;
-use web_sys::HtmlInputElement;
 
 /// The header.
 pub struct Header {
     element: El,
-    search: El,
-    field: El,
-    matches: El,
-    steps: El,
+    search: SearchField,
     open: El,
     open_more: El,
     /// The entries of the menu of files.
@@ -32,7 +28,6 @@ pub struct Header {
     save: El,
     theme: El,
     theme_shown: Option<Theme>,
-    found: Search,
     _keep: Keep,
 }
 
@@ -63,48 +58,7 @@ impl Header {
             .on_click(&keep, move || page.clear());
         let compare = compare_menu(page, against, &keep);
 
-        let field = el("input")
-            .attr("type", "search")
-            .attr("placeholder", "Search (/)")
-            .attr("aria-label", "Search")
-            .attr("spellcheck", "false")
-            .attr("autocomplete", "off")
-            .test("search");
-        let typed = field.clone();
-        let field = field.on(&keep, "input", move |_| {
-            let text = typed.as_kind::<HtmlInputElement>().map(HtmlInputElement::value).unwrap_or_default();
-            page.change(|address| address.search = text);
-        });
-        let (here, steps) = (field.clone(), found.clone());
-        let how = dom::How { active: true, ..dom::How::default() };
-        keep.add(dom::listen(field.html(), "keydown", how, move |event| {
-            use wasm_bindgen::JsCast;
-            let Some(key) = event.dyn_ref::<web_sys::KeyboardEvent>() else { return };
-            match key.key().as_str() {
-                "Enter" => steps.step(page, !key.shift_key()),
-                "Escape" => {
-                    let _ = here.html().blur();
-                    page.change(|address| address.search.clear());
-                }
-                _ => return,
-            }
-            event.prevent_default();
-            event.stop_propagation();
-        }));
-        let matches = span("matches", "").test("search-matches").attr("aria-live", "polite");
-        let step = |forward: bool, label: &str, path: &str| {
-            let found = found.clone();
-            button("")
-                .class("quiet")
-                .label(label)
-                .node(&icon(path))
-                .on_click(&keep, move || found.step(page, forward))
-        };
-        let steps = div("search-steps")
-            .child(&step(false, "Match before (Shift+Enter)", "M4 10l4-4 4 4"))
-            .child(&step(true, "Next match (Enter)", "M4 6l4 4 4-4"));
-        let search = div("search").attr("role", "search").child(&field).child(&matches).child(&steps);
-
+        let search = SearchField::new(page, found);
         let help = button("?")
             .class("quiet square")
             .label("Keys (?)")
@@ -154,16 +108,13 @@ impl Header {
             .child(&compare)
             .child(&clear)
             .child(&div("grow"))
-            .child(&search)
+            .child(search.element())
             .child(&help)
             .child(&theme)
             .child(&more);
         Header {
             element,
             search,
-            field,
-            matches,
-            steps,
             open,
             open_more: more_button,
             intakes,
@@ -172,7 +123,6 @@ impl Header {
             save,
             theme,
             theme_shown: None,
-            found: found.clone(),
             _keep: keep,
         }
     }
@@ -251,14 +201,8 @@ impl Part for Header {
         } else {
             self.save.set("disabled", "");
         }
-        self.search.show(has_data);
-        if let Some(field) = self.field.as_kind::<HtmlInputElement>()
-            && field.value() != address.search
-        {
-            field.set_value(&address.search);
-        }
-        self.matches.set_text(&self.found.words(&address.search));
-        self.steps.show(!address.search.is_empty());
+        self.search.element().show(has_data);
+        self.search.update(page);
         if self.theme_shown != Some(address.theme) {
             let (path, name) = match address.theme {
                 Theme::System => ("M2 3h12v8H2zM6 14h4M8 11v3", "as the system"),
@@ -279,10 +223,7 @@ impl Part for Header {
 
     fn command(&mut self, _page: Page, command: keys::Command) -> bool {
         if command == keys::Command::Search && self.element.size().1 > 0.0 {
-            self.field.focus();
-            if let Some(field) = self.field.as_kind::<HtmlInputElement>() {
-                field.select();
-            }
+            self.search.focus();
             return true;
         }
         false

@@ -4,6 +4,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use crate::ui::shell::palette::Palette;
+use pathlight_view::glossary::WORDS;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlDialogElement, KeyboardEvent};
 
@@ -128,6 +129,7 @@ const HELP: &[(&str, &[Line])] = &[
         (&["1", "9"], "Show a view, by its place in the list of views"),
         (&["/"], "Search"),
         (&["Enter", "Shift+Enter"], "Next match, match before (in the search field)"),
+        (&["Ctrl+Enter"], "Make filters of what is searched for (in the search field)"),
         (&["N", "Shift+N"], "Next match, match before"),
         (&["Esc"], "Close, leave the search, unselect, zoom out"),
         (&["?"], "List the keys"),
@@ -249,7 +251,13 @@ pub fn show_help(page: Page) {
         }
         groups.add(&el("section").child(&el("h3").text(title)).child(&list));
     }
-    let dialog = dialog.child(&head).child(&about).child(&groups);
+    let words = el("dl");
+    for (word, meaning) in WORDS {
+        words.add(&el("dt").text(word));
+        words.add(&el("dd").text(meaning));
+    }
+    let words = el("section").class("glossary").test("glossary").child(&el("h3").text("Words")).child(&words);
+    let dialog = dialog.child(&head).child(&about).child(&groups).child(&words);
     open_dialog(&dialog, &close, keep);
 }
 

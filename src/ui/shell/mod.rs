@@ -20,6 +20,7 @@ pub mod queries;
 pub mod range_bar;
 pub mod saved_report;
 pub mod search;
+pub mod search_field;
 pub mod selection_bar;
 pub mod share;
 pub mod sidebar;

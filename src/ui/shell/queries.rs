@@ -1,9 +1,10 @@
 //! The queries of the page, and which of them the view in sight needs.
 
 use crate::ui::page::{Focus, Page};
+use crate::ui::shell::search;
 use crate::ui::shell::slot::{Slot, Slots};
-use pathlight_query::{FlowSettings, RootEndpoint, Selection, SpanKey, queries};
-use pathlight_view::address::View;
+use pathlight_query::{FlowSettings, RootEndpoint, Selection, SpanKey, SpanSearch, queries};
+use pathlight_view::address::{Address, View};
 use pathlight_view::comparing::Side;
 
 /// Requests listed at most; more are reached by narrowing the percentile range.
@@ -25,6 +26,12 @@ pub struct Queries {
     pub path: Slot<queries::CriticalPath>,
     /// The values of the tag that a filter is being made of.
     pub tag_values: Slot<queries::TagValues>,
+    /// What a search by tags finds, of the side that views speak of or of A.
+    pub search: Slot<queries::Search>,
+    /// The same of B, where both sides are shown.
+    pub search_b: Slot<queries::Search>,
+    /// What it finds in the trace of the timeline.
+    pub found_spans: Slot<queries::FindSpans>,
     /// Two sides against each other.
     pub compare: Slot<queries::Compare>,
     /// Endpoints against requests.
@@ -108,6 +115,7 @@ pub fn query(page: Page) {
     if address.view != View::Anomalies || !address.anomaly.evaluate {
         queries.anomaly_evaluation.stop();
     }
+    want_search(page, &address);
     let key = page.suggested_key();
     let known = queries.overview.get().map(|overview| overview.tag_keys.iter().any(|known| known.key == key));
     if known == Some(true) {
@@ -166,6 +174,28 @@ pub fn query(page: Page) {
             queries.requests.want(page, queries::Requests { selection, limit: REQUESTS_LISTED });
         }
         _ => {}
+    }
+}
+
+/// Names are searched in the page; tags are known to the workers alone.
+fn want_search(page: Page, address: &Address) {
+    let queries = page.queries();
+    let search = SpanSearch::parse(&address.search);
+    let has_tags = search.has_tags();
+    let sides = search::sides(address);
+    for (slot, selection) in [&queries.search, &queries.search_b].into_iter().zip(sides) {
+        match selection.filter(|_| has_tags) {
+            Some(selection) => slot.want(page, queries::Search { selection, search: search.clone() }),
+            None => slot.stop(),
+        }
+    }
+    match page.shown_trace().filter(|_| has_tags && address.view == View::Trace) {
+        Some(trace) => {
+            let (settings, group) = (address.settings(), address.group());
+            let query = queries::FindSpans { trace_id: trace.trace_id, settings, group, search };
+            queries.found_spans.want(page, query);
+        }
+        None => queries.found_spans.stop(),
     }
 }
 

@@ -1,7 +1,11 @@
 //! What is searched for, as the view in sight finds it.
 
 use crate::ui::page::Page;
+use pathlight_query::{RootEndpoint, SearchReport, Selection, SpanSearch};
 use pathlight_text::format;
+use pathlight_view::address::{Address, View};
+use pathlight_view::comparing::Side;
+use pathlight_view::finder::{Finder, found_words};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -14,6 +18,58 @@ struct Inner {
     /// Share of the whole that the matches make up, without counting anything twice.
     share: Option<f64>,
     next: Option<Step>,
+}
+
+/// The selections in which a search looks for tags: that of the views, or those of both sides where both are shown.
+pub fn sides(address: &Address) -> [Option<Selection>; 2] {
+    if address.view == View::Compare && address.comparison.is_some() {
+        return Side::BOTH.map(|side| Some(address.side(side)));
+    }
+    let root = if address.view == View::Endpoints { RootEndpoint::TraceRoots } else { address.root.clone() };
+    [Some(Selection { root, ..address.selection() }), None]
+}
+
+/// The reports of a search by tags; `None` while one of them is on its way.
+fn reports(page: Page) -> Option<Vec<Rc<SearchReport>>> {
+    let queries = page.queries();
+    if page.address().view == View::Trace && page.shown_trace().is_some() {
+        queries.found_spans.fresh()?;
+    }
+    let sides = sides(&page.address());
+    let slots =
+        [&queries.search, &queries.search_b].into_iter().zip(sides).filter(|(_, side)| side.is_some());
+    slots.map(|(slot, _)| slot.fresh()).collect()
+}
+
+fn is_by_tags(page: Page) -> bool {
+    SpanSearch::parse(&page.address().search).has_tags()
+}
+
+/// Returns a number that changes when the workers have found something else; `None` while they look.
+pub fn revision(page: Page) -> Option<u64> {
+    if !is_by_tags(page) {
+        return Some(0);
+    }
+    reports(page)?;
+    let queries = page.queries();
+    // Each only grows.
+    Some(1 + queries.search.revision() + queries.search_b.revision() + queries.found_spans.revision())
+}
+
+/// Returns what is searched for, with what the workers found.
+pub fn finder(page: Page) -> Finder {
+    let search = SpanSearch::parse(&page.address().search);
+    let reports = if search.has_tags() { reports(page).unwrap_or_default() } else { Vec::new() };
+    Finder::new(search, reports.iter().map(Rc::as_ref))
+}
+
+/// Returns what a search by tags finds in all, in words; empty for one by names.
+pub fn found_in_all(page: Page) -> String {
+    if !is_by_tags(page) {
+        return String::new();
+    }
+    reports(page)
+        .map_or("Searching\u{2026}".to_owned(), |reports| found_words(reports.iter().map(Rc::as_ref)))
 }
 
 /// The search of the view in sight; cloning shares it.
@@ -34,10 +90,13 @@ impl Search {
     }
 
     /// `12 found, 34.5 %`; nothing while nothing is searched for.
-    pub fn words(&self, text: &str) -> String {
+    pub fn words(&self, page: Page) -> String {
         let inner = self.0.borrow();
-        if text.is_empty() {
+        if page.address().search.trim().is_empty() {
             return String::new();
+        }
+        if revision(page).is_none() {
+            return "Searching\u{2026}".to_owned();
         }
         let found = format!("{} found", format::count(inner.matches));
         match inner.share {

@@ -16,6 +16,7 @@ use pathlight_query::{CriticalPathReport, NodeId};
 use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::errors;
 use pathlight_view::errors::Line;
+use pathlight_view::finder::Finder;
 use pathlight_view::json;
 use std::rc::Rc;
 
@@ -111,9 +112,9 @@ impl PageView for Errors {
         self.chart.with(|chart| chart.follow(page));
     }
 
-    fn search(&mut self, _: Page, text: &str) -> SearchResult {
-        self.table.search(text);
-        chart::search(self.chart, text)
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        self.table.search(finder);
+        chart::search(self.chart, finder)
     }
 
     /// Follows the endpoint that has the focus, or that at the end of the path.

@@ -11,6 +11,7 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use pathlight_query::{Endpoint, EndpointsReport, OverviewReport, RootEndpoint, RowStat, RowTime};
 use pathlight_view::address::View;
+use pathlight_view::finder::Finder;
 use pathlight_view::finding_words;
 use pathlight_view::findings;
 use pathlight_view::findings::{Cost, TypeRow};
@@ -177,9 +178,9 @@ impl PageView for Findings {
         }
     }
 
-    fn search(&mut self, _: Page, text: &str) -> SearchResult {
-        self.types.search(text);
-        let (top, (count, share)) = (self.top, self.top.search(text));
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        self.types.search(finder);
+        let (top, (count, share)) = (self.top, self.top.search(finder));
         let choose = |page: Page, cost: &Cost| page.set_focus(Focus::Endpoint(cost.endpoint.clone()));
         SearchResult {
             count,

@@ -7,6 +7,7 @@ use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::frame::Frame;
 use pathlight_query::RequestRow;
 use pathlight_view::address::View;
+use pathlight_view::finder::Finder;
 use pathlight_view::requests;
 
 /// The view.
@@ -52,8 +53,8 @@ impl PageView for Requests {
         self.table.set_rows(report.rows.clone(), &page.why_empty());
     }
 
-    fn search(&mut self, _: Page, text: &str) -> SearchResult {
-        let (table, (count, share)) = (self.table, self.table.search(text));
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        let (table, (count, share)) = (self.table, self.table.search(finder));
         let choose = |page: Page, row: &RequestRow| page.set_focus(Focus::Request(row.into()));
         SearchResult {
             count,

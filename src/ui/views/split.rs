@@ -20,6 +20,7 @@ use pathlight_chart::violin::ViolinLayout;
 use pathlight_chart::{Metrics, Theme};
 use pathlight_query::{Filter, SplitOf, SplitReport, SplitValue};
 use pathlight_view::address::View;
+use pathlight_view::finder::Finder;
 use pathlight_view::json;
 use pathlight_view::split;
 use pathlight_view::split::Offer;
@@ -248,8 +249,8 @@ impl PageView for Split {
         self.chart.with(|chart| chart.plot.scale = scale);
     }
 
-    fn search(&mut self, _: Page, text: &str) -> SearchResult {
-        let (table, (count, share)) = (self.table, self.table.search(text));
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        let (table, (count, share)) = (self.table, self.table.search(finder));
         SearchResult { count, share, step: Box::new(move |_, forward| table.select_beside(forward)) }
     }
 }

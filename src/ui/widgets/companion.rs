@@ -4,6 +4,7 @@ use super::grid::Grid;
 use crate::ui::dom::El;
 use crate::ui::page::Page;
 use pathlight_view::address::Sort;
+use pathlight_view::finder::Finder;
 use pathlight_view::table::Table;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -103,8 +104,8 @@ impl<R> CompanionTable<R> {
     }
 
     /// Searches, and shows only what is found. Returns how many rows that are, and which share of the whole.
-    pub fn search(self, text: &str) -> (u64, Option<f64>) {
-        let found = self.look(|table| table.find(text));
+    pub fn search(self, finder: &Finder) -> (u64, Option<f64>) {
+        let found = self.look(|table| table.find(finder));
         self.set_hits(found.hits);
         (found.matches, found.share)
     }

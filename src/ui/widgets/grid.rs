@@ -3,9 +3,11 @@
 
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::widgets::grid_columns;
+use crate::ui::widgets::grid_columns::ColumnMenu;
 use crate::ui::widgets::names;
 use pathlight_view::address::Sort;
-use pathlight_view::table::{Cell as TableCell, Head, Rows, Width, neighbour, order};
+use pathlight_view::table::{Cell as TableCell, ColumnChoices, Head, Rows, Width, neighbour, order};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use wasm_bindgen::JsCast;
@@ -21,20 +23,19 @@ const MOST_PX: f64 = 8_000_000.0;
 /// Levels of indentation that are shown; of deeper rows the number stands there.
 const DEEPEST: u32 = 16;
 
-/// Returns the class of the cells of a column, which the style sheet knows, and its width in CSS pixels; the least of it for
-/// the one column that takes what is left.
-fn class_and_px(width: Width) -> (&'static str, f64) {
+/// Returns the class of the cells of a column, which the style sheet knows.
+fn class_of(width: Width) -> &'static str {
     match width {
-        Width::Wide => ("wide", 200.0),
-        Width::Bar => ("bar", 104.0),
-        Width::Spark => ("spark-cell", 84.0),
-        Width::Number => ("num", 84.0),
-        Width::Tiny => ("num tiny", 64.0),
-        Width::Moment => ("num moment", 188.0),
-        Width::Ratio => ("num ratio", 148.0),
-        Width::Caller => ("caller muted", 136.0),
-        Width::Words => ("what muted", 136.0),
-        Width::Id => ("text mono", 156.0),
+        Width::Wide => "wide",
+        Width::Bar => "bar",
+        Width::Spark => "spark-cell",
+        Width::Number => "num",
+        Width::Tiny => "num tiny",
+        Width::Moment => "num moment",
+        Width::Ratio => "num ratio",
+        Width::Caller => "caller muted",
+        Width::Words => "what muted",
+        Width::Id => "text mono",
     }
 }
 
@@ -57,8 +58,11 @@ pub struct Grid {
     selected: Cell<Option<usize>>,
     painted: Cell<(usize, usize)>,
     click_opens: Cell<bool>,
-    /// Which columns there is room for.
+    /// Which columns are shown.
     fits: RefCell<Vec<bool>>,
+    /// What was chosen of them.
+    choices: RefCell<ColumnChoices>,
+    menu: ColumnMenu,
     /// Width and height it was painted for, in CSS pixels.
     size: Cell<(f64, f64)>,
     on_select: RefCell<Option<RowEvent>>,
@@ -91,11 +95,8 @@ impl Grid {
         let mut heads = Vec::new();
         let head_row = el("tr");
         for (_, column) in &columns {
-            let (class, width_px) = class_and_px(column.width);
-            let head = el("th").class(class).attr("scope", "col");
-            if column.width != Width::Wide {
-                head.style("width", &format!("{width_px}px"));
-            }
+            let head = el("th").class(class_of(column.width)).attr("scope", "col");
+            head.set("data-column", column.key);
             if column.sorts {
                 let press = button(column.title)
                     .class("sort")
@@ -117,9 +118,12 @@ impl Grid {
             } else {
                 head.add(&span("", column.title).attr("title", column.hint));
             }
+            head.add(&grid_columns::grip(column));
             head_row.add(&head);
             heads.push(head);
         }
+        let menu = ColumnMenu::new(&keep, columns.iter().map(|(_, column)| column));
+        head_row.add(menu.element());
         let body = el("tbody");
         let table = el("table")
             .class("grid")
@@ -146,6 +150,8 @@ impl Grid {
             painted: Cell::new((0, 0)),
             click_opens: Cell::new(false),
             fits: RefCell::new(vec![true; shown_columns]),
+            choices: RefCell::new(grid_columns::load(name)),
+            menu,
             size: Cell::default(),
             on_select: RefCell::default(),
             on_open: RefCell::default(),
@@ -153,6 +159,8 @@ impl Grid {
             keep,
         });
         grid.listen();
+        grid_columns::listen(&grid);
+        grid.set_widths();
         GRIDS.with(|grids| grids.borrow_mut().push(Rc::downgrade(&grid)));
         grid
     }
@@ -365,25 +373,57 @@ impl Grid {
         if width < 1.0 {
             return false;
         }
-        let columns = &self.columns;
-        let mut fits = vec![true; columns.len()];
-        let mut whole: f64 = columns.iter().map(|(_, column)| class_and_px(column.width).1).sum();
-        for priority in [3, 2] {
-            for (at, (_, column)) in columns.iter().enumerate().rev() {
-                if whole > width && column.priority == priority {
-                    fits[at] = false;
-                    whole -= class_and_px(column.width).1;
-                }
-            }
-        }
+        let room = width - grid_columns::MENU_PX;
+        let fits = self.choices.borrow().fit(self.columns.iter().map(|(_, column)| column), room);
         if *self.fits.borrow() == fits {
             return false;
         }
         for (head, fits) in self.heads.iter().zip(&fits) {
             head.show(*fits);
         }
+        self.menu.update(&fits);
         self.fits.replace(fits);
+        self.set_widths();
         true
+    }
+
+    /// Gives the heads their widths. A table wider than its room is scrolled.
+    fn set_widths(&self) {
+        let choices = self.choices.borrow();
+        let fits = self.fits.borrow();
+        let mut whole = grid_columns::MENU_PX;
+        for (((_, column), head), _) in
+            self.columns.iter().zip(&self.heads).zip(&*fits).filter(|(_, fits)| **fits)
+        {
+            let chosen = choices.width_px(column.key);
+            whole += chosen.unwrap_or(column.width.px());
+            let takes_rest = column.width == Width::Wide && chosen.is_none();
+            let width =
+                if takes_rest { String::new() } else { format!("{}px", chosen.unwrap_or(column.width.px())) };
+            head.style("width", &width);
+        }
+        self.table.style("min-width", &if choices.is_empty() { String::new() } else { format!("{whole}px") });
+    }
+
+    /// Changes what is chosen of the columns, keeps it, and shows it.
+    pub(super) fn choose_columns(&self, change: impl FnOnce(&mut ColumnChoices)) {
+        change(&mut self.choices.borrow_mut());
+        grid_columns::save(self.name, &self.choices.borrow());
+        if !self.fit_columns(self.wrap.size().0) {
+            self.set_widths();
+        }
+        self.paint(true);
+    }
+
+    /// The width of a column in CSS pixels.
+    pub(super) fn width_of(&self, key: &str) -> f64 {
+        let at = self.columns.iter().position(|(_, column)| column.key == key);
+        at.and_then(|at| self.heads.get(at)).map_or(0.0, |head| head.size().0)
+    }
+
+    /// The head of the table, with all that is pressed and dragged there.
+    pub(super) fn head(&self) -> (&El, &Keep) {
+        (&self.table, &self.keep)
     }
 
     /// Paints again if there is more or less room than before: a table that was filled out of sight has not known its
@@ -451,6 +491,8 @@ impl Grid {
             for ((at, column), _) in self.columns.iter().zip(&*fits).filter(|(_, fits)| **fits) {
                 line.add(&cell(column, rows.cell(*at, row)));
             }
+            // Below the menu of columns.
+            line.add(&el("td"));
             self.body.add(&line);
         }
         self.body.add(&space(below));
@@ -468,7 +510,7 @@ fn stretch(rows: usize, height: f64) -> f64 {
 }
 
 fn cell(column: &Head, content: TableCell) -> El {
-    let cell = el("td").class(class_and_px(column.width).0).attr("data-column", column.key);
+    let cell = el("td").class(class_of(column.width)).attr("data-column", column.key);
     match content {
         TableCell::Text(text) => cell.attr("title", &text).text(&text),
         TableCell::Number(words, digits) => cell.attr("data-value", &digits).text(&words),

@@ -7,6 +7,7 @@ pub mod distribution;
 pub mod export;
 pub mod frame;
 pub mod grid;
+pub mod grid_columns;
 pub mod links;
 pub mod names;
 pub mod pick_list;

@@ -2,6 +2,7 @@
 
 use pathlight::analysis::critical_path::{TagValueCount, TagValuesReport};
 use pathlight::analysis::requests::{Filter, Selection};
+use pathlight::analysis::search::{SearchReport, SpanSearch};
 use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
@@ -73,4 +74,57 @@ fn the_count_beside_a_value_is_what_its_filter_leaves() {
 fn a_tag_nobody_has_has_no_values() {
     let report = values(&mut pool(), &Selection::default(), "no such tag");
     assert!(report.values.is_empty() && report.others == 0 && !report.high_cardinality);
+}
+
+fn search(pool: &mut Pool, text: &str) -> SearchReport {
+    let search = SpanSearch::parse(text);
+    pool.run(queries::Search { selection: Selection::default(), search }).unwrap()
+}
+
+#[test]
+fn a_search_finds_spans_and_the_requests_that_its_filters_leave() {
+    let mut pool = pool();
+    // Requests: eu, eu; eu of the process and us; none. Zones of a process are those of all its spans.
+    for (text, spans, found) in [
+        ("zone=eu", 3, 2),
+        ("zone=us", 1, 1),
+        ("zone=", 4, 2),
+        // A span without it, though of the request some span has it.
+        ("-zone=eu", 3, 1),
+        ("zone=eu -zone=us", 3, 1),
+        ("zone=us OR -zone=", 3, 2),
+        ("op @ service zone=eu", 3, 2),
+        ("\"OP @\" -service", 0, 0),
+        ("nowhere=", 0, 0),
+    ] {
+        let report = search(&mut pool, text);
+        assert_eq!((report.spans, report.requests), (spans, found), "{text}");
+        assert_eq!(report.found.len() as u64, found, "{text}");
+        assert_eq!(report.endpoints.iter().map(|found| found.spans).sum::<u64>(), spans, "{text}");
+        let filters = Filter::of_search(SpanSearch::parse(text));
+        let selection = Selection { filters, ..Selection::default() };
+        assert_eq!(requests(&mut pool, selection), found, "{text}");
+        let whole = Filter::Search(SpanSearch::parse(text));
+        let selection = Selection { filters: vec![whole], ..Selection::default() };
+        assert_eq!(requests(&mut pool, selection), found, "{text} in one filter");
+    }
+}
+
+#[test]
+fn spans_of_one_trace_are_found_by_their_place() {
+    let mut pool = pool();
+    let traces = search(&mut pool, "zone=us").found;
+    let mut find = |text: &str| {
+        let query = queries::FindSpans {
+            trace_id: traces[0].trace_id.clone(),
+            settings: Selection::default().settings(),
+            group: 0,
+            search: SpanSearch::parse(text),
+        };
+        pool.run(query).unwrap()
+    };
+    assert_eq!(
+        [find("zone=us"), find("-zone=us"), find("op"), find("no")],
+        [vec![1], vec![0], vec![0, 1], vec![]]
+    );
 }

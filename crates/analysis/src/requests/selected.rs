@@ -1,6 +1,7 @@
 //! Cutting a percentile range out of the requests of a selection: filters, then ranks of latency.
 
 use super::selection::{Filter, Selection};
+use crate::search::{RequestSearch, SpanTests};
 use pathlight_model::trace::{Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -124,6 +125,7 @@ enum Matcher {
     Time(u64, u64),
     HasError,
     Contains(Option<EndpointId>),
+    Search(SpanTests),
 }
 
 impl Matcher {
@@ -138,19 +140,21 @@ impl Matcher {
             Filter::Contains(Endpoint { service, operation }) => {
                 Matcher::Contains(set.find_endpoint(service, operation))
             }
+            Filter::Search(search) => Matcher::Search(SpanTests::new(set, search)),
         }
     }
 
     fn needs_tree(&self) -> bool {
-        matches!(self, Matcher::Tag(_) | Matcher::Contains(Some(_)))
+        matches!(self, Matcher::Tag(_) | Matcher::Contains(Some(_)) | Matcher::Search(_))
     }
 
     fn matches(&self, set: &TraceSet, tree: &Tree, request: &RequestEntry) -> bool {
-        let any = |test: &dyn Fn(u32) -> bool| {
+        let rows = || {
             let root = request.row - tree.first;
-            (root..tree.subtree_end[root as usize])
-                .any(|i| tree.role[i as usize] != Role::Dropped && test(tree.row(i)))
+            let spans = root..tree.subtree_end[root as usize];
+            spans.filter(|i| tree.role[*i as usize] != Role::Dropped).map(|i| tree.row(i))
         };
+        let any = |test: &dyn Fn(u32) -> bool| rows().any(test);
         match self {
             Matcher::Tag(has) => {
                 any(&|row| has[set.tag_set(row).0 as usize] || has[set.process_of(row).tags.0 as usize])
@@ -159,6 +163,11 @@ impl Matcher {
             Matcher::HasError => request.errors > 0,
             Matcher::Contains(None) => false,
             Matcher::Contains(Some(endpoint)) => any(&|row| set.is_of(row, *endpoint)),
+            Matcher::Search(tests) => {
+                let mut whole = RequestSearch::new(tests);
+                rows().for_each(|row| whole.observe(tests, set, row));
+                whole.is_found(tests)
+            }
         }
     }
 }

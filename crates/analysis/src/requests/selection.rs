@@ -1,6 +1,7 @@
 //! Which requests an analysis is about, and how their paths are found.
 
 use super::range::PercentileRange;
+use crate::search::{Condition, SpanSearch, Term};
 use pathlight_model::trace::{Endpoint, Overlap, PathSettings, Reading, Rule};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,25 @@ pub enum Filter {
     HasError,
     /// Some span of the request is of this endpoint.
     Contains(Endpoint),
+    /// What a search says of the request: some span has the tag or the name, or with `-` none has.
+    Search(SpanSearch),
+}
+
+impl Filter {
+    /// Returns the filters that keep the requests a search finds: one for each of its terms, if they must all hold.
+    pub fn of_search(search: SpanSearch) -> Vec<Filter> {
+        search.apart().into_iter().map(Filter::of_term).collect()
+    }
+
+    fn of_term(search: SpanSearch) -> Filter {
+        if let [terms] = search.alternatives.as_slice()
+            && let [Term { negated: false, condition: Condition::Tag { key, value: Some(value) } }] =
+                terms.as_slice()
+        {
+            return Filter::Tag { key: key.clone(), value: value.clone() };
+        }
+        Filter::Search(search)
+    }
 }
 
 /// The requests an analysis is about, and how their paths are found. It always travels whole.

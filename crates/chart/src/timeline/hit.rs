@@ -22,6 +22,8 @@ pub enum Part {
 pub struct TimelineHit {
     /// The span of the row; `None` on the axis and below the last row.
     pub span: Option<u32>,
+    /// It is the first of siblings that share the row.
+    pub is_group: bool,
     /// Which part of it.
     pub part: Part,
     /// The time there, relative to the trace; between whole microseconds when zoomed in.
@@ -47,10 +49,10 @@ impl TimelineLayout {
         }
         let at_us = self.window.at(f64::from((x - size.column_px).max(0)), size.plot_px());
         if y < size.axis_px() {
-            return Some(TimelineHit { span: None, part: Part::Axis, at_us });
+            return Some(TimelineHit { span: None, is_group: false, part: Part::Axis, at_us });
         }
         let Some(row) = self.row_at(y).map(|i| &self.rows[i]) else {
-            return Some(TimelineHit { span: None, part: Part::Plot, at_us });
+            return Some(TimelineHit { span: None, is_group: false, part: Part::Plot, at_us });
         };
         let slop = size.metrics.px(2.0);
         let part = if x < size.column_px {
@@ -63,6 +65,6 @@ impl TimelineLayout {
         } else {
             Part::Plot
         };
-        Some(TimelineHit { span: Some(row.span), part, at_us })
+        Some(TimelineHit { span: Some(row.span), is_group: row.is_group, part, at_us })
     }
 }

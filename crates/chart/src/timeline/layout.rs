@@ -1,11 +1,11 @@
 //! What of a timeline a window shows.
 
-use super::model::{Marks, Sign, SpanMatches, Timeline};
+use super::model::{Marks, Row, Sign, SpanMatches, Timeline};
 use super::parts::{self, PartBox};
 use super::tail::tail;
 use super::ticks::{Tick, ticks};
 use crate::scene::Metrics;
-use crate::text::{Measure, elide};
+use crate::text::{Measure, elide, elide_middle};
 use crate::window::skip_while;
 use crate::{Shade, Window};
 use pathlight_query::TraceReport;
@@ -20,11 +20,20 @@ pub struct TimelineSize {
     pub height: i32,
     /// Width of the label column. Below 96 CSS pixels it shows indentation only, and labels move to the bars.
     pub column_px: i32,
+    /// Width of the columns of numbers at the end of the label column; 0: there are none.
+    pub numbers_px: i32,
+    /// Width of the scrollbar at the right; 0: there is none.
+    pub scrollbar_px: i32,
     /// Device pixels per CSS pixel.
     pub metrics: Metrics,
 }
 
 impl TimelineSize {
+    /// Returns a room without columns of numbers and scrollbar.
+    pub fn new(width: i32, height: i32, column_px: i32, metrics: Metrics) -> TimelineSize {
+        TimelineSize { width, height, column_px, numbers_px: 0, scrollbar_px: 0, metrics }
+    }
+
     /// Height of a row.
     pub fn row_px(&self) -> i32 {
         self.metrics.px(22.0)
@@ -42,7 +51,14 @@ impl TimelineSize {
 
     /// Width of the bars' part.
     pub fn plot_px(&self) -> i32 {
-        (self.width - self.column_px).max(1)
+        (self.width - self.column_px - self.scrollbar_px).max(1)
+    }
+
+    /// Right edge of each column of numbers.
+    pub fn number_x(&self) -> [i32; NUMBERS.len()] {
+        let each = self.numbers_px / NUMBERS.len() as i32;
+        let first = self.column_px - self.numbers_px - self.metrics.px(6.0);
+        std::array::from_fn(|at| first + each * (at as i32 + 1))
     }
 
     /// How far the rows can be scrolled.
@@ -58,6 +74,9 @@ impl TimelineSize {
         scroll_px.clamp(bottom.min(top), top).clamp(0, self.scroll_end(timeline))
     }
 }
+
+/// Heads of the columns of numbers.
+pub const NUMBERS: [&str; 3] = ["Start", "Duration", "On path"];
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -123,8 +142,12 @@ pub enum Toggle {
 /// A visible row.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TimelineRow {
-    /// The span.
+    /// The span; of siblings the first.
     pub span: u32,
+    /// Siblings of one name.
+    pub is_group: bool,
+    /// What stands in the columns of numbers.
+    pub numbers: Option<[String; NUMBERS.len()]>,
     /// Upper edge; the first row may stand out above, behind the axis.
     pub y: i32,
     /// Left edge of what stands in the column.
@@ -172,6 +195,8 @@ pub struct TimelineLayout {
     pub marks: Vec<Bar>,
     /// Named parts of bars, by row and time.
     pub parts: Vec<PartBox>,
+    /// Upper edge and height of what is in sight, in the scrollbar.
+    pub thumb: Option<(i32, i32)>,
     /// Ticks of the axis; `x` from the left edge of the bars' part.
     pub ticks: Vec<Tick>,
 }
@@ -190,12 +215,13 @@ pub fn layout(
     let first = ((scroll_px / i64::from(row_px)) as usize).min(timeline.rows().len());
     let room = i64::from((size.height - size.axis_px()).max(0)) + scroll_px % i64::from(row_px);
     let count = (room as u64).div_ceil(row_px as u64) as usize;
-    let spans = &timeline.rows()[first..(first + count).min(timeline.rows().len())];
+    let rows = &timeline.rows()[first..(first + count).min(timeline.rows().len())];
     let end_us = timeline.report().end_us;
     let mut out = TimelineLayout {
         size,
         window: view.window,
-        rows: Vec::with_capacity(spans.len()),
+        rows: Vec::with_capacity(rows.len()),
+        thumb: thumb(timeline, scroll_px, size),
         marks: Vec::new(),
         parts: Vec::new(),
         ticks: ticks(view.window, size.plot_px(), size.metrics.px(90.0), end_us),
@@ -203,33 +229,51 @@ pub fn layout(
     let wide_column = size.column_px >= size.metrics.px(96.0);
     let step = size.metrics.px(if wide_column { 12.0 } else { 4.0 });
     // Deep down, indentation counts from the shallowest row in view, so that labels keep their room.
-    let depth = |span: u32| timeline.report().depth[span as usize];
-    let shallowest = spans.iter().map(|&span| depth(span)).min().unwrap_or(0);
+    let shallowest = rows.iter().map(|row| row.depth).min().unwrap_or(0);
     let base =
         if i64::from(shallowest) * i64::from(step) > i64::from(size.column_px / 4) { shallowest } else { 0 };
     let deepest_px = size.column_px * 6 / 10;
-    for (i, &span) in spans.iter().enumerate() {
-        let indent = (i64::from(depth(span) - base) * i64::from(step)).min(i64::from(deepest_px)) as i32;
+    for (i, &of) in rows.iter().enumerate() {
+        let span = of.span;
+        let group = timeline.group(of);
+        let indent = (i64::from(of.depth - base) * i64::from(step)).min(i64::from(deepest_px)) as i32;
         let y = size.axis_px() + ((first + i) as i64 * i64::from(row_px) - scroll_px) as i32;
-        let bar = bar(timeline, view.window, size, span);
-        let marks = out.marks.len()..mark(timeline, view.window, size, span, &mut out.marks);
-        let parts = out.parts.len()..parts::boxes(timeline, view.window, size, span, small, &mut out.parts);
+        let interval = group.map_or_else(|| timeline.interval_us(span), |group| group.interval_us);
+        let bar = bar(interval, view.window, size);
+        let segments =
+            group.map_or_else(|| timeline.segments_of(span), |group| timeline.segments_of_group(group));
+        let marks = out.marks.len()..mark(timeline, segments, view.window, size, &mut out.marks);
+        let parts = match group {
+            Some(_) => 0..0,
+            None => out.parts.len()..parts::boxes(timeline, view.window, size, span, small, &mut out.parts),
+        };
         let bits = timeline.report().bits[span as usize];
         let frame = timeline.frame(span);
-        let error = bits & TraceReport::ERROR != 0;
-        let sign = timeline.sign(span);
+        let error = group.map_or(bits & TraceReport::ERROR != 0, |group| group.errors > 0);
+        let sign = timeline.sign(span).filter(|_| group.is_none());
+        let is_found = |matches: &SpanMatches| match group {
+            Some(group) => {
+                let end = |member: u32| member + timeline.descendants(member) + 1;
+                group.members.iter().any(|&member| matches.any(member, end(member)))
+            }
+            None => matches.contains(span),
+        };
         let mut row = TimelineRow {
             span,
+            is_group: of.is_group,
+            numbers: None,
             y,
             indent,
-            toggle: match (timeline.has_children(span), timeline.is_closed(span)) {
-                (false, _) => Toggle::Leaf,
-                (true, false) => Toggle::Open,
-                (true, true) => Toggle::Closed,
+            toggle: match group {
+                Some(group) if group.is_open => Toggle::Open,
+                Some(_) => Toggle::Closed,
+                None if !timeline.has_children(span) => Toggle::Leaf,
+                None if timeline.is_closed(span) => Toggle::Closed,
+                None => Toggle::Open,
             },
             label: None,
             bar,
-            tail: if view.slack { tail(timeline, view.window, size, span) } else { None },
+            tail: if view.slack && group.is_none() { tail(timeline, view.window, size, span) } else { None },
             text: None,
             marks,
             parts,
@@ -245,31 +289,87 @@ pub fn layout(
             shade: frame.map_or(Shade::Grey, |frame| frame.shade),
             error,
             sign: sign.map(|sign| sign.letter),
-            dimmed: view.matches.is_some_and(|matches| !timeline.found(matches, span)),
-            selected: view.selected == Some(span),
-            hovered: view.hovered == Some(span),
+            dimmed: view.matches.is_some_and(|matches| !is_found(matches)),
+            selected: is_row_of(timeline, of, first + i, view.selected),
+            hovered: is_row_of(timeline, of, first + i, view.hovered),
         };
         let name = frame.map_or("", |frame| frame.label.as_str());
+        let times = |group: &super::Group| format!(" \u{d7} {}", format::count(group.members.len() as u64));
+        let times = group.map(times).unwrap_or_default();
         if wide_column {
-            let room = size.column_px - row.label_x(size) - size.metrics.px(4.0);
-            row.label = elide(name, f64::from(room), label);
+            let room = size.column_px - size.numbers_px - row.label_x(size) - size.metrics.px(4.0);
+            row.label = label_in(name, &times, f64::from(room), label);
         }
-        let duration = format::duration_us(timeline.report().duration_us[span as usize]);
-        let mut text = if wide_column { duration } else { format!("{name}, {duration}") };
+        let duration_us = group.map_or(timeline.report().duration_us[span as usize], |group| group.sum_us);
+        let duration = format::duration_us(duration_us);
+        let own_us = group.map_or_else(|| timeline.own_us(span), |group| group.own_us);
+        let own = if own_us > 0 { format::duration_us(own_us) } else { String::new() };
+        let has_numbers = size.numbers_px > 0;
+        row.numbers = has_numbers.then(|| [format::duration_us(interval.0), duration.clone(), own]);
+        let in_all = if group.is_some() { format!("{duration} in all") } else { duration };
+        let mut text = if wide_column { in_all } else { format!("{name}{times}, {in_all}") };
         if let Some(Sign { letter, words }) = sign {
             text = if wide_column { format!("{text}, {words}") } else { format!("{letter} {words}: {text}") };
         }
         // A bar with named parts has no room for other text.
         let may_stand_on = row.parts.is_empty();
-        row.text = row.bar.and_then(|bar| place(&text, bar, may_stand_on, size, small));
+        row.text = match row.bar {
+            Some(bar) => place(&text, bar, may_stand_on, size, small),
+            None => arrow(interval, view.window, size, small),
+        };
         out.rows.push(row);
     }
     out
 }
 
+/// A name cut to its room, with what stands behind it; without the service if that is needed.
+fn label_in(name: &str, behind: &str, room: f64, measure: &mut dyn Measure) -> Option<String> {
+    let room = room - measure.text_px(behind);
+    let (service, operation) = name.split_once(": ").unwrap_or(("", name));
+    let cut = if measure.text_px(name) > room && !service.is_empty() { operation } else { name };
+    let cut = elide_middle(cut, room, measure)?;
+    Some(cut + behind)
+}
+
+/// Whether a span is that of a row, or hidden in it.
+fn is_row_of(timeline: &Timeline, row: Row, at: usize, span: Option<u32>) -> bool {
+    span.is_some_and(|span| (span == row.span && !row.is_group) || timeline.row_of(span) == Some(at))
+}
+
+/// Where what is in sight lies among all rows; `None` if all are in sight.
+fn thumb(timeline: &Timeline, scroll_px: i64, size: TimelineSize) -> Option<(i32, i32)> {
+    let (room, end) = (size.height - size.axis_px(), size.scroll_end(timeline));
+    if size.scrollbar_px == 0 || end == 0 || room <= 0 {
+        return None;
+    }
+    let all = end + i64::from(room);
+    let high = (i64::from(room) * i64::from(room) / all).max(i64::from(size.metrics.px(24.0)));
+    let high = high.min(room.into());
+    let top = (i64::from(room) - high) * scroll_px.min(end) / end;
+    Some((size.axis_px() + top as i32, high as i32))
+}
+
+/// Points to a bar that is out of sight, with how far it is.
+fn arrow(
+    (start, end): (u64, u64),
+    window: Window,
+    size: TimelineSize,
+    measure: &mut dyn Measure,
+) -> Option<BarText> {
+    let is_before = (end as f64) < window.from;
+    let far = if is_before { window.from - end as f64 } else { start as f64 - window.to };
+    let far = format::duration(far.max(0.0));
+    let text = if is_before { format!("\u{25c2} {far}") } else { format!("{far} \u{25b8}") };
+    let (pad, width) = (size.metrics.px(4.0), measure.text_px(&text).ceil() as i32);
+    if width + 2 * pad > size.plot_px() {
+        return None;
+    }
+    let x = if is_before { pad } else { size.plot_px() - pad - width };
+    Some(BarText { x: size.column_px + x, text, inside: false })
+}
+
 /// The visible part of a span as a bar, at least 2 CSS pixels wide.
-fn bar(timeline: &Timeline, window: Window, size: TimelineSize, span: u32) -> Option<Bar> {
-    let (start, end) = timeline.interval_us(span);
+fn bar((start, end): (u64, u64), window: Window, size: TimelineSize) -> Option<Bar> {
     if (end as f64) < window.from || start as f64 > window.to {
         return None;
     }
@@ -281,7 +381,13 @@ fn bar(timeline: &Timeline, window: Window, size: TimelineSize, span: u32) -> Op
 }
 
 /// Adds the stretches of the critical path in a row, merged where pixels do not tell them apart; returns their end.
-fn mark(timeline: &Timeline, window: Window, size: TimelineSize, span: u32, out: &mut Vec<Bar>) -> usize {
+fn mark(
+    timeline: &Timeline,
+    segments: Marks,
+    window: Window,
+    size: TimelineSize,
+    out: &mut Vec<Bar>,
+) -> usize {
     let (plot, column) = (size.plot_px(), size.column_px);
     let pixels = window.pixels(plot);
     let first = out.len();
@@ -300,10 +406,13 @@ fn mark(timeline: &Timeline, window: Window, size: TimelineSize, span: u32, out:
         }
         Some(right)
     };
-    match timeline.segments_of(span) {
+    match segments {
         Marks::Whole(start, end) => {
             add(start, end);
         }
+        Marks::Many(stretches) => stretches.into_iter().for_each(|(start, end)| {
+            add(start, end);
+        }),
         Marks::Own(segments) => {
             let end = |segment: u32| timeline.segment_us(segment).1;
             let mut at = segments.partition_point(|&s| end(s) as f64 <= window.from);
@@ -328,7 +437,7 @@ fn place(
     let pad = size.metrics.px(4.0);
     let after = bar.x + bar.w + pad;
     let inside = (if may_stand_on { bar.w - 2 * pad } else { 0 }, true);
-    let right = (size.width - pad - after, false);
+    let right = (size.width - size.scrollbar_px - pad - after, false);
     let left = (bar.x - pad - size.column_px - pad, false);
     let width = measure.text_px(text).ceil() as i32;
     let rooms = [inside, right, left];
@@ -379,7 +488,7 @@ mod tests {
     const NONE: u32 = u32::MAX;
 
     fn size(width: i32, height: i32, column_px: i32) -> TimelineSize {
-        TimelineSize { width, height, column_px, metrics: Metrics::default() }
+        TimelineSize::new(width, height, column_px, Metrics::default())
     }
 
     fn view(window: Window) -> TimelineView<'static> {
@@ -458,7 +567,9 @@ mod tests {
         let out = lay(&timeline, &view(Window { from: 450.0, to: 700.0 }), size(700, 200, 200));
         let bars: Vec<_> = out.rows.iter().map(|r| r.bar.map(|b| (b.x, b.w))).collect();
         assert_eq!(bars, [Some((200, 500)), None, None, Some((300, 400)), None]);
-        assert!(out.rows[1].text.is_none() && out.rows[1].label.is_some());
+        let words = |row: usize| out.rows[row].text.as_ref().map(|text| text.text.replace(format::THIN, " "));
+        assert_eq!(words(1).as_deref(), Some("\u{25c2} 50 \u{b5}s"), "an arrow says where it is and how far");
+        assert!(out.rows[1].label.is_some());
         let marks: Vec<_> = out.marks.iter().map(|m| (m.x, m.w)).collect();
         assert_eq!(marks, [(200, 500)]);
     }

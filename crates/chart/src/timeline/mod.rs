@@ -3,6 +3,7 @@
 //! A [`Timeline`] is built once per trace and changes when rows are opened and closed; a [`TimelineLayout`] is what of
 //! it a window shows, computed anew for each frame without looking at the spans that do not show.
 
+mod groups;
 mod hit;
 mod layout;
 mod minimap;
@@ -12,12 +13,13 @@ mod parts;
 mod tail;
 mod ticks;
 
+pub use groups::Group;
 pub use hit::{Part, TimelineHit};
 pub use layout::{
-    Bar, BarKind, BarText, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle, layout,
+    Bar, BarKind, BarText, NUMBERS, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle, layout,
 };
 pub use minimap::Minimap;
-pub use model::{Sign, SpanMatches, Timeline};
+pub use model::{Row, Sign, SpanMatches, Timeline};
 pub use paint::{export_svg, scene};
 pub use parts::{PartBox, SpanPart};
 pub use ticks::{Tick, nice_step, ticks};

@@ -1,8 +1,10 @@
 //! A trace prepared for its timeline: which spans have rows, and which segments belong to each.
 
+use super::groups::{Group, Groups};
 use super::parts::SpanPart;
 use crate::flame::Frame;
 use crate::{Shade, Window};
+use pathlight_model::sort::Arrange;
 use pathlight_query::{Endpoint, TraceReport};
 use pathlight_text::format;
 use std::rc::Rc;
@@ -26,8 +28,14 @@ pub struct Timeline {
     path_only: bool,
     /// Signs by span, ascending.
     signs: Vec<(u32, Sign)>,
-    /// The span of each row.
-    rows: Vec<u32>,
+    rows: Vec<Row>,
+    /// By span: its row, or that of the group it is hidden in; [`NONE`] without one.
+    row_of: Vec<u32>,
+    groups: Groups,
+    /// Own time of each span on the critical path.
+    own_us: Vec<u64>,
+    /// Siblings of one name have one row.
+    grouped: bool,
     /// Named parts by (span, time).
     pub(super) parts: Vec<SpanPart>,
 }
@@ -41,10 +49,20 @@ pub struct Sign {
     pub words: String,
 }
 
+/// A row: a span, or siblings of one name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The span, or the first of the siblings.
+    pub span: u32,
+    /// How far it is set in.
+    pub depth: u32,
+    /// It is a row of siblings.
+    pub is_group: bool,
+}
+
 /// The spans that a search found.
 #[derive(Clone, Debug, Default)]
 pub struct SpanMatches {
-    endpoints: Vec<bool>,
     spans: Vec<u32>,
 }
 
@@ -106,7 +124,22 @@ impl Timeline {
                 subtree_segments[p as usize] = join(subtree_segments[p as usize], subtree_segments[i]);
             }
         }
+        let own_of = |span: usize| {
+            let own = &segments[segment_starts[span] as usize..segment_starts[span + 1] as usize];
+            let us = |&at: &u32| {
+                let at = at as usize;
+                let times = report.segment_end_us.get(at).zip(report.segment_start_us.get(at));
+                times.map_or(0, |(end, start)| end.saturating_sub(*start))
+            };
+            own.iter().map(us).sum()
+        };
+        let own_us: Vec<u64> = (0..n).map(own_of).collect();
+        let groups = Groups::new(&report, &own_us, parent);
         let mut timeline = Timeline {
+            own_us,
+            groups,
+            grouped: false,
+            row_of: Vec::new(),
             frames,
             end,
             segment_starts,
@@ -128,6 +161,11 @@ impl Timeline {
         &self.report
     }
 
+    /// The trace, shared.
+    pub fn shared(&self) -> Rc<TraceReport> {
+        self.report.clone()
+    }
+
     /// Number of spans.
     pub fn len(&self) -> usize {
         self.end.len()
@@ -143,14 +181,62 @@ impl Timeline {
         self.frames.get(*self.report.endpoint.get(span as usize)? as usize)
     }
 
-    /// The spans of all rows from top to bottom, ascending.
-    pub fn rows(&self) -> &[u32] {
+    /// The rows from top to bottom.
+    pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// The row of a span, if it has one now.
+    /// The row of a span, if it has one now: its own, or that of the siblings it is hidden among.
     pub fn row_of(&self, span: u32) -> Option<usize> {
-        self.rows.binary_search(&span).ok()
+        self.row_of.get(span as usize).copied().filter(|row| *row != NONE).map(|row| row as usize)
+    }
+
+    /// Own time of a span on the critical path.
+    pub fn own_us(&self, span: u32) -> u64 {
+        self.own_us.get(span as usize).copied().unwrap_or(0)
+    }
+
+    /// The siblings that a row stands for.
+    pub fn group(&self, row: Row) -> Option<&Group> {
+        self.groups.of(row.span).filter(|_| row.is_group)
+    }
+
+    /// Whether there are siblings of one name that can have one row.
+    pub fn has_groups(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
+    /// Whether siblings of one name have one row.
+    pub fn is_grouped(&self) -> bool {
+        self.grouped
+    }
+
+    /// Gives siblings of one name one row, or each its own.
+    pub fn set_grouped(&mut self, grouped: bool) {
+        if self.grouped != grouped {
+            self.grouped = grouped;
+            self.list_rows();
+        }
+    }
+
+    /// Opens or closes the siblings of a span.
+    pub fn open_group(&mut self, span: u32, is_open: bool) {
+        if self.groups.set_open(span, is_open) {
+            self.list_rows();
+        }
+    }
+
+    /// The span after one with one of these bits of [`TraceReport`], or the one before it; round at the ends.
+    pub fn next_with(&self, bits: u8, from: Option<u32>, forward: bool) -> Option<u32> {
+        let n = self.len() as u32;
+        let start = from.filter(|from| *from < n).unwrap_or(if forward { n.wrapping_sub(1) } else { 0 });
+        let at = |step: u32| if forward { (start + step) % n } else { (start + n - step) % n };
+        (1..=n).map(at).find(|span| self.bit(*span, bits))
+    }
+
+    /// How many spans have one of these bits.
+    pub fn count_with(&self, bits: u8) -> u64 {
+        (0..self.len() as u32).filter(|span| self.bit(*span, bits)).count() as u64
     }
 
     /// Start and end of a span as they were reported, relative to the trace.
@@ -208,12 +294,15 @@ impl Timeline {
 
     /// Opens what hides a span; shows all spans if it is not on the path.
     pub fn reveal(&mut self, span: u32) {
-        if self.row_of(span).is_some() || span as usize >= self.len() {
+        let is_shown = |row: usize| self.rows[row].span == span && !self.rows[row].is_group;
+        if self.row_of(span).is_some_and(is_shown) || span as usize >= self.len() {
             return;
         }
+        self.groups.set_open(span, true);
         let mut above = self.parent(span);
         while let Some(i) = above {
             self.closed[i as usize] = false;
+            self.groups.set_open(i, true);
             above = self.parent(i);
         }
         self.path_only &= self.bit(span, TraceReport::ON_PATH);
@@ -254,26 +343,11 @@ impl Timeline {
         self.report.bits.get(span as usize).is_some_and(|bits| bits & bit != 0)
     }
 
-    /// The spans whose label holds every word of `query`, whatever the case; `None` if there is no word.
-    pub fn search(&self, query: &str) -> Option<SpanMatches> {
-        let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-        if words.is_empty() {
-            return None;
-        }
-        let holds = |frame: &Frame| {
-            let label = frame.label.to_lowercase();
-            words.iter().all(|word| label.contains(word.as_str()))
-        };
-        let endpoints: Vec<bool> = self.frames.iter().map(holds).collect();
+    /// The spans whose label is meant.
+    pub fn search(&self, is_meant: impl Fn(&str) -> bool) -> SpanMatches {
+        let endpoints: Vec<bool> = self.frames.iter().map(|frame| is_meant(&frame.label)).collect();
         let hit = |span: &u32| endpoints.get(self.report.endpoint[*span as usize] as usize) == Some(&true);
-        let spans = (0..self.len() as u32).filter(hit).collect();
-        Some(SpanMatches { endpoints, spans })
-    }
-
-    /// Whether a search found a span.
-    pub fn found(&self, matches: &SpanMatches, span: u32) -> bool {
-        let endpoint = self.report.endpoint.get(span as usize);
-        endpoint.is_some_and(|&endpoint| matches.endpoints.get(endpoint as usize) == Some(&true))
+        SpanMatches { spans: (0..self.len() as u32).filter(hit).collect() }
     }
 
     /// The segments to mark in the row of a span: its own, in order of time; or, if it is closed, one from the first to
@@ -290,6 +364,17 @@ impl Timeline {
         Marks::Own(&self.segments[self.segment_starts[i] as usize..self.segment_starts[i + 1] as usize])
     }
 
+    /// The stretches of the critical path in a row of siblings and below them, in order of time.
+    pub(super) fn segments_of_group(&self, group: &Group) -> Marks<'_> {
+        let stretch = |member: &u32| {
+            let (first, last) = self.subtree_segments[*member as usize];
+            (first != NONE).then(|| (self.segment_us(first).0, self.segment_us(last).1))
+        };
+        let mut all: Vec<(u64, u64)> = group.members.iter().filter_map(stretch).collect();
+        all.arrange();
+        Marks::Many(all)
+    }
+
     /// Start and end of a segment.
     pub(super) fn segment_us(&self, segment: u32) -> (u64, u64) {
         let i = segment as usize;
@@ -297,17 +382,58 @@ impl Timeline {
         (at(&self.report.segment_start_us), at(&self.report.segment_end_us))
     }
 
+    /// Lists the rows. Siblings of one name stand where the first of them does; those in between come after them.
     fn list_rows(&mut self) {
         self.rows.clear();
-        let mut span = 0;
-        while span < self.len() {
-            if self.path_only && self.report.bits[span] & TraceReport::ON_PATH == 0 {
-                // What is below a span off the path is off it too.
-                span = self.end[span] as usize;
+        self.row_of.clear();
+        self.row_of.resize(self.len(), NONE);
+        // Rows with the end of what lies below them: within that of the row above, whatever order spans came in.
+        let mut due: Vec<(Row, u32)> = Vec::new();
+        let mut list = Vec::new();
+        self.list(0, self.len() as u32, 0, &mut list);
+        due.extend(list.drain(..).rev());
+        while let Some((row, end)) = due.pop() {
+            let (at, span) = (self.rows.len() as u32, row.span as usize);
+            if let Some(group) = self.groups.of(row.span).filter(|_| row.is_group) {
+                self.rows.push(row);
+                if group.is_open {
+                    let member = |&span: &u32| {
+                        (Row { span, depth: row.depth + 1, is_group: false }, self.end[span as usize])
+                    };
+                    due.extend(group.members.iter().rev().map(member));
+                } else {
+                    group.members.iter().for_each(|member| self.row_of[*member as usize] = at);
+                }
                 continue;
             }
-            self.rows.push(span as u32);
-            span = if self.closed[span] { self.end[span] as usize } else { span + 1 };
+            if self.row_of[span] != NONE {
+                continue;
+            }
+            self.rows.push(row);
+            self.row_of[span] = at;
+            if !self.closed[span] {
+                self.list(row.span + 1, end, row.depth + 1, &mut list);
+                due.extend(list.drain(..).rev());
+            }
+        }
+    }
+
+    /// The rows of the topmost spans from `span` to before `end`.
+    fn list(&self, mut span: u32, end: u32, depth: u32, out: &mut Vec<(Row, u32)>) {
+        let may_group = self.grouped && !self.path_only;
+        while span < end {
+            let below = self.end[span as usize].min(end);
+            // What is below a span off the path is off it too.
+            if !self.path_only || self.bit(span, TraceReport::ON_PATH) {
+                match self.groups.of(span).filter(|_| may_group) {
+                    Some(group) if group.members.first() == Some(&span) => {
+                        out.push((Row { span, depth, is_group: true }, below));
+                    }
+                    Some(_) => {}
+                    None => out.push((Row { span, depth, is_group: false }, below)),
+                }
+            }
+            span = below;
         }
     }
 }
@@ -318,9 +444,26 @@ pub(super) enum Marks<'a> {
     Own(&'a [u32]),
     /// One stretch.
     Whole(u64, u64),
+    /// These, in order of time.
+    Many(Vec<(u64, u64)>),
 }
 
 impl SpanMatches {
+    /// Returns spans that were found elsewhere; they come ascending.
+    pub fn of(spans: Vec<u32>) -> SpanMatches {
+        SpanMatches { spans }
+    }
+
+    /// Whether a span was found.
+    pub fn contains(&self, span: u32) -> bool {
+        self.spans.binary_search(&span).is_ok()
+    }
+
+    /// Whether a span from `from` to before `to` was found.
+    pub fn any(&self, from: u32, to: u32) -> bool {
+        self.spans.get(self.spans.partition_point(|&span| span < from)).is_some_and(|&span| span < to)
+    }
+
     /// The spans found, ascending.
     pub fn spans(&self) -> &[u32] {
         &self.spans
@@ -390,22 +533,26 @@ pub(super) mod tests {
         ))
     }
 
+    fn spans(timeline: &Timeline) -> Vec<u32> {
+        timeline.rows().iter().map(|row| row.span).collect()
+    }
+
     #[test]
     fn rows_are_all_spans_until_some_are_closed() {
         let mut timeline = small();
-        assert_eq!(timeline.rows(), [0, 1, 2, 3, 4]);
+        assert_eq!(spans(&timeline), [0, 1, 2, 3, 4]);
         timeline.toggle(1);
-        assert_eq!(timeline.rows(), [0, 1, 3, 4]);
+        assert_eq!(spans(&timeline), [0, 1, 3, 4]);
         assert_eq!(timeline.row_of(3), Some(2));
         assert_eq!(timeline.row_of(2), None);
         timeline.toggle(2);
-        assert_eq!(timeline.rows(), [0, 1, 3, 4], "a leaf has nothing to close");
+        assert_eq!(spans(&timeline), [0, 1, 3, 4], "a leaf has nothing to close");
         timeline.reveal(2);
-        assert_eq!(timeline.rows(), [0, 1, 2, 3, 4]);
+        assert_eq!(spans(&timeline), [0, 1, 2, 3, 4]);
         timeline.open_to(Some(0));
-        assert_eq!(timeline.rows(), [0, 4]);
+        assert_eq!(spans(&timeline), [0, 4]);
         timeline.open_to(Some(1));
-        assert_eq!(timeline.rows(), [0, 1, 3, 4]);
+        assert_eq!(spans(&timeline), [0, 1, 3, 4]);
         timeline.open_to(None);
         assert_eq!(timeline.rows().len(), 5);
     }
@@ -414,9 +561,9 @@ pub(super) mod tests {
     fn the_path_alone_can_be_shown_and_left_again() {
         let mut timeline = small();
         timeline.set_path_only(true);
-        assert_eq!(timeline.rows(), [0, 1, 2]);
+        assert_eq!(spans(&timeline), [0, 1, 2]);
         timeline.reveal(3);
-        assert_eq!(timeline.rows(), [0, 1, 2, 3, 4]);
+        assert_eq!(spans(&timeline), [0, 1, 2, 3, 4]);
         assert!(!timeline.path_only());
     }
 
@@ -425,28 +572,27 @@ pub(super) mod tests {
         let mut timeline = small();
         match timeline.segments_of(1) {
             Marks::Own(own) => assert_eq!(own, [1, 3]),
-            Marks::Whole(..) => panic!("it is open"),
+            _ => panic!("it is open"),
         }
         timeline.toggle(1);
         match timeline.segments_of(1) {
             Marks::Whole(start, end) => assert_eq!((start, end), (100, 400)),
-            Marks::Own(_) => panic!("it is closed"),
+            _ => panic!("it is closed"),
         }
     }
 
     #[test]
     fn a_search_steps_through_what_it_found_and_around_the_end() {
         let timeline = small();
-        let matches = timeline.search("SVC op3").unwrap();
+        let matches = timeline.search(|label| label.contains("op3"));
         assert_eq!(matches.spans(), [3]);
-        let all = timeline.search("svc").unwrap();
+        let all = timeline.search(|label| label.contains("svc"));
         assert_eq!(all.step(None, true), Some(0));
         assert_eq!(all.step(Some(1), true), Some(2));
         assert_eq!(all.step(Some(4), true), Some(0));
         assert_eq!(all.step(Some(0), false), Some(4));
-        assert!(timeline.found(&matches, 3) && !timeline.found(&matches, 2));
-        assert!(timeline.search(" ").is_none());
-        assert_eq!(timeline.search("nowhere").unwrap().step(None, true), None);
+        assert!(matches.contains(3) && !matches.contains(2));
+        assert_eq!(timeline.search(|_| false).step(None, true), None);
     }
 
     #[test]
@@ -457,7 +603,7 @@ pub(super) mod tests {
         let mut report = small().report().clone();
         report.depth.truncate(2);
         report.segment_start_us.clear();
-        assert_eq!(Timeline::new(report).rows(), [0, 1]);
+        assert_eq!(spans(&Timeline::new(report)), [0, 1]);
     }
 
     #[test]
@@ -469,5 +615,65 @@ pub(super) mod tests {
         assert_eq!(timeline.rows().len(), 11);
         timeline.reveal(99_999);
         assert_eq!(timeline.rows().len(), 100_000);
+    }
+
+    /// A root with ten calls of one name, one of another between the first two; each of the ten has a child.
+    fn looped() -> Timeline {
+        let mut spans = vec![(NONE, 0, 1000, P)];
+        let mut endpoint = vec![0];
+        for i in 0..10u64 {
+            let at = spans.len() as u32;
+            spans.push((0, 10 + 90 * i, 50, if i == 3 { P | TraceReport::ERROR } else { P }));
+            spans.push((at, 20 + 90 * i, 10, P));
+            endpoint.extend([1, 2]);
+            if i == 0 {
+                spans.push((0, 70, 20, P));
+                endpoint.push(3);
+            }
+        }
+        let report = trace(&spans, &[(1, 10, 60), (4, 100, 150)]);
+        let mut timeline = Timeline::new(TraceReport { endpoint, ..report });
+        timeline.set_grouped(true);
+        timeline
+    }
+
+    #[test]
+    fn siblings_of_one_name_have_one_row_that_opens() {
+        let mut timeline = looped();
+        assert_eq!(spans(&timeline), [0, 1, 3]);
+        let group = timeline.group(timeline.rows()[1]).unwrap();
+        assert_eq!((group.members.len(), group.sum_us, group.errors), (10, 500, 1));
+        assert_eq!(group.interval_us, (10, 870));
+        assert_eq!(timeline.row_of(4), Some(1), "hidden among its siblings");
+        assert_eq!(timeline.row_of(5), None, "below one of them");
+        assert!(
+            matches!(timeline.segments_of_group(group), Marks::Many(all) if all == [(10, 60), (100, 150)])
+        );
+        timeline.open_group(4, true);
+        assert_eq!(timeline.rows().len(), 1 + 1 + 20 + 1);
+        assert_eq!(spans(&timeline)[..6], [0, 1, 1, 2, 4, 5]);
+        assert_eq!((timeline.row_of(1), timeline.row_of(3)), (Some(2), Some(22)));
+        assert_eq!(timeline.rows()[3], Row { span: 2, depth: 3, is_group: false });
+        timeline.open_group(4, false);
+        timeline.reveal(5);
+        assert_eq!(timeline.rows().len(), 23, "what is looked for is brought to light");
+        timeline.set_grouped(false);
+        assert_eq!(spans(&timeline), (0..22).collect::<Vec<u32>>());
+        timeline.set_grouped(true);
+        timeline.set_path_only(true);
+        assert_eq!(timeline.rows().len(), 22, "the path is shown span by span");
+    }
+
+    #[test]
+    fn spans_of_a_kind_are_found_round_and_round() {
+        let timeline = looped();
+        let error = |from, forward| timeline.next_with(TraceReport::ERROR, from, forward);
+        assert_eq!([error(None, true), error(Some(8), true), error(Some(0), false)], [Some(8); 3]);
+        assert_eq!(timeline.next_with(TraceReport::ON_PATH, Some(21), true), Some(0));
+        assert_eq!(timeline.next_with(TraceReport::ORPHAN, None, true), None);
+        assert_eq!(Timeline::default().next_with(TraceReport::ERROR, None, true), None);
+        assert_eq!((timeline.count_with(TraceReport::ERROR), timeline.count_with(P)), (1, 22));
+        let found = SpanMatches::of(vec![3, 9]);
+        assert!(found.any(0, 4) && !found.any(4, 9) && found.any(9, 10));
     }
 }

@@ -1,7 +1,9 @@
 //! A timeline with colours.
 
-use super::layout::{BarKind, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle, layout};
-use super::model::Timeline;
+use super::layout::{
+    BarKind, NUMBERS, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle, layout,
+};
+use super::model::{Row, Timeline};
 use super::parts::SpanPart;
 use crate::color::ink_on;
 use crate::scene::{Align, Layer, Metrics, Scene, Text};
@@ -50,9 +52,25 @@ pub fn scene(layout: &TimelineLayout, theme: &Theme) -> Scene {
             });
         }
     }
+    if size.numbers_px > 0 {
+        for (x, name) in size.number_x().into_iter().zip(NUMBERS) {
+            head.texts.push(number(x, 0, axis_px, name, small_px, theme.muted));
+        }
+    }
+    if let Some((y, h)) = layout.thumb {
+        let x = size.width - size.scrollbar_px;
+        top.fill(x, axis_px, size.scrollbar_px, size.height - axis_px, theme.surface);
+        top.fill(x + px(2.0), y, size.scrollbar_px - px(4.0), h, theme.background.mix(theme.muted, 0.6));
+    }
     let mut scene = Scene::new(size.width, size.height, Some(theme.background));
     scene.layers = vec![rows, bars, over, marks, top, head];
     scene.finish()
+}
+
+/// A number that ends at `x`.
+fn number(x: i32, y: i32, h: i32, text: &str, font_px: i32, color: Rgba) -> Text {
+    let text = text.to_owned();
+    Text { x, y: Metrics::baseline(y, h, font_px), text, color, align: Align::Right, font_px, bold: false }
 }
 
 fn paint_row(
@@ -128,6 +146,9 @@ fn paint_row(
     }
     let chip = row.chip_x(size);
     bars.fill(chip, bar_y, px(4.0).min(size.column_px - px(1.0) - chip), bar_h, own);
+    for (x, text) in size.number_x().into_iter().zip(row.numbers.iter().flatten()) {
+        marks.texts.push(number(x, row.y, row_px, text, size.small_px(), text_color(theme.muted)));
+    }
     let font_px = size.metrics.font_px();
     let baseline = Metrics::baseline(row.y, row_px, font_px);
     let Some(label) = &row.label else { return };
@@ -203,7 +224,7 @@ pub fn export_svg(
 ) -> String {
     const MOST_ROWS: usize = 1000;
     let metrics = Metrics::default();
-    let mut size = TimelineSize { width, height: 0, column_px: (width / 4).clamp(0, 320), metrics };
+    let mut size = TimelineSize::new(width, 0, (width / 4).clamp(0, 320), metrics);
     let rows = timeline.rows().len();
     size.height = size.axis_px() + rows.min(MOST_ROWS) as i32 * size.row_px();
     // Whole rows, and no empty space below them.
@@ -215,6 +236,12 @@ pub fn export_svg(
     let layout = layout(timeline, &view, size, &mut label, &mut small);
     let tip = |item: u32| {
         let row = layout.rows.get(item as usize)?;
+        let of = Row { span: row.span, depth: 0, is_group: row.is_group };
+        if let Some(group) = timeline.group(of) {
+            let name = timeline.frame(row.span).map_or("", |frame| frame.label.as_str());
+            let (times, sum) = (format::count(group.members.len() as u64), format::duration_us(group.sum_us));
+            return Some(format!("{name}, {times} times: {sum} in all"));
+        }
         let (start, end) = timeline.interval_us(row.span);
         let parts = timeline.parts_of(row.span).iter().map(SpanPart::words);
         let mut tip = timeline.frame(row.span).map_or(String::new(), |frame| frame.label.clone());
@@ -259,7 +286,7 @@ mod tests {
     const NONE: u32 = u32::MAX;
 
     fn picture(timeline: &Timeline, theme: &Theme) -> (TimelineLayout, Scene) {
-        let size = TimelineSize { width: 1200, height: 200, column_px: 200, metrics: Metrics::default() };
+        let size = TimelineSize::new(1200, 200, 200, Metrics::default());
         let view = TimelineView {
             window: timeline.full(),
             scroll_px: 0,

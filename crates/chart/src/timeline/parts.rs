@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn the_problem_is_framed_and_named_and_seen_however_narrow() {
         let (timeline, _) = Timeline::of_aggregate(&aggregate());
-        let size = TimelineSize { width: 1200, height: 200, column_px: 200, metrics: Metrics::default() };
+        let size = TimelineSize::new(1200, 200, 200, Metrics::default());
         let mut measure = [Advances { font_px: 12.0 }, Advances { font_px: 11.0 }];
         let mut lay = |window| {
             let view = TimelineView {

@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_tail_is_as_long_as_the_slack_and_stays_in_sight() {
-        let size = TimelineSize { width: 1000, height: 100, column_px: 0, metrics: Metrics::default() };
+        let size = TimelineSize::new(1000, 100, 0, Metrics::default());
         let bar = |slack_us, from, to| tail(&timeline(slack_us), Window { from, to }, size, 1);
         assert_eq!(bar(20, 0.0, 100.0), Some(Bar { x: 400, w: 200 }));
         assert_eq!(bar(20, 0.0, 50.0), Some(Bar { x: 800, w: 200 }));

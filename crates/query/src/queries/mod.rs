@@ -9,6 +9,7 @@ mod culprit;
 mod diagnosis;
 mod endpoints;
 mod errors;
+mod find_spans;
 mod findings;
 mod flow;
 mod heatmap;
@@ -18,6 +19,7 @@ mod per_request;
 mod proposals;
 mod range;
 mod requests;
+mod search;
 mod span;
 mod split;
 mod tag_values;
@@ -31,6 +33,7 @@ pub use culprit::{Culprit, SlowRequests};
 pub use diagnosis::{CompareDiagnoses, Diagnosis};
 pub use endpoints::Endpoints;
 pub use errors::Errors;
+pub use find_spans::FindSpans;
 pub use findings::Findings;
 pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, Target, WhatIf};
 pub use heatmap::Heatmap;
@@ -40,6 +43,7 @@ pub use per_request::{PerRequest, PerRequestReport};
 pub use proposals::Proposals;
 pub use range::Range;
 pub use requests::Requests;
+pub use search::Search;
 pub use span::{Span, SpanKey, SpanReport};
 pub use split::Split;
 pub use tag_values::TagValues;
@@ -47,6 +51,7 @@ pub use trace::Trace;
 
 pub(super) use anomalies::{Made, Told, VectorPass};
 pub(super) use diagnosis::TracesPass;
+pub(super) use find_spans::find_spans;
 pub(super) use flow::{FlowCache, FlowPass, FlowTask};
 pub(super) use overview::OverviewPass;
 pub(super) use span::span;
@@ -120,6 +125,7 @@ list! {
     Diagnosis,
     Endpoints,
     Errors,
+    FindSpans,
     Findings,
     Flow,
     FlowEvaluation,
@@ -132,6 +138,7 @@ list! {
     Range,
     Requests,
     Savings,
+    Search,
     SlowRequests,
     Span,
     Split,

@@ -1,4 +1,5 @@
 use super::*;
+use pathlight_text::format;
 
 struct Row {
     endpoint: (&'static str, &'static str),
@@ -19,7 +20,7 @@ fn table() -> Table<Row> {
     ];
     let mut table = Table::new("rows", "Rows", ("share", true), columns)
         .with_attributes(|row| endpoint_attributes("row", row.endpoint, row.requests))
-        .search(|row, text| fits_endpoint(text, row.endpoint))
+        .search(|row, finder| finder.fits_endpoint(row.endpoint))
         .share(|row| row.share.unwrap_or(0.0));
     table.set_rows(vec![
         Row { endpoint: ("b", "GET /y"), requests: 3, share: Some(0.25), why: "a, \"b\"" },
@@ -73,11 +74,14 @@ fn rows_are_sorted_as_asked_for_else_naturally_and_equal_ones_stay_as_they_came(
 #[test]
 fn a_search_marks_rows_and_says_which_share_they_are() {
     let table = table();
-    assert_eq!(table.find("  "), Found::default());
-    let found = table.find("get X");
+    assert_eq!(table.find(&Finder::of_text("  ")), Found::default());
+    let found = table.find(&Finder::of_text("get X"));
     assert_eq!(found, Found { hits: Some(vec![false, false, true]), matches: 1, share: Some(0.5) });
-    assert_eq!(table.find("/Y").matches, 2);
-    assert_eq!(table.find("nowhere"), Found { hits: Some(vec![false; 3]), matches: 0, share: Some(0.0) });
+    assert_eq!(table.find(&Finder::of_text("/Y")).matches, 2);
+    assert_eq!(
+        table.find(&Finder::of_text("nowhere")),
+        Found { hits: Some(vec![false; 3]), matches: 0, share: Some(0.0) }
+    );
 }
 
 #[test]

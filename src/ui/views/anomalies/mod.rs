@@ -26,6 +26,7 @@ use pathlight_view::address::View;
 use pathlight_view::anomalies;
 use pathlight_view::anomalies::AnomalyLine;
 use pathlight_view::comparing::Side;
+use pathlight_view::finder::Finder;
 use std::rc::Rc;
 
 /// The seed of the evaluation.
@@ -256,8 +257,8 @@ impl PageView for Anomalies {
         self.take_evaluation(page);
     }
 
-    fn search(&mut self, _: Page, text: &str) -> SearchResult {
-        let (table, (count, share)) = (self.table, self.table.search(text));
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        let (table, (count, share)) = (self.table, self.table.search(finder));
         SearchResult { count, share, step: Box::new(move |_, forward| table.select_beside(forward)) }
     }
 

@@ -26,6 +26,7 @@ use pathlight_view::compare::{ChangeRow, DiffSource};
 use pathlight_view::comparing::Side;
 use pathlight_view::culprit;
 use pathlight_view::culprit::{PlaceRow, ServiceRow};
+use pathlight_view::finder::Finder;
 use pathlight_view::json;
 use pathlight_view::tree;
 use std::cell::Cell;
@@ -306,11 +307,11 @@ impl PageView for Compare {
         self.chart.with(|chart| chart.follow(page));
     }
 
-    fn search(&mut self, _: Page, text: &str) -> SearchResult {
-        self.changes.search(text);
-        self.services.search(text);
-        self.places.search(text);
-        chart::search(self.chart, text)
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        self.changes.search(finder);
+        self.services.search(finder);
+        self.places.search(finder);
+        chart::search(self.chart, finder)
     }
 
     fn follow(&mut self, page: Page) {

@@ -35,6 +35,7 @@ use pathlight_view::diagnosis_choice::DiagnosisList;
 use pathlight_view::diagnosis_tables;
 use pathlight_view::diagnosis_tables::PlaceRow;
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
+use pathlight_view::finder::Finder;
 use pathlight_view::json;
 use std::rc::Rc;
 
@@ -293,10 +294,10 @@ impl PageView for Diagnosis {
         self.show_list(page);
     }
 
-    fn search(&mut self, page: Page, text: &str) -> SearchResult {
-        let places = self.places.map(|table| table.search(text).0);
-        let services = self.services.search(text).0;
-        let lines = self.tree.search(text);
+    fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
+        let places = self.places.map(|table| table.search(finder).0);
+        let services = self.services.search(finder).0;
+        let lines = self.tree.search(finder);
         let (count, step): (u64, Box<dyn Fn(Page, bool)>) = match page.address().choices.diagnosis.list {
             DiagnosisList::Report => {
                 let tree = self.tree.clone();
@@ -388,7 +389,7 @@ fn tree_of(page: Page, jump: &Jump, chart: ChartCanvas<TimelineChart>, spans: &S
 fn show_line(report: &TprofReport, number: Option<u32>, chart: ChartCanvas<TimelineChart>, spans: &Shown) {
     let trace = number.and_then(|number| report.aggregate_traces.get(number as usize));
     let timeline = spans.take(trace.unwrap_or(&AggregateTrace::default()));
-    let problem = timeline.rows().iter().position(|&row| timeline.problem_of(row).is_some());
+    let problem = timeline.rows().iter().position(|row| timeline.problem_of(row.span).is_some());
     let canvas = chart.canvas();
     canvas.set("data-spans", &timeline.len().to_string());
     canvas.set("data-aggregate", &number.map_or(String::new(), |number| number.to_string()));

@@ -7,6 +7,7 @@ use pathlight_query::{Endpoint, TprofReport};
 use pathlight_view::diagnosis::{Evidence, more_words};
 use pathlight_view::diagnosis_tree::{Row, Step, Tree};
 use pathlight_view::diagnosis_words::{Line, lines};
+use pathlight_view::finder::Finder;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use web_sys::KeyboardEvent;
@@ -16,7 +17,7 @@ struct Inner {
     tree: RefCell<Tree>,
     /// The line that has the focus, or would have it.
     at: Cell<usize>,
-    search: RefCell<String>,
+    search: RefCell<Finder>,
     on_choose: Box<dyn Fn(usize, Evidence)>,
     on_more: Box<dyn Fn(u32)>,
     keep: Keep,
@@ -165,10 +166,10 @@ impl DiagnosisTree {
     }
 
     /// Dims what a search does not find; returns how many lines it finds.
-    pub fn search(&self, text: &str) -> u64 {
-        self.0.search.replace(text.to_owned());
+    pub fn search(&self, finder: &Finder) -> u64 {
+        self.0.search.replace(finder.clone());
         self.render(false);
-        self.0.tree.borrow().found(text).len() as u64
+        self.0.tree.borrow().found(finder).len() as u64
     }
 
     /// Moves to the next line that the search finds, or the one before; round at the ends.
@@ -181,7 +182,7 @@ impl DiagnosisTree {
 
     /// Builds the rows in sight anew.
     fn render(&self, takes_focus: bool) {
-        let (tree, text) = (self.0.tree.borrow(), self.0.search.borrow());
+        let (tree, finder) = (self.0.tree.borrow(), self.0.search.borrow());
         let mut focused = None;
         let rows: Vec<El> = tree
             .rows()
@@ -189,7 +190,7 @@ impl DiagnosisTree {
             .map(|row| match row {
                 Row::Line(at) => {
                     let row = line_row(&tree, at, self.0.at.get() == at);
-                    row.class_if("dimmed", !tree.is_found(at, &text));
+                    row.class_if("dimmed", !tree.is_found(at, &finder));
                     if self.0.at.get() == at {
                         focused = Some(row.clone());
                     }

@@ -25,6 +25,7 @@ use pathlight_text::format;
 use pathlight_view::address::View;
 use pathlight_view::endpoints;
 use pathlight_view::endpoints::ImpactLine;
+use pathlight_view::finder::Finder;
 use pathlight_view::json;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -227,8 +228,8 @@ impl PageView for Endpoints {
         self.table.set_sort(page.address().sort.as_ref());
     }
 
-    fn search(&mut self, _: Page, text: &str) -> SearchResult {
-        let (table, (count, share)) = (self.table, self.table.search(text));
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        let (table, (count, share)) = (self.table, self.table.search(finder));
         let choose = |page: Page, line: &ImpactLine| page.set_focus(Focus::Endpoint(line.endpoint.clone()));
         SearchResult {
             count,

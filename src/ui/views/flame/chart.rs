@@ -15,6 +15,7 @@ use pathlight_chart::flame::{
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::{CriticalPathReport, Endpoint, NodeId};
 use pathlight_text::format;
+use pathlight_view::finder::Finder;
 use pathlight_view::flame;
 use pathlight_view::flame::FlameSource;
 use pathlight_view::table::neighbour;
@@ -47,7 +48,7 @@ pub struct FlameChart<S = CriticalPathReport> {
     viewport: AxisViewport,
     selected: Option<u32>,
     hovered: Option<u32>,
-    query: String,
+    finder: Finder,
     matches: Option<Matches>,
     focus: Vec<Endpoint>,
     layout: FlameLayout,
@@ -67,7 +68,7 @@ impl<S: FlameSource> FlameChart<S> {
             viewport: AxisViewport::new(1.0),
             selected: None,
             hovered: None,
-            query: String::new(),
+            finder: Finder::default(),
             matches: None,
             focus: Vec::new(),
             layout: FlameLayout::default(),
@@ -112,7 +113,7 @@ impl<S: FlameSource> FlameChart<S> {
         }
         self.selected = None;
         self.hovered = None;
-        self.matches = Matches::find(&self.tree, &self.query);
+        self.matches = self.find();
     }
 
     /// Follows the focus of the page and of the address.
@@ -146,13 +147,18 @@ impl<S: FlameSource> FlameChart<S> {
     }
 
     /// Searches; gives how many frames were found and their share, nothing counted twice.
-    pub fn search(&mut self, text: &str) -> (u64, Option<f64>) {
-        text.clone_into(&mut self.query);
-        self.matches = Matches::find(&self.tree, text);
+    pub fn search(&mut self, finder: &Finder) -> (u64, Option<f64>) {
+        self.finder = finder.clone();
+        self.matches = self.find();
         let Some(matches) = &self.matches else { return (0, None) };
         let whole = self.tree.total_us();
         let share = if whole == 0 { f64::NAN } else { matches.matched_us() as f64 / whole as f64 };
         (matches.found().len() as u64, Some(share))
+    }
+
+    fn find(&self) -> Option<Matches> {
+        let find = || Matches::find(&self.tree, |label| self.finder.fits_label(label));
+        (!self.finder.is_empty()).then(find)
     }
 
     /// Selects the frame beside the selected one.
@@ -263,7 +269,7 @@ impl<S: FlameSource> CanvasChart for FlameChart<S> {
             let rows = (bottom / i64::from(self.size.row_px())) as u32 + 2;
             if inverted.expand_visible(report, self.viewport.window(), width, NARROW_PX, rows) {
                 self.tree = inverted.tree();
-                self.matches = Matches::find(&self.tree, &self.query);
+                self.matches = self.find();
             }
         }
         self.viewport.place(0, width, height, self.size.scroll_end(&self.tree));
@@ -380,8 +386,8 @@ impl<S: FlameSource> ZoomableChart for FlameChart<S> {
 }
 
 /// Searches a flame graph.
-pub fn search<S: FlameSource>(chart: ChartCanvas<FlameChart<S>>, text: &str) -> SearchResult {
-    let (count, share) = chart.with(|chart| chart.search(text));
+pub fn search<S: FlameSource>(chart: ChartCanvas<FlameChart<S>>, finder: &Finder) -> SearchResult {
+    let (count, share) = chart.with(|chart| chart.search(finder));
     SearchResult {
         count,
         share,

@@ -16,6 +16,7 @@ use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_query::NodeId;
 use pathlight_view::address::View;
+use pathlight_view::finder::Finder;
 use pathlight_view::flame;
 use pathlight_view::flame::Row;
 use pathlight_view::json;
@@ -116,9 +117,9 @@ impl PageView for Flame {
         self.chart.look(|chart| if chart.is_inverted() { chart.len() as u64 } else { 0 })
     }
 
-    fn search(&mut self, _: Page, text: &str) -> SearchResult {
-        self.table.search(text);
-        chart::search(self.chart, text)
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        self.table.search(finder);
+        chart::search(self.chart, finder)
     }
 
     fn follow(&mut self, page: Page) {

@@ -12,6 +12,7 @@ use pathlight_analysis::flow::FlowNode;
 use pathlight_chart::dag::{DagHit, DagItem, DagLayout, DagSizes, DagView, DagViewport, export_svg, scene};
 use pathlight_chart::{Theme, Viewport};
 use pathlight_query::{Changes, Endpoint, FlowReport};
+use pathlight_view::finder::Finder;
 use pathlight_view::flow;
 use pathlight_view::flow_changes::changed_nodes;
 use pathlight_view::table::neighbour;
@@ -96,8 +97,8 @@ impl FlowChart {
     }
 
     /// Searches; returns how many nodes were found.
-    pub fn search(&mut self, text: &str) -> u64 {
-        self.found = flow::found(&self.report, text);
+    pub fn search(&mut self, finder: &Finder) -> u64 {
+        self.found = flow::found(&self.report, finder);
         self.found.as_ref().map_or(0, |found| found.iter().filter(|hit| **hit).count() as u64)
     }
 

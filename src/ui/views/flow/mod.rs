@@ -27,6 +27,7 @@ use learn::Learn;
 use parent::ParentBar;
 use pathlight_query::Endpoint;
 use pathlight_view::address::View;
+use pathlight_view::finder::Finder;
 use pathlight_view::flow;
 use pathlight_view::flow::CallLine;
 use pathlight_view::flow_choice::FlowPanel;
@@ -198,9 +199,9 @@ impl PageView for Flow {
         self.learn.update(page);
     }
 
-    fn search(&mut self, _: Page, text: &str) -> SearchResult {
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
         let chart = self.chart;
-        let count = chart.with(|chart| chart.search(text));
+        let count = chart.with(|chart| chart.search(finder));
         self.table.set_hits(chart.look(FlowChart::found));
         let step = move |page: Page, forward| chart.with(|chart| chart.step(page, forward));
         SearchResult { count, share: None, step: Box::new(step) }

@@ -19,6 +19,7 @@ use pathlight_chart::Shade;
 use pathlight_query::{ColumnOrder, EndpointId, RowStat, RowTime};
 use pathlight_view::address::View;
 use pathlight_view::choices::Choices;
+use pathlight_view::finder::Finder;
 use pathlight_view::heatmap;
 use pathlight_view::heatmap::Row;
 
@@ -186,10 +187,10 @@ impl PageView for Heatmap {
         controls::enable(self.columns.at(2), by_row || matches!(*page.focus(), Focus::Endpoint(_)));
     }
 
-    fn search(&mut self, page: Page, text: &str) -> SearchResult {
-        let (count, share) = self.table.search(text);
+    fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
+        let (count, share) = self.table.search(finder);
         let (time, stat) = (page.address().choices.row_time, page.address().choices.row_stat);
-        let found = self.table.look(|table| table.find(text).hits);
+        let found = self.table.look(|table| table.find(finder).hits);
         let (chart, is_found) =
             (self.chart, |row: &EndpointId| found.as_ref().is_none_or(|hits| hits[row.index()]));
         chart.with(|chart| {

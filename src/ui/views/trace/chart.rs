@@ -8,15 +8,20 @@ use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_chart::timeline::{
-    Minimap, Part, Sign, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView, export_svg,
-    layout, scene,
+    Minimap, NUMBERS, Part, Row, Sign, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView,
+    export_svg, layout, scene,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::TraceReport;
+use pathlight_view::finder::Finder;
 use pathlight_view::tip::TipLine;
 use pathlight_view::trace;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+
+/// Width of a column of numbers, and of the scrollbar, in CSS pixels.
+const NUMBER_PX: f64 = 68.0;
+const SCROLLBAR_PX: f64 = 12.0;
 
 /// What the spans of a timeline are: those of a trace, or of the aggregate trace of many.
 pub trait Spans {
@@ -76,7 +81,7 @@ impl TimelineChart {
             matches: None,
             slack: false,
             layout: None,
-            size: TimelineSize { width: 1, height: 1, column_px: 0, metrics: Metrics::default() },
+            size: TimelineSize::new(1, 1, 0, Metrics::default()),
         }
     }
 
@@ -122,16 +127,18 @@ impl TimelineChart {
         }
     }
 
-    /// Searches; gives how many spans were found.
-    pub fn search(&mut self, text: &str) -> u64 {
-        self.matches = self.timeline.search(text);
+    /// Searches, by names unless `spans` are what was found; gives how many spans were found.
+    pub fn search(&mut self, finder: &Finder, spans: Option<&Vec<u32>>) -> u64 {
+        let by_name = || self.timeline.search(|label| finder.fits(&[label]));
+        let found = || spans.map_or_else(by_name, |spans| SpanMatches::of(spans.clone()));
+        self.matches = (!finder.is_empty()).then(found);
         self.matches.as_ref().map_or(0, |matches| matches.spans().len() as u64)
     }
 
     /// Which spans a search found; `None` without one.
     pub fn hits(&self) -> Option<Vec<bool>> {
         let matches = self.matches.as_ref()?;
-        Some((0..self.timeline.len() as u32).map(|at| self.timeline.found(matches, at)).collect())
+        Some((0..self.timeline.len() as u32).map(|at| matches.contains(at)).collect())
     }
 
     /// Opens all rows, or closes those of this depth.
@@ -175,12 +182,21 @@ impl TimelineChart {
             (Some(row), Command::Down) => row + 1,
             (Some(row), Command::PageUp) => row.saturating_sub(page_rows),
             (Some(row), Command::PageDown) => row + page_rows,
+            (Some(row), command @ (Command::Left | Command::Right)) if rows[row].is_group => {
+                let span = rows[row].span;
+                self.timeline.open_group(span, command == Command::Right);
+                return;
+            }
             (Some(row), command) => {
-                let at = rows[row];
+                let at = rows[row].span;
                 let is_open = self.timeline.has_children(at) && !self.timeline.is_closed(at);
                 match (command, is_open) {
                     (Command::Left, true) | (Command::Right, false) => {
                         self.timeline.toggle(at);
+                        return;
+                    }
+                    (Command::Left, false) if row > 0 && self.is_member(row) => {
+                        self.timeline.open_group(at, false);
                         return;
                     }
                     (Command::Left, false) => {
@@ -191,9 +207,52 @@ impl TimelineChart {
                 }
             }
         };
-        if let Some(&at) = self.timeline.rows().get(to.min(last)) {
+        let rows = self.timeline.rows();
+        let is_open = |row: usize| self.timeline.group(rows[row]).is_some_and(|group| group.is_open);
+        let to = to.min(last);
+        // The row of siblings that have rows is passed over: what is selected is a span.
+        let to = match command {
+            Command::Up | Command::PageUp if is_open(to) => to.saturating_sub(1),
+            _ if is_open(to) => to + 1,
+            _ => to,
+        };
+        if let Some(&Row { span, .. }) = rows.get(to) {
+            self.stay_at(span);
+        }
+    }
+
+    /// Whether a row is that of one of some siblings.
+    fn is_member(&self, row: usize) -> bool {
+        let rows = self.timeline.rows();
+        let of_group = |at: &Row| self.timeline.group(*at).map(|group| (at.depth, group));
+        let above = rows[..row].iter().rev().find(|at| at.depth < rows[row].depth).and_then(of_group);
+        above.is_some_and(|(depth, group)| {
+            depth + 1 == rows[row].depth && group.members.binary_search(&rows[row].span).is_ok()
+        })
+    }
+
+    /// Goes to the next span with one of these bits of [`TraceReport`], or the one before.
+    pub fn find(&mut self, bits: u8, forward: bool) {
+        if let Some(at) = self.timeline.next_with(bits, self.selected, forward) {
             self.choose(at);
         }
+    }
+
+    /// Gives siblings of one name one row, or each its own.
+    pub fn set_grouped(&mut self, grouped: bool) {
+        self.timeline.set_grouped(grouped);
+    }
+
+    /// Scrolls as a press on the scrollbar at this height asks for; tells whether there is one at `x`.
+    fn scroll_at(&mut self, x: i32, y: i32) -> bool {
+        let thumb = self.layout.as_ref().and_then(|layout| layout.thumb);
+        let Some((_, high)) = thumb.filter(|_| x >= self.size.width - self.size.scrollbar_px) else {
+            return false;
+        };
+        let room = (self.size.height - self.size.axis_px() - high).max(1);
+        let share = f64::from(y - self.size.axis_px() - high / 2) / f64::from(room);
+        self.viewport.scroll_to(share * self.size.scroll_end(&self.timeline) as f64);
+        true
     }
 
     fn view(&self) -> TimelineView<'_> {
@@ -213,9 +272,20 @@ impl TimelineChart {
         self.reveal(at);
     }
 
+    /// Selects a span without opening the row of siblings it is hidden in.
+    fn stay_at(&mut self, at: u32) {
+        self.selected = Some(at);
+        (self.chosen)(Some(at));
+        self.show(at);
+    }
+
     /// Brings a span into sight: its row, and its bar if that is wholly outside.
     fn reveal(&mut self, at: u32) {
         self.timeline.reveal(at);
+        self.show(at);
+    }
+
+    fn show(&mut self, at: u32) {
         if let Some(row) = self.timeline.row_of(at) {
             self.show_row(row);
         }
@@ -296,7 +366,13 @@ impl CanvasChart for TimelineChart {
         let metrics = surface.metrics();
         let css = f64::from(width) / metrics.scale;
         let column = if css < 560.0 { 40.0 } else { (css * 0.28).clamp(180.0, 340.0) };
-        let size = TimelineSize { width, height, column_px: metrics.px(column), metrics };
+        let numbers = if css < 900.0 { 0.0 } else { NUMBER_PX * NUMBERS.len() as f64 };
+        let mut size = TimelineSize::new(width, height, metrics.px(column + numbers), metrics);
+        // A length of nothing would be a pixel.
+        size.numbers_px = if numbers > 0.0 { metrics.px(numbers) } else { 0 };
+        if size.scroll_end(&self.timeline) > 0 {
+            size.scrollbar_px = metrics.px(SCROLLBAR_PX);
+        }
         self.size = size;
         if let Some(to) = self.overview.asked.take() {
             self.viewport.show(to);
@@ -308,6 +384,8 @@ impl CanvasChart for TimelineChart {
         let layout = layout(&self.timeline, &self.view(), self.size, &mut label, &mut small);
         surface.paint(&scene(&layout, theme));
         self.layout = Some(layout);
+        let css = |px: i32| f64::from(px) / metrics.scale;
+        self.overview.place(css(size.column_px), css(size.scrollbar_px));
         self.publish_overview();
     }
 
@@ -317,6 +395,9 @@ impl CanvasChart for TimelineChart {
 
     fn hit(&self, (x, y): (i32, i32)) -> Option<(u32, Option<u32>)> {
         let hit = self.layout.as_ref()?.hit(x, y)?;
+        if x >= self.size.width - self.size.scrollbar_px {
+            return None;
+        }
         let span = hit.span?;
         Some((span, self.timeline.part_at(span, hit.at_us).map(|part| part.index)))
     }
@@ -333,8 +414,17 @@ impl CanvasChart for TimelineChart {
 
     fn click(&mut self, pointed: Pointed) -> bool {
         let page = self.page;
+        if self.scroll_at(pointed.at.0, pointed.at.1) {
+            return true;
+        }
         let hit = self.layout.as_ref().and_then(|layout| layout.hit(pointed.at.0, pointed.at.1));
         match hit.and_then(|hit| hit.span.map(|span| (span, hit.part))) {
+            Some((at, _)) if hit.is_some_and(|hit| hit.is_group) => {
+                let row = self.timeline.rows().iter().find(|row| row.is_group && row.span == at);
+                let is_open =
+                    row.and_then(|row| self.timeline.group(*row)).is_some_and(|group| group.is_open);
+                self.timeline.open_group(at, !is_open);
+            }
             Some((at, Part::Toggle)) => self.timeline.toggle(at),
             // The second of a double click is not "again".
             Some((at, _)) if self.selected == Some(at) && pointed.count < 2 => {
@@ -354,7 +444,14 @@ impl CanvasChart for TimelineChart {
         self.viewport.fit();
         self.page.refresh();
     }
+
+    fn brush(&mut self, from: (i32, i32), to: (i32, i32), _touch: bool) -> bool {
+        self.scroll_at(from.0, to.1)
+    }
 }
+
+/// Gives an overview room at its left and right, in CSS pixels.
+type Align = RefCell<Option<Box<dyn Fn(f64, f64)>>>;
 
 type Repaint = RefCell<Option<Box<dyn Fn()>>>;
 
@@ -364,6 +461,10 @@ pub struct Overview {
     window: Cell<Window>,
     end_us: Cell<u64>,
     columns: Cell<i32>,
+    /// Room at its left and right, so that its moments stand above those of the bars; in CSS pixels.
+    margins: Cell<(f64, f64)>,
+    /// Gives it that room.
+    pub align: Align,
     /// The window that was asked for on the overview.
     asked: Cell<Option<Window>>,
     /// Paints the timeline.
@@ -380,6 +481,8 @@ impl Overview {
             window: Cell::new(Window::full(0)),
             end_us: Cell::new(0),
             columns: Cell::new(0),
+            margins: Cell::new((0.0, 0.0)),
+            align: RefCell::default(),
             asked: Cell::new(None),
             repaint_timeline: RefCell::default(),
             repaint_overview: RefCell::default(),
@@ -389,6 +492,14 @@ impl Overview {
     fn repaint(&self, what: &Repaint) {
         if let Some(run) = &*what.borrow() {
             run();
+        }
+    }
+
+    fn place(&self, left: f64, right: f64) {
+        if self.margins.replace((left, right)) != (left, right)
+            && let Some(run) = &*self.align.borrow()
+        {
+            run(left, right);
         }
     }
 

@@ -17,9 +17,11 @@ use crate::ui::widgets::names;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_query::{Endpoint, TraceReport};
+use pathlight_text::format;
 use pathlight_view::address::View;
+use pathlight_view::finder::Finder;
 use pathlight_view::trace;
-use pathlight_view::trace::SpanRow;
+use pathlight_view::trace::{SpanRow, spans_csv};
 use std::rc::Rc;
 
 /// Rows below this depth are folded away by "Fold".
@@ -32,7 +34,13 @@ pub struct TimelineView {
     overview: ChartCanvas<OverviewChart>,
     title: El,
     path_only: El,
+    /// Buttons that go to spans of a kind, with the bit and the word of each.
+    finds: [(u8, &'static str, El); 2],
+    grouped: El,
+    below: El,
     table: CompanionTable<SpanRow>,
+    /// The trace whose spans the table lists.
+    listed: Option<Rc<TraceReport>>,
 }
 
 impl TimelineView {
@@ -53,6 +61,11 @@ impl TimelineView {
         );
         shared.repaint_timeline.replace(Some(Box::new(move || chart.paint())));
         shared.repaint_overview.replace(Some(Box::new(move || overview.paint())));
+        shared.align.replace(Some(Box::new(move |left, right| {
+            overview.element().style("margin-left", &format!("{left}px"));
+            overview.element().style("margin-right", &format!("{right}px"));
+            overview.paint();
+        })));
         let path_only = button("Critical path only").attr("aria-pressed", "false").test("path-only");
         let path_only = controls::toggles(path_only, keep, move |only| {
             chart.with(|chart| chart.set_path_only(only));
@@ -69,25 +82,77 @@ impl TimelineView {
                 open_to(Some(FOLD_DEPTH));
             })
             .button(keep, ("Unfold", "Show every span", "unfold"), move || open_to(None));
+        let grouped = button("Group siblings")
+            .attr("aria-pressed", "true")
+            .attr("title", "Siblings of one name have one row, with how many they are and their time in all")
+            .test("group-siblings");
+        let grouped = controls::toggles(grouped, keep, move |on| {
+            chart.with(|chart| chart.set_grouped(on));
+            page.refresh();
+        });
+        let finds = [
+            (TraceReport::ON_PATH, "on path", "Go to the next span on the critical path", "find-path"),
+            (TraceReport::ERROR, "error", "Go to the next span with an error", "find-error"),
+        ];
+        let finds = finds.map(|(bits, word, hint, test)| {
+            let find = button("").attr("title", hint).test(test);
+            let find = find.on_click(keep, move || chart.with(|chart| chart.find(bits, true)));
+            (bits, word, find)
+        });
+        let below = div("companion folded");
+        let shown = below.clone();
+        let as_table = button("Table")
+            .attr("aria-pressed", "false")
+            .attr("title", "The same spans as a table: to be sorted, and for screen readers")
+            .test("as-table");
+        let as_table = controls::toggles(as_table, keep, move |on| {
+            shown.class_if("folded", !on);
+            page.refresh();
+        });
         let zooms = ZoomTools::new(page, keep, chart, "-trace");
         let title = div("title trace-title").test("trace-title");
         let table = CompanionTable::new(page, trace::table())
             .on_select(move |row| page.set_focus(Focus::Span(row.at)));
-        let formats = formats(page, chart, table);
+        let formats = formats(page, chart);
         let exports = export::menu(page, keep, "timeline", Some(chart.canvas().clone()), formats);
         let tools = div("tools")
             .child(&title)
             .child(&div("grow"))
+            .children(finds.iter().map(|(.., find)| find))
             .child(&path_only)
             .child(&slack)
+            .child(&grouped)
             .child(folds.element())
+            .child(&as_table)
             .child(&zooms.zoom)
             .child(&zooms.all)
             .child(&exports);
-        let below = div("companion").child(table.element());
-        let frame = Frame::new(View::Trace, "timeline", chart, below).with(&tools);
+        below.add(table.element());
+        let frame = Frame::new(View::Trace, "timeline", chart, below.clone()).with(&tools);
         let frame = frame.with(overview.element()).with(chart.element()).table(table).zooms(chart, zooms);
-        TimelineView { frame: frame.also(overview), chart, overview, title, path_only, table }
+        TimelineView {
+            frame: frame.also(overview),
+            chart,
+            overview,
+            title,
+            path_only,
+            finds,
+            grouped,
+            below,
+            table,
+            listed: None,
+        }
+    }
+
+    /// Fills the table, once it is in sight: a trace may have a million spans.
+    fn list(&mut self) {
+        let report = self.chart.look(|chart| chart.timeline().shared());
+        let is_folded = self.below.html().class_list().contains("folded");
+        if !is_folded && self.listed.as_ref().is_none_or(|listed| !Rc::ptr_eq(listed, &report)) {
+            self.table.set_rows(SpanRow::of(&report), "No span has this name.");
+            self.table.set_hits(self.chart.look(TimelineChart::hits));
+            self.listed = Some(report);
+        }
     }
 
     fn show_title(&self, page: Page, report: &TraceReport) {
@@ -105,15 +170,15 @@ impl TimelineView {
     }
 }
 
-fn formats(
-    page: Page,
-    chart: ChartCanvas<TimelineChart>,
-    table: CompanionTable<SpanRow>,
-) -> Vec<export::Format> {
+fn formats(page: Page, chart: ChartCanvas<TimelineChart>) -> Vec<export::Format> {
     let json = move || serde_json::to_string_pretty((*page.queries().trace.get()?).as_ref()?).ok();
     vec![
         svg_format(chart),
-        ("CSV table", "csv", Box::new(move || table.csv())),
+        (
+            "CSV table",
+            "csv",
+            Box::new(move || Some(spans_csv(&chart.look(|chart| chart.timeline().shared())))),
+        ),
         ("JSON report", "json", Box::new(json)),
     ]
 }
@@ -145,17 +210,22 @@ impl PageView for TimelineView {
         };
         let Some(report) = &*report else {
             self.title.clear();
-            self.table.set_rows(Vec::new(), "");
             return self.chart.renew(|chart| chart.take(TraceReport::default()));
         };
         // The same trace again, as after more was loaded, keeps what is folded and zoomed.
         if self.chart.look(|chart| *chart.timeline().report() != *report) {
             let report = Rc::new(report.clone());
-            self.table.set_rows(SpanRow::of(&report), "No span has this name.");
             self.chart.renew(|chart| {
                 chart.take(report);
                 chart.set_path_only(controls::is_pressed(&self.path_only));
+                chart.set_grouped(controls::is_pressed(&self.grouped));
             });
+            for (bits, word, find) in &self.finds {
+                let count = self.chart.look(|chart| chart.timeline().count_with(*bits));
+                find.set_text(&format!("Next {word} ({})", format::count(count)));
+                controls::enable(find, count > 0);
+            }
+            self.chart.look(|chart| self.grouped.show(chart.timeline().has_groups()));
         }
         self.show_title(page, report);
     }
@@ -163,12 +233,16 @@ impl PageView for TimelineView {
     fn show_choices(&mut self, page: Page) {
         self.chart.with(|chart| chart.follow(page));
         self.overview.paint();
+        self.list();
     }
 
-    fn search(&mut self, _: Page, text: &str) -> SearchResult {
+    fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
         let chart = self.chart;
-        let count = chart.with(|chart| chart.search(text));
-        self.table.set_hits(chart.look(TimelineChart::hits));
+        let spans = if finder.has_tags() { page.queries().found_spans.fresh() } else { None };
+        let count = chart.with(|chart| chart.search(finder, spans.as_deref()));
+        if self.listed.is_some() {
+            self.table.set_hits(chart.look(TimelineChart::hits));
+        }
         SearchResult {
             count,
             share: None,
@@ -182,6 +256,8 @@ impl PageView for TimelineView {
             _ => None,
         };
         self.table.select_at(selected);
+        let rows = self.chart.look(|chart| chart.timeline().rows().len());
+        self.chart.canvas().set("data-rows", &rows.to_string());
         self.chart.canvas().set("data-spans", &self.chart.look(|chart| chart.timeline().len()).to_string());
     }
 

@@ -11,6 +11,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
+/// Shows the spans of the timeline as a table too.
+pub const SPANS_AS_TABLE: &str = "const shown = document.querySelector('[data-test=\"as-table\"]'); if (shown.getAttribute('aria-pressed') !== 'true') shown.click()";
+
 /// A file with generated traces, made once a run.
 pub fn generated(name: &str, options: &str) -> Outcome<PathBuf> {
     let file = scratch()?.join(name);

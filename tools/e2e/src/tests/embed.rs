@@ -11,7 +11,7 @@ use fantoccini::Locator;
 use serde_json::Value;
 use tower_http::services::ServeDir;
 
-use super::drop::{count, generated, summary};
+use super::drop::{SPANS_AS_TABLE, count, generated, summary};
 
 /// The example host on an origin of its own, and the page from a server that lets this origin show it in a frame.
 struct Host {
@@ -96,6 +96,7 @@ pub async fn select(page: &Page) -> Outcome<(String, String)> {
     let trace = trace.into_iter().next().ok_or_else(|| Failure("no request is listed".to_owned()))?;
     page.click("[data-test='request']").await?;
     page.ready().await?;
+    page.run(SPANS_AS_TABLE).await?;
     page.click("[data-test='span']").await?;
     leave(page).await?;
     let script = "return [...document.querySelectorAll('#log [data-type=select]')].map((line) => JSON.parse(line.textContent)).filter((m) => m.spanID).at(-1) ?? null";

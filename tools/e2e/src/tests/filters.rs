@@ -91,3 +91,62 @@ pub async fn errors_calls_and_times_are_filters_too(page: &Page) -> Outcome {
     let chips = page.attributes("[data-test='filter-chip']", "title").await?;
     ensure(chips.len() == 1 && chips[0].starts_with("from "), || format!("chips {chips:?}"))
 }
+
+pub async fn a_search_by_tags_is_completed_counted_and_becomes_filters(page: &Page) -> Outcome {
+    let file = shop()?;
+    page.open("view=flame").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    page.fill("[data-test='search']", "vers").await?;
+    page.visible("[data-test='search-panel']").await?;
+    page.key("ArrowDown", Modifiers::None).await?;
+    page.key("Enter", Modifiers::None).await?;
+    let value = "return document.querySelector('[data-test=\"search\"]').value";
+    page.until("the key", value, |text| text == "version=").await?;
+    // Its values, with the requests that have them.
+    let options = "return [...document.querySelectorAll('[data-test=\"search-option\"]')].map((o) => o.firstChild.textContent)";
+    let offered =
+        page.until("values", options, |list| list.as_array().is_some_and(|l| !l.is_empty())).await?;
+    let version = offered[0].as_str().unwrap_or_default().to_owned();
+    page.key("ArrowDown", Modifiers::None).await?;
+    page.picture("search-tags").await?;
+    page.key("Enter", Modifiers::None).await?;
+    page.until("the value", value, |text| text.as_str().is_some_and(|t| t.trim_end().ends_with(&version)))
+        .await?;
+    let tag = format!("version={version}");
+    let report = native(&["critical-path", "--json", "--where", &tag], &[&file])?;
+    let found = report["requests"].as_u64().unwrap_or_default();
+    let total = "return document.querySelector('[data-test=\"search-total\"]').textContent.replace(/[\\u202f\\u2009]/g, '')";
+    let said = format!("; {found} of 400 requests");
+    page.until("the count", total, |text| text.as_str().is_some_and(|text| text.contains(&said))).await?;
+    // Every view that lists spans, endpoints or requests shows what is found.
+    for view in ["heatmap", "endpoints", "requests", "trace"] {
+        page.click(&format!("[data-test='view-{view}']")).await?;
+        page.ready().await?;
+        let matches = "return document.querySelector('[data-test=\"search-matches\"]').textContent";
+        page.until(view, matches, |text| {
+            text.as_str().is_some_and(|t| t.contains("found") && !t.starts_with("0 "))
+        })
+        .await?;
+    }
+    // One key makes filters of it: those of tags one by one, and what has alternatives as a whole.
+    page.fill("[data-test='search']", &format!("{tag} -error=true")).await?;
+    page.key("Enter", Modifiers::Control).await?;
+    page.ready().await?;
+    let chips = page.attributes("[data-test='filter-chip']", "title").await?;
+    same("chips", chips, vec![format!("version = {version}"), "-error=true".to_owned()])?;
+    let report =
+        native(&["critical-path", "--json", "--with-tag", &tag, "--where", "-error=true"], &[&file])?;
+    same("requests that are left", Some(requests(page).await?), report["requests"].as_u64())?;
+    page.until("an empty field", value, |text| text == "").await?;
+    ensure(hash(page).await?.contains("where=-error=true"), || "the address lacks the filter".to_owned())?;
+    // What cannot be found is said.
+    page.fill("[data-test='search']", "colour=red").await?;
+    let trouble = "return document.querySelector('[data-test=\"search-trouble\"]').textContent";
+    page.until("why", trouble, |text| {
+        text.as_str().is_some_and(|text| text.contains("No span has a tag colour"))
+    })
+    .await?;
+    page.key("Escape", Modifiers::None).await?;
+    page.hidden("[data-test='search-panel']").await
+}

@@ -5,7 +5,7 @@ use e2e::failure::{Failure, Outcome, ensure, same};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-use super::drop::{generated, native, shop};
+use super::drop::{SPANS_AS_TABLE, generated, native, shop};
 
 const PRODUCT: &str = "service=edge-gateway&operation=GET%20/product/%7Bid%7D";
 const OF_PRODUCT: [&str; 6] =
@@ -194,6 +194,7 @@ pub async fn drag_and_slack_stand_in_the_timeline(page: &Page) -> Outcome {
     page.open(&format!("view=trace&{PRODUCT}")).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
+    page.run(SPANS_AS_TABLE).await?;
     page.visible("[data-test='sort-drag']").await?;
     page.click("[data-test='span'][data-span='1']").await?;
     page.ready().await?;

@@ -8,7 +8,7 @@ use e2e::jaeger::{Jaeger, Login, Ways, spans};
 use e2e::process::dist;
 use serde_json::{Value, json};
 
-use super::drop::generated;
+use super::drop::{SPANS_AS_TABLE, generated};
 use super::embed::{enter, heard, leave, select};
 
 /// Versions of Jaeger UI that were tried.
@@ -94,6 +94,8 @@ async fn select_span(page: &Page, n: usize) -> Outcome<String> {
     let link = "return document.querySelector('#pathlight-link').href";
     let before = page.run(link).await?;
     enter(page, "#pathlight-frame").await?;
+    page.run(SPANS_AS_TABLE).await?;
+    page.visible("[data-test='span']").await?;
     // The head of the table may cover the row.
     page.run(&format!("document.querySelector(\"[data-test='span']:nth-of-type({n})\").click()")).await?;
     leave(page).await?;
@@ -391,6 +393,9 @@ pub async fn the_panel_works_in_firefox(_page: &Page) -> Outcome {
     let id = firefox.run("return document.querySelector('.ResultItemTitle--item').textContent")?;
     let id = id.as_str().unwrap_or_default().to_owned();
     firefox.run(&inside(&format!("const place = document.defaultView.location; place.hash = place.hash.replace(/&view=[a-z]+/, '') + '&view=trace&traceID={id}'")))?;
+    let has_timeline = inside("return document.querySelector('[data-test=\"as-table\"]') !== null");
+    firefox.until("the timeline", &has_timeline, &json!(true))?;
+    firefox.run(&inside(SPANS_AS_TABLE))?;
     firefox.until(
         "a span",
         &inside("return document.querySelectorAll(\"[data-test='span']\").length > 3"),

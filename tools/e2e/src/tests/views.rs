@@ -7,7 +7,7 @@ use e2e::browser::{Look, Modifiers, Page};
 use e2e::failure::{Failure, Outcome, ensure, same};
 use serde_json::Value;
 
-use super::drop::{generated, native, shop};
+use super::drop::{SPANS_AS_TABLE, generated, native, shop};
 
 const PRODUCT: &str = "service=edge-gateway&operation=GET%20/product/%7Bid%7D";
 const OF_PRODUCT: [&str; 6] =
@@ -108,6 +108,8 @@ pub async fn from_a_frame_to_its_exemplars_to_a_timeline(page: &Page) -> Outcome
         *own.entry((text("service"), text("operation"))).or_default() +=
             node["exclusive_us"].as_u64().unwrap_or_default();
     }
+    page.run(SPANS_AS_TABLE).await?;
+    page.visible("[data-test='span']").await?;
     let services = page.attributes("[data-test='span']", "data-service").await?;
     let operations = page.attributes("[data-test='span']", "data-operation").await?;
     let values = page.attributes("[data-test='span']", "data-value").await?;
@@ -295,4 +297,49 @@ pub async fn a_chain_and_a_fan_of_100_000_spans_are_shown(page: &Page) -> Outcom
         std::fs::remove_file(file)?;
     }
     Ok(())
+}
+
+pub async fn siblings_share_a_row_and_the_path_is_walked(page: &Page) -> Outcome {
+    let file = generated("wide.json", "--traces 1 --spans 10000 --shape wide --seed 4")?;
+    page.open("view=trace").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    let of = |what: &'static str| page.number("[data-test='timeline']", what);
+    same("spans", of("data-spans").await?, 10_000.0)?;
+    let grouped = of("data-rows").await?;
+    ensure(grouped < 5_000.0, || format!("{grouped} rows of 10 000 spans"))?;
+    page.picture("timeline-grouped").await?;
+    // Its overview stands above the bars: it begins where the column of names ends.
+    let [x, _, width, _] = page.place("[data-test='minimap']").await?;
+    let [left, _, whole, _] = page.place("[data-test='timeline']").await?;
+    ensure(x > left + 150.0 && x + width < left + whole, || format!("the overview at {x}, {width} wide"))?;
+    page.click("[data-test='find-path']").await?;
+    page.until("a span on the path", "return location.hash.includes('span=')", |found| found == true).await?;
+    page.click("[data-test='group-siblings']").await?;
+    page.ready().await?;
+    same("rows without groups", of("data-rows").await?, 10_000.0)?;
+    page.hidden("[data-test='span-table']").await?;
+    page.run(SPANS_AS_TABLE).await?;
+    page.visible("[data-test='span']").await?;
+    page.picture("timeline-with-table").await
+}
+
+pub async fn columns_are_drawn_wider_and_chosen_and_stay_so(page: &Page) -> Outcome {
+    shop_at(page, "view=requests").await?;
+    let width = "const head = document.querySelector('[data-test=\"requests\"] th[data-column]'); return head.getBoundingClientRect().width";
+    let before = page.run(width).await?.as_f64().unwrap_or_default();
+    page.run("document.querySelector('[data-test=\"requests\"] th[data-column] button').focus()").await?;
+    let by_key = "const event = new KeyboardEvent('keydown', { key: 'ArrowLeft', altKey: true, bubbles: true, cancelable: true }); document.activeElement.dispatchEvent(event)";
+    page.run(by_key).await?;
+    page.until("a narrower column", width, |now| now.as_f64().is_some_and(|now| now < before)).await?;
+    page.click("[data-test='requests'] [data-test='columns']").await?;
+    page.picture("columns-menu").await?;
+    let shown = "return [...document.querySelectorAll('[data-test=\"requests\"] th[data-column]')].filter((head) => !head.hidden).length";
+    let count = page.run(shown).await?.as_u64().unwrap_or_default();
+    let items = page.attributes("[data-test='requests'] [data-choose]", "data-choose").await?;
+    let last = items.last().cloned().unwrap_or_default();
+    page.click(&format!("[data-test='requests'] [data-choose='{last}']")).await?;
+    page.until("a column less or more", shown, |now| now.as_u64().is_some_and(|now| now != count)).await?;
+    let kept = "return Object.keys(localStorage).some((key) => key.startsWith('pathlight-columns-'))";
+    page.until("what the browser keeps", kept, |kept| kept == true).await.map(drop)
 }

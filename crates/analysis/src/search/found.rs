@@ -1,0 +1,249 @@
+//! Which spans, endpoints and requests a search finds.
+//!
+//! On a span a condition is about the span and its process. On a request it is about all its spans: one of them has the
+//! tag or the name; with `-` none has. A filter asks the second.
+
+use super::grammar::{Condition, SpanSearch};
+use crate::critical_path::{Observer, PathTable};
+use crate::requests::RangeFacts;
+use pathlight_model::sort::Arrange;
+use pathlight_model::trace::{Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Requests listed; of more, the slowest.
+const MOST_REQUESTS: usize = 50_000;
+
+/// A condition, looked up in one set of traces.
+enum Test {
+    /// By endpoint: whether its name holds the word.
+    Word(Vec<bool>),
+    /// By tag set: whether it has the tag.
+    Tag(Vec<bool>),
+}
+
+impl Test {
+    fn new(set: &TraceSet, condition: &Condition) -> Test {
+        match condition {
+            Condition::Word(word) => {
+                let word = word.to_lowercase();
+                let holds = |(service, operation): (&str, &str)| {
+                    format!("{operation} @ {service}").to_lowercase().contains(&word)
+                };
+                Test::Word(set.endpoints().map(holds).collect())
+            }
+            Condition::Tag { key, value } => {
+                let has = |tags| match value {
+                    Some(value) => set.tags.contains(tags, key, value),
+                    None => set.tags.value(tags, key).is_some(),
+                };
+                Test::Tag((0..set.tags.sets() as u32).map(|tags| has(TagSetId(tags))).collect())
+            }
+        }
+    }
+
+    /// Whether it holds for a row of the set.
+    fn holds(&self, set: &TraceSet, row: u32) -> bool {
+        match self {
+            Test::Word(is_named) => {
+                is_named[set.endpoint(row).0 as usize] || is_named[set.recorded_endpoint(row).0 as usize]
+            }
+            Test::Tag(has) => has[set.tag_set(row).0 as usize] || has[set.process_of(row).tags.0 as usize],
+        }
+    }
+}
+
+/// A search, looked up in one set of traces.
+pub(crate) struct SpanTests {
+    /// As in the search: whether it is negated, and the test.
+    alternatives: Vec<Vec<(bool, Test)>>,
+}
+
+impl SpanTests {
+    /// Looks the conditions up.
+    pub(crate) fn new(set: &TraceSet, search: &SpanSearch) -> SpanTests {
+        let terms = |terms: &Vec<super::Term>| {
+            terms.iter().map(|term| (term.negated, Test::new(set, &term.condition))).collect()
+        };
+        SpanTests { alternatives: search.alternatives.iter().map(terms).collect() }
+    }
+
+    /// Whether a span is found.
+    pub(crate) fn finds(&self, set: &TraceSet, row: u32) -> bool {
+        let all = |terms: &Vec<(bool, Test)>| terms.iter().all(|(not, test)| test.holds(set, row) != *not);
+        self.alternatives.iter().any(all)
+    }
+}
+
+/// The same search about a request, whose spans are shown one after the other.
+pub(crate) struct RequestSearch {
+    /// For every test, whether a span met it.
+    met: Vec<bool>,
+}
+
+impl RequestSearch {
+    /// A request of which nothing is known yet.
+    pub(crate) fn new(tests: &SpanTests) -> RequestSearch {
+        RequestSearch { met: vec![false; tests.alternatives.iter().map(Vec::len).sum()] }
+    }
+
+    /// Takes note of a span.
+    pub(crate) fn observe(&mut self, tests: &SpanTests, set: &TraceSet, row: u32) {
+        for ((_, test), met) in tests.alternatives.iter().flatten().zip(&mut self.met) {
+            *met = *met || test.holds(set, row);
+        }
+    }
+
+    /// Whether the request is found, all its spans being known.
+    pub(crate) fn is_found(&self, tests: &SpanTests) -> bool {
+        let mut met = self.met.iter();
+        tests.alternatives.iter().any(|terms| {
+            // All of them are taken, so that those of the next alternative follow.
+            let missing = terms.iter().zip(met.by_ref()).filter(|((not, _), met)| **met == *not).count();
+            missing == 0
+        })
+    }
+}
+
+/// Indices within a trace of the spans that are found, ascending.
+pub fn found_spans(set: &TraceSet, trace: u32, search: &SpanSearch) -> Vec<u32> {
+    let tests = SpanTests::new(set, search);
+    let rows = set.traces()[trace as usize];
+    (rows.first..rows.end).filter(|&row| tests.finds(set, row)).map(|row| row - rows.first).collect()
+}
+
+/// The accumulator of one worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SearchPart {
+    /// By endpoint: spans found.
+    endpoints: BTreeMap<Endpoint, u64>,
+    requests: u64,
+    found: Vec<FoundRequest>,
+}
+
+/// An endpoint with spans that are found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundEndpoint {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// Its spans that are found.
+    pub spans: u64,
+}
+
+/// A request that is found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundRequest {
+    /// Latency in microseconds.
+    pub latency_us: u64,
+    /// Canonical trace id.
+    pub trace_id: String,
+    /// Canonical id of the request's root span.
+    pub root_span_id: String,
+}
+
+/// What a search finds in the requests of a percentile range.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SearchReport {
+    /// What the percentile range holds.
+    pub facts: RangeFacts,
+    /// Spans found.
+    pub spans: u64,
+    /// Requests found.
+    pub requests: u64,
+    /// Endpoints with spans that are found, by service and operation.
+    pub endpoints: Vec<FoundEndpoint>,
+    /// Requests found, slowest first (ties by id), at most 50,000.
+    pub found: Vec<FoundRequest>,
+}
+
+/// Slowest first, ties by id; no more than are listed.
+fn list(found: &mut Vec<FoundRequest>) {
+    found.arrange_by(|a, b| {
+        (b.latency_us.cmp(&a.latency_us))
+            .then_with(|| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)))
+    });
+    found.truncate(MOST_REQUESTS);
+}
+
+impl SearchPart {
+    /// Joins parts of disjoint requests and finishes.
+    pub fn finish(parts: Vec<SearchPart>, facts: RangeFacts) -> SearchReport {
+        let mut report = SearchReport { facts, ..SearchReport::default() };
+        let mut endpoints: BTreeMap<Endpoint, u64> = BTreeMap::new();
+        for part in parts {
+            report.requests += part.requests;
+            report.found.extend(part.found);
+            for (endpoint, spans) in part.endpoints {
+                report.spans += spans;
+                *endpoints.entry(endpoint).or_default() += spans;
+            }
+        }
+        list(&mut report.found);
+        report.endpoints =
+            endpoints.into_iter().map(|(endpoint, spans)| FoundEndpoint { endpoint, spans }).collect();
+        report
+    }
+}
+
+/// Searches the requests of one worker.
+pub struct SearchObserver {
+    tests: SpanTests,
+    /// By endpoint: spans found.
+    spans: Vec<u64>,
+    part: SearchPart,
+}
+
+impl SearchObserver {
+    /// An observer of requests of this set.
+    pub fn new(set: &TraceSet, search: &SpanSearch) -> SearchObserver {
+        SearchObserver {
+            tests: SpanTests::new(set, search),
+            spans: vec![0; set.endpoints().len()],
+            part: SearchPart::default(),
+        }
+    }
+}
+
+impl Observer for SearchObserver {
+    type Part = SearchPart;
+
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        let entry = &table.requests[request as usize];
+        let root = entry.row - tree.first;
+        let mut whole = RequestSearch::new(&self.tests);
+        for i in root..tree.subtree_end[root as usize] {
+            if tree.role[i as usize] == Role::Dropped {
+                continue;
+            }
+            let row = tree.row(i);
+            whole.observe(&self.tests, set, row);
+            if self.tests.finds(set, row) {
+                self.spans[set.endpoint(row).0 as usize] += 1;
+            }
+        }
+        if whole.is_found(&self.tests) {
+            self.part.requests += 1;
+            self.part.found.push(FoundRequest {
+                latency_us: entry.latency_us,
+                trace_id: set.trace_id_text(entry.trace),
+                root_span_id: set.span_id_text(entry.row),
+            });
+            // Sorting now and then keeps no more than twice what is listed.
+            if self.part.found.len() >= 2 * MOST_REQUESTS {
+                list(&mut self.part.found);
+            }
+        }
+    }
+
+    fn finish(mut self, set: &TraceSet) -> SearchPart {
+        list(&mut self.part.found);
+        let found = self.spans.iter().enumerate().filter(|(_, spans)| **spans > 0);
+        self.part.endpoints = found
+            .map(|(at, spans)| {
+                let (service, operation) = set.endpoint_name(EndpointId(at as u32));
+                (Endpoint::new(service, operation), *spans)
+            })
+            .collect();
+        self.part
+    }
+}

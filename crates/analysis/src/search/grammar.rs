@@ -1,0 +1,320 @@
+//! The grammar of a search.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What separates alternatives.
+const OR: &str = "OR";
+
+/// One condition on a span.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Condition {
+    /// The name of its endpoint, `operation @ service`, holds this text, whatever the case.
+    Word(String),
+    /// It or its process has this tag.
+    Tag {
+        /// Tag key.
+        key: String,
+        /// Tag value; `None`: any.
+        value: Option<String>,
+    },
+}
+
+/// A condition, or that it does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Term {
+    /// The condition must not hold.
+    pub negated: bool,
+    /// The condition.
+    pub condition: Condition,
+}
+
+/// What is searched for: alternatives, each of terms that must all hold. Without any, nothing is searched for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SpanSearch {
+    /// The alternatives; none is empty.
+    pub alternatives: Vec<Vec<Term>>,
+}
+
+/// A piece of a search text, between blanks that are not quoted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Where it begins in the text, in bytes.
+    pub start: usize,
+    /// One past its end.
+    pub end: usize,
+    /// It begins with a minus sign that means "not".
+    pub negated: bool,
+    /// What stands before the first `=`, without quotes; all of it if there is none.
+    pub name: String,
+    /// What stands behind that, without quotes; `None` without a `=`.
+    pub value: Option<String>,
+    /// Something in it is quoted.
+    quoted: bool,
+}
+
+impl Token {
+    /// `None` for a separator of alternatives and for what says nothing yet.
+    fn term(self) -> Option<Term> {
+        let condition = match self.value {
+            _ if self.name.is_empty() => return None,
+            Some(value) if value.is_empty() && !self.quoted => Condition::Tag { key: self.name, value: None },
+            Some(value) => Condition::Tag { key: self.name, value: Some(value) },
+            None => Condition::Word(self.name),
+        };
+        Some(Term { negated: self.negated, condition })
+    }
+
+    fn is_or(&self) -> bool {
+        !self.negated && !self.quoted && self.value.is_none() && self.name == OR
+    }
+}
+
+/// Cuts a text into pieces. Between double quotes blanks, `=` and `-` are characters like others, and a backslash keeps the
+/// one after it; a quote that is not closed reaches to the end.
+fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut open: Option<Token> = None;
+    let mut is_quoting = false;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        if c.is_whitespace() && !is_quoting {
+            tokens.extend(open.take().map(|token| Token { end: at, ..token }));
+            continue;
+        }
+        let is_first = open.is_none();
+        let token = open.get_or_insert_with(|| Token {
+            start: at,
+            end: text.len(),
+            negated: false,
+            name: String::new(),
+            value: None,
+            quoted: false,
+        });
+        let follows = characters.peek().is_some_and(|(_, next)| !next.is_whitespace());
+        match c {
+            '"' => {
+                is_quoting ^= true;
+                token.quoted = true;
+            }
+            '-' if is_first && follows => token.negated = true,
+            '=' if !is_quoting && token.value.is_none() && !token.name.is_empty() => {
+                token.value = Some(String::new());
+                // Whether the value is quoted is what matters from here.
+                token.quoted = false;
+            }
+            c => {
+                let escaped = if c == '\\' && is_quoting { characters.next() } else { None };
+                token.value.as_mut().unwrap_or(&mut token.name).push(escaped.map_or(c, |(_, c)| c));
+            }
+        }
+    }
+    tokens.extend(open);
+    tokens
+}
+
+/// Returns the piece of a search text that ends at or holds this place, in bytes; `None` if there is a blank.
+pub fn token_at(text: &str, at: usize) -> Option<Token> {
+    tokens(text).into_iter().find(|token| token.start <= at && at <= token.end && !token.is_or())
+}
+
+/// Returns a name or value as it is written in a search: quoted where it has to be.
+pub fn quoted(text: &str) -> String {
+    let is_plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '=');
+    if !text.is_empty() && text != OR && !text.starts_with('-') && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        if matches!(c, '"' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('"');
+    out
+}
+
+impl SpanSearch {
+    /// Reads what was typed. Every text means something: what is unfinished is taken as far as it goes.
+    pub fn parse(text: &str) -> SpanSearch {
+        let mut alternatives = vec![Vec::new()];
+        for token in tokens(text) {
+            if token.is_or() {
+                alternatives.push(Vec::new());
+            } else if let (Some(last), Some(term)) = (alternatives.last_mut(), token.term()) {
+                last.push(term);
+            }
+        }
+        alternatives.retain(|terms| !terms.is_empty());
+        SpanSearch { alternatives }
+    }
+
+    /// Whether nothing is searched for.
+    pub fn is_empty(&self) -> bool {
+        self.alternatives.is_empty()
+    }
+
+    /// Returns all terms, in the order they were written.
+    pub fn terms(&self) -> impl Iterator<Item = &Term> {
+        self.alternatives.iter().flatten()
+    }
+
+    /// Whether tags are asked for: what a name alone cannot tell.
+    pub fn has_tags(&self) -> bool {
+        self.terms().any(|term| matches!(term.condition, Condition::Tag { .. }))
+    }
+
+    /// Whether one of the alternatives holds; `holds` says whether a condition does.
+    pub fn is_met(&self, mut holds: impl FnMut(&Condition) -> bool) -> bool {
+        let mut all = |terms: &Vec<Term>| terms.iter().all(|term| holds(&term.condition) != term.negated);
+        self.alternatives.iter().any(&mut all)
+    }
+
+    /// Whether names alone meet it; a tag is met where it is written out in one of them.
+    pub fn fits(&self, names: &[&str]) -> bool {
+        let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+        let holds = |text: &str| {
+            let text = text.to_lowercase();
+            lower.iter().any(|name| name.contains(&text))
+        };
+        self.is_met(|condition| match condition {
+            Condition::Word(word) => holds(word),
+            Condition::Tag { key, value } => {
+                let value = value.as_deref().unwrap_or_default();
+                holds(&format!("{key}={value}")) || holds(&format!("{key} = {value}"))
+            }
+        })
+    }
+
+    /// Returns one search for each term, if they must all hold: about a request, that is the same.
+    pub fn apart(self) -> Vec<SpanSearch> {
+        match <[Vec<Term>; 1]>::try_from(self.alternatives) {
+            Ok([terms]) => {
+                terms.into_iter().map(|term| SpanSearch { alternatives: vec![vec![term]] }).collect()
+            }
+            Err(alternatives) if alternatives.is_empty() => Vec::new(),
+            Err(alternatives) => vec![SpanSearch { alternatives }],
+        }
+    }
+}
+
+/// Writes it so that it is read as the same.
+impl fmt::Display for SpanSearch {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        for (at, terms) in self.alternatives.iter().enumerate() {
+            if at > 0 {
+                write!(out, " {OR} ")?;
+            }
+            for (at, Term { negated, condition }) in terms.iter().enumerate() {
+                let before = if at > 0 { " " } else { "" };
+                let sign = if *negated { "-" } else { "" };
+                write!(out, "{before}{sign}")?;
+                match condition {
+                    Condition::Word(word) => out.write_str(&quoted(word))?,
+                    Condition::Tag { key, value } => {
+                        write!(out, "{}=", quoted(key))?;
+                        value.iter().try_for_each(|value| out.write_str(&quoted(value)))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> String {
+        SpanSearch::parse(text).to_string()
+    }
+
+    fn tag(key: &str, value: Option<&str>) -> Condition {
+        Condition::Tag { key: key.to_owned(), value: value.map(str::to_owned) }
+    }
+
+    #[test]
+    fn words_and_tags_must_all_hold_and_alternatives_need_not() {
+        let search = SpanSearch::parse("get region=eu OR -error=true");
+        let term = |negated, condition| Term { negated, condition };
+        assert_eq!(
+            search.alternatives,
+            [
+                vec![term(false, Condition::Word("get".to_owned())), term(false, tag("region", Some("eu")))],
+                vec![term(true, tag("error", Some("true")))],
+            ]
+        );
+        assert!(search.has_tags() && !SpanSearch::parse("a -b").has_tags());
+    }
+
+    #[test]
+    fn quotes_keep_blanks_signs_and_quotes() {
+        let condition = |text: &str| SpanSearch::parse(text).terms().next().cloned().unwrap().condition;
+        assert_eq!(condition(r#"zone="a b""#), tag("zone", Some("a b")));
+        assert_eq!(condition(r#""my key"=1"#), tag("my key", Some("1")));
+        assert_eq!(condition(r#"q="say \"hi\" \\""#), tag("q", Some("say \"hi\" \\")));
+        assert_eq!(condition(r#""a=b""#), Condition::Word("a=b".to_owned()));
+        assert_eq!(condition(r#""-a""#), Condition::Word("-a".to_owned()));
+        assert_eq!(condition("a=b=c"), tag("a", Some("b=c")));
+        assert_eq!(condition("=b"), Condition::Word("=b".to_owned()));
+        assert_eq!(condition("\"OR\""), Condition::Word("OR".to_owned()));
+        assert_eq!(condition("or"), Condition::Word("or".to_owned()));
+    }
+
+    #[test]
+    fn what_is_not_finished_means_what_it_says_so_far() {
+        assert_eq!(SpanSearch::parse("region=").terms().next().unwrap().condition, tag("region", None));
+        assert_eq!(
+            SpanSearch::parse("region=\"\"").terms().next().unwrap().condition,
+            tag("region", Some(""))
+        );
+        assert_eq!(read("a OR"), "a");
+        assert_eq!(read("OR a OR OR b OR"), "a OR b");
+        assert_eq!(read("zone=\"a b"), "zone=\"a b\"");
+        assert_eq!(read("a -"), "a \"-\"");
+        assert_eq!(read("-\"\" a"), "a");
+        assert!(SpanSearch::parse("  ").is_empty());
+    }
+
+    #[test]
+    fn names_are_searched_whatever_the_case() {
+        let fits = |text: &str, names: &[&str]| SpanSearch::parse(text).fits(names);
+        assert!(fits("get shop", &["Shop", "GET /cart"]) && !fits("get shop", &["GET /cart"]));
+        assert!(fits("cart -get", &["PUT /cart"]) && !fits("cart -get", &["GET /cart"]));
+        assert!(fits("cart OR mail", &["send mail"]) && !fits("\"t /\"", &["GET cart"]));
+        assert!(fits("region=eu", &["region = EU-west"]) && !fits("region=eu", &["eu"]));
+        assert!(!SpanSearch::default().fits(&["a"]));
+    }
+
+    #[test]
+    fn a_filter_is_made_of_each_term_unless_there_are_alternatives() {
+        let apart = |text: &str| -> Vec<String> {
+            SpanSearch::parse(text).apart().iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(apart("a b=c -d"), ["a", "b=c", "-d"]);
+        assert_eq!(apart("a b OR c"), ["a b OR c"]);
+        assert_eq!(apart(""), [""; 0]);
+    }
+
+    #[test]
+    fn the_piece_that_is_being_typed_is_known() {
+        let text = "get -zone=\"a b\" OR x";
+        let token = token_at(text, 9).unwrap();
+        assert_eq!((token.start, token.end, token.negated), (4, 15, true));
+        assert_eq!((token.name.as_str(), token.value.as_deref()), ("zone", Some("a b")));
+        assert_eq!(token_at(text, 3).unwrap().name, "get");
+        assert_eq!(token_at("a  b", 2), None);
+        assert_eq!(token_at(text, 17), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_as_the_same(text in "[a-b \"\\\\=ORx\u{e4}-]{0,24}") {
+            let search = SpanSearch::parse(&text);
+            prop_assert_eq!(SpanSearch::parse(&search.to_string()), search);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Searching spans: the grammar of the search field, of filters and of `--where`; which spans and requests are meant.
+//!
+//! ```text
+//! GET cart               both words in "operation @ service", whatever the case
+//! "GET /cart"            these characters, blanks too
+//! region=eu -retry=true  spans with one tag and without the other, of their process too
+//! error=                 spans with the tag, whatever its value
+//! region=eu OR zone="a b"
+//! ```
+
+mod found;
+mod grammar;
+
+pub use found::{FoundEndpoint, FoundRequest, SearchObserver, SearchPart, SearchReport, found_spans};
+pub(crate) use found::{RequestSearch, SpanTests};
+pub use grammar::{Condition, SpanSearch, Term, Token, quoted, token_at};

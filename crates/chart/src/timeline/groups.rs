@@ -1,0 +1,79 @@
+//! Siblings of one name in one row: a loop of two hundred calls is one line that opens.
+
+use pathlight_model::sort::Arrange;
+use pathlight_query::TraceReport;
+
+/// Siblings of one name are put together from this many on.
+const FEWEST: usize = 8;
+
+const NONE: u32 = u32::MAX;
+
+/// Siblings of one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// The spans, ascending.
+    pub members: Vec<u32>,
+    /// Start of the first and end of the last to end.
+    pub interval_us: (u64, u64),
+    /// Their durations, summed.
+    pub sum_us: u64,
+    /// Their own time on the critical path, summed.
+    pub own_us: u64,
+    /// Spans among them that are errors.
+    pub errors: u32,
+    /// They have rows of their own.
+    pub is_open: bool,
+}
+
+/// All groups of a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    groups: Vec<Group>,
+    /// By span: its group.
+    of: Vec<u32>,
+}
+
+impl Groups {
+    /// Finds the groups among the spans of a trace; `parent` gives the parent of a span, `own_us` holds what each of them
+    /// has on the critical path itself.
+    pub fn new(report: &TraceReport, own_us: &[u64], parent: impl Fn(usize) -> Option<u32>) -> Groups {
+        let n = own_us.len();
+        let mut keys: Vec<(u32, u32, u32)> =
+            (0..n).map(|span| (parent(span).unwrap_or(NONE), report.endpoint[span], span as u32)).collect();
+        keys.arrange();
+        let mut found = Groups { groups: Vec::new(), of: vec![NONE; n] };
+        for run in keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|run| run.len() >= FEWEST) {
+            let mut group = Group { interval_us: (u64::MAX, 0), ..Group::default() };
+            for &(.., span) in run {
+                let (start, duration) =
+                    (report.span_start_us[span as usize], report.duration_us[span as usize]);
+                group.interval_us.0 = group.interval_us.0.min(start);
+                group.interval_us.1 = group.interval_us.1.max(start.saturating_add(duration));
+                group.sum_us = group.sum_us.saturating_add(duration);
+                group.own_us += own_us[span as usize];
+                group.errors += u32::from(report.bits[span as usize] & TraceReport::ERROR != 0);
+                group.members.push(span);
+                found.of[span as usize] = found.groups.len() as u32;
+            }
+            found.groups.push(group);
+        }
+        found
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// The group of a span.
+    pub fn of(&self, span: u32) -> Option<&Group> {
+        self.groups.get(*self.of.get(span as usize)? as usize)
+    }
+
+    /// Opens or closes the group of a span; tells whether it has one that was otherwise.
+    pub fn set_open(&mut self, span: u32, is_open: bool) -> bool {
+        let at = self.of.get(span as usize).copied().unwrap_or(NONE);
+        let group = self.groups.get_mut(at as usize);
+        group.is_some_and(|group| std::mem::replace(&mut group.is_open, is_open) != is_open)
+    }
+}

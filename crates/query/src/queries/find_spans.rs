@@ -1,0 +1,40 @@
+//! The spans of one trace that a search finds.
+
+use super::Query;
+use super::trace::find_trace;
+use crate::EngineError;
+use crate::pass::Pass;
+use crate::workers::Workers;
+use pathlight_analysis::requests::PathSettings;
+use pathlight_analysis::search::{SpanSearch, found_spans};
+use pathlight_model::trace::TraceSet;
+use serde::{Deserialize, Serialize};
+
+/// Finds spans of one trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FindSpans {
+    /// Canonical trace id.
+    pub trace_id: String,
+    /// How it is read: what spans are called.
+    pub settings: PathSettings,
+    /// Which set of traces, see [`Selection::group`](pathlight_analysis::requests::Selection::group).
+    pub group: u8,
+    /// What is searched for.
+    pub search: SpanSearch,
+}
+
+impl Query for FindSpans {
+    /// Indices as in [`TraceReport`](crate::TraceReport), ascending.
+    type Report = Vec<u32>;
+
+    async fn run(self, workers: Workers) -> Result<Vec<u32>, EngineError> {
+        let FindSpans { trace_id, settings, group, search } = self;
+        let pass = Pass::FindSpans { trace_id, group, settings, search };
+        Ok(workers.partials::<Option<Vec<u32>>>(pass).await?.into_iter().flatten().next().unwrap_or_default())
+    }
+}
+
+/// What a worker finds in a trace; `None` if it has none such.
+pub(crate) fn find_spans(set: &TraceSet, trace_id: &str, group: u8, search: &SpanSearch) -> Option<Vec<u32>> {
+    Some(found_spans(set, find_trace(set, trace_id, group)?, search))
+}

@@ -1,0 +1,28 @@
+//! What a search finds.
+
+use super::Query;
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::Workers;
+use pathlight_analysis::requests::Selection;
+use pathlight_analysis::search::{SearchPart, SearchReport, SpanSearch};
+use serde::{Deserialize, Serialize};
+
+/// Reports the spans, endpoints and requests that a search finds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Search {
+    /// Which requests.
+    pub selection: Selection,
+    /// What is searched for.
+    pub search: SpanSearch,
+}
+
+impl Query for Search {
+    type Report = SearchReport;
+
+    async fn run(self, workers: Workers) -> Result<SearchReport, EngineError> {
+        let pass = RequestPass::Search { search: self.search };
+        let (parts, facts) = workers.request_partials(&self.selection, pass).await?;
+        Ok(SearchPart::finish(parts, facts))
+    }
+}

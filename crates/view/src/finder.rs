@@ -1,0 +1,148 @@
+//! What is searched for, with what the workers found: names are looked at here, tags they know.
+
+use pathlight_query::{SearchReport, SpanSearch};
+use pathlight_text::format;
+use pathlight_text::format::{count, counted};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// A search that rows and boxes are held against; cloning shares what was found.
+#[derive(Clone, Debug, Default)]
+pub struct Finder {
+    search: SpanSearch,
+    found: Rc<Found>,
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    /// Names of endpoints with spans that are found, and of their services.
+    names: BTreeSet<String>,
+    /// Trace and root span of requests that are found.
+    requests: BTreeSet<(String, String)>,
+}
+
+impl Finder {
+    /// Returns a search with what was found: nothing, or a report for each side.
+    pub fn new<'a>(search: SpanSearch, reports: impl IntoIterator<Item = &'a SearchReport>) -> Finder {
+        let mut found = Found::default();
+        for report in reports {
+            for known in &report.endpoints {
+                let (service, operation) = known.endpoint.names();
+                found.names.insert(format::endpoint(service, operation));
+                // Where services are places, they have no operation.
+                found.names.insert(format::endpoint(service, ""));
+            }
+            let key = |request: &pathlight_query::FoundRequest| {
+                (request.trace_id.clone(), request.root_span_id.clone())
+            };
+            found.requests.extend(report.found.iter().map(key));
+        }
+        Finder { search, found: Rc::new(found) }
+    }
+
+    /// Returns a search of names.
+    pub fn of_text(text: &str) -> Finder {
+        Finder::new(SpanSearch::parse(text), [])
+    }
+
+    /// Whether nothing is searched for.
+    pub fn is_empty(&self) -> bool {
+        self.search.is_empty()
+    }
+
+    /// Whether only the workers can tell which spans are meant.
+    pub fn has_tags(&self) -> bool {
+        self.search.has_tags()
+    }
+
+    /// Whether names hold what is searched for; they have no tags. Everything does if nothing is searched for.
+    pub fn fits(&self, names: &[&str]) -> bool {
+        self.is_empty() || self.search.fits(names)
+    }
+
+    /// Whether an endpoint, `operation @ service` as [`format::endpoint`] writes it, is named so or has such spans.
+    pub fn fits_label(&self, label: &str) -> bool {
+        self.fits_place(label, &[label])
+    }
+
+    /// The same for what is called otherwise too.
+    pub fn fits_place(&self, label: &str, names: &[&str]) -> bool {
+        if self.has_tags() { self.found.names.contains(label) } else { self.fits(names) }
+    }
+
+    /// Whether an endpoint, as (service, operation), is named so or has such spans.
+    pub fn fits_endpoint(&self, (service, operation): (&str, &str)) -> bool {
+        self.fits_label(&format::endpoint(service, operation))
+    }
+
+    /// Whether a request is named so or has such spans.
+    pub fn fits_request(&self, trace_id: &str, root_span_id: &str, names: &[&str]) -> bool {
+        if self.has_tags() {
+            self.found.requests.contains(&(trace_id.to_owned(), root_span_id.to_owned()))
+        } else {
+            self.fits(names)
+        }
+    }
+}
+
+/// Returns how much a search by tags finds, over all of `reports`; empty without one.
+pub fn found_words<'a>(reports: impl IntoIterator<Item = &'a SearchReport>) -> String {
+    let mut sums = [0; 3];
+    for report in reports {
+        let facts = [report.spans, report.requests, report.facts.requests];
+        sums.iter_mut().zip(facts).for_each(|(sum, fact)| *sum += fact);
+    }
+    match sums {
+        [_, _, 0] => String::new(),
+        [0, 0, _] => "No span of these requests is meant.".to_owned(),
+        [spans, requests, of] => {
+            format!("{}; {} of {}", counted(spans, "span"), count(requests), counted(of, "request"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_query::{Endpoint, FoundEndpoint, FoundRequest, RangeFacts};
+
+    fn report() -> SearchReport {
+        SearchReport {
+            facts: RangeFacts { requests: 7, ..RangeFacts::default() },
+            spans: 3,
+            requests: 1,
+            endpoints: vec![FoundEndpoint { endpoint: Endpoint::new("shop", "GET /"), spans: 3 }],
+            found: vec![FoundRequest {
+                latency_us: 5,
+                trace_id: "t".to_owned(),
+                root_span_id: "r".to_owned(),
+            }],
+        }
+    }
+
+    #[test]
+    fn without_tags_names_decide() {
+        let finder = Finder::of_text("get OR mail");
+        assert!(finder.fits_endpoint(("shop", "GET /")) && finder.fits_endpoint(("mail", "send")));
+        assert!(!finder.fits_endpoint(("shop", "PUT /")) && finder.fits_request("t", "r", &["GET"]));
+        assert!(Finder::of_text("").fits_endpoint(("a", "b")) && Finder::of_text("").is_empty());
+    }
+
+    #[test]
+    fn with_tags_what_was_found_decides() {
+        let finder = Finder::new(SpanSearch::parse("region=eu"), [&report()]);
+        assert!(finder.fits_endpoint(("shop", "GET /")) && !finder.fits_endpoint(("shop", "PUT /")));
+        assert!(finder.fits_endpoint(("shop", "")), "a service stands for its operations");
+        assert!(finder.fits_request("t", "r", &[]) && !finder.fits_request("t", "x", &["region=eu"]));
+        assert!(finder.fits(&["region = eu"]), "a sentence that names the tag");
+    }
+
+    #[test]
+    fn how_much_is_found_is_said_in_spans_and_requests() {
+        assert_eq!(found_words([&report()]), "3 spans; 1 of 7 requests");
+        assert_eq!(found_words([&report(), &report()]), "6 spans; 2 of 14 requests");
+        assert_eq!(found_words([]), "");
+        let none = SearchReport { spans: 0, requests: 0, ..report() };
+        assert_eq!(found_words([&none]), "No span of these requests is meant.");
+    }
+}
