@@ -381,7 +381,7 @@ impl Form {
                 return false;
             }
         };
-        let source = Source { api: Some(value(&self.base)), wanted, files: Vec::new() };
+        let source = Source { wanted, ..Source::jaeger(&value(&self.base)) };
         self.page.change(|address| {
             address.root = source.root();
             address.trace = None;

@@ -104,6 +104,7 @@ pub async fn a_search_at_jaeger_goes_on_where_it_ended(page: &Page) -> Outcome {
 
 async fn shows_traces(page: &Page, traces: usize) -> Outcome {
     let script = "return document.querySelector(`[data-test='traces']`)?.dataset.value ?? ''";
-    page.until(&format!("{traces} traces"), script, |found| *found == traces.to_string()).await?;
+    page.until(&format!("{traces} traces"), script, |found| found.as_str() == Some(&traces.to_string()))
+        .await?;
     page.ready().await
 }
