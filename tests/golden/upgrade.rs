@@ -27,7 +27,7 @@ fn run(folder: &Path, args: &[&str]) -> String {
 /// Addresses of every kind.
 const ADDRESSES: &str = "\
 v=1&view=flame&service=shop&operation=GET%20%2F&range=P95-99&inverted=1&search=db
-v=1&view=compare&against=rest&range=P95-100&rangeB=P0-95&side=B&sort=-delta
+v=1&view=compare&against=range&range=P95-100&rangeB=P0-95&side=B&sort=-delta
 v=1&view=findings&api=%2Fjaeger&service=shop&operation=GET&start=1&end=2&limit=20&minDuration=1.5s&rootEndpoint=all
 v=1&view=trace&api=%2Fjaeger&traceID=a1&root=b1&span=c1&traceID=a2
 v=1&view=split&split=http.status_code&of=%5B%22shop%22%2C%22GET%22%5D&axis=linear&tag.region=eu&contains.db=query&error=1
