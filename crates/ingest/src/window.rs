@@ -138,7 +138,7 @@ impl Window {
         self.blocks.drain(..whole);
         self.base += bytes as u64;
         self.masked -= whole * BLOCK;
-        self.origin = 0;
+        self.origin = self.origin.saturating_sub(bytes);
         if self.buf.capacity() > 4 << 20 && self.buf.len() < 64 << 10 {
             self.buf.shrink_to(256 << 10);
             self.blocks.shrink_to(4096);

@@ -26,9 +26,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Settings without the rules that name places: these are decided over all that is loaded, which a summary never is.
+    /// Settings without the rules that a summary does not follow: names of places are decided over all that is loaded,
+    /// which a summary never is, and it holds no waiting.
     pub fn new(root: RootEndpoint, path: PathSettings) -> Settings {
-        let reading = path.reading.with(Rule::Callees, false).with(Rule::Templates, false);
+        let decided = [Rule::Callees, Rule::Templates, Rule::Waiting];
+        let reading = decided.iter().fold(path.reading, |reading, &rule| reading.with(rule, false));
         Settings { root, path: PathSettings { reading, by_service: false, ..path } }
     }
 }

@@ -199,7 +199,7 @@ pub fn harmless(text: &str) -> String {
 pub fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in printable(text).chars() {
-        if matches!(c, '*' | '_' | '`' | '<' | '[' | '\\' | '|' | '#' | '&' | '~') {
+        if matches!(c, '*' | '_' | '`' | '<' | '[' | '\\' | '|' | '#' | '&' | '~' | '@') {
             out.push('\\');
         }
         out.push(c);

@@ -252,7 +252,7 @@ impl DiffReport {
             b: b.mean,
             change: b.mean - a.mean,
             interval: welch(a, b),
-            is_noise: welch_p(a, b).is_some_and(|p| p > limit),
+            is_noise: welch_p(a, b).is_some_and(|p| p.is_nan() || p > limit),
         }
     }
 

@@ -12,8 +12,6 @@ pub enum Rule {
     Overlay,
     /// Calls are named by what they call.
     Callees,
-    /// What a call takes outside its callee is time on the way there, not work.
-    Waiting,
     /// Names with values in them are one name.
     Templates,
     /// Nobody waits for what outlives its parent in the same process.
@@ -22,6 +20,9 @@ pub enum Rule {
     Clocks,
     /// Roots beside the trace root are requests of their own.
     Roots,
+    /// What a call takes outside its callee is time on the way there, not work.
+    // Files hold a rule by its place here: new ones come last.
+    Waiting,
 }
 
 impl Rule {
