@@ -105,16 +105,19 @@ pub fn set_name(files: &[&str]) -> Option<String> {
     }
 }
 
-/// Returns the name of a file that holds what a view shows, without its ending: the view, and both sides where it
-/// compares. Letters and digits of any language, dots, `-` and `_` stay; the rest becomes `-`.
-pub fn export_name(view: &str, sides: Option<[&str; 2]>) -> String {
-    let Some([a, b]) = sides else { return view.to_owned() };
+/// Returns the name of a file that holds what a view shows, without its ending: the view, and the selection or, where it
+/// compares, both sides. Letters and digits of any language, dots, `-` and `_` stay; the rest becomes `-`.
+pub fn export_name(view: &str, selection: &str, sides: Option<[&str; 2]>) -> String {
     let plain = |text: &str| {
         let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
         let text: String = text.chars().take(40).map(|c| if fits(c) { c } else { '-' }).collect();
-        text.trim_matches('-').to_owned()
+        let parts: Vec<&str> = text.split('-').filter(|part| !part.is_empty()).collect();
+        parts.join("-")
     };
-    format!("{view}-A-{}-B-{}", plain(a), plain(b))
+    match sides {
+        Some([a, b]) => format!("{view}-A-{}-B-{}", plain(a), plain(b)),
+        None => format!("{view}-{}", plain(selection)),
+    }
 }
 
 impl Address {
@@ -236,9 +239,10 @@ mod tests {
         assert_eq!(set_name(&["data/shop before.json.gz"]).as_deref(), Some("shop before"));
         assert_eq!(set_name(&["a.json", "b.json", "c.json"]).as_deref(), Some("3 files"));
         assert_eq!((set_name(&[]), set_name(&[".json"])), (None, Some(".json".to_owned())));
-        assert_eq!(export_name("compare", None), "compare");
+        let one = export_name("flame", "GET /cart/{id} @ shop, P95\u{2013}99", None);
+        assert_eq!(one, "flame-GET-cart-id-shop-P95-99");
         let sides = Some(["shop before", "P99\u{2013}100"]);
-        assert_eq!(export_name("compare", sides), "compare-A-shop-before-B-P99-100");
+        assert_eq!(export_name("compare", "All requests", sides), "compare-A-shop-before-B-P99-100");
     }
 
     #[test]

@@ -15,11 +15,11 @@ use web_sys::{Blob, HtmlAnchorElement, HtmlCanvasElement, Url};
 /// A way to write something down: its name, the end of the file's name, and how.
 pub type Format = (&'static str, &'static str, Box<dyn Fn() -> Option<String>>);
 
-/// The name of a file without its ending; the view that compares names both sides.
+/// The name of a file without its ending: the view with its selection; the view that compares names both sides.
 fn file_name(page: Page, view: &str) -> String {
     let compares = page.address().view == View::Compare;
     let sides = compares.then(|| Side::BOTH.map(|side| page.side_name(side)));
-    export_name(view, sides.as_ref().map(|[a, b]| [a.as_str(), b.as_str()]))
+    export_name(view, &page.selection_label(), sides.as_ref().map(|[a, b]| [a.as_str(), b.as_str()]))
 }
 
 /// A button that opens a list of formats; `canvas` is offered as PNG.

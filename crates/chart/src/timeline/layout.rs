@@ -76,7 +76,7 @@ impl TimelineSize {
 }
 
 /// Heads of the columns of numbers.
-pub const NUMBERS: [&str; 3] = ["Start", "Duration", "On path"];
+pub const NUMBERS: [&str; 3] = ["Start", "Duration", "Self on path"];
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug)]

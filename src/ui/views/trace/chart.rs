@@ -20,7 +20,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Width of a column of numbers, and of the scrollbar, in CSS pixels.
-const NUMBER_PX: f64 = 68.0;
+const NUMBER_PX: f64 = 76.0;
 const SCROLLBAR_PX: f64 = 12.0;
 
 /// What the spans of a timeline are: those of a trace, or of the aggregate trace of many.
