@@ -153,7 +153,7 @@ fn t3_a_slow_start_in_one_trace_of_ten_is_a_tail_issue() {
     assert_eq!((place.operation.as_str(), place.subspan, place.change_us), ("A", Some(0), 90.0));
     let text = markdown(&report);
     assert!(text.contains("mostly in the tail: 13.9 times the normal"), "{text}");
-    assert!(text.contains("A in A is slow before its first child"), "{text}");
+    assert!(text.contains("A in A is slow before \u{201c}B\u{201d}"), "{text}");
 }
 
 #[test]
@@ -382,7 +382,7 @@ fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
     assert_eq!(words[0], "A in A takes 16 µs of its own per call, 160 µs in all (n = 10)");
     let spread = "in 100.0 % of A in A, mostly in the tail: 13.9 times the normal";
     assert_eq!(words[1], format!("{spread} (10 of 10 traces); 16 µs per call, 160 µs in all (n = 10)"));
-    let slow = "A in A is slow before its first child";
+    let slow = "A in A is slow before \u{201c}B\u{201d}";
     assert_eq!(words[2], format!("{slow}, {spread}; 92 µs on average (n = 1)"));
     assert_eq!(
         words[3],
