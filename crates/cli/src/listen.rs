@@ -386,8 +386,7 @@ mod tests {
         for empty in ["{}", " {} ", "{\"resourceSpans\":[]}"] {
             assert!(matches!(json(empty.as_bytes()), Ok((None, _))), "{empty}");
         }
-        let without_trace =
-            ",{\"spanId\":\"b2\",\"name\":\"q\",\"startTimeUnixNano\":\"1\",\"endTimeUnixNano\":\"3\"}]}]}]}";
+        let without_trace = ",{\"traceId\":\"\",\"spanId\":\"b2\",\"name\":\"q\",\"startTimeUnixNano\":\"1000\",\"endTimeUnixNano\":\"3000\"}]}]}]}";
         let (line, taken) = json(span("a1").replace("]}]}]}", without_trace).as_bytes()).unwrap();
         assert_eq!((line.is_some(), taken.rejected), (true, 1));
         for bad in [
