@@ -249,45 +249,84 @@ pub async fn list(
 
 /// Bytes at the end of what came in which a whole line is looked for.
 const LAST_LINE: f64 = 1_048_576.0;
+/// Bytes at the beginning of what came that tell text from other things.
+const HEAD: f64 = 64.0;
+/// How long a look at a file may take, in milliseconds.
+const TAIL_MS: u32 = 300_000;
 
-/// What was added to a file after an offset, and the offset to ask from next; no more than whole lines of what is not packed.
+/// What a look at a file that grows found.
+pub struct Tail {
+    /// What was added.
+    pub blob: Option<Blob>,
+    /// The offset to ask from next.
+    pub next: u64,
+    /// How far the file went. What comes before that and is held back is taken if the next look finds it no longer.
+    pub seen: u64,
+    /// The server has more to give at once.
+    pub has_more: bool,
+}
+
+/// Returns what was added to a file after an offset. Of text that the last look did not see to this end (`seen`) no more
+/// than whole lines, of what is neither text nor gzip nothing.
 ///
 /// # Errors
 /// The file cannot be had.
-pub async fn tail(url: &str, from: u64) -> Result<(Option<Blob>, u64), Trouble> {
-    tail_of(url, from).await.unwrap_or(Err(Trouble::Lost(Lost::Down)))
+pub async fn tail(url: &str, from: u64, seen: u64) -> Result<Tail, Trouble> {
+    tail_of(url, from, seen).await.unwrap_or(Err(Trouble::Lost(Lost::Down)))
 }
 
-async fn tail_of(url: &str, from: u64) -> Result<Result<(Option<Blob>, u64), Trouble>, JsValue> {
+async fn tail_of(url: &str, from: u64, seen: u64) -> Result<Result<Tail, Trouble>, JsValue> {
     let headers = Headers::new()?;
     headers.set("Range", &format!("bytes={from}-"))?;
     let options = RequestInit::new();
     options.set_headers(&headers);
     options.set_cache(RequestCache::NoStore);
+    options.set_signal(Some(&AbortSignal::timeout_with_u32(TAIL_MS)));
     let answer = JsFuture::from(dom::window().fetch_with_str_and_init(url, &options)).await?;
     let response: Response = answer.dyn_into()?;
     let range = response.headers().get("Content-Range")?.unwrap_or_default();
-    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok());
-    let (start, skip) = match response.status() {
+    let (bytes, total) = range.trim_start_matches("bytes ").split_once('/').unwrap_or_default();
+    let total = total.parse::<u64>().ok();
+    let nothing = |next| Tail { blob: None, next, seen: next, has_more: false };
+    let start = match response.status() {
         // Nothing new, or a file that begins anew.
-        416 => return Ok(Ok((None, number(range.rsplit('/').next()).map_or(from, |end| end.min(from))))),
-        206 => (number(range.trim_start_matches("bytes ").split('-').next()).unwrap_or(from), 0.0),
-        200..=299 => (0, from as f64),
+        416 => return Ok(Ok(nothing(if total.is_some_and(|total| total < from) { 0 } else { from }))),
+        206 => bytes.split('-').next().and_then(|start| start.parse().ok()).unwrap_or(from),
+        200..=299 => 0,
         status => return Ok(Err(Trouble::NoFile { status })),
     };
-    let blob: Blob = JsFuture::from(response.blob()?).await?.dyn_into()?;
+    let mut blob: Blob = JsFuture::from(response.blob()?).await?.dyn_into()?;
+    let end = start + blob.size() as u64;
+    // Without ranges all of it comes; if that is less than was seen, it begins anew.
+    let start = if start < from && end >= from {
+        blob = blob.slice_with_f64((from - start) as f64)?;
+        from
+    } else {
+        start
+    };
+    let has_more = total.is_some_and(|total| end < total);
     let mut size = blob.size();
-    let head = Uint8Array::new(&JsFuture::from(blob.slice_with_f64_and_f64(0.0, 2.0)?.array_buffer()).await?);
-    if head.to_vec() != [0x1f, 0x8b] {
+    if size == 0.0 {
+        return Ok(Ok(nothing(end)));
+    }
+    let head = part(&blob, 0.0, HEAD).await?;
+    if end != seen && !head.starts_with(&[0x1f, 0x8b]) {
+        let is_text = head.iter().all(|&byte| byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r'));
         let before = (size - LAST_LINE).max(0.0);
-        let end = blob.slice_with_f64_and_f64(before, size)?.array_buffer();
-        let end = Uint8Array::new(&JsFuture::from(end).await?).to_vec();
-        size = end.iter().rposition(|&byte| byte == b'\n').map_or(0.0, |at| before + at as f64 + 1.0);
+        let lines = part(&blob, before, size).await?;
+        let line = lines.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        // Where every line is a document, the next one has begun; of any other text nobody knows.
+        let is_whole = matches!(lines.get(line), None | Some(b'{'));
+        size = if is_text && is_whole && line > 0 { before + line as f64 } else { 0.0 };
     }
-    if size <= skip {
-        return Ok(Ok((None, from)));
-    }
-    Ok(Ok((Some(blob.slice_with_f64_and_f64(skip, size)?), start + size as u64)))
+    let blob = (size > 0.0).then(|| blob.slice_with_f64_and_f64(0.0, size)).transpose()?;
+    Ok(Ok(Tail { has_more: has_more && blob.is_some(), blob, next: start + size as u64, seen: end }))
+}
+
+/// Bytes of a Blob.
+async fn part(blob: &Blob, from: f64, to: f64) -> Result<Vec<u8>, JsValue> {
+    let bytes = JsFuture::from(blob.slice_with_f64_and_f64(from, to)?.array_buffer()).await?;
+    Ok(Uint8Array::new(&bytes).to_vec())
 }
 
 /// One GET: what came of it, and the body. `moved` is told the bytes of every chunk.

@@ -445,6 +445,7 @@ impl Page {
             let of_group = undo.inputs.iter().filter(|(_, of)| *of == group);
             self.load_group(of_group.map(|(input, _)| input.clone()).collect(), group);
         }
+        self.0.fetching.resume(self);
     }
 
     /// The way back is no longer offered.

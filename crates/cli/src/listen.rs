@@ -5,12 +5,13 @@
 //! several of them, and the readers join them.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use flate2::Compression;
+use flate2::bufread::GzDecoder;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use pathlight_ingest::{Ended, ErrorKind, Options, ProblemKind, Reader, otlp_json};
@@ -84,11 +85,58 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// A file of the stream.
+#[derive(Clone)]
 struct Piece {
     /// Offset of its first byte in the stream.
     start: u64,
     bytes: u64,
     path: PathBuf,
+}
+
+impl Piece {
+    /// Returns the piece that a file of the folder is by its name.
+    fn named(path: PathBuf, bytes: u64) -> Option<Piece> {
+        let name = path.file_name()?.to_str()?;
+        let digits = name.strip_prefix("traces-")?.strip_suffix(".ndjson.gz")?;
+        let is_offset = digits.len() == 15 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let start = digits.parse().ok().filter(|_| is_offset)?;
+        Some(Piece { start, bytes, path })
+    }
+
+    fn end(&self) -> u64 {
+        self.start + self.bytes
+    }
+
+    /// Cuts off what a process that ended in the middle of a gzip member left of it: nothing after it could be read.
+    fn mend(&mut self) -> io::Result<()> {
+        let file = OpenOptions::new().read(true).write(true).open(&self.path)?;
+        let whole = whole(&file)?;
+        if whole < self.bytes {
+            file.set_len(whole)?;
+            self.bytes = whole;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of the whole gzip members that a file begins with.
+fn whole(file: &File) -> io::Result<u64> {
+    let (mut left, mut whole) = (BufReader::new(file), 0);
+    while !left.fill_buf()?.is_empty() {
+        let mut member = GzDecoder::new(left);
+        match io::copy(&mut member, &mut io::sink()) {
+            Ok(_) => {}
+            Err(error) => match error.kind() {
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                    break;
+                }
+                _ => return Err(error),
+            },
+        }
+        left = member.into_inner();
+        whole = left.stream_position()?;
+    }
+    Ok(whole)
 }
 
 /// The files of the stream, oldest first. A file is named after its offset, so that a stream goes on after a restart.
@@ -98,39 +146,59 @@ struct Store {
     pieces: VecDeque<Piece>,
     /// The newest piece.
     file: Option<File>,
+    /// Keeps others out, where a folder can be locked.
+    _lock: Option<File>,
 }
 
 impl Store {
     fn open(dir: &Path, limit: u64) -> io::Result<Store> {
         fs::create_dir_all(dir)?;
-        let mut pieces = Vec::new();
+        let lock = File::open(dir).ok();
+        if let Some(Err(TryLockError::WouldBlock)) = lock.as_ref().map(File::try_lock) {
+            return Err(io::Error::other("another pathlight listen is writing there"));
+        }
+        let mut found = Vec::new();
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let start = name.strip_prefix("traces-").and_then(|name| name.strip_suffix(".ndjson.gz"));
-            if let Some(start) = start.and_then(|start| start.parse().ok()) {
-                pieces.push(Piece { start, bytes: entry.metadata()?.len(), path: entry.path() });
+            let data = entry.metadata()?;
+            found.extend(Piece::named(entry.path(), data.len()).filter(|_| data.is_file()));
+        }
+        found.sort_by_key(|piece| piece.start);
+        if let Some(newest) = found.last_mut() {
+            newest.mend()?;
+        }
+        let mut pieces: VecDeque<Piece> = VecDeque::new();
+        // What does not join is not ours: it is neither shown nor removed.
+        while let Some(piece) = found.pop() {
+            if pieces.front().is_none_or(|next| next.start == piece.end()) {
+                pieces.push_front(piece);
             }
         }
-        pieces.sort_by_key(|piece| piece.start);
-        let mut store = Store { dir: dir.to_owned(), limit, pieces: pieces.into(), file: None };
-        store.begin()?;
+        let mut store = Store { dir: dir.to_owned(), limit, pieces, file: None, _lock: lock };
+        store.begin(store.room())?;
         Ok(store)
     }
 
-    fn end(&self) -> u64 {
-        self.pieces.back().map_or(0, |piece| piece.start + piece.bytes)
+    /// The most that a piece has, unless one export is larger.
+    fn room(&self) -> u64 {
+        (self.limit / 8).min(MOST_BYTES as u64)
     }
 
-    /// Begins a new piece and removes the oldest until there is room for it.
-    fn begin(&mut self) -> io::Result<()> {
+    fn end(&self) -> u64 {
+        self.pieces.back().map_or(0, Piece::end)
+    }
+
+    /// Begins a new piece, unless the newest is empty, and removes the oldest until there is so much room.
+    fn begin(&mut self, room: u64) -> io::Result<()> {
         let start = self.end();
+        // Somebody may have removed some.
+        self.pieces.retain(|piece| piece.path.exists());
         let path = self.dir.join(format!("traces-{start:015}.ndjson.gz"));
-        self.file = Some(OpenOptions::new().create(true).append(true).open(&path)?);
+        self.file = Some(OpenOptions::new().create(true).write(true).truncate(false).open(&path)?);
         if self.pieces.back().is_none_or(|piece| piece.path != path) {
             self.pieces.push_back(Piece { start, bytes: 0, path });
         }
-        while self.pieces.len() > 1 && self.kept() > self.limit - self.limit / 8 {
+        while self.pieces.len() > 1 && self.kept() + room > self.limit {
             if let Some(oldest) = self.pieces.pop_front() {
                 fs::remove_file(&oldest.path)?;
             }
@@ -143,39 +211,49 @@ impl Store {
     }
 
     fn append(&mut self, member: &[u8]) -> io::Result<()> {
-        if self
-            .pieces
-            .back()
-            .is_some_and(|piece| piece.bytes + member.len() as u64 > self.limit / 8 && piece.bytes > 0)
-        {
-            self.begin()?;
+        let (bytes, room) = (member.len() as u64, self.room());
+        if self.pieces.back().is_none_or(|piece| piece.bytes + bytes > room || !piece.path.exists()) {
+            self.begin(bytes.max(room))?;
         }
         let (Some(file), Some(piece)) = (self.file.as_mut(), self.pieces.back_mut()) else { return Ok(()) };
+        // Half a member would spoil all that follows, so the next is written over what is left of it.
+        file.seek(SeekFrom::Start(piece.bytes))?;
         if let Err(error) = file.write_all(member) {
-            // Half a member would spoil all that follows.
             file.set_len(piece.bytes)?;
             return Err(error);
         }
-        piece.bytes += member.len() as u64;
+        piece.bytes += bytes;
         Ok(())
     }
 
-    fn tail(&self, from: u64, most: u64) -> io::Result<Tail> {
-        let mut tail = Tail { from, bytes: Vec::new(), total: self.end() };
-        for piece in self.pieces.iter().filter(|piece| piece.start + piece.bytes > from) {
-            let mut file = File::open(&piece.path)?;
-            if tail.bytes.is_empty() {
-                tail.from = from.max(piece.start);
-                file.seek(SeekFrom::Start(tail.from - piece.start))?;
-            }
-            let left = piece.start + piece.bytes - tail.from - tail.bytes.len() as u64;
-            file.take(left).read_to_end(&mut tail.bytes)?;
-            if tail.bytes.len() as u64 >= most {
-                break;
-            }
-        }
-        Ok(tail)
+    /// The pieces that have something from an offset on, and the end of the stream.
+    fn pieces(&self, from: u64) -> (Vec<Piece>, u64) {
+        (self.pieces.iter().filter(|piece| piece.end() > from).cloned().collect(), self.end())
     }
+}
+
+/// Reads from an offset of the stream on: up to a gap, and up to `most` bytes or the end of one piece.
+fn tail((pieces, total): (Vec<Piece>, u64), from: u64, most: u64) -> io::Result<Tail> {
+    let mut tail = Tail { from, bytes: Vec::new(), total };
+    for piece in pieces {
+        let (at, before) = (from.max(piece.start), tail.bytes.len());
+        let wanted = piece.end() - at;
+        if before > 0 && (at != tail.end() || before as u64 + wanted > most) {
+            break;
+        }
+        let read = File::open(&piece.path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(at - piece.start))?;
+            file.take(wanted).read_to_end(&mut tail.bytes)
+        });
+        match read {
+            Ok(read) if read as u64 == wanted => tail.from = if before > 0 { tail.from } else { at },
+            // Somebody cut or removed it.
+            Ok(_) => tail.bytes.truncate(before),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(tail)
 }
 
 struct Mutexed(Mutex<Store>);
@@ -191,13 +269,19 @@ impl Inbox for Mutexed {
         let (line, taken) = read(body, encoding)?;
         if let Some(line) = line {
             let member = pack(&line).map_err(Refused::Full)?;
-            self.lock().and_then(|mut store| store.append(&member)).map_err(Refused::Full)?;
+            let mut store = self.lock().map_err(Refused::Full)?;
+            if member.len() as u64 > store.limit {
+                return Err(Refused::Bad("The export is larger than --limit-size.".to_owned()));
+            }
+            store.append(&member).map_err(Refused::Full)?;
         }
         Ok(taken)
     }
 
     fn tail(&self, from: u64, most: u64) -> io::Result<Tail> {
-        self.lock()?.tail(from, most)
+        // Exports need not wait until it is read.
+        let pieces = self.lock()?.pieces(from);
+        tail(pieces, from, most)
     }
 }
 
@@ -302,8 +386,9 @@ mod tests {
         for empty in ["{}", " {} ", "{\"resourceSpans\":[]}"] {
             assert!(matches!(json(empty.as_bytes()), Ok((None, _))), "{empty}");
         }
-        let (_, taken) = json(span("").as_bytes()).unwrap_or((None, Taken::default()));
-        assert!(taken.rejected <= 1);
+        let without_trace = ",{\"traceId\":\"\",\"spanId\":\"b2\",\"name\":\"q\",\"startTimeUnixNano\":\"1000\",\"endTimeUnixNano\":\"3000\"}]}]}]}";
+        let (line, taken) = json(span("a1").replace("]}]}]}", without_trace).as_bytes()).unwrap();
+        assert_eq!((line.is_some(), taken.rejected), (true, 1));
         for bad in [
             "",
             "[",
@@ -323,32 +408,123 @@ mod tests {
         assert!(matches!(json(&packed[..packed.len() / 2]), Err(Refused::Bad(_))));
     }
 
+    /// A folder of its own.
+    fn folder(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("pathlight-listen-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        dir
+    }
+
+    /// A gzip member of about 1,500 bytes.
+    fn member(byte: u8) -> Vec<u8> {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::none());
+        gzip.write_all(&[byte; 1477]).unwrap();
+        gzip.finish().unwrap()
+    }
+
+    fn read_from(store: &Store, from: u64, most: u64) -> Tail {
+        tail(store.pieces(from), from, most).unwrap()
+    }
+
+    /// Paths and sizes of what a folder has.
+    fn files(dir: &Path) -> Vec<(PathBuf, u64)> {
+        let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
+        entries.map(|entry| (entry.path(), entry.metadata().unwrap().len())).collect()
+    }
+
     #[test]
     fn the_stream_goes_on_after_a_restart_and_forgets_its_oldest_files() {
-        let dir = std::env::temp_dir().join(format!("pathlight-listen-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
+        let dir = folder("restart");
         let mut store = Store::open(&dir, 16_000).unwrap();
-        store.append(&[1; 1500]).unwrap();
-        store.append(&[2; 1500]).unwrap();
-        let first = store.tail(0, u64::MAX).unwrap();
-        assert_eq!((first.from, first.bytes.len(), first.total), (0, 3000, 3000));
-        assert_eq!(store.tail(1500, u64::MAX).unwrap().bytes, [2; 1500]);
-        assert!(store.tail(3000, u64::MAX).unwrap().bytes.is_empty());
+        let size = member(1).len() as u64;
+        assert!((1400..=1600).contains(&size), "{size}");
+        store.append(&member(1)).unwrap();
+        store.append(&member(2)).unwrap();
+        let first = read_from(&store, 0, u64::MAX);
+        assert_eq!((first.from, first.bytes.len() as u64, first.total), (0, 2 * size, 2 * size));
+        assert_eq!(read_from(&store, size, u64::MAX).bytes, member(2));
+        assert!(read_from(&store, 2 * size, u64::MAX).bytes.is_empty());
+        assert!(Store::open(&dir, 16_000).is_err(), "another one writes there");
         drop(store);
         let mut store = Store::open(&dir, 16_000).unwrap();
-        assert_eq!(store.end(), 3000);
+        assert_eq!(store.end(), 2 * size);
         for _ in 0..12 {
-            store.append(&[3; 1500]).unwrap();
+            store.append(&member(3)).unwrap();
         }
-        assert!(store.kept() <= 16_000 && store.end() == 21_000, "{}", store.kept());
-        let rest = store.tail(0, u64::MAX).unwrap();
-        assert_eq!((rest.from + rest.bytes.len() as u64, rest.total), (21_000, 21_000));
-        assert!(rest.from > 3000);
-        let on_disk: u64 =
-            fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
-        assert_eq!(on_disk, store.kept());
-        // A part ends with a file.
-        assert!(store.tail(0, 100).unwrap().bytes.len() <= 2000);
+        assert!(store.kept() <= 16_000 && store.end() == 14 * size, "{}", store.kept());
+        let rest = read_from(&store, 0, u64::MAX);
+        assert_eq!((rest.end(), rest.total), (14 * size, 14 * size));
+        assert!(rest.from >= 2 * size);
+        assert_eq!(files(&dir).iter().map(|file| file.1).sum::<u64>(), store.kept());
+        // A part ends with a file, and is not larger than asked for if it has more than one.
+        assert_eq!(read_from(&store, 0, 100).bytes.len() as u64, size);
+        assert_eq!(read_from(&store, 0, 2 * size + 1).bytes.len() as u64, 2 * size);
+        // One that is larger than a piece makes its own room.
+        store.append(&[4; 9000]).unwrap();
+        assert!(store.kept() <= 16_000, "{}", store.kept());
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn half_a_member_is_cut_off_at_the_next_start() {
+        let dir = folder("half");
+        let mut store = Store::open(&dir, 80_000).unwrap();
+        store.append(&member(1)).unwrap();
+        store.append(&member(2)).unwrap();
+        let (path, end) = (store.pieces[0].path.clone(), store.end());
+        drop(store);
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(&member(3)[..700]).unwrap();
+        let mut store = Store::open(&dir, 80_000).unwrap();
+        assert_eq!(store.end(), end);
+        store.append(&member(4)).unwrap();
+        let all = read_from(&store, 0, u64::MAX).bytes;
+        assert_eq!(all, [member(1), member(2), member(4)].concat());
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn what_does_not_join_is_left_alone() {
+        let dir = folder("foreign");
+        fs::create_dir_all(&dir).unwrap();
+        let names = ["20260101", "18446744073709551615", "000000000000007", "+00000000000007", "a"];
+        let foreign = names.map(|name| dir.join(format!("traces-{name}.ndjson.gz")));
+        let mut store = Store::open(&dir, 16_000).unwrap();
+        store.append(&member(1)).unwrap();
+        store.append(&member(2)).unwrap();
+        drop(store);
+        for path in &foreign {
+            fs::write(path, [0; 40_000]).unwrap();
+        }
+        let mut store = Store::open(&dir, 16_000).unwrap();
+        assert_eq!(store.end(), 2 * member(1).len() as u64);
+        for _ in 0..20 {
+            store.append(&member(3)).unwrap();
+        }
+        assert!(foreign.iter().all(|path| fs::metadata(path).unwrap().len() == 40_000));
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_removed_is_a_gap_and_no_error() {
+        let dir = folder("gap");
+        let mut store = Store::open(&dir, 16_000).unwrap();
+        for byte in 0..5 {
+            store.append(&member(byte)).unwrap();
+        }
+        let size = member(0).len() as u64;
+        fs::remove_file(&store.pieces[1].path).unwrap();
+        assert_eq!(read_from(&store, 0, u64::MAX).end(), size);
+        let after = read_from(&store, size, u64::MAX);
+        assert_eq!((after.from, after.end()), (2 * size, 5 * size));
+        // The newest.
+        fs::remove_file(&store.pieces[4].path).unwrap();
+        store.append(&member(5)).unwrap();
+        let last = read_from(&store, 4 * size, u64::MAX);
+        assert_eq!((last.from, last.bytes), (5 * size, member(5)));
+        for byte in 6..30 {
+            store.append(&member(byte)).unwrap();
+        }
         fs::remove_dir_all(&dir).unwrap();
     }
 }

@@ -46,6 +46,10 @@ fn is_message(bytes: &[u8], mut room: u64) -> bool {
     // Tags that may come first in a list of resources, in a resource with its spans, in a resource, in an attribute.
     const FIRST: [&[u8]; 4] = [&[0x0a], &[0x0a, 0x12, 0x1a], &[0x0a, 0x10, 0x1a], &[0x0a]];
     let mut rest = bytes;
+    while let Some(after) = rest.strip_prefix(b"\x0a\x00") {
+        // A resource with nothing in it; another follows.
+        (room, rest) = (room.saturating_sub(2), after);
+    }
     for tags in FIRST {
         let Some((tag, after)) = rest.split_first().filter(|(tag, _)| tags.contains(tag)) else {
             return false;

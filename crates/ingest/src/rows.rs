@@ -185,7 +185,8 @@ impl Ids<'_> {
     }
 }
 
-/// An id that is written as a decimal number of 64 bits, perhaps negative, bare or in quotes.
+/// An id that is written as a decimal number of 64 bits, perhaps negative, bare or in quotes; 16 digits in quotes are
+/// hexadecimal.
 pub(super) fn decimal_id(
     state: &mut State,
     set: &mut TraceSet,
@@ -195,6 +196,11 @@ pub(super) fn decimal_id(
     let Some(node) = node else { return Ok(SpanId::NONE) };
     let shown = if node.is_string() { text(state, Some(node), name)? } else { Some(node.plain()?) };
     let Some(shown) = shown else { return Ok(SpanId::NONE) };
+    // Sixteen digits are how hexadecimal ids are written; some have no letter.
+    if node.is_string() && shown.text.len() == 16 && shown.text.bytes().all(|digit| digit.is_ascii_hexdigit())
+    {
+        return Ok(SpanId::parse(&shown.text, &mut set.id_texts));
+    }
     let bits = shown.text.parse::<i64>().map(|id| id as u64).or_else(|_| shown.text.parse::<u64>());
     match bits {
         Ok(bits) => Ok(SpanId::hex(bits)),

@@ -114,6 +114,7 @@ mod tests {
         let resource = b"\x0a\x40\x0a\x10\x0a\x0e\x0a\x0cservice.name";
         assert_eq!(sniff(resource), Kind::Protobuf(Framing::One));
         assert_eq!(sniff(b"\x0a\x10\x0a\x00\x12\x0c\x12\x0a"), Kind::Protobuf(Framing::One));
+        assert_eq!(sniff(&[&b"\x0a\x00"[..], resource].concat()), Kind::Protobuf(Framing::One));
         assert_eq!(sniff(b"\x0a\x10\x12\x0e\x12\x0c"), Kind::Protobuf(Framing::One));
         assert_eq!(sniff(&[&b"\x00\x01\x00\x50"[..], resource].concat()), Kind::Protobuf(Framing::Fixed));
         assert_eq!(sniff(&[&b"\x80\x01"[..], resource].concat()), Kind::Protobuf(Framing::Varint));

@@ -15,6 +15,9 @@ use axum::http::header::{
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use futures_util::stream::{StreamExt as _, once, try_unfold};
+use memchr::memmem;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::runtime::Runtime;
 use tokio::task::spawn_blocking;
 
@@ -66,6 +69,13 @@ pub struct Tail {
     pub total: u64,
 }
 
+impl Tail {
+    /// Returns the offset after its last byte.
+    pub fn end(&self) -> u64 {
+        self.from + self.bytes.len() as u64
+    }
+}
+
 /// Takes spans and gives them again.
 pub trait Inbox: Send + Sync + 'static {
     /// Keeps the spans of a body, which may be packed with gzip.
@@ -74,7 +84,7 @@ pub trait Inbox: Send + Sync + 'static {
     /// Nothing of the body is kept.
     fn take(&self, body: &[u8], encoding: Encoding) -> Result<Taken, Refused>;
 
-    /// Returns what came from an offset on: whole gzip members, and not much more than `most` bytes.
+    /// Returns what came from an offset on: whole gzip members, `most` bytes at most or one file.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -128,7 +138,9 @@ fn routes(inbox: Arc<dyn Inbox>, page: Option<&Path>) -> Router {
 struct OneFile(Files, String);
 
 async fn one_file(State(OneFile(files, name)): State<OneFile>, mut request: Request) -> Response {
-    let Ok(uri) = Uri::try_from(format!("/{name}")) else { return StatusCode::NOT_FOUND.into_response() };
+    let Ok(uri) = Uri::try_from(format!("/{}", utf8_percent_encode(&name, NON_ALPHANUMERIC))) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
     *request.uri_mut() = uri;
     file(State(files), request).await
 }
@@ -159,7 +171,14 @@ async fn export(State(inbox): State<Arc<dyn Inbox>>, request: Request) -> Respon
         let words = format!("An export may have {} MiB at most: send smaller batches.", MOST_BYTES >> 20);
         refuse(StatusCode::PAYLOAD_TOO_LARGE, encoding, &words)
     };
-    let Ok(body) = to_bytes(body, MOST_BYTES).await else { return too_large() };
+    let body = match to_bytes(body, MOST_BYTES).await {
+        Ok(body) => body,
+        Err(error) if error.to_string().contains("length limit") => return too_large(),
+        Err(error) => {
+            let words = format!("The body did not come whole: {error}.");
+            return refuse(StatusCode::BAD_REQUEST, encoding, &words);
+        }
+    };
     let taken = spawn_blocking(move || inbox.take(&body, encoding)).await;
     match taken.unwrap_or_else(|lost| Err(Refused::Full(lost.into()))) {
         Ok(taken) => (StatusCode::OK, [(CONTENT_TYPE, encoding.content_type())], answer(&taken, encoding))
@@ -238,28 +257,50 @@ async fn tail(State(inbox): State<Arc<dyn Inbox>>, headers: HeaderMap) -> Respon
     }
     let range = headers.get(RANGE).and_then(|range| range.to_str().ok());
     let from = range.and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<u64>().ok());
-    let most = if from.is_some() { MOST_TAIL } else { u64::MAX };
-    let read = spawn_blocking(move || inbox.tail(from.unwrap_or(0), most)).await;
+    let read = read(inbox.clone(), from.unwrap_or(0)).await;
     let fixed = [
         (CONTENT_TYPE, "application/gzip"),
         (CACHE_CONTROL, "no-store"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (ACCEPT_RANGES, "bytes"),
     ];
-    match read.unwrap_or_else(|lost| Err(lost.into())) {
+    match read {
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("The traces cannot be read: {error}."))
             .into_response(),
-        Ok(tail) if from.is_none() => (fixed, tail.bytes).into_response(),
+        Ok(tail) if from.is_none() => (fixed, all(inbox, tail)).into_response(),
         Ok(tail) if tail.bytes.is_empty() => {
             let range = [(CONTENT_RANGE, format!("bytes */{}", tail.total))];
             (StatusCode::RANGE_NOT_SATISFIABLE, fixed, range).into_response()
         }
-        Ok(Tail { from, bytes, total }) => {
-            let last = from + bytes.len() as u64 - 1;
-            let range = [(CONTENT_RANGE, format!("bytes {from}-{last}/{total}"))];
-            (StatusCode::PARTIAL_CONTENT, fixed, range, Body::from(bytes)).into_response()
+        Ok(tail) => {
+            let range = format!("bytes {}-{}/{}", tail.from, tail.end() - 1, tail.total);
+            (StatusCode::PARTIAL_CONTENT, fixed, [(CONTENT_RANGE, range)], tail.bytes).into_response()
         }
     }
+}
+
+async fn read(inbox: Arc<dyn Inbox>, from: u64) -> io::Result<Tail> {
+    spawn_blocking(move || inbox.tail(from, MOST_TAIL)).await?
+}
+
+/// Returns what there is by now as a body that is read while it is sent.
+fn all(inbox: Arc<dyn Inbox>, first: Tail) -> Body {
+    let (from, total) = (first.end(), first.total);
+    if from >= total {
+        return first.bytes.into();
+    }
+    let rest = try_unfold(from, move |from| {
+        let inbox = inbox.clone();
+        async move {
+            if from >= total {
+                return Ok(None);
+            }
+            let tail = read(inbox, from).await?;
+            let end = tail.end();
+            io::Result::Ok((!tail.bytes.is_empty()).then_some((tail.bytes, end)))
+        }
+    });
+    Body::from_stream(once(async { Ok(first.bytes) }).chain(rest))
 }
 
 /// The places of the page for `listen`: beside the program, or where the build puts it.
@@ -267,6 +308,50 @@ pub fn find_page() -> Option<PathBuf> {
     let beside =
         std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("pathlight.html")));
     let dist = Path::new("dist");
-    let is_page = |place: &PathBuf| place.is_file() || place.join("index.html").is_file();
+    // Other projects have such a folder too.
+    let is_ours = |index: Vec<u8>| memmem::find(&index, b"<title>Pathlight").is_some();
+    let is_page =
+        |place: &PathBuf| place.is_file() || std::fs::read(place.join("index.html")).is_ok_and(is_ours);
     beside.into_iter().chain([dist.to_owned(), PathBuf::from("pathlight.html")]).find(is_page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream of ten bytes in pieces of three, of which the first is gone.
+    struct Digits;
+
+    impl Inbox for Digits {
+        fn take(&self, _: &[u8], _: Encoding) -> Result<Taken, Refused> {
+            Ok(Taken::default())
+        }
+
+        fn tail(&self, from: u64, _: u64) -> io::Result<Tail> {
+            let from = from.max(3) as usize;
+            let bytes = b"0123456789"[from..(from / 3 * 3 + 3).min(10)].to_vec();
+            Ok(Tail { from: from as u64, bytes, total: 10 })
+        }
+    }
+
+    #[test]
+    fn a_listener_sends_the_whole_stream_piece_by_piece() {
+        let body = || async {
+            let first = read(Arc::new(Digits), 0).await.unwrap();
+            to_bytes(all(Arc::new(Digits), first), 100).await.unwrap()
+        };
+        assert_eq!(Runtime::new().unwrap().block_on(body()), b"3456789"[..]);
+    }
+
+    #[test]
+    fn a_listener_shows_the_page_in_one_file_whatever_its_name() {
+        let dir = std::env::temp_dir().join(format!("pathlight-page-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let name = "my 100% page.html".to_owned();
+        std::fs::write(dir.join(&name), "page").unwrap();
+        let files = Files { dir: dir.clone(), framing: String::new() };
+        let shown = one_file(State(OneFile(files, name)), Request::new(Body::empty()));
+        assert_eq!(Runtime::new().unwrap().block_on(shown).status(), StatusCode::OK);
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
 }

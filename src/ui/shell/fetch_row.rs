@@ -87,8 +87,14 @@ impl FetchRow {
 
     fn ended(&mut self, page: Page, end: &End) {
         let text = div("fetch-text");
-        let only_follows = page.fetching().is_following() && page.address().source.wanted == Wanted::Nothing;
-        let said = if only_follows { page.address().source.files.join(", ") } else { summary(page, end) };
+        let is_resumed = end.outcome.traces == 0 && end.outcome.failed.is_empty();
+        let said = match &page.address().source.wanted {
+            Wanted::Nothing if page.fetching().is_following() => page.address().source.files.join(", "),
+            Wanted::Search(search) if page.fetching().is_following() && is_resumed => {
+                format!("{} {}", search.service, search.operation)
+            }
+            _ => summary(page, end),
+        };
         text.add(&span("strong", &said).test("fetch-message"));
         let parts = end.outcome.failed.iter().map(|(what, trouble)| (what, trouble));
         let files = end.lost_files.iter().map(|(what, trouble)| (what, trouble));
@@ -132,6 +138,8 @@ impl FetchRow {
             let words = if is_paused { "Follow" } else { "Pause" };
             let pause = move |page: Page| page.fetching().pause(page, !is_paused);
             row.push(self.action(page, words, "follow-pause", pause));
+            let stop = |page: Page| page.fetching().stop_following(page);
+            row.push(self.action(page, "Stop", "follow-stop", stop).attr("title", "End following"));
         } else if source.is_search() {
             let follow = |page: Page| page.fetching().follow_search(page);
             let title = format!("Look for new traces every {EVERY_S} seconds");

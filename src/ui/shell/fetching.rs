@@ -6,7 +6,7 @@ use crate::ui::dom;
 use crate::ui::page::Page;
 use crate::ui::shell::file_input::load_demo;
 use pathlight_backend::source::{DEMO, Search, Source, Wanted};
-use pathlight_backend::{Dialect, Explanation, Place, Plan, Progress, Trouble};
+use pathlight_backend::{Dialect, Explanation, Lost, Place, Plan, Progress, Trouble};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -15,6 +15,11 @@ use web_sys::Url;
 
 /// Traces of the last seconds are not searched for yet, in microseconds: their spans are on the way.
 const SETTLE_US: u64 = 10_000_000;
+/// How late the spans of a trace may come at most, in microseconds: once that has passed, it is searched for again. A
+/// request exports its root last, and clocks differ.
+const LATE_US: u64 = 300_000_000;
+/// How long a search that follows may be silent before it is given up, in milliseconds.
+const SILENT_MS: f64 = 300_000.0;
 /// How often a search is repeated where the address does not say, in seconds.
 pub const EVERY_S: u32 = 30;
 
@@ -70,15 +75,40 @@ struct Live {
     run: Cell<u32>,
     is_on: Cell<bool>,
     is_paused: Cell<bool>,
-    /// A look is under way.
-    is_looking: Cell<bool>,
+    /// The search that is under way.
+    fetch: RefCell<Option<Fetch>>,
+    /// When it was heard of last, in milliseconds.
+    heard_ms: Cell<f64>,
     looks: Cell<u32>,
     /// Why the last look came to nothing.
     trouble: RefCell<Option<Explanation>>,
     /// The end of what was searched so far, in microseconds since the epoch.
     searched_us: Cell<u64>,
-    /// The end of what came of each file.
-    ends: RefCell<BTreeMap<String, u64>>,
+    /// The end of what was searched again, later than spans come.
+    settled_us: Cell<u64>,
+    /// The end of what was taken of each file, and of what was seen of it.
+    ends: RefCell<BTreeMap<String, (u64, u64)>>,
+}
+
+impl Live {
+    /// Ends what is under way. Returns the number of the next run.
+    fn end(&self) -> u32 {
+        self.give_up();
+        self.run.set(self.run.get() + 1);
+        self.run.get()
+    }
+
+    fn give_up(&self) {
+        if let Some(fetch) = self.fetch.take() {
+            fetch.cancel();
+        }
+    }
+
+    /// Notes that a search goes on from here.
+    fn searched(&self, end_us: u64) {
+        self.searched_us.set(end_us);
+        self.settled_us.set(end_us.saturating_sub(LATE_US));
+    }
 }
 
 impl Fetching {
@@ -167,6 +197,7 @@ impl Fetching {
     /// Pauses following, or goes on.
     pub fn pause(&self, page: Page, is_paused: bool) {
         self.0.live.is_paused.set(is_paused);
+        self.0.live.end();
         self.set(page, self.phase());
         if !is_paused {
             self.follow_on(page);
@@ -176,7 +207,7 @@ impl Fetching {
     /// Follows a search that was made once.
     pub fn follow_search(&self, page: Page) {
         if let Wanted::Search(search) = &page.address().source.wanted {
-            self.0.live.searched_us.set(search.end_us.unwrap_or_default());
+            self.0.live.searched(search.end_us.unwrap_or_default().saturating_sub(SETTLE_US));
         }
         page.change(|address| address.source.every_s = Some(EVERY_S));
         self.0.source.replace(page.address().source.clone());
@@ -184,18 +215,41 @@ impl Fetching {
         self.set(page, self.phase());
     }
 
+    /// Ends following, for good: the address no longer says it.
+    pub fn stop_following(&self, page: Page) {
+        let phase = self.phase();
+        page.change(|address| address.source.every_s = None);
+        self.cancel(page);
+        self.set(page, phase);
+    }
+
+    /// Follows again what the address says, all of which is loaded.
+    pub fn resume(&self, page: Page) {
+        let mut source = page.address().source.clone();
+        if source.every_s.is_some() && !source.is_demo() && self.job(page, &mut source).is_some() {
+            if self.0.live.searched_us.get() == 0 {
+                self.0.live.searched(now_us());
+            }
+            self.follow_on(page);
+            self.set(page, Phase::Ended(End::default()));
+        }
+    }
+
     /// Looks for what is new now and then as often as the address says.
     fn follow_on(&self, page: Page) {
         let Some(every_s) = page.address().source.every_s else { return };
-        let live = &self.0.live;
-        let run = live.run.get() + 1;
-        live.run.set(run);
-        live.is_on.set(true);
+        let run = self.0.live.end();
+        self.0.live.is_on.set(true);
         let fetching = self.clone();
         spawn_local(async move {
             let live = &fetching.0.live;
             while live.run.get() == run && !live.is_paused.get() {
-                if !live.is_looking.get() && !page.loading().running {
+                let is_looking = live.fetch.borrow().is_some();
+                if is_looking && js_sys::Date::now() - live.heard_ms.get() > SILENT_MS {
+                    live.give_up();
+                    let place = fetching.place(page);
+                    fetching.looked(page, Some(Trouble::Lost(Lost::Broken).explain(&place)));
+                } else if !is_looking && !page.loading().running {
                     fetching.look(page, run).await;
                 }
                 dom::pause(every_s as i32 * 1000).await;
@@ -207,55 +261,77 @@ impl Fetching {
     async fn look(&self, page: Page, run: u32) {
         let live = &self.0.live;
         let source = page.address().source.clone();
+        let mut first_trouble = None;
         for text in source.files.iter().filter(|text| *text != DEMO) {
             let Ok(url) = resolve(text) else { continue };
-            let from = live.ends.borrow().get(&url).copied().unwrap_or(0);
-            let came = tail(&url, from).await;
+            let name = url.rsplit('/').next().unwrap_or(&url).to_owned();
+            let mut has_more = true;
+            while has_more {
+                let (from, seen) = live.ends.borrow().get(&url).copied().unwrap_or_default();
+                let came = tail(&url, from, seen).await;
+                if live.run.get() != run {
+                    return;
+                }
+                match came {
+                    Ok(tail) => {
+                        live.ends.borrow_mut().insert(url.clone(), (tail.next, tail.seen));
+                        has_more = tail.has_more;
+                        if let Some(blob) = tail.blob {
+                            page.load(vec![Input { name: name.clone(), blob }]);
+                        }
+                    }
+                    Err(trouble) => {
+                        first_trouble.get_or_insert(trouble.explain(&self.place_of(url.clone())));
+                        has_more = false;
+                    }
+                }
+            }
+        }
+        let Wanted::Search(mut search) = source.wanted else { return self.looked(page, first_trouble) };
+        let place = self.place(page);
+        let until_us = now_us().saturating_sub(SETTLE_US);
+        let is_again = until_us.saturating_sub(live.settled_us.get()) >= 2 * LATE_US;
+        let from_us = if is_again { live.settled_us.get() } else { live.searched_us.get() };
+        if until_us <= from_us {
+            return self.looked(page, first_trouble);
+        }
+        // All of them: what one look leaves out, no later one finds.
+        search.limit = Some(u32::MAX);
+        let from_us = search.start_us.map_or(from_us, |start_us| start_us.min(until_us).max(from_us));
+        (search.start_us, search.end_us) = (Some(from_us), Some(until_us));
+        let plan = match Plan::new(&place.base, &Wanted::Search(search), now_us()) {
+            Ok(plan) => Some(plan.speaking(self.dialect(&place.base))),
+            Err(trouble) => return self.looked(page, Some(trouble.explain(&place))),
+        };
+        let token = self.token(&place.base);
+        live.heard_ms.set(js_sys::Date::now());
+        let fetching = self.clone();
+        let job = Job { place, plan, files: Vec::new(), token };
+        let fetch = Fetch::start(job, move |event| {
+            let live = &fetching.0.live;
             if live.run.get() != run {
                 return;
             }
-            match came {
-                Ok((blob, end)) => {
-                    live.ends.borrow_mut().insert(url.clone(), end);
-                    let name = url.rsplit('/').next().unwrap_or(&url).to_owned();
-                    self.looked(page, None);
-                    if let Some(blob) = blob {
-                        page.load(vec![Input { name, blob }]);
-                    }
-                }
-                Err(trouble) => self.looked(page, Some(trouble.explain(&self.place_of(url)))),
-            }
-        }
-        let Wanted::Search(mut search) = source.wanted else { return };
-        let place = self.place(page);
-        let until_us = now_us().saturating_sub(SETTLE_US);
-        (search.start_us, search.end_us) = (Some(live.searched_us.get()), Some(until_us));
-        if until_us <= live.searched_us.get() {
-            return;
-        }
-        let Ok(plan) = Plan::new(&place.base, &Wanted::Search(search), now_us()) else { return };
-        let plan = Some(plan.speaking(self.dialect(&place.base)));
-        let token = self.token(&place.base);
-        live.is_looking.set(true);
-        let fetching = self.clone();
-        let job = Job { place, plan, files: Vec::new(), token };
-        Fetch::start(job, move |event| {
-            let live = &fetching.0.live;
+            live.heard_ms.set(js_sys::Date::now());
             match event {
-                _ if live.run.get() != run => live.is_looking.set(false),
                 Event::Input(input) => page.load(vec![input]),
                 Event::Moved => {}
                 Event::Ended(End { outcome, .. }) => {
-                    live.is_looking.set(false);
+                    live.fetch.take();
                     let trouble =
                         outcome.trouble.as_ref().or(outcome.failed.first().map(|(_, trouble)| trouble));
                     if trouble.is_none() {
                         live.searched_us.set(until_us);
+                        if is_again {
+                            live.settled_us.set(until_us - LATE_US);
+                        }
                     }
-                    fetching.looked(page, trouble.map(|trouble| trouble.explain(&fetching.place(page))));
+                    let trouble = trouble.map(|trouble| trouble.explain(&fetching.place(page)));
+                    fetching.looked(page, first_trouble.clone().or(trouble));
                 }
             }
         });
+        live.fetch.replace(Some(fetch));
     }
 
     /// Notes how a look ended.
@@ -288,7 +364,7 @@ impl Fetching {
         let Some(job) = self.job(page, &mut source) else { return };
         if source.every_s.is_some() {
             if let Wanted::Search(search) = &source.wanted {
-                self.0.live.searched_us.set(search.end_us.unwrap_or_default());
+                self.0.live.searched(search.end_us.unwrap_or_default());
             }
             // What follows has no end.
             source = follows;
@@ -406,7 +482,7 @@ impl Fetching {
             fetch.cancel();
         }
         let live = &self.0.live;
-        live.run.set(live.run.get() + 1);
+        live.end();
         live.is_on.set(false);
         live.is_paused.set(false);
         self.0.source.replace(page.address().source.clone());
