@@ -9,7 +9,7 @@ use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
 use pathlight_query::native::Pool;
 use pathlight_query::{
-    Endpoint, Filter, Overlap, PercentileRange, Reading, RootEndpoint, Selection, queries,
+    Endpoint, Filter, GroupBy, Overlap, PercentileRange, Reading, RootEndpoint, Selection, queries,
 };
 use pathlight_view::address::Address;
 use std::path::PathBuf;
@@ -45,6 +45,22 @@ impl ReadingOption {
     /// Returns what was chosen, else what goes with the overlaps.
     pub fn over(&self, overlap: Overlap) -> Reading {
         self.reading.unwrap_or(overlap.implied_reading())
+    }
+}
+
+/// How requests are grouped into types.
+#[derive(Debug, clap::Args)]
+pub struct ByOption {
+    /// How requests are grouped into types: `root` (endpoint), `route`, `shape` (what they call), or `tag=KEY`; by default
+    /// the first of route, shape and root endpoint that tells enough
+    #[arg(long, value_name = "BY", value_parser = parse::group_by)]
+    by: Option<GroupBy>,
+}
+
+impl ByOption {
+    /// Returns what was chosen.
+    pub fn chosen(&self) -> GroupBy {
+        self.by.clone().unwrap_or_default()
     }
 }
 
@@ -174,6 +190,11 @@ pub struct Settings {
     /// Percentiles of latency: `95-99` for a range of them, `P95` for everything up to it
     #[arg(long, visible_alias = "band", value_parser = parse::range)]
     pub range: Option<PercentileRange>,
+    /// Cut the percentile range out of all requests together, not out of each request type by itself
+    #[arg(long)]
+    pub over_all: bool,
+    #[command(flatten)]
+    pub by: ByOption,
     #[command(flatten)]
     pub path: PathOptions,
     /// Threads (default: one per core)
@@ -255,8 +276,8 @@ impl Settings {
 
     /// Returns the address of the page that shows these requests.
     pub fn address(&self) -> Address {
-        let Selection { root, filters, overlap, reading, range, .. } = self.selection();
-        Address { root, filters, overlap, reading, range, ..Address::default() }
+        let Selection { root, filters, overlap, reading, range, by, over_all, .. } = self.selection();
+        Address { root, filters, overlap, reading, range, by, over_all, ..Address::default() }
     }
 
     fn filters(&self) -> Vec<Filter> {
@@ -281,6 +302,8 @@ impl Settings {
             reading,
             by_service,
             range: self.range.unwrap_or(PercentileRange::ALL),
+            by: self.by.chosen(),
+            over_all: self.over_all,
             group: 0,
         }
     }

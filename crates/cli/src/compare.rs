@@ -26,7 +26,7 @@ pub struct Args {
     range_b: Option<PercentileRange>,
     /// `mean` microseconds per request, or `share` of each side's latency
     #[arg(long, default_value = "mean", value_parser = ["mean", "share"])]
-    by: String,
+    basis: String,
     /// Compare the self time of frames instead of their total time
     #[arg(long)]
     exclusive: bool,
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let b = Selection { group: u8::from(two_sets), ..a.with_range(range_b) };
     let mut pool = args.sets.load(settings)?;
     let report = pool.run(queries::Compare { a, b })?;
-    let basis = if args.by == "share" { Basis::Share } else { Basis::Mean };
+    let basis = if args.basis == "share" { Basis::Share } else { Basis::Mean };
     let measure = if args.exclusive { Measure::Exclusive } else { Measure::Subtree };
     let text = match (settings.json, args.folded) {
         (true, _) => json::compare(&report, basis, measure)? + "\n",

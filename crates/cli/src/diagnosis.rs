@@ -3,7 +3,7 @@
 use super::Failure;
 use super::common::{Sets, Settings};
 use super::parse;
-use pathlight_query::{Selection, TprofSettings, queries};
+use pathlight_query::{GroupBy, Selection, TprofSettings, queries};
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 use pathlight_view::json;
 
@@ -14,8 +14,8 @@ pub struct Args {
     sets: Sets,
     #[command(flatten)]
     settings: Settings,
-    /// Take the values of this tag as request types (default: the root endpoints)
-    #[arg(long, value_name = "KEY")]
+    /// Request types are the values of this tag: the same as `--by tag=KEY`
+    #[arg(long, value_name = "KEY", conflicts_with = "by")]
     tag: Option<String>,
     /// Percentage of the traces that counts as normal; the others, the slowest, are the tail
     #[arg(long, default_value_t = 90.0, value_parser = parse::percent)]
@@ -31,17 +31,17 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let two_sets = args.sets.are_two("diagnosis")?;
-    let selection = args.settings.selection();
-    let settings = TprofSettings {
-        tag: args.tag.clone(),
-        tail_permille: (args.tail * 10.0).round() as u32,
-        ..TprofSettings::default()
-    };
+    let mut selection = args.settings.selection();
+    if let Some(key) = &args.tag {
+        selection.by = GroupBy::Tag(key.clone());
+    }
+    let settings =
+        TprofSettings { tail_permille: (args.tail * 10.0).round() as u32, ..TprofSettings::default() };
     let format = args.format.as_deref().unwrap_or(if args.settings.json { "json" } else { "text" });
     let mut pool = args.sets.load(&args.settings)?;
     let text = if two_sets {
         let b = Selection { group: 1, ..selection.clone() };
-        let query = queries::CompareDiagnoses { a: selection, b, settings };
+        let query = queries::CompareDiagnoses { a: selection, b };
         let report = pool.run(query)?;
         match format {
             "json" => json::diagnosis_sets(&report)? + "\n",

@@ -1,7 +1,9 @@
 //! Values of options, as clap reads them. An error says how to write the value.
 
 use pathlight_analysis::flow::{LatencyChange, Quantile};
-use pathlight_query::{ColumnOrder, Endpoint, Filter, PercentileRange, Reading, RowStat, SpanSearch};
+use pathlight_query::{
+    ColumnOrder, Endpoint, Filter, GroupBy, PercentileRange, Reading, RowStat, SpanSearch,
+};
 use pathlight_view::address::{View, parse_range};
 
 type Parsed<T> = Result<T, &'static str>;
@@ -17,6 +19,11 @@ pub fn reading(text: &str) -> Parsed<Reading> {
         "write real or plain, or real without some rules, such as real,-overlay; rules are overlay, callees, waiting, \
          templates, nobody-waits, clocks and roots",
     )
+}
+
+/// Reads how requests are grouped.
+pub fn group_by(text: &str) -> Parsed<GroupBy> {
+    GroupBy::parse(text).ok_or("write root, route, shape, automatic, or tag=KEY")
 }
 
 /// Reads a number from 0 to 1.

@@ -5,10 +5,13 @@ use super::EngineError;
 use super::pass::Pass;
 use super::workers::Workers;
 use pathlight_analysis::critical_path::unpack_sorted;
-use pathlight_analysis::requests::{Cut, RangeFacts, RequestKey, Selection};
+use pathlight_analysis::requests::{
+    Cut, Ends, PercentileRange, RangeFacts, RangeMark, Reading, RequestKey, RequestType, Selection, TypeFacts,
+};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::PlaceFacts;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -20,6 +23,9 @@ const KEPT: usize = 16;
 /// A cut, and what lies inside.
 type Known = (Cut, RangeFacts);
 
+/// What decides over request types, by reading.
+type TypesKnown = Vec<(Reading, Arc<TypeFacts>)>;
+
 /// The cuts that are known of some data, and what its places are called, shared by all plans over it. A new state of the
 /// data needs new ones: [`Cuts::default`].
 #[derive(Clone, Default)]
@@ -27,6 +33,8 @@ pub struct Cuts {
     list: Arc<Mutex<Vec<(Selection, State)>>>,
     /// What decides over the names of places, once it is known.
     places: Arc<OnceLock<PlaceFacts>>,
+    /// What decides over request types, by reading, since names of calls are part of it.
+    types: Arc<Mutex<TypesKnown>>,
 }
 
 enum State {
@@ -64,6 +72,19 @@ impl Cuts {
     /// Keeps what decides over the names of places; of several plans that have found it out, all have found the same.
     pub(super) fn keep_places(&self, facts: PlaceFacts) -> &PlaceFacts {
         self.places.get_or_init(|| facts)
+    }
+
+    /// What decides over request types under a reading, if a plan has found it out.
+    pub(super) fn types(&self, reading: Reading) -> Option<Arc<TypeFacts>> {
+        let known = self.types.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|(of, _)| *of == reading).map(|(_, facts)| Arc::clone(facts))
+    }
+
+    /// Keeps what decides over request types.
+    pub(super) fn keep_types(&self, reading: Reading, facts: TypeFacts) -> Arc<TypeFacts> {
+        let facts = Arc::new(facts);
+        self.types.lock().unwrap_or_else(PoisonError::into_inner).push((reading, Arc::clone(&facts)));
+        facts
     }
 
     /// Looks a cut up, or claims its place.
@@ -106,57 +127,122 @@ impl Drop for Place {
     }
 }
 
+/// By request type; all of one without a name if the range is cut out of all requests together.
+pub(super) type ByType<T> = BTreeMap<RequestType, T>;
+
 impl Workers {
     /// Collects latencies from all workers, then the keys at the ends of the range.
     pub(super) async fn find_cut(&self, selection: &Selection) -> Result<Known, EngineError> {
         let all = selection.at_any_latency();
-        let parts: Vec<Vec<u64>> = self.partials(Pass::Latencies { selection: all.clone() }).await?;
-        let mut sorted: Vec<u64> = parts.into_iter().flat_map(unpack_sorted).collect();
-        sorted.sort();
-        let ranks = selection.range.ranks(sorted.len() as u64);
-        let is_all = ranks.start == 0 && ranks.end == sorted.len() as u64;
-        let cut = if is_all { Cut::default() } else { self.keys(&all, &sorted, &ranks).await? };
-        Ok((cut, facts(&sorted, &ranks)))
+        let is_by_type = !selection.over_all;
+        let mut types: ByType<Vec<u64>> = BTreeMap::new();
+        let pass = Pass::Latencies { selection: all.clone(), is_by_type };
+        for part in self.partials::<ByType<Vec<u64>>>(pass).await? {
+            for (name, packed) in part {
+                types.entry(name).or_default().extend(unpack_sorted(packed));
+            }
+        }
+        types.values_mut().for_each(|latencies| latencies.sort());
+        let mut is_by_type = is_by_type;
+        let range = selection.range;
+        let holds = |sorted: &Vec<u64>| !range.ranks(sorted.len() as u64).is_empty();
+        if !types.values().any(holds) || types.len() == 1 {
+            // Of one type, or with too few of each: no range of some requests is empty.
+            let mut sorted: Vec<u64> = std::mem::take(&mut types).into_values().flatten().collect();
+            sorted.sort();
+            types.insert(RequestType::default(), sorted);
+            is_by_type = false;
+        }
+        let ranks = |sorted: &[u64]| match is_by_type {
+            true => range.ranks(sorted.len() as u64),
+            false => range.some_ranks(sorted.len() as u64),
+        };
+        let cut =
+            if range.is_all() { Cut::default() } else { self.keys(&all, &types, &ranks, is_by_type).await? };
+        Ok((cut, facts(&types, range, is_by_type)))
     }
 
-    /// The requests at the ends of some ranks.
+    /// The requests at the ends of some ranks of each type.
     async fn keys(
         &self,
         selection: &Selection,
-        sorted: &[u64],
-        ranks: &Range<u64>,
+        types: &ByType<Vec<u64>>,
+        ranks: &(dyn Fn(&[u64]) -> Range<u64> + Send + Sync),
+        is_by_type: bool,
     ) -> Result<Cut, EngineError> {
         // Only requests as slow as the first one inside or the first one past the end can be in doubt.
-        let mut latencies_us: Vec<u64> =
-            [ranks.start, ranks.end].iter().filter_map(|&r| sorted.get(r as usize).copied()).collect();
-        latencies_us.dedup();
-        let parts: Vec<Vec<RequestKey>> =
-            self.partials(Pass::Ties { selection: selection.clone(), latencies_us }).await?;
-        let mut ties = parts.concat();
-        ties.arrange();
-        let key_at = |rank: u64| -> Option<RequestKey> {
-            let latency = *sorted.get(rank as usize)?;
-            let first = sorted.partition_point(|&v| v < latency);
-            ties.iter().filter(|key| key.latency_us == latency).nth(rank as usize - first).cloned()
-        };
-        Ok(Cut {
-            from: if ranks.start == 0 { None } else { key_at(ranks.start) },
-            to: key_at(ranks.end),
-            is_empty: ranks.is_empty(),
+        let at_ends = types.iter().map(|(name, sorted)| {
+            let ranks = ranks(sorted);
+            let ends = [ranks.start, ranks.end];
+            let mut latencies_us: Vec<u64> =
+                ends.iter().filter_map(|&r| sorted.get(r as usize).copied()).collect();
+            latencies_us.dedup();
+            (name.clone(), latencies_us)
+        });
+        let pass = Pass::Ties { selection: selection.clone(), latencies_us: at_ends.collect(), is_by_type };
+        let mut ties: ByType<Vec<RequestKey>> = BTreeMap::new();
+        for part in self.partials::<ByType<Vec<RequestKey>>>(pass).await? {
+            for (name, keys) in part {
+                ties.entry(name).or_default().extend(keys);
+            }
+        }
+        ties.values_mut().for_each(|keys| keys.arrange());
+        let mut cut: ByType<Ends> = BTreeMap::new();
+        for (name, sorted) in types {
+            let ranks = ranks(sorted);
+            let key_at = |rank: u64| -> Option<RequestKey> {
+                let latency = *sorted.get(rank as usize)?;
+                let first = sorted.partition_point(|&v| v < latency);
+                let mut keys = ties.get(name)?.iter().filter(|key| key.latency_us == latency);
+                keys.nth(rank as usize - first).cloned()
+            };
+            let ends = Ends {
+                from: if ranks.start == 0 { None } else { key_at(ranks.start) },
+                to: key_at(ranks.end),
+                is_empty: ranks.is_empty(),
+            };
+            cut.insert(name.clone(), ends);
+        }
+        Ok(match is_by_type {
+            true => Cut::ByType(cut),
+            false => Cut::OverAll(cut.into_values().next().unwrap_or_default()),
         })
     }
 }
 
-fn facts(sorted: &[u64], ranks: &Range<u64>) -> RangeFacts {
-    let inside = &sorted[ranks.start as usize..ranks.end as usize];
+/// The latencies that a range holds, sorted.
+fn inside(types: &ByType<Vec<u64>>, range: PercentileRange, is_by_type: bool) -> Vec<u64> {
+    let mut inside = Vec::new();
+    for sorted in types.values() {
+        let n = sorted.len() as u64;
+        let ranks = if is_by_type { range.ranks(n) } else { range.some_ranks(n) };
+        inside.extend_from_slice(&sorted[ranks.start as usize..ranks.end as usize]);
+    }
+    if types.len() > 1 {
+        inside.sort();
+    }
+    inside
+}
+
+fn facts(types: &ByType<Vec<u64>>, range: PercentileRange, is_by_type: bool) -> RangeFacts {
+    let ends = |sorted: &[u64]| (sorted.first().copied().unwrap_or(0), sorted.last().copied().unwrap_or(0));
+    let sorted = inside(types, PercentileRange::ALL, is_by_type);
+    let marks = PercentileRange::PRESETS.iter().map(|preset| {
+        let held = inside(types, *preset, is_by_type);
+        RangeMark { requests: held.len() as u64, range_us: ends(&held) }
+    });
+    let marks = marks.collect();
+    let inside = inside(types, range, is_by_type);
     RangeFacts {
         all_requests: sorted.len() as u64,
         requests: inside.len() as u64,
-        latency_us: Summary::of_sorted(inside),
+        latency_us: Summary::of_sorted(&inside),
         latency_sum_us: inside.iter().fold(0, |sum: u64, &v| sum.saturating_add(v)),
-        all_latency_us: Summary::of_sorted(sorted),
-        histogram: LogHistogram::of_sorted(sorted, HISTOGRAM_BINS),
-        range_us: (inside.first().copied().unwrap_or(0), inside.last().copied().unwrap_or(0)),
+        all_latency_us: Summary::of_sorted(&sorted),
+        histogram: LogHistogram::of_sorted(&sorted, HISTOGRAM_BINS),
+        range_us: ends(&inside),
+        marks,
+        types: types.len() as u64,
     }
 }
 

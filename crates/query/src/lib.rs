@@ -66,7 +66,7 @@ pub use cuts::Cuts;
 pub use moves::{Moves, plan_moves};
 pub use plan::{Next, Plan};
 pub use queries::{
-    EndpointCount, OverviewReport, PerRequestReport, Query, RequestType, SpanKey, SpanReport, TagKey,
+    EndpointCount, OverviewReport, PerRequestReport, Query, SpanKey, SpanReport, TagKey, TypeRow,
 };
 pub use reports::*;
 pub use session::{Session, Task};

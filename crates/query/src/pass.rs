@@ -2,27 +2,35 @@
 
 use super::queries::{FlowPass, SpanKey};
 use super::request_pass::RequestPass;
-use pathlight_analysis::requests::{Cut, PathSettings, Selection};
+use pathlight_analysis::requests::{Cut, Filter, GroupBy, PathSettings, RequestType, Selection, TypeNames};
 use pathlight_analysis::search::SpanSearch;
 use pathlight_model::trace::PlaceNames;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// One look at the traces of a worker. Selections are at any latency: the percentile range is in the cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Pass {
     /// Names with values, and what calls call.
     Places,
-    Overview {
+    /// What tells request types apart.
+    Types {
         settings: PathSettings,
     },
-    /// Sorted latencies of the selection.
+    Overview {
+        settings: PathSettings,
+        by: GroupBy,
+    },
+    /// Sorted latencies of the selection, by type or of all as one.
     Latencies {
         selection: Selection,
+        is_by_type: bool,
     },
     /// Keys of the requests with one of these latencies.
     Ties {
         selection: Selection,
-        latencies_us: Vec<u64>,
+        latencies_us: BTreeMap<RequestType, Vec<u64>>,
+        is_by_type: bool,
     },
     /// One look at the requests inside a cut.
     Requests {
@@ -61,13 +69,41 @@ impl Pass {
     pub fn settings(&self) -> Option<PathSettings> {
         match self {
             Pass::Places | Pass::Span { .. } => None,
-            Pass::Overview { settings } | Pass::Trace { settings, .. } | Pass::FindSpans { settings, .. } => {
-                Some(*settings)
-            }
-            Pass::Latencies { selection }
+            Pass::Types { settings }
+            | Pass::Overview { settings, .. }
+            | Pass::Trace { settings, .. }
+            | Pass::FindSpans { settings, .. } => Some(*settings),
+            Pass::Latencies { selection, .. }
             | Pass::Ties { selection, .. }
             | Pass::Requests { selection, .. }
             | Pass::Flow { selection, .. } => Some(selection.settings()),
+        }
+    }
+}
+
+impl Pass {
+    /// How requests are grouped; `None` where their types do not matter.
+    pub fn by(&self) -> Option<&GroupBy> {
+        let filters_by_type =
+            |selection: &Selection| selection.filters.iter().any(|filter| matches!(filter, Filter::Type(_)));
+        match self {
+            Pass::Overview { by, .. } => Some(by),
+            Pass::Latencies { selection, is_by_type } | Pass::Ties { selection, is_by_type, .. } => {
+                (*is_by_type || filters_by_type(selection)).then_some(&selection.by)
+            }
+            Pass::Requests { selection, cut, pass } => {
+                let is_cut = matches!(cut, Cut::ByType(_));
+                (is_cut || pass.is_by_type() || filters_by_type(selection)).then_some(&selection.by)
+            }
+            Pass::Flow { selection, cut, .. } => {
+                let is_cut = matches!(cut, Some(Cut::ByType(_)));
+                (is_cut || filters_by_type(selection)).then_some(&selection.by)
+            }
+            Pass::Places
+            | Pass::Types { .. }
+            | Pass::Trace { .. }
+            | Pass::Span { .. }
+            | Pass::FindSpans { .. } => None,
         }
     }
 }
@@ -76,5 +112,7 @@ impl Pass {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct NamedPass {
     pub names: Option<PlaceNames>,
+    /// How requests are grouped; none if that does not matter.
+    pub types: Option<TypeNames>,
     pub pass: Pass,
 }

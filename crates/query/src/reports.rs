@@ -17,7 +17,7 @@ pub use pathlight_analysis::culprit::{
 };
 pub use pathlight_analysis::errors::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
 pub use pathlight_analysis::findings::{
-    Facts, Finding, FindingKind, FindingsReport, Place, SharedTag, TimeBin,
+    Burst, Facts, Finding, FindingKind, FindingsReport, Place, SharedTag, TimeBin,
 };
 pub use pathlight_analysis::flow::{
     ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName,
@@ -25,8 +25,8 @@ pub use pathlight_analysis::flow::{
 };
 pub use pathlight_analysis::ids::{EndpointId, NodeId};
 pub use pathlight_analysis::requests::{
-    Filter, Overlap, PathSettings, PercentileRange, RangeFacts, RangeReport, Reading, RootEndpoint, Rule,
-    Selection,
+    Filter, GroupBy, Overlap, PathSettings, PercentileRange, RangeFacts, RangeMark, RangeReport, Reading,
+    RequestType, RootEndpoint, Rule, Selection,
 };
 pub use pathlight_analysis::search::{
     Condition, FoundEndpoint, FoundRequest, SearchReport, SpanSearch, Token, quoted, token_at,

@@ -9,13 +9,14 @@ use pathlight_analysis::critical_path::{
     ExemplarTargets, HeatPart, HistogramsObserver, Observer, PathTable, ProposalsObserver, SplitObserver,
     SplitOf, TagValuesObserver, Walk, sorted_places, tied_places,
 };
-use pathlight_analysis::culprit::{CulpritObserver, TailObserver, TypeCuts, TypesObserver};
+use pathlight_analysis::culprit::{CulpritObserver, TailObserver};
 use pathlight_analysis::errors::ErrorsObserver;
-use pathlight_analysis::findings::{FindingsObserver, TagGroup, TagsObserver, TypeCut, TypesPart};
-use pathlight_analysis::requests::PathSettings;
+use pathlight_analysis::findings::{FindingsObserver, TagGroup, TagsObserver};
+use pathlight_analysis::requests::{PathSettings, RequestTypes, TypeCut, TypeLatencies};
 use pathlight_analysis::search::{SearchObserver, SpanSearch};
 use pathlight_model::trace::TraceSet;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What to look for in the requests inside a cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,12 +33,12 @@ pub(super) enum RequestPass {
     Diff,
     /// Times of calls and visits by service.
     Culprit,
-    /// Latencies by request type.
-    Types,
-    /// The same times of the fast and of the slow requests of every type.
-    Tail { cuts: TypeCuts },
+    /// Start and latency by request type.
+    Latencies,
+    /// The times of calls and visits of the fast and of the slow requests of every type.
+    Tail { cuts: Vec<TypeCut> },
     /// Times of every trace, for tprof.
-    Traces { tag: Option<String> },
+    Traces,
     /// Times by endpoint.
     Rows,
     /// Times by root endpoint and endpoint.
@@ -52,8 +53,6 @@ pub(super) enum RequestPass {
     Proposals { of: SplitOf },
     /// Errors, and requests without them.
     Errors,
-    /// Start and latency by request type.
-    FindingTypes,
     /// Where the tails of request types spend more, and what is odd about structures.
     Findings { cuts: Vec<TypeCut> },
     /// Tags of request types.
@@ -74,6 +73,18 @@ impl RequestPass {
     /// Whether its partial is one part: where parts of fewer requests would be as large.
     fn is_one_part(&self) -> bool {
         matches!(self, RequestPass::Aggregate | RequestPass::Exemplars { .. } | RequestPass::Slowest { .. })
+    }
+
+    /// Whether it tells request types apart.
+    pub fn is_by_type(&self) -> bool {
+        matches!(
+            self,
+            RequestPass::Latencies
+                | RequestPass::Tail { .. }
+                | RequestPass::Traces
+                | RequestPass::Findings { .. }
+                | RequestPass::FindingTags { .. }
+        )
     }
 }
 
@@ -125,6 +136,7 @@ enum State {
     /// Over the path table alone: some requests at a time, each a part for itself.
     Table {
         settings: PathSettings,
+        types: Arc<RequestTypes>,
         requests: Vec<u32>,
         next: usize,
         parts: Vec<Vec<u8>>,
@@ -134,17 +146,16 @@ enum State {
 }
 
 impl RunningPass {
-    /// Starts a pass over some requests of a table.
+    /// Starts a pass over some requests of a table; all of the table are of these types, if the pass tells them apart.
     pub fn new(
         set: &TraceSet,
         pass: &RequestPass,
         settings: PathSettings,
+        types: Arc<RequestTypes>,
         requests: Vec<u32>,
     ) -> RunningPass {
         let state = match pass {
-            RequestPass::Traces { tag } => {
-                State::Trees(Box::new(TracesPass::new(set, tag.clone(), settings, requests)))
-            }
+            RequestPass::Traces => State::Trees(Box::new(TracesPass::new(set, types, settings, requests))),
             RequestPass::Vectors { told, made } => {
                 State::Trees(Box::new(VectorPass::new(set, *told, *made, settings, requests)))
             }
@@ -153,11 +164,8 @@ impl RunningPass {
                 settings,
                 requests,
             ))),
-            RequestPass::Types => {
-                State::Trees(Box::new(Walk::new(TypesObserver::default(), settings, requests)))
-            }
             RequestPass::Tail { cuts } => State::Trees(Box::new(Walk::new(
-                TailObserver::new(set, settings.overlap, cuts.clone()),
+                TailObserver::new(set, settings.overlap, types, cuts),
                 settings,
                 requests,
             ))),
@@ -172,10 +180,10 @@ impl RunningPass {
                 requests,
             ))),
             RequestPass::Findings { cuts } => {
-                State::Trees(Box::new(Walk::new(FindingsObserver::new(set, cuts), settings, requests)))
+                State::Trees(Box::new(Walk::new(FindingsObserver::new(set, types, cuts), settings, requests)))
             }
             RequestPass::FindingTags { groups } => {
-                State::Trees(Box::new(Walk::new(TagsObserver::new(set, groups), settings, requests)))
+                State::Trees(Box::new(Walk::new(TagsObserver::new(set, types, groups), settings, requests)))
             }
             RequestPass::TagValues { key } => {
                 State::Trees(Box::new(Walk::new(TagValuesObserver::new(set, key), settings, requests)))
@@ -191,7 +199,7 @@ impl RunningPass {
             RequestPass::Histograms => {
                 State::Trees(Box::new(Walk::new(HistogramsObserver::new(set), settings, requests)))
             }
-            _ => State::Table { settings, requests, next: 0, parts: Vec::new() },
+            _ => State::Table { settings, types, requests, next: 0, parts: Vec::new() },
         };
         RunningPass { state }
     }
@@ -210,7 +218,7 @@ impl RunningPass {
                     return Ok(None);
                 }
             }
-            State::Table { settings, requests, next, parts } => loop {
+            State::Table { settings, types, requests, next, parts } => loop {
                 // Every part has something for each context, so it is no smaller than that.
                 let mut left =
                     if pass.is_one_part() { usize::MAX } else { CHUNK.max(table.contexts().len()) };
@@ -219,7 +227,7 @@ impl RunningPass {
                     left = left.saturating_sub(1 + table.entries(requests[*next]).len());
                     *next += 1;
                 }
-                parts.push(of_table(set, table, pass, *settings, &requests[from..*next])?);
+                parts.push(of_table(set, table, pass, (*settings, types.as_ref()), &requests[from..*next])?);
                 if *next == requests.len() {
                     break;
                 }
@@ -251,7 +259,7 @@ fn of_table(
     set: &TraceSet,
     table: &PathTable,
     pass: &RequestPass,
-    settings: PathSettings,
+    (settings, types): (PathSettings, &RequestTypes),
     requests: &[u32],
 ) -> Result<Vec<u8>, EngineError> {
     let all = || requests.iter().copied();
@@ -261,7 +269,9 @@ fn of_table(
             postcard::to_allocvec(&ExemplarCandidates::observe(set, table, all(), targets))?
         }
         RequestPass::Slowest { limit } => postcard::to_allocvec(&slowest(set, table, requests, *limit))?,
-        RequestPass::FindingTypes => postcard::to_allocvec(&TypesPart::observe(set, table, requests))?,
+        RequestPass::Latencies => {
+            postcard::to_allocvec(&TypeLatencies::observe(&table.requests, types, requests))?
+        }
         RequestPass::PerRequest => {
             let rows: Vec<_> = all().map(|r| path_of(set, table, r, settings)).collect();
             postcard::to_allocvec(&rows)?

@@ -6,8 +6,11 @@ use super::queries::{self, FlowCache, FlowTask, OverviewPass, Query};
 use super::request_pass::RunningPass;
 use super::{EngineError, Plan};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, pack_sorted};
-use pathlight_analysis::requests::{PathSettings, RequestKey, RootEndpoint, SelectedRequests, Selection};
+use pathlight_analysis::requests::{
+    PathSettings, RequestKey, RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeFacts, TypeNames,
+};
 use pathlight_model::trace::{PlaceFacts, PlaceNames, TraceSet, hash_bytes};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How many root endpoints keep their tables.
@@ -18,6 +21,10 @@ const SELECTED_KEPT: usize = 3;
 /// What places are called: a hash of their names, and whether they are services.
 type Naming = (u64, bool);
 
+/// What selected requests are kept by, and what their types are.
+type SelectedKey = (Naming, Option<TypeNames>, Selection);
+type TypesKey = (Naming, TypeNames, RootEndpoint, PathSettings);
+
 /// A worker's traces with what was computed from them before.
 #[derive(Default)]
 pub struct Session {
@@ -25,7 +32,8 @@ pub struct Session {
     pub set: TraceSet,
     /// Most recently used last.
     tables: Vec<((Naming, RootEndpoint, PathSettings), Arc<PathTable>)>,
-    selected: Vec<((Naming, Selection), Arc<SelectedRequests>)>,
+    selected: Vec<(SelectedKey, Arc<SelectedRequests>)>,
+    types: Vec<(TypesKey, Arc<RequestTypes>)>,
     /// How rows are named now, and how many traces are.
     named: Option<(Naming, usize)>,
     pub(super) flows: FlowCache,
@@ -47,6 +55,7 @@ impl Session {
     pub fn invalidate(&mut self) {
         self.tables.clear();
         self.selected.clear();
+        self.types.clear();
         self.flows.clear();
         self.named = None;
         self.cuts = Cuts::default();
@@ -79,12 +88,22 @@ impl Session {
     /// [`EngineError::Message`] if the bytes are not a pass.
     pub fn start(&mut self, pass: &[u8]) -> Result<Task, EngineError> {
         let bytes = pass;
-        let NamedPass { names, pass } = postcard::from_bytes(bytes)?;
+        let NamedPass { names, types, pass } = postcard::from_bytes(bytes)?;
         let flow = FlowTask::new(&pass, bytes);
         let names_hash =
             names.as_ref().map_or(Ok(0), |names| postcard::to_allocvec(names).map(|b| hash_bytes(&b)))?;
         let naming = (names_hash, pass.settings().is_some_and(|settings| settings.by_service));
-        Ok(Task { names, naming, pass, builder: None, overview: None, running: None, flow, progress: (0, 0) })
+        Ok(Task {
+            names,
+            types,
+            naming,
+            pass,
+            builder: None,
+            overview: None,
+            running: None,
+            flow,
+            progress: (0, 0),
+        })
     }
 
     /// Names all rows, if they are named otherwise.
@@ -110,16 +129,19 @@ impl Session {
     fn selected(
         &mut self,
         naming: Naming,
+        names: Option<&TypeNames>,
         selection: &Selection,
         table: &PathTable,
     ) -> Arc<SelectedRequests> {
-        let found = self.selected.iter().position(|(key, _)| key.0 == naming && key.1 == *selection);
+        let is_it = |key: &SelectedKey| key.0 == naming && key.1.as_ref() == names && key.2 == *selection;
+        let found = self.selected.iter().position(|(key, _)| is_it(key));
         let entry = match found {
             Some(place) => self.selected.remove(place),
-            None => (
-                (naming, selection.clone()),
-                Arc::new(SelectedRequests::new(&self.set, &table.requests, selection)),
-            ),
+            None => {
+                let types = names.map(|names| self.types_of(naming, names, selection, table));
+                let selected = SelectedRequests::new(&self.set, &table.requests, selection, types);
+                ((naming, names.cloned(), selection.clone()), Arc::new(selected))
+            }
         };
         if self.selected.len() == SELECTED_KEPT {
             self.selected.remove(0);
@@ -130,9 +152,33 @@ impl Session {
     }
 }
 
+impl Session {
+    /// The types of all requests of a table.
+    fn types_of(
+        &mut self,
+        naming: Naming,
+        names: &TypeNames,
+        selection: &Selection,
+        table: &PathTable,
+    ) -> Arc<RequestTypes> {
+        let key = (naming, names.clone(), selection.root.clone(), selection.settings());
+        if let Some((_, known)) = self.types.iter().find(|(known, _)| *known == key) {
+            return Arc::clone(known);
+        }
+        let rows = table.requests.iter().map(|request| request.row);
+        let types = Arc::new(RequestTypes::new(&self.set, rows, names));
+        if self.types.len() == TABLES_KEPT {
+            self.types.remove(0);
+        }
+        self.types.push((key, Arc::clone(&types)));
+        types
+    }
+}
+
 /// A pass being run over one session, in steps.
 pub struct Task {
     names: Option<PlaceNames>,
+    types: Option<TypeNames>,
     naming: Naming,
     pass: Pass,
     builder: Option<TableBuilder>,
@@ -158,8 +204,10 @@ impl Task {
         }
         match &self.pass {
             Pass::Places => Ok(Some(postcard::to_allocvec(&PlaceFacts::of(&session.set))?)),
-            Pass::Overview { settings } => {
-                let part = self.overview.get_or_insert_with(|| OverviewPass::new(*settings));
+            Pass::Types { .. } => Ok(Some(postcard::to_allocvec(&TypeFacts::of(&session.set))?)),
+            Pass::Overview { settings, .. } => {
+                let types = || self.types.clone().unwrap_or_default();
+                let part = self.overview.get_or_insert_with(|| OverviewPass::new(*settings, types()));
                 let done = part.step(&session.set, time_is_up);
                 self.progress = part.progress(&session.set);
                 if done { Ok(Some(postcard::to_allocvec(part.partial())?)) } else { Ok(None) }
@@ -184,7 +232,7 @@ impl Task {
                 self.progress = task.progress();
                 Ok(partial)
             }
-            Pass::Latencies { selection }
+            Pass::Latencies { selection, .. }
             | Pass::Ties { selection, .. }
             | Pass::Requests { selection, .. }
             | Pass::Flow { selection, .. } => {
@@ -206,7 +254,7 @@ impl Task {
                         table
                     }
                 };
-                let selected = session.selected(self.naming, selection, &table);
+                let selected = session.selected(self.naming, self.types.as_ref(), selection, &table);
                 match (&self.pass, &mut self.flow) {
                     (Pass::Flow { selection, cut, pass }, Some(task)) => {
                         let cut = cut.clone().unwrap_or_default();
@@ -219,24 +267,35 @@ impl Task {
                     (Pass::Requests { cut, pass, .. }, _) => {
                         let running = self.running.get_or_insert_with(|| {
                             let requests = selected.inside(&session.set, &table.requests, cut).collect();
-                            RunningPass::new(&session.set, pass, selection.settings(), requests)
+                            let types = selected.types().cloned().unwrap_or_default();
+                            RunningPass::new(&session.set, pass, selection.settings(), types, requests)
                         });
                         let partial = running.step(&session.set, &table, pass, time_is_up)?;
                         self.progress = running.progress();
                         Ok(partial)
                     }
-                    (Pass::Ties { latencies_us, .. }, _) => {
-                        let ties: Vec<RequestKey> = (selected.requests.iter())
-                            .map(|&r| &table.requests[r as usize])
-                            .filter(|r| latencies_us.contains(&r.latency_us))
-                            .map(|r| RequestKey::of(&session.set, r))
-                            .collect();
-                        Ok(Some(postcard::to_allocvec(&ties)?))
+                    (Pass::Ties { latencies_us, is_by_type, .. }, _) => {
+                        // Requests of one type without a name where types do not matter.
+                        let wanted =
+                            selected.by_type(*is_by_type, |keys: &mut Vec<u32>, request| keys.push(request));
+                        let none = Vec::new();
+                        let ties = wanted.into_iter().map(|(name, requests)| {
+                            let at = latencies_us.get(&name).unwrap_or(&none);
+                            let keys = (requests.into_iter())
+                                .map(|r| &table.requests[r as usize])
+                                .filter(|r| at.contains(&r.latency_us))
+                                .map(|r| RequestKey::of(&session.set, r));
+                            (name, keys.collect::<Vec<_>>())
+                        });
+                        Ok(Some(postcard::to_allocvec(&ties.collect::<BTreeMap<_, _>>())?))
                     }
                     _ => {
-                        let latency = |&r: &u32| table.requests[r as usize].latency_us;
-                        let latencies = selected.requests.iter().map(latency).collect();
-                        Ok(Some(postcard::to_allocvec(&pack_sorted(latencies))?))
+                        let is_by_type = matches!(self.pass, Pass::Latencies { is_by_type: true, .. });
+                        let latency = |r: u32| table.requests[r as usize].latency_us;
+                        let types = selected
+                            .by_type(is_by_type, |of: &mut Vec<u64>, request| of.push(latency(request)));
+                        let packed = types.into_iter().map(|(name, of)| (name, pack_sorted(of)));
+                        Ok(Some(postcard::to_allocvec(&packed.collect::<BTreeMap<_, _>>())?))
                     }
                 }
             }

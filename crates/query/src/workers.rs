@@ -6,9 +6,11 @@ use super::pass::{NamedPass, Pass};
 use super::plan::Wanted;
 use super::request_pass::RequestPass;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_analysis::requests::{Cut, RangeFacts, Reading, Rule, Selection};
+use pathlight_analysis::requests::{
+    Cut, GroupBy, PathSettings, RangeFacts, Reading, Rule, Selection, TypeFacts,
+};
 use pathlight_model::steps::Done;
-use pathlight_model::trace::PlaceFacts;
+use pathlight_model::trace::{PlaceFacts, PlaceNames};
 use serde::de::DeserializeOwned;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -59,7 +61,33 @@ impl Workers {
         let reading = pass.settings().map_or(Reading::PLAIN, |settings| settings.reading);
         let is_named = reading.has(Rule::Callees) || reading.has(Rule::Templates);
         let names = if is_named { Some(self.place_facts().await?.names(reading)) } else { None };
-        self.run_named(NamedPass { names, pass }).await
+        let types = match pass.by() {
+            Some(by @ (GroupBy::Root | GroupBy::Tag(_))) => Some(TypeFacts::default().names(by)),
+            // Spans as they were written: as the papers have it.
+            Some(GroupBy::Automatic) if reading == Reading::PLAIN => {
+                Some(TypeFacts::default().names(&GroupBy::Root))
+            }
+            Some(by) => Some(self.type_facts(pass.settings().unwrap_or_default(), &names).await?.names(by)),
+            None => None,
+        };
+        self.run_named(NamedPass { names, types, pass }).await
+    }
+
+    /// What decides over request types, over all workers; places have these names.
+    async fn type_facts(
+        &self,
+        settings: PathSettings,
+        names: &Option<PlaceNames>,
+    ) -> Result<Arc<TypeFacts>, EngineError> {
+        if let Some(known) = self.cuts.types(settings.reading) {
+            return Ok(known);
+        }
+        let mut facts = TypeFacts::default();
+        let pass = NamedPass { names: names.clone(), types: None, pass: Pass::Types { settings } };
+        for part in self.run_named(pass).await? {
+            facts.merge(postcard::from_bytes(&part)?);
+        }
+        Ok(self.cuts.keep_types(settings.reading, facts))
     }
 
     async fn run_named(&self, pass: NamedPass) -> Result<Vec<Vec<u8>>, EngineError> {
@@ -72,7 +100,7 @@ impl Workers {
             return Ok(known);
         }
         let mut facts = PlaceFacts::default();
-        for part in self.run_named(NamedPass { names: None, pass: Pass::Places }).await? {
+        for part in self.run_named(NamedPass { names: None, types: None, pass: Pass::Places }).await? {
             facts.merge(postcard::from_bytes(&part)?);
         }
         Ok(self.cuts.keep_places(facts))

@@ -16,8 +16,8 @@ pub use super::normal::{AnomalyChoice, Normal, SIZES};
 pub use super::views::View;
 use pathlight_backend::source::{Source, root_name, root_of_name};
 use pathlight_query::{
-    Endpoint, Filter, Overlap, PathSettings, PercentileRange, Reading, RootEndpoint, Selection, SpanSearch,
-    SplitOf,
+    Endpoint, Filter, GroupBy, Overlap, PathSettings, PercentileRange, Reading, RequestType, RootEndpoint,
+    Selection, SpanSearch, SplitOf,
 };
 use pathlight_text::fragment::{Writer, pairs};
 
@@ -89,6 +89,10 @@ pub struct Address {
     pub root: RootEndpoint,
     /// Which requests of it, by latency; while two sides are compared, of the one that views speak of.
     pub range: PercentileRange,
+    /// Whether percentile ranges are cut out of all requests together, not out of each type.
+    pub over_all: bool,
+    /// How requests are grouped into types.
+    pub by: GroupBy,
     /// The comparison under way.
     pub comparison: Option<Comparison>,
     /// Conditions on requests.
@@ -132,6 +136,8 @@ impl Default for Address {
             source: Source::default(),
             root: RootEndpoint::default(),
             range: PercentileRange::ALL,
+            over_all: false,
+            by: GroupBy::default(),
             comparison: None,
             filters: Vec::new(),
             overlap: Overlap::default(),
@@ -173,6 +179,10 @@ impl Address {
                 "operation" if operation.is_none() => operation = Some(value),
                 "rootEndpoint" => address.root = root_of_name(&value).unwrap_or(address.root),
                 "range" => address.range = parse_range(&value).unwrap_or(PercentileRange::ALL),
+                "percentiles" => address.over_all = value == "all",
+                "by" => address.by = GroupBy::parse(&value).unwrap_or_default(),
+                // The word of the diagnosis when it had request types of its own.
+                "types" => address.by = GroupBy::parse(&format!("tag={value}")).unwrap_or_default(),
                 "against" => against = Against::from_key(&value),
                 "rangeB" => range_b = parse_range(&value).unwrap_or(PercentileRange::ALL),
                 "side" if value == "B" => side = Side::B,
@@ -215,6 +225,7 @@ impl Address {
                     Some(("contains", service)) => address
                         .filters
                         .push(Filter::Contains(Endpoint { service: service.to_owned(), operation: value })),
+                    Some(("type", service)) => address.filters.extend(parse_type(service, &value)),
                     _ => address.unknown.push((key, value)),
                 },
             }
@@ -270,12 +281,19 @@ impl Address {
         for (key, range) in ranges.into_iter().filter(|(_, range)| !range.is_all()) {
             out.put(key, &range_name(range));
         }
+        if self.over_all {
+            out.put("percentiles", "all");
+        }
+        if self.by != GroupBy::default() {
+            out.put("by", &self.by.key());
+        }
         for filter in &self.filters {
             match filter {
                 Filter::Tag { key, value } => out.put(&format!("tag.{key}"), value),
                 Filter::Contains(Endpoint { service, operation }) => {
                     out.put(&format!("contains.{service}"), operation);
                 }
+                Filter::Type(kind) => out.put(&format!("type.{}", kind.root.service), &type_name(kind)),
                 Filter::HasError => out.put("error", "1"),
                 Filter::Search(search) => out.put("where", &search.to_string()),
                 Filter::Time { from_us, to_us } => {
@@ -355,6 +373,8 @@ impl Address {
             || self.source != before.source
             || self.root != before.root
             || self.range != before.range
+            || self.over_all != before.over_all
+            || self.by != before.by
             || self.comparison != before.comparison
             || self.filters != before.filters
             || self.overlap != before.overlap
@@ -379,6 +399,23 @@ impl Address {
         Selection { by_service: self.by_service, ..selection }
     }
 
+    /// Looks at the requests of a type: those of its root endpoint, or of the part of them that it is.
+    pub fn look_at_type(&mut self, kind: &RequestType) {
+        self.filters.retain(|filter| !matches!(filter, Filter::Type(_)));
+        if kind.part.is_empty() {
+            self.root = RootEndpoint::Endpoint(kind.root.clone());
+        } else {
+            self.root = RootEndpoint::TraceRoots;
+            self.filters.push(Filter::Type(kind.clone()));
+        }
+    }
+
+    /// Cuts a percentile range out of all requests together, as the histogram of their latency shows them.
+    pub fn cut_over_all(&mut self, range: PercentileRange) {
+        self.range = range;
+        self.over_all = !range.is_all();
+    }
+
     /// Returns the requests that views speak of; while two sides are compared, those of the side they speak of.
     pub fn selection(&self) -> Selection {
         Selection {
@@ -388,6 +425,8 @@ impl Address {
             reading: self.reading,
             by_service: false,
             range: self.range,
+            by: self.by.clone(),
+            over_all: self.over_all,
             group: self.group(),
         }
     }
@@ -414,6 +453,16 @@ pub(super) fn focus_name(path: &[Endpoint]) -> String {
 pub(super) fn parse_focus(text: &str) -> Option<Vec<Endpoint>> {
     let flat: Vec<String> = serde_json::from_str(text).ok()?;
     Some(flat.chunks_exact(2).map(|pair| Endpoint::new(&pair[0], &pair[1])).collect())
+}
+
+/// Operation and part of a request type.
+fn type_name(kind: &RequestType) -> String {
+    serde_json::to_string(&[&kind.root.operation, &kind.part]).unwrap_or_default()
+}
+
+fn parse_type(service: &str, text: &str) -> Option<Filter> {
+    let [operation, part] = serde_json::from_str::<[String; 2]>(text).ok()?;
+    Some(Filter::Type(RequestType { root: Endpoint::new(service, operation), part }))
 }
 
 fn parse_sort(text: &str) -> Option<Sort> {
@@ -549,11 +598,12 @@ mod tests {
     }
 
     prop_compose! {
-        fn filter()(kind in 0..4, a in name(), b in name()) -> Filter {
+        fn filter()(kind in 0..5, a in name(), b in name()) -> Filter {
             match kind {
                 0 => Filter::Tag { key: a, value: b },
                 1 => Filter::Contains(Endpoint { service: a, operation: b }),
                 2 => Filter::Search(SpanSearch::parse(&format!("x{a} OR -{b}=1"))),
+                3 => Filter::Type(RequestType { root: Endpoint::new("s", a), part: b }),
                 _ => Filter::HasError,
             }
         }
@@ -577,6 +627,7 @@ mod tests {
             if address.range.is_all() {
                 address.range = PercentileRange::ALL;
             }
+            (address.over_all, address.by) = (flags[4], GroupBy::Tag(format!("k{}", names[4])));
             address.filters = filters;
             address.filters.extend(time.map(|(from_us, to_us)| Filter::Time { from_us, to_us }));
             address.overlap = Overlap { overlap_us: u64::from(range.0), share_ppm: u64::MAX };

@@ -4,7 +4,6 @@ use crate::address::Address;
 use crate::comparing::Against;
 use crate::diagnosis_choice::{DiagnosisChoice, DiagnosisList};
 use crate::diagnosis_tables::{places_csv, report_csv, services_csv};
-use crate::split::keys;
 use crate::tip::TipLine;
 use crate::views::WORKING;
 use pathlight_chart::timeline::Timeline;
@@ -15,9 +14,6 @@ use pathlight_text::format::{THIN, count, counted, duration, duration_us, printa
 
 /// Where the tail may begin, in thousandths.
 const TAILS: [u32; 5] = [500, 750, 900, 950, 990];
-
-/// What the list of values of [`request_types`] is called.
-pub const TAG_VALUES: &str = "Values of a tag";
 
 /// Returns the name of a list, and what it is.
 pub fn list_words(list: DiagnosisList) -> (&'static str, &'static str) {
@@ -41,14 +37,6 @@ pub fn tails(chosen_permille: u32) -> Vec<(String, String)> {
     tails.dedup();
     let words = |permille: u32| format!("slowest {}", share(f64::from(1000 - permille) / 1000.0));
     tails.into_iter().map(|permille| (permille.to_string(), words(permille))).collect()
-}
-
-/// Returns what may tell request types apart: what is said in place of a tag, and keys of tags. The chosen key is one of
-/// them, even if these traces do not have it.
-pub fn request_types(overview: &OverviewReport, chosen: Option<&str>) -> (&'static str, Vec<String>) {
-    let mut names = keys(overview);
-    names.extend(chosen.filter(|key| !names.iter().any(|known| known == key)).map(str::to_owned));
-    ("Root endpoint", names)
 }
 
 /// Returns which traces were looked at; `label` is that of the selection.

@@ -1,4 +1,4 @@
-//! What the diagnosis shows, as keys of the address: `types`, `tail`, `top`, `list`.
+//! What the diagnosis shows, as keys of the address: `tail`, `top`, `list`.
 
 use pathlight_query::TprofSettings;
 
@@ -40,7 +40,7 @@ impl DiagnosisList {
 /// What the diagnosis shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiagnosisChoice {
-    /// Request types, where the tail begins, and how much is listed.
+    /// Where the tail begins, and how much is listed.
     pub settings: TprofSettings,
     /// Which list.
     pub list: DiagnosisList,
@@ -64,7 +64,6 @@ impl DiagnosisChoice {
     pub(super) fn read(&mut self, key: &str, value: &str) -> bool {
         let defaults = TprofSettings::default();
         match key {
-            "types" => self.settings.tag = Some(value.to_owned()).filter(|key| !key.is_empty()),
             "tail" => {
                 let percent = value.parse().ok().filter(|percent: &f64| (0.0..=100.0).contains(percent));
                 self.settings.tail_permille =
@@ -87,10 +86,9 @@ impl DiagnosisChoice {
     /// Returns keys and values of all that differs from the defaults.
     pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
         let defaults = DiagnosisChoice::default();
-        let TprofSettings { tag, tail_permille, top, .. } = &self.settings;
+        let TprofSettings { tail_permille, top, .. } = &self.settings;
         let percent = || (f64::from(*tail_permille) / 10.0).to_string();
         let all = [
-            ("types", tag.clone()),
             ("tail", (*tail_permille != defaults.settings.tail_permille).then(percent)),
             ("top", (*top != defaults.settings.top).then(|| top.map(|shown| shown.to_string()).join(","))),
             ("list", (self.list != defaults.list).then(|| self.list.key().to_owned())),
@@ -108,19 +106,14 @@ mod tests {
 
     #[test]
     fn every_choice_is_read_as_it_is_written_and_nonsense_is_the_usual() {
-        let settings = TprofSettings {
-            tag: Some("http.route".to_owned()),
-            tail_permille: 995,
-            top: [20, 4, 2, 2],
-            ..TprofSettings::default()
-        };
+        let settings = TprofSettings { tail_permille: 995, top: [20, 4, 2, 2], ..TprofSettings::default() };
         let mut read = DiagnosisChoice::default();
         let choice = DiagnosisChoice { settings, list: DiagnosisList::Tail };
         for (key, value) in choice.pairs() {
             assert!(read.read(key, &value), "{key}");
         }
         assert_eq!(read, choice);
-        for (key, value) in [("types", ""), ("tail", "120"), ("top", "1,2"), ("list", "x")] {
+        for (key, value) in [("tail", "120"), ("top", "1,2"), ("list", "x")] {
             assert!(read.read(key, value));
         }
         assert_eq!(read, DiagnosisChoice::default());

@@ -54,9 +54,6 @@ fn settings_that_a_link_chose_are_offered_too() {
     assert_eq!(words(950), ["500", "750", "900", "950", "990"]);
     assert_eq!(words(800), ["500", "750", "800", "900", "950", "990"]);
     assert_eq!(diagnosis::tails(950)[3].1, "slowest 5.0\u{202f}%");
-    let overview = OverviewReport::default();
-    assert_eq!(diagnosis::request_types(&overview, None), ("Root endpoint", Vec::new()));
-    assert_eq!(diagnosis::request_types(&overview, Some("host")).1, ["host"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::culprit;
 use crate::sentence::Sentence;
 use pathlight_query::{
     CulpritReport, Facts, Filter, Finding, FindingKind, FindingsReport, Interval, PercentileRange, Place,
-    RootEndpoint, SplitOf,
+    SplitOf,
 };
 use pathlight_text::format;
 use pathlight_text::format::{count, counted, duration, share};
@@ -26,6 +26,8 @@ pub fn kind_name(kind: FindingKind) -> &'static str {
     match kind {
         FindingKind::Changed => "What changed",
         FindingKind::SlowTail => "Slow tail",
+        FindingKind::Waiting => "Waiting for a service",
+        FindingKind::Bursts => "Bursts",
         FindingKind::OneAfterTheOther => "One after the other",
         FindingKind::Timeout => "Looks like a timeout",
         FindingKind::Retries => "Retries",
@@ -40,7 +42,8 @@ pub fn kind_name(kind: FindingKind) -> &'static str {
 
 fn place(sentence: Sentence, place: &Place) -> Sentence {
     match place {
-        Place::Endpoint(endpoint) | Place::RequestType(endpoint) => sentence.name(endpoint),
+        Place::Endpoint(endpoint) => sentence.name(endpoint),
+        Place::RequestType(kind) => sentence.name(&kind.name()),
         Place::Service(service) => sentence.service(service),
         Place::Tag { key, value } => sentence.text(&format::printable(&format!("{key} = {value}"))),
         Place::Data => sentence.text("the data"),
@@ -69,7 +72,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
             let out = if *is_only_in_tail { out } else { out.text("The slowest ") };
             let out = some(out, "request")
                 .text(" ")
-                .name(root)
+                .name(&root.name())
                 .text(if finding.n == 1 { " takes " } else { " take " })
                 .number(duration(latency_us.0 as f64))
                 .text(" to ")
@@ -92,6 +95,30 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .text(", ")
                 .number(format!("{} of {}", count(tag.others), count(tag.of_others)))
                 .text(" others.")
+        }
+        Facts::Waiting { callee, wait_us, p50_us, .. } => {
+            let out = at(out.text("Calls of ")).text(" wait ").number(duration(*wait_us)).text(" for ");
+            let out = some(out.service(callee).text(" to begin or to answer, in "), "request");
+            out.text("; the median is ").number(duration(*p50_us)).text(".")
+        }
+        Facts::Bursts { bursts, .. } => {
+            let lengths: Vec<String> =
+                bursts.iter().map(|burst| format::duration_us(burst.to_us - burst.from_us - 1)).collect();
+            let windows = match lengths.split_last() {
+                Some((last, [])) => format!("one window of {last}"),
+                Some((last, others)) => {
+                    format!("{} windows of {} and {last}", lengths.len(), others.join(", "))
+                }
+                None => String::new(),
+            };
+            let out =
+                out.number(count(finding.n)).text(" of the ").number(counted(finding.of, "slowest request"));
+            let held: u64 = bursts.iter().map(|burst| burst.requests).sum();
+            out.text(" started within ")
+                .number(windows)
+                .text(", in which only ")
+                .number(counted(held, "request"))
+                .text(" of all started.")
         }
         Facts::HotSpot { share: of_all, mean_us, latency_us, endpoints, largest } => {
             let out = at(out).text(if largest.is_some() { " holds " } else { " takes " });
@@ -156,8 +183,9 @@ pub fn sentence(finding: &Finding) -> Sentence {
             }
         }
         Facts::Who { root, ratio, ratio_interval, means_us } => {
-            let out =
-                at(out.text("Requests ").name(root).text(" with ")).text(" take ").number(times(*ratio));
+            let out = at(out.text("Requests ").name(&root.name()).text(" with "))
+                .text(" take ")
+                .number(times(*ratio));
             out.text(" as long as those with other values (")
                 .number(between(*ratio_interval, |ratio| format!("{ratio:.1}")))
                 .text("): ")
@@ -229,6 +257,16 @@ pub fn why(finding: &Finding) -> Vec<String> {
             duration(*latency_excess_us),
             duration(*p50_us as f64)
         ),
+        Facts::Waiting { is_certain, .. } => format!(
+            "What calls take on the critical path before their callee starts and after it ends: {}. At least five requests \
+             wait at least 5 ms and ten times the median.",
+            if *is_certain { "network or queue" } else { "network, queue or work of the caller" }
+        ),
+        Facts::Bursts { requests, .. } => format!(
+            "Starts of the slowest tenth of each request type among those of all {}: windows of at most a twentieth of the \
+             time that hold more of them than chance would put there.",
+            counted(*requests, "request")
+        ),
         Facts::HotSpot { .. } => "Self time on the critical path, summed over all requests.".to_owned(),
         Facts::NotInstrumented { .. } => {
             "Self time on the critical path of spans that make calls, while none of the calls runs.".to_owned()
@@ -285,6 +323,7 @@ pub fn bars(finding: &Finding) -> Vec<(String, f64)> {
         Facts::HotSpot { mean_us, latency_us, .. } => {
             vec![bar("here", *mean_us), bar("latency", *latency_us)]
         }
+        Facts::Waiting { wait_us, p50_us, .. } => vec![bar("these", *wait_us), bar("median", *p50_us)],
         Facts::Timeout { duration_us, p50_us, .. } => {
             vec![bar("these", *duration_us), bar("median", *p50_us)]
         }
@@ -303,6 +342,7 @@ pub fn show_words(finding: &Finding) -> &'static str {
         FindingKind::Errors | FindingKind::Retries => "Show errors",
         FindingKind::Who => "Split by this tag",
         FindingKind::SinceWhen => "Show requests since then",
+        FindingKind::Bursts => "Show the first of them",
         FindingKind::ReadWithCare => "Show requests",
         _ => "Show in flame graph",
     }
@@ -314,7 +354,8 @@ pub fn show(finding: &Finding, address: &mut Address) {
         address.view = view;
         address.focus.clear();
         address.search = match &finding.place {
-            Place::Endpoint(endpoint) | Place::RequestType(endpoint) => endpoint.operation.clone(),
+            Place::Endpoint(endpoint) => endpoint.operation.clone(),
+            Place::RequestType(kind) => kind.root.operation.clone(),
             Place::Service(service) => service.clone(),
             Place::Tag { value, .. } => value.clone(),
             Place::Data => String::new(),
@@ -326,8 +367,8 @@ pub fn show(finding: &Finding, address: &mut Address) {
             address.view = View::Compare;
         }
         Facts::SlowTail { root, ranges, .. } => {
-            address.root = RootEndpoint::Endpoint(root.clone());
-            address.range = ranges.0;
+            address.look_at_type(root);
+            (address.range, address.over_all) = (ranges.0, false);
             address.comparison =
                 Some(Comparison { against: Against::Range, side: Side::B, other: ranges.1, swapped: false });
             search(address, View::Compare);
@@ -338,7 +379,7 @@ pub fn show(finding: &Finding, address: &mut Address) {
         }
         Facts::Errors { .. } | Facts::Retries { .. } => search(address, View::Errors),
         Facts::Who { root, .. } => {
-            address.root = RootEndpoint::Endpoint(root.clone());
+            address.look_at_type(root);
             if let Place::Tag { key, .. } = &finding.place {
                 address.split.key = Some(key.clone());
                 address.split.of = SplitOf::default();
@@ -346,8 +387,8 @@ pub fn show(finding: &Finding, address: &mut Address) {
             address.view = View::Split;
         }
         Facts::SinceWhen { from_us, .. } => {
-            if let Place::RequestType(root) = &finding.place {
-                address.root = RootEndpoint::Endpoint(root.clone());
+            if let Place::RequestType(kind) = &finding.place {
+                address.look_at_type(kind);
             }
             address.filters.retain(|filter| !matches!(filter, Filter::Time { .. }));
             address.filters.push(Filter::Time { from_us: *from_us, to_us: u64::MAX });
@@ -355,7 +396,16 @@ pub fn show(finding: &Finding, address: &mut Address) {
             address.view = View::Requests;
         }
         Facts::ReadWithCare { .. } => address.view = View::Requests,
-        Facts::HotSpot { .. } | Facts::NotInstrumented { .. } | Facts::Timeout { .. } => {
+        Facts::Bursts { bursts, .. } => {
+            address.filters.retain(|filter| !matches!(filter, Filter::Time { .. }));
+            let first = bursts.first();
+            address.filters.extend(first.map(|b| Filter::Time { from_us: b.from_us, to_us: b.to_us }));
+            address.view = View::Requests;
+        }
+        Facts::HotSpot { .. }
+        | Facts::Waiting { .. }
+        | Facts::NotInstrumented { .. }
+        | Facts::Timeout { .. } => {
             search(address, View::Flame);
         }
     }
@@ -397,10 +447,16 @@ pub fn to_text(report: &FindingsReport) -> String {
     out
 }
 
-/// Returns the findings as an incident note in Markdown: what was found, how sure, where to look. `link` is the address
-/// of the page, if it leads back to the same traces.
-pub fn to_markdown(report: &FindingsReport, link: Option<&str>) -> String {
+/// Gives the address of the page that shows the evidence of a finding, or all findings.
+pub type LinkTo<'a> = dyn Fn(Option<&Finding>) -> String + 'a;
+
+/// Returns the findings as an incident note in Markdown: what was found, how sure, where to look. `link` gives the address
+/// of the page that shows the evidence of a finding, or all findings.
+pub fn to_markdown(report: &FindingsReport, link: Option<&LinkTo>) -> String {
     let mut out = format!("## Findings\n\n{}\n\n", about(report));
+    // Brackets would end a link of Markdown.
+    let link = link
+        .map(|link| move |finding: Option<&Finding>| link(finding).replace('(', "%28").replace(')', "%29"));
     for finding in &report.findings {
         out.push_str(&format!("1. *{}.* {}", kind_name(finding.kind()), sentence(finding).to_markdown()));
         let cost = stake(finding);
@@ -410,6 +466,9 @@ pub fn to_markdown(report: &FindingsReport, link: Option<&str>) -> String {
         if let Some(example) = &finding.example {
             out.push_str(&format!(" Example: trace `{}`.", example.trace_id));
         }
+        if let Some(link) = &link {
+            out.push_str(&format!(" [{}]({})", show_words(finding), link(Some(finding))));
+        }
         out.push('\n');
     }
     if report.findings.is_empty() {
@@ -417,7 +476,7 @@ pub fn to_markdown(report: &FindingsReport, link: Option<&str>) -> String {
         out.push('\n');
     }
     if let Some(link) = link {
-        out.push_str(&format!("\n[Open in Pathlight]({link})\n"));
+        out.push_str(&format!("\n[Open in Pathlight]({})\n", link(None)));
     }
     out
 }

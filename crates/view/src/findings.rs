@@ -5,8 +5,8 @@ use crate::flame::waiting_us;
 use crate::selection_words::{filter_words, range_words};
 use crate::table::{Attributes, Column, Table, endpoint_attributes};
 use pathlight_query::{
-    Endpoint, EndpointId, EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat,
-    RowTime,
+    Endpoint, EndpointId, EndpointRow, EndpointsReport, OverviewReport, RootEndpoint, RowStat, RowTime,
+    TypeRow,
 };
 use pathlight_text::format;
 
@@ -70,60 +70,66 @@ pub fn ranking_title(about: &str) -> String {
 }
 
 /// A request type and its part of all latency.
-pub struct TypeRow {
+pub struct TypeLine {
     /// The request type.
-    pub kind: RequestType,
+    pub row: TypeRow,
+    name: Endpoint,
     share: f64,
 }
 
-impl TypeRow {
+impl TypeLine {
     /// Returns the request types of what is loaded.
-    pub fn of(overview: &OverviewReport) -> Vec<TypeRow> {
-        let sum = |kind: &RequestType| kind.latency_us.mean * kind.requests as f64;
+    pub fn of(overview: &OverviewReport) -> Vec<TypeLine> {
+        let sum = |row: &TypeRow| row.latency_us.mean * row.requests as f64;
         let total: f64 = overview.request_types.iter().map(sum).sum();
-        let share = |kind: &RequestType| if total > 0.0 { sum(kind) / total } else { 0.0 };
-        overview.request_types.iter().map(|kind| TypeRow { share: share(kind), kind: kind.clone() }).collect()
+        let share = |row: &TypeRow| if total > 0.0 { sum(row) / total } else { 0.0 };
+        let line = |row: &TypeRow| TypeLine { share: share(row), name: row.kind.name(), row: row.clone() };
+        overview.request_types.iter().map(line).collect()
     }
 
-    /// Returns service and operation.
+    /// Returns service and operation, with the part of the root endpoint's requests.
     pub fn name(&self) -> (&str, &str) {
-        (&self.kind.service, &self.kind.operation)
+        self.name.names()
     }
 }
 
 /// Returns the table of request types.
-pub fn types() -> Table<TypeRow> {
+pub fn types() -> Table<TypeLine> {
     let columns = vec![
-        Column::endpoint("Request type", "The endpoint at the root of the trace", TypeRow::name),
-        Column::share("share", "Share", "Part of the latency of all requests", |row: &TypeRow| {
+        Column::endpoint(
+            "Request type",
+            "The endpoint at the root of the trace, and which of its requests",
+            TypeLine::name,
+        ),
+        Column::share("share", "Share", "Part of the latency of all requests", |row: &TypeLine| {
             row.share.into()
         })
         .low(2),
-        Column::count("requests", "Requests", "Number of requests", |row: &TypeRow| row.kind.requests.into()),
-        Column::count("errors", "Errors", "Requests whose root span is an error", |row: &TypeRow| {
-            row.kind.errors.into()
+        Column::count("requests", "Requests", "Number of requests", |row: &TypeLine| row.row.requests.into()),
+        Column::count("errors", "Errors", "Requests whose root span is an error", |row: &TypeLine| {
+            row.row.errors.into()
         })
         .low(3),
-        Column::duration("p50", "p50", "Median latency", |row: &TypeRow| row.kind.latency_us.p50.into())
+        Column::duration("p50", "p50", "Median latency", |row: &TypeLine| row.row.latency_us.p50.into())
             .low(2),
-        Column::duration("p95", "p95", "95th percentile of latency", |row: &TypeRow| {
-            row.kind.latency_us.p95.into()
+        Column::duration("p95", "p95", "95th percentile of latency", |row: &TypeLine| {
+            row.row.latency_us.p95.into()
         })
         .low(2),
-        Column::duration("p99", "p99", "99th percentile of latency", |row: &TypeRow| {
-            row.kind.latency_us.p99.into()
+        Column::duration("p99", "p99", "99th percentile of latency", |row: &TypeLine| {
+            row.row.latency_us.p99.into()
         }),
-        Column::spark("Latency", "Histogram of latency, logarithmic", |row: &TypeRow| Some(&row.kind.spark)),
+        Column::spark("Latency", "Histogram of latency, logarithmic", |row: &TypeLine| Some(&row.row.spark)),
     ];
     Table::new("request-types", "Request types", ("share", true), columns)
         .with_attributes(|row| {
             vec![
                 ("data-test", "request-type".to_owned()),
-                ("data-service", row.kind.service.clone()),
-                ("data-operation", row.kind.operation.clone()),
+                ("data-service", row.name.service.clone()),
+                ("data-operation", row.name.operation.clone()),
             ]
         })
-        .search(|row, finder| finder.fits_endpoint((&row.kind.service, &row.kind.operation)))
+        .search(|row, finder| finder.fits_endpoint((&row.name.service, &row.name.operation)))
 }
 
 /// An endpoint with its self time on the critical path.

@@ -62,7 +62,7 @@ pub fn shown_parent(
         return Some(endpoint.clone());
     }
     let (parents, types) = (parents?, &overview?.request_types);
-    let kinds = types.iter().map(|kind| Endpoint::new(&kind.service, &kind.operation));
+    let kinds = types.iter().map(|row| row.kind.root.clone());
     let mut with_flow = kinds.filter(|kind| parents.iter().any(|parent| is_of(parent, kind)));
     with_flow.next().or_else(|| {
         let most = parents.iter().max_by_key(|parent| parent.invocations)?;

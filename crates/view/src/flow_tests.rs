@@ -78,9 +78,8 @@ fn the_parent_that_is_shown_is_the_one_gone_to_or_the_root_endpoint_or_the_large
     };
     assert_eq!(shown("", &overview), Some("many".to_owned()), "most invocations");
     overview.request_types = ["other", "few"]
-        .map(|operation| RequestType {
-            service: "s".to_owned(),
-            operation: operation.to_owned(),
+        .map(|operation| TypeRow {
+            kind: RequestType::whole(Endpoint::new("s", operation)),
             requests: 1,
             errors: 0,
             latency_us: Summary::default(),

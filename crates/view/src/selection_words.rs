@@ -1,7 +1,7 @@
 //! Which requests a view speaks of, in words; and why there are none.
 
 use crate::address::{Address, range_name};
-use pathlight_query::{Endpoint, Filter, PercentileRange, RangeFacts, RootEndpoint};
+use pathlight_query::{Endpoint, Filter, PercentileRange, RangeFacts, RangeMark, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 
@@ -11,12 +11,30 @@ pub fn range_words(range: PercentileRange) -> String {
     if range.closed && range.lo == 0 { format!("\u{2264} {name}") } else { name.replace('-', "\u{2013}") }
 }
 
+/// Returns what an offered percentile range holds: its latencies, and how many of all requests. Of several request types
+/// only the number: their latencies overlap.
+pub fn holds_words(range: PercentileRange, mark: &RangeMark, facts: &RangeFacts) -> String {
+    let n = format!("{} of {}", format::count(mark.requests), format::count(facts.all_requests));
+    let (least, most) = mark.range_us;
+    match (range.lo, range.hi) {
+        _ if range.is_all() || mark.requests == 0 => String::new(),
+        _ if facts.types > 1 => n,
+        (0, _) => format!("\u{2264} {}, {n}", format::duration_us(most)),
+        (_, 100_000) => format!("\u{2265} {}, {n}", format::duration_us(least)),
+        _ => format!("{}\u{2013}{}, {n}", format::duration_us(least), format::duration_us(most)),
+    }
+}
+
 /// Returns a filter in words.
 pub fn filter_words(filter: &Filter) -> String {
     match filter {
         Filter::Tag { key, value } => format::printable(&format!("{key} = {value}")),
         Filter::Contains(Endpoint { service, operation }) => {
             format!("calls {}", format::endpoint(service, operation))
+        }
+        Filter::Type(kind) => {
+            let Endpoint { service, operation } = kind.name();
+            format::endpoint(&service, &operation)
         }
         Filter::HasError => "has an error".to_owned(),
         Filter::Search(search) => format::printable(&search.to_string()),
@@ -99,6 +117,25 @@ mod tests {
             "No request lies in P99\u{2013}100: there are 12 in all."
         );
         assert_eq!(why("", facts(12, 12)), "All these requests took no time at all.");
+    }
+
+    #[test]
+    fn a_range_says_its_latency_and_how_many_it_holds() {
+        let range = |lo, hi| PercentileRange { lo, hi, closed: false };
+        let mark = RangeMark { requests: 4, range_us: (108_000, 200_000) };
+        let facts = |types| RangeFacts { all_requests: 37, types, ..RangeFacts::default() };
+        let of = "4 of 37";
+        assert_eq!(
+            holds_words(range(99_000, 100_000), &mark, &facts(1)),
+            format!("\u{2265} 108\u{202f}ms, {of}")
+        );
+        assert_eq!(holds_words(range(0, 50_000), &mark, &facts(1)), format!("\u{2264} 200\u{202f}ms, {of}"));
+        assert_eq!(
+            holds_words(range(50_000, 95_000), &mark, &facts(1)),
+            format!("108\u{202f}ms\u{2013}200\u{202f}ms, {of}")
+        );
+        assert_eq!(holds_words(range(50_000, 95_000), &mark, &facts(3)), of);
+        assert_eq!(holds_words(PercentileRange::ALL, &mark, &facts(1)), "");
     }
 
     #[test]

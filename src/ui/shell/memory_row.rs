@@ -4,7 +4,7 @@ use crate::pool::MemoryForecast;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part};
 use pathlight_ingest as ingest;
-use pathlight_query::OverviewReport;
+use pathlight_query::{Endpoint, OverviewReport};
 use pathlight_text::format;
 use std::collections::BTreeSet;
 use web_sys::HtmlSelectElement;
@@ -75,12 +75,12 @@ impl MemoryRow {
     /// The services and request types seen so far; choosing one loads its traces.
     fn chooser(&self, page: Page, overview: &OverviewReport) -> El {
         let mut offered = vec![];
-        for kind in overview.request_types.iter().take(TYPES_OFFERED) {
-            let keep = ingest::Keep::RequestType {
-                service: kind.service.clone(),
-                operation: kind.operation.clone(),
-            };
-            offered.push((format::endpoint(&kind.service, &kind.operation), keep));
+        let mut roots: Vec<&Endpoint> = overview.request_types.iter().map(|row| &row.kind.root).collect();
+        let mut known = BTreeSet::new();
+        roots.retain(|root| known.insert(*root));
+        for Endpoint { service, operation } in roots.into_iter().take(TYPES_OFFERED) {
+            let keep = ingest::Keep::RequestType { service: service.clone(), operation: operation.clone() };
+            offered.push((format::endpoint(service, operation), keep));
         }
         let services: BTreeSet<&str> = overview.endpoints.iter().map(|e| e.service.as_str()).collect();
         let types = offered.len();

@@ -89,7 +89,8 @@ pub fn query(page: Page) {
     }
     let address = page.address().clone();
     let queries = page.queries();
-    queries.overview.want(page, queries::Overview { settings: page.address().settings() });
+    let (settings, by) = (page.address().settings(), page.address().by.clone());
+    queries.overview.want(page, queries::Overview { settings, by });
     if queries.overview.get().is_some_and(|overview| overview.traces == 0) {
         return;
     }

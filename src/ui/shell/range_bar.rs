@@ -1,35 +1,28 @@
 //! Which of the root endpoint's requests: percentile ranges of the latency distribution, and filters, each removable.
 
 use super::filters::{self, FilterForm};
-use crate::ui::dom::{El, Keep, button, div, icon};
+use crate::ui::dom::{El, Keep, button, div, icon, span};
 use crate::ui::moved;
 use crate::ui::page::{Page, Part};
 use crate::ui::settings;
 use crate::ui::settings::Store;
+use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::distribution::Distribution;
 use crate::ui::widgets::frame;
 use pathlight_query::{Filter, PercentileRange};
 use pathlight_view::address::range_name;
-use pathlight_view::selection_words::range_words;
+use pathlight_view::selection_words::{holds_words, range_words};
 
-const fn range(lo: u32, hi: u32) -> PercentileRange {
-    PercentileRange { lo, hi, closed: false }
-}
-
-const fn up_to(hi: u32) -> PercentileRange {
-    PercentileRange { lo: 0, hi, closed: true }
-}
-
-/// The percentile ranges one click away: a part of the distribution, or all of it up to a percentile.
-pub const PRESETS: [(PercentileRange, &str, &str); 8] = [
-    (PercentileRange::ALL, "All", "Every request"),
-    (range(0, 50_000), "P0\u{2013}50", "The faster half"),
-    (range(50_000, 95_000), "P50\u{2013}95", "Slower than half, not yet the tail"),
-    (range(95_000, 99_000), "P95\u{2013}99", "The tail"),
-    (range(99_000, 100_000), "P99\u{2013}100", "The slowest hundredth"),
-    (up_to(50_000), "\u{2264} P50", "Everything at or below the median (cumulative)"),
-    (up_to(95_000), "\u{2264} P95", "Everything at or below the 95th percentile (cumulative)"),
-    (up_to(99_000), "\u{2264} P99", "Everything at or below the 99th percentile (cumulative)"),
+/// Of each of [`PercentileRange::PRESETS`] what is said beside the pointer.
+const HINTS: [&str; 8] = [
+    "Every request",
+    "The faster half",
+    "Slower than half, not yet the tail",
+    "The tail",
+    "The slowest hundredth",
+    "Everything at or below the median (cumulative)",
+    "Everything at or below the 95th percentile (cumulative)",
+    "Everything at or below the 99th percentile (cumulative)",
 ];
 
 /// The bar of percentile ranges and filters.
@@ -37,10 +30,15 @@ pub struct RangeBar {
     element: El,
     distribution: Distribution,
     buttons: Vec<El>,
+    /// What each button says of its range.
+    holds: Vec<El>,
+    scope: Segments,
     chips: El,
     form: FilterForm,
     chips_keep: Keep,
     shown: Option<(PercentileRange, Vec<Filter>)>,
+    /// Revision of the report whose marks the buttons say.
+    marked: u64,
     _keep: Keep,
 }
 
@@ -48,19 +46,34 @@ impl RangeBar {
     /// Builds the elements and their listeners.
     pub fn new(page: Page) -> RangeBar {
         let keep = Keep::default();
-        let mut buttons = Vec::new();
-        for (range, name, what) in PRESETS {
+        let (mut buttons, mut holds) = (Vec::new(), Vec::new());
+        for (range, what) in PercentileRange::PRESETS.into_iter().zip(HINTS) {
+            let name = if range.is_all() { "all".to_owned() } else { range_name(range) };
+            let words = if range.is_all() { "All".to_owned() } else { range_words(range) };
+            let said = span("range-holds", "");
             buttons.push(
-                button(name)
+                button("")
+                    .child(&span("", &words))
+                    .child(&said)
                     .attr("title", what)
                     .attr("aria-pressed", "false")
-                    .test(&format!(
-                        "range-{}",
-                        if range.is_all() { "all".to_owned() } else { range_name(range) }
-                    ))
+                    .test(&format!("range-{name}"))
                     .on_click(&keep, move || page.change(|address| address.range = range)),
             );
+            holds.push(said);
         }
+        let within = move |over_all: bool| page.change(|address| address.over_all = over_all);
+        let scope = Segments::new("What percentiles are of")
+            .button(
+                &keep,
+                ("Per type", "Percentiles of each request type by itself", "percentiles-type"),
+                move || within(false),
+            )
+            .button(
+                &keep,
+                ("Over all", "Percentiles of all these requests together", "percentiles-all"),
+                move || within(true),
+            );
         let parts = div("segments")
             .attr("role", "group")
             .attr("aria-label", "Part of the distribution")
@@ -96,16 +109,21 @@ impl RangeBar {
             set(folded);
         });
         let element = element.child(&fold).child(distribution.element()).child(
-            &div("range-side").child(&div("range-buttons").child(&parts).child(&sums)).child(&conditions),
+            &div("range-side")
+                .child(&div("range-buttons").child(&parts).child(&sums).child(scope.element()))
+                .child(&conditions),
         );
         RangeBar {
             element,
             distribution,
             buttons,
+            holds,
+            scope,
             chips,
             form,
             chips_keep: Keep::default(),
             shown: None,
+            marked: 0,
             _keep: keep,
         }
     }
@@ -113,6 +131,20 @@ impl RangeBar {
     /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
+    }
+}
+
+impl RangeBar {
+    /// Says on each button which latencies its range has and of how many requests, and what percentiles are of.
+    fn mark(&mut self, page: Page) {
+        let slot = &page.queries().range;
+        self.scope.press(usize::from(page.address().over_all));
+        let Some(report) = slot.get().filter(|_| self.marked != slot.revision()) else { return };
+        self.marked = slot.revision();
+        let facts = &report.facts;
+        for ((preset, mark), said) in PercentileRange::PRESETS.iter().zip(&facts.marks).zip(&self.holds) {
+            said.set_text(&holds_words(*preset, mark, facts));
+        }
     }
 }
 
@@ -125,12 +157,13 @@ impl Part for RangeBar {
         }
         self.distribution.update(page);
         self.form.update(page);
+        self.mark(page);
         let (range, filters) = (page.address().range, page.address().filters.clone());
         if self.shown.as_ref() == Some(&(range, filters.clone())) {
             return;
         }
         let mut is_preset = false;
-        for ((preset, ..), button) in PRESETS.iter().zip(&self.buttons) {
+        for (preset, button) in PercentileRange::PRESETS.iter().zip(&self.buttons) {
             let on = *preset == range || preset.is_all() && range.is_all();
             is_preset |= on;
             button.set_flag("aria-pressed", on);
@@ -139,7 +172,7 @@ impl Part for RangeBar {
         self.chips.clear();
         if !range.is_all() {
             let chip = filters::chip(page, &self.chips_keep, &range_words(range), "range-chip", |page| {
-                page.change(|address| address.range = PercentileRange::ALL);
+                page.change(|address| address.cut_over_all(PercentileRange::ALL));
             });
             chip.class_if("brushed", !is_preset);
             self.chips.add(&chip);

@@ -9,7 +9,7 @@ use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::names;
 use crate::ui::widgets::pick_list::{Pick, PickList};
 use pathlight_model::sort::Arrange;
-use pathlight_query::{Endpoint, OverviewReport, PercentileRange, RootEndpoint};
+use pathlight_query::{Endpoint, OverviewReport, PercentileRange, RequestType, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::Address;
@@ -35,13 +35,20 @@ pub struct SelectionBar {
     _keep: Keep,
 }
 
+/// What can be chosen.
+#[derive(Clone)]
+enum Chosen {
+    Root(RootEndpoint),
+    Type(RequestType),
+}
+
 /// The list of root endpoints, under its button.
 #[derive(Clone)]
 struct List {
     panel: El,
     picks: PickList,
     button: El,
-    options: Rc<RefCell<Vec<RootEndpoint>>>,
+    options: Rc<RefCell<Vec<Chosen>>>,
 }
 
 impl SelectionBar {
@@ -159,10 +166,13 @@ impl List {
 
     fn choose(&self, page: Page, at: usize) {
         let chosen = self.options.borrow().get(at).cloned();
-        if let Some(root) = chosen {
+        if let Some(chosen) = chosen {
             self.close();
             self.button.focus();
-            look_at(page, root);
+            match chosen {
+                Chosen::Root(root) => look_at(page, root),
+                Chosen::Type(kind) => look_at_type(page, &kind),
+            }
         }
     }
 
@@ -171,33 +181,34 @@ impl List {
         let text = self.picks.text();
         let mut options = Vec::new();
         self.picks.clear();
-        let mut add = |root: RootEndpoint, row: El| {
+        let mut add = |chosen: Chosen, row: El| {
             self.picks.add(row);
-            options.push(root);
+            options.push(chosen);
         };
         if text.trim().is_empty() {
-            add(RootEndpoint::TraceRoots, all_row(&overview));
+            add(Chosen::Root(RootEndpoint::TraceRoots), all_row(&overview));
         }
         let types: Vec<_> = overview
             .request_types
             .iter()
-            .filter(|kind| fits(&text, &[&kind.service, &kind.operation]))
+            .map(|row| (row, row.kind.name()))
+            .filter(|(_, name)| fits(&text, &[&name.service, &name.operation]))
             .collect();
         if !types.is_empty() {
             self.picks.rows.add(&heading("Request types", types.len()));
         }
-        for kind in types.iter().take(SHOWN) {
+        for (kind, name) in types.iter().take(SHOWN) {
             let row = div("root-row")
                 .test("root-option")
-                .attr("data-service", &kind.service)
-                .attr("data-operation", &kind.operation)
-                .child(&names::endpoint(&kind.service, &kind.operation))
+                .attr("data-service", &name.service)
+                .attr("data-operation", &name.operation)
+                .child(&names::endpoint(&name.service, &name.operation))
                 .child(&names::spark(&kind.spark))
                 .child(&span("num", &format::count(kind.requests)))
                 .child(&span("num", &format::duration(kind.latency_us.p50)))
                 .child(&span("num", &format::duration(kind.latency_us.p95)))
                 .child(&span("num", &format::duration(kind.latency_us.p99)));
-            add(endpoint_of(&kind.service, &kind.operation), row);
+            add(Chosen::Type(kind.kind.clone()), row);
         }
         let mut endpoints: Vec<_> = overview
             .endpoints
@@ -215,7 +226,7 @@ impl List {
                 .attr("data-operation", &endpoint.operation)
                 .child(&names::endpoint(&endpoint.service, &endpoint.operation))
                 .child(&span("num wide", &counted(endpoint.spans, "span")));
-            add(endpoint_of(&endpoint.service, &endpoint.operation), row);
+            add(Chosen::Root(endpoint_of(&endpoint.service, &endpoint.operation)), row);
         }
         if options.is_empty() {
             self.picks.rows.add(
@@ -263,12 +274,23 @@ pub fn look_at(page: Page, root: RootEndpoint) {
     page.change(|address| set_root(address, root));
 }
 
+/// Looks at the requests of a type.
+pub fn look_at_type(page: Page, kind: &RequestType) {
+    page.change(|address| {
+        let before = address.root.clone();
+        address.look_at_type(kind);
+        let root = std::mem::replace(&mut address.root, before);
+        set_root(address, root);
+    });
+}
+
 /// Makes a root endpoint the one of an address; the place in the flame graph and the percentile range of another one
 /// mean nothing to it.
 pub fn set_root(address: &mut Address, root: RootEndpoint) {
     if address.root != root {
         address.focus.clear();
         address.range = PercentileRange::ALL;
+        address.over_all = false;
     }
     address.root = root;
 }

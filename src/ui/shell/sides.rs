@@ -4,7 +4,6 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 
-use crate::ui::shell::range_bar::PRESETS;
 use crate::ui::widgets::frame;
 use pathlight_query::PercentileRange;
 use pathlight_text::format;
@@ -87,7 +86,7 @@ impl Card {
     fn offer(&self, chosen: PercentileRange) {
         self.range.clear();
         let key = |range: PercentileRange| if range.is_all() { String::new() } else { range_name(range) };
-        let presets = PRESETS.iter().map(|(range, ..)| *range);
+        let presets = PercentileRange::PRESETS.into_iter();
         let is_preset = presets.clone().any(|range| key(range) == key(chosen));
         for range in presets.chain((!is_preset).then_some(chosen)) {
             let name = if range.is_all() { "All".to_owned() } else { range_words(range) };

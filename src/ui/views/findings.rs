@@ -1,21 +1,27 @@
 //! The first view in the page; see [`findings`].
 
 use super::finding_list::FindingList;
+use super::time_columns::TimeColumns;
+use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::banners::copy_text;
-use crate::ui::shell::selection_bar::look_at;
+use crate::ui::shell::selection_bar::look_at_type;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::companion::CompanionTable;
+use crate::ui::widgets::controls;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
-use pathlight_query::{Endpoint, EndpointsReport, OverviewReport, RootEndpoint, RowStat, RowTime};
+use pathlight_query::{
+    EndpointsReport, Filter, Finding, GroupBy, OverviewReport, RequestType, RootEndpoint, RowStat, RowTime,
+};
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
 use pathlight_view::finding_words;
 use pathlight_view::findings;
-use pathlight_view::findings::{Cost, TypeRow};
+use pathlight_view::findings::{Cost, TypeLine};
 use pathlight_view::json;
+use pathlight_view::request_types;
 use pathlight_view::summary;
 
 /// Endpoints in each list of the textual summary, as the binary has them.
@@ -34,8 +40,11 @@ const COPIES: [Copied; 3] = [
 pub struct Findings {
     frame: Frame,
     list: FindingList,
+    times: TimeColumns,
     cards: El,
-    types: CompanionTable<TypeRow>,
+    by: El,
+    why: El,
+    types: CompanionTable<TypeLine>,
     top: CompanionTable<Cost>,
     title: El,
     copies: El,
@@ -47,8 +56,7 @@ impl Findings {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Keep) -> Findings {
         let types = CompanionTable::sorted_alone(findings::types()).click_opens().on_open(move |row| {
-            let (service, operation) = row.name();
-            look_at(page, RootEndpoint::Endpoint(Endpoint::new(service, operation)));
+            look_at_type(page, &row.row.kind);
         });
         types.element().class_if("types", true);
         let top = CompanionTable::new(page, findings::top())
@@ -59,7 +67,14 @@ impl Findings {
                     address.view = View::Flame;
                 });
             });
-        let list = FindingList::new();
+        let by = controls::select(keep, "group-by", move |value| {
+            page.change(|address| {
+                address.by = GroupBy::parse(&value).unwrap_or_default();
+                address.filters.retain(|filter| !matches!(filter, Filter::Type(_)));
+            });
+        });
+        let why = el("p").class("muted small").test("group-by-why");
+        let (list, times) = (FindingList::new(), TimeColumns::new());
         let cards = div("cards").test("summary");
         let title = el("h2").class("section-title");
         let copies = copies(page, keep);
@@ -71,23 +86,32 @@ impl Findings {
                     .child(&el("h2").class("section-title").text("Findings"))
                     .child(&note(page, keep)),
             )
+            .child(times.element())
             .child(list.element())
-            .child(&el("h2").class("section-title").text("Request types"))
+            .child(
+                &div("section-head")
+                    .child(&el("h2").class("section-title").text("Request types"))
+                    .child(&el("label").class("muted").text("Group requests by ").child(&by)),
+            )
+            .child(&why)
             .child(types.element())
             .child(&div("section-head").child(&title).child(&copies))
             .child(top.element());
         let frame = Frame::plain(View::Findings, element).table(top);
-        Findings { frame, list, cards, types, top, title, copies, root: None }
+        Findings { frame, list, times, cards, by, why, types, top, title, copies, root: None }
     }
 
-    fn take_overview(&mut self, overview: &OverviewReport) {
+    fn take_overview(&mut self, page: Page, overview: &OverviewReport) {
+        let by = page.address().by.clone();
+        controls::offer(&self.by, &request_types::choices(overview, &by), &by.key());
+        self.why.set_text(request_types::why(overview, &by));
         let cards = findings::cards(overview).into_iter().map(|card| {
             let value = span("card-value", &card.words).test(card.test).attr("data-value", &card.digits);
             let element = div("card").child(&value).child(&span("card-name", card.name));
             if card.hint.is_empty() { element } else { element.attr("title", &card.hint) }
         });
         self.cards.fill(&cards.collect::<Vec<El>>());
-        self.types.set_rows(TypeRow::of(overview), "No request type: no trace has a root.");
+        self.types.set_rows(TypeLine::of(overview), "No request type: no trace has a root.");
         self.root = None;
     }
 
@@ -109,7 +133,16 @@ fn note(page: Page, keep: &Keep) -> El {
     let pressed = copy.clone();
     copy.on_click(keep, move || {
         if let Some(report) = page.queries().findings.get() {
-            copy_text(&finding_words::to_markdown(&report, None), &pressed);
+            let base = dom::window().location().href().unwrap_or_default();
+            let base = base.split('#').next().unwrap_or_default().to_owned();
+            let link = |finding: Option<&Finding>| {
+                let mut address = page.address().clone();
+                if let Some(finding) = finding {
+                    finding_words::show(finding, &mut address);
+                }
+                format!("{base}#{}", address.to_fragment())
+            };
+            copy_text(&finding_words::to_markdown(&report, Some(&link)), &pressed);
         }
     })
 }
@@ -164,7 +197,7 @@ impl PageView for Findings {
         if let Some(overview) = queries.overview.get()
             && before.is_none_or(|before| before.0 != now.0)
         {
-            self.take_overview(&overview);
+            self.take_overview(page, &overview);
         }
         if let Some(report) = queries.endpoints.get()
             && before.is_none_or(|before| before.1 != now.1)
@@ -175,6 +208,7 @@ impl PageView for Findings {
             && before.is_none_or(|before| before.2 != now.2)
         {
             self.list.set(page, &report);
+            self.times.set(page, &report);
         }
     }
 
@@ -196,7 +230,7 @@ impl PageView for Findings {
         let root = page.address().root.clone();
         if self.root.as_ref() != Some(&root) {
             self.types.select(|row| match &root {
-                RootEndpoint::Endpoint(endpoint) => row.name() == endpoint.names(),
+                RootEndpoint::Endpoint(endpoint) => row.row.kind == RequestType::whole(endpoint.clone()),
                 RootEndpoint::TraceRoots => false,
             });
             self.root = Some(root);

@@ -91,3 +91,10 @@ pub fn choose(select: &El, value: &str) {
         select.set_value(value);
     }
 }
+
+/// Fills a list with values and their words, and shows one as chosen.
+pub fn offer(select: &El, values: &[(String, String)], chosen: &str) {
+    let options: Vec<El> = values.iter().map(|(value, words)| option(value, words)).collect();
+    select.fill(&options);
+    choose(select, chosen);
+}

@@ -232,7 +232,7 @@ impl Inner {
             ("Enter", Some((first, end))) => {
                 let range = range_of(&self.facts.borrow().histogram, first, end);
                 self.forget_chosen();
-                self.page.change(|address| address.range = range);
+                self.page.change(|address| address.cut_over_all(range));
                 return true;
             }
             ("Escape", Some(_)) => {
@@ -307,7 +307,7 @@ fn listen(inner: &Rc<Inner>) {
             Some((first, end)) => range_of(&inner.facts.borrow().histogram, first, end),
             None => PercentileRange::ALL,
         };
-        inner.page.change(|address| address.range = range);
+        inner.page.change(|address| address.cut_over_all(range));
     });
     add("pointercancel", |inner, _| {
         inner.from.set(None);

@@ -19,7 +19,8 @@ fn compare(pool: &mut Pool, query: Compare) -> DiffReport {
 }
 
 fn ranges(a: PercentileRange, b: PercentileRange) -> Compare {
-    Compare { a: Selection::default().with_range(a), b: Selection::default().with_range(b) }
+    let of = |range| Selection { over_all: true, ..Selection::default().with_range(range) };
+    Compare { a: of(a), b: of(b) }
 }
 
 fn sets() -> Compare {

@@ -9,7 +9,7 @@ use pathlight::analysis::requests::{
 };
 use pathlight::model::trace::{Endpoint, Flags, Quality, Role, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{RangeReport, queries};
+use pathlight::query::{GroupBy, RangeReport, queries};
 use proptest::prelude::*;
 
 /// Segments of trace 0's root as (operation, start, end).
@@ -299,7 +299,7 @@ proptest! {
             prop_assert_eq!(&expected, &report(sets));
         }
         let overview = |spans: &[Span]| {
-            let report = Pool::of(vec![set_of(spans)]).unwrap().run(queries::Overview { settings }).unwrap();
+            let report = Pool::of(vec![set_of(spans)]).unwrap().run(queries::Overview { settings, by: GroupBy::Root }).unwrap();
             (report.reading, report.request_types)
         };
         prop_assert_eq!(overview(&spans), overview(&shuffled));

@@ -233,8 +233,16 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
     let finding = &report.findings[0];
     assert_eq!(finding.place, Place::Endpoint(Endpoint::new("catalog", "SELECT product_details")));
     let Facts::SlowTail { root, tag, .. } = &finding.facts else { panic!("{finding:?}") };
-    assert_eq!((root.operation.as_str(), finding.n, finding.of), ("GET /product/{id}", 4, 37));
+    assert_eq!((root.root.operation.as_str(), finding.n, finding.of), ("GET /product/{id}", 4, 37));
     assert_eq!(tag.as_ref().map(|tag| (tag.key.as_str(), tag.slow)), Some(("cache.hit", 4)));
-    let note = finding_words::to_markdown(&report, Some("https://traces.example/#view=findings"));
+    let link = |finding: Option<&Finding>| match finding {
+        Some(_) => "https://traces.example/#view=flame&search=a(b)".to_owned(),
+        None => "https://traces.example/#view=findings".to_owned(),
+    };
+    let note = finding_words::to_markdown(&report, Some(&link));
+    assert!(
+        note.contains("[Compare slow with fast](https://traces.example/#view=flame&search=a%28b%29)"),
+        "{note}"
+    );
     assert!(note.contains("`SELECT product_details @ catalog`") && note.ends_with("findings)\n"), "{note}");
 }

@@ -22,7 +22,8 @@ fn endpoint(service: &str, operation: &str) -> Selection {
 
 /// The slowest tenth of the requests.
 fn tail(selection: &Selection) -> Selection {
-    selection.with_range(PercentileRange { lo: 90_000, hi: 100_000, closed: true })
+    let tail = PercentileRange { lo: 90_000, hi: 100_000, closed: true };
+    Selection { over_all: true, ..selection.with_range(tail) }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use pathlight::analysis::requests::{Reading, Rule, Selection};
 use pathlight::generate::{Defects, Options};
 use pathlight::model::trace::{Endpoint, PathSettings, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::{OverviewReport, queries};
+use pathlight::query::{GroupBy, OverviewReport, queries};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn options(defects: Defects) -> Options {
@@ -24,7 +24,7 @@ fn pool(defects: Defects, workers: u64) -> Pool {
 
 fn overview(pool: &mut Pool, reading: Reading) -> OverviewReport {
     let settings = PathSettings { reading, ..PathSettings::default() };
-    OverviewReport { heap_bytes: 0, ..pool.run(queries::Overview { settings }).unwrap() }
+    OverviewReport { heap_bytes: 0, ..pool.run(queries::Overview { settings, by: GroupBy::Root }).unwrap() }
 }
 
 /// Spans by endpoint.
@@ -106,19 +106,21 @@ fn a_root_endpoint_is_found_by_both_names() {
     let folded = overview(&mut pool, names())
         .request_types
         .into_iter()
-        .find(|t| t.operation.ends_with("{n}"))
+        .find(|t| t.kind.root.operation.ends_with("{n}"))
         .unwrap();
     let recorded = overview(&mut pool, Reading::PLAIN).request_types;
-    let template = folded.operation.trim_end_matches("{n}");
-    let one = recorded.iter().find(|t| t.operation.starts_with(template)).unwrap();
+    let template = folded.kind.root.operation.trim_end_matches("{n}");
+    let one = recorded.iter().find(|t| t.kind.root.operation.starts_with(template)).unwrap();
     let mut requests = |operation: &str| {
-        let root =
-            pathlight::analysis::requests::RootEndpoint::Endpoint(Endpoint::new(&one.service, operation));
+        let root = pathlight::analysis::requests::RootEndpoint::Endpoint(Endpoint::new(
+            &one.kind.root.service,
+            operation,
+        ));
         let selection = Selection { reading: names(), root, ..Selection::default() };
         pool.run(queries::Range { selection }).unwrap().facts.requests
     };
-    assert_eq!(requests(&folded.operation), folded.requests);
-    assert_eq!(requests(&one.operation), one.requests);
+    assert_eq!(requests(&folded.kind.root.operation), folded.requests);
+    assert_eq!(requests(&one.kind.root.operation), one.requests);
 }
 
 /// A service that calls itself and another, which calls back.

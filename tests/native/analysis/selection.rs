@@ -1,7 +1,7 @@
 //! What the analyses of requests share: which traces a selection holds.
 
 use crate::common::{Span, set_of, span, stage};
-use pathlight::analysis::requests::{Filter, RootEndpoint, Selection};
+use pathlight::analysis::requests::{Filter, GroupBy, PercentileRange, RequestType, RootEndpoint, Selection};
 use pathlight::model::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{SpanKey, queries};
@@ -131,4 +131,41 @@ fn filters_look_at_the_request_and_not_at_its_whole_trace() {
     assert_eq!(kept(vec![]), [150, 100]);
     assert_eq!(kept(vec![Filter::HasError]), [150]);
     assert_eq!(kept(vec![Filter::Time { from_us: 0, to_us: 300 }]), [100]);
+}
+
+#[test]
+fn a_percentile_range_is_that_of_each_request_type_unless_over_all() {
+    // Ten requests of a fast root endpoint and ten of a slow one; half of these also call another service.
+    let request = |number: u64| {
+        let (name, us) = if number <= 10 { ("fast", number) } else { ("slow", 1000 * number) };
+        let mut spans = vec![span(1, 0, name, 1_000_000, 1_000_000 + us)];
+        if number > 15 {
+            spans.push(span(2, 1, "other", 1_000_100, 1_000_200));
+        }
+        of_trace(number.into(), spans)
+    };
+    let spans: Vec<Span> = (1..=20).flat_map(request).collect();
+    // On two workers the same as on one.
+    let (odd, even): (Vec<Span>, Vec<Span>) = spans.iter().cloned().partition(|span| span.trace % 2 == 1);
+    for sets in [vec![set_of(&spans)], vec![set_of(&odd), set_of(&even)]] {
+        let mut pool = Pool::of(sets).unwrap();
+        let tail = PercentileRange { lo: 90_000, hi: 100_000, closed: false };
+        let of = |by| Selection { by, ..Selection::default().with_range(tail) };
+        assert_eq!(latencies(&mut pool, of(GroupBy::Root)), [20_000, 10]);
+        assert_eq!(latencies(&mut pool, of(GroupBy::Shape)), [20_000, 15_000, 10]);
+        // Two shapes of half of the slow requests each are told apart by default.
+        assert_eq!(latencies(&mut pool, of(GroupBy::Automatic)), [20_000, 15_000, 10]);
+        let over_all = Selection { over_all: true, ..of(GroupBy::Root) };
+        assert_eq!(latencies(&mut pool, over_all), [20_000, 19_000]);
+        let kind = RequestType { root: Endpoint::new("slow", "slow"), part: "without calls".to_owned() };
+        let filters = vec![Filter::Type(kind)];
+        let of_type = Selection { filters, by: GroupBy::Shape, ..Selection::default() };
+        assert_eq!(latencies(&mut pool, of_type), [15_000, 14_000, 13_000, 12_000, 11_000]);
+        // What is offered says what it holds, and no range is empty.
+        let facts = pool.run(queries::Range { selection: of(GroupBy::Root) }).unwrap().facts;
+        assert_eq!((facts.types, facts.marks[0].requests, facts.marks[1].requests), (2, 20, 10));
+        let nothing = PercentileRange { lo: 99_000, hi: 100_000, closed: false };
+        let few = Selection { range: nothing, ..of(GroupBy::Root) };
+        assert_eq!(latencies(&mut pool, few), [20_000]);
+    }
 }

@@ -116,7 +116,7 @@ fn a_percentile_range_of_a_summary_is_exactly_the_requests_it_says() {
         let asked = PercentileRange { lo, hi, closed: hi == 100_000 };
         let selected = Selected::of(&summary, None, asked).unwrap();
         // The analysis of all traces, asked for the range that the summary took, has the same sums.
-        let selection = Selection::default().with_range(selected.cut.range());
+        let selection = Selection { over_all: true, ..Selection::default().with_range(selected.cut.range()) };
         let report = pool.run(queries::CriticalPath { selection }).unwrap();
         assert_eq!(selected.requests, report.facts.requests);
         assert!(selected.requests > 0 && selected.requests < 600);

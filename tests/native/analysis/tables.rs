@@ -34,7 +34,9 @@ fn four() -> Pool {
 }
 
 fn rows(pool: &mut Pool, range: PercentileRange) -> EndpointsReport {
-    let query = queries::Endpoints { selection: Selection::default().with_range(range) };
+    let query = queries::Endpoints {
+        selection: Selection { over_all: true, ..Selection::default().with_range(range) },
+    };
     pool.run(query).unwrap()
 }
 
@@ -165,7 +167,7 @@ proptest! {
     ) {
         let range = PercentileRange { lo: lo * 1000, hi: (lo + width).min(100) * 1000, closed: false };
         let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
-        let selection = Selection::default().with_range(range);
+        let selection = Selection { over_all: true, ..Selection::default().with_range(range) };
         let order = if by_start { ColumnOrder::Start } else { ColumnOrder::Latency };
         let query = queries::Heatmap { selection: selection.clone(), columns, order };
         let map = pool.run(query).unwrap();

@@ -1,20 +1,24 @@
 //! tprof against its worked examples, and against its invariants on random and generated traces.
 
 use crate::common::{Span, generated, load, real_files, set_of, span, stage};
+use pathlight::analysis::requests::{RequestTypes, TypeNames};
 use pathlight::analysis::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
 use pathlight::model::trace::{PathSettings, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{Reading, Selection, SetsReport, TprofReport, TprofSettings, queries};
+use pathlight::query::{GroupBy, Reading, Selection, SetsReport, TprofReport, TprofSettings, queries};
 use pathlight::text::format::THIN;
 use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
 use pathlight::view::json;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn part(set: &TraceSet) -> TracesPart {
-    let (mut collector, mut tree) = (TraceCollector::new(set, None), Tree::default());
+    let roots = set.traces().iter().map(|trace| trace.first);
+    let types = Arc::new(RequestTypes::new(set, roots, &TypeNames::default()));
+    let (mut collector, mut tree) = (TraceCollector::new(set, types), Tree::default());
     for trace in 0..set.traces().len() as u32 {
         tree.load(set, trace, PathSettings::default());
-        collector.observe(set, &tree, 0);
+        collector.observe(set, &tree, trace, 0);
     }
     collector.finish()
 }
@@ -28,7 +32,11 @@ fn report(sets: Vec<TraceSet>) -> TprofReport {
 }
 
 fn report_with(sets: Vec<TraceSet>, settings: TprofSettings) -> TprofReport {
-    let query = queries::Diagnosis { selection: Selection::default(), settings };
+    report_by(sets, GroupBy::Automatic, settings)
+}
+
+fn report_by(sets: Vec<TraceSet>, by: GroupBy, settings: TprofSettings) -> TprofReport {
+    let query = queries::Diagnosis { selection: Selection { by, ..Selection::default() }, settings };
     Pool::of(sets).unwrap().run(query).unwrap()
 }
 
@@ -312,15 +320,14 @@ fn a_tag_makes_the_request_types_and_the_threshold_the_tail() {
             spans
         })
         .collect();
-    let settings =
-        TprofSettings { tag: Some("zone".to_owned()), tail_permille: 500, ..TprofSettings::default() };
-    let found = report_with(vec![set_of(&spans)], settings);
+    let settings = TprofSettings { tail_permille: 500, ..TprofSettings::default() };
+    let found = report_by(vec![set_of(&spans)], GroupBy::Tag("zone".to_owned()), settings);
     let types: Vec<(&str, u64, Option<u64>)> = found.layers[1]
         .groups
         .iter()
         .map(|g| (g.root.as_ref().unwrap().operation.as_str(), g.traces, g.normal))
         .collect();
-    assert_eq!(types, [("no zone", 1, None), ("zone=eu", 12, Some(6)), ("zone=us", 7, None)]);
+    assert_eq!(types, [("A (no zone)", 1, None), ("A zone=eu", 12, Some(6)), ("A zone=us", 7, None)]);
     assert_eq!(found.layers[0].groups[0].normal, Some(10));
     assert_eq!(found.tail.types.len(), 1);
     assert_eq!((found.tail.types[0].a_traces, found.tail.types[0].b_traces), (6, 6));
@@ -344,8 +351,7 @@ fn two_sets_are_compared_by_place_and_by_service() {
         set
     };
     let (a, b) = (Selection::default(), Selection { group: 1, ..Selection::default() });
-    let settings = TprofSettings::default();
-    let query = queries::CompareDiagnoses { a, b, settings };
+    let query = queries::CompareDiagnoses { a, b };
     let report = Pool::of(vec![set(0, 0), set(1, 40)]).unwrap().run(query).unwrap();
     let kind = &report.places.types[0];
     assert_eq!((kind.a_traces, kind.b_traces), (12, 12));

@@ -15,4 +15,4 @@ pub use observe::CulpritObserver;
 pub use report::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
 };
-pub use tail::{TailObserver, TypeCuts, TypesObserver, TypesPart};
+pub use tail::TailObserver;

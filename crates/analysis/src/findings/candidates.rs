@@ -4,7 +4,7 @@ use super::part::{FindingsPart, PathSums, TailSums};
 use super::report::{Facts, Finding, Place, SharedTag};
 use super::structure::Durations;
 use super::tags::{GroupSums, TagsPart};
-use super::types::{TypeCut, TypesPart};
+use crate::requests::{TypeCut, TypeLatencies};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{
     Interval, Moments, Side, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile, t_975,
@@ -43,13 +43,13 @@ type Row<'a> = (&'a Endpoint, &'a PathSums);
 
 /// What all candidates are made from.
 pub(super) struct Sums<'a> {
-    pub types: &'a TypesPart,
+    pub types: &'a TypeLatencies,
     pub cuts: &'a [TypeCut],
     pub part: &'a FindingsPart,
 }
 
 /// The mean of `n` values of which some are absent, with its 95 % interval.
-fn mean(moments: Moments, n: u64) -> (f64, Option<Interval>) {
+pub(super) fn mean(moments: Moments, n: u64) -> (f64, Option<Interval>) {
     let mean = moments.mean(n);
     let reach = t_975((n.max(2) - 1) as f64) * (moments.variance(n) / n.max(1) as f64).sqrt();
     (mean, (n > 1).then_some(Interval { low: (mean - reach).max(0.0), high: mean + reach }))
@@ -64,7 +64,7 @@ fn side(moments: Moments, n: u64) -> Side {
 }
 
 /// A finding without a test, a stake or an example.
-fn plain(place: Place, n: u64, of: u64, facts: Facts) -> Finding {
+pub(super) fn plain(place: Place, n: u64, of: u64, facts: Facts) -> Finding {
     Finding { place, stake_us: 0.0, interval: None, n, of, facts, p: None, example: None, also: Vec::new() }
 }
 
@@ -202,7 +202,7 @@ impl Sums<'_> {
             .filter(|(row, is_certain)| *is_certain && row.least_us > 0.0)
             // The first of equal ones, which come by name.
             .reduce(|best, row| if row.0.least_us > best.0.least_us { row } else { best })?;
-        let all = self.part.tails.get(&(number, cut.name.clone())).copied().unwrap_or_default();
+        let all = self.part.tails.get(&(number, cut.name.root.clone())).copied().unwrap_or_default();
         let about = if best.is_only_in_tail { *best.sums } else { all };
         let (n, interval) = (best.n, best.interval?);
         let share = n as f64 / self.requests().max(1) as f64;

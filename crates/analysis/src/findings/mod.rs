@@ -1,21 +1,23 @@
 //! What is slow, where, why and for whom: candidates for one-sentence answers, tested and ranked
 //! (`docs/definitions/findings.md`).
 //!
-//! Three passes over the requests of a selection: [`TypesPart`] has the latencies by request type, from which
-//! [`TypesPart::cuts`] takes the slowest requests and the faster half of each; [`FindingsPart`] has what these spend where,
+//! Three passes over the requests of a selection: [`TypeLatencies`](crate::requests::TypeLatencies) has the latencies by
+//! request type, of which its cuts are the slowest requests and the faster half of each; [`FindingsPart`] has what these spend where,
 //! and what is odd about their structure; [`TagsPart`] has the tags of the types that matter. [`rank()`] makes findings of
 //! them.
 
+mod bursts;
 mod candidates;
+mod over_time;
 mod part;
 mod rank;
 mod report;
 mod structure;
 mod tags;
-mod types;
+mod waiting;
 
+pub use over_time::over_time;
 pub use part::{FindingsObserver, FindingsPart};
 pub use rank::{rank, tag_groups};
-pub use report::{Facts, Finding, FindingKind, FindingsReport, Place, SharedTag, TimeBin};
+pub use report::{Burst, Facts, Finding, FindingKind, FindingsReport, Place, SharedTag, TimeBin};
 pub use tags::{TagGroup, TagsObserver, TagsPart};
-pub use types::{TypeCut, TypesPart};

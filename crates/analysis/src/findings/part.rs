@@ -2,13 +2,15 @@
 //! is odd about their structure.
 
 use super::structure::{Durations, RetrySums, RunSums, Structure};
-use super::types::TypeCut;
+use super::waiting::WaitTimes;
 use crate::critical_path::{Collapser, Observer, PathTable, RequestRef};
+use crate::requests::{RequestTypes, TypeCut};
 use pathlight_model::stats::Moments;
-use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
+use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, Symbol, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Time on the critical path in one endpoint, or one service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +63,8 @@ pub struct FindingsPart {
     pub(super) runs: BTreeMap<(Endpoint, Endpoint), RunSums>,
     pub(super) retries: BTreeMap<Endpoint, RetrySums>,
     pub(super) durations: BTreeMap<Endpoint, Durations>,
+    /// By call and service waited for.
+    pub(super) waits: BTreeMap<(Endpoint, String), WaitTimes>,
     /// Spans, and those without parent, left out, cut.
     pub(super) spans: u64,
     pub(super) orphans: u64,
@@ -126,6 +130,7 @@ impl FindingsPart {
             join(&mut all.runs, part.runs, RunSums::merge);
             join(&mut all.retries, part.retries, RetrySums::merge);
             join(&mut all.durations, part.durations, Durations::merge);
+            join(&mut all.waits, part.waits, WaitTimes::merge);
             all.spans += part.spans;
             all.orphans += part.orphans;
             all.dropped += part.dropped;
@@ -138,7 +143,8 @@ impl FindingsPart {
 /// Sums the requests of one worker.
 pub struct FindingsObserver {
     cuts: Vec<TypeCut>,
-    /// By endpoint: the number of its cut, [`NO_ROW`] if none.
+    types: Arc<RequestTypes>,
+    /// By number of the type: that of its cut, [`NO_ROW`] if none.
     cut_of: Vec<u32>,
     service_of: Vec<u32>,
     collapser: Collapser,
@@ -151,21 +157,20 @@ pub struct FindingsObserver {
     has_calls: Vec<u64>,
     has_failed: Vec<u64>,
     inclusive_us: FxHashMap<u32, u64>,
+    /// By endpoint of the call and number of the service's name; of the current request, and of all.
+    waits_here: Vec<((u32, u32), u64, bool)>,
+    waits: FxHashMap<(u32, u32), WaitTimes>,
     number: u64,
     last_trace: Option<u32>,
     part: FindingsPart,
 }
 
 impl FindingsObserver {
-    /// An observer of requests of this set, whose types are divided by these cuts.
-    pub fn new(set: &TraceSet, cuts: &[TypeCut]) -> FindingsObserver {
+    /// An observer of requests of this set, which are of these types, divided by these cuts.
+    pub fn new(set: &TraceSet, types: Arc<RequestTypes>, cuts: &[TypeCut]) -> FindingsObserver {
         let endpoints = set.endpoints().len();
-        let mut cut_of = vec![NO_ROW; endpoints];
-        for (number, cut) in cuts.iter().enumerate() {
-            if let Some(endpoint) = set.find_endpoint(&cut.name.service, &cut.name.operation) {
-                cut_of[endpoint.0 as usize] = number as u32;
-            }
-        }
+        let numbers: BTreeMap<_, u32> = cuts.iter().map(|cut| &cut.name).zip(0..).collect();
+        let cut_of = types.names().iter().map(|name| numbers.get(name).copied().unwrap_or(NO_ROW)).collect();
         let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
         let service_of = set.endpoints().map(|(service, _)| {
             let next = numbers.len() as u32;
@@ -173,6 +178,7 @@ impl FindingsObserver {
         });
         FindingsObserver {
             cuts: cuts.to_vec(),
+            types,
             cut_of,
             service_of: service_of.collect(),
             collapser: Collapser::new(set),
@@ -184,6 +190,8 @@ impl FindingsObserver {
             has_calls: vec![0; endpoints],
             has_failed: vec![0; endpoints],
             inclusive_us: FxHashMap::default(),
+            waits_here: Vec::new(),
+            waits: FxHashMap::default(),
             number: 0,
             last_trace: None,
             part: FindingsPart::default(),
@@ -246,11 +254,21 @@ impl Observer for FindingsObserver {
         let origins = self.sweep(set, tree, root);
         self.part.requests += 1;
         self.part.latency.add(latency_us);
-        let cut = self.cut_of[set.endpoint(facts.row).0 as usize];
+        let cut = self.cut_of[self.types.of(request) as usize];
         let (is_fast, is_tail) = self.cuts.get(cut as usize).map_or((false, false), |cut| {
             let is_tail = cut.tail_from_us.is_some_and(|from| latency_us >= from);
             (cut.tail_from_us.is_some() && latency_us <= cut.fast_to_us, is_tail)
         });
+        let of = |context: u32| table.contexts()[context as usize].1.0;
+        let waits = table.waits(request).iter();
+        self.waits_here.extend(waits.map(|w| ((of(w.context), w.callee.0), w.us, w.is_certain)));
+        self.waits_here.sort_unstable();
+        for same in self.waits_here.chunk_by(|a, b| a.0 == b.0) {
+            let is_certain = same.iter().all(|wait| wait.2);
+            let us = same.iter().map(|wait| wait.1).sum();
+            self.waits.entry(same[0].0).or_default().add(us, is_certain);
+        }
+        self.waits_here.clear();
         let mut services: Vec<(u32, u64, u64)> = Vec::new();
         self.inclusive_us.clear();
         for entry in self.collapser.collapse(table, request) {
@@ -326,6 +344,10 @@ impl Observer for FindingsObserver {
         }
         part.tails = self.tails.into_iter().map(|((cut, e), sums)| ((cut, name(e)), sums)).collect();
         part.failing = self.failing.into_iter().map(|(e, request)| (name(e), request)).collect();
+        let waits = self.waits.into_iter();
+        part.waits = waits
+            .map(|((call, callee), times)| ((name(call), set.names.get(Symbol(callee)).to_owned()), times))
+            .collect();
         let structure = self.structure;
         part.runs = structure.runs.into_iter().map(|((a, b), sums)| ((name(a), name(b)), sums)).collect();
         part.retries = structure.retries.into_iter().map(|(e, sums)| (name(e), sums)).collect();

@@ -1,12 +1,12 @@
 //! From candidates to findings: what chance could explain goes, what names the same place becomes one, best first.
 
 use super::candidates::{Sums, shared_tag};
+use super::over_time::over_time;
 use super::part::FindingsPart;
 use super::report::{Facts, Finding, FindingKind, FindingsReport, Place};
 use super::tags::{TagGroup, TagsPart};
-use super::types::{TypeCut, TypesPart};
 use crate::culprit::CulpritReport;
-use crate::requests::RangeFacts;
+use crate::requests::{RangeFacts, TypeCut, TypeLatencies};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, false_discovery};
 
@@ -26,7 +26,7 @@ const SLOW_RATIO: f64 = 1.5;
 
 /// Returns the request types whose tags the third pass counts: those with most latency, each with the slow requests that
 /// its finding is about.
-pub fn tag_groups(types: &TypesPart, cuts: &[TypeCut], part: &FindingsPart) -> Vec<TagGroup> {
+pub fn tag_groups(types: &TypeLatencies, cuts: &[TypeCut], part: &FindingsPart) -> Vec<TagGroup> {
     let tails = certain(Sums { types, cuts, part }.slow_tails());
     let group = |cut: &TypeCut| {
         let tail = tails
@@ -46,7 +46,7 @@ pub fn tag_groups(types: &TypesPart, cuts: &[TypeCut], part: &FindingsPart) -> V
 /// Returns the findings about requests, best first. `change` compares them with a baseline; it speaks first.
 pub fn rank(
     facts: RangeFacts,
-    types: &TypesPart,
+    types: &TypeLatencies,
     cuts: &[TypeCut],
     part: &FindingsPart,
     (groups, tags): (&[TagGroup], &TagsPart),
@@ -61,6 +61,7 @@ pub fn rank(
     }
     let by_kind = [
         tails,
+        sums.waiting(),
         sums.one_after_the_other(),
         sums.timeouts(),
         sums.retries(),
@@ -68,6 +69,7 @@ pub fn rank(
         sums.who(groups, tags),
         sums.since_when(),
         sums.hot_spots(),
+        sums.bursts(),
         sums.not_instrumented(),
         sums.read_with_care(),
     ];
@@ -83,7 +85,7 @@ pub fn rank(
     });
     let class = |finding: &Finding| match finding.kind() {
         FindingKind::ReadWithCare => 2,
-        FindingKind::NotInstrumented => 1,
+        FindingKind::NotInstrumented | FindingKind::Bursts => 1,
         _ => 0,
     };
     let weight = |finding: &Finding| match finding.kind().is_causal() {
@@ -105,7 +107,7 @@ pub fn rank(
         }
     }
     findings.truncate(MOST);
-    FindingsReport { facts, findings, tested, over_time: types.over_time() }
+    FindingsReport { facts, findings, tested, over_time: over_time(types), over_time_before: Vec::new() }
 }
 
 /// The finding that says what changed; of its services those that explain something.

@@ -2,7 +2,7 @@
 
 use crate::critical_path::RequestRef;
 use crate::culprit::CulpritReport;
-use crate::requests::{PercentileRange, RangeFacts};
+use crate::requests::{PercentileRange, RangeFacts, RequestType};
 use pathlight_model::stats::Interval;
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,8 @@ pub enum FindingKind {
     Changed,
     /// The slowest requests of a type spend their time in one place.
     SlowTail,
+    /// Calls wait for a service far longer than usual.
+    Waiting,
     /// Many calls of one endpoint run one after the other.
     OneAfterTheOther,
     /// Calls end at one and the same long duration.
@@ -30,6 +32,8 @@ pub enum FindingKind {
     SinceWhen,
     /// An endpoint, or a service, has a large part of all latency.
     HotSpot,
+    /// Slow requests start close together.
+    Bursts,
     /// Most of that part is time in which nothing is recorded.
     NotInstrumented,
     /// The data itself is incomplete.
@@ -50,8 +54,8 @@ pub enum Place {
     Endpoint(Endpoint),
     /// A service.
     Service(String),
-    /// The requests of a root endpoint.
-    RequestType(Endpoint),
+    /// The requests of a type.
+    RequestType(RequestType),
     /// A tag with a value.
     Tag {
         /// Tag key.
@@ -86,7 +90,7 @@ pub enum Facts {
     /// See [`FindingKind::SlowTail`].
     SlowTail {
         /// The request type.
-        root: Endpoint,
+        root: RequestType,
         /// Least and greatest latency of the slow requests.
         latency_us: (u64, u64),
         /// Median latency of the type.
@@ -103,6 +107,24 @@ pub enum Facts {
         latency_excess_us: f64,
         /// A tag that tells them from the others.
         tag: Option<SharedTag>,
+    },
+    /// See [`FindingKind::Waiting`].
+    Waiting {
+        /// The service that is waited for.
+        callee: String,
+        /// Mean of the long waits per request.
+        wait_us: f64,
+        /// Median wait of all requests that have such calls.
+        p50_us: f64,
+        /// Whether spans say their kind: else it may be work of the caller.
+        is_certain: bool,
+    },
+    /// See [`FindingKind::Bursts`].
+    Bursts {
+        /// The stretches of time, by time.
+        bursts: Vec<Burst>,
+        /// Requests in all.
+        requests: u64,
     },
     /// See [`FindingKind::HotSpot`].
     HotSpot {
@@ -157,7 +179,7 @@ pub enum Facts {
     /// See [`FindingKind::Who`].
     Who {
         /// The request type.
-        root: Endpoint,
+        root: RequestType,
         /// How many times as long requests with it take, as those with other values.
         ratio: f64,
         /// The 95 % interval of the ratio.
@@ -216,6 +238,8 @@ impl Finding {
         match &self.facts {
             Facts::Changed(_) => FindingKind::Changed,
             Facts::SlowTail { .. } => FindingKind::SlowTail,
+            Facts::Waiting { .. } => FindingKind::Waiting,
+            Facts::Bursts { .. } => FindingKind::Bursts,
             Facts::HotSpot { .. } => FindingKind::HotSpot,
             Facts::NotInstrumented { .. } => FindingKind::NotInstrumented,
             Facts::OneAfterTheOther { .. } => FindingKind::OneAfterTheOther,
@@ -232,6 +256,19 @@ impl Finding {
     pub fn least_us(&self) -> f64 {
         self.interval.map_or(self.stake_us, |interval| interval.low)
     }
+}
+
+/// A stretch of time in which slow requests start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Burst {
+    /// Its first microsecond since the epoch.
+    pub from_us: u64,
+    /// One past its last microsecond.
+    pub to_us: u64,
+    /// Slow requests that start in it.
+    pub slow: u64,
+    /// All requests that start in it.
+    pub requests: u64,
 }
 
 /// Requests that started in a stretch of time.
@@ -261,4 +298,6 @@ pub struct FindingsReport {
     pub tested: u64,
     /// Latency over time.
     pub over_time: Vec<TimeBin>,
+    /// The same of the requests they are compared with.
+    pub over_time_before: Vec<TimeBin>,
 }

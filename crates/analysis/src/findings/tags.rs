@@ -1,11 +1,13 @@
 //! The third pass: how tags go with latency, for the request types that matter.
 
 use crate::critical_path::{Observer, PathTable};
+use crate::requests::{RequestType, RequestTypes};
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A key with more values in a type tells single requests apart, not groups of them.
 const MOST_VALUES: usize = 64;
@@ -13,8 +15,8 @@ const MOST_VALUES: usize = 64;
 /// A request type whose tags are counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagGroup {
-    /// The endpoint at the root.
-    pub root: Endpoint,
+    /// The type.
+    pub root: RequestType,
     /// Slow requests take at least this long; `None` if only tags of all requests are wanted.
     pub slow_from_us: Option<u64>,
     /// Slow requests have this endpoint on their critical path.
@@ -86,7 +88,8 @@ impl TagsPart {
 /// Counts the requests of one worker.
 pub struct TagsObserver {
     groups: Vec<(TagGroup, Option<EndpointId>)>,
-    /// By endpoint: its group, [`NO_ROW`] if none.
+    types: Arc<RequestTypes>,
+    /// By number of the type: its group, [`NO_ROW`] if none.
     group_of: Vec<u32>,
     sums: FxHashMap<(u32, u32), ValueSums>,
     /// By pair: the request that counted it last, from 1 on.
@@ -97,18 +100,16 @@ pub struct TagsObserver {
 }
 
 impl TagsObserver {
-    /// An observer of requests of this set.
-    pub fn new(set: &TraceSet, groups: &[TagGroup]) -> TagsObserver {
-        let mut group_of = vec![NO_ROW; set.endpoints().len()];
+    /// An observer of requests of this set, which are of these types.
+    pub fn new(set: &TraceSet, types: Arc<RequestTypes>, groups: &[TagGroup]) -> TagsObserver {
+        let place = |name: &RequestType| groups.iter().position(|group| group.root == *name);
+        let group_of = types.names().iter().map(|name| place(name).map_or(NO_ROW, |place| place as u32));
+        let group_of = group_of.collect();
         let find = |endpoint: &Endpoint| set.find_endpoint(&endpoint.service, &endpoint.operation);
-        for (number, group) in groups.iter().enumerate() {
-            if let Some(endpoint) = find(&group.root) {
-                group_of[endpoint.0 as usize] = number as u32;
-            }
-        }
         let groups = groups.iter().map(|group| (group.clone(), group.with.as_ref().and_then(find)));
         TagsObserver {
             groups: groups.collect(),
+            types,
             group_of,
             sums: FxHashMap::default(),
             counted: vec![0; set.tags.pairs()],
@@ -123,7 +124,7 @@ impl Observer for TagsObserver {
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
         let facts = &table.requests[request as usize];
-        let number = self.group_of[set.endpoint(facts.row).0 as usize];
+        let number = self.group_of[self.types.of(request) as usize];
         let Some((group, with)) = self.groups.get(number as usize) else { return };
         let has_it = || match (&group.with, with) {
             (None, _) => true,

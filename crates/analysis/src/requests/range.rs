@@ -24,6 +24,18 @@ impl PercentileRange {
     /// Every request.
     pub const ALL: PercentileRange = PercentileRange { lo: 0, hi: 100_000, closed: true };
 
+    /// The ranges that are offered: parts of the distribution, then all of it up to a percentile.
+    pub const PRESETS: [PercentileRange; 8] = [
+        PercentileRange::ALL,
+        PercentileRange { lo: 0, hi: 50_000, closed: false },
+        PercentileRange { lo: 50_000, hi: 95_000, closed: false },
+        PercentileRange { lo: 95_000, hi: 99_000, closed: false },
+        PercentileRange { lo: 99_000, hi: 100_000, closed: false },
+        PercentileRange { lo: 0, hi: 50_000, closed: true },
+        PercentileRange { lo: 0, hi: 95_000, closed: true },
+        PercentileRange { lo: 0, hi: 99_000, closed: true },
+    ];
+
     /// Whether this is every request.
     pub fn is_all(&self) -> bool {
         self.lo == 0 && self.hi >= 100_000
@@ -40,6 +52,17 @@ impl PercentileRange {
         }
         let lo = lo.min(99_999);
         PercentileRange { lo, hi: hi.max(lo + 1), closed: false }
+    }
+
+    /// The ranks of a percentile range, and of one in which no request lies that of the request nearest to it: no range of
+    /// some requests is empty.
+    pub fn some_ranks(&self, n: u64) -> std::ops::Range<u64> {
+        let ranks = self.ranks(n);
+        if n == 0 || !ranks.is_empty() {
+            return ranks;
+        }
+        let at = ranks.start.min(n - 1);
+        at..at + 1
     }
 
     /// The ranks of a percentile range: request i of n belongs to percentile 100 (i + 0.5) / n, compared in integers.
@@ -79,6 +102,19 @@ pub struct RangeFacts {
     /// Histogram of the whole selection.
     pub histogram: LogHistogram,
     /// Smallest and greatest latency in the percentile range.
+    pub range_us: (u64, u64),
+    /// What each of [`PercentileRange::PRESETS`] holds.
+    pub marks: Vec<RangeMark>,
+    /// Request types that the range is cut out of, each by itself; 1 if it is cut out of all requests together.
+    pub types: u64,
+}
+
+/// What an offered percentile range holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeMark {
+    /// Requests.
+    pub requests: u64,
+    /// Smallest and greatest latency.
     pub range_us: (u64, u64),
 }
 

@@ -1,10 +1,13 @@
 //! Cutting a percentile range out of the requests of a selection: filters, then ranks of latency.
 
 use super::selection::{Filter, Selection};
+use super::types::{RequestType, RequestTypes};
 use crate::search::{RequestSearch, SpanTests};
 use pathlight_model::trace::{Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A request of one worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,9 +56,24 @@ impl RequestKey {
     }
 }
 
-/// A percentile range as keys: from `from` (inclusive) to `to` (exclusive); `None` is open.
+/// A percentile range as keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cut {
+    /// Over all requests together.
+    OverAll(Ends),
+    /// Within each request type; nothing of a type that is not there.
+    ByType(BTreeMap<RequestType, Ends>),
+}
+
+impl Default for Cut {
+    fn default() -> Cut {
+        Cut::OverAll(Ends::default())
+    }
+}
+
+/// From `from` (inclusive) to `to` (exclusive); `None` is open.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
+pub struct Ends {
     /// First key inside.
     pub from: Option<RequestKey>,
     /// First key past the end.
@@ -64,7 +82,7 @@ pub struct Cut {
     pub is_empty: bool,
 }
 
-impl Cut {
+impl Ends {
     /// Whether a request lies inside.
     pub fn contains(&self, set: &TraceSet, request: &RequestEntry) -> bool {
         let against = |key: &RequestKey| {
@@ -84,28 +102,60 @@ impl Cut {
 pub struct SelectedRequests {
     /// Request numbers, by latency; of equal ones in the order of the table.
     pub requests: Vec<u32>,
+    /// The types of all requests of the table; none if nobody asked.
+    types: Option<Arc<RequestTypes>>,
 }
 
 impl SelectedRequests {
     /// Chooses from all requests of a worker those of the selection's group that pass its filters.
-    pub fn new(set: &TraceSet, all: &[RequestEntry], selection: &Selection) -> SelectedRequests {
-        let matchers: Vec<Matcher> =
-            selection.filters.iter().map(|filter| Matcher::new(set, filter)).collect();
+    pub fn new(
+        set: &TraceSet,
+        all: &[RequestEntry],
+        selection: &Selection,
+        types: Option<Arc<RequestTypes>>,
+    ) -> SelectedRequests {
+        let matcher = |filter| Matcher::new(set, filter, types.as_deref());
+        let matchers: Vec<Matcher> = selection.filters.iter().map(matcher).collect();
         let mut tree = Tree::default();
         let mut loaded = None;
-        let mut passes = |request: &RequestEntry| {
+        let mut passes = |number: u32| {
+            let request = &all[number as usize];
             set.traces()[request.trace as usize].id.group == selection.group
                 && matchers.iter().all(|matcher| {
                     if matcher.needs_tree() && loaded != Some(request.trace) {
                         tree.load(set, request.trace, selection.settings());
                         loaded = Some(request.trace);
                     }
-                    matcher.matches(set, &tree, request)
+                    let kind = || types.as_ref().map(|types| types.of(number));
+                    matcher.matches(set, &tree, request, &kind)
                 })
         };
-        let mut requests: Vec<u32> = (0..all.len() as u32).filter(|&r| passes(&all[r as usize])).collect();
+        let mut requests: Vec<u32> = (0..all.len() as u32).filter(|&r| passes(r)).collect();
         requests.sort_by_key(|&r| all[r as usize].latency_us);
-        SelectedRequests { requests }
+        SelectedRequests { requests, types }
+    }
+
+    /// Their types, if somebody asked.
+    pub fn types(&self) -> Option<&Arc<RequestTypes>> {
+        self.types.as_ref()
+    }
+
+    /// Them by type, or all as one type without a name.
+    pub fn by_type<T: Default>(
+        &self,
+        is_by_type: bool,
+        mut add: impl FnMut(&mut T, u32),
+    ) -> BTreeMap<RequestType, T> {
+        let Some(types) = self.types.as_ref().filter(|_| is_by_type) else {
+            let mut all = T::default();
+            self.requests.iter().for_each(|&request| add(&mut all, request));
+            return BTreeMap::from([(RequestType::default(), all)]);
+        };
+        let mut by_number: BTreeMap<u32, T> = BTreeMap::new();
+        for &request in &self.requests {
+            add(by_number.entry(types.of(request)).or_default(), request);
+        }
+        by_number.into_iter().map(|(number, of)| (types.names()[number as usize].clone(), of)).collect()
     }
 
     /// Those inside a cut.
@@ -115,7 +165,18 @@ impl SelectedRequests {
         all: &'a [RequestEntry],
         cut: &'a Cut,
     ) -> impl Iterator<Item = u32> + 'a {
-        self.requests.iter().copied().filter(move |&r| cut.contains(set, &all[r as usize]))
+        let ends: Vec<Option<&Ends>> = match cut {
+            Cut::OverAll(ends) => vec![Some(ends)],
+            Cut::ByType(of) => {
+                let names = self.types.iter().flat_map(|types| types.names());
+                names.map(|name| of.get(name)).collect()
+            }
+        };
+        let types = self.types.as_deref().filter(|_| matches!(cut, Cut::ByType(_)));
+        self.requests.iter().copied().filter(move |&r| {
+            let place = types.map_or(0, |types| types.of(r) as usize);
+            ends.get(place).copied().flatten().is_some_and(|ends| ends.contains(set, &all[r as usize]))
+        })
     }
 }
 
@@ -126,10 +187,12 @@ enum Matcher {
     HasError,
     Contains(Option<EndpointId>),
     Search(SpanTests),
+    /// By number.
+    Type(Option<u32>),
 }
 
 impl Matcher {
-    fn new(set: &TraceSet, filter: &Filter) -> Matcher {
+    fn new(set: &TraceSet, filter: &Filter, types: Option<&RequestTypes>) -> Matcher {
         match filter {
             Filter::Tag { key, value } => {
                 let sets = 0..set.tags.sets() as u32;
@@ -141,6 +204,10 @@ impl Matcher {
                 Matcher::Contains(set.find_endpoint(service, operation))
             }
             Filter::Search(search) => Matcher::Search(SpanTests::new(set, search)),
+            Filter::Type(wanted) => {
+                let place = types.and_then(|types| types.names().iter().position(|name| name == wanted));
+                Matcher::Type(place.map(|place| place as u32))
+            }
         }
     }
 
@@ -148,7 +215,13 @@ impl Matcher {
         matches!(self, Matcher::Tag(_) | Matcher::Contains(Some(_)) | Matcher::Search(_))
     }
 
-    fn matches(&self, set: &TraceSet, tree: &Tree, request: &RequestEntry) -> bool {
+    fn matches(
+        &self,
+        set: &TraceSet,
+        tree: &Tree,
+        request: &RequestEntry,
+        kind: &dyn Fn() -> Option<u32>,
+    ) -> bool {
         let rows = || {
             let root = request.row - tree.first;
             let spans = root..tree.subtree_end[root as usize];
@@ -161,7 +234,8 @@ impl Matcher {
             }
             Matcher::Time(from_us, to_us) => (*from_us..*to_us).contains(&request.start_us),
             Matcher::HasError => request.errors > 0,
-            Matcher::Contains(None) => false,
+            Matcher::Contains(None) | Matcher::Type(None) => false,
+            Matcher::Type(wanted) => kind() == *wanted,
             Matcher::Contains(Some(endpoint)) => any(&|row| set.is_of(row, *endpoint)),
             Matcher::Search(tests) => {
                 let mut whole = RequestSearch::new(tests);

@@ -1,6 +1,8 @@
 //! Which requests an analysis is about, and how their paths are found.
 
 use super::range::PercentileRange;
+use super::types::GroupBy;
+use super::types::RequestType;
 use crate::search::{Condition, SpanSearch, Term};
 use pathlight_model::trace::{Endpoint, Overlap, PathSettings, Reading, Rule};
 use serde::{Deserialize, Serialize};
@@ -38,6 +40,8 @@ pub enum Filter {
     Contains(Endpoint),
     /// What a search says of the request: some span has the tag or the name, or with `-` none has.
     Search(SpanSearch),
+    /// The request is of this type.
+    Type(RequestType),
 }
 
 impl Filter {
@@ -74,6 +78,10 @@ pub struct Selection {
     pub by_service: bool,
     /// Which of the requests, by latency.
     pub range: PercentileRange,
+    /// How requests are grouped into types.
+    pub by: GroupBy,
+    /// Whether the percentile range is cut out of all requests together, not out of each type.
+    pub over_all: bool,
 }
 
 impl Selection {
@@ -96,6 +104,7 @@ impl Selection {
             overlap: self.overlap,
             reading: self.reading,
             by_service: self.by_service,
+            by: self.by.clone(),
             ..Selection::default()
         }
     }

@@ -1,10 +1,12 @@
 //! What a worker makes of its traces: canonical shapes and the times of their positions.
 
+use crate::requests::RequestTypes;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Name of the root put above several parentless roots.
 pub const SYNTHETIC: &str = "(synthetic)";
@@ -16,7 +18,7 @@ pub struct TracesPart {
     pub(super) endpoints: Vec<Endpoint>,
     /// Positions in canonical pre-order as (endpoint, parent).
     pub(super) shapes: Vec<Vec<(u32, u32)>>,
-    /// Request types as (service, operation), or ("", "key=value").
+    /// Request types by their names.
     pub(super) types: Vec<Endpoint>,
     pub(super) traces: Vec<TraceTimes>,
     /// Requests kept out because their trace has an orphan root.
@@ -56,7 +58,7 @@ pub struct TraceCollector {
     form_index: FxHashMap<Box<[u32]>, u32>,
     shape_of_form: FxHashMap<u32, u32>,
     types: FxHashMap<Endpoint, u32>,
-    tag: Option<String>,
+    request_types: Arc<RequestTypes>,
     positions: usize,
     work: Work,
 }
@@ -156,8 +158,8 @@ fn hash_name(name: &Endpoint) -> u64 {
 }
 
 impl TraceCollector {
-    /// A collector of requests of this set; request types are the root's endpoints, or the values of a tag.
-    pub fn new(set: &TraceSet, tag: Option<String>) -> TraceCollector {
+    /// A collector of requests of this set, which are of these types.
+    pub fn new(set: &TraceSet, request_types: Arc<RequestTypes>) -> TraceCollector {
         let mut names: Vec<Endpoint> = set.endpoints().map(|(s, o)| Endpoint::new(s, o)).collect();
         names.push(Endpoint::new(SYNTHETIC, SYNTHETIC));
         let mut order: Vec<u32> = (0..names.len() as u32).collect();
@@ -176,7 +178,7 @@ impl TraceCollector {
             form_index: FxHashMap::default(),
             shape_of_form: FxHashMap::default(),
             types: FxHashMap::default(),
-            tag,
+            request_types,
             positions: 0,
             work: Work::default(),
         }
@@ -199,8 +201,8 @@ impl TraceCollector {
         self.part
     }
 
-    /// Takes note of the request of a loaded tree that begins at local span `root`.
-    pub fn observe(&mut self, set: &TraceSet, tree: &Tree, root: u32) {
+    /// Takes note of a request of a loaded tree that begins at local span `root`.
+    pub fn observe(&mut self, set: &TraceSet, tree: &Tree, request: u32, root: u32) {
         let shape = set.traces()[tree.trace as usize].shape;
         if shape.orphans > 0 {
             self.part.orphans += 1;
@@ -235,7 +237,7 @@ impl TraceCollector {
         let mut trace = TraceTimes {
             id: set.trace_id_text(tree.trace),
             root_span_id: set.span_id_text(tree.row(root)),
-            request_type: self.request_type(set, tree, nodes, endpoints[0]),
+            request_type: self.request_type(request, is_synthetic),
             shape,
             start_us: Vec::with_capacity(n),
             end_us: Vec::with_capacity(n),
@@ -307,18 +309,11 @@ impl TraceCollector {
         shape
     }
 
-    fn request_type(&mut self, set: &TraceSet, tree: &Tree, nodes: &[(u32, u32)], root: u32) -> u32 {
-        let name = match &self.tag {
-            None => self.part.endpoints[root as usize].clone(),
-            Some(key) => {
-                let spans =
-                    nodes.iter().map(|n| n.0).filter(|&span| span != NO_ROW).map(|span| tree.row(span));
-                let found = spans.into_iter().find_map(|row| {
-                    let own = set.tags.value(set.tag_set(row), key);
-                    own.or_else(|| set.tags.value(set.process_of(row).tags, key))
-                });
-                Endpoint::new("", found.map_or_else(|| format!("no {key}"), |value| format!("{key}={value}")))
-            }
+    fn request_type(&mut self, request: u32, is_synthetic: bool) -> u32 {
+        let found = &self.request_types.names()[self.request_types.of(request) as usize];
+        let name = match found.part.as_str() {
+            "" if is_synthetic => Endpoint::new(SYNTHETIC, SYNTHETIC),
+            _ => found.name(),
         };
         let next = self.part.types.len() as u32;
         let number = *self.types.entry(name.clone()).or_insert(next);

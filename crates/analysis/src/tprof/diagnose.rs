@@ -55,9 +55,9 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiagnosedType {
-    /// Service of the root, empty for a tag.
+    /// Service of the root.
     pub service: String,
-    /// Operation of the root, or `key=value`.
+    /// Operation of the root, and which of its requests.
     pub operation: String,
     /// Traces of this type.
     pub traces: u64,

@@ -29,7 +29,7 @@ pub struct PlacesReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TypePlaces {
-    /// Service of the root, empty for a tag.
+    /// Service of the root.
     pub service: String,
     /// Operation of the root, or `key=value`; empty for all together.
     pub operation: String,

@@ -16,8 +16,6 @@ use serde::{Deserialize, Serialize};
 /// What the user may choose.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Settings {
-    /// Request types are the values of this tag instead of the root's endpoints.
-    pub tag: Option<String>,
     /// Where the tail begins, in thousandths: 900 leaves the slowest tenth.
     pub tail_permille: u32,
     /// Endpoints, request types, span parts and groups in the report.
@@ -28,12 +26,12 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { tag: None, tail_permille: 900, top: [10, 2, 2, 2], groups: 20 }
+        Settings { tail_permille: 900, top: [10, 2, 2, 2], groups: 20 }
     }
 }
 
 /// The diagnosis: groups of traces in four layers, what is slow and where, aggregate traces, and what makes the tail slow.
-/// With `--tag KEY` request types are the values of that tag.
+/// Request types are those of `--by`; with `--tag KEY` the values of that tag.
 ///
 /// With `--format jaeger` the aggregate traces are printed as a Jaeger API response instead.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

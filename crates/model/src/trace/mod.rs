@@ -38,4 +38,4 @@ pub use set::{EndpointId, NO_ROW, Process, SetFull, TraceRow, TraceSet, UNKNOWN_
 pub use span::{Flags, ProcessId, RawSpan, SpanKind};
 pub use tags::{KeyFacts, MAX_VALUES_PER_KEY, TagSetId, TagTable};
 pub use templates::template;
-pub use tree::{Role, Tree};
+pub use tree::{Role, Tree, is_declared_async};

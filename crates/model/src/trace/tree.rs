@@ -347,7 +347,7 @@ impl Tree {
 }
 
 /// Whether the trace itself says that the parent of a row does not wait.
-pub(super) fn is_declared_async(set: &TraceSet, row: u32, parent_row: u32) -> bool {
+pub fn is_declared_async(set: &TraceSet, row: u32, parent_row: u32) -> bool {
     let flags = set.flags(row);
     flags.has(Flags::FOLLOWS_FROM)
         || flags.kind() == SpanKind::Consumer && set.kind(parent_row) == SpanKind::Producer

@@ -4,8 +4,8 @@ use super::Query;
 use crate::EngineError;
 use crate::request_pass::RequestPass;
 use crate::workers::{RangeRequests, Workers};
-use pathlight_analysis::culprit::{CulpritPart, CulpritReport, TypesPart};
-use pathlight_analysis::requests::Selection;
+use pathlight_analysis::culprit::{CulpritPart, CulpritReport};
+use pathlight_analysis::requests::{Selection, TypeLatencies};
 use serde::{Deserialize, Serialize};
 
 /// Reports which service explains that one side is slower than the other.
@@ -29,7 +29,6 @@ impl Query for Culprit {
 }
 
 /// Reports where the time of slow requests goes: the slowest tenth within every request type against its faster half.
-/// Types are root endpoints with the set of endpoints that the service of the root calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowRequests {
     /// Which requests.
@@ -41,7 +40,7 @@ impl Query for SlowRequests {
 
     async fn run(self, workers: Workers) -> Result<CulpritReport, EngineError> {
         let (requests, _) = workers.cut(&self.selection).await?;
-        let cuts = TypesPart::cut(requests.partials(RequestPass::Types).await?);
+        let cuts = TypeLatencies::merge(requests.partials(RequestPass::Latencies).await?).cuts();
         let (mut fast, mut slow) = (Vec::new(), Vec::new());
         for [a, b] in requests.partials::<[CulpritPart; 2]>(RequestPass::Tail { cuts }).await? {
             fast.push(a);

@@ -7,13 +7,14 @@ use crate::request_pass::RequestPass;
 use crate::workers::{Workers, parts};
 use pathlight_analysis::critical_path::PathTable;
 use pathlight_analysis::culprit::CulpritReport;
-use pathlight_analysis::requests::{PathSettings, Selection};
+use pathlight_analysis::requests::{PathSettings, RequestTypes, Selection};
 use pathlight_analysis::tprof::{
     Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, TracesPart,
 };
 use pathlight_model::steps::{Done, Pace};
 use pathlight_model::trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Spans between two looks at the clock; the least a trace counts for; and positions in one part, which is read in one
 /// step.
@@ -28,7 +29,7 @@ const UNITS_PER_BYTE: u64 = 24;
 pub struct Diagnosis {
     /// Which requests.
     pub selection: Selection,
-    /// Request types, tail, lengths.
+    /// Tail, lengths.
     pub settings: Settings,
 }
 
@@ -37,7 +38,7 @@ impl Query for Diagnosis {
 
     async fn run(self, workers: Workers) -> Result<TprofReport, EngineError> {
         let (requests, _) = workers.cut(&self.selection).await?;
-        let traces = requests.run(RequestPass::Traces { tag: self.settings.tag.clone() }).await?;
+        let traces = requests.run(RequestPass::Traces).await?;
         let (of, done) = (units(&traces), Done::default());
         let mut pace = Pace::telling(&done);
         let work = async move {
@@ -60,8 +61,6 @@ pub struct CompareDiagnoses {
     pub a: Selection,
     /// Those of side B.
     pub b: Selection,
-    /// Request types.
-    pub settings: Settings,
 }
 
 impl Query for CompareDiagnoses {
@@ -71,7 +70,7 @@ impl Query for CompareDiagnoses {
         let (mut traces, mut sides) = (Vec::new(), Vec::new());
         for selection in [&self.a, &self.b] {
             let (requests, _) = workers.cut(selection).await?;
-            traces.push(requests.run(RequestPass::Traces { tag: self.settings.tag.clone() }).await?);
+            traces.push(requests.run(RequestPass::Traces).await?);
             sides.push((selection, times(&requests).await?));
         }
         let (of, done) = (traces.iter().map(|side| units(side)).sum(), Done::default());
@@ -112,11 +111,11 @@ pub(crate) struct TracesPass {
 impl TracesPass {
     pub fn new(
         set: &TraceSet,
-        tag: Option<String>,
+        types: Arc<RequestTypes>,
         settings: PathSettings,
         requests: Vec<u32>,
     ) -> TracesPass {
-        let collector = TraceCollector::new(set, tag);
+        let collector = TraceCollector::new(set, types);
         TracesPass { collector, requests, at: 0, tree: Tree::default(), settings, parts: Vec::new() }
     }
 
@@ -136,7 +135,7 @@ impl TracesPass {
             }
             let entry = &table.requests[request as usize];
             self.tree.load(set, entry.trace, self.settings);
-            self.collector.observe(set, &self.tree, entry.row - self.tree.first);
+            self.collector.observe(set, &self.tree, request, entry.row - self.tree.first);
             left = left.saturating_sub(self.tree.len().max(LEAST));
             self.at += 1;
             if self.collector.positions() >= PART {

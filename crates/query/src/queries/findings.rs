@@ -5,8 +5,8 @@ use super::culprit::{culprit, times};
 use crate::EngineError;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
-use pathlight_analysis::findings::{FindingsPart, FindingsReport, TagsPart, TypesPart, rank, tag_groups};
-use pathlight_analysis::requests::Selection;
+use pathlight_analysis::findings::{FindingsPart, FindingsReport, TagsPart, over_time, rank, tag_groups};
+use pathlight_analysis::requests::{Selection, TypeLatencies};
 use serde::{Deserialize, Serialize};
 
 /// Reports what is slow, where, why and for whom, best first.
@@ -23,21 +23,25 @@ impl Query for Findings {
 
     async fn run(self, workers: Workers) -> Result<FindingsReport, EngineError> {
         let (requests, facts) = workers.cut(&self.selection).await?;
-        let types = TypesPart::merge(requests.partials(RequestPass::FindingTypes).await?);
+        let types = TypeLatencies::merge(requests.partials(RequestPass::Latencies).await?);
         let cuts = types.cuts();
         let part =
             FindingsPart::merge(requests.partials(RequestPass::Findings { cuts: cuts.clone() }).await?);
         let groups = tag_groups(&types, &cuts, &part);
         let tags =
             TagsPart::merge(requests.partials(RequestPass::FindingTags { groups: groups.clone() }).await?);
+        let mut over_time_before = Vec::new();
         let change = match &self.baseline {
             Some(baseline) => {
                 let (before, _) = workers.cut(baseline).await?;
+                let latencies = TypeLatencies::merge(before.partials(RequestPass::Latencies).await?);
+                over_time_before = over_time(&latencies);
                 let before = times(&before).await?;
                 Some(culprit((baseline, &before), (&self.selection, &times(&requests).await?)))
             }
             None => None,
         };
-        Ok(rank(facts, &types, &cuts, &part, (&groups, &tags), change))
+        let report = rank(facts, &types, &cuts, &part, (&groups, &tags), change);
+        Ok(FindingsReport { over_time_before, ..report })
     }
 }

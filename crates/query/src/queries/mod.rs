@@ -38,7 +38,7 @@ pub use findings::Findings;
 pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, Target, WhatIf};
 pub use heatmap::Heatmap;
 pub use histograms::Histograms;
-pub use overview::{EndpointCount, Overview, OverviewReport, RequestType, TagKey};
+pub use overview::{EndpointCount, Overview, OverviewReport, TagKey, TypeRow};
 pub use per_request::{PerRequest, PerRequestReport};
 pub use proposals::Proposals;
 pub use range::Range;

@@ -5,6 +5,7 @@ use crate::EngineError;
 use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
+use pathlight_analysis::requests::{GroupBy, RequestType, RequestTypes, TypeNames};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::{
@@ -20,28 +21,30 @@ const SPARK_BINS: u32 = 24;
 const CHUNK: usize = 64;
 
 /// Reports what is loaded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {
     /// How it is read.
     pub settings: PathSettings,
+    /// How requests are grouped.
+    pub by: GroupBy,
 }
 
 impl Query for Overview {
     type Report = OverviewReport;
 
     async fn run(self, workers: Workers) -> Result<OverviewReport, EngineError> {
-        Ok(OverviewPartial::merge(workers.partials(Pass::Overview { settings: self.settings }).await?)
-            .finish())
+        Ok(OverviewPartial::merge(
+            workers.partials(Pass::Overview { settings: self.settings, by: self.by }).await?,
+        )
+        .finish())
     }
 }
 
-/// A request type: trace roots of one endpoint.
+/// The requests of one type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RequestType {
-    /// Service name.
-    pub service: String,
-    /// Operation name.
-    pub operation: String,
+pub struct TypeRow {
+    /// The type.
+    pub kind: RequestType,
     /// Number of requests.
     pub requests: u64,
     /// Requests whose root span is an error.
@@ -111,8 +114,10 @@ pub struct OverviewReport {
     pub latency_us: Summary,
     /// Histogram of the same.
     pub histogram: LogHistogram,
+    /// How requests are grouped; never automatic.
+    pub by: GroupBy,
     /// Request types, most total time first.
-    pub request_types: Vec<RequestType>,
+    pub request_types: Vec<TypeRow>,
     /// Endpoints by (service, operation).
     pub endpoints: Vec<EndpointCount>,
     /// Tag keys by name.
@@ -133,8 +138,9 @@ pub(crate) struct OverviewPartial {
     heap_bytes: u64,
     quality: Quality,
     reading: ReadingCounts,
-    /// By root endpoint: errors, and latencies sorted and packed.
-    types: BTreeMap<Endpoint, (u64, Vec<u64>)>,
+    by: GroupBy,
+    /// By type: errors, and latencies sorted and packed.
+    types: BTreeMap<RequestType, (u64, Vec<u64>)>,
     endpoints: BTreeMap<Endpoint, u64>,
     tag_keys: BTreeMap<String, (bool, BTreeSet<String>)>,
 }
@@ -154,6 +160,7 @@ impl OverviewPartial {
             sum.heap_bytes += part.heap_bytes;
             sum.quality.merge(&part.quality);
             sum.reading.merge(part.reading);
+            sum.by = part.by;
             for (name, (errors, latencies)) in part.types {
                 let into = sum.types.entry(name).or_default();
                 into.0 += errors;
@@ -177,15 +184,14 @@ impl OverviewPartial {
     pub fn finish(mut self) -> OverviewReport {
         self.reading.drop_right_clocks();
         let mut all = Vec::with_capacity(self.traces as usize);
-        let mut request_types: Vec<(u128, RequestType)> = Vec::new();
-        for (Endpoint { service, operation }, (errors, latencies)) in self.types {
+        let mut request_types: Vec<(u128, TypeRow)> = Vec::new();
+        for (kind, (errors, latencies)) in self.types {
             let sorted = unpack_sorted(latencies);
             let total = sorted.iter().map(|&v| u128::from(v)).sum();
             request_types.push((
                 total,
-                RequestType {
-                    service,
-                    operation,
+                TypeRow {
+                    kind,
                     requests: sorted.len() as u64,
                     errors,
                     latency_us: Summary::of_sorted(&sorted),
@@ -221,6 +227,7 @@ impl OverviewPartial {
             reading: self.reading,
             latency_us: Summary::of_sorted(&all),
             histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
+            by: self.by,
             request_types: request_types.into_iter().map(|(_, t)| t).collect(),
             endpoints: self
                 .endpoints
@@ -240,24 +247,27 @@ pub(crate) struct OverviewPass {
     trace: u32,
     /// Whether a tree is half loaded.
     is_loading: bool,
-    /// By endpoint number: spans; and for root endpoints errors and latencies.
+    types: TypeNames,
+    /// By endpoint number.
     spans: Vec<u64>,
-    roots: BTreeMap<u32, (u64, Vec<u64>)>,
+    /// Row, latency, and whether it is an error, of the root of every request.
+    roots: Vec<(u32, u64, bool)>,
     reading: ReadingObserver,
     /// Requests of the trace under way.
     requests: Vec<u32>,
 }
 
 impl OverviewPass {
-    pub fn new(settings: PathSettings) -> OverviewPass {
+    pub fn new(settings: PathSettings, types: TypeNames) -> OverviewPass {
         OverviewPass {
+            types,
             partial: OverviewPartial::default(),
             tree: Tree::default(),
             settings,
             trace: 0,
             is_loading: false,
             spans: Vec::new(),
-            roots: BTreeMap::new(),
+            roots: Vec::new(),
             reading: ReadingObserver::default(),
             requests: Vec::new(),
         }
@@ -324,9 +334,7 @@ impl OverviewPass {
         self.tree.requests(set, None, &mut self.requests);
         for &request in &self.requests {
             let row = self.tree.row(request);
-            let root = self.roots.entry(set.endpoint(row).0).or_default();
-            root.0 += u64::from(set.flags(row).has(Flags::ERROR));
-            root.1.push(self.tree.duration_us(request));
+            self.roots.push((row, self.tree.duration_us(request), set.flags(row).has(Flags::ERROR)));
         }
     }
 
@@ -340,11 +348,19 @@ impl OverviewPass {
             if self.spans[number] > 0 {
                 partial.endpoints.insert(Endpoint::new(service, operation), self.spans[number]);
             }
-            if let Some((errors, mut latencies)) = self.roots.remove(&(number as u32)) {
-                latencies.sort_unstable();
-                partial.types.insert(Endpoint::new(service, operation), (errors, pack_sorted(latencies)));
-            }
         }
+        let types = RequestTypes::new(set, self.roots.iter().map(|root| root.0), &self.types);
+        let mut by_type: Vec<(u64, Vec<u64>)> = vec![Default::default(); types.names().len()];
+        for (request, (_, latency_us, is_error)) in (0..).zip(self.roots.drain(..)) {
+            let of = &mut by_type[types.of(request) as usize];
+            of.0 += u64::from(is_error);
+            of.1.push(latency_us);
+        }
+        for (name, (errors, mut latencies)) in types.names().iter().zip(by_type) {
+            latencies.sort_unstable();
+            partial.types.insert(name.clone(), (errors, pack_sorted(latencies)));
+        }
+        partial.by = self.types.by.clone();
         for (key, facts, mut values) in set.tags.keys_with_values() {
             if facts.high_cardinality {
                 values.clear();

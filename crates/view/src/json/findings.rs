@@ -23,6 +23,8 @@ public_json! {
         tested: u64 = report.tested,
         /// Latency over time, in at most 60 bins of equal length.
         over_time: &'a [TimeBin] = &report.over_time,
+        /// The same of the baseline; empty without one.
+        over_time_before: &'a [TimeBin] = &report.over_time_before,
     }
 }
 
@@ -59,13 +61,20 @@ public_json! {
     Place<'a>(place: &'a At) {
         /// Service name.
         service: Option<&'a str> = match place {
-            At::Endpoint(endpoint) | At::RequestType(endpoint) => Some(&endpoint.service),
+            At::Endpoint(endpoint) => Some(&endpoint.service),
+            At::RequestType(kind) => Some(&kind.root.service),
             At::Service(service) => Some(service),
             At::Tag { .. } | At::Data => None,
         },
         /// Operation name.
         operation: Option<&'a str> = match place {
-            At::Endpoint(endpoint) | At::RequestType(endpoint) => Some(&endpoint.operation),
+            At::Endpoint(endpoint) => Some(&endpoint.operation),
+            At::RequestType(kind) => Some(&kind.root.operation),
+            _ => None,
+        },
+        /// Of a request type that is a part of a root endpoint's requests: which.
+        part: Option<&'a str> = match place {
+            At::RequestType(kind) => Some(kind.part.as_str()).filter(|part| !part.is_empty()),
             _ => None,
         },
         /// Tag as `[key, value]`.

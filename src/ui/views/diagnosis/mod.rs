@@ -21,10 +21,7 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
-use pathlight_query::{
-    AggregateTrace, Endpoint, RequestRef, SetsReport, TprofReport, TprofSettings, queries,
-};
-use pathlight_text::format;
+use pathlight_query::{AggregateTrace, Endpoint, GroupBy, RequestRef, SetsReport, TprofReport, queries};
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::comparing::Side;
 use pathlight_view::culprit;
@@ -37,6 +34,7 @@ use pathlight_view::diagnosis_tables::PlaceRow;
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
+use pathlight_view::request_types;
 use std::rc::Rc;
 
 /// Asks what the view shows.
@@ -45,8 +43,7 @@ pub fn query(page: Page, address: &Address) {
     let settings = address.choices.diagnosis.settings.clone();
     if address.choices.diagnosis.list.is_of_sides() && address.comparison.is_some() {
         let [a, b] = Side::BOTH.map(|side| address.side(side));
-        let settings = TprofSettings { tag: settings.tag.clone(), ..TprofSettings::default() };
-        queries.compare_diagnoses.want(page, queries::CompareDiagnoses { a, b, settings });
+        queries.compare_diagnoses.want(page, queries::CompareDiagnoses { a, b });
     } else {
         queries.compare_diagnoses.stop();
     }
@@ -71,7 +68,7 @@ pub struct Diagnosis {
     services: CompanionTable<ServiceRow>,
     none: El,
     /// Revision of what is loaded, and the settings, that are offered.
-    offered: Option<(u64, Option<String>, u32)>,
+    offered: Option<(u64, GroupBy, u32)>,
     /// The endpoint to go to once there is a report.
     wanted: Option<Endpoint>,
 }
@@ -177,20 +174,15 @@ impl Diagnosis {
 
     /// Offers what tells request types apart, and where the tail may begin.
     fn offer(&mut self, page: Page) {
-        let TprofSettings { tag, tail_permille, .. } = page.address().choices.diagnosis.settings.clone();
+        let (by, tail_permille) = {
+            let address = page.address();
+            (address.by.clone(), address.choices.diagnosis.settings.tail_permille)
+        };
         let queries = page.queries();
-        let now = Some((queries.overview.revision(), tag.clone(), tail_permille));
+        let now = Some((queries.overview.revision(), by.clone(), tail_permille));
         let Some(overview) = queries.overview.get().filter(|_| self.offered != now) else { return };
         self.offered = now;
-        let (without_tag, keys) = diagnosis::request_types(&overview, tag.as_deref());
-        self.request_types.fill([&controls::option("", without_tag)]);
-        if !keys.is_empty() {
-            let options: Vec<El> =
-                keys.iter().map(|key| controls::option(key, &format::printable(key))).collect();
-            let group = el("optgroup").attr("label", diagnosis::TAG_VALUES).children(&options);
-            self.request_types.add(&group);
-        }
-        controls::choose(&self.request_types, tag.as_deref().unwrap_or(""));
+        controls::offer(&self.request_types, &request_types::choices(&overview, &by), &by.key());
         let tails = diagnosis::tails(tail_permille);
         let tails: Vec<El> = tails.iter().map(|(value, words)| controls::option(value, words)).collect();
         self.tail.fill(&tails);
@@ -410,8 +402,7 @@ fn open(page: Page, request: &RequestRef) {
 /// Returns the lists to choose from: what tells request types apart, and where the tail begins.
 fn selects(page: Page, keep: &Keep) -> (El, El) {
     let request_types = controls::select(keep, "diagnosis-types", move |value| {
-        let key = Some(value).filter(|key| !key.is_empty());
-        page.change(|address| address.choices.diagnosis.settings.tag = key);
+        page.change(|address| address.by = GroupBy::parse(&value).unwrap_or_default());
     });
     let tail = controls::select(keep, "diagnosis-tail", move |value| {
         if let Ok(permille) = value.parse() {

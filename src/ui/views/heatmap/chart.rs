@@ -137,7 +137,7 @@ impl HeatmapChart {
                 let rank = |column| first + self.model.requests_before(column);
                 let range =
                     PercentileRange::of_ranks(rank(columns.start)..rank(columns.end), facts.all_requests);
-                self.page.change(|address| address.range = range);
+                self.page.change(|address| address.cut_over_all(range));
             }
             ColumnOrder::Start => {
                 let start = |column: u32| report.column_start_us.get(column as usize).copied();

@@ -58,7 +58,7 @@ pub async fn the_tail_against_the_bulk_is_what_the_binary_says(page: &Page) -> O
     page.picture("compare-detail").await?;
     page.click("[data-test='diff-share']").await?;
     page.ready().await?;
-    words.extend(["--by", "share"]);
+    words.extend(["--basis", "share"]);
     changes_agree(page, &native(&words, &[&file])?).await?;
     page.click("[data-test='tab-services']").await?;
     let services = page.attributes("[data-test='service-change']", "data-service").await?;

@@ -150,7 +150,7 @@ pub async fn request_type_and_tail_stand_in_the_address(page: &Page) -> Outcome 
     same(
         "tag",
         page.run("return document.querySelector('[data-test=\"diagnosis-types\"]').value").await?,
-        Value::from("http.method"),
+        Value::from("tag=http.method"),
     )?;
     same(
         "tail",
@@ -159,17 +159,19 @@ pub async fn request_type_and_tail_stand_in_the_address(page: &Page) -> Outcome 
     )?;
     // Back to the usual by the selects; back again by the history.
     page.run(
-        "const e = document.querySelector('[data-test=\"diagnosis-types\"]'); e.value = ''; e.dispatchEvent(new Event('change'))",
+        "const e = document.querySelector('[data-test=\"diagnosis-types\"]'); e.value = 'automatic'; e.dispatchEvent(new Event('change'))",
     )
     .await?;
     page.ready().await?;
     let link = page.run("return location.hash").await?;
-    ensure(link.as_str().is_some_and(|link| !link.contains("types=") && link.contains("tail=75")), || {
+    ensure(link.as_str().is_some_and(|link| !link.contains("by=") && link.contains("tail=75")), || {
         format!("the address is {link}")
     })?;
     page.run("history.back()").await?;
-    page.until("the tag again", "return location.hash", |h| h.as_str().is_some_and(|h| h.contains("types=")))
-        .await?;
+    page.until("the tag again", "return location.hash", |h| {
+        h.as_str().is_some_and(|h| h.contains("types=") || h.contains("by="))
+    })
+    .await?;
     page.ready().await?;
     let again = page.text("[data-test='diagnosis-line'][data-level='2'] .tree-words").await?;
     same("after going back", again, words)

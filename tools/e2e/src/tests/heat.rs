@@ -62,7 +62,7 @@ pub async fn a_cell_opens_its_trace_and_a_brush_cuts_the_band(page: &Page) -> Ou
     let range = link.as_str().unwrap_or_default().split("range=").nth(1).unwrap_or_default();
     let range = range.split('&').next().unwrap_or_default().to_owned();
     ensure(range.ends_with("-100"), || format!("the range is {range:?}"))?;
-    let report = native(&["critical-path", "--json", "--range", &range], &[&file])?;
+    let report = native(&["critical-path", "--json", "--over-all", "--range", &range], &[&file])?;
     same("requests of the brushed range", Some(shown), report["requests"].as_u64())?;
     same("columns", page.number("[data-test='heat']", "data-columns").await? as u64, shown)?;
     // Ordered by time, a brush is a filter of time.

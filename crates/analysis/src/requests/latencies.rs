@@ -1,11 +1,9 @@
-//! The first pass: when requests started and how long they took, by request type.
+//! When requests started and how long they took, by request type; the slowest tenth and the faster half of each type.
 
-use super::report::TimeBin;
-use crate::critical_path::PathTable;
-use crate::requests::PercentileRange;
+use super::range::PercentileRange;
+use super::selected::RequestEntry;
+use super::types::{RequestType, RequestTypes};
 use pathlight_model::sort::Arrange;
-use pathlight_model::stats::percentile;
-use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -15,20 +13,18 @@ const MOST_TYPES: usize = 100;
 const MIN_REQUESTS: usize = 10;
 /// The least requests of a tail.
 const MIN_TAIL: usize = 5;
-/// Bins of latency over time.
-const TIME_BINS: u64 = 60;
 
 /// Start and latency in microseconds of the requests of each type: an accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TypesPart {
-    types: BTreeMap<Endpoint, Vec<(u64, u64)>>,
+pub struct TypeLatencies {
+    types: BTreeMap<RequestType, Vec<(u64, u64)>>,
 }
 
 /// The requests of one type, divided by latency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeCut {
-    /// The endpoint at their root.
-    pub name: Endpoint,
+    /// The type.
+    pub name: RequestType,
     /// How many there are.
     pub requests: u64,
     /// Sum of their latencies in microseconds.
@@ -44,25 +40,21 @@ pub struct TypeCut {
     pub tail: u64,
 }
 
-impl TypesPart {
-    /// Lists some requests of a worker's table.
-    pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> TypesPart {
+impl TypeLatencies {
+    /// Lists some of all requests of a worker, which are of these types.
+    pub fn observe(all: &[RequestEntry], types: &RequestTypes, requests: &[u32]) -> TypeLatencies {
         let mut by_number: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
-        for &request in requests {
-            let request = &table.requests[request as usize];
-            let types = by_number.entry(set.endpoint(request.row).0).or_default();
-            types.push((request.start_us, request.latency_us));
+        for &number in requests {
+            let request = &all[number as usize];
+            by_number.entry(types.of(number)).or_default().push((request.start_us, request.latency_us));
         }
-        let name = |number| {
-            let (service, operation) = set.endpoint_name(pathlight_model::trace::EndpointId(number));
-            Endpoint::new(service, operation)
-        };
-        TypesPart { types: by_number.into_iter().map(|(number, times)| (name(number), times)).collect() }
+        let name = |number: u32| types.names()[number as usize].clone();
+        TypeLatencies { types: by_number.into_iter().map(|(number, times)| (name(number), times)).collect() }
     }
 
     /// Joins parts of disjoint requests. The requests of each type come by start, then latency.
-    pub fn merge(parts: Vec<TypesPart>) -> TypesPart {
-        let mut all = TypesPart::default();
+    pub fn merge(parts: Vec<TypeLatencies>) -> TypeLatencies {
+        let mut all = TypeLatencies::default();
         for part in parts {
             for (name, times) in part.types {
                 all.types.entry(name).or_default().extend(times);
@@ -73,7 +65,7 @@ impl TypesPart {
     }
 
     /// Start and latency of the requests of a type, by start.
-    pub(super) fn times(&self, name: &Endpoint) -> &[(u64, u64)] {
+    pub fn times(&self, name: &RequestType) -> &[(u64, u64)] {
         self.types.get(name).map_or(&[], Vec::as_slice)
     }
 
@@ -87,33 +79,14 @@ impl TypesPart {
         cuts
     }
 
-    /// Returns latency over time, in at most sixty bins of equal length.
-    pub fn over_time(&self) -> Vec<TimeBin> {
-        let all = || self.types.values().flatten();
-        let (Some(first), Some(last)) = (all().map(|t| t.0).min(), all().map(|t| t.0).max()) else {
-            return Vec::new();
-        };
-        let length_us = (last - first) / TIME_BINS + 1;
-        let mut bins: Vec<Vec<u64>> = vec![Vec::new(); ((last - first) / length_us) as usize + 1];
-        for (start, latency) in all() {
-            bins[((start - first) / length_us) as usize].push(*latency);
-        }
-        let bin = |(i, mut latencies): (usize, Vec<u64>)| {
-            latencies.sort_unstable();
-            TimeBin {
-                from_us: first + i as u64 * length_us,
-                to_us: first + (i as u64 + 1) * length_us,
-                requests: latencies.len() as u64,
-                p50_us: percentile(&latencies, 0.5),
-                max_us: latencies.last().copied().unwrap_or(0),
-            }
-        };
-        bins.into_iter().enumerate().map(bin).collect()
+    /// Start and latency of the requests of every type.
+    pub fn all(&self) -> impl Iterator<Item = &(u64, u64)> {
+        self.types.values().flatten()
     }
 }
 
 impl TypeCut {
-    fn of(name: &Endpoint, times: &[(u64, u64)]) -> TypeCut {
+    fn of(name: &RequestType, times: &[(u64, u64)]) -> TypeCut {
         let mut sorted: Vec<u64> = times.iter().map(|time| time.1).collect();
         sorted.sort_unstable();
         let n = sorted.len();
@@ -144,10 +117,16 @@ impl TypeCut {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_model::trace::Endpoint;
 
-    fn part(of: &[(&str, &[u64])]) -> TypesPart {
+    fn part(of: &[(&str, &[u64])]) -> TypeLatencies {
         let times = |us: &&[u64]| us.iter().enumerate().map(|(i, &us)| (i as u64 * 10, us)).collect();
-        TypesPart { types: of.iter().map(|(name, us)| (Endpoint::new("s", *name), times(us))).collect() }
+        TypeLatencies {
+            types: of
+                .iter()
+                .map(|(name, us)| (RequestType::whole(Endpoint::new("s", *name)), times(us)))
+                .collect(),
+        }
     }
 
     #[test]
@@ -156,18 +135,10 @@ mod tests {
         let slow: Vec<u64> = (1..=12).map(|us| us * 1000).collect();
         let cuts = part(&[("fast", &fast), ("slow", &slow), ("few", &[5; 9]), ("equal", &[7; 40])]).cuts();
         let said: Vec<(&str, u64, Option<u64>)> =
-            cuts.iter().map(|c| (c.name.operation.as_str(), c.fast_to_us, c.tail_from_us)).collect();
+            cuts.iter().map(|c| (c.name.root.operation.as_str(), c.fast_to_us, c.tail_from_us)).collect();
         assert_eq!(
             said,
             [("slow", 6000, Some(8000)), ("fast", 50, Some(91)), ("equal", 7, None), ("few", 5, None)]
         );
-    }
-
-    #[test]
-    fn every_request_is_in_one_bin_of_time() {
-        let bins = part(&[("a", &[1; 61]), ("b", &[2; 7])]).over_time();
-        assert_eq!(bins.iter().map(|bin| bin.requests).sum::<u64>(), 68);
-        assert!(bins.len() <= 60 && bins.is_sorted_by(|a, b| a.to_us == b.from_us));
-        assert!(TypesPart::default().over_time().is_empty());
     }
 }

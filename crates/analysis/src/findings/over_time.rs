@@ -1,0 +1,31 @@
+//! Latency over time, whatever the request type.
+
+use super::report::TimeBin;
+use crate::requests::TypeLatencies;
+use pathlight_model::stats::percentile;
+
+/// Bins of latency over time.
+const TIME_BINS: u64 = 60;
+
+/// Returns latency over time, in at most sixty bins of equal length.
+pub fn over_time(types: &TypeLatencies) -> Vec<TimeBin> {
+    let (Some(first), Some(last)) = (types.all().map(|t| t.0).min(), types.all().map(|t| t.0).max()) else {
+        return Vec::new();
+    };
+    let length_us = (last - first) / TIME_BINS + 1;
+    let mut bins: Vec<Vec<u64>> = vec![Vec::new(); ((last - first) / length_us) as usize + 1];
+    for (start, latency) in types.all() {
+        bins[((start - first) / length_us) as usize].push(*latency);
+    }
+    let bin = |(i, mut latencies): (usize, Vec<u64>)| {
+        latencies.sort_unstable();
+        TimeBin {
+            from_us: first + i as u64 * length_us,
+            to_us: first + (i as u64 + 1) * length_us,
+            requests: latencies.len() as u64,
+            p50_us: percentile(&latencies, 0.5),
+            max_us: latencies.last().copied().unwrap_or(0),
+        }
+    };
+    bins.into_iter().enumerate().map(bin).collect()
+}

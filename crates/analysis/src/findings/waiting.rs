@@ -1,0 +1,106 @@
+//! Waiting for a service: requests in which a call takes far longer than usual outside its callee.
+
+use super::candidates::{Sums, mean, plain};
+use super::report::{Facts, Finding, Place};
+use pathlight_model::stats::{Moments, log_bin, log_bin_middle_us};
+use pathlight_model::trace::Endpoint;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A wait is long from this many times the median on, and from this many microseconds on.
+const LONG_RATIO: f64 = 10.0;
+const LONG_US: f64 = 5_000.0;
+/// The least requests with a long wait.
+const LEAST: u64 = 5;
+
+/// How long requests wait for a service in calls of one endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct WaitTimes {
+    /// Requests by bin of what they wait on the critical path.
+    bins: BTreeMap<u32, u64>,
+    is_unsure: bool,
+}
+
+impl WaitTimes {
+    pub fn add(&mut self, us: u64, is_certain: bool) {
+        *self.bins.entry(log_bin(us)).or_default() += 1;
+        self.is_unsure |= !is_certain;
+    }
+
+    pub fn merge(&mut self, other: WaitTimes) {
+        for (bin, count) in other.bins {
+            *self.bins.entry(bin).or_default() += count;
+        }
+        self.is_unsure |= other.is_unsure;
+    }
+
+    fn requests(&self) -> u64 {
+        self.bins.values().sum()
+    }
+
+    fn median_us(&self) -> f64 {
+        let mut left = self.requests().div_ceil(2);
+        for (&bin, &count) in &self.bins {
+            if left <= count {
+                return log_bin_middle_us(bin);
+            }
+            left -= count;
+        }
+        0.0
+    }
+}
+
+impl Sums<'_> {
+    /// Calls that some requests wait for far longer than others do.
+    pub fn waiting(&self) -> Vec<Finding> {
+        self.part
+            .waits
+            .iter()
+            .filter_map(|((call, callee), times)| self.long_waits(call, callee, times))
+            .collect()
+    }
+
+    fn long_waits(&self, call: &Endpoint, callee: &str, times: &WaitTimes) -> Option<Finding> {
+        let p50_us = times.median_us();
+        let long = (LONG_RATIO * p50_us).max(LONG_US);
+        let (mut n, mut excess, mut sum_us) = (0, Moments::default(), 0.0);
+        for (&bin, &count) in &times.bins {
+            let us = log_bin_middle_us(bin);
+            if us >= long {
+                n += count;
+                sum_us += us * count as f64;
+                let more = (us - p50_us) as u64;
+                excess.merge(Moments {
+                    sum: more * count,
+                    sum_sq: u128::from(more) * u128::from(more) * u128::from(count),
+                });
+            }
+        }
+        let (stake_us, interval) = mean(excess, self.part.requests);
+        let facts = Facts::Waiting {
+            callee: callee.to_owned(),
+            wait_us: sum_us / n.max(1) as f64,
+            p50_us,
+            is_certain: !times.is_unsure,
+        };
+        let place = Place::Endpoint(call.clone());
+        (n >= LEAST).then(|| Finding { stake_us, interval, ..plain(place, n, times.requests(), facts) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_that_of_the_requests() {
+        let mut times = WaitTimes::default();
+        [10, 20, 30, 90, 100].into_iter().for_each(|us| times.add(us, true));
+        assert_eq!((times.requests(), times.median_us()), (5, 30.0));
+        let mut other = WaitTimes::default();
+        (0..6).for_each(|_| other.add(100, false));
+        times.merge(other);
+        assert_eq!((times.requests(), times.median_us(), times.is_unsure), (11, 100.0, true));
+        assert_eq!(WaitTimes::default().median_us(), 0.0);
+    }
+}

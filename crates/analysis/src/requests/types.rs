@@ -1,0 +1,457 @@
+//! Request types: which requests are compared with each other (`docs/definitions/real-traces.md` section 4).
+//!
+//! Every worker tells its [`TypeFacts`]; merged over all that is loaded they give [`TypeNames`], and by these each worker
+//! finds the type of its requests ([`RequestTypes`]). Types depend on what was recorded, never on durations: a fault must
+//! not change them.
+
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::mix;
+use pathlight_model::trace::{
+    Endpoint, EndpointId, Flags, NO_ROW, TraceSet, hash_bytes, is_declared_async, template,
+};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Shapes and routes of one root endpoint that are told apart; of one with more, all requests are of one type.
+const MOST_COUNTED: usize = 1000;
+/// Shapes and routes of one root endpoint that are types of their own: the most frequent ones.
+const MOST_NAMED: usize = 50;
+/// More shapes than this of one root endpoint are no types that anybody would recognise.
+const MOST_SHAPES: usize = 20;
+/// The share of a root endpoint's requests, in percent, from which a type is worth a distinction.
+const LEAST_PERCENT: u64 = 5;
+
+/// How requests are grouped into types.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum GroupBy {
+    /// By route, shape or root endpoint: the first that tells enough.
+    #[default]
+    Automatic,
+    /// By the endpoint at the root.
+    Root,
+    /// By root endpoint and route.
+    Route,
+    /// By root endpoint and the endpoints that the service of the root calls.
+    Shape,
+    /// By root endpoint and the value of a tag.
+    Tag(String),
+}
+
+impl GroupBy {
+    /// Its word in options and addresses; of a tag `tag=KEY`.
+    pub fn key(&self) -> Cow<'static, str> {
+        match self {
+            GroupBy::Automatic => "automatic".into(),
+            GroupBy::Root => "root".into(),
+            GroupBy::Route => "route".into(),
+            GroupBy::Shape => "shape".into(),
+            GroupBy::Tag(key) => format!("tag={key}").into(),
+        }
+    }
+
+    /// Reads what [`key`](Self::key) writes.
+    pub fn parse(text: &str) -> Option<GroupBy> {
+        Some(match text {
+            "automatic" => GroupBy::Automatic,
+            "root" => GroupBy::Root,
+            "route" => GroupBy::Route,
+            "shape" => GroupBy::Shape,
+            _ => GroupBy::Tag(text.strip_prefix("tag=").filter(|key| !key.is_empty())?.to_owned()),
+        })
+    }
+}
+
+/// A request type: a root endpoint, or a part of its requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RequestType {
+    /// The endpoint at the root.
+    pub root: Endpoint,
+    /// Which of its requests: a route, `with` what they call, a tag with its value; empty: all.
+    pub part: String,
+}
+
+impl RequestType {
+    /// Returns the type of all requests of a root endpoint.
+    pub fn whole(root: Endpoint) -> RequestType {
+        RequestType { root, part: String::new() }
+    }
+
+    /// Returns service and operation with the part: what the type is called.
+    pub fn name(&self) -> Endpoint {
+        match self.part.as_str() {
+            "" => self.root.clone(),
+            part => Endpoint::new(&self.root.service, format!("{} {part}", self.root.operation)),
+        }
+    }
+}
+
+/// Shapes and routes of the requests of one root endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct RootFacts {
+    requests: u64,
+    /// By route; requests without one are not in it. At most one more than [`MOST_COUNTED`].
+    routes: BTreeMap<String, u64>,
+    /// By hash of the set: requests, and the set. At most one more than [`MOST_COUNTED`].
+    shapes: BTreeMap<u64, (u64, BTreeSet<Endpoint>)>,
+    /// Requests by what they call.
+    callees: BTreeMap<Endpoint, u64>,
+}
+
+/// What decides over request types; an accumulator over all sets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypeFacts {
+    roots: BTreeMap<Endpoint, RootFacts>,
+}
+
+/// How requests are grouped, decided over all that is loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TypeNames {
+    /// By what; never automatic.
+    pub by: GroupBy,
+    /// By root endpoint whose requests are told apart, and by hash of the shape: what stands behind its name. A shape that
+    /// is not there is one of the others.
+    shapes: BTreeMap<Endpoint, BTreeMap<u64, String>>,
+    /// By root endpoint whose requests are told apart: the routes that are types.
+    routes: BTreeMap<Endpoint, BTreeSet<String>>,
+}
+
+fn keep_first<K: Ord, V>(map: &mut BTreeMap<K, V>) {
+    while map.len() > MOST_COUNTED + 1 {
+        map.pop_last();
+    }
+}
+
+impl TypeFacts {
+    /// What a set holds.
+    pub fn of(set: &TraceSet) -> TypeFacts {
+        let mut facts = TypeFacts::default();
+        let mut visit = Visit::default();
+        for trace in set.traces() {
+            let is_root =
+                |row: &u32| set.parent(*row) == NO_ROW && !set.flags(*row).has(Flags::ORPHAN | Flags::CYCLE);
+            let mut roots: Vec<u32> = (trace.first..trace.end).filter(is_root).collect();
+            if roots.is_empty() {
+                roots.extend((trace.first < trace.end).then_some(trace.first));
+            }
+            for row in roots {
+                visit.look(set, row, trace.end);
+                let of = facts.roots.entry(endpoint(set, set.named_endpoint(row))).or_default();
+                of.requests += 1;
+                if let Some(route) = visit.route(set, row, trace.end) {
+                    *of.routes.entry(route).or_default() += 1;
+                    keep_first(&mut of.routes);
+                }
+                let callees = || visit.callees.iter().map(|&(number, _)| endpoint(set, EndpointId(number)));
+                of.shapes.entry(visit.shape(set)).or_insert_with(|| (0, callees().collect())).0 += 1;
+                keep_first(&mut of.shapes);
+                callees().for_each(|callee| *of.callees.entry(callee).or_default() += 1);
+            }
+        }
+        facts
+    }
+
+    /// Adds what another set holds.
+    pub fn merge(&mut self, other: TypeFacts) {
+        for (root, from) in other.roots {
+            let into = self.roots.entry(root).or_default();
+            into.requests += from.requests;
+            for (route, count) in from.routes {
+                *into.routes.entry(route).or_default() += count;
+            }
+            keep_first(&mut into.routes);
+            for (hash, (count, callees)) in from.shapes {
+                into.shapes.entry(hash).or_insert((0, callees)).0 += count;
+            }
+            keep_first(&mut into.shapes);
+            for (callee, count) in from.callees {
+                *into.callees.entry(callee).or_default() += count;
+            }
+        }
+    }
+
+    /// Returns how requests are grouped by this.
+    pub fn names(&self, by: &GroupBy) -> TypeNames {
+        let by = match by {
+            GroupBy::Automatic => self.choose(),
+            by => by.clone(),
+        };
+        let mut names = TypeNames { by, ..TypeNames::default() };
+        for (root, facts) in &self.roots {
+            match names.by {
+                GroupBy::Route if facts.has_routes() => {
+                    let mut routes: Vec<(&String, u64)> =
+                        facts.routes.iter().map(|(route, count)| (route, *count)).collect();
+                    // Stable: equal ones stay by name.
+                    routes.arrange_by_key(|route| std::cmp::Reverse(route.1));
+                    let named = routes.iter().take(MOST_NAMED).map(|(route, _)| (*route).clone());
+                    names.routes.insert(root.clone(), named.collect());
+                }
+                GroupBy::Shape if facts.has_shapes() => {
+                    names.shapes.insert(root.clone(), facts.shape_names());
+                }
+                _ => {}
+            }
+        }
+        names
+    }
+
+    /// By route, if some root endpoint then falls into two or more types of 5 % of its requests each; else by shape, if the
+    /// same holds and no root endpoint would have more than 20; else by root endpoint.
+    fn choose(&self) -> GroupBy {
+        let mut roots = self.roots.values();
+        let divides = |counts: &mut dyn Iterator<Item = u64>, of: u64| {
+            counts.filter(|count| count * 100 >= of * LEAST_PERCENT).count() >= 2
+        };
+        let by_route = roots.clone().any(|facts| {
+            let routed: u64 = facts.routes.values().sum();
+            let none = facts.requests.saturating_sub(routed);
+            facts.has_routes() && divides(&mut facts.routes.values().copied().chain([none]), facts.requests)
+        });
+        if by_route {
+            return GroupBy::Route;
+        }
+        let is_known = roots.clone().all(|facts| facts.shapes.len() <= MOST_SHAPES);
+        let by_shape =
+            roots.any(|facts| divides(&mut facts.shapes.values().map(|shape| shape.0), facts.requests));
+        if is_known && by_shape { GroupBy::Shape } else { GroupBy::Root }
+    }
+}
+
+impl RootFacts {
+    fn has_routes(&self) -> bool {
+        let has_none = self.routes.values().sum::<u64>() < self.requests;
+        (2..=MOST_COUNTED).contains(&(self.routes.len() + usize::from(has_none && !self.routes.is_empty())))
+    }
+
+    fn has_shapes(&self) -> bool {
+        (2..=MOST_COUNTED).contains(&self.shapes.len())
+    }
+
+    /// Names of the most frequent shapes: by the rarest of what they call, and where that is not enough by the next.
+    fn shape_names(&self) -> BTreeMap<u64, String> {
+        let mut shapes: Vec<(u64, u64, Vec<&Endpoint>)> = (self.shapes.iter())
+            .map(|(&hash, (count, callees))| {
+                let mut callees: Vec<&Endpoint> = callees.iter().collect();
+                // Stable: equally rare ones stay by name.
+                callees.arrange_by_key(|callee| self.callees.get(callee).copied().unwrap_or(0));
+                (hash, *count, callees)
+            })
+            .collect();
+        shapes.arrange_by(|a, b| b.1.cmp(&a.1).then_with(|| a.2.cmp(&b.2)));
+        shapes.truncate(MOST_NAMED);
+        let name = |callees: &[&Endpoint]| match callees {
+            [] => "without calls".to_owned(),
+            callees => {
+                let said: Vec<Cow<str>> = callees.iter().map(|callee| said(callee)).collect();
+                format!("with {}", said.join(", "))
+            }
+        };
+        let mut names = BTreeMap::new();
+        for (hash, _, callees) in &shapes {
+            // As many as no other shape begins with.
+            let is_taken = |n: usize| {
+                shapes
+                    .iter()
+                    .any(|other| other.0 != *hash && name(prefix(&other.2, n)) == name(&callees[..n]))
+            };
+            let enough = (1..=callees.len()).find(|&n| !is_taken(n)).unwrap_or(callees.len());
+            let said = name(&callees[..enough]);
+            let is_only = !names.values().any(|known| *known == said);
+            names.insert(*hash, if is_only { said } else { format!("{said} ({hash:016x})") });
+        }
+        names
+    }
+}
+
+fn prefix<'a, 'b>(callees: &'a [&'b Endpoint], n: usize) -> &'a [&'b Endpoint] {
+    &callees[..n.min(callees.len())]
+}
+
+/// What a callee is called in the name of a shape: its operation, with the service where that is only a method of HTTP.
+fn said(callee: &Endpoint) -> Cow<'_, str> {
+    if is_method(&callee.operation) {
+        format!("{} {}", callee.service, callee.operation).into()
+    } else {
+        callee.operation.as_str().into()
+    }
+}
+
+/// Whether an operation is the bare name of a method of HTTP.
+fn is_method(operation: &str) -> bool {
+    let method = operation.strip_prefix("HTTP ").unwrap_or(operation);
+    matches!(method, "GET" | "POST" | "PUT" | "DELETE" | "PATCH" | "HEAD" | "OPTIONS" | "HTTP")
+}
+
+fn endpoint(set: &TraceSet, number: EndpointId) -> Endpoint {
+    let (service, operation) = set.endpoint_name(number);
+    Endpoint::new(service, operation)
+}
+
+/// Path of an address: no host, no query.
+fn path_of(address: &str) -> &str {
+    let after =
+        address.split_once("://").map_or(address, |(_, rest)| rest.find('/').map_or("/", |at| &rest[at..]));
+    after.split(['?', '#']).next().unwrap_or("")
+}
+
+/// What the service of a request's root calls; keeps its memory from request to request.
+#[derive(Default)]
+struct Visit {
+    /// By row from the root on: whether it is a span of the visit.
+    is_part: Vec<bool>,
+    /// Endpoints called, by number, each with the row of one of its spans.
+    callees: Vec<(u32, u32)>,
+}
+
+impl Visit {
+    /// Looks at the request whose root is a row; `end` is that of its trace.
+    fn look(&mut self, set: &TraceSet, root: u32, end: u32) {
+        let service = set.process_of(root).service;
+        self.callees.clear();
+        self.is_part.clear();
+        self.is_part.push(true);
+        for row in root + 1..end {
+            let parent = set.parent(row);
+            if parent == NO_ROW || parent < root {
+                break;
+            }
+            let is_waited_for =
+                self.is_part[(parent - root) as usize] && !is_declared_async(set, row, parent);
+            let is_own = set.process_of(row).service == service;
+            self.is_part.push(is_waited_for && is_own);
+            if is_waited_for && !is_own {
+                self.callees.push((set.named_endpoint(row).0, row));
+            }
+        }
+        self.callees.sort_unstable();
+        self.callees.dedup_by_key(|callee| callee.0);
+    }
+
+    /// A hash of the set of endpoints called, the same in every worker.
+    fn shape(&self, set: &TraceSet) -> u64 {
+        let hash = |&(number, _): &(u32, u32)| {
+            let (service, operation) = set.endpoint_name(EndpointId(number));
+            mix(hash_bytes(service.as_bytes()) ^ mix(hash_bytes(operation.as_bytes())))
+        };
+        // A sum, since numbers of endpoints differ from worker to worker.
+        self.callees.iter().map(hash).fold(1, u64::wrapping_add)
+    }
+
+    /// The route of the request: its tag, its path, or the only endpoint it calls.
+    fn route(&self, set: &TraceSet, root: u32, end: u32) -> Option<String> {
+        let tag = |key| set.tags.value(set.tag_set(root), key).filter(|value| !value.is_empty());
+        if let Some(route) = tag("http.route") {
+            return Some(route.to_owned());
+        }
+        if let Some(address) = ["url.path", "http.target", "http.url"].into_iter().find_map(tag) {
+            return Some(template(path_of(address)).into_owned()).filter(|path| !path.is_empty());
+        }
+        let &[(number, row)] = self.callees.as_slice() else { return None };
+        let operation = set.endpoint_name(EndpointId(number)).1;
+        if !is_method(operation) {
+            return Some(operation.to_owned());
+        }
+        let below =
+            (row + 1..end).take_while(|&below| set.parent(below) != NO_ROW && set.parent(below) >= row);
+        let mut children = below.filter(|&below| set.parent(below) == row);
+        match (children.next(), children.next()) {
+            (Some(only), None) => Some(set.endpoint_name(set.named_endpoint(only)).1.to_owned()),
+            _ => Some(operation.to_owned()),
+        }
+    }
+}
+
+/// The types of some requests of one worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestTypes {
+    /// By request: the number of its type.
+    of: Vec<u32>,
+    /// By number.
+    names: Vec<RequestType>,
+}
+
+impl RequestTypes {
+    /// Finds the types of requests by the rows of their roots.
+    pub fn new(set: &TraceSet, rows: impl Iterator<Item = u32>, names: &TypeNames) -> RequestTypes {
+        let mut types = RequestTypes::default();
+        let mut numbers: HashMap<RequestType, u32> = HashMap::new();
+        // Most requests are of few types: of these the number follows from numbers.
+        let mut known: HashMap<(EndpointId, u64), u32> = HashMap::new();
+        let mut visit = Visit::default();
+        for row in rows {
+            let root = set.named_endpoint(row);
+            let mut number = |key: Option<u64>, part: &dyn Fn() -> String| {
+                let mut find = || {
+                    let name = RequestType { root: endpoint(set, root), part: part() };
+                    let next = numbers.len() as u32;
+                    *numbers.entry(name.clone()).or_insert_with(|| {
+                        types.names.push(name);
+                        next
+                    })
+                };
+                match key {
+                    Some(key) => *known.entry((root, key)).or_insert_with(find),
+                    None => find(),
+                }
+            };
+            let end = || {
+                let traces = set.traces();
+                traces.get(traces.partition_point(|trace| trace.end <= row)).map_or(row, |trace| trace.end)
+            };
+            let found = match &names.by {
+                GroupBy::Automatic | GroupBy::Root => number(Some(0), &String::new),
+                GroupBy::Shape => {
+                    visit.look(set, row, end());
+                    let shape = visit.shape(set);
+                    number(Some(shape), &|| match names.shapes.get(&endpoint(set, root)) {
+                        Some(shapes) => {
+                            shapes.get(&shape).map_or("with other calls", String::as_str).to_owned()
+                        }
+                        None => String::new(),
+                    })
+                }
+                GroupBy::Route => {
+                    visit.look(set, row, end());
+                    number(None, &|| match names.routes.get(&endpoint(set, root)) {
+                        Some(routes) => match visit.route(set, row, end()) {
+                            None => "(no route)".to_owned(),
+                            Some(route) if routes.contains(&route) => route,
+                            Some(_) => "(other routes)".to_owned(),
+                        },
+                        None => String::new(),
+                    })
+                }
+                GroupBy::Tag(key) => number(None, &|| match value_of(set, row, end(), key) {
+                    Some(value) => format!("{key}={value}"),
+                    None => format!("(no {key})"),
+                }),
+            };
+            types.of.push(found);
+        }
+        types
+    }
+
+    /// Number of the type of a request.
+    pub fn of(&self, request: u32) -> u32 {
+        self.of[request as usize]
+    }
+
+    /// The types by number.
+    pub fn names(&self) -> &[RequestType] {
+        &self.names
+    }
+}
+
+/// The value of a tag in a request: that of its first span that has it, or whose process has it.
+fn value_of<'a>(set: &'a TraceSet, root: u32, end: u32, key: &str) -> Option<&'a str> {
+    let is_inside = |row: &u32| *row == root || set.parent(*row) != NO_ROW && set.parent(*row) >= root;
+    (root..end).take_while(is_inside).find_map(|row| {
+        let own = set.tags.value(set.tag_set(row), key);
+        own.or_else(|| set.tags.value(set.process_of(row).tags, key))
+    })
+}
+
+#[cfg(test)]
+#[path = "types_tests.rs"]
+mod tests;
