@@ -9,9 +9,10 @@ use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
 use pathlight_query::native::Pool;
 use pathlight_query::{
-    Endpoint, Filter, GroupBy, Overlap, PercentileRange, Reading, RootEndpoint, Selection, queries,
+    Condition, Endpoint, Filter, GroupBy, Overlap, PercentileRange, Reading, RootEndpoint, Selection, queries,
 };
 use pathlight_view::address::Address;
+use pathlight_view::search_help;
 use std::path::PathBuf;
 
 /// Files and options of most analyses.
@@ -261,6 +262,9 @@ impl Settings {
                 return Err(Failure::NoMatch(format!("No trace has a span of the service {service:?}.")));
             }
         }
+        if let Some(key) = self.search.iter().find_map(|filter| unknown_tag(&pool, filter)) {
+            return Err(Failure::NoMatch(search_help::too_many_values(key)));
+        }
         let address = self.address();
         for group in groups.clone() {
             let selection = Selection { group, ..self.selection() };
@@ -315,6 +319,19 @@ impl Settings {
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         output::print(self.out.as_deref(), text)
     }
+}
+
+/// The key of a search that has too many values for it to be answered.
+fn unknown_tag<'a>(pool: &Pool, filter: &'a Filter) -> Option<&'a str> {
+    let Filter::Search(search) = filter else { return None };
+    search.terms().find_map(|term| {
+        let Condition::Tag { key, .. } = &term.condition else { return None };
+        let is_unknown = pool.sessions().iter().any(|session| {
+            let tags = &session.set.tags;
+            tags.find_key(key).is_some_and(|key| tags.is_high_cardinality(key))
+        });
+        is_unknown.then_some(key.as_str())
+    })
 }
 
 /// Microseconds as milliseconds.

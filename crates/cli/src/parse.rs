@@ -70,6 +70,9 @@ pub fn tag(text: &str) -> Parsed<Filter> {
 /// Reads a search as a filter.
 pub fn search(text: &str) -> Parsed<Filter> {
     let search = SpanSearch::parse(text);
+    if SpanSearch::is_too_long(text) {
+        return Err("take at most 64 words, tags and OR");
+    }
     if search.is_empty() {
         return Err("write words, KEY=VALUE, -KEY=VALUE, and OR between alternatives");
     }

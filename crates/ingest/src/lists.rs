@@ -8,6 +8,10 @@ use pathlight_model::trace::{SpanFacts, TagSetId, TraceSet};
 
 /// Most beginnings that are remembered.
 const MAX_NODES: usize = 1 << 15;
+/// Most tags without stored values that are remembered at one place.
+const MAX_HEADS: usize = 8;
+/// Their text in bytes, from which on it is time to forget all.
+const MAX_HEAD_TEXT: usize = 1 << 22;
 /// "No pair": of an empty list.
 const NO_PAIR: u32 = u32::MAX;
 
@@ -40,7 +44,7 @@ struct Node {
     value_at: u32,
     /// The child met last; 0 is none.
     next: u32,
-    /// One more than the number of the tag without a stored value that was met here last.
+    /// One more than the number of the first of the tags without stored values that were met here; 0 is none.
     head: u32,
     parent: u32,
     tag: u32,
@@ -72,6 +76,8 @@ impl Node {
 struct Head {
     text: (u32, u32),
     key: u32,
+    /// One more than the number of the next at the same place; 0 is none.
+    next: u32,
 }
 
 impl Default for Lists {
@@ -103,7 +109,17 @@ fn hash(parent: u32, tag: u32) -> u64 {
 impl Lists {
     /// Whether it is time to forget all.
     pub fn is_full(&self) -> bool {
-        self.nodes.len() >= MAX_NODES || self.heads.len() >= MAX_NODES
+        self.nodes.len() >= MAX_NODES
+            || self.heads.len() >= MAX_NODES
+            || self.head_text.len() >= MAX_HEAD_TEXT
+    }
+
+    /// The tags without stored values that were met at the end of a list, with their text.
+    #[inline]
+    fn heads_of(&self, list: u32) -> impl Iterator<Item = (&Head, &[u8])> {
+        let head = |number: u32| self.heads.get(number.checked_sub(1)? as usize);
+        let all = std::iter::successors(head(self.nodes[list as usize].head), move |one| head(one.next));
+        all.map(|one| (one, &self.head_text[one.text.0 as usize..one.text.1 as usize]))
     }
 
     /// The list with one more tag, if the text at a place is that of the tag that came next the last time; and the place
@@ -120,16 +136,13 @@ impl Lists {
         same(known, text.get(at..after)?).then_some((next, after))
     }
 
-    /// The key of the tag at a place, if it is the one without stored values that stood here the last time; and the place
-    /// after it.
+    /// The key of the tag at a place, if it is one without stored values that stood here before; and the place after it.
     #[inline]
     pub fn guess_unstored(&self, list: u32, view: View<'_>, at: usize) -> Option<(u32, usize)> {
-        let head = &self.heads[self.nodes[list as usize].head.checked_sub(1)? as usize];
-        let known = &self.head_text[head.text.0 as usize..head.text.1 as usize];
-        let value = at + known.len();
-        if !same(known, view.text.get(at..value)?) {
-            return None;
-        }
+        let (head, value) = self.heads_of(list).find_map(|(head, known)| {
+            let value = at + known.len();
+            same(known, view.text.get(at..value)?).then_some((head, value))
+        })?;
         let after = end_of_tag(view, value)?;
         // Escapes and other than ASCII are looked at closely elsewhere.
         let is_plain = view.text[value..after].iter().all(|&byte| byte < 0x80 && byte != b'\\');
@@ -172,12 +185,14 @@ impl Lists {
 
     /// Remembers that a tag without a stored value stands at the end of a list; `text` is the tag up to its value.
     pub fn note_unstored(&mut self, list: u32, text: &[u8], key: u32) {
-        if self.is_full() || text.len() > 4096 {
+        let is_known = self.heads_of(list).any(|(_, known)| known == text);
+        if is_known || self.is_full() || text.len() > 4096 || self.heads_of(list).count() >= MAX_HEADS {
             return;
         }
         let start = self.head_text.len() as u32;
         self.head_text.extend_from_slice(text);
-        self.heads.push(Head { text: (start, self.head_text.len() as u32), key });
+        let next = self.nodes[list as usize].head;
+        self.heads.push(Head { text: (start, self.head_text.len() as u32), key, next });
         self.nodes[list as usize].head = self.heads.len() as u32;
     }
 
@@ -267,5 +282,23 @@ impl Lists {
                 node = &self.nodes[node.parent as usize];
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_without_stored_values_in_a_row_are_remembered_once() {
+        let mut lists = Lists::default();
+        for _ in 0..100 {
+            lists.note_unstored(0, b"{\"key\":\"http.url\",\"value\":", 1);
+            lists.note_unstored(0, b"{\"key\":\"request.id\",\"value\":", 2);
+        }
+        let keys: Vec<u32> = lists.heads_of(0).map(|(head, _)| head.key).collect();
+        assert_eq!((keys, lists.heads.len()), (vec![2, 1], 2));
+        (0..100u8).for_each(|key| lists.note_unstored(0, &[key], 3));
+        assert_eq!(lists.heads_of(0).count(), MAX_HEADS);
     }
 }

@@ -94,7 +94,13 @@ pub fn found_words<'a>(reports: impl IntoIterator<Item = &'a SearchReport>) -> S
     }
     match sums {
         [_, _, 0] => String::new(),
-        [0, 0, _] => "No span of these requests is meant.".to_owned(),
+        [0, 0, _] => "No span matches.".to_owned(),
+        // What must all hold does, on different spans.
+        [0, requests, of] => format!(
+            "No span matches all of it; some spans together: {} of {}",
+            count(requests),
+            counted(of, "request")
+        ),
         [spans, requests, of] => {
             format!("{}; {} of {}", counted(spans, "span"), count(requests), counted(of, "request"))
         }
@@ -143,6 +149,8 @@ mod tests {
         assert_eq!(found_words([&report(), &report()]), "6 spans; 2 of 14 requests");
         assert_eq!(found_words([]), "");
         let none = SearchReport { spans: 0, requests: 0, ..report() };
-        assert_eq!(found_words([&none]), "No span of these requests is meant.");
+        assert_eq!(found_words([&none]), "No span matches.");
+        let apart = SearchReport { requests: 2, ..none };
+        assert_eq!(found_words([&apart]), "No span matches all of it; some spans together: 2 of 7 requests");
     }
 }

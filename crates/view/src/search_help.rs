@@ -63,6 +63,15 @@ pub fn completions(
 ) -> Vec<Completion> {
     let at = place_of(text, caret);
     let token = token_at(text, at);
+    let is_blank = |c: char| c.is_whitespace();
+    let (before, after) = text.split_at(at);
+    // The caret touches an `OR`, which becomes nothing else.
+    if token.is_none()
+        && !((before.is_empty() || before.ends_with(is_blank))
+            && (after.is_empty() || after.starts_with(is_blank)))
+    {
+        return Vec::new();
+    }
     let (start, end) = token.as_ref().map_or((at, at), |token| (token.start, token.end));
     let sign = if token.as_ref().is_some_and(|token| token.negated) { "-" } else { "" };
     let completion = |name: &str, beside: String, piece: String| {
@@ -95,16 +104,36 @@ pub fn completions(
         .collect()
 }
 
+/// What is said of a key whose values are not all known.
+pub fn too_many_values(key: &str) -> String {
+    format!("{key} has too many values to be searched for (an id, perhaps).")
+}
+
+/// What is said of a value that no span has, though something like it is there; `None` if it is there, or may become what
+/// is there while one types.
+fn unknown_value(known: &TagKey, value: &str) -> Option<String> {
+    // Where values are listed, all of them are.
+    if value.is_empty() || known.values.is_empty() || known.values.iter().any(|one| one == value) {
+        return None;
+    }
+    let key = &known.key;
+    match fitting(value, known.values.iter(), |one| one).first() {
+        Some(one) if one.to_lowercase() == value.to_lowercase() => Some(format!(
+            "No span has {key}={value}, but {key}={one}: in values, upper and lower case differ."
+        )),
+        Some(_) => None,
+        None => Some(format!("No span has {key}={value}.")),
+    }
+}
+
 /// Returns what is wrong with the tags that are asked for; empty if nothing is.
 pub fn trouble(search: &SpanSearch, keys: &[TagKey]) -> String {
     let words = search.terms().find_map(|term| {
         let Condition::Tag { key, value } = &term.condition else { return None };
         match keys.binary_search_by(|known| known.key.as_str().cmp(key)) {
             Err(_) => Some(format!("No span has a tag {key}. A text with a = in it is written in quotes.")),
-            Ok(at) if value.is_some() && keys[at].high_cardinality => {
-                Some(format!("{key} has too many values to search for one (an id, perhaps)."))
-            }
-            Ok(_) => None,
+            Ok(at) if keys[at].high_cardinality => Some(too_many_values(key)),
+            Ok(at) => unknown_value(&keys[at], value.as_deref()?),
         }
     });
     words.unwrap_or_default()
@@ -146,6 +175,14 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_offered_in_place_of_what_separates() {
+        assert_eq!(texts("a=1 OR", 6, None), []);
+        assert_eq!(texts("a=1 OR b", 4, None), []);
+        assert_eq!(texts("a=1 OR ", 7, None).len(), 3);
+        assert_eq!(texts("a  b", 2, None).len(), 3);
+    }
+
+    #[test]
     fn values_of_the_key_are_offered() {
         let value = |value: &str| TagValueCount { value: value.to_owned(), requests: 2 };
         let values = TagValuesReport {
@@ -163,7 +200,10 @@ mod tests {
     #[test]
     fn tags_that_cannot_be_found_are_named() {
         let words = |text: &str| trouble(&SpanSearch::parse(text), &keys());
-        assert_eq!(words("zone=eu get http.url="), "");
+        assert_eq!(words("zone=eu get zone= zone=u aws.zone=x"), "");
+        assert!(words("zone=EU").starts_with("No span has zone=EU, but zone=eu:"));
+        assert_eq!(words("-zone=asia"), "No span has zone=asia.");
+        assert!(words("http.url=").starts_with("http.url has too many values"));
         assert!(words("/cart?id=1").starts_with("No span has a tag /cart?id."));
         assert!(words("-http.url=x").starts_with("http.url has too many values"));
     }

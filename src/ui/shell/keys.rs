@@ -158,6 +158,7 @@ const HELP: &[(&str, &[Line])] = &[
     ("Tables", &[
         (&["\u{2191}", "\u{2193}", "Page Up", "Page Down", "Home", "End"], "Select a row"),
         (&["Enter"], "Open the row"),
+        (&["Alt+\u{2190}", "Alt+\u{2192}"], "Make the column narrower, wider (on its head)"),
     ]),
 ];
 

@@ -41,6 +41,14 @@ fn reports(page: Page) -> Option<Vec<Rc<SearchReport>>> {
     slots.map(|(slot, _)| slot.fresh()).collect()
 }
 
+/// Why the workers found nothing, if they have stopped looking.
+fn failure(page: Page) -> Option<String> {
+    let queries = page.queries();
+    let (a, b, spans) = (&queries.search, &queries.search_b, &queries.found_spans);
+    let is_waiting = a.is_waiting() || b.is_waiting() || spans.is_waiting();
+    if is_waiting { None } else { a.failure().or_else(|| b.failure()).or_else(|| spans.failure()) }
+}
+
 fn is_by_tags(page: Page) -> bool {
     SpanSearch::parse(&page.address().search).has_tags()
 }
@@ -69,7 +77,9 @@ pub fn found_in_all(page: Page) -> String {
         return String::new();
     }
     reports(page)
-        .map_or("Searching\u{2026}".to_owned(), |reports| found_words(reports.iter().map(Rc::as_ref)))
+        .map(|reports| found_words(reports.iter().map(Rc::as_ref)))
+        .or_else(|| failure(page))
+        .unwrap_or_else(|| "Searching\u{2026}".to_owned())
 }
 
 /// The search of the view in sight; cloning shares it.
@@ -96,7 +106,8 @@ impl Search {
             return String::new();
         }
         if revision(page).is_none() {
-            return "Searching\u{2026}".to_owned();
+            let words = if failure(page).is_some() { "The search failed" } else { "Searching\u{2026}" };
+            return words.to_owned();
         }
         let found = format!("{} found", format::count(inner.matches));
         match inner.share {

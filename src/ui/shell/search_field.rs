@@ -168,7 +168,7 @@ impl SearchField {
         let as_filter = button("Filter requests")
             .attr(
                 "title",
-                "Look only at requests of which some span is meant; with - at those without such a span",
+                "Keep only requests with a span that matches, for each word or tag; - keeps those without one",
             )
             .node(el("kbd").text("Ctrl+Enter").html())
             .test("search-filter")

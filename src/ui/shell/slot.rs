@@ -187,6 +187,11 @@ impl<Q: Query> Slot<Q> {
         self.0.borrow().is_waiting()
     }
 
+    /// Why the last query has no report.
+    pub fn failure(&self) -> Option<String> {
+        self.0.borrow().failure.clone()
+    }
+
     /// How the training goes that the report needs, if there is one.
     pub fn progress(&self) -> Option<TrainingProgress> {
         self.0.borrow().progress.clone()

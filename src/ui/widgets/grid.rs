@@ -101,6 +101,7 @@ impl Grid {
                 let press = button(column.title)
                     .class("sort")
                     .attr("title", column.hint)
+                    .attr("aria-keyshortcuts", "Alt+ArrowLeft Alt+ArrowRight")
                     .test(&format!("sort-{}", column.key))
                     .attr("data-own-enter", "");
                 let (key, pressed) = (column.key, on_sort.clone());
@@ -407,8 +408,18 @@ impl Grid {
 
     /// Changes what is chosen of the columns, keeps it, and shows it.
     pub(super) fn choose_columns(&self, change: impl FnOnce(&mut ColumnChoices)) {
-        change(&mut self.choices.borrow_mut());
+        self.try_columns(change);
+        self.keep_columns();
+    }
+
+    /// Keeps what is chosen of the columns.
+    pub(super) fn keep_columns(&self) {
         grid_columns::save(self.name, &self.choices.borrow());
+    }
+
+    /// Changes what is chosen of the columns and shows it.
+    pub(super) fn try_columns(&self, change: impl FnOnce(&mut ColumnChoices)) {
+        change(&mut self.choices.borrow_mut());
         if !self.fit_columns(self.wrap.size().0) {
             self.set_widths();
         }

@@ -113,13 +113,17 @@ pub fn listen(grid: &Rc<Grid>) {
             (at.upgrade(), event.dyn_ref::<PointerEvent>(), held)
         {
             let to = width + f64::from(pointer.client_x()) - from;
-            grid.choose_columns(|choices| choices.widen(&key, to));
+            grid.try_columns(|choices| choices.widen(&key, to));
             moved.set(Some((key, width, from)));
         }
     }));
     for end in ["pointerup", "pointercancel"] {
-        let up = dragged.clone();
-        keep.add(dom::listen(table.html(), end, how, move |_| up.set(None)));
+        let (at, up) = (weak.clone(), dragged.clone());
+        keep.add(dom::listen(table.html(), end, how, move |_| {
+            if let (Some(_), Some(grid)) = (up.take(), at.upgrade()) {
+                grid.keep_columns();
+            }
+        }));
     }
     let at = weak.clone();
     keep.add(dom::listen(table.html(), "dblclick", how, move |event| {

@@ -23,8 +23,9 @@ enum Test {
 }
 
 impl Test {
-    fn new(set: &TraceSet, condition: &Condition) -> Test {
-        match condition {
+    /// `None` where nobody knows: the key has so many values that not all of them were stored.
+    fn new(set: &TraceSet, condition: &Condition) -> Option<Test> {
+        Some(match condition {
             Condition::Word(word) => {
                 let word = word.to_lowercase();
                 let holds = |(service, operation): (&str, &str)| {
@@ -33,13 +34,16 @@ impl Test {
                 Test::Word(set.endpoints().map(holds).collect())
             }
             Condition::Tag { key, value } => {
+                if set.tags.find_key(key).is_some_and(|key| set.tags.is_high_cardinality(key)) {
+                    return None;
+                }
                 let has = |tags| match value {
                     Some(value) => set.tags.contains(tags, key, value),
                     None => set.tags.value(tags, key).is_some(),
                 };
                 Test::Tag((0..set.tags.sets() as u32).map(|tags| has(TagSetId(tags))).collect())
             }
-        }
+        })
     }
 
     /// Whether it holds for a row of the set.
@@ -55,7 +59,7 @@ impl Test {
 
 /// A search, looked up in one set of traces.
 pub(crate) struct SpanTests {
-    /// As in the search: whether it is negated, and the test.
+    /// As in the search, without those that nobody can tell of: whether it is negated, and the test.
     alternatives: Vec<Vec<(bool, Test)>>,
 }
 
@@ -63,9 +67,9 @@ impl SpanTests {
     /// Looks the conditions up.
     pub(crate) fn new(set: &TraceSet, search: &SpanSearch) -> SpanTests {
         let terms = |terms: &Vec<super::Term>| {
-            terms.iter().map(|term| (term.negated, Test::new(set, &term.condition))).collect()
+            terms.iter().map(|term| Some((term.negated, Test::new(set, &term.condition)?))).collect()
         };
-        SpanTests { alternatives: search.alternatives.iter().map(terms).collect() }
+        SpanTests { alternatives: search.alternatives.iter().filter_map(terms).collect() }
     }
 
     /// Whether a span is found.
@@ -245,5 +249,38 @@ impl Observer for SearchObserver {
             })
             .collect();
         self.part
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_model::trace::{RawSpan, SpanId, TraceId};
+
+    #[test]
+    fn a_tag_with_too_many_values_is_neither_there_nor_missing() {
+        let mut set = TraceSet::new();
+        for id in 1..=5000 {
+            set.tags.begin();
+            set.tags.add("id", &id.to_string());
+            set.tags.add("zone", "eu");
+            let raw = RawSpan {
+                id: SpanId::hex(id),
+                parent: SpanId::hex(u64::from(id > 1)),
+                start_us: 1000,
+                duration_us: 100,
+                operation: set.names.intern("op"),
+                tags: set.tags.finish(),
+                process: set.process("service", "", TagSetId::EMPTY),
+                flags: Default::default(),
+            };
+            set.stage(TraceId::hex(1), raw).unwrap();
+        }
+        set.seal().unwrap();
+        let found = |text: &str| found_spans(&set, 0, &SpanSearch::parse(text)).len();
+        for text in ["id=", "-id=", "id=1", "-id=1", "zone=eu -id=1"] {
+            assert_eq!(found(text), 0, "{text}");
+        }
+        assert_eq!((found("zone="), found("zone=eu OR id=1")), (5000, 5000));
     }
 }

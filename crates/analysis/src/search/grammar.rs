@@ -6,6 +6,9 @@ use std::fmt;
 /// What separates alternatives.
 const OR: &str = "OR";
 
+/// Pieces of a text that are read, from the front: each is looked up in the tables of every worker.
+const MOST_TOKENS: usize = 64;
+
 /// One condition on a span.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Condition {
@@ -70,7 +73,8 @@ impl Token {
     }
 }
 
-/// Cuts a text into pieces. Between double quotes blanks, `=` and `-` are characters like others, and a backslash keeps the
+/// Cuts a text into pieces. A minus sign before a blank, `-`, `>` or `=` is a character like others, as in names with an
+/// arrow. Between double quotes blanks, `=` and `-` are characters like others, and a backslash keeps the
 /// one after it; a quote that is not closed reaches to the end.
 fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
@@ -91,13 +95,14 @@ fn tokens(text: &str) -> Vec<Token> {
             value: None,
             quoted: false,
         });
-        let follows = characters.peek().is_some_and(|(_, next)| !next.is_whitespace());
+        let negates = |next: char| !next.is_whitespace() && !matches!(next, '-' | '>' | '=');
+        let is_sign = is_first && characters.peek().is_some_and(|(_, next)| negates(*next));
         match c {
             '"' => {
                 is_quoting ^= true;
                 token.quoted = true;
             }
-            '-' if is_first && follows => token.negated = true,
+            '-' if is_sign => token.negated = true,
             '=' if !is_quoting && token.value.is_none() && !token.name.is_empty() => {
                 token.value = Some(String::new());
                 // Whether the value is quoted is what matters from here.
@@ -121,7 +126,7 @@ pub fn token_at(text: &str, at: usize) -> Option<Token> {
 /// Returns a name or value as it is written in a search: quoted where it has to be.
 pub fn quoted(text: &str) -> String {
     let is_plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '=');
-    if !text.is_empty() && text != OR && !text.starts_with('-') && text.chars().all(is_plain) {
+    if !text.is_empty() && text != OR && !text.starts_with(['-', '>']) && text.chars().all(is_plain) {
         return text.to_owned();
     }
     let mut out = String::from("\"");
@@ -136,10 +141,11 @@ pub fn quoted(text: &str) -> String {
 }
 
 impl SpanSearch {
-    /// Reads what was typed. Every text means something: what is unfinished is taken as far as it goes.
+    /// Reads what was typed. Every text means something: what is unfinished is taken as far as it goes, and what
+    /// [is too long](Self::is_too_long) is cut.
     pub fn parse(text: &str) -> SpanSearch {
         let mut alternatives = vec![Vec::new()];
-        for token in tokens(text) {
+        for token in tokens(text).into_iter().take(MOST_TOKENS) {
             if token.is_or() {
                 alternatives.push(Vec::new());
             } else if let (Some(last), Some(term)) = (alternatives.last_mut(), token.term()) {
@@ -148,6 +154,11 @@ impl SpanSearch {
         }
         alternatives.retain(|terms| !terms.is_empty());
         SpanSearch { alternatives }
+    }
+
+    /// Whether a text has more words, tags and `OR` than are read.
+    pub fn is_too_long(text: &str) -> bool {
+        tokens(text).len() > MOST_TOKENS
     }
 
     /// Whether nothing is searched for.
@@ -280,6 +291,22 @@ mod tests {
     }
 
     #[test]
+    fn a_name_with_an_arrow_is_searched_as_it_is_shown() {
+        let name = ["HTTP GET -> ts-contacts @ shop"];
+        let fits = |text: &str| SpanSearch::parse(text).fits(&name);
+        assert!(fits("HTTP GET -> ts-contacts") && fits("->") && !fits("-->") && !fits("-\"->\""));
+        assert!(!fits("-get") && !fits("-\"ts-contacts @\"") && fits("-/cart"));
+        assert_eq!(read("-\">a\" -> --x -=1"), "-\">a\" \"->\" \"--x\" \"-\"=1");
+    }
+
+    #[test]
+    fn an_endless_text_is_cut() {
+        let text = "a OR ".repeat(1000);
+        assert!(SpanSearch::is_too_long(&text) && !SpanSearch::is_too_long("a OR b"));
+        assert_eq!(SpanSearch::parse(&text).terms().count(), MOST_TOKENS / 2);
+    }
+
+    #[test]
     fn names_are_searched_whatever_the_case() {
         let fits = |text: &str, names: &[&str]| SpanSearch::parse(text).fits(names);
         assert!(fits("get shop", &["Shop", "GET /cart"]) && !fits("get shop", &["GET /cart"]));
@@ -312,7 +339,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_as_the_same(text in "[a-b \"\\\\=ORx\u{e4}-]{0,24}") {
+        fn what_is_written_is_read_as_the_same(text in "[a-b> \"\\\\=ORx\u{e4}-]{0,24}") {
             let search = SpanSearch::parse(&text);
             prop_assert_eq!(SpanSearch::parse(&search.to_string()), search);
         }

@@ -4,6 +4,7 @@
 //! GET cart               both words in "operation @ service", whatever the case
 //! "GET /cart"            these characters, blanks too
 //! region=eu -retry=true  spans with one tag and without the other, of their process too
+//! HTTP GET -> cart       a minus sign means "not" only before what it can be about
 //! error=                 spans with the tag, whatever its value
 //! region=eu OR zone="a b"
 //! ```

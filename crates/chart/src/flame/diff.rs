@@ -100,7 +100,8 @@ impl DiffFlame {
             } else {
                 Shade::Grey
             };
-            Frame::new(format!("{mark}{}", format::endpoint(service, operation)), shade)
+            let label = format!("{mark}{}", format::endpoint(service, operation));
+            Frame { name_at: mark.len(), ..Frame::new(label, shade) }
         });
         let frames: Vec<Frame> = frames.collect();
         let changed = told.iter().filter(|told| **told).count() as u32;
@@ -170,6 +171,8 @@ mod tests {
         assert_eq!(shades(&flame), [Shade::Change(56), Shade::Change(-44), Shade::Change(100), Shade::Grey]);
         let labels: Vec<&str> = flame.tree.frames().iter().map(|frame| frame.label.as_str()).collect();
         assert_eq!(labels, ["r @ s", "gone: gone @ s", "new: new @ s", "steady @ s"]);
+        let names: Vec<&str> = flame.tree.frames().iter().map(Frame::name).collect();
+        assert_eq!(names, ["r @ s", "gone @ s", "new @ s", "steady @ s"]);
         assert_eq!((flame.changed, flame.grey), (3, 1));
     }
 

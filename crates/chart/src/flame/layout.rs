@@ -214,7 +214,10 @@ fn lay_row(
             hovered: single && view.hovered == Some(node),
             is_waiting: single && tree.is_waiting(node),
             beyond: (left_us as f64) < window.from && right_us as f64 > window.to,
-            dimmed: view.matches.is_some_and(|matches| !matches.any(places)),
+            // What a call waits for is as bright as the call.
+            dimmed: view.matches.is_some_and(|matches| {
+                !(matches.any(places) || (single && matches.contains(tree.context_of(node))))
+            }),
         });
     }
 }
@@ -406,7 +409,7 @@ mod tests {
     fn a_search_dims_all_but_what_holds_a_match() {
         let report = report(&[(None, 0, 10), (Some(0), 1, 50), (Some(0), 2, 40)]);
         let tree = FlameTree::of_report(&report);
-        let matches = Matches::find(&tree, |label| label.contains("op2"));
+        let matches = Matches::find(&tree, |frame| frame.label.contains("op2"));
         let view =
             FlameView { matches: Some(&matches), selected: Some(1), hovered: Some(2), ..view(tree.full()) };
         let found = layout(&tree, &view, size(500, 100), &mut Advances { font_px: 12.0 });

@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_picture_has_gaps_labels_and_marks() {
         let tree = FlameTree::of_report(&report(&[(None, 0, 100), (Some(0), 1, 100)]));
-        let matches = Matches::find(&tree, |label| label.contains("op1"));
+        let matches = Matches::find(&tree, |frame| frame.label.contains("op1"));
         let view = FlameView {
             window: tree.full(),
             scroll_px: 0,

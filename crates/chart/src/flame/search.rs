@@ -1,6 +1,6 @@
 //! Search in a flame graph.
 
-use super::tree::FlameTree;
+use super::tree::{FlameTree, Frame};
 use pathlight_model::sort::Arrange;
 
 /// The nodes that a search found.
@@ -14,9 +14,9 @@ pub struct Matches {
 }
 
 impl Matches {
-    /// The nodes whose label is meant.
-    pub fn find(tree: &FlameTree, is_meant: impl Fn(&str) -> bool) -> Matches {
-        let wanted: Vec<bool> = tree.frames().iter().map(|frame| is_meant(&frame.label)).collect();
+    /// The nodes whose frame is meant.
+    pub fn find(tree: &FlameTree, is_meant: impl Fn(&Frame) -> bool) -> Matches {
+        let wanted: Vec<bool> = tree.frames().iter().map(is_meant).collect();
         let n = tree.len();
         let mut hit = vec![false; n];
         // Whether the node or something above it was found.
@@ -80,12 +80,12 @@ mod tests {
             (Some(1), 2, 3),
             (Some(2), 1, 2),
         ]));
-        let matches = Matches::find(&tree, |label| label.contains("op1"));
+        let matches = Matches::find(&tree, |frame| frame.label.contains("op1"));
         assert_eq!(matches.matched_us(), 10);
         assert_eq!(matches.found(), [1, 3]);
         assert!(matches.contains(3) && !matches.contains(2) && !matches.contains(99));
         assert_eq!(Matches::find(&tree, |_| false).found(), [] as [u32; 0]);
-        assert_eq!(Matches::find(&tree, |label| label.contains("service0")).matched_us(), 20);
+        assert_eq!(Matches::find(&tree, |frame| frame.label.contains("service0")).matched_us(), 20);
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_range_of_places_knows_whether_it_holds_a_match() {
         let tree = FlameTree::of_report(&large(3_000));
-        let matches = Matches::find(&tree, |label| label.contains("op7"));
+        let matches = Matches::find(&tree, |frame| frame.label.contains("op7"));
         for start in (0..tree.rows.len()).step_by(37) {
             let end = (start + 50).min(tree.rows.len());
             let want = tree.rows[start..end].iter().any(|&node| matches.contains(node));

@@ -19,12 +19,19 @@ pub struct Frame {
     pub shade: Shade,
     /// It is no span of its own: time of the frame above that is spent on the way to a service.
     pub is_waiting: bool,
+    /// Where in the label the name of the endpoint begins, in bytes: behind what is said of the frame.
+    pub name_at: usize,
 }
 
 impl Frame {
     /// Returns a frame of spans.
     pub fn new(label: String, shade: Shade) -> Frame {
-        Frame { label, shade, is_waiting: false }
+        Frame { label, shade, is_waiting: false, name_at: 0 }
+    }
+
+    /// The name of the endpoint: the label without what is said of the frame.
+    pub fn name(&self) -> &str {
+        self.label.get(self.name_at..).unwrap_or_default()
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Group {
     pub own_us: u64,
     /// Spans among them that are errors.
     pub errors: u32,
+    /// The stretches of the critical path in them and below them, in order of time, none within another.
+    pub stretches: Vec<(u64, u64)>,
     /// They have rows of their own.
     pub is_open: bool,
 }
@@ -35,8 +37,13 @@ pub struct Groups {
 
 impl Groups {
     /// Finds the groups among the spans of a trace; `parent` gives the parent of a span, `own_us` holds what each of them
-    /// has on the critical path itself.
-    pub fn new(report: &TraceReport, own_us: &[u64], parent: impl Fn(usize) -> Option<u32>) -> Groups {
+    /// has on the critical path itself, and `stretch` gives where they and what is below them are on it.
+    pub fn new(
+        report: &TraceReport,
+        own_us: &[u64],
+        parent: impl Fn(usize) -> Option<u32>,
+        stretch: impl Fn(usize) -> Option<(u64, u64)>,
+    ) -> Groups {
         let n = own_us.len();
         let mut keys: Vec<(u32, u32, u32)> =
             (0..n).map(|span| (parent(span).unwrap_or(NONE), report.endpoint[span], span as u32)).collect();
@@ -53,8 +60,17 @@ impl Groups {
                 group.own_us += own_us[span as usize];
                 group.errors += u32::from(report.bits[span as usize] & TraceReport::ERROR != 0);
                 group.members.push(span);
+                group.stretches.extend(stretch(span as usize));
                 found.of[span as usize] = found.groups.len() as u32;
             }
+            group.stretches.arrange();
+            group.stretches.dedup_by(|next, last| {
+                let is_joined = next.0 <= last.1;
+                if is_joined {
+                    last.1 = last.1.max(next.1);
+                }
+                is_joined
+            });
             found.groups.push(group);
         }
         found

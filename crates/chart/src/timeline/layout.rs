@@ -241,7 +241,7 @@ pub fn layout(
         let interval = group.map_or_else(|| timeline.interval_us(span), |group| group.interval_us);
         let bar = bar(interval, view.window, size);
         let segments =
-            group.map_or_else(|| timeline.segments_of(span), |group| timeline.segments_of_group(group));
+            group.map_or_else(|| timeline.segments_of(span), |group| Marks::Many(&group.stretches));
         let marks = out.marks.len()..mark(timeline, segments, view.window, size, &mut out.marks);
         let parts = match group {
             Some(_) => 0..0,
@@ -254,7 +254,7 @@ pub fn layout(
         let is_found = |matches: &SpanMatches| match group {
             Some(group) => {
                 let end = |member: u32| member + timeline.descendants(member) + 1;
-                group.members.iter().any(|&member| matches.any(member, end(member)))
+                matches.any_below(&group.members, end)
             }
             None => matches.contains(span),
         };
@@ -410,9 +410,13 @@ fn mark(
         Marks::Whole(start, end) => {
             add(start, end);
         }
-        Marks::Many(stretches) => stretches.into_iter().for_each(|(start, end)| {
-            add(start, end);
-        }),
+        Marks::Many(stretches) => {
+            let mut at = stretches.partition_point(|&(_, end)| end as f64 <= window.from);
+            while let Some(&(start, end)) = stretches.get(at) {
+                let Some(right) = add(start, end) else { break };
+                at = skip_while(stretches, at + 1, |(_, end)| pixels.of(end) < right);
+            }
+        }
         Marks::Own(segments) => {
             let end = |segment: u32| timeline.segment_us(segment).1;
             let mut at = segments.partition_point(|&s| end(s) as f64 <= window.from);

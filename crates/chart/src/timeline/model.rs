@@ -4,7 +4,6 @@ use super::groups::{Group, Groups};
 use super::parts::SpanPart;
 use crate::flame::Frame;
 use crate::{Shade, Window};
-use pathlight_model::sort::Arrange;
 use pathlight_query::{Endpoint, TraceReport};
 use pathlight_text::format;
 use std::rc::Rc;
@@ -134,7 +133,12 @@ impl Timeline {
             own.iter().map(us).sum()
         };
         let own_us: Vec<u64> = (0..n).map(own_of).collect();
-        let groups = Groups::new(&report, &own_us, parent);
+        let stretch = |span: usize| {
+            let (first, last) = subtree_segments[span];
+            let at = |column: &[u64], segment: u32| column.get(segment as usize).copied().unwrap_or(0);
+            (first != NONE).then(|| (at(&report.segment_start_us, first), at(&report.segment_end_us, last)))
+        };
+        let groups = Groups::new(&report, &own_us, parent, stretch);
         let mut timeline = Timeline {
             own_us,
             groups,
@@ -364,17 +368,6 @@ impl Timeline {
         Marks::Own(&self.segments[self.segment_starts[i] as usize..self.segment_starts[i + 1] as usize])
     }
 
-    /// The stretches of the critical path in a row of siblings and below them, in order of time.
-    pub(super) fn segments_of_group(&self, group: &Group) -> Marks<'_> {
-        let stretch = |member: &u32| {
-            let (first, last) = self.subtree_segments[*member as usize];
-            (first != NONE).then(|| (self.segment_us(first).0, self.segment_us(last).1))
-        };
-        let mut all: Vec<(u64, u64)> = group.members.iter().filter_map(stretch).collect();
-        all.arrange();
-        Marks::Many(all)
-    }
-
     /// Start and end of a segment.
     pub(super) fn segment_us(&self, segment: u32) -> (u64, u64) {
         let i = segment as usize;
@@ -444,8 +437,8 @@ pub(super) enum Marks<'a> {
     Own(&'a [u32]),
     /// One stretch.
     Whole(u64, u64),
-    /// These, in order of time.
-    Many(Vec<(u64, u64)>),
+    /// These, in order of time, none within another.
+    Many(&'a [(u64, u64)]),
 }
 
 impl SpanMatches {
@@ -462,6 +455,21 @@ impl SpanMatches {
     /// Whether a span from `from` to before `to` was found.
     pub fn any(&self, from: u32, to: u32) -> bool {
         self.spans.get(self.spans.partition_point(|&span| span < from)).is_some_and(|&span| span < to)
+    }
+
+    /// Whether one of these siblings, ascending, or a span below them was found; `end` gives where what is below one ends.
+    pub fn any_below(&self, siblings: &[u32], end: impl Fn(u32) -> u32) -> bool {
+        let mut at = 0;
+        while let Some(&sibling) = siblings.get(at) {
+            let next = self.spans.partition_point(|&span| span < sibling);
+            let Some(&found) = self.spans.get(next) else { return false };
+            if found < end(sibling) {
+                return true;
+            }
+            // Those in between have nothing found below them.
+            at = siblings.partition_point(|&one| one <= found).saturating_sub(1).max(at + 1);
+        }
+        false
     }
 
     /// The spans found, ascending.
@@ -646,9 +654,7 @@ pub(super) mod tests {
         assert_eq!(group.interval_us, (10, 870));
         assert_eq!(timeline.row_of(4), Some(1), "hidden among its siblings");
         assert_eq!(timeline.row_of(5), None, "below one of them");
-        assert!(
-            matches!(timeline.segments_of_group(group), Marks::Many(all) if all == [(10, 60), (100, 150)])
-        );
+        assert!(group.stretches == [(10, 60), (100, 150)]);
         timeline.open_group(4, true);
         assert_eq!(timeline.rows().len(), 1 + 1 + 20 + 1);
         assert_eq!(spans(&timeline)[..6], [0, 1, 1, 2, 4, 5]);
@@ -675,5 +681,9 @@ pub(super) mod tests {
         assert_eq!((timeline.count_with(TraceReport::ERROR), timeline.count_with(P)), (1, 22));
         let found = SpanMatches::of(vec![3, 9]);
         assert!(found.any(0, 4) && !found.any(4, 9) && found.any(9, 10));
+        // Siblings with two spans below each.
+        let below = |siblings: &[u32]| found.any_below(siblings, |span| span + 3);
+        assert!(below(&[1, 4]) && below(&[0, 4, 7, 10]) && below(&[9]));
+        assert!(!below(&[0, 4, 10, 13]) && !below(&[4]) && !below(&[]));
     }
 }

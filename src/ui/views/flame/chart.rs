@@ -157,7 +157,8 @@ impl<S: FlameSource> FlameChart<S> {
     }
 
     fn find(&self) -> Option<Matches> {
-        let find = || Matches::find(&self.tree, |label| self.finder.fits_label(label));
+        let find =
+            || Matches::find(&self.tree, |frame| self.finder.fits_place(frame.name(), &[&frame.label]));
         (!self.finder.is_empty()).then(find)
     }
 
