@@ -80,7 +80,7 @@ fn check_flame(report: &CriticalPathReport) {
             let other = other.to_lowercase();
             label.to_lowercase().split(' ').all(|word| other.contains(word))
         };
-        let matches = Matches::find(&tree, holds);
+        let matches = Matches::find(&tree, |frame| holds(&frame.label));
         if tree.frames().iter().filter(|frame| holds(&frame.label)).count() == 1 {
             assert_eq!(matches.matched_us(), row.subtree_us, "{label}");
         }
