@@ -392,11 +392,11 @@ fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
     assert_eq!(words[2], format!("{slow}, {spread}; 92 µs on average (n = 1)"));
     assert_eq!(
         words[3],
-        "A takes 92 µs of its 100 µs before its first child, on average, in 1 trace of one shape and order"
+        "A takes 92 µs of its 100 µs before \u{201c}B\u{201d}, on average, in 1 trace of one shape and order"
     );
     assert_eq!(
         words[4],
-        "A 0, before its first child: 92 µs on average, p50 92 µs, p99 92 µs (n = 1): the problematic subspan"
+        "A 0, before \u{201c}B\u{201d}: 92 µs on average, p50 92 µs, p99 92 µs (n = 1): the problematic subspan"
     );
     assert!(lines[4].is_problem && !lines[5].is_problem);
     assert_eq!(lines[0].aggregate, lines[3].aggregate);
