@@ -86,8 +86,8 @@ impl Findings {
                     .child(&el("h2").class("section-title").text("Findings"))
                     .child(&note(page, keep)),
             )
-            .child(times.element())
             .child(list.element())
+            .child(times.element())
             .child(
                 &div("section-head")
                     .child(&el("h2").class("section-title").text("Request types"))

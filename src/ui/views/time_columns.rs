@@ -35,7 +35,7 @@ impl TimeColumns {
         let bars: Vec<El> = (0..columns.len()).map(|at| self.column(page, &columns, at, &pressed)).collect();
         let said = span(
             "muted small",
-            "Latency over time: median and slowest. Drag to take the requests of a time.",
+            "Latency over time, on a logarithmic scale: dark up to the median, light up to the slowest. Click or drag to take the requests of a time.",
         );
         self.element.fill([&said, &div("time-bars").children(&bars)]);
     }
@@ -56,7 +56,8 @@ impl TimeColumns {
             .test("time-column")
             .child(&bar("time-most", column.most))
             .child(&bar("time-p50", column.p50));
-        element.class_if("before", column.is_before);
+        // One set alone has the colour that it has as A.
+        element.class_if("before", column.is_before || !columns.iter().any(|column| column.is_before));
         element.class_if("burst", column.has_burst);
         let start = pressed.clone();
         let element = element.on(&self.keep, "pointerdown", move |_| start.set(Some(at)));
