@@ -16,7 +16,11 @@ async fn changes_agree(page: &Page, report: &Value) -> Outcome {
     same("nodes of the picture", page.number("[data-test='diff']", "data-nodes").await? as usize, nodes)?;
     let script = "return [...document.querySelectorAll('[data-test=\"change\"]')].map(({ dataset: d }) => \
                   [d.node, d.operation, d.value])";
-    let rows: Vec<[String; 3]> = serde_json::from_value(page.run(script).await?)?;
+    // The row that is selected may stand far below.
+    page.run("document.querySelectorAll('.table').forEach((table) => { table.scrollTop = 0; })").await?;
+    let first = report["changes"][0]["node"].to_string();
+    let rows = page.until("the first change", script, |rows| rows[0][0].as_str() == Some(&first)).await?;
+    let rows: Vec<[String; 3]> = serde_json::from_value(rows)?;
     let changes = report["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
     ensure(rows.len() >= 5.min(changes.len()), || format!("only {} changes in the table", rows.len()))?;
     for (row, change) in rows.iter().zip(changes) {
