@@ -37,7 +37,7 @@ fn pixel(surface: &Surface, x: i32, y: i32) -> Rgba {
 
 /// A root of 100 us with one child of 60.
 fn tree() -> FlameTree {
-    let frame = |label: &str, service: &str| Frame { label: label.into(), shade: Shade::service(service) };
+    let frame = |label: &str, service: &str| Frame::new(label.into(), Shade::service(service));
     FlameTree::new(
         vec![NONE, 0],
         &[100, 60],
