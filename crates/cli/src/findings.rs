@@ -5,6 +5,7 @@ use super::common::Common;
 use pathlight_query::queries;
 use pathlight_view::finding_words;
 use pathlight_view::json;
+use pathlight_view::tag_rows;
 use std::path::PathBuf;
 
 /// The options of `findings`.
@@ -34,12 +35,17 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         selection.group = 1;
         (args.common.settings.load_groups(&[&args.baseline, &args.common.files])?, Some(baseline))
     };
-    let report = pool.run(queries::Findings { selection, baseline })?;
+    let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
+    let report = pool.run(query)?;
+    let further = pool.run(queries::FurtherFindings::of(selection.clone(), baseline, &report))?;
+    let report = report.with(&further);
+    let tags = pool.run(queries::Tags { selection })?;
+    let is_of_range = !range.is_all();
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     let text = match format {
-        "json" => json::findings(&report, range)? + "\n",
-        "markdown" => finding_words::to_markdown(&report, None),
-        _ => finding_words::to_text(&report),
+        "json" => json::findings(&report, &tags, range)? + "\n",
+        "markdown" => finding_words::to_markdown(&report, None) + &tag_rows::to_markdown(&tags, is_of_range),
+        _ => finding_words::to_text(&report) + &tag_rows::to_text(&tags, is_of_range),
     };
     args.common.print(&text)
 }

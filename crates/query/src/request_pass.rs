@@ -11,7 +11,7 @@ use pathlight_analysis::critical_path::{
 };
 use pathlight_analysis::culprit::{CulpritObserver, TailObserver};
 use pathlight_analysis::errors::ErrorsObserver;
-use pathlight_analysis::findings::{FindingsObserver, TagGroup, TagsObserver};
+use pathlight_analysis::findings::{FindingsObserver, PairsObserver, TagGroup, TagValue, TagsObserver};
 use pathlight_analysis::requests::{PathSettings, RequestTypes, TypeCut, TypeLatencies};
 use pathlight_analysis::search::{SearchObserver, SpanSearch};
 use pathlight_model::trace::TraceSet;
@@ -57,6 +57,8 @@ pub(super) enum RequestPass {
     Findings { cuts: Vec<TypeCut> },
     /// Tags of request types.
     FindingTags { groups: Vec<TagGroup> },
+    /// Which of these tags the requests of request types have.
+    TagPairs { groups: Vec<TagGroup>, tags: Vec<TagValue> },
     /// Requests by value of a tag.
     TagValues { key: String },
     /// Spans, endpoints and requests that a search finds.
@@ -84,6 +86,7 @@ impl RequestPass {
                 | RequestPass::Traces
                 | RequestPass::Findings { .. }
                 | RequestPass::FindingTags { .. }
+                | RequestPass::TagPairs { .. }
         )
     }
 }
@@ -184,6 +187,10 @@ impl RunningPass {
             }
             RequestPass::FindingTags { groups } => {
                 State::Trees(Box::new(Walk::new(TagsObserver::new(set, types, groups), settings, requests)))
+            }
+            RequestPass::TagPairs { groups, tags } => {
+                let observer = PairsObserver::new(set, types, groups, tags);
+                State::Trees(Box::new(Walk::new(observer, settings, requests)))
             }
             RequestPass::TagValues { key } => {
                 State::Trees(Box::new(Walk::new(TagValuesObserver::new(set, key), settings, requests)))

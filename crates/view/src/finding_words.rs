@@ -5,8 +5,8 @@ use crate::comparing::{Against, Comparison, Side};
 use crate::culprit;
 use crate::sentence::Sentence;
 use pathlight_query::{
-    CulpritReport, Facts, Filter, Finding, FindingKind, FindingsReport, Interval, PercentileRange, Place,
-    SplitOf,
+    CulpritReport, Facts, Filter, Finding, FindingKind, FindingsReport, Halved, Interval, PercentileRange,
+    Place, SharedTag, SplitOf,
 };
 use pathlight_text::format;
 use pathlight_text::format::{count, counted, duration, share};
@@ -35,6 +35,8 @@ pub fn kind_name(kind: FindingKind) -> &'static str {
         FindingKind::Who => "Who is affected",
         FindingKind::SinceWhen => "Since when",
         FindingKind::HotSpot => "Hot spot",
+        FindingKind::WorthMakingFaster => "Worth making faster",
+        FindingKind::Abnormal => "Abnormal requests",
         FindingKind::NotInstrumented => "Not instrumented",
         FindingKind::ReadWithCare => "Read with care",
     }
@@ -67,6 +69,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
             excess_us,
             excess_interval,
             tag,
+            p99_us,
             ..
         } => {
             let out = if *is_only_in_tail { out } else { out.text("The slowest ") };
@@ -89,12 +92,11 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .text(" (")
                 .number(between(*excess_interval, format::change))
                 .text(").");
-            let Some(tag) = tag else { return out };
-            out.text(&format::printable(&format!(" They share {} = {}: ", tag.key, tag.value)))
-                .number(format!("{} of {}", count(tag.slow), count(finding.n)))
-                .text(", ")
-                .number(format!("{} of {}", count(tag.others), count(tag.of_others)))
-                .text(" others.")
+            let out = match tag {
+                Some(tag) => shared(out, tag, finding.n),
+                None => out,
+            };
+            without(out, finding, *p99_us)
         }
         Facts::Waiting { callee, wait_us, p50_us, .. } => {
             let out = at(out.text("Calls of ")).text(" wait ").number(duration(*wait_us)).text(" for ");
@@ -120,7 +122,25 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .number(counted(held, "request"))
                 .text(" of all started.")
         }
-        Facts::HotSpot { share: of_all, mean_us, latency_us, endpoints, largest } => {
+        Facts::WorthMakingFaster(halved) => {
+            let out = saved(at(out.text("Halving the self time of ")), halved);
+            some(out.text("; "), "request").text(" would be faster.")
+        }
+        Facts::Abnormal { by_chance, has_drifted, reasons, .. } => {
+            let out = if *has_drifted { out.text("The load or the release has changed: ") } else { out };
+            let out = some(out, "request").text(if *has_drifted {
+                " are unlike those of A, where by chance "
+            } else {
+                " are abnormal, where by chance "
+            });
+            let out = out.number(few(*by_chance)).text(" would be");
+            let said = reasons.iter().zip(["; in ", ", in "]);
+            said.fold(out, |out, ((n, words), before)| {
+                out.text(before).number(count(*n)).text(": ").text(&format::printable(words))
+            })
+            .text(".")
+        }
+        Facts::HotSpot { share: of_all, mean_us, latency_us, endpoints, largest, halved } => {
             let out = at(out).text(if largest.is_some() { " holds " } else { " takes " });
             let out = out
                 .number(share(*of_all))
@@ -138,7 +158,14 @@ pub fn sentence(finding: &Finding) -> Sentence {
                     .text(" with ")
                     .number(share(*share_of_it))
                     .text("."),
-                None => out.text("."),
+                None => match halved {
+                    None => out.text("."),
+                    Some(halved) if halved.mean_us < LITTLE * mean_us => {
+                        let out = out.text(", but halving its self time would save only ");
+                        out.number(duration(halved.mean_us)).text(": other work runs beside it.")
+                    }
+                    Some(halved) => saved(out.text("; halving it"), halved).text("."),
+                },
             }
         }
         Facts::NotInstrumented { share: of_all } => {
@@ -216,6 +243,49 @@ pub fn sentence(finding: &Finding) -> Sentence {
     }
 }
 
+/// Half of a self time saves half of it, unless other work runs beside it: less than this part of it is little.
+const LITTLE: f64 = 0.1;
+
+/// The tag that slow requests share.
+fn shared(out: Sentence, tag: &SharedTag, n: u64) -> Sentence {
+    let out = out.text(&format::printable(&format!(" They share {} = {}", tag.key, tag.value)));
+    let out = match &tag.at {
+        Some(place) => out.text(" on ").name(place),
+        None => out,
+    };
+    out.text(": ")
+        .number(format!("{} of {}", count(tag.slow), count(n)))
+        .text(", ")
+        .number(format!("{} of {}", count(tag.others), count(tag.of_others)))
+        .text(" others.")
+}
+
+/// What the 99th percentile of a request type would be without calls that only slow requests make.
+fn without(out: Sentence, finding: &Finding, p99_us: Option<(f64, f64)>) -> Sentence {
+    let Some((before, after)) = p99_us.filter(|(before, after)| after < before) else { return out };
+    place(out.text(" Without "), &finding.place)
+        .text(" p99 would fall by ")
+        .number(duration(before - after))
+        .text(" to ")
+        .number(duration(after))
+        .text(".")
+}
+
+/// What half of a self time would save.
+fn saved(out: Sentence, halved: &Halved) -> Sentence {
+    let out = out.text(" would save ").number(duration(halved.mean_us)).text(" per request");
+    if halved.p99_us < 0.005 * halved.p99_before_us {
+        return out.text(", and nothing at p99");
+    }
+    let out = out.text(", and ").number(duration(halved.p99_us)).text(" of ");
+    out.number(duration(halved.p99_before_us)).text(" at p99")
+}
+
+/// An expected number of requests.
+fn few(n: f64) -> String {
+    if n < 9.95 { format!("{n:.1}") } else { count(n.round() as u64) }
+}
+
 /// How the second set differs from the first, and which service explains it.
 fn changed(out: Sentence, report: &CulpritReport) -> Sentence {
     let [a, b] = report.mean_us;
@@ -242,6 +312,10 @@ pub fn stake(finding: &Finding) -> String {
     }
 }
 
+/// How what is not there is told.
+const WHAT_IF: &str =
+    " What would be saved is a what-if: every request is run again by what its calls wait for.";
+
 /// Returns how a finding was found, in two lines at most.
 pub fn why(finding: &Finding) -> Vec<String> {
     let how = match &finding.facts {
@@ -251,11 +325,12 @@ pub fn why(finding: &Finding) -> Vec<String> {
             counted(report.requests[1], "request"),
             count(report.requests[0])
         ),
-        Facts::SlowTail { latency_excess_us, p50_us, .. } => format!(
+        Facts::SlowTail { latency_excess_us, p50_us, p99_us, .. } => format!(
             "The slowest tenth of each request type, at least five requests, is compared with its faster half by time \
-             on the critical path, endpoint by endpoint. These requests take {} more than the median of {}.",
+             on the critical path, endpoint by endpoint. These requests take {} more than the median of {}.{}",
             duration(*latency_excess_us),
-            duration(*p50_us as f64)
+            duration(*p50_us as f64),
+            if p99_us.is_some() { WHAT_IF } else { "" }
         ),
         Facts::Waiting { is_certain, .. } => format!(
             "What calls take on the critical path before their callee starts and after it ends: {}. At least five requests \
@@ -267,7 +342,19 @@ pub fn why(finding: &Finding) -> Vec<String> {
              time that hold more of them than chance would put there.",
             counted(*requests, "request")
         ),
-        Facts::HotSpot { .. } => "Self time on the critical path, summed over all requests.".to_owned(),
+        Facts::HotSpot { halved, .. } => format!(
+            "Self time on the critical path, summed over all requests.{}",
+            if halved.is_some() { WHAT_IF } else { "" }
+        ),
+        Facts::WorthMakingFaster(_) => format!(
+            "Of all endpoints the one that saves most of the mean, or of the 99th percentile, if its self time is half as long.{WHAT_IF}"
+        ),
+        Facts::Abnormal { trained, .. } => format!(
+            "Each request is judged by its whole tree of calls against {} of A: calls that are missing, new, repeated or in \
+             another order, errors, times on and off the critical path. One of a hundred normal requests would be called \
+             abnormal.",
+            counted(*trained, "request")
+        ),
         Facts::NotInstrumented { .. } => {
             "Self time on the critical path of spans that make calls, while none of the calls runs.".to_owned()
         }
@@ -324,6 +411,9 @@ pub fn bars(finding: &Finding) -> Vec<(String, f64)> {
             vec![bar("here", *mean_us), bar("latency", *latency_us)]
         }
         Facts::Waiting { wait_us, p50_us, .. } => vec![bar("these", *wait_us), bar("median", *p50_us)],
+        Facts::WorthMakingFaster(halved) => {
+            vec![bar("p99 then", halved.p99_before_us - halved.p99_us), bar("p99 now", halved.p99_before_us)]
+        }
         Facts::Timeout { duration_us, p50_us, .. } => {
             vec![bar("these", *duration_us), bar("median", *p50_us)]
         }
@@ -343,6 +433,8 @@ pub fn show_words(finding: &Finding) -> &'static str {
         FindingKind::Who => "Split by this tag",
         FindingKind::SinceWhen => "Show requests since then",
         FindingKind::Bursts => "Show the first of them",
+        FindingKind::WorthMakingFaster => "Show what endpoints would save",
+        FindingKind::Abnormal => "Show these requests",
         FindingKind::ReadWithCare => "Show requests",
         _ => "Show in flame graph",
     }
@@ -401,6 +493,11 @@ pub fn show(finding: &Finding, address: &mut Address) {
             let first = bursts.first();
             address.filters.extend(first.map(|b| Filter::Time { from_us: b.from_us, to_us: b.to_us }));
             address.view = View::Requests;
+        }
+        Facts::WorthMakingFaster(_) => search(address, View::Endpoints),
+        Facts::Abnormal { .. } => {
+            address.compare_sets();
+            address.view = View::Anomalies;
         }
         Facts::HotSpot { .. }
         | Facts::Waiting { .. }

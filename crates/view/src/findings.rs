@@ -4,11 +4,13 @@ use crate::address::Address;
 use crate::flame::waiting_us;
 use crate::selection_words::{filter_words, range_words};
 use crate::table::{Attributes, Column, Table, endpoint_attributes};
+use pathlight_model::sort::Arrange;
 use pathlight_query::{
-    Endpoint, EndpointId, EndpointRow, EndpointsReport, OverviewReport, RootEndpoint, RowStat, RowTime,
-    TypeRow,
+    Endpoint, EndpointId, EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat,
+    RowTime, TypeRow,
 };
 use pathlight_text::format;
+use std::collections::BTreeMap;
 
 /// A figure of what is loaded: its name, its name in tests, its words, the number itself, and what is said of it beside
 /// the pointer.
@@ -130,6 +132,82 @@ pub fn types() -> Table<TypeLine> {
             ]
         })
         .search(|row, finder| finder.fits_endpoint((&row.name.service, &row.name.operation)))
+}
+
+/// A service, or a request type, with its part of the latency.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShareBar {
+    /// Its name.
+    pub name: String,
+    /// The same as it is read.
+    pub words: String,
+    /// Its part in words.
+    pub share: String,
+    /// Its length, 0 to 1, against the longest one.
+    pub relative: f64,
+    /// What a click does.
+    pub hint: String,
+}
+
+/// Bars of one kind; the rest is summed up.
+const BARS: usize = 6;
+
+/// The first of some parts, most first, and the sum of the others.
+fn share_bars<T>(
+    mut all: Vec<(String, f64, Option<T>)>,
+    noun: &str,
+    hint: &str,
+) -> Vec<(ShareBar, Option<T>)> {
+    let total: f64 = all.iter().map(|one| one.1).sum();
+    all.retain(|one| one.1 > 0.0);
+    // Stable: equal ones stay as they come.
+    all.arrange_by(|a, b| b.1.total_cmp(&a.1));
+    if all.len() > BARS + 1 {
+        let rest = all.split_off(BARS);
+        let name = format::counted(rest.len() as u64, &format!("other {noun}"));
+        all.push((name, rest.iter().map(|one| one.1).sum(), None));
+    }
+    let most = all.iter().map(|one| one.1).fold(f64::MIN_POSITIVE, f64::max);
+    let bar = |(name, us, target): (String, f64, Option<T>)| {
+        let hint = if target.is_some() { hint } else { "" };
+        let bar = ShareBar {
+            words: format::printable(&name),
+            name,
+            share: format::share(us / total),
+            relative: us / most,
+            hint: hint.to_owned(),
+        };
+        (bar, target)
+    };
+    all.into_iter().map(bar).collect()
+}
+
+/// Returns the services of a report with most self time on the critical path; of each bar that stands for one its name.
+pub fn by_service(report: &EndpointsReport) -> Vec<(ShareBar, Option<String>)> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for number in report.order(RowTime::Exclusive, RowStat::Total) {
+        *sums.entry(report.name(number).0).or_default() += report.share(number);
+    }
+    let all = sums.into_iter().map(|(name, share)| (name.to_owned(), share, Some(name.to_owned()))).collect();
+    share_bars(all, "service", "Find this service in all views")
+}
+
+/// Returns the request types with most latency; of each bar that stands for one the type.
+pub fn by_type(overview: &OverviewReport) -> Vec<(ShareBar, Option<RequestType>)> {
+    let sum = |row: &TypeRow| row.latency_us.mean * row.requests as f64;
+    let name = |row: &TypeRow| row.kind.name().operation;
+    let all = overview.request_types.iter().map(|row| (name(row), sum(row), Some(row.kind.clone())));
+    share_bars(all.collect(), "type", "Look at these requests only")
+}
+
+/// Returns what is said while more findings may come; `is_compared` says that two sets are loaded.
+pub fn coming(is_compared: bool) -> &'static str {
+    match is_compared {
+        true => {
+            "Still coming: which tags tell slow requests from the others, what would help, abnormal requests\u{2026}"
+        }
+        false => "Still coming: which tags tell slow requests from the others, what would help\u{2026}",
+    }
 }
 
 /// An endpoint with its self time on the critical path.

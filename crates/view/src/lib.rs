@@ -43,6 +43,7 @@ pub mod split;
 pub mod summaries;
 pub mod summary;
 pub mod table;
+pub mod tag_rows;
 pub mod tip;
 pub mod trace;
 pub mod tree;

@@ -38,6 +38,10 @@ pub struct Queries {
     pub heatmap: Slot<queries::Heatmap>,
     /// What is slow, where, why and for whom.
     pub findings: Slot<queries::Findings>,
+    /// What joins the findings later.
+    pub further: Slot<queries::FurtherFindings>,
+    /// Which tags tell slow requests from the others.
+    pub tags: Slot<queries::Tags>,
     /// Times by endpoint.
     pub endpoints: Slot<queries::Endpoints>,
     /// Endpoints over all root endpoints.
@@ -106,6 +110,10 @@ pub fn query(page: Page) {
         // It reads every trace several times: nothing that should go on when nobody looks.
         queries.savings.stop();
     }
+    if address.view != View::Findings {
+        queries.tags.stop();
+        queries.further.stop();
+    }
     if address.view != View::Diagnosis {
         queries.diagnosis.stop();
         queries.compare_diagnoses.stop();
@@ -140,7 +148,22 @@ pub fn query(page: Page) {
             } else {
                 (selection, None)
             };
-            queries.findings.want(page, queries::Findings { selection, baseline });
+            let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
+            queries.findings.want(page, query);
+            // What takes longer comes later, one after the other.
+            match queries.findings.fresh() {
+                Some(report) => {
+                    queries.tags.want(page, queries::Tags { selection: selection.clone() });
+                    if queries.tags.fresh().is_some() || queries.tags.failure().is_some() {
+                        let query = queries::FurtherFindings::of(selection, baseline, &report);
+                        queries.further.want(page, query);
+                    }
+                }
+                None => {
+                    queries.tags.stop();
+                    queries.further.stop();
+                }
+            }
         }
         View::Endpoints => {
             let selection = Selection { root: RootEndpoint::TraceRoots, ..selection };

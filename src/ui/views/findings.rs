@@ -1,6 +1,7 @@
 //! The first view in the page; see [`findings`].
 
 use super::finding_list::FindingList;
+use super::tag_rows::TagRows;
 use super::time_columns::TimeColumns;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
@@ -13,16 +14,19 @@ use crate::ui::widgets::controls;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use pathlight_query::{
-    EndpointsReport, Filter, Finding, GroupBy, OverviewReport, RequestType, RootEndpoint, RowStat, RowTime,
+    EndpointsReport, Filter, Finding, FindingsReport, GroupBy, OverviewReport, RequestType, RootEndpoint,
+    RowStat, RowTime,
 };
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
 use pathlight_view::finding_words;
 use pathlight_view::findings;
-use pathlight_view::findings::{Cost, TypeLine};
+use pathlight_view::findings::{Cost, ShareBar, TypeLine};
 use pathlight_view::json;
 use pathlight_view::request_types;
 use pathlight_view::summary;
+use pathlight_view::tag_rows;
+use std::rc::Rc;
 
 /// Endpoints in each list of the textual summary, as the binary has them.
 const SUMMARY_TOP: usize = 10;
@@ -41,6 +45,12 @@ pub struct Findings {
     frame: Frame,
     list: FindingList,
     times: TimeColumns,
+    coming: El,
+    bars: El,
+    bars_keep: [Keep; 2],
+    by_service: El,
+    by_type: El,
+    tags: TagRows,
     cards: El,
     by: El,
     why: El,
@@ -74,7 +84,15 @@ impl Findings {
             });
         });
         let why = el("p").class("muted small").test("group-by-why");
-        let (list, times) = (FindingList::new(), TimeColumns::new());
+        let (list, times, tags) = (FindingList::new(), TimeColumns::new(), TagRows::new());
+        let coming = el("p").class("muted small").test("findings-coming").attr("role", "status");
+        let (by_service, by_type) = (div("share-list"), div("share-list"));
+        let half = |title: &str, list: &El| {
+            div("share-half").child(&el("h2").class("section-title").text(title)).child(list)
+        };
+        let bars = div("share-halves")
+            .child(&half("Latency by service", &by_service))
+            .child(&half("Latency by request type", &by_type));
         let cards = div("cards").test("summary");
         let title = el("h2").class("section-title");
         let copies = copies(page, keep);
@@ -87,7 +105,10 @@ impl Findings {
                     .child(&note(page, keep)),
             )
             .child(list.element())
+            .child(&coming)
             .child(times.element())
+            .child(&bars)
+            .child(tags.element())
             .child(
                 &div("section-head")
                     .child(&el("h2").class("section-title").text("Request types"))
@@ -98,7 +119,25 @@ impl Findings {
             .child(&div("section-head").child(&title).child(&copies))
             .child(top.element());
         let frame = Frame::plain(View::Findings, element).table(top);
-        Findings { frame, list, times, cards, by, why, types, top, title, copies, root: None }
+        Findings {
+            frame,
+            list,
+            times,
+            coming,
+            bars,
+            bars_keep: Default::default(),
+            by_service,
+            by_type,
+            tags,
+            cards,
+            by,
+            why,
+            types,
+            top,
+            title,
+            copies,
+            root: None,
+        }
     }
 
     fn take_overview(&mut self, page: Page, overview: &OverviewReport) {
@@ -111,6 +150,18 @@ impl Findings {
             if card.hint.is_empty() { element } else { element.attr("title", &card.hint) }
         });
         self.cards.fill(&cards.collect::<Vec<El>>());
+        let types = findings::by_type(overview);
+        self.bars_keep[0].clear();
+        let kept = &self.bars_keep[0];
+        let rows = types.into_iter().map(|(bar, kind)| {
+            let open = move || {
+                if let Some(kind) = &kind {
+                    look_at_type(page, kind);
+                }
+            };
+            share_row(kept, &bar, "share-type", open)
+        });
+        self.by_type.fill(&rows.collect::<Vec<El>>());
         self.types.set_rows(TypeLine::of(overview), "No request type: no trace has a root.");
         self.root = None;
     }
@@ -119,9 +170,41 @@ impl Findings {
         let (costs, why) = (Cost::of(report), page.why_empty());
         let about = findings::about(&page.address(), report);
         self.title.set_text(&findings::ranking_title(&about));
+        self.bars_keep[1].clear();
+        let kept = &self.bars_keep[1];
+        let rows = findings::by_service(report).into_iter().map(|(bar, service)| {
+            share_row(kept, &bar, "share-service", move || {
+                if let Some(service) = &service {
+                    page.change(|address| address.search = service.clone());
+                }
+            })
+        });
+        let rows: Vec<El> = rows.collect();
+        self.bars.show(!rows.is_empty());
+        self.by_service.fill(&rows);
         self.copies.show(!costs.is_empty());
         self.top.set_rows(costs, &why);
     }
+}
+
+/// A service or request type with its part of the latency as a bar; pressed, it is looked at.
+fn share_row(keep: &Keep, bar: &ShareBar, test: &str, open: impl Fn() + 'static) -> El {
+    let track = div("finding-track")
+        .child(&div("finding-bar").styled("width", &format!("{:.1}%", (bar.relative * 100.0).max(0.5))));
+    let name = span("share-name", &bar.words);
+    let row = button("").class("share-row").test(test).attr("title", &bar.hint);
+    row.child(&name).child(&track).child(&span("number", &bar.share)).on_click(keep, open)
+}
+
+/// The findings with what joined them later, and whether that is there.
+fn all_findings(page: Page) -> Option<(Rc<FindingsReport>, bool)> {
+    let queries = page.queries();
+    let report = queries.findings.get()?;
+    let further = queries.findings.fresh().and_then(|_| queries.further.fresh());
+    Some(match further.filter(|_| queries.tags.fresh().is_some()) {
+        Some(further) => (Rc::new(report.with(&further)), true),
+        None => (report, false),
+    })
 }
 
 /// The button that copies the findings as an incident note.
@@ -132,7 +215,7 @@ fn note(page: Page, keep: &Keep) -> El {
         .test("copy-findings");
     let pressed = copy.clone();
     copy.on_click(keep, move || {
-        if let Some(report) = page.queries().findings.get() {
+        if let Some((report, _)) = all_findings(page) {
             let base = dom::window().location().href().unwrap_or_default();
             let base = base.split('#').next().unwrap_or_default().to_owned();
             let link = |finding: Option<&Finding>| {
@@ -142,7 +225,10 @@ fn note(page: Page, keep: &Keep) -> El {
                 }
                 format!("{base}#{}", address.to_fragment())
             };
-            copy_text(&finding_words::to_markdown(&report, Some(&link)), &pressed);
+            let tags = page.queries().tags.fresh();
+            let is_of_range = !page.address().range.is_all();
+            let tags = tags.map(|tags| tag_rows::to_markdown(&tags, is_of_range)).unwrap_or_default();
+            copy_text(&(finding_words::to_markdown(&report, Some(&link)) + &tags), &pressed);
         }
     })
 }
@@ -176,39 +262,56 @@ fn copies(page: Page, keep: &Keep) -> El {
 }
 
 impl PageView for Findings {
-    /// What is loaded, endpoints, findings.
-    type Content = (u64, u64, u64);
+    /// What is loaded, endpoints, findings, tags, further findings.
+    type Content = [u64; 5];
 
     fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    fn content(&self, page: Page) -> Option<(u64, u64, u64)> {
+    fn content(&self, page: Page) -> Option<[u64; 5]> {
         let queries = page.queries();
-        Some((queries.overview.revision(), queries.endpoints.revision(), queries.findings.revision()))
+        Some([
+            queries.overview.revision(),
+            queries.endpoints.revision(),
+            queries.findings.revision(),
+            queries.tags.revision(),
+            queries.further.revision(),
+        ])
     }
 
     fn is_stale(&self, page: Page) -> bool {
         page.queries().endpoints.is_waiting()
     }
 
-    fn take(&mut self, page: Page, now: &(u64, u64, u64), before: Option<&(u64, u64, u64)>) {
+    fn take(&mut self, page: Page, now: &[u64; 5], before: Option<&[u64; 5]>) {
         let queries = page.queries();
+        let is_new = |part: usize| before.is_none_or(|before| before[part] != now[part]);
         if let Some(overview) = queries.overview.get()
-            && before.is_none_or(|before| before.0 != now.0)
+            && is_new(0)
         {
             self.take_overview(page, &overview);
         }
         if let Some(report) = queries.endpoints.get()
-            && before.is_none_or(|before| before.1 != now.1)
+            && is_new(1)
         {
             self.take_ranking(page, &report);
         }
-        if let Some(report) = queries.findings.get()
-            && before.is_none_or(|before| before.2 != now.2)
+        if let Some((report, is_whole)) = all_findings(page)
+            && (is_new(2) || is_new(4))
         {
             self.list.set(page, &report);
-            self.times.set(page, &report);
+            if is_new(2) {
+                self.times.set(page, &report);
+            }
+            let is_failed = queries.further.failure().is_some();
+            self.coming.set_text(findings::coming(page.compares_sets()));
+            self.coming.show(!is_whole && !is_failed);
+        }
+        if let Some(report) = queries.tags.get()
+            && is_new(3)
+        {
+            self.tags.set(page, &report);
         }
     }
 
@@ -225,6 +328,7 @@ impl PageView for Findings {
 
     fn follow(&mut self, page: Page) {
         self.list.element().class_if("stale", page.queries().findings.is_waiting());
+        self.tags.element().class_if("stale", page.queries().tags.is_waiting());
         let focus = page.focus().clone();
         self.top.select(|cost| matches!(&focus, Focus::Endpoint(endpoint) if *endpoint == cost.endpoint));
         let root = page.address().root.clone();

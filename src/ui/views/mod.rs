@@ -12,6 +12,7 @@ pub mod flow;
 pub mod heatmap;
 pub mod requests;
 pub mod split;
+pub mod tag_rows;
 pub mod time_columns;
 pub mod trace;
 

@@ -6,12 +6,22 @@ use pathlight::generate::{Options, write_jaeger};
 use pathlight::model::stats::Random;
 use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
-use pathlight::query::{Endpoint, Facts, Finding, FindingKind, FindingsReport, Place, queries};
+use pathlight::query::{
+    Endpoint, Facts, Finding, FindingKind, FindingsReport, PercentileRange, Place, TagsReport, queries,
+};
 use pathlight::view::finding_words;
 
 fn findings(spans: &[Span]) -> FindingsReport {
     let mut pool = Pool::of(vec![set_of(spans)]).unwrap();
     pool.run(queries::Findings { selection: Selection::default(), baseline: None }).unwrap()
+}
+
+/// The findings with what joins them later.
+fn completed(pool: &mut Pool, selection: Selection, baseline: Option<Selection>) -> FindingsReport {
+    let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
+    let report = pool.run(query).unwrap();
+    let further = pool.run(queries::FurtherFindings::of(selection, baseline, &report)).unwrap();
+    report.with(&further)
 }
 
 /// The finding of a kind.
@@ -226,15 +236,28 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
     reader.feed(&bytes, &mut set).unwrap();
     reader.finish(&mut set);
     set.seal().unwrap();
-    let report = Pool::of(vec![set])
-        .unwrap()
-        .run(queries::Findings { selection: Selection::default(), baseline: None })
-        .unwrap();
+    let mut pool = Pool::of(vec![set]).unwrap();
+    let first = pool.run(queries::Findings { selection: Selection::default(), baseline: None }).unwrap();
+    let report = completed(&mut pool, Selection::default(), None);
     let finding = &report.findings[0];
     assert_eq!(finding.place, Place::Endpoint(Endpoint::new("catalog", "SELECT product_details")));
     let Facts::SlowTail { root, tag, .. } = &finding.facts else { panic!("{finding:?}") };
     assert_eq!((root.root.operation.as_str(), finding.n, finding.of), ("GET /product/{id}", 4, 37));
     assert_eq!(tag.as_ref().map(|tag| (tag.key.as_str(), tag.slow)), Some(("cache.hit", 4)));
+    let (short, long) = [&first, &report].map(|r| finding_words::sentence(&r.findings[0]).to_text()).into();
+    assert!(short.ends_with(" They share cache.hit = false: 4 of 4, 1 of 33 others."), "{short}");
+    // The one other request misses another cache.
+    let place =
+        "They share cache.hit = false on redis GET product_details @ catalog: 4 of 4, 0 of 33 others.";
+    let without =
+        "Without SELECT product_details @ catalog p99 would fall by 83.8\u{202f}ms to 71.0\u{202f}ms.";
+    assert!(long.ends_with(&format!("{place} {without}")), "{long}");
+    let search = &report.findings[1];
+    assert_eq!(search.place, Place::Endpoint(Endpoint::new("search", "POST products/_search")));
+    assert_eq!(search.also, [FindingKind::WorthMakingFaster]);
+    assert!(finding_words::sentence(search).to_text().contains("; halving it would save 1.20\u{202f}ms"));
+    let charges = the(&report, FindingKind::WorthMakingFaster);
+    assert_eq!(charges.place, Place::Endpoint(Endpoint::new("payment", "POST /v1/charges")));
     let link = |finding: Option<&Finding>| match finding {
         Some(_) => "https://traces.example/#view=flame&search=a(b)".to_owned(),
         None => "https://traces.example/#view=findings".to_owned(),
@@ -245,4 +268,90 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
         "{note}"
     );
     assert!(note.contains("`SELECT product_details @ catalog`") && note.ends_with("findings)\n"), "{note}");
+}
+
+#[test]
+fn requests_unlike_the_baseline_are_told_later() {
+    let before = requests(300, |_, _| {});
+    let after = requests(300, |i, spans| {
+        if i % 20 == 3 {
+            spans.pop();
+        }
+    });
+    let mut set = TraceSet::new();
+    set.loading_group = 1;
+    stage(&mut set, &after);
+    set.seal().unwrap();
+    let (a, b) = (Selection::default(), Selection { group: 1, ..Selection::default() });
+    let mut pool = Pool::of(vec![set_of(&before), set]).unwrap();
+    let finding = the(&completed(&mut pool, b, Some(a.clone())), FindingKind::Abnormal);
+    assert!(finding.n >= 15 && finding.of == 300, "{} of {}", finding.n, finding.of);
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.contains(": stock in stock called by shop is missing"), "{text}");
+    // A set like its baseline has no more than by chance.
+    let same = completed(&mut pool, a.clone(), Some(a));
+    assert!(same.findings.iter().all(|finding| finding.kind() != FindingKind::Abnormal));
+}
+
+#[test]
+fn work_beside_which_other_work_runs_is_a_hot_spot_not_worth_making_faster() {
+    let spans = requests(40, |_, spans| {
+        spans.truncate(1);
+        spans.push(span(2, 1, "wide", 500, 20_500));
+        spans.push(span(3, 1, "beside", 400, 20_400));
+        spans[0].duration_us = 21_000;
+    });
+    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::HotSpot);
+    assert_eq!(finding.place, endpoint("wide"));
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(
+        text.ends_with(
+            ", but halving its self time would save only 100\u{202f}\u{b5}s: other work runs beside it."
+        ),
+        "{text}"
+    );
+}
+
+fn tags_of(spans: &[Span], selection: Selection) -> TagsReport {
+    Pool::of(vec![set_of(spans)]).unwrap().run(queries::Tags { selection }).unwrap()
+}
+
+fn names(report: &TagsReport) -> Vec<String> {
+    pathlight::view::tag_rows::lines(report).into_iter().map(|line| line.name).collect()
+}
+
+#[test]
+fn tags_of_any_span_tell_the_slow_from_the_rest_and_pairs_only_where_both_are_needed() {
+    // Slow where `stock` runs in the far zone and `cart` in the old one; either alone does nothing.
+    let spans = requests(200, |i, spans| {
+        spans[1].zone = if i % 3 == 0 { "old" } else { "new" };
+        spans[2].zone = if i % 4 == 0 { "far" } else { "near" };
+        if i % 12 == 0 {
+            delay(spans, 2, 40_000 + i);
+        }
+    });
+    let report = tags_of(&spans, Selection::default());
+    assert_eq!((report.slow, report.others), (20, 180));
+    assert!(names(&report).iter().any(|name| name.contains("far")), "{:?}", report.rows);
+    // One tag alone, of a root.
+    let spans = requests(120, |i, spans| {
+        spans[0].zone = if i % 10 == 1 { "eu" } else { "us" };
+        if i % 10 == 1 {
+            delay(spans, 2, 30_000);
+        }
+    });
+    let report = tags_of(&spans, Selection::default());
+    assert_eq!(names(&report), ["zone = eu"]);
+    assert_eq!((report.rows[0].slow, report.rows[0].others), (12, 0));
+    // A percentile range against what lies outside it.
+    let range = PercentileRange { lo: 50_000, hi: 100_000, closed: false };
+    let of_range = tags_of(&spans, Selection { range, ..Selection::default() });
+    assert_eq!(of_range.slow + of_range.others, 120);
+    assert_eq!((of_range.rows[0].slow, of_range.rows[0].others), (12, 0));
+    // Nothing to tell.
+    let report =
+        tags_of(&requests(60, |i, spans| spans[0].zone = ["a", "b"][i as usize % 2]), Selection::default());
+    assert_eq!(report.rows, []);
+    assert!(tags_of(&requests(4, |_, _| {}), Selection::default()).rows.is_empty());
 }

@@ -128,6 +128,7 @@ impl Sums<'_> {
             latency_us: self.part.latency.mean(self.requests()),
             endpoints,
             largest,
+            halved: None,
         };
         Finding { stake_us, interval, ..plain(place, sums.requests, self.requests(), facts) }
     }
@@ -216,6 +217,7 @@ impl Sums<'_> {
             excess_interval: interval,
             latency_excess_us: about.latency_sum_us as f64 / n.max(1) as f64 - cut.fast_to_us as f64,
             tag: None,
+            p99_us: None,
         };
         Some(Finding {
             stake_us: best.us * share,
@@ -471,6 +473,7 @@ pub(super) fn shared_tag(group: &GroupSums) -> Option<SharedTag> {
                     SharedTag {
                         key: key.clone(),
                         value: value.clone(),
+                        at: None,
                         slow: sums.slow,
                         others: with_others,
                         of_others: others,

@@ -4,20 +4,26 @@
 //! Three passes over the requests of a selection: [`TypeLatencies`](crate::requests::TypeLatencies) has the latencies by
 //! request type, of which its cuts are the slowest requests and the faster half of each; [`FindingsPart`] has what these spend where,
 //! and what is odd about their structure; [`TagsPart`] has the tags of the types that matter. [`rank()`] makes findings of
-//! them.
+//! them. What takes longer comes [`Further`] on: what-ifs, and requests unlike those of a baseline.
 
 mod bursts;
 mod candidates;
+mod further;
 mod over_time;
 mod part;
 mod rank;
 mod report;
 mod structure;
+mod tag_rows;
 mod tags;
 mod waiting;
 
+pub use further::{Further, FurtherTail, Saved};
 pub use over_time::over_time;
 pub use part::{FindingsObserver, FindingsPart};
 pub use rank::{rank, tag_groups};
-pub use report::{Burst, Facts, Finding, FindingKind, FindingsReport, Place, SharedTag, TimeBin};
+pub use report::{
+    AskedTail, Burst, Facts, Finding, FindingKind, FindingsReport, Halved, Place, SharedTag, TimeBin,
+};
+pub use tag_rows::{PairsObserver, PairsPart, TagRow, TagValue, TagsReport, tail_groups};
 pub use tags::{TagGroup, TagsObserver, TagsPart};

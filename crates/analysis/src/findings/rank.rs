@@ -11,7 +11,7 @@ use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, false_discovery};
 
 /// Findings told.
-const MOST: usize = 10;
+pub(super) const MOST: usize = 10;
 /// Request types whose tags are counted.
 const TAG_TYPES: usize = 20;
 /// False discoveries among the findings of a kind.
@@ -83,17 +83,7 @@ pub fn rank(
         FindingKind::Errors => true,
         kind => !kind.is_causal() || is_worth(finding),
     });
-    let class = |finding: &Finding| match finding.kind() {
-        FindingKind::ReadWithCare => 2,
-        FindingKind::NotInstrumented | FindingKind::Bursts => 1,
-        _ => 0,
-    };
-    let weight = |finding: &Finding| match finding.kind().is_causal() {
-        true => CAUSE_WEIGHT * finding.least_us(),
-        false => finding.least_us(),
-    };
-    // Stable: equal ones stay by kind, then by name.
-    all.arrange_by(|a, b| class(a).cmp(&class(b)).then_with(|| weight(b).total_cmp(&weight(a))));
+    arrange(&mut all);
     let mut findings: Vec<Finding> = change.map(changed).into_iter().collect();
     for finding in all {
         match findings.iter_mut().find(|known| is_same(known, &finding)) {
@@ -108,6 +98,22 @@ pub fn rank(
     }
     findings.truncate(MOST);
     FindingsReport { facts, findings, tested, over_time: over_time(types), over_time_before: Vec::new() }
+}
+
+/// Puts findings into order: what changed first, then by the lower end of their stake.
+pub(super) fn arrange(findings: &mut [Finding]) {
+    let class = |finding: &Finding| match finding.kind() {
+        FindingKind::Changed => 0,
+        FindingKind::ReadWithCare => 3,
+        FindingKind::NotInstrumented | FindingKind::Bursts | FindingKind::Abnormal => 2,
+        _ => 1,
+    };
+    let weight = |finding: &Finding| match finding.kind().is_causal() {
+        true => CAUSE_WEIGHT * finding.least_us(),
+        false => finding.least_us(),
+    };
+    // Stable: equal ones stay by kind, then by name.
+    findings.arrange_by(|a, b| class(a).cmp(&class(b)).then_with(|| weight(b).total_cmp(&weight(a))));
 }
 
 /// The finding that says what changed; of its services those that explain something.

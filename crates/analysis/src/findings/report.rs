@@ -1,5 +1,7 @@
 //! What the findings say: plain data, from which crate `view` makes sentences.
 
+use super::tag_rows::TagValue;
+use super::tags::TagGroup;
 use crate::critical_path::RequestRef;
 use crate::culprit::CulpritReport;
 use crate::requests::{PercentileRange, RangeFacts, RequestType};
@@ -32,6 +34,10 @@ pub enum FindingKind {
     SinceWhen,
     /// An endpoint, or a service, has a large part of all latency.
     HotSpot,
+    /// An endpoint whose self time is worth making shorter.
+    WorthMakingFaster,
+    /// Requests are unlike those they are compared with.
+    Abnormal,
     /// Slow requests start close together.
     Bursts,
     /// Most of that part is time in which nothing is recorded.
@@ -74,12 +80,25 @@ pub struct SharedTag {
     pub key: String,
     /// Tag value.
     pub value: String,
+    /// The endpoint on whose spans it is counted; `None`: on any span.
+    pub at: Option<Endpoint>,
     /// Slow requests that have it.
     pub slow: u64,
     /// Other requests of the type that have it.
     pub others: u64,
     /// Other requests of the type.
     pub of_others: u64,
+}
+
+/// What requests would save if the self time of an endpoint were half as long, in microseconds; a what-if.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Halved {
+    /// Of the mean latency.
+    pub mean_us: f64,
+    /// Of the 99th percentile.
+    pub p99_us: f64,
+    /// The 99th percentile as it is.
+    pub p99_before_us: f64,
 }
 
 /// What was measured, by kind. Times are microseconds.
@@ -107,6 +126,9 @@ pub enum Facts {
         latency_excess_us: f64,
         /// A tag that tells them from the others.
         tag: Option<SharedTag>,
+        /// The 99th percentile of the type as it is, and as it would be without the calls of the place; `None` while that
+        /// is not known, and where the faster half has such calls too.
+        p99_us: Option<(f64, f64)>,
     },
     /// See [`FindingKind::Waiting`].
     Waiting {
@@ -138,6 +160,21 @@ pub enum Facts {
         endpoints: u64,
         /// Of a service the endpoint with most time, and its share of all latency.
         largest: Option<(Endpoint, f64)>,
+        /// What half of its self time would save; `None` while that is not known, and of a service.
+        halved: Option<Halved>,
+    },
+    /// See [`FindingKind::WorthMakingFaster`].
+    WorthMakingFaster(Halved),
+    /// See [`FindingKind::Abnormal`].
+    Abnormal {
+        /// How many would be abnormal by chance.
+        by_chance: f64,
+        /// Requests that were learned from.
+        trained: u64,
+        /// Whether there are so many that the load or the release has changed.
+        has_drifted: bool,
+        /// The most frequent first reasons, each with its requests.
+        reasons: Vec<(u64, String)>,
     },
     /// See [`FindingKind::NotInstrumented`].
     NotInstrumented {
@@ -241,6 +278,8 @@ impl Finding {
             Facts::Waiting { .. } => FindingKind::Waiting,
             Facts::Bursts { .. } => FindingKind::Bursts,
             Facts::HotSpot { .. } => FindingKind::HotSpot,
+            Facts::WorthMakingFaster(_) => FindingKind::WorthMakingFaster,
+            Facts::Abnormal { .. } => FindingKind::Abnormal,
             Facts::NotInstrumented { .. } => FindingKind::NotInstrumented,
             Facts::OneAfterTheOther { .. } => FindingKind::OneAfterTheOther,
             Facts::Timeout { .. } => FindingKind::Timeout,
@@ -300,4 +339,33 @@ pub struct FindingsReport {
     pub over_time: Vec<TimeBin>,
     /// The same of the requests they are compared with.
     pub over_time_before: Vec<TimeBin>,
+}
+
+impl FindingsReport {
+    /// Returns the slow tails of which more can be found out.
+    pub fn slow_tails(&self) -> Vec<AskedTail> {
+        let asked = |finding: &Finding| {
+            let (Facts::SlowTail { root, latency_us, is_only_in_tail, tag, .. }, Place::Endpoint(place)) =
+                (&finding.facts, &finding.place)
+            else {
+                return None;
+            };
+            let with = is_only_in_tail.then(|| place.clone());
+            let group = TagGroup { root: root.clone(), slow_from_us: Some(latency_us.0), with };
+            let value =
+                |tag: &SharedTag| (TagValue { key: tag.key.clone(), value: tag.value.clone() }, tag.slow);
+            let tag = tag.as_ref().map(value);
+            Some(AskedTail { group, tag })
+        };
+        self.findings.iter().filter_map(asked).collect()
+    }
+}
+
+/// A slow tail of which more is to be found out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedTail {
+    /// Its request type and its slow requests.
+    pub group: TagGroup,
+    /// The tag that they share, and how many of them have it.
+    pub tag: Option<(TagValue, u64)>,
 }

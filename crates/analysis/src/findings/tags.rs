@@ -83,14 +83,61 @@ impl TagsPart {
         }
         all
     }
+
+    /// Returns these counts with the requests of a part of them, as a percentile range cuts it out, as the slow ones.
+    #[must_use]
+    pub fn with_slow(mut self, part: &TagsPart) -> TagsPart {
+        for (number, group) in &mut self.groups {
+            let slow = part.groups.get(number);
+            group.slow = slow.map_or(0, |slow| slow.requests);
+            for (key, values) in &mut group.keys {
+                let slow = slow.and_then(|slow| slow.keys.get(key)?.as_ref());
+                for (value, sums) in values.iter_mut().flatten() {
+                    sums.slow = slow.and_then(|slow| slow.get(value)).map_or(0, |slow| slow.requests);
+                }
+            }
+        }
+        self
+    }
 }
 
-/// Counts the requests of one worker.
-pub struct TagsObserver {
+/// Tells of which group a request is, and whether it is a slow one.
+pub(super) struct Grouping {
     groups: Vec<(TagGroup, Option<EndpointId>)>,
     types: Arc<RequestTypes>,
     /// By number of the type: its group, [`NO_ROW`] if none.
     group_of: Vec<u32>,
+}
+
+impl Grouping {
+    pub fn new(set: &TraceSet, types: Arc<RequestTypes>, groups: &[TagGroup]) -> Grouping {
+        let place = |name: &RequestType| groups.iter().position(|group| group.root == *name);
+        let group_of = types.names().iter().map(|name| place(name).map_or(NO_ROW, |place| place as u32));
+        let group_of = group_of.collect();
+        let find = |endpoint: &Endpoint| set.find_endpoint(&endpoint.service, &endpoint.operation);
+        let groups = groups.iter().map(|group| (group.clone(), group.with.as_ref().and_then(find)));
+        Grouping { groups: groups.collect(), types, group_of }
+    }
+
+    /// The number of the request's group, and whether the request is slow; `None` if it is of no group.
+    pub fn of(&self, table: &PathTable, request: u32) -> Option<(u32, bool)> {
+        let number = self.group_of[self.types.of(request) as usize];
+        let (group, with) = self.groups.get(number as usize)?;
+        let has_it = || match (&group.with, with) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(_), Some(endpoint)) => {
+                table.entries(request).iter().any(|e| table.contexts()[e.context as usize].1 == *endpoint)
+            }
+        };
+        let latency_us = table.requests[request as usize].latency_us;
+        Some((number, group.slow_from_us.is_some_and(|from| latency_us >= from) && has_it()))
+    }
+}
+
+/// Counts the requests of one worker.
+pub struct TagsObserver {
+    grouping: Grouping,
     sums: FxHashMap<(u32, u32), ValueSums>,
     /// By pair: the request that counted it last, from 1 on.
     counted: Vec<u64>,
@@ -102,15 +149,8 @@ pub struct TagsObserver {
 impl TagsObserver {
     /// An observer of requests of this set, which are of these types.
     pub fn new(set: &TraceSet, types: Arc<RequestTypes>, groups: &[TagGroup]) -> TagsObserver {
-        let place = |name: &RequestType| groups.iter().position(|group| group.root == *name);
-        let group_of = types.names().iter().map(|name| place(name).map_or(NO_ROW, |place| place as u32));
-        let group_of = group_of.collect();
-        let find = |endpoint: &Endpoint| set.find_endpoint(&endpoint.service, &endpoint.operation);
-        let groups = groups.iter().map(|group| (group.clone(), group.with.as_ref().and_then(find)));
         TagsObserver {
-            groups: groups.collect(),
-            types,
-            group_of,
+            grouping: Grouping::new(set, types, groups),
             sums: FxHashMap::default(),
             counted: vec![0; set.tags.pairs()],
             number: 0,
@@ -124,16 +164,7 @@ impl Observer for TagsObserver {
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
         let facts = &table.requests[request as usize];
-        let number = self.group_of[self.types.of(request) as usize];
-        let Some((group, with)) = self.groups.get(number as usize) else { return };
-        let has_it = || match (&group.with, with) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(_), Some(endpoint)) => {
-                table.entries(request).iter().any(|e| table.contexts()[e.context as usize].1 == *endpoint)
-            }
-        };
-        let is_slow = group.slow_from_us.is_some_and(|from| facts.latency_us >= from) && has_it();
+        let Some((number, is_slow)) = self.grouping.of(table, request) else { return };
         self.number += 1;
         let sums = self.part.groups.entry(number).or_default();
         sums.requests += 1;

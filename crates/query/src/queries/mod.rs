@@ -12,6 +12,7 @@ mod errors;
 mod find_spans;
 mod findings;
 mod flow;
+mod further_findings;
 mod heatmap;
 mod histograms;
 mod overview;
@@ -23,6 +24,7 @@ mod search;
 mod span;
 mod split;
 mod tag_values;
+mod tags;
 mod trace;
 
 pub use anomalies::{Anomalies, AnomalyEvaluation, AnomalyModel};
@@ -36,6 +38,7 @@ pub use errors::Errors;
 pub use find_spans::FindSpans;
 pub use findings::Findings;
 pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, Target, WhatIf};
+pub use further_findings::FurtherFindings;
 pub use heatmap::Heatmap;
 pub use histograms::Histograms;
 pub use overview::{EndpointCount, Overview, OverviewReport, TagKey, TypeRow};
@@ -47,6 +50,7 @@ pub use search::Search;
 pub use span::{Span, SpanKey, SpanReport};
 pub use split::Split;
 pub use tag_values::TagValues;
+pub use tags::Tags;
 pub use trace::Trace;
 
 pub(super) use anomalies::{Made, Told, VectorPass};
@@ -130,6 +134,7 @@ list! {
     Flow,
     FlowEvaluation,
     FlowParents,
+    FurtherFindings,
     Heatmap,
     Histograms,
     Overview,
@@ -143,6 +148,7 @@ list! {
     Span,
     Split,
     TagValues,
+    Tags,
     Target,
     Trace,
     WhatIf,

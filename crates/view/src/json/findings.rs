@@ -4,13 +4,15 @@ use super::{Text, ends, percent, pretty, public_json};
 use crate::finding_words::sentence;
 use crate::sentence::Part;
 use pathlight_analysis::critical_path::RequestRef;
-use pathlight_analysis::findings::{Finding as Found, FindingKind, FindingsReport, Place as At, TimeBin};
+use pathlight_analysis::findings::{
+    Finding as Found, FindingKind, FindingsReport, Place as At, TagsReport, TimeBin,
+};
 use pathlight_analysis::requests::PercentileRange;
 use pathlight_model::stats::Summary;
 
 public_json! {
     /// What is slow, where, why and for whom, best first.
-    Findings<'a>(report: &'a FindingsReport, range: PercentileRange) {
+    Findings<'a>(report: &'a FindingsReport, tags: &'a TagsReport, range: PercentileRange) {
         /// How many requests lie in the percentile range.
         requests: u64 = report.facts.requests,
         /// The percentile range as `[from, to]`, in percent.
@@ -25,6 +27,8 @@ public_json! {
         over_time: &'a [TimeBin] = &report.over_time,
         /// The same of the baseline; empty without one.
         over_time_before: &'a [TimeBin] = &report.over_time_before,
+        /// The tags that tell slow requests from the others.
+        tags: &'a TagsReport = tags,
     }
 }
 
@@ -89,6 +93,6 @@ public_json! {
 ///
 /// # Errors
 /// Only if serde_json refuses a number, which no report holds.
-pub fn findings(report: &FindingsReport, range: PercentileRange) -> Text {
-    pretty(&Findings::of(report, range))
+pub fn findings(report: &FindingsReport, tags: &TagsReport, range: PercentileRange) -> Text {
+    pretty(&Findings::of(report, tags, range))
 }

@@ -1,0 +1,148 @@
+//! What takes longer than the findings themselves, and joins them later: what would help, and which requests are unlike
+//! those of a baseline.
+
+use super::candidates::plain;
+use super::rank::{MOST, arrange};
+use super::report::{Facts, Finding, FindingKind, FindingsReport, Halved, Place};
+use super::tag_rows::PairsPart;
+use crate::anomaly::AnomalyReport;
+use crate::flow::SavingsReport;
+use crate::requests::RequestType;
+use pathlight_model::trace::Endpoint;
+use serde::{Deserialize, Serialize};
+
+/// A saving of the mean is worth a word from this share of the mean latency on, one of the 99th percentile from this share
+/// of that.
+const WORTH_MEAN: f64 = 0.01;
+const WORTH_P99: f64 = 0.05;
+/// Reasons told.
+const REASONS: usize = 2;
+/// More requests than chance explains are told if they are at least this many times as many.
+const BEYOND_CHANCE: f64 = 2.0;
+
+/// What is found out of a slow tail.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FurtherTail {
+    /// Its request type.
+    pub root: RequestType,
+    /// Where the slow requests have the tag that they share, and how many other requests have it there.
+    pub tag_at: Option<(Endpoint, u64)>,
+    /// See [`Facts::SlowTail`].
+    pub p99_us: Option<(f64, f64)>,
+}
+
+impl FurtherTail {
+    /// Says where all `slow` slow requests of a group have a tag of a list.
+    pub fn place_tag(&mut self, pairs: &PairsPart, (group, tag): (u32, u32), slow: u64) {
+        let place = pairs.place(group, tag, slow);
+        self.tag_at = place.map(|(place, requests)| (place.clone(), requests - slow));
+    }
+}
+
+/// What an endpoint would save if its self time were half as long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Saved {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// What requests would save.
+    pub halved: Halved,
+    /// Requests that would be faster.
+    pub requests: u64,
+}
+
+/// What takes longer to find out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Further {
+    /// Of slow tails.
+    pub tails: Vec<FurtherTail>,
+    /// Endpoints by what they would save of the mean, most first.
+    pub savings: Vec<Saved>,
+    /// Requests unlike those of the baseline.
+    pub abnormal: Option<Finding>,
+}
+
+impl Further {
+    /// Takes over what endpoints would save.
+    pub fn take_savings(&mut self, report: &SavingsReport) {
+        let saved = report.endpoints.iter().map(|row| Saved {
+            endpoint: Endpoint::new(&row.service, &row.operation),
+            halved: Halved {
+                mean_us: row.saved_us.faster_50.mean,
+                p99_us: row.saved_us.faster_50.p99,
+                p99_before_us: report.latency_us.p99,
+            },
+            requests: row.affected,
+        });
+        self.savings = saved.collect();
+    }
+
+    /// Takes over which requests are abnormal, if they are more than chance explains.
+    pub fn take_abnormal(&mut self, report: &AnomalyReport) {
+        let judged = report.rows.iter().filter(|row| !row.is_unknown).count() as u64;
+        let n = report.abnormal() as u64;
+        let by_chance = report.alpha * judged as f64;
+        if !report.has_verdicts || n == 0 || (n as f64) < BEYOND_CHANCE * by_chance {
+            return;
+        }
+        let groups = report.groups();
+        let reasons = groups.iter().take(REASONS);
+        let facts = Facts::Abnormal {
+            by_chance,
+            trained: report.trained,
+            has_drifted: report.has_drifted(),
+            reasons: reasons.map(|group| (group.rows.len() as u64, report.group_words(group))).collect(),
+        };
+        // The most anomalous comes first.
+        let example = report.rows.iter().find(|row| report.is_abnormal(row)).map(|row| row.request.clone());
+        self.abnormal = Some(Finding { example, ..plain(Place::Data, n, judged, facts) });
+    }
+}
+
+impl FindingsReport {
+    /// Returns these findings with what was found out later.
+    #[must_use]
+    pub fn with(&self, further: &Further) -> FindingsReport {
+        let mut report = self.clone();
+        for finding in &mut report.findings {
+            match (&mut finding.facts, &finding.place) {
+                (Facts::SlowTail { root, tag, p99_us, .. }, _) => {
+                    let Some(known) = further.tails.iter().find(|tail| tail.root == *root) else { continue };
+                    *p99_us = known.p99_us;
+                    if let (Some(tag), Some((place, others))) = (tag, &known.tag_at) {
+                        (tag.at, tag.others) = (Some(place.clone()), *others);
+                    }
+                }
+                (Facts::HotSpot { halved, .. }, Place::Endpoint(endpoint)) => {
+                    let known = further.savings.iter().find(|saved| saved.endpoint == *endpoint);
+                    *halved = known.map(|saved| saved.halved);
+                }
+                _ => {}
+            }
+        }
+        let latency = &report.facts.latency_us;
+        let of_mean = further.savings.first().filter(|s| s.halved.mean_us >= WORTH_MEAN * latency.mean);
+        let most = |best: &'_ Saved, next: &'_ Saved| next.halved.p99_us > best.halved.p99_us;
+        let of_p99 = further.savings.iter().reduce(|best, next| if most(best, next) { next } else { best });
+        let of_p99 = of_p99.filter(|saved| saved.halved.p99_us >= WORTH_P99 * latency.p99);
+        let mut told: Vec<&Saved> = of_mean.into_iter().chain(of_p99).collect();
+        told.dedup();
+        for saved in told {
+            let place = Place::Endpoint(saved.endpoint.clone());
+            match report.findings.iter_mut().find(|finding| finding.place == place) {
+                Some(known) if !known.also.contains(&FindingKind::WorthMakingFaster) => {
+                    known.also.push(FindingKind::WorthMakingFaster);
+                }
+                Some(_) => {}
+                None => {
+                    let facts = Facts::WorthMakingFaster(saved.halved);
+                    let found = plain(place, saved.requests, report.facts.requests, facts);
+                    report.findings.push(Finding { stake_us: saved.halved.mean_us, ..found });
+                }
+            }
+        }
+        report.findings.extend(further.abnormal.clone());
+        arrange(&mut report.findings);
+        report.findings.truncate(MOST);
+        report
+    }
+}

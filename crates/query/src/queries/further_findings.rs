@@ -1,0 +1,83 @@
+//! What joins the findings later: where slow requests have the tag they share, what-ifs, requests unlike a baseline.
+
+use super::{Anomalies, Query, Savings, WhatIf};
+use crate::EngineError;
+use crate::request_pass::RequestPass;
+use crate::workers::Workers;
+use pathlight_analysis::anomaly::AnomalySettings;
+use pathlight_analysis::findings::{AskedTail, FindingsReport, Further, FurtherTail, PairsPart, TagValue};
+use pathlight_analysis::flow::{ChangeOf, Changes, FlowSettings, LatencyChange};
+use pathlight_analysis::requests::{Filter, Selection};
+use serde::{Deserialize, Serialize};
+
+/// Slow tails of which a what-if is asked.
+const WHAT_IFS: usize = 3;
+
+/// Reports what takes longer than [`Findings`](super::Findings): [`FindingsReport::with`] adds it to them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FurtherFindings {
+    selection: Selection,
+    baseline: Option<Selection>,
+    tails: Vec<AskedTail>,
+}
+
+impl FurtherFindings {
+    /// Asks more about the requests of a report on findings.
+    pub fn of(selection: Selection, baseline: Option<Selection>, report: &FindingsReport) -> FurtherFindings {
+        FurtherFindings { selection, baseline, tails: report.slow_tails() }
+    }
+}
+
+impl Query for FurtherFindings {
+    type Report = Further;
+
+    async fn run(self, workers: Workers) -> Result<Further, EngineError> {
+        let FurtherFindings { selection, baseline, tails: asked } = self;
+        let mut further = Further::default();
+        let mut tags: Vec<TagValue> =
+            asked.iter().filter_map(|tail| Some(tail.tag.as_ref()?.0.clone())).collect();
+        tags.sort();
+        tags.dedup();
+        let groups: Vec<_> = asked.iter().map(|tail| tail.group.clone()).collect();
+        let pairs = if tags.is_empty() {
+            PairsPart::default()
+        } else {
+            let (requests, _) = workers.cut(&selection).await?;
+            let pass = RequestPass::TagPairs { groups, tags: tags.clone() };
+            PairsPart::merge(requests.partials(pass).await?)
+        };
+        let mut what_ifs = 0;
+        for (number, AskedTail { group, tag }) in asked.into_iter().enumerate() {
+            let mut tail = FurtherTail { root: group.root.clone(), tag_at: None, p99_us: None };
+            if let Some((tag, slow)) = tag
+                && let Some(place) = tags.iter().position(|known| *known == tag)
+            {
+                tail.place_tag(&pairs, (number as u32, place as u32), slow);
+            }
+            if let Some(call) = group.with.filter(|_| what_ifs < WHAT_IFS) {
+                what_ifs += 1;
+                let mut of_type = selection.clone();
+                of_type.filters.push(Filter::Type(group.root));
+                let gone = LatencyChange {
+                    service: call.service,
+                    operation: call.operation,
+                    of: ChangeOf::WholeCall,
+                    share_ppm: -1_000_000,
+                    add_us: 0,
+                };
+                let changes = Changes { latencies: vec![gone], parallel: Vec::new() };
+                let what_if = WhatIf { selection: of_type, settings: FlowSettings::default(), changes };
+                let report = what_if.run(workers.clone()).await?;
+                tail.p99_us = Some((report.before_us.p99, report.after_us.p99));
+            }
+            further.tails.push(tail);
+        }
+        let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
+        further.take_savings(&savings.run(workers.clone()).await?);
+        if let Some(train) = baseline {
+            let anomalies = Anomalies { train, test: selection, settings: AnomalySettings::default() };
+            further.take_abnormal(&anomalies.run(workers).await?);
+        }
+        Ok(further)
+    }
+}
