@@ -8,8 +8,8 @@ use js_sys::{Array, Reflect, Uint8Array};
 use pathlight_backend::{
     Answer, Dialect, Listed, Listing, Lost, Next, Outcome, Place, Plan, Progress, Reply, Scan, Trouble,
 };
+use pathlight_model::ordered::OrderedMap;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -62,7 +62,7 @@ struct Inner {
     plan: RefCell<Option<Plan>>,
     files: RefCell<Vec<String>>,
     lost_files: RefCell<Vec<(String, Trouble)>>,
-    bodies: RefCell<BTreeMap<u32, Blob>>,
+    bodies: RefCell<OrderedMap<u32, Blob>>,
     bytes: Cell<u64>,
     /// Of the requests under way; none before the beginning and after the end.
     abort: RefCell<Option<AbortController>>,

@@ -7,8 +7,9 @@
 
 mod members;
 
+use pathlight_model::ordered::OrderedMap;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
@@ -50,11 +51,11 @@ struct Inner {
     events: RefCell<VecDeque<PoolEvent>>,
     state: RefCell<PoolState<JsValue>>,
     /// Workers by slot.
-    members: RefCell<BTreeMap<usize, Member>>,
+    members: RefCell<OrderedMap<usize, Member>>,
     /// All files loaded since the last clear, in order.
     files: RefCell<Vec<Blob>>,
     /// Those who wait for a query or a copy of columns, by its number.
-    waiting: RefCell<BTreeMap<u64, UnboundedSender<Reply>>>,
+    waiting: RefCell<OrderedMap<u64, UnboundedSender<Reply>>>,
     last_number: Cell<u64>,
 }
 

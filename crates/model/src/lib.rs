@@ -1,7 +1,9 @@
 //! What was recorded: trace sets as columns, names, ids, tags, trees with sanitised intervals, and data quality
-//! ([`trace`]); statistics ([`stats`]); and the tools that every crate above uses: one sort ([`sort`]), numbers as bytes
+//! ([`trace`]); statistics ([`stats`]); and the tools that every crate above uses: one sort ([`sort`]), one map
+//! ([`ordered`]), numbers as bytes
 //! ([`packed`]) and long work done in steps ([`steps`]).
 
+pub mod ordered;
 pub mod packed;
 pub mod sort;
 pub mod stats;

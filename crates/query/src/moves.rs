@@ -1,10 +1,10 @@
 //! Bringing together what several workers saw of one trace.
 
 use super::{EngineError, Session};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Portable, TraceId, hash_bytes};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// A trace id that means the same in every set: group and id.
 type Key = (u8, Name);
@@ -78,13 +78,13 @@ pub type Moves = Vec<(usize, Vec<u8>)>;
 /// [`EngineError::Message`] if `keys` are not from [`Session::trace_keys`].
 pub fn plan_moves(keys: &[Vec<u8>]) -> Result<Vec<Moves>, EngineError> {
     let workers = keys.len();
-    let mut holders: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
+    let mut holders: OrderedMap<Key, Vec<usize>> = OrderedMap::new();
     for (worker, bytes) in keys.iter().enumerate() {
         for key in postcard::from_bytes::<Vec<Key>>(bytes)? {
             holders.entry(key).or_default().push(worker);
         }
     }
-    let mut plan: Vec<BTreeMap<usize, Vec<Key>>> = vec![BTreeMap::new(); workers];
+    let mut plan: Vec<OrderedMap<usize, Vec<Key>>> = vec![OrderedMap::new(); workers];
     for (key, holding) in holders {
         if holding.len() < 2 {
             continue;

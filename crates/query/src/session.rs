@@ -9,8 +9,8 @@ use pathlight_analysis::critical_path::{PathTable, TableBuilder, pack_sorted};
 use pathlight_analysis::requests::{
     PathSettings, RequestKey, RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeFacts, TypeNames,
 };
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{PlaceFacts, PlaceNames, TraceSet, hash_bytes};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How many root endpoints keep their tables.
@@ -287,7 +287,7 @@ impl Task {
                                 .map(|r| RequestKey::of(&session.set, r));
                             (name, keys.collect::<Vec<_>>())
                         });
-                        Ok(Some(postcard::to_allocvec(&ties.collect::<BTreeMap<_, _>>())?))
+                        Ok(Some(postcard::to_allocvec(&ties.collect::<OrderedMap<_, _>>())?))
                     }
                     _ => {
                         let is_by_type = matches!(self.pass, Pass::Latencies { is_by_type: true, .. });
@@ -295,7 +295,7 @@ impl Task {
                         let types = selected
                             .by_type(is_by_type, |of: &mut Vec<u64>, request| of.push(latency(request)));
                         let packed = types.into_iter().map(|(name, of)| (name, pack_sorted(of)));
-                        Ok(Some(postcard::to_allocvec(&packed.collect::<BTreeMap<_, _>>())?))
+                        Ok(Some(postcard::to_allocvec(&packed.collect::<OrderedMap<_, _>>())?))
                     }
                 }
             }

@@ -2,6 +2,7 @@
 
 use super::diagnosis_words::Line;
 use super::finder::Finder;
+use pathlight_model::sort::Arrange;
 use pathlight_query::Endpoint;
 use pathlight_text::format;
 
@@ -77,7 +78,7 @@ impl Tree {
         }
         let mut was_open: Vec<&Place> =
             (0..before.lines.len()).filter(|&at| before.open[at]).map(|at| &before.places[at]).collect();
-        was_open.sort_unstable();
+        was_open.arrange();
         let is_new = before.lines.is_empty();
         let open = tree.places.iter().map(|place| {
             let is_first = place.len() < 4 && place.iter().all(|&at| at == 0);

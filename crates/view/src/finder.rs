@@ -1,9 +1,9 @@
 //! What is searched for, with what the workers found: names are looked at here, tags they know.
 
+use pathlight_model::ordered::OrderedSet;
 use pathlight_query::{SearchReport, SpanSearch};
 use pathlight_text::format;
 use pathlight_text::format::{count, counted};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// A search that rows and boxes are held against; cloning shares what was found.
@@ -16,9 +16,9 @@ pub struct Finder {
 #[derive(Debug, Default)]
 struct Found {
     /// Names of endpoints with spans that are found, and of their services.
-    names: BTreeSet<String>,
+    names: OrderedSet<String>,
     /// Trace and root span of requests that are found.
-    requests: BTreeSet<(String, String)>,
+    requests: OrderedSet<(String, String)>,
 }
 
 impl Finder {

@@ -2,6 +2,7 @@
 
 use pathlight_analysis::critical_path::RequestRef;
 use pathlight_analysis::requests::PercentileRange;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use pathlight_summary::{Band, BandCut, EndpointPart, NodePart, RELATIVE_ERROR, RootPart, Summary};
@@ -70,7 +71,7 @@ impl<'a> Selected<'a> {
             contexts.nodes[node].parent == NO_ROW && root.is_none_or(|root| endpoint(node) == root)
         };
         // Every request has its root context once, so its bands are those of the requests.
-        let mut counts: std::collections::BTreeMap<u32, Band> = std::collections::BTreeMap::new();
+        let mut counts: OrderedMap<u32, Band> = OrderedMap::new();
         for band in
             (0..contexts.nodes.len()).filter(|&n| is_root(n)).flat_map(|n| &contexts.nodes[n].value.bands)
         {

@@ -7,8 +7,8 @@ use crate::ui::page::Page;
 use crate::ui::shell::file_input::load_demo;
 use pathlight_backend::source::{DEMO, Search, Source, Wanted};
 use pathlight_backend::{Dialect, Explanation, Lost, Place, Plan, Progress, Trouble};
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::Url;
@@ -59,9 +59,9 @@ struct Inner {
     /// It goes besides what was loaded before.
     adds: Cell<bool>,
     /// Foreign origins the user has agreed to, until the page is closed.
-    agreed: RefCell<BTreeSet<String>>,
+    agreed: RefCell<OrderedSet<String>>,
     /// The dialect understood at whole base addresses.
-    dialects: RefCell<BTreeMap<String, Dialect>>,
+    dialects: RefCell<OrderedMap<String, Dialect>>,
     /// Where following stands.
     live: Live,
     /// An origin and the bearer token for it; in memory only.
@@ -87,7 +87,7 @@ struct Live {
     /// The end of what was searched again, later than spans come.
     settled_us: Cell<u64>,
     /// The end of what was taken of each file, and of what was seen of it.
-    ends: RefCell<BTreeMap<String, (u64, u64)>>,
+    ends: RefCell<OrderedMap<String, (u64, u64)>>,
 }
 
 impl Live {
@@ -404,7 +404,7 @@ impl Fetching {
             }
         }
         let foreign = urls.iter().filter(|url| !self.has_agreed(url)).filter_map(|url| origin(url));
-        let foreign: BTreeSet<String> = foreign.collect();
+        let foreign: OrderedSet<String> = foreign.collect();
         if !foreign.is_empty() {
             self.set(page, Phase::Queries(foreign.into_iter().collect()));
             return None;

@@ -7,11 +7,12 @@ use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::file_input::text_input;
 use js_sys::{Array, ArrayBuffer, Reflect};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_view::address::View;
 use pathlight_view::contract;
 use pathlight_view::contract::{Code, Envelope, Incoming, Outgoing};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, MessageEvent, Window};
@@ -31,7 +32,7 @@ struct Hosts {
     page: Page,
     /// Parent and opener, as far as they are there.
     windows: Vec<Window>,
-    standings: RefCell<BTreeMap<String, Standing>>,
+    standings: RefCell<OrderedMap<String, Standing>>,
     /// Who is told: the window and its origin.
     listeners: RefCell<Vec<(Window, String)>>,
     own_origin: String,

@@ -3,9 +3,9 @@
 use super::notes;
 use crate::ui::dom::{El, Keep, button, el, span};
 use crate::ui::page::{Page, Part};
+use pathlight_model::ordered::OrderedSet;
 use pathlight_text::format;
 use pathlight_text::format::counted;
-use std::collections::BTreeSet;
 
 /// The status bar.
 pub struct Status {
@@ -60,7 +60,7 @@ impl Part for Status {
             let (spans, traces) = (overview.other_spans, overview.other_traces);
             loaded.push_str(&format!("; against {} in {}", counted(spans, "span"), counted(traces, "trace")));
         }
-        let kept: BTreeSet<String> =
+        let kept: OrderedSet<String> =
             page.loading().files.iter().filter_map(|file| file.keep.words()).collect();
         for words in kept {
             loaded += &format!(" \u{b7} {words}");

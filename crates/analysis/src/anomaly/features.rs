@@ -1,10 +1,10 @@
 //! Requests as vectors: time by call path, on the critical path (SCPV) or anywhere (STV) (paper section 6.3, Fig. 11).
 
 use crate::critical_path::{Context, Contexts, Observer, PathTable, RequestRef};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What a vector holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl FeaturePart {
 /// Collects vectors of all call paths: self time, that is duration less the union of the direct children's intervals.
 pub struct StvObserver {
     rows: Vec<RowFacts>,
-    index: BTreeMap<(u32, EndpointId), u32>,
+    index: OrderedMap<(u32, EndpointId), u32>,
     /// Parent, endpoint and column of each context.
     nodes: Vec<(u32, EndpointId, Column)>,
     /// Of the request being looked at: context by span.
@@ -87,7 +87,7 @@ pub struct StvObserver {
 impl StvObserver {
     /// An observer without rows.
     pub fn new() -> StvObserver {
-        StvObserver { rows: Vec::new(), index: BTreeMap::new(), nodes: Vec::new(), context_of: Vec::new() }
+        StvObserver { rows: Vec::new(), index: OrderedMap::new(), nodes: Vec::new(), context_of: Vec::new() }
     }
 }
 
@@ -133,7 +133,7 @@ impl Observer for StvObserver {
 
     fn finish(self, set: &TraceSet) -> FeaturePart {
         let mut columns = Contexts::default();
-        let mut names: BTreeMap<EndpointId, u32> = BTreeMap::new();
+        let mut names: OrderedMap<EndpointId, u32> = OrderedMap::new();
         for (parent, endpoint, value) in self.nodes {
             let name = *names.entry(endpoint).or_insert_with(|| {
                 let (service, operation) = set.endpoint_name(endpoint);

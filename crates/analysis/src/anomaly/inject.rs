@@ -174,7 +174,7 @@ pub fn inject(
         return Ok(None);
     }
     let Copy { mut raw, more, is_kept, mut places, .. } = copy;
-    places.sort_unstable();
+    places.arrange();
     places.dedup();
     raw[0].parent = SpanId::NONE;
     let mut keep = is_kept.iter();

@@ -6,10 +6,11 @@ use super::inject::Injection;
 use super::vae::{TrainingProgress, VaeSettings};
 use super::whole::{Part, ReasonKind, TreeReason};
 use crate::critical_path::RequestRef;
+use pathlight_model::ordered::OrderedMap;
+use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{exp, ln};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What judges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -141,8 +142,8 @@ pub struct ReasonGroup {
 /// The endpoints and call paths that the reasons of a report name so far.
 #[derive(Default)]
 pub struct ReasonNames {
-    endpoints: BTreeMap<Endpoint, u32>,
-    paths: BTreeMap<Vec<u32>, u32>,
+    endpoints: OrderedMap<Endpoint, u32>,
+    paths: OrderedMap<Vec<u32>, u32>,
 }
 
 impl ReasonNames {
@@ -209,7 +210,7 @@ impl AnomalyReport {
 
     /// The abnormal requests by their first reason, the largest group first; without verdicts all that have a reason.
     pub fn groups(&self) -> Vec<ReasonGroup> {
-        let mut groups: BTreeMap<(u32, ReasonKind, Option<u32>), Vec<usize>> = BTreeMap::new();
+        let mut groups: OrderedMap<(u32, ReasonKind, Option<u32>), Vec<usize>> = OrderedMap::new();
         for (at, row) in self.rows.iter().enumerate() {
             if let Some(reason) = row.reasons.first()
                 && (self.is_abnormal(row) || !self.has_verdicts)
@@ -218,7 +219,7 @@ impl AnomalyReport {
             }
         }
         let mut groups: Vec<ReasonGroup> = groups.into_values().map(|rows| ReasonGroup { rows }).collect();
-        groups.sort_by_key(|group| (std::cmp::Reverse(group.rows.len()), group.rows[0]));
+        groups.arrange_by_key(|group| (std::cmp::Reverse(group.rows.len()), group.rows[0]));
         groups
     }
 

@@ -4,10 +4,10 @@ use super::endpoints::Collapser;
 use super::table::PathTable;
 use crate::ids::EndpointId;
 use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The accumulator: times by (root endpoint, endpoint).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ impl BottomUpPart {
     /// Sums some requests of a worker's table.
     pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> BottomUpPart {
         let mut collapser = Collapser::new(set);
-        let mut roots: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let mut roots: OrderedMap<u32, (u64, u64)> = OrderedMap::new();
         let mut pairs: hashbrown::HashMap<(u32, u32), PairSums, rustc_hash::FxBuildHasher> =
             hashbrown::HashMap::default();
         for &request in requests {
@@ -153,7 +153,7 @@ impl BottomUpPart {
 
     /// Joins parts of disjoint requests and finishes.
     pub fn finish(parts: Vec<BottomUpPart>, range: PercentileRange, facts: RangeFacts) -> BottomUpReport {
-        let mut numbers: BTreeMap<Endpoint, u32> = BTreeMap::new();
+        let mut numbers: OrderedMap<Endpoint, u32> = OrderedMap::new();
         for part in &parts {
             for name in &part.names {
                 numbers.entry(name.clone()).or_insert(0);
@@ -162,8 +162,8 @@ impl BottomUpPart {
         for (number, place) in numbers.values_mut().enumerate() {
             *place = number as u32;
         }
-        let mut roots: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-        let mut pairs: BTreeMap<(u32, u32), PairSums> = BTreeMap::new();
+        let mut roots: OrderedMap<u32, (u64, u64)> = OrderedMap::new();
+        let mut pairs: OrderedMap<(u32, u32), PairSums> = OrderedMap::new();
         for part in parts {
             let number: Vec<u32> = part.names.iter().map(|name| numbers[name]).collect();
             for (root, requests, latency_us) in part.roots {

@@ -1,9 +1,9 @@
 //! A forest of calling contexts that carries anything, merges by names and has one canonical order.
 
 use super::table::PathTable;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Calling contexts, parents first, with a value each. Endpoints are named, so forests of several workers merge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ impl<T> Contexts<T> {
 
     /// Joins forests; values of one context are joined by `join`, which must not mind their order.
     pub fn merge(parts: Vec<Contexts<T>>, mut join: impl FnMut(&mut T, T)) -> Contexts<T> {
-        let mut endpoints: BTreeMap<Endpoint, u32> = BTreeMap::new();
+        let mut endpoints: OrderedMap<Endpoint, u32> = OrderedMap::new();
         for part in &parts {
             for name in &part.endpoints {
                 endpoints.entry(name.clone()).or_insert(0);
@@ -75,7 +75,7 @@ impl<T> Contexts<T> {
             *place = number as u32;
         }
         let mut nodes: Vec<Context<T>> = Vec::new();
-        let mut index: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        let mut index: OrderedMap<(u32, u32), u32> = OrderedMap::new();
         for part in parts {
             let names: Vec<u32> = part.endpoints.iter().map(|name| endpoints[name]).collect();
             let mut moved: Vec<u32> = Vec::with_capacity(part.nodes.len());
@@ -119,8 +119,8 @@ impl<T> Contexts<T> {
 impl Contexts<()> {
     /// Of each of these paths its number in `known`, [`NO_ROW`] where it has none.
     pub fn numbers_in(&self, known: &Contexts<()>) -> Vec<u32> {
-        let names: BTreeMap<&Endpoint, u32> = known.endpoints.iter().zip(0u32..).collect();
-        let index: BTreeMap<(u32, u32), u32> = known
+        let names: OrderedMap<&Endpoint, u32> = known.endpoints.iter().zip(0u32..).collect();
+        let index: OrderedMap<(u32, u32), u32> = known
             .nodes
             .iter()
             .zip(0u32..)
@@ -139,7 +139,7 @@ impl Contexts<()> {
 }
 
 /// Pre-order, siblings by endpoint. `index` finds a node by (parent, endpoint), both in the numbers of `nodes`.
-fn in_pre_order<T>(nodes: Vec<Context<T>>, index: &BTreeMap<(u32, u32), u32>) -> Vec<Context<T>> {
+fn in_pre_order<T>(nodes: Vec<Context<T>>, index: &OrderedMap<(u32, u32), u32>) -> Vec<Context<T>> {
     let mut stack: Vec<u32> = index.range((NO_ROW, 0)..).rev().map(|(_, &number)| number).collect();
     let mut place = vec![NO_ROW; nodes.len()];
     let mut at = 0;

@@ -7,11 +7,11 @@ use super::split::{Sampler, SplitOf};
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::{Overlap, PercentileRange, RangeFacts};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Effect, LogCounts, rank_effect};
 use pathlight_model::trace::{TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// A key with more values among the samples is left out: each has too few samples, and no picture shows them.
 const MOST_VALUES: usize = 64;
@@ -21,13 +21,13 @@ const MIN_SAMPLES: u64 = 20;
 const LEAST_SHARE: f64 = 0.01;
 
 /// Samples of one key by its values; `None` if there are more than [`MOST_VALUES`].
-type Values = Option<BTreeMap<String, LogCounts>>;
+type Values = Option<OrderedMap<String, LogCounts>>;
 
 /// The accumulator: samples by key and value.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProposalsPart {
     samples: u64,
-    keys: BTreeMap<String, Values>,
+    keys: OrderedMap<String, Values>,
 }
 
 /// A value of a proposed key.
@@ -92,11 +92,11 @@ impl ProposalsPart {
         facts: RangeFacts,
     ) -> ProposalsReport {
         let mut report = ProposalsReport { range: Some(range), facts, of, ..ProposalsReport::default() };
-        let mut keys: BTreeMap<String, Values> = BTreeMap::new();
+        let mut keys: OrderedMap<String, Values> = OrderedMap::new();
         for part in parts {
             report.samples += part.samples;
             for (key, values) in part.keys {
-                let into = keys.entry(key).or_insert_with(|| Some(BTreeMap::new()));
+                let into = keys.entry(key).or_insert_with(|| Some(OrderedMap::new()));
                 match (into.as_mut(), values) {
                     (Some(all), Some(values)) => {
                         for (value, counts) in values {
@@ -246,7 +246,7 @@ impl Observer for ProposalsObserver {
             // Values of such a key are not stored, so no worker can say which samples have it.
             let is_unknown = set.tags.is_high_cardinality(number as u32);
             if slot.values > 0 || is_unknown {
-                let values = (!is_unknown && slot.values <= MOST_VALUES).then(BTreeMap::new);
+                let values = (!is_unknown && slot.values <= MOST_VALUES).then(OrderedMap::new);
                 part.keys.insert(set.tags.key_name(number as u32).to_owned(), values);
             }
         }

@@ -5,11 +5,11 @@ use super::path::PathFinder;
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::{Overlap, PercentileRange, RangeFacts};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, LogAxis, Summary, ratio, ratio_interval};
 use pathlight_model::trace::{Endpoint, EndpointId, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Values that have a part of their own; those with fewer samples are left out and counted.
 const MOST_VALUES: usize = 20;
@@ -29,7 +29,7 @@ pub enum SplitOf {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SplitPart {
     /// Sorted and packed.
-    values: BTreeMap<String, Vec<u64>>,
+    values: OrderedMap<String, Vec<u64>>,
     missing: u64,
     high_cardinality: bool,
 }
@@ -90,7 +90,7 @@ impl SplitPart {
         facts: RangeFacts,
     ) -> SplitReport {
         let mut report = SplitReport { range: Some(range), facts, of, key, ..SplitReport::default() };
-        let mut all: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        let mut all: OrderedMap<String, Vec<u64>> = OrderedMap::new();
         for part in parts {
             report.missing += part.missing;
             report.high_cardinality |= part.high_cardinality;
@@ -184,12 +184,12 @@ pub struct SplitObserver {
     key: String,
     /// By tag set, once it was looked at: the number of its value of the key.
     value_of: Vec<Option<Option<u32>>>,
-    numbers: BTreeMap<String, u32>,
+    numbers: OrderedMap<String, u32>,
     samples: Vec<Vec<u64>>,
     missing: u64,
     high_cardinality: bool,
     /// Time by value in the current request; `None` is no value.
-    current: BTreeMap<Option<u32>, u64>,
+    current: OrderedMap<Option<u32>, u64>,
 }
 
 impl SplitObserver {
@@ -200,11 +200,11 @@ impl SplitObserver {
             sampled: Vec::new(),
             key: key.to_owned(),
             value_of: vec![None; set.tags.sets()],
-            numbers: BTreeMap::new(),
+            numbers: OrderedMap::new(),
             samples: Vec::new(),
             missing: 0,
             high_cardinality: set.tags.keys().iter().any(|(k, facts)| *k == key && facts.high_cardinality),
-            current: BTreeMap::new(),
+            current: OrderedMap::new(),
         }
     }
 

@@ -3,10 +3,10 @@
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::RangeFacts;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Values listed; of more, the most common ones.
 const MOST_VALUES: usize = 200;
@@ -14,7 +14,7 @@ const MOST_VALUES: usize = 200;
 /// The accumulator: requests by value.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TagValuesPart {
-    values: BTreeMap<String, u64>,
+    values: OrderedMap<String, u64>,
     high_cardinality: bool,
 }
 
@@ -46,7 +46,7 @@ impl TagValuesPart {
     /// Joins parts of disjoint requests and finishes.
     pub fn finish(parts: Vec<TagValuesPart>, key: String, facts: RangeFacts) -> TagValuesReport {
         let mut report = TagValuesReport { facts, key, ..TagValuesReport::default() };
-        let mut all: BTreeMap<String, u64> = BTreeMap::new();
+        let mut all: OrderedMap<String, u64> = OrderedMap::new();
         for part in parts {
             report.high_cardinality |= part.high_cardinality;
             for (value, requests) in part.values {
@@ -75,7 +75,7 @@ pub struct TagValuesObserver {
 impl TagValuesObserver {
     /// An observer of requests of this set.
     pub fn new(set: &TraceSet, key: &str) -> TagValuesObserver {
-        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut numbers: OrderedMap<&str, u32> = OrderedMap::new();
         let mut names = Vec::new();
         let values_of = (0..set.tags.sets() as u32).map(|tags| {
             let values = set.tags.get(TagSetId(tags)).filter(|(k, _)| *k == key);

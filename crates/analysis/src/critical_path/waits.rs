@@ -4,10 +4,10 @@
 use super::path::PathFinder;
 use super::report::{SpanWaiting, Waiting};
 use super::table::PathTable;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::calls::answer;
 use pathlight_model::trace::{Symbol, TraceSet, Tree};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 /// How long one request waits in one calling context for one service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,10 +107,10 @@ pub fn waits_of(set: &TraceSet, tree: &Tree, path: &PathFinder) -> Vec<SpanWaiti
 }
 
 /// What requests wait for, by key of the calling context and by service.
-pub(super) type WaitsBy = BTreeMap<u32, Waits>;
+pub(super) type WaitsBy = OrderedMap<u32, Waits>;
 
 /// By service waited for.
-pub(super) type Waits = BTreeMap<String, Waiting>;
+pub(super) type Waits = OrderedMap<String, Waiting>;
 
 /// Sums what some requests of a worker wait for; `key` gives what a context is counted under.
 pub(super) fn sum_waits(

@@ -3,11 +3,11 @@
 use super::cells::{Cell, CellKey, CulpritPart};
 use super::failing::failing;
 use super::report::{CulpritPlace, CulpritReport, CulpritService, Excess, Lead, ServicePart};
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Moments, exp};
 use pathlight_model::trace::Endpoint;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// A standard deviation of a cell's mean below which no clock can be trusted: 0.05 ms, in microseconds.
 const LEAST_DEVIATION_US: f64 = 50.0;
@@ -81,10 +81,10 @@ impl Baseline {
 /// What side A has of calls and visits, and of what stands in for those it does not have.
 #[derive(Default)]
 struct Baselines<'a> {
-    exact: BTreeMap<&'a CellKey, Baseline>,
-    pairs: BTreeMap<(&'a str, &'a str), Baseline>,
-    entries: BTreeMap<&'a Endpoint, Baseline>,
-    services: BTreeMap<&'a str, Baseline>,
+    exact: OrderedMap<&'a CellKey, Baseline>,
+    pairs: OrderedMap<(&'a str, &'a str), Baseline>,
+    entries: OrderedMap<&'a Endpoint, Baseline>,
+    services: OrderedMap<&'a str, Baseline>,
 }
 
 impl<'a> Baselines<'a> {
@@ -144,7 +144,7 @@ struct Parts {
     sums: [Sum; 3],
     /// Places, each with the number of its cell among those compared.
     places: Vec<(CulpritPlace, usize)>,
-    callees: BTreeSet<String>,
+    callees: OrderedSet<String>,
     only_caller: Option<String>,
 }
 
@@ -155,8 +155,8 @@ fn lower_median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Section 6 of the definition: the caller's share of the excess of every pair.
-fn attribute<'a>(compared: &[Compared<'a>], requests: u64) -> BTreeMap<(&'a str, &'a str), Pair> {
-    let mut pairs: BTreeMap<(&str, &str), Pair> = BTreeMap::new();
+fn attribute<'a>(compared: &[Compared<'a>], requests: u64) -> OrderedMap<(&'a str, &'a str), Pair> {
+    let mut pairs: OrderedMap<(&str, &str), Pair> = OrderedMap::new();
     for one in compared {
         let (CellKey::Edge { caller, callee }, Some((_, sum))) = (one.key, one.baseline) else { continue };
         let pair = pairs.entry((caller, &callee.service)).or_default();
@@ -164,8 +164,8 @@ fn attribute<'a>(compared: &[Compared<'a>], requests: u64) -> BTreeMap<(&'a str,
         pair.calls += one.cell.n;
     }
     // Microseconds more per call, by who calls and by who answers; each with the name of the other side.
-    let mut by_caller: BTreeMap<&str, Vec<(&str, f64)>> = BTreeMap::new();
-    let mut by_callee: BTreeMap<&str, Vec<(&str, f64)>> = BTreeMap::new();
+    let mut by_caller: OrderedMap<&str, Vec<(&str, f64)>> = OrderedMap::new();
+    let mut by_callee: OrderedMap<&str, Vec<(&str, f64)>> = OrderedMap::new();
     for (&(caller, callee), pair) in &pairs {
         let per_call_us = pair.sum.excess_us * requests as f64 / pair.calls as f64;
         by_caller.entry(caller).or_default().push((callee, per_call_us));
@@ -207,7 +207,7 @@ impl CulpritReport {
             })
             .collect();
         let pairs = attribute(&compared, b.requests);
-        let mut parts: BTreeMap<&str, Parts> = BTreeMap::new();
+        let mut parts: OrderedMap<&str, Parts> = OrderedMap::new();
         let mut explained_us = 0.0;
         for (number, one) in compared.iter().enumerate() {
             explained_us += one.baseline.map_or(0.0, |(_, sum)| sum.excess_us);
@@ -288,7 +288,7 @@ fn best_ratio(parts: impl IntoIterator<Item = Excess>) -> Option<f64> {
 }
 
 fn ranked(
-    parts: BTreeMap<&str, Parts>,
+    parts: OrderedMap<&str, Parts>,
     a: &CulpritPart,
     b: &CulpritPart,
     compared: &[Compared],
@@ -332,7 +332,7 @@ fn ranked(
     rows.arrange_by(|(x, _), (y, _)| {
         has_baseline(y).cmp(&has_baseline(x)).then_with(|| by_excess(key(x), key(y)))
     });
-    let grown: BTreeMap<String, f64> = rows
+    let grown: OrderedMap<String, f64> = rows
         .iter()
         .filter(|(row, _)| row.score_us > 0.0)
         .map(|(row, _)| (row.service.clone(), row.score_us))
@@ -368,7 +368,7 @@ impl Lead {
 fn lead(
     row: &CulpritService,
     parts: Parts,
-    grown: &BTreeMap<String, f64>,
+    grown: &OrderedMap<String, f64>,
     compared: &[Compared],
 ) -> Option<Lead> {
     let measured = row.parts().into_iter().filter(|(_, part)| part.uncertainty_us > 0.0);
@@ -405,7 +405,7 @@ fn lead(
 /// At least this share of the values of B is greater than they would be in A, if A had B's mix of cells: the greatest
 /// amount by which A's cumulative histogram is above B's.
 fn slower_share(cells: &[&Compared]) -> f64 {
-    let mut bins: BTreeMap<u16, f64> = BTreeMap::new();
+    let mut bins: OrderedMap<u16, f64> = OrderedMap::new();
     let mut add = |cell: &Cell, weight: f64| {
         for (&bin, &count) in &cell.histogram {
             *bins.entry(bin).or_default() += count as f64 * weight;

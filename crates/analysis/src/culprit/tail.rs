@@ -5,8 +5,8 @@ use super::cells::CulpritPart;
 use super::observe::CulpritObserver;
 use crate::critical_path::{Observer, PathTable};
 use crate::requests::{Overlap, RequestTypes, TypeCut};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{TraceSet, Tree};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Observes the faster half of every type as side A and its slowest tenth as side B.
@@ -21,7 +21,7 @@ impl TailObserver {
     /// An observer of requests of this set, which are of these types, cut like this.
     pub fn new(set: &TraceSet, overlap: Overlap, types: Arc<RequestTypes>, cuts: &[TypeCut]) -> TailObserver {
         let sides = [CulpritObserver::new(set, overlap), CulpritObserver::new(set, overlap)];
-        let cuts: BTreeMap<_, &TypeCut> = cuts.iter().map(|cut| (&cut.name, cut)).collect();
+        let cuts: OrderedMap<_, &TypeCut> = cuts.iter().map(|cut| (&cut.name, cut)).collect();
         let ends = types.names().iter().map(|name| {
             let cut = cuts.get(name)?;
             Some((cut.fast_to_us, cut.tail_from_us?))

@@ -4,11 +4,11 @@ use super::report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
 use crate::critical_path::{Contexts, RequestRef, unpack_sorted};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What the requests of one worker have of errors.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ impl ErrorsPart {
     pub fn finish(parts: Vec<ErrorsPart>, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
         let mut totals = ErrorTotals::default();
         let mut without_us = Vec::new();
-        let mut endpoints: BTreeMap<Endpoint, ErrorRow> = BTreeMap::new();
+        let mut endpoints: OrderedMap<Endpoint, ErrorRow> = OrderedMap::new();
         let mut forests = Vec::new();
         for part in parts {
             totals.merge(part.totals);

@@ -25,7 +25,7 @@ impl Sums<'_> {
             let is_slow = |us: u64| cut.tail_from_us.is_some_and(|from| us >= from);
             all.extend(self.types.times(&cut.name).iter().map(|&(start, us)| (start, is_slow(us))));
         }
-        all.sort_unstable();
+        all.arrange();
         let found = bursts(&all);
         let in_bursts: u64 = found.iter().map(|burst| burst.slow).sum();
         let slow = all.iter().filter(|request| request.1).count() as u64;
@@ -74,7 +74,7 @@ fn bursts(all: &[(u64, bool)]) -> Vec<Burst> {
             kept.push((from, to));
         }
     }
-    kept.sort_unstable();
+    kept.arrange();
     let burst = |(from, to): (usize, usize)| Burst {
         from_us: all[slow[from]].0,
         to_us: all[slow[to]].0 + 1,

@@ -5,13 +5,13 @@ use super::report::{Facts, Finding, Place, SharedTag};
 use super::structure::Durations;
 use super::tags::{GroupSums, TagsPart};
 use crate::requests::{TypeCut, TypeLatencies};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{
     Interval, Moments, Side, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile, t_975,
     welch, welch_p,
 };
 use pathlight_model::trace::Endpoint;
-use std::collections::BTreeMap;
 
 /// A share of all latency below which an endpoint, or a service, is no hot spot.
 const HOT_SHARE: f64 = 0.05;
@@ -137,7 +137,7 @@ impl Sums<'_> {
     /// all, the service; and of them those with most, the largest endpoint of all among them.
     pub fn hot_spots(&self) -> Vec<Finding> {
         let is_hot = |us: u64, share: f64| us as f64 >= share * self.total_us() && us > 0;
-        let mut of_service: BTreeMap<&str, (u64, Option<Row>)> = BTreeMap::new();
+        let mut of_service: OrderedMap<&str, (u64, Option<Row>)> = OrderedMap::new();
         for (endpoint, sums) in &self.part.endpoints {
             let (count, largest) = of_service.entry(&endpoint.service).or_default();
             *count += u64::from(sums.time.sum > 0);

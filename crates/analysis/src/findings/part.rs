@@ -5,11 +5,12 @@ use super::structure::{Durations, RetrySums, RunSums, Structure};
 use super::waiting::WaitTimes;
 use crate::critical_path::{Collapser, Observer, PathTable, RequestRef};
 use crate::requests::{RequestTypes, TypeCut};
+use pathlight_model::ordered::{Entry, OrderedMap};
+use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, Symbol, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Time on the critical path in one endpoint, or one service.
@@ -51,20 +52,20 @@ pub(super) struct ErrorSums {
 pub struct FindingsPart {
     pub(super) requests: u64,
     pub(super) latency: Moments,
-    pub(super) endpoints: BTreeMap<Endpoint, PathSums>,
-    pub(super) services: BTreeMap<String, PathSums>,
+    pub(super) endpoints: OrderedMap<Endpoint, PathSums>,
+    pub(super) services: OrderedMap<String, PathSums>,
     /// By number of the cut, and endpoint.
-    pub(super) tails: BTreeMap<(u32, Endpoint), TailSums>,
+    pub(super) tails: OrderedMap<(u32, Endpoint), TailSums>,
     /// By number of the cut.
-    pub(super) errors: BTreeMap<u32, ErrorSums>,
+    pub(super) errors: OrderedMap<u32, ErrorSums>,
     /// The slowest request of each cut, and of those in which errors begin in an endpoint.
-    pub(super) slowest: BTreeMap<u32, RequestRef>,
-    pub(super) failing: BTreeMap<Endpoint, RequestRef>,
-    pub(super) runs: BTreeMap<(Endpoint, Endpoint), RunSums>,
-    pub(super) retries: BTreeMap<Endpoint, RetrySums>,
-    pub(super) durations: BTreeMap<Endpoint, Durations>,
+    pub(super) slowest: OrderedMap<u32, RequestRef>,
+    pub(super) failing: OrderedMap<Endpoint, RequestRef>,
+    pub(super) runs: OrderedMap<(Endpoint, Endpoint), RunSums>,
+    pub(super) retries: OrderedMap<Endpoint, RetrySums>,
+    pub(super) durations: OrderedMap<Endpoint, Durations>,
     /// By call and service waited for.
-    pub(super) waits: BTreeMap<(Endpoint, String), WaitTimes>,
+    pub(super) waits: OrderedMap<(Endpoint, String), WaitTimes>,
     /// Spans, and those without parent, left out, cut.
     pub(super) spans: u64,
     pub(super) orphans: u64,
@@ -80,13 +81,13 @@ fn slower(into: &mut RequestRef, other: RequestRef) {
     }
 }
 
-fn join<K: Ord, V>(into: &mut BTreeMap<K, V>, from: BTreeMap<K, V>, mut merge: impl FnMut(&mut V, V)) {
+fn join<K: Ord, V>(into: &mut OrderedMap<K, V>, from: OrderedMap<K, V>, mut merge: impl FnMut(&mut V, V)) {
     for (key, value) in from {
         match into.entry(key) {
-            std::collections::btree_map::Entry::Vacant(place) => {
+            Entry::Vacant(place) => {
                 place.insert(value);
             }
-            std::collections::btree_map::Entry::Occupied(mut place) => merge(place.get_mut(), value),
+            Entry::Occupied(known) => merge(known, value),
         }
     }
 }
@@ -150,9 +151,9 @@ pub struct FindingsObserver {
     collapser: Collapser,
     structure: Structure,
     endpoints: Vec<PathSums>,
-    services: BTreeMap<u32, PathSums>,
+    services: OrderedMap<u32, PathSums>,
     tails: FxHashMap<(u32, u32), TailSums>,
-    failing: BTreeMap<u32, RequestRef>,
+    failing: OrderedMap<u32, RequestRef>,
     /// By endpoint: the request in which it was seen last with a call of its own, and in which errors began in it.
     has_calls: Vec<u64>,
     has_failed: Vec<u64>,
@@ -169,9 +170,9 @@ impl FindingsObserver {
     /// An observer of requests of this set, which are of these types, divided by these cuts.
     pub fn new(set: &TraceSet, types: Arc<RequestTypes>, cuts: &[TypeCut]) -> FindingsObserver {
         let endpoints = set.endpoints().len();
-        let numbers: BTreeMap<_, u32> = cuts.iter().map(|cut| &cut.name).zip(0..).collect();
+        let numbers: OrderedMap<_, u32> = cuts.iter().map(|cut| &cut.name).zip(0..).collect();
         let cut_of = types.names().iter().map(|name| numbers.get(name).copied().unwrap_or(NO_ROW)).collect();
-        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut numbers: OrderedMap<&str, u32> = OrderedMap::new();
         let service_of = set.endpoints().map(|(service, _)| {
             let next = numbers.len() as u32;
             *numbers.entry(service).or_insert(next)
@@ -184,9 +185,9 @@ impl FindingsObserver {
             collapser: Collapser::new(set),
             structure: Structure::new(set),
             endpoints: vec![PathSums::default(); endpoints],
-            services: BTreeMap::new(),
+            services: OrderedMap::new(),
             tails: FxHashMap::default(),
-            failing: BTreeMap::new(),
+            failing: OrderedMap::new(),
             has_calls: vec![0; endpoints],
             has_failed: vec![0; endpoints],
             inclusive_us: FxHashMap::default(),
@@ -262,7 +263,7 @@ impl Observer for FindingsObserver {
         let of = |context: u32| table.contexts()[context as usize].1.0;
         let waits = table.waits(request).iter();
         self.waits_here.extend(waits.map(|w| ((of(w.context), w.callee.0), w.us, w.is_certain)));
-        self.waits_here.sort_unstable();
+        self.waits_here.arrange();
         for same in self.waits_here.chunk_by(|a, b| a.0 == b.0) {
             let is_certain = same.iter().all(|wait| wait.2);
             let us = same.iter().map(|wait| wait.1).sum();
@@ -297,7 +298,7 @@ impl Observer for FindingsObserver {
                 }
             }
         }
-        services.sort_unstable();
+        services.arrange();
         for same in services.chunk_by(|a, b| a.0 == b.0) {
             let sums = self.services.entry(same[0].0).or_default();
             sums.requests += 1;
@@ -330,7 +331,7 @@ impl Observer for FindingsObserver {
             Endpoint::new(service, operation)
         };
         let mut part = self.part;
-        let mut services: BTreeMap<u32, &str> = BTreeMap::new();
+        let mut services: OrderedMap<u32, &str> = OrderedMap::new();
         for (number, (service, _)) in self.service_of.iter().zip(set.endpoints()) {
             services.insert(*number, service);
         }
@@ -359,7 +360,7 @@ impl Observer for FindingsObserver {
 
 /// Keeps a request if it is slower than the one known.
 fn note_slowest(
-    known: &mut BTreeMap<u32, RequestRef>,
+    known: &mut OrderedMap<u32, RequestRef>,
     key: u32,
     set: &TraceSet,
     request: &crate::requests::RequestEntry,

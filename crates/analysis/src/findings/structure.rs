@@ -1,11 +1,11 @@
 //! What is odd about the structure of one request: calls one after the other, calls made again after an error, calls that
 //! all take equally long.
 
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::{Moments, log_bin};
 use pathlight_model::trace::{EndpointId, Flags, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Calls of one endpoint one after the other that are worth a word.
 const MIN_RUN: u32 = 4;
@@ -58,7 +58,7 @@ pub(super) struct Durations {
     pub short: u64,
     pub short_us: u64,
     /// The others by bin of duration, but those that wait for one child.
-    pub bins: BTreeMap<u32, u64>,
+    pub bins: OrderedMap<u32, u64>,
 }
 
 impl Durations {

@@ -2,10 +2,10 @@
 
 use super::candidates::{Sums, mean, plain};
 use super::report::{Facts, Finding, Place};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::{Moments, log_bin, log_bin_middle_us};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// A wait is long from this many times the median on, and from this many microseconds on.
 const LONG_RATIO: f64 = 10.0;
@@ -17,7 +17,7 @@ const LEAST: u64 = 5;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WaitTimes {
     /// Requests by bin of what they wait on the critical path.
-    bins: BTreeMap<u32, u64>,
+    bins: OrderedMap<u32, u64>,
     is_unsure: bool,
 }
 

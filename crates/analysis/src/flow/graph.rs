@@ -1,5 +1,6 @@
 //! A flow: which node waits for which, transitively closed.
 
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
 
@@ -221,7 +222,7 @@ impl Flow {
 
     /// Groups of at least two nodes with the same at least two successors in the reduction.
     pub fn sync_nodes(reduction: &[(u32, u32)]) -> Vec<SyncNode> {
-        let mut groups: std::collections::BTreeMap<Vec<u32>, Vec<u32>> = std::collections::BTreeMap::new();
+        let mut groups: OrderedMap<Vec<u32>, Vec<u32>> = OrderedMap::new();
         for edges in reduction.chunk_by(|a, b| a.0 == b.0).filter(|edges| edges.len() > 1) {
             groups.entry(edges.iter().map(|e| e.1).collect()).or_default().push(edges[0].0);
         }

@@ -2,10 +2,10 @@
 //! invocation (`docs/definitions/execution-flow.md` section 2).
 
 use super::order::Order;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::ln;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// How near a cluster is to an invocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ struct Members {
 /// many wait for it, which says the whole graph ([`Order::shape`]).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Clusters {
-    by_graph: BTreeMap<Vec<(u32, u32, u32)>, Members>,
+    by_graph: OrderedMap<Vec<(u32, u32, u32)>, Members>,
     #[serde(skip)]
     scratch: Scratch,
 }

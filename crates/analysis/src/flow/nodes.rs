@@ -2,11 +2,11 @@
 
 use super::order::Child;
 use hashbrown::HashMap;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Most nodes of a flow; beyond it repeats are folded.
 pub const MAX_NODES: usize = 512;
@@ -34,7 +34,7 @@ pub struct Callees {
     /// Most calls in one invocation.
     pub most: u32,
     /// By callee.
-    pub callees: BTreeMap<Endpoint, Callee>,
+    pub callees: OrderedMap<Endpoint, Callee>,
 }
 
 impl Callees {

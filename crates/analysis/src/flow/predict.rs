@@ -5,9 +5,9 @@ use super::graph::Flow;
 use super::nearest::{Clusters, InvocationKey, Metric, Neighbours};
 use super::order::Order;
 use super::regression::Products;
+use pathlight_model::ordered::OrderedSet;
 use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// How flows are learned and compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub struct Training {
     clusters: Clusters,
     products: Products,
     /// Critical paths as sorted nodes.
-    paths: BTreeSet<Vec<u32>>,
+    paths: OrderedSet<Vec<u32>>,
     #[serde(skip)]
     scratch: (Vec<u32>, Vec<u32>),
 }

@@ -5,11 +5,12 @@ use super::walk::Visit;
 use super::whatif::{Requests, scaled_us};
 use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// How much faster, in percent.
@@ -34,7 +35,7 @@ struct EndpointChanges {
 pub struct Savings {
     /// Sorted, as differences.
     latencies_us: Vec<u64>,
-    by_endpoint: BTreeMap<Endpoint, EndpointChanges>,
+    by_endpoint: OrderedMap<Endpoint, EndpointChanges>,
 }
 
 /// What is saved at each quantile of the requests' latency, in microseconds.
@@ -253,7 +254,7 @@ impl SavingsRun {
             values.sort_unstable();
             pack_sorted(values)
         };
-        let mut by_endpoint = BTreeMap::new();
+        let mut by_endpoint = OrderedMap::new();
         for ((service, operation), found) in set.endpoints().zip(self.found) {
             if found.spans > 0 {
                 let levels = found.levels.map(|pairs| Changed {

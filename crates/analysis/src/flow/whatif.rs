@@ -5,11 +5,11 @@ use super::prepare::{Evaluator, Model, Prepared, Preparer};
 use super::walk::Visit;
 use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Summary, percentile};
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What of an endpoint takes another time.
@@ -128,7 +128,7 @@ impl Requests {
 }
 
 /// Time on the way that decides, by endpoint, before and after: microseconds.
-type Shares = BTreeMap<Endpoint, (u64, u64)>;
+type Shares = OrderedMap<Endpoint, (u64, u64)>;
 
 /// Latencies before and after a change: the accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@
 //! finds the type of its requests ([`RequestTypes`]). Types depend on what was recorded, never on durations: a fault must
 //! not change them.
 
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::mix;
 use pathlight_model::trace::{
@@ -11,7 +12,7 @@ use pathlight_model::trace::{
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Shapes and routes of one root endpoint that are told apart; of one with more, all requests are of one type.
 const MOST_COUNTED: usize = 1000;
@@ -91,17 +92,17 @@ impl RequestType {
 struct RootFacts {
     requests: u64,
     /// By route; requests without one are not in it. At most one more than [`MOST_COUNTED`].
-    routes: BTreeMap<String, u64>,
+    routes: OrderedMap<String, u64>,
     /// By hash of the set: requests, and the set. At most one more than [`MOST_COUNTED`].
-    shapes: BTreeMap<u64, (u64, BTreeSet<Endpoint>)>,
+    shapes: OrderedMap<u64, (u64, OrderedSet<Endpoint>)>,
     /// Requests by what they call.
-    callees: BTreeMap<Endpoint, u64>,
+    callees: OrderedMap<Endpoint, u64>,
 }
 
 /// What decides over request types; an accumulator over all sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeFacts {
-    roots: BTreeMap<Endpoint, RootFacts>,
+    roots: OrderedMap<Endpoint, RootFacts>,
 }
 
 /// How requests are grouped, decided over all that is loaded.
@@ -111,12 +112,12 @@ pub struct TypeNames {
     pub by: GroupBy,
     /// By root endpoint whose requests are told apart, and by hash of the shape: what stands behind its name. A shape that
     /// is not there is one of the others.
-    shapes: BTreeMap<Endpoint, BTreeMap<u64, String>>,
+    shapes: OrderedMap<Endpoint, OrderedMap<u64, String>>,
     /// By root endpoint whose requests are told apart: the routes that are types.
-    routes: BTreeMap<Endpoint, BTreeSet<String>>,
+    routes: OrderedMap<Endpoint, OrderedSet<String>>,
 }
 
-fn keep_first<K: Ord, V>(map: &mut BTreeMap<K, V>) {
+fn keep_first<K: Ord, V>(map: &mut OrderedMap<K, V>) {
     while map.len() > MOST_COUNTED + 1 {
         map.pop_last();
     }
@@ -229,7 +230,7 @@ impl RootFacts {
     }
 
     /// Names of the most frequent shapes: by the rarest of what they call, and where that is not enough by the next.
-    fn shape_names(&self) -> BTreeMap<u64, String> {
+    fn shape_names(&self) -> OrderedMap<u64, String> {
         let mut shapes: Vec<(u64, u64, Vec<&Endpoint>)> = (self.shapes.iter())
             .map(|(&hash, (count, callees))| {
                 let mut callees: Vec<&Endpoint> = callees.iter().collect();
@@ -247,7 +248,7 @@ impl RootFacts {
                 format!("with {}", said.join(", "))
             }
         };
-        let mut names = BTreeMap::new();
+        let mut names = OrderedMap::new();
         for (hash, _, callees) in &shapes {
             // As many as no other shape begins with.
             let is_taken = |n: usize| {

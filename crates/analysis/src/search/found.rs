@@ -6,10 +6,10 @@
 use super::grammar::{Condition, SpanSearch};
 use crate::critical_path::{Observer, PathTable};
 use crate::requests::RangeFacts;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Requests listed; of more, the slowest.
 const MOST_REQUESTS: usize = 50_000;
@@ -120,7 +120,7 @@ pub fn found_spans(set: &TraceSet, trace: u32, search: &SpanSearch) -> Vec<u32> 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchPart {
     /// By endpoint: spans found.
-    endpoints: BTreeMap<Endpoint, u64>,
+    endpoints: OrderedMap<Endpoint, u64>,
     requests: u64,
     found: Vec<FoundRequest>,
 }
@@ -173,7 +173,7 @@ impl SearchPart {
     /// Joins parts of disjoint requests and finishes.
     pub fn finish(parts: Vec<SearchPart>, facts: RangeFacts) -> SearchReport {
         let mut report = SearchReport { facts, ..SearchReport::default() };
-        let mut endpoints: BTreeMap<Endpoint, u64> = BTreeMap::new();
+        let mut endpoints: OrderedMap<Endpoint, u64> = OrderedMap::new();
         for part in parts {
             report.requests += part.requests;
             report.found.extend(part.found);

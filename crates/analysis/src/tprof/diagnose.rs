@@ -3,13 +3,13 @@
 use super::aggregate::{AggregateTrace, Problem, aggregate_in_steps, put_subspans};
 use super::block::sum;
 use super::traces::{Settings, Traces, normal_of};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::Endpoint;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 /// Tail over normal above which it is a tail issue.
 const TAIL_RATIO: u128 = 4;
@@ -175,8 +175,8 @@ pub(super) async fn diagnose(
     pace: &mut Pace,
 ) -> (u64, Vec<DiagnosedEndpoint>, Vec<AggregateTrace>) {
     // By endpoint and request type.
-    let mut pairs: BTreeMap<(u32, u32), Total> = BTreeMap::new();
-    let mut types: BTreeMap<u32, OfType> = BTreeMap::new();
+    let mut pairs: OrderedMap<(u32, u32), Total> = OrderedMap::new();
+    let mut types: OrderedMap<u32, OfType> = OrderedMap::new();
     for (kind, group) in traces.by_type(&traces.all()) {
         let shapes = traces.by_shape(&group);
         for (number, group) in &shapes {
@@ -189,7 +189,7 @@ pub(super) async fn diagnose(
         }
         types.insert(kind, OfType { traces: group, shapes });
     }
-    let mut endpoints: BTreeMap<u32, Total> = BTreeMap::new();
+    let mut endpoints: OrderedMap<u32, Total> = OrderedMap::new();
     for (&(endpoint, _), total) in &pairs {
         endpoints.entry(endpoint).or_default().add(total.count as usize, total.sum);
     }

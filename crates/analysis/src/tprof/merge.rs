@@ -3,6 +3,7 @@
 use super::block::{Block, Shape, Times};
 use super::collect::{TraceTimes, TracesPart};
 use super::traces::{Trace, Traces};
+use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::Endpoint;
 use rustc_hash::FxHashMap;
@@ -38,7 +39,7 @@ impl<T: Clone + Eq + Hash + Ord> Numbers<T> {
     /// The values in order, and for each number its place there.
     pub fn sorted(self) -> (Vec<T>, Vec<u32>) {
         let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
-        order.sort_unstable_by(|&a, &b| self.list[a as usize].cmp(&self.list[b as usize]));
+        order.arrange_by(|&a, &b| self.list[a as usize].cmp(&self.list[b as usize]));
         let mut place = vec![0; order.len()];
         for (at, &number) in order.iter().enumerate() {
             place[number as usize] = at as u32;
@@ -107,7 +108,7 @@ impl Merging {
         drop(self.shapes);
         let mut order: Vec<u32> = (0..shapes.len() as u32).collect();
         let key = |number: u32| (&shapes[number as usize].endpoint, &shapes[number as usize].parent);
-        order.sort_unstable_by(|&a, &b| key(a).cmp(&key(b)));
+        order.arrange_by(|&a, &b| key(a).cmp(&key(b)));
         let mut shape_at = vec![0; order.len()];
         for (at, &number) in order.iter().enumerate() {
             shape_at[number as usize] = at as u32;
@@ -119,7 +120,7 @@ impl Merging {
         let mut forming: Vec<(Shape, Vec<Times>)> = shapes.map(|shape| (shape, Vec::new())).collect();
         let duration = |times: &TraceTimes| times.end_us.first().copied().unwrap_or(0);
         let mut order = self.traces;
-        order.sort_unstable_by(|x, y| {
+        order.arrange_by(|x, y| {
             let id = || (&x.id, &x.root_span_id).cmp(&(&y.id, &y.root_span_id));
             duration(x).cmp(&duration(y)).then_with(id)
         });

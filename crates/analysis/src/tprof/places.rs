@@ -5,12 +5,12 @@ use super::block::pick;
 use super::merge::Merging;
 use super::traces::{Settings, Traces, normal_of};
 use crate::culprit::CulpritReport;
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, Moments, Side, welch};
 use pathlight_model::steps::{Pace, all_at_once};
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// At most so many places are listed for a request type.
 const LISTED: usize = 50;
@@ -65,7 +65,7 @@ pub struct PlaceChange {
 
 /// (endpoint, subspan or MAX for a gap, endpoint number that names the calling service or MAX).
 type Key = (u32, u32, u32);
-type Sums = BTreeMap<Key, Moments>;
+type Sums = OrderedMap<Key, Moments>;
 
 /// Traces whose time counts: all, or those in which a position is the client of its only child, or the others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,7 +77,11 @@ enum Of {
 
 /// The places that the traces of a shape pass through, and where their times come from: (key, position, column of the
 /// subspan, traces), by key.
-fn sources(traces: &Traces, group: &[u32], caller_of: &BTreeMap<String, u32>) -> Vec<(Key, u32, usize, Of)> {
+fn sources(
+    traces: &Traces,
+    group: &[u32],
+    caller_of: &OrderedMap<String, u32>,
+) -> Vec<(Key, u32, usize, Of)> {
     let Some(&first) = group.first() else { return Vec::new() };
     let shape = &traces.block_of(first).shape;
     let service = |position: u32| &traces.endpoints[shape.endpoint[position as usize] as usize].service;
@@ -111,7 +115,7 @@ fn sources(traces: &Traces, group: &[u32], caller_of: &BTreeMap<String, u32>) ->
     out
 }
 
-async fn sums(traces: &Traces, group: &[u32], callers: &BTreeMap<String, u32>, pace: &mut Pace) -> Sums {
+async fn sums(traces: &Traces, group: &[u32], callers: &OrderedMap<String, u32>, pace: &mut Pace) -> Sums {
     let (mut out, mut times) = (Sums::new(), Vec::new());
     for (number, group) in traces.by_shape(group) {
         let (block, rows) = (&traces.blocks[number as usize], traces.rows(&group));
@@ -140,8 +144,8 @@ async fn sums(traces: &Traces, group: &[u32], callers: &BTreeMap<String, u32>, p
 }
 
 /// By service, the first of its endpoints.
-fn callers(traces: &Traces) -> BTreeMap<String, u32> {
-    let mut out = BTreeMap::new();
+fn callers(traces: &Traces) -> OrderedMap<String, u32> {
+    let mut out = OrderedMap::new();
     for (number, Endpoint { service, .. }) in traces.endpoints.iter().enumerate() {
         out.entry(service.clone()).or_insert(number as u32);
     }
@@ -149,7 +153,7 @@ fn callers(traces: &Traces) -> BTreeMap<String, u32> {
 }
 
 fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange> {
-    let keys: BTreeSet<Key> = a.0.keys().chain(b.0.keys()).copied().collect();
+    let keys: OrderedSet<Key> = a.0.keys().chain(b.0.keys()).copied().collect();
     let side = |(sums, n): (&Sums, u64), key| Side::new(sums.get(key).copied().unwrap_or_default(), n, 1.0);
     let mut out: Vec<PlaceChange> = keys
         .iter()
@@ -186,7 +190,7 @@ fn together(types: &[TypePlaces]) -> Option<TypePlaces> {
     if types.len() < 2 || b_traces == 0 {
         return None;
     }
-    let mut sums: BTreeMap<_, Together> = BTreeMap::new();
+    let mut sums: OrderedMap<_, Together> = OrderedMap::new();
     for kind in types {
         let weight = kind.b_traces as f64 / b_traces as f64;
         for place in &kind.places {
@@ -232,7 +236,7 @@ impl PlacesReport {
 async fn of_type(
     traces: &Traces,
     (kind, a, b): (u32, &[u32], &[u32]),
-    callers: &BTreeMap<String, u32>,
+    callers: &OrderedMap<String, u32>,
     pace: &mut Pace,
 ) -> TypePlaces {
     let (a_traces, b_traces) = (a.len() as u64, b.len() as u64);

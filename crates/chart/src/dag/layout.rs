@@ -5,8 +5,8 @@
 //! hundred lines here, and would know neither synchronisation nodes nor that all edges of one end share their way.
 
 use pathlight_analysis::flow::FlowReport;
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Sizes in device pixels, each greater than 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,7 +130,7 @@ impl DagLayout {
 }
 
 /// Edges by (from, to) as numbers of items, those of synchronisation nodes replaced, with (binding, both).
-fn edges(report: &FlowReport) -> BTreeMap<(u32, u32), (u64, u64)> {
+fn edges(report: &FlowReport) -> OrderedMap<(u32, u32), (u64, u64)> {
     let n = report.nodes.len() as u32;
     let last = n + report.sync_nodes.len() as u32 + 1;
     let place = |node: u32| match node {
@@ -139,11 +139,11 @@ fn edges(report: &FlowReport) -> BTreeMap<(u32, u32), (u64, u64)> {
         node => node + 1,
     };
     // The nodes before a synchronisation node have no other successors.
-    let mut sync_of: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut sync_of: OrderedMap<u32, u32> = OrderedMap::new();
     for (number, sync) in report.sync_nodes.iter().enumerate() {
         sync_of.extend(sync.from.iter().map(|&node| (node, n + 1 + number as u32)));
     }
-    let mut out: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
+    let mut out: OrderedMap<(u32, u32), (u64, u64)> = OrderedMap::new();
     for edge in &report.edges {
         let (from, to) = (place(edge.from), place(edge.to));
         let pairs = match sync_of.get(&edge.from) {
@@ -159,7 +159,7 @@ fn edges(report: &FlowReport) -> BTreeMap<(u32, u32), (u64, u64)> {
 }
 
 /// By item, the length of the longest way from the start.
-fn layers(items: usize, edges: &BTreeMap<(u32, u32), (u64, u64)>) -> Vec<u32> {
+fn layers(items: usize, edges: &OrderedMap<(u32, u32), (u64, u64)>) -> Vec<u32> {
     let mut followers = vec![Vec::new(); items];
     let mut missing = vec![0u32; items];
     for &(from, to) in edges.keys() {
@@ -196,9 +196,9 @@ impl Graph {
 
     /// Leads every edge through the columns between its ends; all long edges out of one box, and all into the return,
     /// share their way. Returns the spots of each edge.
-    fn route(&mut self, edges: &BTreeMap<(u32, u32), (u64, u64)>, last: u32) -> Vec<Vec<u32>> {
-        let mut shared: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-        let mut joined: BTreeSet<(u32, u32)> = BTreeSet::new();
+    fn route(&mut self, edges: &OrderedMap<(u32, u32), (u64, u64)>, last: u32) -> Vec<Vec<u32>> {
+        let mut shared: OrderedMap<(u32, u32), u32> = OrderedMap::new();
+        let mut joined: OrderedSet<(u32, u32)> = OrderedSet::new();
         let mut ways = Vec::with_capacity(edges.len());
         for &(from, to) in edges.keys() {
             let mut way = vec![from];
@@ -351,7 +351,7 @@ impl Graph {
     fn finish(
         &self,
         items: &[DagItem],
-        edges: BTreeMap<(u32, u32), (u64, u64)>,
+        edges: OrderedMap<(u32, u32), (u64, u64)>,
         ways: &[Vec<u32>],
         sizes: DagSizes,
     ) -> DagLayout {

@@ -2,10 +2,10 @@
 
 use crate::Window;
 use crate::theme::Shade;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_query::{CriticalPathReport, Endpoint};
 use pathlight_text::format;
-use std::collections::BTreeMap;
 
 /// "No node".
 pub const NONE: u32 = u32::MAX;
@@ -142,7 +142,7 @@ impl FlameTree {
             nodes.iter().map(|node| node.parent.map_or(NONE, |parent| parent.0)).collect();
         let mut frame: Vec<u32> = nodes.iter().map(|node| node.endpoint.0).collect();
         let mut frames = frames_of(report);
-        let mut known: BTreeMap<(&str, bool), u32> = BTreeMap::new();
+        let mut known: OrderedMap<(&str, bool), u32> = OrderedMap::new();
         for (at, node) in nodes.iter().enumerate() {
             for wait in &node.waiting {
                 let number = *known.entry((&wait.callee, wait.is_certain)).or_insert_with(|| {

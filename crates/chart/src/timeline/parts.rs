@@ -4,9 +4,9 @@ use super::layout::{Bar, TimelineSize};
 use super::model::{Sign, Timeline};
 use crate::Window;
 use crate::text::Measure;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_query::{AggregateTrace, Endpoint, TraceReport};
 use pathlight_text::format;
-use std::collections::BTreeMap;
 
 const NONE: u32 = u32::MAX;
 
@@ -73,7 +73,7 @@ impl Timeline {
             below.sort_by_key(|&child| (trace.spans[child as usize].start_rounded_us, child));
             stack.extend(below.iter().rev());
         }
-        let mut names: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+        let mut names: OrderedMap<(&str, &str), u32> = OrderedMap::new();
         let mut report = TraceReport {
             trace_id: format!("the aggregate trace of {}", format::counted(trace.traces, "trace")),
             end_us: trace.spans.iter().map(|span| span.end_rounded_us).max().unwrap_or(0),

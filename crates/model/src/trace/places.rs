@@ -13,11 +13,11 @@ use super::set::{EndpointId, NO_ROW, TraceSet};
 use super::span::SpanKind;
 use super::templates::template;
 use super::tree::is_declared_async;
+use crate::ordered::{OrderedMap, OrderedSet};
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Distinct names of one template up to which each stays as it is.
 const MOST_NAMES: usize = 100;
@@ -38,20 +38,20 @@ struct Callee {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceFacts {
     /// By template: the names that it stands for, at most one more than stay.
-    names: BTreeMap<Endpoint, BTreeSet<String>>,
+    names: OrderedMap<Endpoint, OrderedSet<String>>,
     /// By template of the call: its callees with templates of their operations, at most [`SEVERAL`].
-    calls: BTreeMap<Endpoint, BTreeMap<Callee, BTreeSet<String>>>,
+    calls: OrderedMap<Endpoint, OrderedMap<Callee, OrderedSet<String>>>,
 }
 
 /// What places are called, decided over all that is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceNames {
     /// Templates that stand for their names.
-    folded: BTreeSet<Endpoint>,
+    folded: OrderedSet<Endpoint>,
     /// By template: calls that are named with their callee, and the callees of which the operation is said too.
-    calls: BTreeMap<Endpoint, BTreeSet<Callee>>,
+    calls: OrderedMap<Endpoint, OrderedSet<Callee>>,
     /// Names in tags that are services with spans of their own: where one of their spans is missing, it was lost.
-    recorded: BTreeSet<String>,
+    recorded: OrderedSet<String>,
 }
 
 impl PlaceFacts {
@@ -133,15 +133,15 @@ impl PlaceFacts {
             names.folded = many.map(|(template, _)| template.clone()).collect();
         }
         if reading.has(Rule::Callees) {
-            let all = || self.calls.values().flat_map(BTreeMap::keys);
-            let services: BTreeSet<&str> =
+            let all = || self.calls.values().flat_map(OrderedMap::keys);
+            let services: OrderedSet<&str> =
                 all().filter(|callee| callee.is_recorded).map(|callee| callee.name.as_str()).collect();
             let peers = all().filter(|callee| !callee.is_recorded && services.contains(callee.name.as_str()));
             names.recorded = peers.map(|callee| callee.name.clone()).collect();
             for (call, callees) in &self.calls {
                 let several = callees.iter().filter(|(_, operations)| operations.len() >= SEVERAL);
-                let several: BTreeSet<Callee> = several.map(|(callee, _)| callee.clone()).collect();
-                let different: BTreeSet<&str> = callees.keys().map(|callee| callee.name.as_str()).collect();
+                let several: OrderedSet<Callee> = several.map(|(callee, _)| callee.clone()).collect();
+                let different: OrderedSet<&str> = callees.keys().map(|callee| callee.name.as_str()).collect();
                 if different.len() > 1 || !several.is_empty() {
                     names.calls.insert(call.clone(), several);
                 }
@@ -607,7 +607,7 @@ mod tests {
         ];
         let mut set = set(&[&trace]);
         let names = PlaceNames {
-            calls: [(Endpoint::new("a", "HTTP GET"), BTreeSet::new())].into(),
+            calls: [(Endpoint::new("a", "HTTP GET"), OrderedSet::new())].into(),
             ..PlaceNames::default()
         };
         set.name_places(Some(&names), true);

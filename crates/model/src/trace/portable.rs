@@ -5,8 +5,8 @@ use super::names::{Interner, Symbol};
 use super::set::{SetFull, TraceSet};
 use super::span::{Flags, ProcessId, RawSpan};
 use super::tags::TagSetId;
+use crate::ordered::OrderedMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Some traces with their own names, independent of any set.
 #[derive(Default, Serialize, Deserialize)]
@@ -46,12 +46,12 @@ impl Portable {
 
     /// Copies some traces of a set.
     pub fn copy(set: &TraceSet, traces: impl Iterator<Item = u32>) -> Portable {
-        let mut losers: BTreeMap<TraceId, Vec<RawSpan>> = BTreeMap::new();
+        let mut losers: OrderedMap<TraceId, Vec<RawSpan>> = OrderedMap::new();
         for &(id, span) in &set.losers {
             losers.entry(id).or_default().push(span);
         }
         let mut copier =
-            Copier { set, out: Portable::default(), tags: BTreeMap::new(), processes: BTreeMap::new() };
+            Copier { set, out: Portable::default(), tags: OrderedMap::new(), processes: OrderedMap::new() };
         for trace in traces {
             let row = set.traces()[trace as usize];
             let before = copier.out.spans.len();
@@ -161,8 +161,8 @@ impl Portable {
 struct Copier<'a> {
     set: &'a TraceSet,
     out: Portable,
-    tags: BTreeMap<u32, u32>,
-    processes: BTreeMap<u32, u32>,
+    tags: OrderedMap<u32, u32>,
+    processes: OrderedMap<u32, u32>,
 }
 
 impl Copier<'_> {

@@ -7,12 +7,12 @@ use super::names::Symbol;
 use super::reading::Rule;
 use super::set::TraceSet;
 use super::tree::{Role, Tree, is_declared_async};
+use crate::ordered::OrderedMap;
 use crate::sort::Arrange;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 /// Something that was found in spans.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -116,9 +116,9 @@ impl ClockPair {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadingCounts {
     /// What was found at all.
-    pub found: BTreeMap<Found, FoundCount>,
+    pub found: OrderedMap<Found, FoundCount>,
     /// By caller and callee, each `service` or `service@host`: clocks that were set in some trace.
-    pub clocks: BTreeMap<(String, String), ClockPair>,
+    pub clocks: OrderedMap<(String, String), ClockPair>,
 }
 
 impl ReadingCounts {
@@ -148,7 +148,7 @@ impl ReadingCounts {
 /// Counts while trees of one set pass by.
 #[derive(Default)]
 pub struct ReadingObserver {
-    found: BTreeMap<Found, (u64, Option<TraceId>)>,
+    found: OrderedMap<Found, (u64, Option<TraceId>)>,
     pairs: HashMap<Pair, ClockPair, FxBuildHasher>,
     /// By pair in the current trace: how far callees were moved.
     here: HashMap<Pair, i64, FxBuildHasher>,
@@ -224,7 +224,7 @@ impl ReadingObserver {
             let example = example.map(|id| id.to_text(&set.id_texts)).unwrap_or_default();
             (found, FoundCount { spans, example })
         });
-        let mut counts = ReadingCounts { found: found.collect(), clocks: BTreeMap::new() };
+        let mut counts = ReadingCounts { found: found.collect(), clocks: OrderedMap::new() };
         for ((caller, callee), mut clock) in self.pairs {
             clock.shifts_us.arrange();
             counts.clocks.insert((name(caller), name(callee)), clock);

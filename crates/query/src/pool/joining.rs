@@ -8,7 +8,7 @@ use super::loading::{MOST_FAILED_JOINS, Phase};
 use super::messages::{Call, Done};
 use super::workers::{Answer, CallError, Purpose};
 use super::{Attachment, COORDINATOR, PoolEvent, PoolState, UserError};
-use std::collections::{BTreeMap, BTreeSet};
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 
 /// The joining under way.
 #[derive(Debug)]
@@ -18,11 +18,11 @@ pub(super) struct Join<P> {
     /// What comes after the answers that are awaited.
     next: JoinStep,
     /// Calls without an answer yet.
-    open: BTreeMap<u64, JoinCall>,
+    open: OrderedMap<u64, JoinCall>,
     /// Groups still to be unloaded.
-    groups: BTreeSet<u8>,
+    groups: OrderedSet<u8>,
     /// The trace keys of every worker that has told them, by number of the call, which is the order of the slots.
-    keys: BTreeMap<u64, Vec<P>>,
+    keys: OrderedMap<u64, Vec<P>>,
     /// Moves planned, with their keys.
     moves: Vec<((u32, u32), P)>,
 }
@@ -58,9 +58,9 @@ impl<P: Clone> PoolState<P> {
         self.join = Some(Join {
             slots: self.holders(),
             next: JoinStep::Seal,
-            open: BTreeMap::new(),
-            groups: BTreeSet::new(),
-            keys: BTreeMap::new(),
+            open: OrderedMap::new(),
+            groups: OrderedSet::new(),
+            keys: OrderedMap::new(),
             moves: Vec::new(),
         });
     }
@@ -83,7 +83,7 @@ impl<P: Clone> PoolState<P> {
             }
             JoinStep::Unload { before } => {
                 if let Some(load) = &mut self.load {
-                    join.groups.append(&mut load.unload);
+                    join.groups.extend(std::mem::take(&mut load.unload));
                 }
                 let group = join.groups.pop_first();
                 join.next = match group {

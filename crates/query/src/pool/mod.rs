@@ -36,9 +36,9 @@ use crate::load::{LoadPlanner, MemoryForecast};
 use joining::Join;
 use loading::Load;
 use messages::ToWorker;
+use pathlight_model::ordered::OrderedMap;
 use queries::Query;
 use saving::Save;
-use std::collections::BTreeMap;
 use workers::{InFlightCall, WorkerSlot};
 
 /// The slot of the worker that runs the plans of queries, looks for split points and plans moves.
@@ -53,7 +53,7 @@ pub struct PoolState<P> {
     /// By slot; a slot is empty while nobody needs it.
     workers: Vec<Option<WorkerSlot>>,
     /// Calls whose answers are awaited, by number.
-    calls: BTreeMap<u64, InFlightCall>,
+    calls: OrderedMap<u64, InFlightCall>,
     /// Numbers for calls and workers.
     last_number: u64,
     /// Moves on when row numbers or the data itself change: copies of columns of an earlier one are void.
@@ -66,10 +66,10 @@ pub struct PoolState<P> {
     has_moved_traces: bool,
     /// Workers that died before they said a word, in a row.
     failed_starts: u32,
-    queries: BTreeMap<u64, Query<P>>,
+    queries: OrderedMap<u64, Query<P>>,
     /// How often a worker died over a query, by its message.
-    crashes_by_query: BTreeMap<Vec<u8>, u32>,
-    saves: BTreeMap<u64, Save<P>>,
+    crashes_by_query: OrderedMap<Vec<u8>, u32>,
+    saves: OrderedMap<u64, Save<P>>,
     /// The time of the event that is handled, in microseconds of a clock that never goes back.
     now_us: u64,
     commands: Vec<Command<P>>,
@@ -84,7 +84,7 @@ impl<P: Clone> PoolState<P> {
             most_workers,
             limits: Limits::default(),
             workers: Vec::new(),
-            calls: BTreeMap::new(),
+            calls: OrderedMap::new(),
             last_number: 0,
             generation: 0,
             planner: LoadPlanner::new(most_workers),
@@ -92,9 +92,9 @@ impl<P: Clone> PoolState<P> {
             join: None,
             has_moved_traces: false,
             failed_starts: 0,
-            queries: BTreeMap::new(),
-            crashes_by_query: BTreeMap::new(),
-            saves: BTreeMap::new(),
+            queries: OrderedMap::new(),
+            crashes_by_query: OrderedMap::new(),
+            saves: OrderedMap::new(),
             now_us: 0,
             commands: Vec::new(),
         };

@@ -2,7 +2,7 @@
 
 use super::{LoadProgress, PoolEvent, PoolState};
 use crate::load::{FileState, MemoryUse};
-use std::collections::BTreeSet;
+use pathlight_model::ordered::OrderedSet;
 
 /// The page is told of progress at most once in so many microseconds.
 const TELL_US: u64 = 100_000;
@@ -38,7 +38,7 @@ impl<P: Clone> PoolState<P> {
             progress.spans += worker.progress.spans;
         }
         // Chunks have the bytes, their files are counted.
-        let (mut named, mut undone) = (BTreeSet::new(), BTreeSet::new());
+        let (mut named, mut undone) = (OrderedSet::new(), OrderedSet::new());
         let files = self.planner.files();
         for file in self.planner.files_of_load() {
             let input = &files[file];
@@ -78,7 +78,7 @@ impl<P: Clone> PoolState<P> {
     fn watch_memory(&mut self, bytes: u64, total_bytes: u64) {
         let heap = self.heap_bytes();
         let Some(load) = &mut self.load else { return };
-        let reading: BTreeSet<usize> = load.batches.values().map(|batch| batch.slot).collect();
+        let reading: OrderedSet<usize> = load.batches.values().map(|batch| batch.slot).collect();
         load.readers = load.readers.max(reading.len());
         if load.is_warned || load.forecast.is_some() || load.is_stopping {
             return;

@@ -18,7 +18,7 @@ impl<P: Clone> PoolState<P> {
         let is_failed_start = !worker.is_up;
         self.failed_starts += u32::from(is_failed_start);
         let reason = if reason.is_empty() { "no reason given" } else { reason };
-        let lost: Vec<(u64, InFlightCall)> = self.calls.extract_if(.., |_, call| call.slot == slot).collect();
+        let lost: Vec<(u64, InFlightCall)> = self.calls.extract(|_, call| call.slot == slot);
         self.recover(slot, reason, is_failed_start);
         for (number, call) in lost {
             self.deliver(number, call, Err(CallError::Lost));

@@ -5,8 +5,8 @@
 
 use super::messages::{Call, Done};
 use crate::{Cuts, EngineError, Next, Plan, Session, plan_moves};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
-use std::collections::BTreeMap;
 
 /// The answer to a call, with its attached buffers.
 pub type Answer = Result<(Done, Vec<Vec<u8>>), EngineError>;
@@ -14,7 +14,7 @@ pub type Answer = Result<(Done, Vec<Vec<u8>>), EngineError>;
 /// The plans that a worker runs.
 #[derive(Default)]
 pub struct Server {
-    plans: BTreeMap<u64, Plan<Vec<u8>>>,
+    plans: OrderedMap<u64, Plan<Vec<u8>>>,
     /// Calls that are answered once another plan has gone on, with the plans they are about.
     waiting: Vec<(u64, u64)>,
     /// What plans over one state of the data share, and which state that is.

@@ -8,6 +8,7 @@ use crate::load::tests::{jaeger, tricky};
 use crate::load::{ReadResult, SplitSearch};
 use crate::{EngineError, PercentileRange, Query as _, Selection, Session, queries};
 use pathlight_ingest::{ErrorKind, Keep, Options, Reader};
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 
 /// A worker: a session of traces and the messages that have not arrived yet.

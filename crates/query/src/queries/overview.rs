@@ -6,6 +6,7 @@ use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
 use pathlight_analysis::requests::{GroupBy, RequestType, RequestTypes, TypeNames};
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::{
@@ -13,7 +14,6 @@ use pathlight_model::trace::{
     Tree,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
 const HISTOGRAM_BINS: u32 = 96;
 const SPARK_BINS: u32 = 24;
@@ -140,9 +140,9 @@ pub(crate) struct OverviewPartial {
     reading: ReadingCounts,
     by: GroupBy,
     /// By type: errors, and latencies sorted and packed.
-    types: BTreeMap<RequestType, (u64, Vec<u64>)>,
-    endpoints: BTreeMap<Endpoint, u64>,
-    tag_keys: BTreeMap<String, (bool, BTreeSet<String>)>,
+    types: OrderedMap<RequestType, (u64, Vec<u64>)>,
+    endpoints: OrderedMap<Endpoint, u64>,
+    tag_keys: OrderedMap<String, (bool, OrderedSet<String>)>,
 }
 
 impl OverviewPartial {
@@ -203,7 +203,7 @@ impl OverviewPartial {
         // Stable: equal totals stay by name.
         request_types.arrange_by_key(|&(total, _)| std::cmp::Reverse(total));
         all.sort_unstable();
-        let services: BTreeSet<&str> =
+        let services: OrderedSet<&str> =
             self.endpoints.keys().map(|Endpoint { service, .. }| service.as_str()).collect();
         let services = services.len() as u64;
         let tag_keys = self.tag_keys.into_iter().map(|(key, (high, values))| {

@@ -7,9 +7,9 @@ use crate::workers::Workers;
 use pathlight_analysis::critical_path::{PathFinder, TraceReport, waits_of};
 use pathlight_analysis::flow::RequestPressure;
 use pathlight_analysis::requests::PathSettings;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Endpoint, Flags, NO_ROW, Role, Rule, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Reports one trace with its critical path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub(crate) fn trace(
     let origin = starts().min().unwrap_or(0);
     let end_us =
         starts().zip(rows).map(|(start, row)| start + set.duration_us(row)).max().unwrap_or(0) - origin;
-    let mut names: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut names: OrderedMap<u32, u32> = OrderedMap::new();
     let mut report = TraceReport {
         trace_id: set.trace_id_text(number),
         request_root: root,

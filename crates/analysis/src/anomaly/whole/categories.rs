@@ -2,9 +2,10 @@
 
 use super::facts::Kind;
 use crate::anomaly::sets::FOLDS;
+use pathlight_model::ordered::OrderedMap;
+use pathlight_model::sort::Arrange;
 use pathlight_model::stats::ln;
 use pathlight_model::trace::NO_ROW;
-use std::collections::BTreeMap;
 
 /// Training calls of each fold.
 pub type Counts = [u32; FOLDS];
@@ -17,7 +18,7 @@ pub fn without(counts: &Counts, fold: usize) -> u32 {
 /// Good-Turing's share of categories not seen yet, by kind and fold left out.
 #[derive(Clone, Debug, Default)]
 pub struct Unseen {
-    by_kind: BTreeMap<Kind, [(u64, u64); FOLDS]>,
+    by_kind: OrderedMap<Kind, [(u64, u64); FOLDS]>,
 }
 
 impl Unseen {
@@ -43,7 +44,7 @@ impl Unseen {
 struct Seen {
     n: u32,
     /// Calls of each endpoint in the sets; empty but for sets.
-    members: BTreeMap<u32, u32>,
+    members: OrderedMap<u32, u32>,
     /// Rarity of each category seen, ascending, and the calls as rare or rarer.
     rarer: Vec<((u32, i64), u32)>,
 }
@@ -97,7 +98,7 @@ impl Categories {
                     rarer.push(((here - 1, product), here));
                 }
             }
-            rarer.sort_unstable();
+            rarer.arrange();
             let mut sum = 0;
             for (_, calls) in &mut rarer {
                 sum += *calls;

@@ -2,10 +2,10 @@
 
 use crate::anomaly::features::{Cell, RowFacts};
 use crate::critical_path::Contexts;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -214,7 +214,7 @@ impl Dictionary {
             number += 1;
         });
         let number_of = |name: &Endpoint| paths.endpoints.binary_search(name).map_or(NO_ROW, |n| n as u32);
-        let mut sets: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+        let mut sets: OrderedMap<Vec<u32>, u32> = OrderedMap::new();
         for (part_sets, _, names, _) in &mut rest {
             let numbers: Vec<u32> = names.iter().map(number_of).collect();
             for set in part_sets {
@@ -306,7 +306,7 @@ impl Facts {
 
     /// Self times of a row by call path, ascending; `facts` are those of the row.
     pub fn self_times(&self, facts: &[Fact]) -> Vec<Cell> {
-        let mut by_path: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut by_path: OrderedMap<u32, u64> = OrderedMap::new();
         for fact in facts {
             let cell = self.dictionary.cells[fact.cell as usize];
             if cell.kind == Kind::SelfTime {

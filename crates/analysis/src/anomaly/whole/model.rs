@@ -6,12 +6,12 @@ use super::tails::{COUNTS, Histogram, Quantiser, TIMES, Tail, join};
 use super::views::{ViewScores, Views};
 use crate::anomaly::examples::Examples;
 use crate::anomaly::sets::FOLDS;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::ln;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Training calls that a condition needs to be judged by itself.
 pub(super) const ENOUGH: u32 = 30;
@@ -187,7 +187,7 @@ impl TreeModel {
             }
             pace.spend(scratch.facts.len()).await;
         }
-        model.roots.sort_unstable();
+        model.roots.arrange();
         model.roots.dedup();
         for (at, mut numbers) in numbers.into_iter().enumerate() {
             if cells[at].kind.is_category() {
@@ -270,7 +270,7 @@ async fn score_rows(
     pace: &mut Pace,
 ) -> Vec<(u32, f64)> {
     let located = tables.own(model);
-    let known: BTreeMap<u32, f64> = trained.iter().map(|one| (one.row, one.verdict.score)).collect();
+    let known: OrderedMap<u32, f64> = trained.iter().map(|one| (one.row, one.verdict.score)).collect();
     let mut scratch = Scratch::default();
     let mut scored = Vec::with_capacity(rows.len());
     for &row in rows {

@@ -7,11 +7,11 @@ use super::tails::{Histogram, amount, join, percentile};
 use crate::anomaly::features::Cell;
 use crate::anomaly::sets::{FOLDS, Search};
 use crate::critical_path::RequestRef;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 /// The least surprise of a fact that is named.
 const NAMED: f64 = 3.0;
@@ -129,7 +129,7 @@ impl<'a> Explainer<'a> {
         let times = self.facts.self_times(&scratch.facts);
         self.tables.read(self.model, self.located, self.facts, row, scratch);
         // The most surprising fact of each kind and call path.
-        let mut most: BTreeMap<(Kind, u32), (f64, usize)> = BTreeMap::new();
+        let mut most: OrderedMap<(Kind, u32), (f64, usize)> = OrderedMap::new();
         let mut strongest: Option<(f64, usize)> = None;
         for (at, fact) in scratch.facts.iter().enumerate() {
             let place = &self.located.cells[fact.cell as usize];
@@ -278,7 +278,7 @@ impl<'a> Explainer<'a> {
             .iter()
             .map(|&endpoint| &judged.paths.endpoints[endpoint as usize])
             .collect();
-        let mut with: BTreeMap<&Endpoint, u32> = has.iter().map(|&endpoint| (endpoint, 0)).collect();
+        let mut with: OrderedMap<&Endpoint, u32> = has.iter().map(|&endpoint| (endpoint, 0)).collect();
         for at in same {
             let cell = known.cells[at];
             for &endpoint in self.model.members(cell.kind, cell.condition) {

@@ -20,10 +20,10 @@ use pathlight_analysis::anomaly::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Features, Model, ReasonNames,
 };
 use pathlight_analysis::requests::Selection;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The most anomalous requests that are explained, and the p-value up to which they are.
 const EXPLAINED: (usize, f64) = (500, 0.1);
@@ -58,7 +58,7 @@ impl Query for Anomalies {
         let (normal, test) = (normal.with_recorded_calls(), test.with_recorded_calls());
         let given = given(&settings)?;
         let judged = facts(&workers, &test).await?;
-        let mut own: BTreeMap<u32, TreeVerdict> = BTreeMap::new();
+        let mut own: OrderedMap<u32, TreeVerdict> = OrderedMap::new();
         let (model, tables, training) = match given {
             Some(model) => {
                 let tables = model.tree.tables(&mut Pace::default()).await;
@@ -75,7 +75,7 @@ impl Query for Anomalies {
                 if normal.group == test.group {
                     // Requests that were learned from are judged by the other folds.
                     let rows = judged.rows.iter().zip(0..).map(|(row, at)| (&row.facts.request, at));
-                    let rows: BTreeMap<_, u32> = rows.collect();
+                    let rows: OrderedMap<_, u32> = rows.collect();
                     own.extend(trained.into_iter().filter_map(|one| {
                         let request = &facts.rows[one.row as usize].facts.request;
                         Some((*rows.get(request)?, one.verdict))

@@ -9,9 +9,9 @@ use pathlight_analysis::flow::{
     Walk, WhatIfRun, Within,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What every worker does once for a flow.
@@ -55,7 +55,7 @@ impl FlowPass {
 }
 
 /// Callees with starts, by parent.
-pub(super) type CalleesPartial = BTreeMap<Endpoint, (Callees, Vec<u64>)>;
+pub(super) type CalleesPartial = OrderedMap<Endpoint, (Callees, Vec<u64>)>;
 
 /// Partials of passes that a what-if repeats with every move of a slider.
 #[derive(Default)]
@@ -147,7 +147,7 @@ impl Running {
                 )))
             }
             FlowPass::Bind { table, flow } => {
-                let bindings = Bindings { flow: flow.clone(), counts: BTreeMap::new() };
+                let bindings = Bindings { flow: flow.clone(), counts: OrderedMap::new() };
                 Running::Bind(Box::new(Invocations::new(
                     NodeIndex::new(set, [table]),
                     within,
