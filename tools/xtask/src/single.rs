@@ -9,7 +9,7 @@
 //! | `<link rel="icon" href="X">` | the same with a `data:` address |
 //! | `<link href="X.wasm.js">` | nothing |
 //! | any other `<link href="X" id="I">` to a script | `<script type="text/plain" id="I">`: text for a Blob worker |
-//! | any other `<link href="X" id="I">` | `<script type="application/octet-stream;dense" id="I">`: gzip, then [`dense`] |
+//! | any other `<link href="X" id="I">` | `<script type="application/octet-stream;dense" id="I">`: by gzip (`X.gz` if there is one), then [`dense`] |
 //!
 //! The page looks whether the element of an id is a link, which
 //! it fetches, or a data block, which it unpacks (`DecompressionStream`). Scripts run where they stand, so they stand
@@ -58,7 +58,10 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
             }
             ("link", _) => {
                 let attributes = kept(&element, &["href", "rel", "as", "crossorigin", "type"]);
-                let data = dense(&gzip(bytes)?);
+                let data = match files.get(&format!("{name}.gz")) {
+                    Some(packed) => dense(packed),
+                    None => dense(&gzip(bytes)?),
+                };
                 out.push_str(&format!(
                     "<script type=\"application/octet-stream;dense\"{attributes}>{data}</script>"
                 ));
