@@ -30,7 +30,7 @@ pub use pathlight_analysis::requests::{
     RequestType, RootEndpoint, Rule, Selection,
 };
 pub use pathlight_analysis::search::{
-    Condition, FoundEndpoint, FoundRequest, SearchReport, SpanSearch, Token, quoted, token_at,
+    Condition, FoundEndpoint, SearchReport, SpanSearch, Token, quoted, token_at,
 };
 pub use pathlight_analysis::tprof::{
     AggregateTrace, PlaceChange, PlacesReport, SetsReport, Settings as TprofSettings, Statistic, TprofReport,

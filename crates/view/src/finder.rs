@@ -1,7 +1,8 @@
 //! What is searched for, with what the workers found: names are looked at here, tags they know.
 
 use pathlight_model::ordered::OrderedSet;
-use pathlight_query::{SearchReport, SpanSearch};
+use pathlight_model::sort::Arrange;
+use pathlight_query::{RequestRef, SearchReport, SpanSearch};
 use pathlight_text::format;
 use pathlight_text::format::{count, counted};
 use std::rc::Rc;
@@ -17,8 +18,8 @@ pub struct Finder {
 struct Found {
     /// Names of endpoints with spans that are found, and of their services.
     names: OrderedSet<String>,
-    /// Trace and root span of requests that are found.
-    requests: OrderedSet<(String, String)>,
+    /// Trace and root span of requests that are found, sorted: rows are looked up without copies of their ids.
+    requests: Vec<(String, String)>,
 }
 
 impl Finder {
@@ -32,11 +33,10 @@ impl Finder {
                 // Where services are places, they have no operation.
                 found.names.insert(format::endpoint(service, ""));
             }
-            let key = |request: &pathlight_query::FoundRequest| {
-                (request.trace_id.clone(), request.root_span_id.clone())
-            };
+            let key = |request: &RequestRef| (request.trace_id.clone(), request.root_span_id.clone());
             found.requests.extend(report.found.iter().map(key));
         }
+        found.requests.arrange();
         Finder { search, found: Rc::new(found) }
     }
 
@@ -78,7 +78,10 @@ impl Finder {
     /// Whether a request is named so or has such spans.
     pub fn fits_request(&self, trace_id: &str, root_span_id: &str, names: &[&str]) -> bool {
         if self.has_tags() {
-            self.found.requests.contains(&(trace_id.to_owned(), root_span_id.to_owned()))
+            let order = |(trace, root): &(String, String)| {
+                (trace.as_str(), root.as_str()).cmp(&(trace_id, root_span_id))
+            };
+            self.found.requests.binary_search_by(order).is_ok()
         } else {
             self.fits(names)
         }
@@ -110,7 +113,7 @@ pub fn found_words<'a>(reports: impl IntoIterator<Item = &'a SearchReport>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_query::{Endpoint, FoundEndpoint, FoundRequest, RangeFacts};
+    use pathlight_query::{Endpoint, FoundEndpoint, RangeFacts};
 
     fn report() -> SearchReport {
         SearchReport {
@@ -118,7 +121,7 @@ mod tests {
             spans: 3,
             requests: 1,
             endpoints: vec![FoundEndpoint { endpoint: Endpoint::new("shop", "GET /"), spans: 3 }],
-            found: vec![FoundRequest {
+            found: vec![RequestRef {
                 latency_us: 5,
                 trace_id: "t".to_owned(),
                 root_span_id: "r".to_owned(),

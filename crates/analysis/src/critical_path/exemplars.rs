@@ -1,6 +1,7 @@
 //! Picking example requests for every calling context (`docs/definitions/critical-path.md` section 4).
 
 use super::aggregate::Aggregate;
+use super::diff_report::RequestRef;
 use super::report::{CriticalPathReport, Exemplar};
 use super::table::{ContextEntry, PathTable};
 use pathlight_model::trace::{Endpoint, Interner, NO_ROW, SpanId, TraceSet};
@@ -34,17 +35,9 @@ impl ExemplarTargets {
 /// kept by request, and made for what the report shows only.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ExemplarCandidates {
-    requests: Vec<Named>,
+    requests: Vec<RequestRef>,
     /// Per node of the targets: greatest, lower median, closest to the mean.
     nodes: Vec<[Option<Candidate>; 3]>,
-}
-
-/// A request that is a candidate: canonical ids of its trace and its root span, and its latency in microseconds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Named {
-    trace_id: String,
-    root_span_id: String,
-    latency_us: u64,
 }
 
 /// A span of a node in a request.
@@ -114,12 +107,7 @@ impl ExemplarCandidates {
         let mut name = |found: Found| {
             let (request, entry) = found?;
             let number = *numbers.entry(request).or_insert_with(|| {
-                let request = &table.requests[request as usize];
-                named.push(Named {
-                    trace_id: set.trace_id_text(request.trace),
-                    root_span_id: set.span_id_text(request.row),
-                    latency_us: request.latency_us,
-                });
+                named.push(RequestRef::of(set, &table.requests[request as usize]));
                 named.len() as u32 - 1
             });
             let id = set.span_id(entry.row);
@@ -133,7 +121,7 @@ impl ExemplarCandidates {
 
     /// Joins candidates of disjoint requests for the same targets.
     pub fn merge(parts: Vec<ExemplarCandidates>, targets: &ExemplarTargets) -> ExemplarCandidates {
-        let mut requests: Vec<Named> = Vec::new();
+        let mut requests: Vec<RequestRef> = Vec::new();
         let mut nodes: Vec<[Option<Candidate>; 3]> = vec![const { [None, None, None] }; targets.nodes.len()];
         for part in parts {
             let first = requests.len() as u32;
@@ -176,7 +164,7 @@ impl ExemplarCandidates {
                     continue;
                 };
                 let Some(request) = self.requests.get(found.request as usize) else { continue };
-                let exemplar = Exemplar {
+                node.exemplars.push(Exemplar {
                     trace_id: request.trace_id.clone(),
                     root_span_id: request.root_span_id.clone(),
                     span_id: match &found.span {
@@ -185,10 +173,7 @@ impl ExemplarCandidates {
                     },
                     latency_us: request.latency_us,
                     exclusive_us: found.exclusive_us,
-                };
-                if !node.exemplars.contains(&exemplar) {
-                    node.exemplars.push(exemplar);
-                }
+                });
             }
         }
     }

@@ -4,7 +4,7 @@
 //! tag or the name; with `-` none has. A filter asks the second.
 
 use super::grammar::{Condition, SpanSearch};
-use crate::critical_path::{Observer, PathTable};
+use crate::critical_path::{Observer, PathTable, RequestRef};
 use crate::requests::RangeFacts;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
@@ -122,7 +122,7 @@ pub struct SearchPart {
     /// By endpoint: spans found.
     endpoints: OrderedMap<Endpoint, u64>,
     requests: u64,
-    found: Vec<FoundRequest>,
+    found: Vec<RequestRef>,
 }
 
 /// An endpoint with spans that are found.
@@ -132,17 +132,6 @@ pub struct FoundEndpoint {
     pub endpoint: Endpoint,
     /// Its spans that are found.
     pub spans: u64,
-}
-
-/// A request that is found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FoundRequest {
-    /// Latency in microseconds.
-    pub latency_us: u64,
-    /// Canonical trace id.
-    pub trace_id: String,
-    /// Canonical id of the request's root span.
-    pub root_span_id: String,
 }
 
 /// What a search finds in the requests of a percentile range.
@@ -157,11 +146,11 @@ pub struct SearchReport {
     /// Endpoints with spans that are found, by service and operation.
     pub endpoints: Vec<FoundEndpoint>,
     /// Requests found, slowest first (ties by id), at most 50,000.
-    pub found: Vec<FoundRequest>,
+    pub found: Vec<RequestRef>,
 }
 
 /// Slowest first, ties by id; no more than are listed.
-fn list(found: &mut Vec<FoundRequest>) {
+fn list(found: &mut Vec<RequestRef>) {
     found.arrange_by(|a, b| {
         (b.latency_us.cmp(&a.latency_us))
             .then_with(|| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)))
@@ -227,11 +216,7 @@ impl Observer for SearchObserver {
         }
         if whole.is_found(&self.tests) {
             self.part.requests += 1;
-            self.part.found.push(FoundRequest {
-                latency_us: entry.latency_us,
-                trace_id: set.trace_id_text(entry.trace),
-                root_span_id: set.span_id_text(entry.row),
-            });
+            self.part.found.push(RequestRef::of(set, entry));
             // Sorting now and then keeps no more than twice what is listed.
             if self.part.found.len() >= 2 * MOST_REQUESTS {
                 list(&mut self.part.found);

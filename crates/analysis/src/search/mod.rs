@@ -12,6 +12,6 @@
 mod found;
 mod grammar;
 
-pub use found::{FoundEndpoint, FoundRequest, SearchObserver, SearchPart, SearchReport, found_spans};
+pub use found::{FoundEndpoint, SearchObserver, SearchPart, SearchReport, found_spans};
 pub(crate) use found::{RequestSearch, SpanTests};
 pub use grammar::{Condition, SpanSearch, Term, Token, quoted, token_at};
