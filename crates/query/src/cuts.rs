@@ -130,11 +130,70 @@ impl Drop for Place {
 /// By request type; all of one without a name if the range is cut out of all requests together.
 pub(super) type ByType<T> = OrderedMap<RequestType, T>;
 
+/// Sorted latencies of the requests of a selection.
+struct Latencies {
+    types: ByType<Vec<u64>>,
+    /// Whether the range is cut out of each type; else all are taken together.
+    is_by_type: bool,
+}
+
+impl Latencies {
+    /// The ranks of a range in the latencies of one type. No range of requests that are taken together is empty.
+    fn ranks(&self, range: PercentileRange, sorted: &[u64]) -> Range<u64> {
+        let n = sorted.len() as u64;
+        if self.is_by_type { range.ranks(n) } else { range.some_ranks(n) }
+    }
+
+    /// What a range holds of each type, sorted.
+    fn inside(&self, range: PercentileRange) -> impl Iterator<Item = &[u64]> {
+        self.types.values().map(move |sorted| {
+            let ranks = self.ranks(range, sorted);
+            &sorted[ranks.start as usize..ranks.end as usize]
+        })
+    }
+
+    /// All that a range holds, sorted.
+    fn joined(&self, range: PercentileRange) -> Vec<u64> {
+        let mut joined = self.inside(range).collect::<Vec<_>>().concat();
+        // A stable sort joins the runs of the types.
+        joined.sort();
+        joined
+    }
+
+    /// What is said of an offered range.
+    fn mark(&self, range: PercentileRange) -> RangeMark {
+        let least = self.inside(range).filter_map(<[u64]>::first).min();
+        let most = self.inside(range).filter_map(<[u64]>::last).max();
+        RangeMark {
+            requests: self.inside(range).map(|of_type| of_type.len() as u64).sum(),
+            range_us: (least.copied().unwrap_or(0), most.copied().unwrap_or(0)),
+        }
+    }
+
+    fn facts(&self, range: PercentileRange) -> RangeFacts {
+        let all = self.joined(PercentileRange::ALL);
+        let part = if range.is_all() { None } else { Some(self.joined(range)) };
+        let inside = part.as_ref().unwrap_or(&all);
+        let RangeMark { requests, range_us } = self.mark(range);
+        RangeFacts {
+            all_requests: all.len() as u64,
+            requests,
+            latency_us: Summary::of_sorted(inside),
+            latency_sum_us: inside.iter().fold(0, |sum: u64, &v| sum.saturating_add(v)),
+            all_latency_us: Summary::of_sorted(&all),
+            histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
+            range_us,
+            marks: PercentileRange::PRESETS.map(|preset| self.mark(preset)).to_vec(),
+            types: self.types.len() as u64,
+        }
+    }
+}
+
 impl Workers {
     /// Collects latencies from all workers, then the keys at the ends of the range.
     pub(super) async fn find_cut(&self, selection: &Selection) -> Result<Known, EngineError> {
         let all = selection.at_any_latency();
-        let is_by_type = !selection.over_all;
+        let mut is_by_type = !selection.over_all;
         let mut types: ByType<Vec<u64>> = OrderedMap::new();
         let pass = Pass::Latencies { selection: all.clone(), is_by_type };
         for part in self.partials::<ByType<Vec<u64>>>(pass).await? {
@@ -143,7 +202,6 @@ impl Workers {
             }
         }
         types.values_mut().for_each(|latencies| latencies.sort());
-        let mut is_by_type = is_by_type;
         let range = selection.range;
         let holds = |sorted: &Vec<u64>| !range.ranks(sorted.len() as u64).is_empty();
         if !types.values().any(holds) || types.len() == 1 {
@@ -153,33 +211,30 @@ impl Workers {
             types.insert(RequestType::default(), sorted);
             is_by_type = false;
         }
-        let ranks = |sorted: &[u64]| match is_by_type {
-            true => range.ranks(sorted.len() as u64),
-            false => range.some_ranks(sorted.len() as u64),
-        };
-        let cut =
-            if range.is_all() { Cut::default() } else { self.keys(&all, &types, &ranks, is_by_type).await? };
-        Ok((cut, facts(&types, range, is_by_type)))
+        let latencies = Latencies { types, is_by_type };
+        let cut = if range.is_all() { Cut::default() } else { self.keys(&all, range, &latencies).await? };
+        Ok((cut, latencies.facts(range)))
     }
 
-    /// The requests at the ends of some ranks of each type.
+    /// The requests at the ends of a range of each type.
     async fn keys(
         &self,
         selection: &Selection,
-        types: &ByType<Vec<u64>>,
-        ranks: &(dyn Fn(&[u64]) -> Range<u64> + Send + Sync),
-        is_by_type: bool,
+        range: PercentileRange,
+        latencies: &Latencies,
     ) -> Result<Cut, EngineError> {
+        let Latencies { types, is_by_type } = latencies;
         // Only requests as slow as the first one inside or the first one past the end can be in doubt.
         let at_ends = types.iter().map(|(name, sorted)| {
-            let ranks = ranks(sorted);
+            let ranks = latencies.ranks(range, sorted);
             let ends = [ranks.start, ranks.end];
             let mut latencies_us: Vec<u64> =
                 ends.iter().filter_map(|&r| sorted.get(r as usize).copied()).collect();
             latencies_us.dedup();
             (name.clone(), latencies_us)
         });
-        let pass = Pass::Ties { selection: selection.clone(), latencies_us: at_ends.collect(), is_by_type };
+        let latencies_us = at_ends.collect();
+        let pass = Pass::Ties { selection: selection.clone(), latencies_us, is_by_type: *is_by_type };
         let mut ties: ByType<Vec<RequestKey>> = OrderedMap::new();
         for part in self.partials::<ByType<Vec<RequestKey>>>(pass).await? {
             for (name, keys) in part {
@@ -189,7 +244,7 @@ impl Workers {
         ties.values_mut().for_each(|keys| keys.arrange());
         let mut cut: ByType<Ends> = OrderedMap::new();
         for (name, sorted) in types {
-            let ranks = ranks(sorted);
+            let ranks = latencies.ranks(range, sorted);
             let key_at = |rank: u64| -> Option<RequestKey> {
                 let latency = *sorted.get(rank as usize)?;
                 let first = sorted.partition_point(|&v| v < latency);
@@ -207,42 +262,6 @@ impl Workers {
             true => Cut::ByType(cut),
             false => Cut::OverAll(cut.into_values().next().unwrap_or_default()),
         })
-    }
-}
-
-/// The latencies that a range holds, sorted.
-fn inside(types: &ByType<Vec<u64>>, range: PercentileRange, is_by_type: bool) -> Vec<u64> {
-    let mut inside = Vec::new();
-    for sorted in types.values() {
-        let n = sorted.len() as u64;
-        let ranks = if is_by_type { range.ranks(n) } else { range.some_ranks(n) };
-        inside.extend_from_slice(&sorted[ranks.start as usize..ranks.end as usize]);
-    }
-    if types.len() > 1 {
-        inside.sort();
-    }
-    inside
-}
-
-fn facts(types: &ByType<Vec<u64>>, range: PercentileRange, is_by_type: bool) -> RangeFacts {
-    let ends = |sorted: &[u64]| (sorted.first().copied().unwrap_or(0), sorted.last().copied().unwrap_or(0));
-    let sorted = inside(types, PercentileRange::ALL, is_by_type);
-    let marks = PercentileRange::PRESETS.iter().map(|preset| {
-        let held = inside(types, *preset, is_by_type);
-        RangeMark { requests: held.len() as u64, range_us: ends(&held) }
-    });
-    let marks = marks.collect();
-    let inside = inside(types, range, is_by_type);
-    RangeFacts {
-        all_requests: sorted.len() as u64,
-        requests: inside.len() as u64,
-        latency_us: Summary::of_sorted(&inside),
-        latency_sum_us: inside.iter().fold(0, |sum: u64, &v| sum.saturating_add(v)),
-        all_latency_us: Summary::of_sorted(&sorted),
-        histogram: LogHistogram::of_sorted(&sorted, HISTOGRAM_BINS),
-        range_us: ends(&inside),
-        marks,
-        types: types.len() as u64,
     }
 }
 

@@ -79,9 +79,7 @@ impl Pass {
             | Pass::Flow { selection, .. } => Some(selection.settings()),
         }
     }
-}
 
-impl Pass {
     /// How requests are grouped; `None` where their types do not matter.
     pub fn by(&self) -> Option<&GroupBy> {
         let filters_by_type =

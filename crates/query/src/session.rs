@@ -25,6 +25,16 @@ type Naming = (u64, bool);
 type SelectedKey = (Naming, Option<TypeNames>, Selection);
 type TypesKey = (Naming, TypeNames, RootEndpoint, PathSettings);
 
+/// Appends to what is kept, the most recently used last, and lets the first go if there are more.
+fn keep<K, V>(list: &mut Vec<(K, Arc<V>)>, most: usize, entry: (K, Arc<V>)) -> Arc<V> {
+    if list.len() == most {
+        list.remove(0);
+    }
+    let kept = Arc::clone(&entry.1);
+    list.push(entry);
+    kept
+}
+
 /// A worker's traces with what was computed from them before.
 #[derive(Default)]
 pub struct Session {
@@ -133,7 +143,10 @@ impl Session {
         selection: &Selection,
         table: &PathTable,
     ) -> Arc<SelectedRequests> {
-        let is_it = |key: &SelectedKey| key.0 == naming && key.1.as_ref() == names && key.2 == *selection;
+        // A pass to which types do not matter takes those that were chosen for one to which they do.
+        let is_it = |(of, types, key): &SelectedKey| {
+            *of == naming && (names.is_none() || types.as_ref() == names) && key == selection
+        };
         let found = self.selected.iter().position(|(key, _)| is_it(key));
         let entry = match found {
             Some(place) => self.selected.remove(place),
@@ -143,16 +156,9 @@ impl Session {
                 ((naming, names.cloned(), selection.clone()), Arc::new(selected))
             }
         };
-        if self.selected.len() == SELECTED_KEPT {
-            self.selected.remove(0);
-        }
-        let selected = Arc::clone(&entry.1);
-        self.selected.push(entry);
-        selected
+        keep(&mut self.selected, SELECTED_KEPT, entry)
     }
-}
 
-impl Session {
     /// The types of all requests of a table.
     fn types_of(
         &mut self,
@@ -162,16 +168,14 @@ impl Session {
         table: &PathTable,
     ) -> Arc<RequestTypes> {
         let key = (naming, names.clone(), selection.root.clone(), selection.settings());
-        if let Some((_, known)) = self.types.iter().find(|(known, _)| *known == key) {
-            return Arc::clone(known);
-        }
-        let rows = table.requests.iter().map(|request| request.row);
-        let types = Arc::new(RequestTypes::new(&self.set, rows, names));
-        if self.types.len() == TABLES_KEPT {
-            self.types.remove(0);
-        }
-        self.types.push((key, Arc::clone(&types)));
-        types
+        let entry = match self.types.iter().position(|(known, _)| *known == key) {
+            Some(place) => self.types.remove(place),
+            None => {
+                let rows = table.requests.iter().map(|request| request.row);
+                (key, Arc::new(RequestTypes::new(&self.set, rows, names)))
+            }
+        };
+        keep(&mut self.types, TABLES_KEPT, entry)
     }
 }
 
@@ -245,13 +249,8 @@ impl Task {
                         let done = builder.step(&session.set, time_is_up);
                         self.progress = builder.progress(&session.set);
                         let Some(builder) = self.builder.take_if(|_| done) else { return Ok(None) };
-                        let table = Arc::new(builder.finish());
-                        if session.tables.len() == TABLES_KEPT {
-                            session.tables.remove(0);
-                        }
                         let key = (self.naming, selection.root.clone(), selection.settings());
-                        session.tables.push((key, Arc::clone(&table)));
-                        table
+                        keep(&mut session.tables, TABLES_KEPT, (key, Arc::new(builder.finish())))
                     }
                 };
                 let selected = session.selected(self.naming, self.types.as_ref(), selection, &table);
@@ -305,5 +304,19 @@ impl Task {
     /// Traces done and traces in all; (0, 0) before the first step.
     pub fn progress(&self) -> (u64, u64) {
         self.progress
+    }
+}
+
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_chosen_once_whether_their_types_matter_or_not() -> Result<(), EngineError> {
+        let mut session = Session::new();
+        // Latencies are asked for by type, the paths of all requests are not.
+        session.run(queries::CriticalPath { selection: Selection::default() })?;
+        assert_eq!((session.tables.len(), session.selected.len(), session.types.len()), (1, 1, 1));
+        Ok(())
     }
 }
