@@ -65,8 +65,8 @@ const FEW: usize = 1 << 10;
 /// Bits of the number that one pass looks at.
 const PASS_BITS: u32 = 11;
 
-/// Sorts by the first number; in linear time where there are many items. `spare` is scratch.
-pub fn sort_by_number(items: &mut Vec<(u64, u32)>, spare: &mut Vec<(u64, u32)>) {
+/// Sorts by the first number; in linear time where there are many items.
+pub fn sort_by_number(items: &mut Vec<(u64, u32)>) {
     if items.is_sorted() {
         return;
     }
@@ -76,8 +76,7 @@ pub fn sort_by_number(items: &mut Vec<(u64, u32)>, spare: &mut Vec<(u64, u32)>) 
     let least = items.iter().fold(u64::MAX, |least, item| least.min(item.0));
     let greatest = items.iter().fold(0, |greatest, item| greatest.max(item.0));
     let bits = u64::BITS - (greatest - least).leading_zeros();
-    spare.clear();
-    spare.resize(items.len(), (0, 0));
+    let mut spare = vec![(0, 0); items.len()];
     for shift in (0..bits).step_by(PASS_BITS as usize) {
         let digit = |number: u64| ((number - least) >> shift) as usize & ((1 << PASS_BITS) - 1);
         let mut places = vec![0u32; 1 << PASS_BITS];
@@ -93,7 +92,7 @@ pub fn sort_by_number(items: &mut Vec<(u64, u32)>, spare: &mut Vec<(u64, u32)>) 
             spare[*place as usize] = item;
             *place += 1;
         }
-        std::mem::swap(items, spare);
+        std::mem::swap(items, &mut spare);
     }
 }
 
@@ -110,7 +109,7 @@ mod tests {
         ) {
             let mut here: Vec<_> = (0..).zip(numbers).map(|(i, number)| (number >> bits, i)).collect();
             let mut there = here.clone();
-            sort_by_number(&mut here, &mut Vec::new());
+            sort_by_number(&mut here);
             there.sort_by_key(|item| item.0);
             prop_assert_eq!(here, there);
         }

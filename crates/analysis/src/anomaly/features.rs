@@ -3,7 +3,7 @@
 use crate::critical_path::{Context, Contexts, Observer, PathTable, RequestRef};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, Role, TraceSet, Tree};
+use pathlight_model::trace::{EndpointId, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
 /// What a vector holds.
@@ -136,8 +136,7 @@ impl Observer for StvObserver {
         let mut names: OrderedMap<EndpointId, u32> = OrderedMap::new();
         for (parent, endpoint, value) in self.nodes {
             let name = *names.entry(endpoint).or_insert_with(|| {
-                let (service, operation) = set.endpoint_name(endpoint);
-                columns.endpoints.push(Endpoint::new(service, operation));
+                columns.endpoints.push(set.owned_endpoint(endpoint));
                 columns.endpoints.len() as u32 - 1
             });
             columns.nodes.push(Context { parent, endpoint: name, value });

@@ -134,8 +134,7 @@ impl BottomUpPart {
             let place = &mut name_of[endpoint as usize];
             if *place == NO_ROW {
                 *place = names.len() as u32;
-                let (service, operation) = set.endpoint_name(pathlight_model::trace::EndpointId(endpoint));
-                names.push(Endpoint::new(service, operation));
+                names.push(set.owned_endpoint(pathlight_model::trace::EndpointId(endpoint)));
             }
             *place
         };

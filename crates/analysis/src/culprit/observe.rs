@@ -5,7 +5,7 @@ use crate::critical_path::{Observer, PathFinder, PathTable, RequestRef};
 use crate::requests::{Overlap, RequestEntry};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::calls::callee;
-use pathlight_model::trace::{Endpoint, EndpointId, Flags, Role, TraceSet, Tree};
+use pathlight_model::trace::{EndpointId, Flags, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 
 /// A [`CellKey`] by numbers: the calling service or [`NO_CALLER`], the endpoint, whether a visit makes calls.
@@ -199,10 +199,7 @@ impl Observer for CulpritObserver {
     }
 
     fn finish(self, set: &TraceSet) -> CulpritPart {
-        let endpoint = |number: u32| {
-            let (service, operation) = set.endpoint_name(EndpointId(number));
-            Endpoint::new(service, operation)
-        };
+        let endpoint = |number: u32| set.owned_endpoint(EndpointId(number));
         let cells = self.cells.into_iter().map(|((caller, to, makes_calls), counted)| {
             let key = match self.names.get(caller as usize) {
                 Some(caller) => CellKey::Edge { caller: caller.clone(), callee: endpoint(to) },

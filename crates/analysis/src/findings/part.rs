@@ -326,10 +326,7 @@ impl Observer for FindingsObserver {
     }
 
     fn finish(self, set: &TraceSet) -> FindingsPart {
-        let name = |number: u32| {
-            let (service, operation) = set.endpoint_name(EndpointId(number));
-            Endpoint::new(service, operation)
-        };
+        let name = |number: u32| set.owned_endpoint(EndpointId(number));
         let mut part = self.part;
         let mut services: OrderedMap<u32, &str> = OrderedMap::new();
         for (number, (service, _)) in self.service_of.iter().zip(set.endpoints()) {

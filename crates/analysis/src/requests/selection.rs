@@ -1,8 +1,7 @@
 //! Which requests an analysis is about, and how their paths are found.
 
 use super::range::PercentileRange;
-use super::types::GroupBy;
-use super::types::RequestType;
+use super::types::{GroupBy, RequestType};
 use crate::search::{Condition, SpanSearch, Term};
 use pathlight_model::trace::{Endpoint, Overlap, PathSettings, Reading, Rule};
 use serde::{Deserialize, Serialize};

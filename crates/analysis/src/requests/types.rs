@@ -10,9 +10,9 @@ use pathlight_model::stats::mix;
 use pathlight_model::trace::{
     Endpoint, EndpointId, Flags, NO_ROW, TraceSet, hash_bytes, is_declared_async, template,
 };
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// Shapes and routes of one root endpoint that are told apart; of one with more, all requests are of one type.
 const MOST_COUNTED: usize = 1000;
@@ -137,13 +137,14 @@ impl TypeFacts {
             }
             for row in roots {
                 visit.look(set, row, trace.end);
-                let of = facts.roots.entry(endpoint(set, set.named_endpoint(row))).or_default();
+                let of = facts.roots.entry(set.owned_endpoint(set.named_endpoint(row))).or_default();
                 of.requests += 1;
                 if let Some(route) = visit.route(set, row, trace.end) {
                     *of.routes.entry(route).or_default() += 1;
                     keep_first(&mut of.routes);
                 }
-                let callees = || visit.callees.iter().map(|&(number, _)| endpoint(set, EndpointId(number)));
+                let callees =
+                    || visit.callees.iter().map(|&(number, _)| set.owned_endpoint(EndpointId(number)));
                 of.shapes.entry(visit.shape(set)).or_insert_with(|| (0, callees().collect())).0 += 1;
                 keep_first(&mut of.shapes);
                 callees().for_each(|callee| *of.callees.entry(callee).or_default() += 1);
@@ -241,32 +242,25 @@ impl RootFacts {
             .collect();
         shapes.arrange_by(|a, b| b.1.cmp(&a.1).then_with(|| a.2.cmp(&b.2)));
         shapes.truncate(MOST_NAMED);
-        let name = |callees: &[&Endpoint]| match callees {
-            [] => "without calls".to_owned(),
-            callees => {
-                let said: Vec<Cow<str>> = callees.iter().map(|callee| said(callee)).collect();
-                format!("with {}", said.join(", "))
-            }
-        };
+        let shapes: Vec<(u64, Vec<Cow<str>>)> = shapes
+            .into_iter()
+            .map(|(hash, _, callees)| (hash, callees.into_iter().map(said).collect()))
+            .collect();
         let mut names = OrderedMap::new();
-        for (hash, _, callees) in &shapes {
-            // As many as no other shape begins with.
-            let is_taken = |n: usize| {
-                shapes
-                    .iter()
-                    .any(|other| other.0 != *hash && name(prefix(&other.2, n)) == name(&callees[..n]))
+        for (at, (hash, callees)) in shapes.iter().enumerate() {
+            // One more than the most that another shape begins with too.
+            let alike = |other: &[Cow<str>]| callees.iter().zip(other).take_while(|(a, b)| a == b).count();
+            let others = shapes.iter().enumerate().filter(|(place, _)| *place != at);
+            let shared = others.map(|(_, (_, other))| alike(other)).max().unwrap_or(0);
+            let said = match &callees[..callees.len().min(shared + 1)] {
+                [] => "without calls".to_owned(),
+                callees => format!("with {}", callees.join(", ")),
             };
-            let enough = (1..=callees.len()).find(|&n| !is_taken(n)).unwrap_or(callees.len());
-            let said = name(&callees[..enough]);
             let is_only = !names.values().any(|known| *known == said);
             names.insert(*hash, if is_only { said } else { format!("{said} ({hash:016x})") });
         }
         names
     }
-}
-
-fn prefix<'a, 'b>(callees: &'a [&'b Endpoint], n: usize) -> &'a [&'b Endpoint] {
-    &callees[..n.min(callees.len())]
 }
 
 /// What a callee is called in the name of a shape: its operation, with the service where that is only a method of HTTP.
@@ -282,11 +276,6 @@ fn said(callee: &Endpoint) -> Cow<'_, str> {
 fn is_method(operation: &str) -> bool {
     let method = operation.strip_prefix("HTTP ").unwrap_or(operation);
     matches!(method, "GET" | "POST" | "PUT" | "DELETE" | "PATCH" | "HEAD" | "OPTIONS" | "HTTP")
-}
-
-fn endpoint(set: &TraceSet, number: EndpointId) -> Endpoint {
-    let (service, operation) = set.endpoint_name(number);
-    Endpoint::new(service, operation)
 }
 
 /// Path of an address: no host, no query.
@@ -376,15 +365,15 @@ impl RequestTypes {
     /// Finds the types of requests by the rows of their roots.
     pub fn new(set: &TraceSet, rows: impl Iterator<Item = u32>, names: &TypeNames) -> RequestTypes {
         let mut types = RequestTypes::default();
-        let mut numbers: HashMap<RequestType, u32> = HashMap::new();
+        let mut numbers: FxHashMap<RequestType, u32> = FxHashMap::default();
         // Most requests are of few types: of these the number follows from numbers.
-        let mut known: HashMap<(EndpointId, u64), u32> = HashMap::new();
+        let mut known: FxHashMap<(EndpointId, u64), u32> = FxHashMap::default();
         let mut visit = Visit::default();
         for row in rows {
             let root = set.named_endpoint(row);
             let mut number = |key: Option<u64>, part: &dyn Fn() -> String| {
                 let mut find = || {
-                    let name = RequestType { root: endpoint(set, root), part: part() };
+                    let name = RequestType { root: set.owned_endpoint(root), part: part() };
                     let next = numbers.len() as u32;
                     *numbers.entry(name.clone()).or_insert_with(|| {
                         types.names.push(name);
@@ -405,7 +394,7 @@ impl RequestTypes {
                 GroupBy::Shape => {
                     visit.look(set, row, end());
                     let shape = visit.shape(set);
-                    number(Some(shape), &|| match names.shapes.get(&endpoint(set, root)) {
+                    number(Some(shape), &|| match names.shapes.get(&set.owned_endpoint(root)) {
                         Some(shapes) => {
                             shapes.get(&shape).map_or("with other calls", String::as_str).to_owned()
                         }
@@ -414,7 +403,7 @@ impl RequestTypes {
                 }
                 GroupBy::Route => {
                     visit.look(set, row, end());
-                    number(None, &|| match names.routes.get(&endpoint(set, root)) {
+                    number(None, &|| match names.routes.get(&set.owned_endpoint(root)) {
                         Some(routes) => match visit.route(set, row, end()) {
                             None => "(no route)".to_owned(),
                             Some(route) if routes.contains(&route) => route,

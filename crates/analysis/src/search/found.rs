@@ -227,12 +227,8 @@ impl Observer for SearchObserver {
     fn finish(mut self, set: &TraceSet) -> SearchPart {
         list(&mut self.part.found);
         let found = self.spans.iter().enumerate().filter(|(_, spans)| **spans > 0);
-        self.part.endpoints = found
-            .map(|(at, spans)| {
-                let (service, operation) = set.endpoint_name(EndpointId(at as u32));
-                (Endpoint::new(service, operation), *spans)
-            })
-            .collect();
+        self.part.endpoints =
+            found.map(|(at, spans)| (set.owned_endpoint(EndpointId(at as u32)), *spans)).collect();
         self.part
     }
 }

@@ -43,7 +43,6 @@ pub(super) struct Normaliser {
     parents: Vec<u32>,
     by_id: HashTable<u32>,
     keys: Vec<(u64, u32)>,
-    spare_keys: Vec<(u64, u32)>,
     sorted: Vec<u32>,
     children: Vec<u32>,
     child_at: Vec<u32>,
@@ -301,7 +300,7 @@ impl Normaliser {
         // What mostly decides stands in the keys, beside each other in memory.
         self.keys.clear();
         self.keys.extend((0..n as u32).map(|i| (start(i), i)));
-        sort_by_number(&mut self.keys, &mut self.spare_keys);
+        sort_by_number(&mut self.keys);
         for equal in self.keys.chunk_by_mut(|a, b| a.0 == b.0) {
             equal.sort_unstable_by(|a, b| sibling_order(spans, &start, set, a.1, b.1));
         }

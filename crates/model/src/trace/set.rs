@@ -1,5 +1,6 @@
 //! The columns: every span of a worker, grouped by trace, each trace a forest in pre-order.
 
+use super::endpoint::Endpoint;
 use super::ids::{SpanId, TraceId};
 use super::names::{Interner, Symbol};
 use super::normalise::{Normaliser, TraceShape};
@@ -438,6 +439,12 @@ impl TraceSet {
     pub fn endpoint_name(&self, endpoint: EndpointId) -> (&str, &str) {
         let (service, operation) = self.endpoints.rows[endpoint.0 as usize];
         (self.names.get(service), self.names.get(operation))
+    }
+
+    /// The same as a value of its own, which means the same in every worker.
+    pub fn owned_endpoint(&self, endpoint: EndpointId) -> Endpoint {
+        let (service, operation) = self.endpoint_name(endpoint);
+        Endpoint::new(service, operation)
     }
 
     /// The endpoint of these names.

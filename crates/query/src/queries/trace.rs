@@ -8,7 +8,7 @@ use pathlight_analysis::critical_path::{PathFinder, TraceReport, waits_of};
 use pathlight_analysis::flow::RequestPressure;
 use pathlight_analysis::requests::PathSettings;
 use pathlight_model::ordered::OrderedMap;
-use pathlight_model::trace::{Endpoint, Flags, NO_ROW, Role, Rule, TraceId, TraceSet, Tree};
+use pathlight_model::trace::{Flags, NO_ROW, Role, Rule, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
 /// Reports one trace with its critical path.
@@ -79,8 +79,7 @@ pub(crate) fn trace(
         let row = tree.row(i);
         let endpoint = set.endpoint(row);
         let name = *names.entry(endpoint.0).or_insert_with(|| {
-            let (service, operation) = set.endpoint_name(endpoint);
-            report.endpoints.push(Endpoint::new(service, operation));
+            report.endpoints.push(set.owned_endpoint(endpoint));
             report.endpoints.len() as u32 - 1
         });
         report.endpoint.push(name);

@@ -4,7 +4,7 @@ use super::facts::{CellKey, Dictionary, FactPart, FactRow, Kind, Part, push_fact
 use crate::anomaly::features::RowFacts;
 use crate::critical_path::{Context, Contexts, Observer, PathFinder, PathTable, RequestRef};
 use crate::requests::Overlap;
-use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
+use pathlight_model::trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 
 /// The greatest overlap that still counts as one call after the other, in microseconds.
@@ -251,8 +251,7 @@ impl Observer for FactObserver {
         let mut paths = Contexts { endpoints: Vec::new(), nodes: Vec::with_capacity(self.contexts.len()) };
         for (parent, endpoint) in self.contexts {
             let name = *names.entry(endpoint.0).or_insert_with(|| {
-                let (service, operation) = set.endpoint_name(endpoint);
-                paths.endpoints.push(Endpoint::new(service, operation));
+                paths.endpoints.push(set.owned_endpoint(endpoint));
                 paths.endpoints.len() as u32 - 1
             });
             paths.nodes.push(Context { parent, endpoint: name, value: () });

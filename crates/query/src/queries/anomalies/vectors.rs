@@ -6,7 +6,7 @@ use pathlight_analysis::anomaly::whole::FactObserver;
 use pathlight_analysis::anomaly::{Encoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, Walk};
 use pathlight_analysis::requests::{PathSettings, RootEndpoint};
-use pathlight_model::trace::{Endpoint, TraceSet, Tree};
+use pathlight_model::trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
 /// What is told of each request.
@@ -130,10 +130,7 @@ impl VectorPass {
                 part.lost = lost;
                 // Each copy is a trace of its own, and both come in the order of traces.
                 for (row, (made, _)) in part.rows.iter_mut().zip(&self.injected) {
-                    let names = made.places.iter().map(|&endpoint| {
-                        let (service, operation) = set.endpoint_name(endpoint);
-                        Endpoint::new(service, operation)
-                    });
+                    let names = made.places.iter().map(|&endpoint| set.owned_endpoint(endpoint));
                     row.injected = Some(names.collect());
                 }
                 self.done = postcard::to_allocvec(&part)?;
