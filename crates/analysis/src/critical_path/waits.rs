@@ -78,7 +78,7 @@ impl WaitFinder {
             match found[first..kept].last() {
                 Some(last) if (last.context, last.callee) == (wait.context, wait.callee) => {
                     let last = &mut found[kept - 1];
-                    last.us += wait.us;
+                    last.us = last.us.saturating_add(wait.us);
                     last.is_certain &= wait.is_certain;
                 }
                 _ => {
@@ -127,7 +127,7 @@ pub(super) fn sum_waits(
                 let callee = set.names.get(wait.callee).to_owned();
                 (Waiting { callee, us: 0, requests: 0, is_certain: true }, u32::MAX)
             });
-            sum.us += wait.us;
+            sum.us = sum.us.saturating_add(wait.us);
             sum.requests += u64::from(*last != request);
             sum.is_certain &= wait.is_certain;
             *last = request;
@@ -144,7 +144,7 @@ pub(super) fn sum_waits(
 pub(super) fn join_waits(into: &mut Waits, from: Waits) {
     for (callee, wait) in from {
         let sum = into.entry(callee).or_insert_with(|| Waiting { us: 0, requests: 0, ..wait.clone() });
-        sum.us += wait.us;
+        sum.us = sum.us.saturating_add(wait.us);
         sum.requests += wait.requests;
         sum.is_certain &= wait.is_certain;
     }
