@@ -2,7 +2,7 @@
 
 use super::part::{FindingsPart, PathSums, TailSums};
 use super::report::{Facts, Finding, Place, SharedTag};
-use super::structure::Durations;
+use super::structure::{Durations, value_at};
 use super::tags::{GroupSums, TagsPart};
 use crate::requests::{TypeCut, TypeLatencies};
 use pathlight_model::ordered::OrderedMap;
@@ -282,13 +282,7 @@ impl Sums<'_> {
             // Near enough to tell what is three times as long.
             durations.short_us as f64 / durations.short.max(1) as f64
         } else {
-            let mut left = counted.div_ceil(2) - durations.short;
-            let at = bins.iter().find(|(_, n)| {
-                let is_here = left <= **n;
-                left = left.saturating_sub(**n);
-                is_here
-            });
-            at.map_or(0.0, |(bin, _)| log_bin_middle_us(*bin))
+            value_at(bins, counted.div_ceil(2) - durations.short)
         };
         let is_round = is_round(duration_us);
         let is_repeated = self.part.retries.contains_key(endpoint);

@@ -29,3 +29,16 @@ pub fn over_time(types: &TypeLatencies) -> Vec<TimeBin> {
     };
     bins.into_iter().enumerate().map(bin).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_is_in_one_bin_of_time() {
+        let bins = over_time(&TypeLatencies::every_10_us(&[("a", &[1; 61]), ("b", &[2; 7])]));
+        assert_eq!(bins.iter().map(|bin| bin.requests).sum::<u64>(), 68);
+        assert!(bins.len() <= 60 && bins.is_sorted_by(|a, b| a.to_us == b.from_us));
+        assert!(over_time(&TypeLatencies::default()).is_empty());
+    }
+}

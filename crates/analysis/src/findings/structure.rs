@@ -2,7 +2,7 @@
 //! all take equally long.
 
 use pathlight_model::ordered::OrderedMap;
-use pathlight_model::stats::{Moments, log_bin};
+use pathlight_model::stats::{Moments, log_bin, log_bin_middle_us};
 use pathlight_model::trace::{EndpointId, Flags, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -66,10 +66,28 @@ impl Durations {
         self.spans += other.spans;
         self.short += other.short;
         self.short_us += other.short_us;
-        for (bin, count) in other.bins {
-            *self.bins.entry(bin).or_default() += count;
-        }
+        add_bins(&mut self.bins, other.bins);
     }
+}
+
+/// Adds counts by bin.
+pub(super) fn add_bins(into: &mut OrderedMap<u32, u64>, from: OrderedMap<u32, u64>) {
+    for (bin, count) in from {
+        *into.entry(bin).or_default() += count;
+    }
+}
+
+/// Returns the value of this rank among those counted by bin, from 1 on, in microseconds: the middle of its bin; 0 if there
+/// are fewer.
+pub(super) fn value_at(bins: &OrderedMap<u32, u64>, rank: u64) -> f64 {
+    let mut left = rank;
+    for (&bin, &count) in bins {
+        if left <= count {
+            return log_bin_middle_us(bin);
+        }
+        left -= count;
+    }
+    0.0
 }
 
 /// The calls of one endpoint below the span looked at.

@@ -2,6 +2,7 @@
 
 use super::candidates::{Sums, mean, plain};
 use super::report::{Facts, Finding, Place};
+use super::structure::{add_bins, value_at};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::{Moments, log_bin, log_bin_middle_us};
 use pathlight_model::trace::Endpoint;
@@ -28,9 +29,7 @@ impl WaitTimes {
     }
 
     pub fn merge(&mut self, other: WaitTimes) {
-        for (bin, count) in other.bins {
-            *self.bins.entry(bin).or_default() += count;
-        }
+        add_bins(&mut self.bins, other.bins);
         self.is_unsure |= other.is_unsure;
     }
 
@@ -39,14 +38,7 @@ impl WaitTimes {
     }
 
     fn median_us(&self) -> f64 {
-        let mut left = self.requests().div_ceil(2);
-        for (&bin, &count) in &self.bins {
-            if left <= count {
-                return log_bin_middle_us(bin);
-            }
-            left -= count;
-        }
-        0.0
+        value_at(&self.bins, self.requests().div_ceil(2))
     }
 }
 

@@ -119,13 +119,13 @@ mod tests {
     use super::*;
     use pathlight_model::trace::Endpoint;
 
-    fn part(of: &[(&str, &[u64])]) -> TypeLatencies {
-        let times = |us: &&[u64]| us.iter().enumerate().map(|(i, &us)| (i as u64 * 10, us)).collect();
-        TypeLatencies {
-            types: of
-                .iter()
-                .map(|(name, us)| (RequestType::whole(Endpoint::new("s", *name)), times(us)))
-                .collect(),
+    impl TypeLatencies {
+        /// Requests of these root endpoints and latencies, one every 10 us.
+        pub(crate) fn every_10_us(of: &[(&str, &[u64])]) -> TypeLatencies {
+            let times = |us: &&[u64]| us.iter().enumerate().map(|(i, &us)| (i as u64 * 10, us)).collect();
+            let types =
+                of.iter().map(|(name, us)| (RequestType::whole(Endpoint::new("s", *name)), times(us)));
+            TypeLatencies { types: types.collect() }
         }
     }
 
@@ -133,7 +133,8 @@ mod tests {
     fn the_tail_is_a_tenth_of_its_own_type_and_never_of_another() {
         let fast: Vec<u64> = (1..=100).collect();
         let slow: Vec<u64> = (1..=12).map(|us| us * 1000).collect();
-        let cuts = part(&[("fast", &fast), ("slow", &slow), ("few", &[5; 9]), ("equal", &[7; 40])]).cuts();
+        let of = [("fast", &fast[..]), ("slow", &slow), ("few", &[5; 9]), ("equal", &[7; 40])];
+        let cuts = TypeLatencies::every_10_us(&of).cuts();
         let said: Vec<(&str, u64, Option<u64>)> =
             cuts.iter().map(|c| (c.name.root.operation.as_str(), c.fast_to_us, c.tail_from_us)).collect();
         assert_eq!(
