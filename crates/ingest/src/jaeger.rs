@@ -65,6 +65,15 @@ pub(super) fn text<'a>(
     }
 }
 
+/// A value as text, whatever it is.
+pub(super) fn plain<'a>(state: &mut State, node: Node<'a>) -> Result<Text<'a>, Bad> {
+    let text = node.plain()?;
+    if text.is_lossy {
+        state.lossy(node);
+    }
+    Ok(text)
+}
+
 /// A number field of microseconds; `None` if it is missing.
 pub(super) fn number(node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
     let Some(node) = node else { return Ok(None) };
@@ -163,10 +172,7 @@ fn add_tag(
         set.tags.add_value(number, "");
         return Ok(());
     };
-    let text = value.plain()?;
-    if text.is_lossy {
-        state.lossy(value);
-    }
+    let text = plain(state, value)?;
     set.tags.add_value(number, &text.text);
     on(key, &text.text);
     Ok(())

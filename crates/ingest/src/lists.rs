@@ -24,7 +24,8 @@ pub(super) struct KnownTag {
     pub value_at: u32,
 }
 
-/// The trees; number 0 is the empty list of an operation that is not known yet. They refer to texts of the [`Memo`] of tags and is cleared with it.
+/// The trees; number 0 is the empty list of an operation that is not known yet. They refer to texts of the [`Memo`] of tags
+/// and are cleared with it.
 pub(super) struct Lists {
     nodes: Vec<Node>,
     table: HashTable<u32>,
@@ -167,19 +168,27 @@ impl Lists {
 
     /// The empty list of an operation, by its number.
     pub fn start(&mut self, operation: u32) -> u32 {
-        let Lists { nodes, table, .. } = self;
         // No tag has such a number.
         let tag = NO_PAIR - 1 - operation;
-        let hash_of = |node: &Node| hash(node.parent, node.tag);
-        if let Some(&found) = table.find(hash(0, tag), |&i| nodes[i as usize].tag == tag) {
-            return found;
+        match self.find(0, tag) {
+            Some(found) => found,
+            None if self.nodes.len() >= MAX_NODES => 0,
+            None => self.push(Node { tag, ..Node::EMPTY }),
         }
-        if nodes.len() >= MAX_NODES {
-            return 0;
-        }
+    }
+
+    #[inline]
+    fn find(&self, parent: u32, tag: u32) -> Option<u32> {
+        let is_it = |node: &Node| node.parent == parent && node.tag == tag;
+        self.table.find(hash(parent, tag), |&i| is_it(&self.nodes[i as usize])).copied()
+    }
+
+    fn push(&mut self, node: Node) -> u32 {
+        let Lists { nodes, table, .. } = self;
         let number = nodes.len() as u32;
-        nodes.push(Node { tag, ..Node::EMPTY });
-        table.insert_unique(hash(0, tag), number, |&i| hash_of(&nodes[i as usize]));
+        nodes.push(node);
+        let hash_of = |node: &Node| hash(node.parent, node.tag);
+        table.insert_unique(hash_of(&node), number, |&i| hash_of(&nodes[i as usize]));
         number
     }
 
@@ -199,12 +208,8 @@ impl Lists {
     /// The list with one more tag, if it is known; it will be guessed the next time.
     #[inline]
     pub fn child(&mut self, list: u32, tag: u32) -> Option<u32> {
-        let Lists { nodes, table, .. } = self;
-        let found = *table.find(hash(list, tag), |&i| {
-            let node = &nodes[i as usize];
-            node.parent == list && node.tag == tag
-        })?;
-        nodes[list as usize].next = found;
+        let found = self.find(list, tag)?;
+        self.nodes[list as usize].next = found;
         Some(found)
     }
 
@@ -219,8 +224,7 @@ impl Lists {
         if let Some(said) = &known.facts {
             facts.merge(said);
         }
-        let number = self.nodes.len() as u32;
-        self.nodes.push(Node {
+        let number = self.push(Node {
             text: tags.range(tag),
             value_at: known.value_at,
             parent: list,
@@ -230,11 +234,6 @@ impl Lists {
             ..Node::EMPTY
         });
         self.nodes[list as usize].next = number;
-        let nodes = &self.nodes;
-        self.table.insert_unique(hash(list, tag), number, |&i| {
-            let node = &nodes[i as usize];
-            hash(node.parent, node.tag)
-        });
         Some(number)
     }
 

@@ -54,7 +54,7 @@ impl<T: Copy> Memo<T> {
         self.number(hash, piece).map(|number| self.value(number))
     }
 
-    /// The number of a piece, for [`value`](Self::value) and [`text`](Self::text).
+    /// The number of a piece, for [`value`](Self::value) and [`range`](Self::range).
     #[inline]
     pub fn number(&self, hash: u64, piece: &[u8]) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;

@@ -1,6 +1,6 @@
 //! What Next.js writes into `.next/trace`: spans of one program, by the clock of its machine.
 
-use super::jaeger::{number, text, trace_id};
+use super::jaeger::{number, plain, text, trace_id};
 use super::node::{Bad, Node};
 use super::rows::decimal_id;
 use super::state::{Fail, Format, State};
@@ -40,10 +40,7 @@ fn tags_of(
     set.tags.begin();
     for member in node.into_iter().flat_map(Node::members) {
         let (key, value) = member?;
-        let shown = value.plain()?;
-        if shown.is_lossy {
-            state.lossy(value);
-        }
+        let shown = plain(state, value)?;
         set.tags.add(&key, &shown.text);
         facts.observe(&key, &shown.text);
     }

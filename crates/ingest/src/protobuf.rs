@@ -11,7 +11,7 @@ use super::report::ProblemKind;
 use super::source::{Context, PIECE, Stop};
 use super::state::{Fail, Format};
 use super::walk::WalkEnd;
-use super::window::MAX_UNIT;
+use super::window::{MAX_UNIT, TOO_DEEP, TOO_LONG};
 use super::wire::{Broken, Field, Message, Wire, field, varint, write};
 use pathlight_model::trace::SetFull;
 
@@ -187,9 +187,7 @@ impl Protobuf {
             }
         };
         if found.length > MAX_UNIT {
-            cx.state
-                .problems
-                .note(ProblemKind::TooLong, at, || "a text above 64 MiB, or one span above 256 MiB".into());
+            cx.state.problems.note(ProblemKind::TooLong, at, || TOO_LONG.into());
             self.skip_to = value_at + found.length;
             return Ok(true);
         }
@@ -296,7 +294,7 @@ fn take(unit: Unit, value: &[u8], at: u64, json: &mut Vec<u8>, cx: &mut Context<
         Ok(()) => {}
         Err(Broken::Syntax) => return Err(Bad::syntax(at, "a message that is no protobuf").into()),
         Err(Broken::TooDeep) => {
-            cx.state.problems.note(ProblemKind::TooDeep, at, || "nesting deeper than 128".into());
+            cx.state.problems.note(ProblemKind::TooDeep, at, || TOO_DEEP.into());
             return Ok(());
         }
     }

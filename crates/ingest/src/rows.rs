@@ -1,7 +1,7 @@
 //! Jaeger spans as its queues and stores write them: its protobuf model as JSON (Kafka, gRPC gateways, ClickHouse), and
 //! rows of its tables in Cassandra. Ids are base64 there, or decimal; values of tags stand under the name of their type.
 
-use super::jaeger::{HostChoice, error_tag, is_error_field, text};
+use super::jaeger::{HostChoice, error_tag, is_error_field, plain, text};
 use super::node::{Bad, Node, Number, Text};
 use super::otlp::canonical;
 use super::state::{Fail, Format, ParentChoice, State};
@@ -135,13 +135,7 @@ fn each_tag(state: &mut State, list: Option<Node<'_>>, on: &mut dyn FnMut(&str, 
             _ => (values.iter().position(Option::is_some).unwrap_or(0), ""),
         };
         let shown = match values[place] {
-            Some(value) => {
-                let shown = value.plain()?;
-                if shown.is_lossy {
-                    state.lossy(value);
-                }
-                shown
-            }
+            Some(value) => plain(state, value)?,
             None => Text { text: Cow::Borrowed(zero), is_lossy: false },
         };
         on(&key.text, &shown.text);

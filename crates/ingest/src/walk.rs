@@ -8,7 +8,7 @@ use super::document;
 use super::node::{Bad, Node};
 use super::report::ProblemKind;
 use super::state::{Fail, State};
-use super::window::{Framed, MAX_DEPTH, MAX_UNIT, Scan, Window};
+use super::window::{Framed, MAX_DEPTH, MAX_UNIT, Scan, TOO_DEEP, TOO_LONG, Window};
 use super::{fast, jaeger, otlp};
 use pathlight_model::trace::{SetFull, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -465,7 +465,7 @@ impl Walker {
         state: &mut State,
         set: &mut TraceSet,
     ) -> Result<Step, SetFull> {
-        let too_long = |at| Bad::syntax(at, "a text above 64 MiB, or one span above 256 MiB");
+        let too_long = |at| Bad::syntax(at, TOO_LONG);
         match framed {
             Framed::Whole(end) => {
                 if !scan.is_unlimited() {
@@ -498,7 +498,7 @@ impl Walker {
                 Ok(Step::On)
             }
             Framed::TooDeep(at) => {
-                self.spoil(&Bad::syntax(at, "nesting deeper than 128"), ProblemKind::TooDeep, state);
+                self.spoil(&Bad::syntax(at, TOO_DEEP), ProblemKind::TooDeep, state);
                 scan.unlimited();
                 self.unit = Some((what, scan));
                 Ok(Step::On)

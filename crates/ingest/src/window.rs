@@ -6,8 +6,12 @@ use super::masks::{BLOCK, Block, Carry, Masks, bits_plain, block};
 pub(super) const MAX_STRING: u64 = 64 << 20;
 /// Longest text of one span, process or resource.
 pub(super) const MAX_UNIT: u64 = 256 << 20;
+/// What is said of a value beyond one of these limits.
+pub(super) const TOO_LONG: &str = "a text above 64 MiB, or one span above 256 MiB";
 /// Deepest nesting that is read, counted from the document.
 pub(super) const MAX_DEPTH: u32 = 128;
+/// What is said of deeper nesting.
+pub(super) const TOO_DEEP: &str = "nesting deeper than 128";
 /// Masks are made this many bytes at a time at most, and fewer where they begin anew: much of the text needs none, and
 /// starting over after bad syntax must stay cheap.
 const STRIDE: usize = 4096;
