@@ -29,6 +29,7 @@ mod input;
 mod inspect;
 mod listen;
 mod output;
+mod page;
 mod parse;
 mod report;
 mod split;

@@ -16,11 +16,10 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use pathlight_ingest::{Ended, ErrorKind, Options, ProblemKind, Reader, otlp_json};
 use pathlight_model::trace::TraceSet;
-use pathlight_serve::listen::{
-    Encoding, Inbox, MOST_BYTES, Refused, STREAM, Tail, Taken, bind, find_page, listen,
-};
+use pathlight_serve::bind;
+use pathlight_serve::listen::{Encoding, Inbox, MOST_BYTES, Refused, STREAM, Tail, Taken, listen};
 
-use super::Failure;
+use super::{Failure, page};
 
 /// The options of `listen`.
 #[derive(Debug, clap::Args)]
@@ -63,7 +62,7 @@ fn size(text: &str) -> Result<u64, String> {
 /// # Errors
 /// The folder cannot be written, or the port is taken.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let page = args.page.clone().or_else(find_page);
+    let page = args.page.clone().or_else(page::find);
     if let Some(page) = page.as_ref().filter(|page| !page.exists()) {
         return Err(Failure::Usage(format!("{} is not there", page.display())));
     }

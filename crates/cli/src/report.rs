@@ -1,7 +1,7 @@
 //! `pathlight report`: the page with the columns inside, one file.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::Compression;
@@ -10,13 +10,11 @@ use flate2::write::GzEncoder;
 use super::Failure;
 use super::common::Common;
 use super::output;
+use super::page::{self, PAGE};
 use super::parse;
 use pathlight_model::trace::TraceSet;
 use pathlight_view::address::{Address, View};
 use pathlight_view::saved;
-
-/// The page in one file, as `cargo xtask build` writes it.
-const PAGE: &str = "pathlight.html";
 
 /// Options of `pathlight report`.
 #[derive(Debug, clap::Args)]
@@ -36,7 +34,11 @@ pub struct Args {
 /// # Errors
 /// No trace, no page, or a setting that makes no sense.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let path = page(args.page.as_deref())?;
+    let path = args.page.clone().or_else(page::find_file).ok_or_else(|| {
+        Failure::Usage(format!(
+            "{PAGE} is neither beside this program nor in dist/: build it by `cargo xtask build`, or name it by --page"
+        ))
+    })?;
     let page = std::fs::read_to_string(&path)
         .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
     let Some((head, tail)) = saved::split(&page) else {
@@ -59,20 +61,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     out.push_str(tail);
     args.common.print(&out)
-}
-
-/// Where the page is.
-fn page(given: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(given) = given {
-        return Ok(given.to_owned());
-    }
-    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(PAGE)));
-    let places = beside.into_iter().chain([Path::new("dist").join(PAGE), PathBuf::from(PAGE)]);
-    places.into_iter().find(|place| place.is_file()).ok_or_else(|| {
-        Failure::Usage(format!(
-            "{PAGE} is neither beside this program nor in dist/: build it by `cargo xtask build`, or name it by --page"
-        ))
-    })
 }
 
 /// A set's columns as a gzip file without a time stamp: same input, same file.

@@ -3,25 +3,25 @@
 
 use std::io;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE, HOST, RANGE, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE, RANGE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use futures_util::stream::{StreamExt as _, once, try_unfold};
-use memchr::memmem;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::runtime::Runtime;
 use tokio::task::spawn_blocking;
 
-use super::{Files, file, is_local};
+use super::files::{Files, file};
+use super::{framing, is_own};
 
 /// The largest body that is taken, in bytes, as it comes and unpacked.
 pub const MOST_BYTES: usize = 64 << 20;
@@ -94,18 +94,6 @@ pub trait Inbox: Send + Sync + 'static {
 /// Bytes of the stream in one answer to somebody who follows it.
 const MOST_TAIL: u64 = 64 << 20;
 
-/// Listens at a port of this machine; 0 takes a free one.
-///
-/// # Errors
-/// The port is taken.
-pub fn bind(port: u16) -> io::Result<TcpListener> {
-    let listener = TcpListener::bind(("127.0.0.1", port)).map_err(|error| {
-        io::Error::other(format!("cannot listen on port {port}: {error}; --port 0 takes a free one"))
-    })?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
-}
-
 /// Answers until the process ends. `page` is the folder of the page, or the page in one file.
 ///
 /// # Errors
@@ -119,7 +107,7 @@ fn routes(inbox: Arc<dyn Inbox>, page: Option<&Path>) -> Router {
         .route("/v1/traces", post(export))
         .route(&format!("/{STREAM}"), get(tail))
         .with_state(inbox);
-    let framing = "frame-ancestors 'self'".to_owned();
+    let framing = framing(&[]);
     match page {
         None => routes,
         Some(dir) if dir.is_dir() => {
@@ -143,12 +131,6 @@ async fn one_file(State(OneFile(files, name)): State<OneFile>, mut request: Requ
     };
     *request.uri_mut() = uri;
     file(State(files), request).await
-}
-
-/// Whether a request comes from this machine by its own name: a foreign page whose host name was made to point here must
-/// neither write nor read.
-fn is_own(headers: &HeaderMap) -> bool {
-    headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_local)
 }
 
 /// `POST /v1/traces`.
@@ -301,18 +283,6 @@ fn all(inbox: Arc<dyn Inbox>, first: Tail) -> Body {
         }
     });
     Body::from_stream(once(async { Ok(first.bytes) }).chain(rest))
-}
-
-/// The places of the page for `listen`: beside the program, or where the build puts it.
-pub fn find_page() -> Option<PathBuf> {
-    let beside =
-        std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("pathlight.html")));
-    let dist = Path::new("dist");
-    // Other projects have such a folder too.
-    let is_ours = |index: Vec<u8>| memmem::find(&index, b"<title>Pathlight").is_some();
-    let is_page =
-        |place: &PathBuf| place.is_file() || std::fs::read(place.join("index.html")).is_ok_and(is_ours);
-    beside.into_iter().chain([dist.to_owned(), PathBuf::from("pathlight.html")]).find(is_page)
 }
 
 #[cfg(test)]

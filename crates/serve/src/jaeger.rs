@@ -1,0 +1,187 @@
+//! A Jaeger query service behind this server: what is asked of it is passed on.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, RETRY_AFTER,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{self, HeaderMap, HeaderName, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::try_unfold;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use ureq::Agent;
+
+use super::is_own;
+
+/// Bytes of Jaeger's answer that are read at once.
+const CHUNK: u64 = 64 << 10;
+
+/// Reads of Jaeger that go on at the same time. Each holds a thread, and files need threads too.
+const MOST_READS: usize = 32;
+
+/// The address of a Jaeger query service.
+#[derive(Clone, Debug)]
+pub struct JaegerUrl {
+    /// Without a slash at its end, and without the name and password it was given with.
+    pub shown: String,
+    /// Those, as `name:password@`, or nothing. They are sent to Jaeger and to nobody else.
+    pub login: String,
+}
+
+impl JaegerUrl {
+    /// Returns the address to ask, with name and password.
+    fn secret(&self) -> String {
+        self.shown.replacen("://", &format!("://{}", self.login), 1)
+    }
+
+    /// Returns an error's words without name and password.
+    fn hide(&self, error: &ureq::Error) -> String {
+        let words = error.to_string();
+        if self.login.is_empty() { words } else { words.replace(&self.login, "") }
+    }
+}
+
+/// Reads the address of a Jaeger query service.
+pub fn jaeger_url(text: &str) -> Result<JaegerUrl, &'static str> {
+    let url: Uri = text.parse().map_err(|_| "write http://host:16686 or https://host/jaeger")?;
+    let scheme = url.scheme_str().filter(|scheme| ["http", "https"].contains(scheme));
+    let (Some(scheme), Some(authority)) = (scheme, url.authority()) else {
+        return Err("give the address with http:// or https://");
+    };
+    if url.query().is_some() || text.contains('#') {
+        return Err("give the address without ? and #");
+    }
+    let (login, place) = authority.as_str().split_at(authority.as_str().rfind('@').map_or(0, |at| at + 1));
+    let port = place.strip_prefix(authority.host()).unwrap_or(":");
+    if authority.host().is_empty() || !port.is_empty() && authority.port_u16().is_none() {
+        return Err("name a host, and a port after the colon: http://host:16686");
+    }
+    let shown = format!("{scheme}://{place}{}", url.path().trim_end_matches('/'));
+    Ok(JaegerUrl { shown, login: login.to_owned() })
+}
+
+/// A Jaeger query service.
+#[derive(Clone)]
+pub struct Jaeger {
+    url: JaegerUrl,
+    agent: Agent,
+    /// What is left of [`MOST_READS`].
+    reads: Arc<Semaphore>,
+    /// How long a request waits for its turn.
+    patience: Duration,
+}
+
+impl Jaeger {
+    /// Returns the service at an address, which is given up when it is silent for so long.
+    pub fn new(url: JaegerUrl, patience: Duration) -> Jaeger {
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(Duration::from_secs(10)))
+            .timeout_per_read(Some(patience))
+            .timeout_recv_response(Some(patience))
+            .user_agent(concat!("pathlight/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Jaeger { url, agent: agent.into(), reads: Arc::new(Semaphore::new(MOST_READS)), patience }
+    }
+
+    /// Does something that waits for Jaeger, on a thread, when it is its turn.
+    async fn wait_for<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, ureq::Error> + Send + 'static,
+    ) -> Result<T, ureq::Error> {
+        let turn = timeout(self.patience, self.reads.clone().acquire_owned()).await;
+        let Ok(Ok(turn)) = turn else { return Err(ureq::Error::Timeout(ureq::Timeout::Global)) };
+        let done = spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        done.await.unwrap_or_else(|lost| Err(io::Error::from(lost).into()))
+    }
+}
+
+/// Returns the part of an address of ours that Jaeger has too: path and query.
+fn target(uri: &Uri) -> &str {
+    let target = uri.path_and_query().map_or("/", |target| target.as_str());
+    target.strip_prefix("/jaeger").unwrap_or(target)
+}
+
+pub async fn no_jaeger() -> Response {
+    let words = "No Jaeger is connected here: start the server with --jaeger URL.";
+    api_error(StatusCode::NOT_IMPLEMENTED, words)
+}
+
+/// Leads a link back to Jaeger UI to Jaeger itself, which knows its own address.
+pub async fn lead_on(State(jaeger): State<Jaeger>, uri: Uri) -> Response {
+    (StatusCode::FOUND, [(LOCATION, jaeger.url.shown + target(&uri))]).into_response()
+}
+
+/// Passes a request on and answers with Jaeger's answer, as it comes.
+pub async fn pass_on(State(jaeger): State<Jaeger>, request: Request) -> Response {
+    // A foreign page whose host name was made to point at this machine must not get at Jaeger through us.
+    if !is_own(request.headers()) {
+        let words = "Jaeger is passed on to pages of this machine only: open the page as 127.0.0.1.";
+        return api_error(StatusCode::FORBIDDEN, words);
+    }
+    let place = format!("{}{}", jaeger.url.secret(), target(request.uri()));
+    let mut call = http::Request::builder().method(request.method()).uri(place);
+    if let Some(headers) = call.headers_mut() {
+        *headers = chosen(request.headers(), [ACCEPT, AUTHORIZATION]);
+    }
+    let agent = jaeger.agent.clone();
+    match jaeger.wait_for(move || agent.run(call.body(())?)).await {
+        Err(ureq::Error::Timeout(_)) => {
+            let (place, seconds) = (&jaeger.url.shown, jaeger.patience.as_secs());
+            let words = format!(
+                "{place} has not answered for {seconds} s: ask for less, or check whether it still works."
+            );
+            api_error(StatusCode::GATEWAY_TIMEOUT, &words)
+        }
+        Err(error) => {
+            let words = format!("{} does not answer: {}.", jaeger.url.shown, jaeger.url.hide(&error));
+            api_error(StatusCode::BAD_GATEWAY, &words)
+        }
+        Ok(answer) => {
+            let (parts, body) = answer.into_parts();
+            // An answer is data: were it opened as a page, it must not run beside ours.
+            let fixed = [
+                (CACHE_CONTROL, "no-store"),
+                (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+                (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox; frame-ancestors 'none'"),
+            ];
+            let headers = chosen(&parts.headers, [CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE]);
+            (parts.status, fixed, headers, stream(jaeger, body.into_reader())).into_response()
+        }
+    }
+}
+
+/// Returns those of the headers that have one of the names.
+fn chosen<const N: usize>(headers: &HeaderMap, names: [HeaderName; N]) -> HeaderMap {
+    names.into_iter().filter_map(|name| Some((name.clone(), headers.get(name)?.clone()))).collect()
+}
+
+/// Returns a body that is read while it is sent. A browser that takes its time holds no thread.
+fn stream(jaeger: Jaeger, reader: impl Read + Send + 'static) -> Body {
+    Body::from_stream(try_unfold((jaeger, reader), |(jaeger, mut reader)| async {
+        let read = jaeger.wait_for(move || {
+            let mut chunk = Vec::new();
+            reader.by_ref().take(CHUNK).read_to_end(&mut chunk)?;
+            Ok((chunk, reader))
+        });
+        let (chunk, reader) = read.await?;
+        Result::<_, ureq::Error>::Ok((!chunk.is_empty()).then_some((chunk, (jaeger, reader))))
+    }))
+}
+
+/// An error in the form Jaeger's own errors have, which the page explains.
+fn api_error(status: StatusCode, message: &str) -> Response {
+    let text = serde_json::json!({ "errors": [{ "code": status.as_u16(), "msg": message }] }).to_string();
+    (status, [(CONTENT_TYPE, "application/json")], text).into_response()
+}
