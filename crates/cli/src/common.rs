@@ -89,6 +89,21 @@ impl RootOption {
     }
 }
 
+/// What a place is.
+#[derive(Debug, clap::Args)]
+pub struct PlacesOption {
+    /// Take all operations of a service as one place
+    #[arg(long)]
+    by_service: bool,
+}
+
+impl PlacesOption {
+    /// Returns a selection with the places that were chosen.
+    pub fn of(&self, selection: Selection) -> Selection {
+        Selection { by_service: self.by_service, ..selection }
+    }
+}
+
 /// How spans are read and paths are found.
 #[derive(Debug, clap::Args)]
 pub struct PathOptions {

@@ -1,7 +1,7 @@
 //! `pathlight compare`: two sets of traces, or two percentile ranges of one, frame by frame and service by service.
 
 use super::Failure;
-use super::common::{Sets, Settings, in_ms, ms};
+use super::common::{PlacesOption, Sets, Settings, in_ms, ms};
 use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
@@ -35,9 +35,8 @@ pub struct Args {
     folded: bool,
     #[command(flatten)]
     settings: Settings,
-    /// Take all operations of a service as one place
-    #[arg(long)]
-    by_service: bool,
+    #[command(flatten)]
+    places: PlacesOption,
 }
 
 /// Runs the command.
@@ -51,7 +50,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         |lo, hi| if two_sets { PercentileRange::ALL } else { PercentileRange { lo, hi, closed: false } };
     let range_a = args.range_a.or(settings.range).unwrap_or(default(0, 50_000));
     let range_b = args.range_b.or(settings.range).unwrap_or(default(95_000, 100_000));
-    let a = Selection { by_service: args.by_service, ..settings.selection().with_range(range_a) };
+    let a = args.places.of(settings.selection().with_range(range_a));
     let b = Selection { group: u8::from(two_sets), ..a.with_range(range_b) };
     let mut pool = args.sets.load(settings)?;
     let report = pool.run(queries::Compare { a, b })?;

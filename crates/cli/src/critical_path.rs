@@ -1,10 +1,10 @@
 //! `pathlight critical-path`: the aggregate critical calling contexts of many traces.
 
 use super::Failure;
-use super::common::{self, Common, in_ms};
+use super::common::{self, Common, PlacesOption, in_ms};
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{CriticalPathReport, Selection, queries};
+use pathlight_query::{CriticalPathReport, queries};
 use pathlight_view::json;
 
 /// The options of `critical-path`.
@@ -12,9 +12,8 @@ use pathlight_view::json;
 pub struct Args {
     #[command(flatten)]
     common: Common,
-    /// Take all operations of a service as one place
-    #[arg(long)]
-    by_service: bool,
+    #[command(flatten)]
+    places: PlacesOption,
     /// Print the critical path of every single request (with --json)
     #[arg(long)]
     per_trace: bool,
@@ -29,7 +28,7 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
-    let selection = Selection { by_service: args.by_service, ..args.common.selection() };
+    let selection = args.places.of(args.common.selection());
     let format = match (&args.format, args.common.json) {
         (Some(format), _) => format.as_str(),
         (None, true) => "json",

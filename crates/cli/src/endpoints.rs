@@ -1,11 +1,11 @@
 //! `pathlight endpoints`: interior endpoints ranked by what they cost all root endpoints together.
 
 use super::Failure;
-use super::common::Common;
+use super::common::{Common, PlacesOption};
 use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{BottomUpReport, Selection, queries};
+use pathlight_query::{BottomUpReport, queries};
 use pathlight_text::format::{count, duration, duration_us, share_of};
 use pathlight_view::json;
 use std::fmt::Write as _;
@@ -15,9 +15,8 @@ use std::fmt::Write as _;
 pub struct Args {
     #[command(flatten)]
     common: Common,
-    /// Take all operations of a service as one place
-    #[arg(long)]
-    by_service: bool,
+    #[command(flatten)]
+    places: PlacesOption,
     /// How much faster an endpoint could become, in percent, for the upper bound of what that would save
     #[arg(long, default_value_t = 10.0, value_name = "PERCENT", value_parser = parse::percent)]
     faster: f64,
@@ -32,7 +31,7 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
-    let selection = Selection { by_service: args.by_service, ..args.common.selection() };
+    let selection = args.places.of(args.common.selection());
     let report = pool.run(queries::BottomUp { selection })?;
     let text =
         if args.common.json { json::endpoints(&report, args.faster)? + "\n" } else { to_text(&report, args) };

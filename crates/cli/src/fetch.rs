@@ -205,6 +205,11 @@ fn scan(body: &[u8]) -> Scan {
 
 impl Client {
     fn fail(&self, trouble: &Trouble) -> Failure {
+        Failure::Usage(self.words(trouble))
+    }
+
+    /// What went wrong, in words.
+    fn words(&self, trouble: &Trouble) -> String {
         let explained = trouble.explain(&self.place);
         // The cures are those of a page, but for the token.
         let hint = match trouble {
@@ -217,7 +222,7 @@ impl Client {
             (Some(error), Trouble::Lost(_)) => format!(" ({error})"),
             _ => String::new(),
         };
-        Failure::Usage(harmless(&(explained.message + &why + &hint)))
+        harmless(&(explained.message + &why + &hint))
     }
 
     /// All services that are known there.
@@ -311,7 +316,7 @@ impl Client {
         }
         if let Some((part, trouble)) = outcome.failed.first() {
             let count = outcome.failed.len();
-            let Failure::Usage(message) = self.fail(trouble) else { return Err(self.fail(trouble)) };
+            let message = self.words(trouble);
             return Err(Failure::Usage(format!(
                 "{} of the range could not be fetched ({part}: {message}); the same command goes on from here",
                 counted(count as u64, "part")

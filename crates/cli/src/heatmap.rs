@@ -1,11 +1,11 @@
 //! `pathlight heatmap`: endpoints on the critical path against requests.
 
 use super::Failure;
-use super::common::Common;
+use super::common::{Common, PlacesOption};
 use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime, Selection, queries};
+use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime, queries};
 use pathlight_text::format::{duration, share_of};
 use pathlight_view::json;
 
@@ -14,9 +14,8 @@ use pathlight_view::json;
 pub struct Args {
     #[command(flatten)]
     common: Common,
-    /// Take all operations of a service as one place
-    #[arg(long)]
-    by_service: bool,
+    #[command(flatten)]
+    places: PlacesOption,
     /// At most this many columns; if there are more requests, several share a column (default: 60 as text, else 10000)
     #[arg(long)]
     columns: Option<u32>,
@@ -38,7 +37,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let order = args.sort_columns.clone();
     let mut pool = args.common.load()?;
-    let selection = Selection { by_service: args.by_service, ..args.common.selection() };
+    let selection = args.places.of(args.common.selection());
     let columns = args.columns.unwrap_or(if args.common.json { 10_000 } else { 60 });
     let report = pool.run(queries::Heatmap { selection, columns, order })?;
     let stat = args.sort_rows;
