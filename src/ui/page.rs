@@ -1,5 +1,8 @@
 //! What the page knows, and the one way it changes: an event changes it, then every part brings itself up to date.
 
+mod file_errors;
+
+use self::file_errors::file_errors;
 use super::dom;
 use crate::pool::{Input, Limits, LoadProgress, MemoryForecast, Pool, PoolEvent, UserError};
 use crate::ui::settings;
@@ -10,9 +13,8 @@ use crate::ui::shell::queries::Queries;
 use crate::ui::shell::undo::Undo;
 use crate::ui::widgets::grid::refit_all;
 use pathlight_backend::source::Wanted;
-use pathlight_ingest::{Ended, ErrorKind, FileReport, Keep};
+use pathlight_ingest::{FileReport, Keep};
 use pathlight_query::Endpoint;
-use pathlight_text::format::counted;
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::comparing::{Against, Side, set_name};
 use pathlight_view::intake::Intake;
@@ -671,53 +673,4 @@ impl Page {
         let _ = root.set_attribute("data-state", state);
         let _ = root.set_attribute("data-busy", if busy { "true" } else { "false" });
     }
-}
-
-/// Files named one by one in error rows; of more, the rows give counts and the details the names.
-const NAMED_FILES: usize = 3;
-
-/// What to say of files that gave nothing, or not all of themselves.
-fn file_errors(files: &[FileReport]) -> Vec<UserError> {
-    let mut nothing = Vec::new();
-    let mut cut = Vec::new();
-    for file in files {
-        match &file.ended {
-            Ended::Whole | Ended::Stopped => {}
-            // Said by the pool, once for all files.
-            Ended::Failed(error) if error.kind == ErrorKind::Memory => {}
-            Ended::Failed(error) => nothing.push(UserError {
-                message: format!("{}: {}.", file.name, error.reason.trim_end_matches('.')),
-                detail: format!("{}, byte {}", file.name, error.offset),
-                next_step: error.next.clone(),
-            }),
-            Ended::Cut { offset } => {
-                let place =
-                    file.problems.last().map_or_else(String::new, |p| format!(": {}", p.example.text));
-                cut.push(UserError {
-                    message: format!(
-                        "{} ends in the middle, at byte {offset}; the {} before are kept.",
-                        file.name,
-                        counted(file.traces, "complete trace")
-                    ),
-                    detail: format!("{}, byte {offset}{place}", file.name),
-                    next_step: "Export or copy it again to have the rest.".to_owned(),
-                });
-            }
-        }
-    }
-    let mut errors = Vec::new();
-    for (list, words) in [(nothing, "gave no trace"), (cut, "end in the middle; what is complete is kept")] {
-        if list.len() <= NAMED_FILES {
-            errors.extend(list);
-            continue;
-        }
-        let lines: Vec<String> =
-            list.iter().map(|error| format!("{} ({})", error.message, error.detail)).collect();
-        errors.push(UserError {
-            message: format!("{} of {} files {words}.", list.len(), files.len()),
-            detail: lines.join("\n"),
-            next_step: "The notes list every file.".to_owned(),
-        });
-    }
-    errors
 }
