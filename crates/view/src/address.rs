@@ -410,6 +410,12 @@ impl Address {
         }
     }
 
+    /// Groups requests otherwise; a filter by a type of before would keep none of them.
+    pub fn group_by(&mut self, by: GroupBy) {
+        self.by = by;
+        self.filters.retain(|filter| !matches!(filter, Filter::Type(_)));
+    }
+
     /// Cuts a percentile range out of all requests together, as the histogram of their latency shows them.
     pub fn cut_over_all(&mut self, range: PercentileRange) {
         self.range = range;
@@ -515,6 +521,16 @@ mod tests {
             RootEndpoint::Endpoint(Endpoint { service: "a b".to_owned(), operation: "GET /x".to_owned() })
         );
         assert_eq!(address.unknown, [("traceID".to_owned(), "cd".to_owned())]);
+    }
+
+    #[test]
+    fn requests_that_are_grouped_otherwise_are_of_no_type_of_before() {
+        let mut address = Address::parse("by=shape&error=1");
+        let root = Endpoint::new("shop", "GET /");
+        address.look_at_type(&RequestType { root, part: "without calls".to_owned() });
+        assert_eq!(address.filters.len(), 2);
+        address.group_by(GroupBy::Route);
+        assert_eq!((address.by, address.filters), (GroupBy::Route, vec![Filter::HasError]));
     }
 
     #[test]

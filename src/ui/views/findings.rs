@@ -14,8 +14,8 @@ use crate::ui::widgets::controls;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use pathlight_query::{
-    EndpointsReport, Filter, Finding, FindingsReport, GroupBy, OverviewReport, RequestType, RootEndpoint,
-    RowStat, RowTime,
+    EndpointsReport, Finding, FindingsReport, GroupBy, OverviewReport, RequestType, RootEndpoint, RowStat,
+    RowTime,
 };
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
@@ -78,10 +78,7 @@ impl Findings {
                 });
             });
         let by = controls::select(keep, "group-by", move |value| {
-            page.change(|address| {
-                address.by = GroupBy::parse(&value).unwrap_or_default();
-                address.filters.retain(|filter| !matches!(filter, Filter::Type(_)));
-            });
+            page.change(|address| address.group_by(GroupBy::parse(&value).unwrap_or_default()));
         });
         let why = el("p").class("muted small").test("group-by-why");
         let (list, times, tags) = (FindingList::new(), TimeColumns::new(), TagRows::new());
@@ -333,10 +330,11 @@ impl PageView for Findings {
         self.top.select(|cost| matches!(&focus, Focus::Endpoint(endpoint) if *endpoint == cost.endpoint));
         let root = page.address().root.clone();
         if self.root.as_ref() != Some(&root) {
-            self.types.select(|row| match &root {
-                RootEndpoint::Endpoint(endpoint) => row.row.kind == RequestType::whole(endpoint.clone()),
-                RootEndpoint::TraceRoots => false,
-            });
+            let whole = match &root {
+                RootEndpoint::Endpoint(endpoint) => Some(RequestType::whole(endpoint.clone())),
+                RootEndpoint::TraceRoots => None,
+            };
+            self.types.select(|row| whole.as_ref() == Some(&row.row.kind));
             self.root = Some(root);
         }
     }

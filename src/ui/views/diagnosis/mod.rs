@@ -183,10 +183,7 @@ impl Diagnosis {
         let Some(overview) = queries.overview.get().filter(|_| self.offered != now) else { return };
         self.offered = now;
         controls::offer(&self.request_types, &request_types::choices(&overview, &by), &by.key());
-        let tails = diagnosis::tails(tail_permille);
-        let tails: Vec<El> = tails.iter().map(|(value, words)| controls::option(value, words)).collect();
-        self.tail.fill(&tails);
-        controls::choose(&self.tail, &tail_permille.to_string());
+        controls::offer(&self.tail, &diagnosis::tails(tail_permille), &tail_permille.to_string());
     }
 
     /// Shows the list of the address.
@@ -402,7 +399,7 @@ fn open(page: Page, request: &RequestRef) {
 /// Returns the lists to choose from: what tells request types apart, and where the tail begins.
 fn selects(page: Page, keep: &Keep) -> (El, El) {
     let request_types = controls::select(keep, "diagnosis-types", move |value| {
-        page.change(|address| address.by = GroupBy::parse(&value).unwrap_or_default());
+        page.change(|address| address.group_by(GroupBy::parse(&value).unwrap_or_default()));
     });
     let tail = controls::select(keep, "diagnosis-tail", move |value| {
         if let Ok(permille) = value.parse() {
