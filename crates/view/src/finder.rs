@@ -121,11 +121,7 @@ mod tests {
             spans: 3,
             requests: 1,
             endpoints: vec![FoundEndpoint { endpoint: Endpoint::new("shop", "GET /"), spans: 3 }],
-            found: vec![RequestRef {
-                latency_us: 5,
-                trace_id: "t".to_owned(),
-                root_span_id: "r".to_owned(),
-            }],
+            found: vec![RequestRef { latency_us: 5, trace_id: "t".to_owned(), root_span_id: "r".to_owned() }],
         }
     }
 

@@ -1,7 +1,7 @@
 //! The first view: what is loaded, which requests there are, and where their time goes.
 
 use crate::address::Address;
-use crate::flame::waiting_us;
+use crate::flame::{waiting_column, waiting_us};
 use crate::selection_words::{filter_words, range_words};
 use crate::table::{Attributes, Column, Table, endpoint_attributes};
 use pathlight_model::sort::Arrange;
@@ -278,13 +278,7 @@ pub fn top() -> Table<Cost> {
             "99th percentile of its self time in the requests that have it",
             |cost: &Cost| cost.row.exclusive_us.p99.into(),
         ),
-        Column::duration(
-            "waiting",
-            "Waiting",
-            "Part of its self time: network or queue on the way to the services it calls, mean over all requests",
-            |cost: &Cost| waiting_us(&cost.row.waiting, cost.requests),
-        )
-        .low(3),
+        waiting_column(|cost: &Cost| waiting_us(&cost.row.waiting, cost.requests)),
         Column::duration("sum", "Sum", "Self time on the critical path over all requests", |cost: &Cost| {
             cost.row.exclusive_us.sum.into()
         })

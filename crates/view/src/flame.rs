@@ -98,6 +98,13 @@ pub(crate) fn waiting_words(waiting: &[Waiting], requests: u64) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
+/// Returns the column that says what calls wait for.
+pub(crate) fn waiting_column<R>(us: fn(&R) -> Number) -> Column<R> {
+    let hint =
+        "Part of its self time: network or queue on the way to the services it calls, mean over all requests";
+    Column::duration("waiting", "Waiting", hint, us).low(3)
+}
+
 /// Returns what calls wait for, per request, in microseconds; none where they wait for nothing.
 pub(crate) fn waiting_us(waiting: &[Waiting], requests: u64) -> Number {
     let sum: u64 = waiting.iter().map(|wait| wait.us).sum();
@@ -227,18 +234,14 @@ pub fn table() -> Table<Row> {
         )
         .low(2)
         .csv(&["exclusive_p99_us"]),
-        Column::duration(
-            "waiting",
-            "Waiting",
-            "Part of its self time: network or queue on the way to the services it calls, mean over all requests",
-            |row: &Row| waiting_us(&row.node().waiting, row.report.facts.requests),
-        )
-        .low(3)
-        .csv_as(&["waiting_mean_us", "waiting_for"], |row| {
-            let requests = row.report.facts.requests;
-            let mean = waiting_us(&row.node().waiting, requests).digits();
-            vec![mean, waiting_words(&row.node().waiting, requests)]
-        }),
+        waiting_column(|row: &Row| waiting_us(&row.node().waiting, row.report.facts.requests)).csv_as(
+            &["waiting_mean_us", "waiting_for"],
+            |row| {
+                let requests = row.report.facts.requests;
+                let mean = waiting_us(&row.node().waiting, requests).digits();
+                vec![mean, waiting_words(&row.node().waiting, requests)]
+            },
+        ),
         Column::field("inclusive_us", |row: &Row| row.node().inclusive_us.sum.into()),
         Column::duration("whole", "Total", "Duration of its spans, mean over all requests", |row: &Row| {
             row.node().inclusive_us.mean.into()

@@ -1,6 +1,6 @@
 //! The heat map: endpoints against requests, with its companion table.
 
-use crate::flame::waiting_us;
+use crate::flame::{waiting_column, waiting_us};
 use crate::json;
 use crate::summary;
 use crate::table::{Column, Number, Table, csv, endpoint_attributes};
@@ -85,13 +85,7 @@ pub fn table() -> Table<Row> {
             row.row().inclusive_us.p99.into()
         })
         .low(3),
-        Column::duration(
-            "waiting",
-            "Waiting",
-            "Part of its self time: network or queue on the way to the services it calls, mean over all requests",
-            |row: &Row| waiting_us(&row.row().waiting, row.report.rows.facts.requests),
-        )
-        .low(3),
+        waiting_column(|row: &Row| waiting_us(&row.row().waiting, row.report.rows.facts.requests)),
         Column::count("requests", "In", "Requests that have it on their critical path", |row: &Row| {
             row.row().requests.into()
         })

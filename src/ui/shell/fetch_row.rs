@@ -87,10 +87,12 @@ impl FetchRow {
 
     fn ended(&mut self, page: Page, end: &End) {
         let text = div("fetch-text");
+        let (fetching, source) = (page.fetching(), page.address().source.clone());
+        let (is_following, is_paused) = (fetching.is_following(), fetching.is_paused());
         let is_resumed = end.outcome.traces == 0 && end.outcome.failed.is_empty();
-        let said = match &page.address().source.wanted {
-            Wanted::Nothing if page.fetching().is_following() => page.address().source.files.join(", "),
-            Wanted::Search(search) if page.fetching().is_following() && is_resumed => {
+        let said = match &source.wanted {
+            Wanted::Nothing if is_following => source.files.join(", "),
+            Wanted::Search(search) if is_following && is_resumed => {
                 format!("{} {}", search.service, search.operation)
             }
             _ => summary(page, end),
@@ -98,11 +100,11 @@ impl FetchRow {
         text.add(&span("strong", &said).test("fetch-message"));
         let parts = end.outcome.failed.iter().map(|(what, trouble)| (what, trouble));
         let files = end.lost_files.iter().map(|(what, trouble)| (what, trouble));
-        let place = page.fetching().place(page);
+        let place = fetching.place(page);
         let mut lines: Vec<String> = parts
             .map(|(what, trouble)| format!("{what}: {}", trouble.explain(&place).message))
             .chain(files.map(|(what, trouble)| {
-                let place = page.fetching().place_of(what.clone());
+                let place = fetching.place_of(what.clone());
                 let told = trouble.explain(&place);
                 format!("{} {}", told.message, told.cures.join(" "))
             }))
@@ -119,10 +121,9 @@ impl FetchRow {
         if !lines.is_empty() {
             text.add(&cures(&lines));
         }
-        let source = page.address().source.clone();
-        if page.fetching().is_following() {
+        if is_following {
             let every_s = source.every_s.unwrap_or_default();
-            let words = if page.fetching().is_paused() {
+            let words = if is_paused {
                 "Paused: no new traces join.".to_owned()
             } else {
                 format!("Following: new traces join every {every_s}{}s.", format::THIN)
@@ -133,8 +134,7 @@ impl FetchRow {
             self.trouble = Some(trouble);
         }
         let mut row = vec![text];
-        if page.fetching().is_following() {
-            let is_paused = page.fetching().is_paused();
+        if is_following {
             let words = if is_paused { "Follow" } else { "Pause" };
             let pause = move |page: Page| page.fetching().pause(page, !is_paused);
             row.push(self.action(page, words, "follow-pause", pause));
@@ -149,7 +149,7 @@ impl FetchRow {
             row.push(self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page)));
         }
         row.push(self.action(page, "Change\u{2026}", "fetch-change", jaeger_dialog::open));
-        if !page.fetching().is_following() {
+        if !is_following {
             row.push(self.dismiss(page));
         }
         self.element.fill(&row);

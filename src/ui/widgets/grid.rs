@@ -9,7 +9,7 @@ use crate::ui::widgets::names;
 use pathlight_view::address::Sort;
 use pathlight_view::table::{Cell as TableCell, ColumnChoices, Head, Rows, Width, neighbour, order};
 use std::cell::{Cell, RefCell};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::KeyboardEvent;
 
@@ -72,13 +72,13 @@ pub struct Grid {
 }
 
 thread_local! {
-    /// Every table of the page.
-    static GRIDS: RefCell<Vec<Weak<Grid>>> = const { RefCell::new(Vec::new()) };
+    /// Every table of the page, as long as which they live.
+    static GRIDS: RefCell<Vec<Rc<Grid>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Lets every table in sight show the columns there is room for; run after every change of the page.
 pub fn refit_all() {
-    GRIDS.with(|grids| grids.borrow().iter().filter_map(Weak::upgrade).for_each(|grid| grid.refit()));
+    GRIDS.with(|grids| grids.borrow().iter().for_each(|grid| grid.refit()));
 }
 
 impl Grid {
@@ -162,7 +162,7 @@ impl Grid {
         grid.listen();
         grid_columns::listen(&grid);
         grid.set_widths();
-        GRIDS.with(|grids| grids.borrow_mut().push(Rc::downgrade(&grid)));
+        GRIDS.with(|grids| grids.borrow_mut().push(grid.clone()));
         grid
     }
 
@@ -397,11 +397,10 @@ impl Grid {
             self.columns.iter().zip(&self.heads).zip(&*fits).filter(|(_, fits)| **fits)
         {
             let chosen = choices.width_px(column.key);
-            whole += chosen.unwrap_or(column.width.px());
+            let px = chosen.unwrap_or(column.width.px());
+            whole += px;
             let takes_rest = column.width == Width::Wide && chosen.is_none();
-            let width =
-                if takes_rest { String::new() } else { format!("{}px", chosen.unwrap_or(column.width.px())) };
-            head.style("width", &width);
+            head.style("width", &if takes_rest { String::new() } else { format!("{px}px") });
         }
         self.table.style("min-width", &if choices.is_empty() { String::new() } else { format!("{whole}px") });
     }
@@ -420,10 +419,12 @@ impl Grid {
     /// Changes what is chosen of the columns and shows it.
     pub(super) fn try_columns(&self, change: impl FnOnce(&mut ColumnChoices)) {
         change(&mut self.choices.borrow_mut());
-        if !self.fit_columns(self.wrap.size().0) {
+        if self.fit_columns(self.wrap.size().0) {
+            self.paint(true);
+        } else {
+            // The cells follow the heads.
             self.set_widths();
         }
-        self.paint(true);
     }
 
     /// The width of a column in CSS pixels.

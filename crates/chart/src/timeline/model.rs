@@ -202,7 +202,12 @@ impl Timeline {
 
     /// The siblings that a row stands for.
     pub fn group(&self, row: Row) -> Option<&Group> {
-        self.groups.of(row.span).filter(|_| row.is_group)
+        self.group_of(row.span).filter(|_| row.is_group)
+    }
+
+    /// The siblings of one name that a span is one of.
+    pub fn group_of(&self, span: u32) -> Option<&Group> {
+        self.groups.of(span)
     }
 
     /// Whether there are siblings of one name that can have one row.

@@ -3,7 +3,7 @@
 use super::layout::{
     BarKind, NUMBERS, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle, layout,
 };
-use super::model::{Row, Timeline};
+use super::model::Timeline;
 use super::parts::SpanPart;
 use crate::color::ink_on;
 use crate::scene::{Align, Layer, Metrics, Scene, Text};
@@ -236,8 +236,7 @@ pub fn export_svg(
     let layout = layout(timeline, &view, size, &mut label, &mut small);
     let tip = |item: u32| {
         let row = layout.rows.get(item as usize)?;
-        let of = Row { span: row.span, depth: 0, is_group: row.is_group };
-        if let Some(group) = timeline.group(of) {
+        if let Some(group) = timeline.group_of(row.span).filter(|_| row.is_group) {
             let name = timeline.frame(row.span).map_or("", |frame| frame.label.as_str());
             let (times, sum) = (format::count(group.members.len() as u64), format::duration_us(group.sum_us));
             return Some(format!("{name}, {times} times: {sum} in all"));

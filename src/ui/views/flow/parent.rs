@@ -72,8 +72,6 @@ impl ParentBar {
 
     fn list_parents(&self, parents: &[FlowParent], shown: Option<&Endpoint>) {
         let (options, chosen) = flow::parent_options(parents, shown);
-        self.list.clear();
-        options.iter().for_each(|(value, words)| self.list.add(&controls::option(value, words)));
-        controls::choose(&self.list, &chosen);
+        controls::offer(&self.list, &options, &chosen);
     }
 }

@@ -22,6 +22,7 @@ use pathlight_view::choices::Choices;
 use pathlight_view::finder::Finder;
 use pathlight_view::heatmap;
 use pathlight_view::heatmap::Row;
+use pathlight_view::table::Found;
 
 /// The view.
 pub struct Heatmap {
@@ -188,17 +189,17 @@ impl PageView for Heatmap {
     }
 
     fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
-        let (count, share) = self.table.search(finder);
+        let Found { hits, matches, share } = self.table.look(|table| table.find(finder));
+        self.table.set_hits(hits.clone());
         let (time, stat) = (page.address().choices.row_time, page.address().choices.row_stat);
-        let found = self.table.look(|table| table.find(finder).hits);
         let (chart, is_found) =
-            (self.chart, |row: &EndpointId| found.as_ref().is_none_or(|hits| hits[row.index()]));
+            (self.chart, |row: &EndpointId| hits.as_ref().is_none_or(|hits| hits[row.index()]));
         chart.with(|chart| {
             let order = chart.report().map(|report| report.rows.order(time, stat)).unwrap_or_default();
             chart.set_order(order.into_iter().filter(is_found).collect());
         });
         SearchResult {
-            count,
+            count: matches,
             share,
             step: Box::new(move |page, forward| chart.with(|c| c.step(page, forward))),
         }

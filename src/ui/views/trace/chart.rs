@@ -231,9 +231,9 @@ impl TimelineChart {
         })
     }
 
-    /// Goes to the next span with one of these bits of [`TraceReport`], or the one before.
-    pub fn find(&mut self, bits: u8, forward: bool) {
-        if let Some(at) = self.timeline.next_with(bits, self.selected, forward) {
+    /// Goes to the next span with one of these bits of [`TraceReport`].
+    pub fn find(&mut self, bits: u8) {
+        if let Some(at) = self.timeline.next_with(bits, self.selected, true) {
             self.choose(at);
         }
     }
@@ -420,9 +420,7 @@ impl CanvasChart for TimelineChart {
         let hit = self.layout.as_ref().and_then(|layout| layout.hit(pointed.at.0, pointed.at.1));
         match hit.and_then(|hit| hit.span.map(|span| (span, hit.part))) {
             Some((at, _)) if hit.is_some_and(|hit| hit.is_group) => {
-                let row = self.timeline.rows().iter().find(|row| row.is_group && row.span == at);
-                let is_open =
-                    row.and_then(|row| self.timeline.group(*row)).is_some_and(|group| group.is_open);
+                let is_open = self.timeline.group_of(at).is_some_and(|group| group.is_open);
                 self.timeline.open_group(at, !is_open);
             }
             Some((at, Part::Toggle)) => self.timeline.toggle(at),

@@ -96,7 +96,7 @@ impl TimelineView {
         ];
         let finds = finds.map(|(bits, word, hint, test)| {
             let find = button("").attr("title", hint).test(test);
-            let find = find.on_click(keep, move || chart.with(|chart| chart.find(bits, true)));
+            let find = find.on_click(keep, move || chart.with(|chart| chart.find(bits)));
             (bits, word, find)
         });
         let below = div("companion folded");
