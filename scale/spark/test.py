@@ -1,50 +1,167 @@
-"""Spark's result is the single binary's: in local mode, with 1, 2 and 4 partitions, and after a task that was killed."""
+"""Spark's summaries are the single binary's: in local mode with 1, 2 and 4 partitions, and after tasks that were killed, of
+traces whose spans lie in several files. With `--bench` it takes two million spans and prints what the job costs."""
 
+import contextlib
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TRACES = int(os.environ.get("PATHLIGHT_SCALE_TRACES", "400"))
+IS_BENCH = "--bench" in sys.argv
+SPANS = int(os.environ.get("PATHLIGHT_SCALE_SPANS", "2000000" if IS_BENCH else "60000"))
+FILES = 8
+SPANS_OF_A_TRACE = 50
+DAY_US = 86_400_000_000
+
+
+def generate(binary, folder):
+    """Writes traces of two days into `folder`/whole, and the same into `folder`/in: of every third trace there the spans are
+    scattered over all files. Returns the bytes of the latter."""
+    size = 0
+    scattered = [[] for _ in range(FILES)]
+    for name in ("whole", "in"):
+        os.makedirs(f"{folder}/{name}/sub")
+    for number in range(FILES):
+        command = [binary, "generate", "--traces", str(SPANS // SPANS_OF_A_TRACE // FILES), "--spans", str(SPANS_OF_A_TRACE), "--seed", str(number + 1)]
+        text = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+        later = DAY_US * (number % 2)
+        text = re.sub(rb'"startTime":(\d+)', lambda found: b'"startTime":%d' % (int(found[1]) + later), text)
+        write(f"{folder}/whole/{number}.json", text)
+        traces = json.loads(text)["data"]
+        for trace in traces[::3]:
+            for part in range(FILES):
+                spans = trace["spans"][part::FILES]
+                if spans:
+                    scattered[part].append({**trace, "spans": spans})
+        whole = [trace for place, trace in enumerate(traces) if place % 3]
+        write(f"{folder}/in/{'sub/' if number % 2 else ''}{number}.json", json.dumps({"data": whole}, separators=(",", ":")).encode())
+    for part, traces in enumerate(scattered):
+        write(f"{folder}/in/part{part}.json", json.dumps({"data": traces}, separators=(",", ":")).encode())
+    for place, _, names in os.walk(f"{folder}/in"):
+        size += sum(os.path.getsize(f"{place}/{name}") for name in names)
+    return size
+
+
+def write(path, content):
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def tree(folder):
+    """All summaries below a folder by path."""
+    found = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            if name.endswith(".pathlight"):
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, folder)] = file.read()
+    return found
+
+
+def job(master, words):
+    """Runs the job; returns its exit status, what it printed, and what went wrong."""
+    environment = dict(os.environ, PYSPARK_SUBMIT_ARGS=f"--master {master} --driver-memory 2g pyspark-shell", PYSPARK_PYTHON=sys.executable)
+    done = subprocess.run([sys.executable, f"{HERE}/summarise.py", *words], env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def killer(binary, folder, command):
+    """A program in place of the binary that kills the task which calls it with this command for the first time."""
+    path = f"{folder}/killer-{command}"
+    write(path, f'#!/bin/sh\nif [ "$1" = {command} ] && mkdir "{folder}/killed-{command}" 2>/dev/null; then kill -9 $PPID; fi\nexec "{binary}" "$@"\n'.encode())
+    os.chmod(path, 0o755)
+    return path
+
+
+class Tests:
+    """Counts."""
+
+    passed, failed = 0, 0
+
+    @contextlib.contextmanager
+    def test(self, name):
+        try:
+            yield
+            self.passed += 1
+            print(f"test {name} ... ok", flush=True)
+        except AssertionError as error:
+            self.failed += 1
+            print(f"{error}\ntest {name} ... FAILED", flush=True)
+
+
+def same(out, expected):
+    found = tree(out)
+    assert sorted(found) == sorted(expected), f"{sorted(found)} instead of {sorted(expected)}"
+    different = [name for name in expected if found[name] != expected[name]]
+    assert not different, f"{different} differ"
+
+
+def bench(binary, folder, size):
+    """Prints rows for `cargo xtask bench`: the job's throughput beside the binary's, both on all cores."""
+    cores = len(os.sched_getaffinity(0))
+
+    def row(what, value, unit, budget=""):
+        print(f"bench\tApache Spark, local mode, all cores\t{what}\t{value}\t{unit}\t{budget}", flush=True)
+
+    def bare():
+        start = time.time()
+        subprocess.run([binary, "summarise", f"{folder}/whole", "-o", f"{folder}/bare", "--per-day", "--per-root"], check=True)
+        return time.time() - start
+
+    bare()
+    binary_s = sorted(bare() for _ in range(3))[1]
+    whole = sum(os.path.getsize(f"{folder}/whole/{name}") for name in os.listdir(f"{folder}/whole") if name.endswith("json"))
+    start = time.time()
+    status, said, errors = job(f"local[{cores}]", ["--pathlight", binary, "--out", f"{folder}/bench", f"{folder}/in"])
+    total_s = time.time() - start
+    assert status == 0, errors
+    work_s = float(re.search(r"in ([0-9.]+) s", said)[1])
+    row("spans", SPANS, "")
+    row("text", size / 1e6, "MB")
+    row("the binary alone, per core", whole / 1e6 / binary_s / cores, "MB/s")
+    row("the job without its start, per core", size / 1e6 / work_s / cores, "MB/s")
+    row("start and end of Spark", total_s - work_s, "s")
+    row("the job against the binary, per core", size / work_s / (whole / binary_s), "times", "> 0.5")
 
 
 def main():
     binary = os.path.abspath(sys.argv[1])
+    tests = Tests()
     with tempfile.TemporaryDirectory() as folder:
-        for day in range(1, 3):
-            for part in range(4):
-                place = os.path.join(folder, f"in/2026-11-0{day}")
-                os.makedirs(place, exist_ok=True)
-                file = os.path.join(place, f"{part}.json")
-                seed = str(day * 10 + part)
-                subprocess.run([binary, "generate", "--traces", str(TRACES), "--spans", "50", "--seed", seed, "--out", file], check=True)
-
-        def single(inputs, name):
-            out = os.path.join(folder, name)
-            subprocess.run([binary, "summarise", *inputs, "-o", out], check=True)
-            with open(out, "rb") as file:
-                return file.read()
-
-        expected = {name: single([f"{folder}/in/{name}"], name) for name in ("2026-11-01", "2026-11-02")}
-        expected["all"] = single([f"{folder}/in"], "all")
-        # Kills itself the first time it is called as a summariser in a task.
-        flaky = os.path.join(folder, "flaky")
-        with open(flaky, "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\nif [ "$1" = summarise ] && mkdir "{folder}/killed" 2>/dev/null; then kill -9 $$; fi\nexec "{binary}" "$@"\n')
-        os.chmod(flaky, 0o755)
-        checked = 0
-        for partitions, program, master in [(1, binary, "local[1]"), (2, binary, "local[2]"), (4, binary, "local[4]"), (4, flaky, "local[2,4]")]:
-            out = os.path.join(folder, f"out-{partitions}-{os.path.basename(program)}")
-            environment = dict(os.environ, PYSPARK_SUBMIT_ARGS=f"--master {master} pyspark-shell", PYSPARK_PYTHON=sys.executable)
-            command = [sys.executable, os.path.join(HERE, "summarise.py"), "--pathlight", program, "--out", out, "--partitions", str(partitions), f"{folder}/in/*/*.json"]
-            subprocess.run(command, check=True, env=environment)
-            for name, content in expected.items():
-                with open(os.path.join(out, f"{name}.pathlight"), "rb") as file:
-                    assert file.read() == content, f"{name} differs with {partitions} partitions of {program}"
-                checked += 1
-        assert os.path.isdir(os.path.join(folder, "killed")), "no task was killed"
-        print(f"test result: ok. {checked} passed; 0 failed")
+        size = generate(binary, folder)
+        subprocess.run([binary, "summarise", f"{folder}/whole", "-o", f"{folder}/expected", "--per-day", "--per-root"], check=True)
+        expected = tree(f"{folder}/expected")
+        with tests.test("the binary joins spans that are scattered over files"):
+            subprocess.run([binary, "summarise", f"{folder}/in", "-o", f"{folder}/joined", "--per-day", "--per-root", "--scattered"], check=True)
+            assert len([name for name in expected if "/" not in name]) == 3, expected.keys()
+            same(f"{folder}/joined", expected)
+        for tasks in (1, 2, 4):
+            with tests.test(f"with {tasks} partitions"):
+                status, _, errors = job(f"local[{tasks}]", ["--pathlight", binary, "--out", f"{folder}/out{tasks}", "--buckets", str(tasks), f"{folder}/in"])
+                assert status == 0, errors
+                same(f"{folder}/out{tasks}", expected)
+        for command in ("partition", "summarise", "merge"):
+            with tests.test(f"a task is killed in its first {command}"):
+                words = ["--pathlight", killer(binary, folder, command), "--out", f"{folder}/out-{command}", f"{folder}/in"]
+                status, _, errors = job("local[2,4]", words)
+                assert status == 0, errors
+                assert os.path.isdir(f"{folder}/killed-{command}"), "no task was killed"
+                same(f"{folder}/out-{command}", expected)
+        os.mkdir(f"{folder}/empty")
+        write(f"{folder}/none.txt", b"nothing")
+        for place, expected_words in [("empty", "there is no file in"), ("missing/*.json", "an input cannot be read"), ("none.txt", "holds a trace")]:
+            with tests.test(f"input {place}"):
+                status, _, errors = job("local[1]", ["--pathlight", binary, "--out", f"{folder}/none", f"{folder}/{place}"])
+                assert status == 1 and f"summarise.py: " in errors and expected_words in errors and "Traceback" not in errors, errors
+        if IS_BENCH:
+            bench(binary, folder, size)
+    print(f"test result: {'FAILED' if tests.failed else 'ok'}. {tests.passed} passed; {tests.failed} failed")
+    sys.exit(1 if tests.failed else 0)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ mod listen;
 mod output;
 mod page;
 mod parse;
+mod partition;
 mod report;
 mod split;
 mod stream;
@@ -91,6 +92,8 @@ enum Command {
     Fetch(fetch::Args),
     /// Summarise traces of any number into one small file that merges with others
     Summarise(summarise::SummariseArgs),
+    /// Write traces into files by trace id, so that an engine such as Apache Spark can bring those of one trace together
+    Partition(partition::Args),
     /// Merge summaries of different traces
     Merge(summarise::MergeArgs),
     /// Say what a summary holds
@@ -164,6 +167,7 @@ pub fn run() -> ExitCode {
         Command::Flow(args) => flow::run(&args),
         Command::Heatmap(args) => heatmap::run(&args),
         Command::Histograms(args) => histograms::run(&args),
+        Command::Partition(args) => partition::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Listen(args) => listen::run(&args),

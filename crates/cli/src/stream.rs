@@ -9,8 +9,9 @@ use super::{Failure, input};
 use flate2::read::MultiGzDecoder;
 use pathlight_ingest::{Ended, FileReport, HEAD_BYTES, Keep, Options, Reader, SplitFinder, SplitPoint};
 use pathlight_model::trace::{Portable, TraceSet};
-use pathlight_summary::{Merger, Settings, Summary};
-use std::collections::{HashMap, HashSet};
+use pathlight_query::native::Pool;
+use pathlight_summary::{Merger, Settings, Summary, by_day};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -245,10 +246,58 @@ impl Turn {
     }
 }
 
+/// Sums of what was observed: by day (from 1970), or all under 0.
+#[derive(Default)]
+struct Sums {
+    days: BTreeMap<u64, Merger>,
+}
+
+/// What is summed, and how.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// How requests are read.
+    pub settings: &'a Settings,
+    /// Whether each day (UTC) has a summary of its own.
+    pub per_day: bool,
+    /// Threads, one a core unless given.
+    pub threads: Option<usize>,
+    /// Which traces are read.
+    pub keep: &'a Keep,
+}
+
+impl Sums {
+    fn observe(&mut self, set: &TraceSet, wanted: Wanted<'_>) -> Result<(), Failure> {
+        let parts = if wanted.per_day {
+            by_day(set, wanted.settings).map_err(|error| Failure::Usage(error.to_string()))?
+        } else {
+            BTreeMap::from([(0, Summary::observe(set, wanted.settings))])
+        };
+        parts.into_iter().try_for_each(|(day, part)| self.add(day, part))
+    }
+
+    fn add(&mut self, day: u64, part: Summary) -> Result<(), Failure> {
+        self.days.entry(day).or_default().add(part).map_err(|error| Failure::Usage(error.to_string()))
+    }
+
+    /// Joins what threads have summed; returns the summaries that have a trace, by day.
+    fn join(parts: Vec<Sums>) -> Result<BTreeMap<u64, Summary>, Failure> {
+        let failed = |error: pathlight_summary::OtherSettings| Failure::Usage(error.to_string());
+        let mut all = Sums::default();
+        for part in parts {
+            for (day, sum) in part.days {
+                all.add(day, sum.finish().map_err(failed)?)?;
+            }
+        }
+        let days = all.days.into_iter().map(|(day, sum)| Ok((day, sum.finish().map_err(failed)?)));
+        let mut days = days.collect::<Result<BTreeMap<_, _>, Failure>>()?;
+        days.retain(|_, sum| sum.traces > 0);
+        if days.is_empty() { Err(Failure::NoTrace) } else { Ok(days) }
+    }
+}
+
 /// What all threads share.
 struct Shared<'a> {
-    settings: &'a Settings,
-    keep: &'a Keep,
+    wanted: Wanted<'a>,
     cutter: Mutex<Cutter>,
     turn: Mutex<Turn>,
     next: Condvar,
@@ -264,8 +313,8 @@ impl Shared<'_> {
     }
 
     /// One thread's part.
-    fn run(&self) -> Result<Summary, Failure> {
-        let mut sum = Merger::default();
+    fn run(&self) -> Result<Sums, Failure> {
+        let mut sums = Sums::default();
         // A thread that fails goes on taking turns, so that no other one waits for ever.
         let mut failure = None;
         loop {
@@ -273,7 +322,7 @@ impl Shared<'_> {
             let Some(mut chunk) = chunk else { break };
             let number = chunk.number;
             let _taken = Taken { shared: self, number };
-            let early = if chunk.rest.is_none() { Some(chunk.read(self.keep)) } else { None };
+            let early = if chunk.rest.is_none() { Some(chunk.read(self.wanted.keep)) } else { None };
             let mut turn = self.wait_for(number);
             let (mut set, report) = match (turn.unread.take(), early) {
                 (None, Some(early)) => early,
@@ -281,7 +330,7 @@ impl Shared<'_> {
                     if let Some(before) = before {
                         chunk = chunk.after(before);
                     }
-                    chunk.read(self.keep)
+                    chunk.read(self.wanted.keep)
                 }
             };
             turn.number += 1;
@@ -298,19 +347,14 @@ impl Shared<'_> {
                 input::warn(Path::new(&chunk.name), &text);
             }
             drop(chunk);
-            if let Err(error) = settled.and_then(|()| self.add(&mut sum, &set)) {
+            if let Err(error) = settled.and_then(|()| sums.observe(&set, self.wanted)) {
                 failure.get_or_insert(error);
             }
         }
         match failure {
             Some(failure) => Err(failure),
-            None => sum.finish().map_err(|error| Failure::Usage(error.to_string())),
+            None => Ok(sums),
         }
-    }
-
-    fn add(&self, sum: &mut Merger, set: &TraceSet) -> Result<(), Failure> {
-        let summary = Summary::observe(set, self.settings);
-        sum.add(summary).map_err(|error| Failure::Usage(error.to_string()))
     }
 }
 
@@ -331,52 +375,69 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Runs the same work on threads, one a core unless their number is given, and joins the summaries they return.
+/// Runs the same work on threads, one a core unless their number is given; returns what they return.
 ///
 /// # Errors
-/// The first failure of a thread; [`Failure::Usage`] if summaries cannot be joined.
-pub fn on_threads(
+/// The first failure of a thread.
+pub fn on_threads<T: Send>(
     threads: Option<usize>,
-    work: impl Fn() -> Result<Summary, Failure> + Sync,
-) -> Result<Merger, Failure> {
+    work: impl Fn() -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let parts: Vec<Result<Summary, Failure>> = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads.unwrap_or(cores).max(1)).map(|_| scope.spawn(&work)).collect();
         let ended = || Err(Failure::Usage("a thread has ended early".to_owned()));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
-    });
-    let mut sum = Merger::default();
-    for part in parts {
-        sum.add(part?).map_err(|error| Failure::Usage(error.to_string()))?;
-    }
-    Ok(sum)
+    })
 }
 
-/// Summarises files, folders and `-`. A trace that stands in several places is counted once, by what comes first; spans of
-/// one trace may lie about a chunk (16 MB) apart, also in files read one after the other.
+/// Summarises files, folders and `-` as one.
+///
+/// # Errors
+/// As [`by_days`].
+pub fn summarise(files: &[PathBuf], wanted: Wanted<'_>) -> Result<Summary, Failure> {
+    by_days(files, Wanted { per_day: false, ..wanted })?.into_values().next().ok_or(Failure::NoTrace)
+}
+
+/// Summarises files, folders and `-` held in memory as columns, so that spans of a trace may lie anywhere in them; at least
+/// one summary.
+///
+/// # Errors
+/// As [`by_days`].
+pub fn by_days_at_once(files: &[PathBuf], wanted: Wanted<'_>) -> Result<BTreeMap<u64, Summary>, Failure> {
+    let loaded = input::load(&[files], wanted.threads, wanted.keep, None)?;
+    let left = Mutex::new(Pool::of(loaded.sets)?.into_sets().into_iter());
+    let run = || {
+        let mut sums = Sums::default();
+        loop {
+            let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(set) = next else { return Ok(sums) };
+            sums.observe(&set, wanted)?;
+        }
+    };
+    Sums::join(on_threads(wanted.threads, run)?)
+}
+
+/// Summarises files, folders and `-`; at least one summary. A trace that stands in several places is counted once, by what
+/// comes first; spans of one trace may lie about a chunk (16 MB) apart, also in files read one after the other.
 ///
 /// # Errors
 /// [`Failure::Usage`] if a path cannot be read at all or memory ends; [`Failure::NoTrace`].
-pub fn summarise(
-    files: &[PathBuf],
-    settings: &Settings,
-    threads: Option<usize>,
-    keep: &Keep,
-) -> Result<Summary, Failure> {
+pub fn by_days(files: &[PathBuf], wanted: Wanted<'_>) -> Result<BTreeMap<u64, Summary>, Failure> {
     let paths = input::list(files)?;
     let shared = Shared {
-        settings,
-        keep,
+        wanted,
         cutter: Mutex::new(Cutter { paths: paths.into_iter(), open: None, number: 0 }),
         turn: Mutex::default(),
         next: Condvar::new(),
     };
-    let mut sum = on_threads(threads, || shared.run())?;
+    let mut parts = on_threads(wanted.threads, || shared.run())?;
     // Nothing comes after what was kept back.
     let mut turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut last = TraceSet::new();
+    let (mut last, mut sums) = (TraceSet::new(), Sums::default());
     turn.settle(&mut last)?;
-    shared.add(&mut sum, &last)?;
+    sums.observe(&last, wanted)?;
+    parts.push(sums);
     if turn.repeated > 0 {
         eprintln!(
             "pathlight: {} traces came again after they were counted (copies, or spans far from the others of their trace): \
@@ -384,6 +445,5 @@ pub fn summarise(
             turn.repeated
         );
     }
-    let sum = sum.finish().map_err(|error| Failure::Usage(error.to_string()))?;
-    if sum.traces == 0 { Err(Failure::NoTrace) } else { Ok(sum) }
+    Sums::join(parts)
 }

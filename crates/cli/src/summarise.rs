@@ -1,12 +1,13 @@
 //! `pathlight summarise`, `merge` and `show`: files of what the analyses sum, without the traces.
 
 use super::common::{RootOption, SummaryOptions, in_ms};
+use super::stream::Wanted;
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use super::{Failure, input, output, parse, stream};
 use pathlight_ingest::Keep;
 use pathlight_query::{Endpoint, PercentileRange};
-use pathlight_summary::{FileError, Merger, Settings, Summary, read, write};
+use pathlight_summary::{DAY_US, FileError, Merger, Settings, Summary, read, write};
 use pathlight_text::format;
 use pathlight_view::json;
 use pathlight_view::summaries::Selected;
@@ -26,6 +27,16 @@ pub struct SummariseArgs {
     out: PathBuf,
     #[command(flatten)]
     reading: SummaryOptions,
+    /// Write a folder: all.pathlight, and DAY.pathlight for each day in UTC, by the first root span of a trace
+    #[arg(long)]
+    per_day: bool,
+    /// Write a folder: all.pathlight (with --per-day one a day), and one summary for each root endpoint in a folder of
+    /// that name
+    #[arg(long)]
+    per_root: bool,
+    /// Spans of one trace may lie anywhere in the input: hold all of it in memory, about 50 bytes a span
+    #[arg(long)]
+    scattered: bool,
     /// Read only one of N traces, chosen by id: the same ones every time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     sample: Option<u32>,
@@ -40,6 +51,9 @@ pub struct MergeArgs {
     /// The summary to write; `-` is standard output
     #[arg(long, short = 'o', required = true)]
     out: PathBuf,
+    /// Write a folder: all.pathlight, and in its folder `all` a summary for each root endpoint
+    #[arg(long)]
+    per_root: bool,
 }
 
 /// The options of `show`.
@@ -67,9 +81,26 @@ pub struct ShowArgs {
 /// [`Failure::NoTrace`], [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
     output::refuse_inputs(&args.out, &input::list(&args.files)?)?;
-    let settings = args.reading.settings();
+    let (per_day, threads) = (args.per_day, args.reading.threads);
     let keep = args.sample.map_or(Keep::All, Keep::Sample);
-    save(&args.out, &stream::summarise(&args.files, &settings, args.reading.threads, &keep)?)
+    let wanted = Wanted { settings: &args.reading.settings(), per_day, threads, keep: &keep };
+    let days = if args.scattered {
+        stream::by_days_at_once(&args.files, wanted)?
+    } else {
+        stream::by_days(&args.files, wanted)?
+    };
+    if !args.per_day {
+        let sum = days.into_values().next().ok_or(Failure::NoTrace)?;
+        return if args.per_root { save_in(&args.out, ALL, &sum, true) } else { save(&args.out, &sum) };
+    }
+    let mut all = Merger::default();
+    for (day, sum) in days {
+        let name: String = format::moment(day * DAY_US).chars().take(DAY_CHARS).collect();
+        save_in(&args.out, &name, &sum, args.per_root)?;
+        all.add(sum).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    let all = all.finish().map_err(|error| Failure::Usage(error.to_string()))?;
+    save_in(&args.out, ALL, &all, false)
 }
 
 /// Runs `merge`.
@@ -78,7 +109,49 @@ pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
 /// As [`load`]; [`Failure::Io`].
 pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
     output::refuse_inputs(&args.out, &input::list(&args.files)?)?;
-    save(&args.out, &load(&args.files)?)
+    let sum = load(&args.files)?;
+    if args.per_root { save_in(&args.out, ALL, &sum, true) } else { save(&args.out, &sum) }
+}
+
+/// The name of the summary over all days.
+const ALL: &str = "all";
+/// Characters of a moment that are its day.
+const DAY_CHARS: usize = 10;
+/// Characters of an endpoint that stand in the name of a file.
+const NAME_CHARS: usize = 80;
+
+/// Writes a summary into a folder, and if asked one for each of its root endpoints into a folder of its name.
+fn save_in(folder: &Path, stem: &str, summary: &Summary, per_root: bool) -> Result<(), Failure> {
+    let make = |folder: &Path| {
+        let fail = |error| Failure::Usage(format!("cannot make the folder {}: {error}", folder.display()));
+        std::fs::create_dir_all(folder).map_err(fail)
+    };
+    make(folder)?;
+    save(&folder.join(format!("{stem}.pathlight")), summary)?;
+    if !per_root {
+        return Ok(());
+    }
+    let roots = folder.join(stem);
+    make(&roots)?;
+    for root in summary.roots.keys() {
+        if let Some(part) = summary.of_root(root) {
+            save(&roots.join(format!("{}.pathlight", file_name(root))), &part)?;
+        }
+    }
+    Ok(())
+}
+
+/// A file name for an endpoint that every file system takes: what of its text is harmless, and a checksum of all.
+fn file_name(root: &Endpoint) -> String {
+    let mut checksum = flate2::Crc::new();
+    checksum.update(root.service.as_bytes());
+    checksum.update(&[0]);
+    checksum.update(root.operation.as_bytes());
+    let text = format!("{}-{}", root.service, root.operation);
+    let harmless = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { ' ' };
+    let words: String = text.chars().take(NAME_CHARS).map(harmless).collect();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    format!("{}-{:08x}", words.join("-"), checksum.sum())
 }
 
 /// Runs `show`.
@@ -132,7 +205,10 @@ pub fn load(files: &[PathBuf]) -> Result<Summary, Failure> {
         }
         sum.finish().map_err(|error| Failure::Usage(error.to_string()))
     };
-    let sum = stream::on_threads(None, run)?;
+    let mut sum = Merger::default();
+    for part in stream::on_threads(None, run)? {
+        sum.add(part).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
     let sum = sum.finish().map_err(|error| Failure::Usage(error.to_string()))?;
     if sum.traces == 0 { Err(Failure::NoTrace) } else { Ok(sum) }
 }
@@ -155,14 +231,15 @@ pub fn load_any(files: &[PathBuf], settings: &Settings, threads: Option<usize>) 
     };
     let (summaries, traces): (Vec<PathBuf>, Vec<PathBuf>) =
         input::list(files)?.into_iter().partition(is_summary);
+    let wanted = Wanted { settings, per_day: false, threads, keep: &Keep::All };
     if summaries.is_empty() {
-        return stream::summarise(&traces, settings, threads, &Keep::All);
+        return stream::summarise(&traces, wanted);
     }
     let sum = load(&summaries)?;
     if traces.is_empty() {
         return Ok(sum);
     }
-    let more = stream::summarise(&traces, &sum.settings, threads, &Keep::All)?;
+    let more = stream::summarise(&traces, Wanted { settings: &sum.settings, ..wanted })?;
     Summary::merge(sum, more).map_err(|error| Failure::Usage(error.to_string()))
 }
 

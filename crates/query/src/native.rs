@@ -39,6 +39,11 @@ impl Pool {
         Ok(Pool { sessions, cuts: Cuts::default() })
     }
 
+    /// The sets of traces; no trace is in two of them.
+    pub fn into_sets(self) -> Vec<TraceSet> {
+        self.sessions.into_iter().map(|session| session.set).collect()
+    }
+
     /// Drops every trace without a span of this service.
     pub fn keep_service(&mut self, service: &str) {
         for session in &mut self.sessions {

@@ -14,6 +14,7 @@ mod merge;
 mod observe;
 mod part;
 mod sketch;
+mod split;
 mod statistic;
 mod trend;
 
@@ -24,5 +25,6 @@ pub use gate::{Rule, Subject, Verdict, check};
 pub use merge::{Merger, OtherSettings};
 pub use part::{EndpointPart, NodePart, RootPart, Settings, Summary};
 pub use sketch::{EXACT, RELATIVE_ERROR, Sketch};
+pub use split::{DAY_US, by_day};
 pub use statistic::{Estimate, Statistic};
 pub use trend::{DayChange, Moved, Series, Trend};

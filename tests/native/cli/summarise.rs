@@ -169,3 +169,109 @@ fn summaries_of_parts_are_merged_and_shown() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("no.pathlight: it is no summary"));
 }
+
+/// All files below a folder by path.
+fn tree(folder: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let mut out = std::collections::BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            out.extend(tree(&path).into_iter().map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
+        } else {
+            out.insert(name, fs::read(&path).unwrap());
+        }
+    }
+    out
+}
+
+#[test]
+fn days_and_root_endpoints_have_summaries_of_their_own() {
+    let folder = Scratch::new("days");
+    // Some traces begin a day later.
+    let first = String::from_utf8(jaeger(60, 1)).unwrap();
+    let second =
+        String::from_utf8(jaeger(80, 2)).unwrap().replace("\"startTime\":17156", "\"startTime\":17157");
+    let inputs = [first.as_bytes(), second.as_bytes()];
+    assert_ne!(at_once(&inputs), at_once(&[&jaeger(60, 1), &jaeger(80, 2)]));
+    fs::create_dir(folder.path().join("in")).unwrap();
+    for (number, input) in inputs.iter().enumerate() {
+        fs::write(folder.path().join(format!("in/{number}.json")), input).unwrap();
+    }
+    let args = ["summarise", "in", "-o", "out", "--per-day", "--per-root"];
+    let output = run(folder.path(), &args, &[]);
+    assert!(output.status.success(), "{output:?}");
+    let files = tree(&folder.path().join("out"));
+    let tops: Vec<&str> = files.keys().map(String::as_str).filter(|name| !name.contains('/')).collect();
+    assert_eq!(tops, ["2024-05-14.pathlight", "2024-05-15.pathlight", "all.pathlight"]);
+    assert!(files["2024-05-14.pathlight"] == at_once(&inputs[..1]));
+    assert!(files["2024-05-15.pathlight"] == at_once(&inputs[1..]));
+    assert!(files["all.pathlight"] == at_once(&inputs));
+    // Those of root endpoints are the day again.
+    let day = read(&files["2024-05-15.pathlight"]).unwrap();
+    let names = files.keys().filter(|name| name.starts_with("2024-05-15/"));
+    let parts: Vec<Summary> = names.map(|name| read(&files[name]).unwrap()).collect();
+    assert_eq!(parts.len(), day.roots.len());
+    let mut sum = pathlight::summary::Merger::default();
+    for part in parts {
+        assert_eq!((part.roots.len(), part.requests()), (1, part.traces));
+        let (root, expected) = (part.roots.keys().next().unwrap(), part.roots.values().next().unwrap());
+        assert_eq!(*expected, day.roots[root]);
+        sum.add(part).unwrap();
+    }
+    let mut sum = sum.finish().unwrap();
+    (sum.traces, sum.spans) = (day.traces, day.spans);
+    assert!(write(&sum).unwrap() == files["2024-05-15.pathlight"]);
+    // A summary is taken apart in the same way.
+    let output = run(folder.path(), &["merge", "out/2024-05-15.pathlight", "-o", "day", "--per-root"], &[]);
+    assert!(output.status.success(), "{output:?}");
+    let again = tree(&folder.path().join("day"));
+    let of = |files: &std::collections::BTreeMap<String, Vec<u8>>, folder: &str| -> Vec<(String, Vec<u8>)> {
+        let below = files.iter().filter_map(|(name, bytes)| Some((name.strip_prefix(folder)?, bytes)));
+        below.map(|(name, bytes)| (name.to_owned(), bytes.clone())).collect()
+    };
+    assert!(of(&again, "all/") == of(&files, "2024-05-15/"));
+}
+
+#[test]
+fn spans_that_lie_anywhere_are_joined_and_partitions_bring_them_together() {
+    let folder = Scratch::new("partition");
+    // In each trace the spans of one third of the input, and in the middle enough of other text.
+    let text = String::from_utf8(scattered(300, 7)).unwrap();
+    let (even, odd): (Vec<_>, Vec<_>) = text.lines().enumerate().partition(|(number, _)| number % 2 == 0);
+    let lines =
+        |part: Vec<(usize, &str)>| part.into_iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
+    let filler = jaeger(20, 9);
+    let inputs = [lines(even).into_bytes(), filler, lines(odd).into_bytes()];
+    let expected = at_once(&[&inputs[0], &inputs[1], &inputs[2]]);
+    fs::create_dir(folder.path().join("in")).unwrap();
+    for (number, input) in inputs.iter().enumerate() {
+        let name = number.to_string();
+        fs::write(folder.path().join("in").join(&name), input).unwrap();
+        let args = ["partition", &format!("in/{name}"), "-o", &format!("parts{name}"), "--into", "5"];
+        let output = run(folder.path(), &args, &[]);
+        assert!(output.status.success(), "{output:?}");
+    }
+    for threads in ["1", "3"] {
+        let args = ["summarise", "in", "-o", "a.pathlight", "--scattered", "--threads", threads];
+        assert!(run(folder.path(), &args, &[]).status.success());
+        assert!(fs::read(folder.path().join("a.pathlight")).unwrap() == expected, "{threads}");
+    }
+    let mut sums = Vec::new();
+    for part in 0..5 {
+        let files: Vec<String> = (0..3).map(|input| format!("parts{input}/{part}")).collect();
+        let files = files.iter().map(String::as_str).filter(|name| folder.path().join(name).is_file());
+        sums.push(format!("{part}.pathlight"));
+        let mut args = vec!["summarise", "--scattered", "-o", &sums[part]];
+        args.extend(files);
+        assert!(run(folder.path(), &args, &[]).status.success());
+    }
+    let mut args = vec!["merge", "-o", "b.pathlight"];
+    args.extend(sums.iter().map(String::as_str));
+    assert!(run(folder.path(), &args, &[]).status.success());
+    assert!(fs::read(folder.path().join("b.pathlight")).unwrap() == expected);
+    fs::write(folder.path().join("none"), "nothing").unwrap();
+    let output = run(folder.path(), &["partition", "none", "-o", "x", "--into", "2"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!folder.path().join("x").exists());
+}

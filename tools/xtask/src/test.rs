@@ -6,7 +6,7 @@
 //! | native | the crate's tests, its doc tests, those of the tools |
 //! | wasm | the crate's tests in a browser |
 //! | e2e | the built page in a browser |
-//! | scale | the job for Apache Spark, where java and python3 with pyspark are installed |
+//! | scale | the job for Apache Spark, where java and python3 are installed; asked for by name it installs java |
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         results.prepared("end-to-end tests", end_to_end);
     }
     if wanted("scale") {
-        scale(&mut results);
+        scale(&mut results, !arguments.rest.is_empty());
     }
     for failure in &results.failures {
         println!("FAILED {failure}");
@@ -140,17 +140,21 @@ fn native(results: &mut Results) {
     results.step("tests of the tools", Count::Output, &mut run("-p xtask -p e2e --lib --bins --tests"));
 }
 
-/// The job for Apache Spark against the binary. `PATHLIGHT_PYTHON` names another python3 than that of the path.
-fn scale(results: &mut Results) {
-    let python = std::env::var("PATHLIGHT_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let has_java = sh::output(Command::new("java").arg("-version")).is_some();
-    if !has_java || sh::output(Command::new(&python).args(["-c", "import pyspark"])).is_none() {
-        let test = "scale/spark/test.py, which needs java and python3 with pyspark";
-        return results.skipped.push((12, test.to_owned()));
-    }
+/// Tests of `scale/spark/test.py`.
+const SCALE_TESTS: u64 = 10;
+
+/// The job for Apache Spark against the binary. Without Java or pyspark, and if they cannot be installed, it is left out.
+fn scale(results: &mut Results, may_install: bool) {
+    let python = match tools::java(may_install).and_then(|()| tools::pyspark()) {
+        Ok(python) => python,
+        Err(reason) => {
+            let test = format!("scale/spark/test.py, which needs java and python3 with pyspark ({reason})");
+            return results.skipped.push((SCALE_TESTS, test));
+        }
+    };
     match build::native() {
         Ok(binary) => {
-            let mut test = sh::command(&python);
+            let mut test = sh::command(python);
             results.step("scale tests", Count::Output, test.arg("scale/spark/test.py").arg(binary));
         }
         Err(error) => results.fail("scale tests", &error),

@@ -15,6 +15,9 @@ const BINARYEN: &str = "132.0.0";
 /// The npm package whose rules of accessibility the end-to-end tests apply.
 const AXE: &str = "4.14.1";
 
+/// The PyPI package that the job for Apache Spark runs on; it needs Java 17 or newer.
+const PYSPARK: &str = "4.3.0";
+
 /// Adds the wasm target to the toolchain if it is missing.
 pub fn wasm_target() -> Outcome {
     let sysroot = sh::output(sh::command("rustc").args(["--print", "sysroot"])).unwrap_or_default();
@@ -108,6 +111,35 @@ pub fn chromedriver() -> Outcome<PathBuf> {
 /// A Firefox. Installs Debian's where that is possible. The tests speak its own protocol, so it needs no geckodriver.
 pub fn firefox() -> Outcome<PathBuf> {
     installed("FIREFOX", "firefox-esr", "firefox-esr", "install Firefox and name it in FIREFOX")
+}
+
+/// A Java on the path, or a folder of one in JAVA_HOME. Installs Debian's where that is possible and asked for.
+pub fn java(may_install: bool) -> Outcome {
+    let needed = "no java here";
+    if !may_install && std::env::var_os("JAVA_HOME").is_none() && sh::find("java").is_none() {
+        return Err(needed.to_owned());
+    }
+    installed("JAVA_HOME", "java", "default-jre-headless", needed).map(|_| ())
+}
+
+/// A Python with pyspark: the one that PATHLIGHT_PYTHON names, or one in a folder of its own, made on first use.
+pub fn pyspark() -> Outcome<PathBuf> {
+    if let Some(given) = std::env::var_os("PATHLIGHT_PYTHON") {
+        return Ok(given.into());
+    }
+    let folder = sh::target().join("tools/pyspark");
+    let python = folder.join("bin/python3");
+    let has_it = || {
+        let import = format!("import pyspark; assert pyspark.__version__ == '{PYSPARK}'");
+        sh::output(sh::command(&python).args(["-c", &import])).is_some()
+    };
+    if !has_it() {
+        eprintln!("Installing pyspark {PYSPARK} into target/tools; once, 450 MB.");
+        sh::run(sh::command("python3").args(["-m", "venv"]).arg(&folder))?;
+        let package = format!("pyspark=={PYSPARK}");
+        sh::run(sh::command(&python).args(["-m", "pip", "install", "--quiet", &package]))?;
+    }
+    if has_it() { Ok(python) } else { Err("pyspark cannot be imported".to_owned()) }
 }
 
 /// The program that a variable names, or the one on the path; comes with these packages if there is none.

@@ -93,6 +93,32 @@ impl<T> Contexts<T> {
         Contexts { endpoints: endpoints.into_keys().collect(), nodes: in_pre_order(nodes, &index) }
     }
 
+    /// The trees whose root is this endpoint, with the endpoints that they name.
+    pub fn of_root(&self, root: &Endpoint) -> Contexts<T>
+    where
+        T: Clone,
+    {
+        let mut place_of = vec![NO_ROW; self.nodes.len()];
+        let mut nodes: Vec<Context<T>> = Vec::new();
+        for (number, node) in self.nodes.iter().enumerate() {
+            let parent = if node.parent == NO_ROW { NO_ROW } else { place_of[node.parent as usize] };
+            let is_root = || node.parent == NO_ROW && self.endpoints[node.endpoint as usize] == *root;
+            if parent != NO_ROW || is_root() {
+                place_of[number] = nodes.len() as u32;
+                nodes.push(Context { parent, ..node.clone() });
+            }
+        }
+        let mut name_of = vec![NO_ROW; self.endpoints.len()];
+        nodes.iter().for_each(|node| name_of[node.endpoint as usize] = 0);
+        let mut endpoints = Vec::new();
+        for (name, place) in self.endpoints.iter().zip(&mut name_of).filter(|(_, place)| **place != NO_ROW) {
+            *place = endpoints.len() as u32;
+            endpoints.push(name.clone());
+        }
+        nodes.iter_mut().for_each(|node| node.endpoint = name_of[node.endpoint as usize]);
+        Contexts { endpoints, nodes }
+    }
+
     /// Whether parents stand before their children and all numbers exist: of a forest that came from elsewhere.
     pub fn is_sound(&self) -> bool {
         let endpoints = self.endpoints.len() as u32;
@@ -186,5 +212,10 @@ mod tests {
             .collect();
         assert_eq!(said, [("q", NO_ROW, 8), ("r", NO_ROW, 17), ("x", 1, 32), ("y", 1, 66), ("z", 3, 4)]);
         assert_eq!(merged.chain(4), [1, 3, 4]);
+        let part = merged.of_root(&Endpoint::new("r", "r"));
+        let names: Vec<&str> = part.endpoints.iter().map(|name| name.service.as_str()).collect();
+        assert_eq!(names, ["r", "x", "y", "z"]);
+        let said: Vec<(u32, u32, u64)> = part.nodes.iter().map(|n| (n.parent, n.endpoint, n.value)).collect();
+        assert_eq!(said, [(NO_ROW, 0, 17), (0, 1, 32), (0, 2, 66), (2, 3, 4)]);
     }
 }

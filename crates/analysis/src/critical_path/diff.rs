@@ -99,17 +99,7 @@ impl DiffPart {
 
     /// The frames of the requests with one root endpoint.
     pub fn of_root(&self, root: &Endpoint) -> DiffPart {
-        let is_root = |node: &Context<FrameSums>| self.contexts.endpoints[node.endpoint as usize] == *root;
-        let mut place_of = vec![NO_ROW; self.contexts.nodes.len()];
-        let mut nodes = Vec::new();
-        for (number, node) in self.contexts.nodes.iter().enumerate() {
-            let parent = if node.parent == NO_ROW { NO_ROW } else { place_of[node.parent as usize] };
-            if parent != NO_ROW || node.parent == NO_ROW && is_root(node) {
-                place_of[number] = nodes.len() as u32;
-                nodes.push(Context { parent, ..node.clone() });
-            }
-        }
-        let contexts = Contexts { endpoints: self.contexts.endpoints.clone(), nodes };
+        let contexts = self.contexts.of_root(root);
         DiffPart { contexts, examples: self.examples.clone() }.with_used_examples()
     }
 

@@ -6,6 +6,8 @@
 //! | native | reading, growth, analyses on one thread | `benches/native.rs` |
 //! | diagnosis | whether tprof names an injected delay | `benches/diagnosis` |
 //! | findings | whether the findings name an injected cause | `benches/findings` |
+//! | weeks | whether trend and check name an injected regression | `benches/weeks` |
+//! | scale | Apache Spark beside the binary; 20 GB through a pipe | `scale/spark/test.py`, `scale/pipe.py` |
 //! | browser | the engine in one worker; the built page, from drop to picture | `benches/browser.rs`, `e2e bench` |
 //!
 //! A run measures; no test asserts time. Figures of one run belong together: what counts are their ratios.
@@ -22,11 +24,11 @@ use crate::{Outcome, build, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [diagnosis] [findings] [browser] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [diagnosis] [findings] [weeks] [scale] [browser] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
-    let parts = ["native", "diagnosis", "findings", "browser"];
+    let parts = ["native", "diagnosis", "findings", "weeks", "scale", "browser"];
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
     }
@@ -56,6 +58,12 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
     }
     if wanted("findings") {
         count("findings", report)?;
+    }
+    if wanted("weeks") {
+        count("weeks", report)?;
+    }
+    if wanted("scale") {
+        scale(quick, report)?;
     }
     if !wanted("native") && !wanted("browser") {
         return Ok(());
@@ -94,6 +102,22 @@ fn count(part: &str, report: &mut Report) -> Outcome {
         part,
     ]);
     measure(&mut command, report)
+}
+
+/// Runs the binary as it is released: in tasks of Apache Spark, and on more text than memory.
+fn scale(quick: bool, report: &mut Report) -> Outcome {
+    tools::java(true)?;
+    let python = tools::pyspark()?;
+    sh::run(sh::cargo().args(["build", "--release", "--package", "pathlight", "--bin", "pathlight"]))?;
+    let binary = sh::target().join("release").join(format!("pathlight{}", std::env::consts::EXE_SUFFIX));
+    let mut spark = sh::command(&python);
+    spark.arg("scale/spark/test.py").arg(&binary).arg("--bench");
+    if quick {
+        spark.env("PATHLIGHT_SCALE_SPANS", "100000");
+    }
+    measure(&mut spark, report)?;
+    let mut pipe = sh::command(&python);
+    measure(pipe.arg("scale/pipe.py").arg(&binary).arg(if quick { "50000" } else { "1000000" }), report)
 }
 
 fn native(sets: &Sets, report: &mut Report) -> Outcome {

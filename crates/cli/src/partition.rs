@@ -1,0 +1,74 @@
+//! `pathlight partition`: traces as columns, in files by trace id, for an engine that brings together what belongs together.
+
+use super::{Failure, input, parse};
+use pathlight_ingest::{Keep, columns};
+use pathlight_model::trace::{Portable, TraceSet};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+/// The options of `partition`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files, folders (recursive) or `-`
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The folder to write to: one file for each number from 0 that has a trace
+    #[arg(long, short = 'o', required = true)]
+    out: PathBuf,
+    /// How many files there are at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    into: u32,
+    /// Threads that read traces (default: one per core)
+    #[arg(long, value_parser = parse::threads)]
+    threads: Option<usize>,
+    /// Keep only one of N traces, chosen by id: the same ones every time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sample: Option<u32>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::NoTrace`], [`Failure::Usage`] and [`Failure::Io`] as they say.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let keep = args.sample.map_or(Keep::All, Keep::Sample);
+    let mut loaded = input::load(&[&args.files], args.threads, &keep, None)?;
+    for set in &mut loaded.sets {
+        set.seal().map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    if loaded.sets.iter().all(|set| set.traces().is_empty()) {
+        return Err(Failure::NoTrace);
+    }
+    std::fs::create_dir_all(&args.out)?;
+    let mut files = BTreeMap::new();
+    for set in &loaded.sets {
+        for (number, traces) in by_number(set, args.into) {
+            // One record a part: a task's share of an input fits into memory.
+            let mut bytes = Vec::new();
+            columns::write(&Portable::copy(set, traces.into_iter()), &mut bytes)
+                .map_err(|error| Failure::Usage(error.to_string()))?;
+            let file = match files.entry(number) {
+                std::collections::btree_map::Entry::Occupied(open) => open.into_mut(),
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    let mut file = std::fs::File::create(args.out.join(number.to_string()))?;
+                    file.write_all(columns::MAGIC)?;
+                    place.insert(file)
+                }
+            };
+            file.write_all(&bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// The traces of each file, by its number. The number depends on the id alone.
+fn by_number(set: &TraceSet, files: u32) -> BTreeMap<u32, Vec<u32>> {
+    let mut out: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (number, trace) in (0u32..).zip(set.traces()) {
+        // The upper half chooses samples.
+        let hash = trace.id.content_hash(&set.id_texts) as u32;
+        out.entry(hash % files).or_default().push(number);
+    }
+    out
+}

@@ -1,0 +1,47 @@
+//! Summaries of a part: of one day's traces, or of one root endpoint's requests.
+
+use super::part::{Settings, Summary};
+use pathlight_model::trace::{Endpoint, Portable, SetFull, TraceSet};
+use std::collections::BTreeMap;
+
+/// Microseconds of a day.
+pub const DAY_US: u64 = 86_400_000_000;
+
+/// Summarises the traces of a sealed set day by day; days count from 1970 in UTC, and a trace is of the day on which its
+/// first root span begins.
+///
+/// # Errors
+/// [`SetFull`] when memory ends.
+pub fn by_day(set: &TraceSet, settings: &Settings) -> Result<BTreeMap<u64, Summary>, SetFull> {
+    let mut days: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    for (number, trace) in (0u32..).zip(set.traces()) {
+        days.entry(set.start_us(trace.first) / DAY_US).or_default().push(number);
+    }
+    if days.len() == 1 {
+        return Ok(days.into_keys().map(|day| (day, Summary::observe(set, settings))).collect());
+    }
+    let of_day = |(day, traces): (u64, Vec<u32>)| {
+        let mut part = TraceSet::new();
+        Portable::copy(set, traces.into_iter()).add_to(&mut part)?;
+        part.seal()?;
+        Ok((day, Summary::observe(&part, settings)))
+    };
+    days.into_iter().map(of_day).collect()
+}
+
+impl Summary {
+    /// What it holds of the requests of one root endpoint; `None` if it has none. Each request counts as a trace, since a
+    /// summary does not know which requests share one; the range of times is that of all requests.
+    pub fn of_root(&self, root: &Endpoint) -> Option<Summary> {
+        let part = self.roots.get(root)?.clone();
+        Some(Summary {
+            settings: self.settings.clone(),
+            traces: part.requests(),
+            spans: part.spans,
+            start_us: self.start_us,
+            contexts: self.contexts.of_root(root),
+            frames: self.frames.of_root(root),
+            roots: BTreeMap::from([(root.clone(), part)]),
+        })
+    }
+}
