@@ -203,6 +203,7 @@ mod bench {
         put("read and sum", set.spans() as f64 / seconds, "spans/s", "");
         put("text of a million such traces", bytes.len() as f64 / f64::from(traces) / 1e3, "GB", "");
         put("a million such traces", million_s / 60.0, "core minutes", "");
+        put("a million such traces, at 5 cents for an hour of a core", 5.0 * million_s / 3600.0, "cents", "");
         put("cores that are busy with a million such traces a day", million_s / 86_400.0, "", "");
         put("cores that are busy with a billion such traces a day", 1e3 * million_s / 86_400.0, "", "");
         let whole = write(&Summary::observe(&set, &settings)).map_err(|error| failed(&error))?;

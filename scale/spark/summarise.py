@@ -17,10 +17,13 @@ import time
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-# Text that one call of the binary reads into memory, unless a file has more.
+# Text that one call of the binary reads, unless a file has more.
 BATCH_BYTES = 64 << 20
-# Text whose traces come together in one task, at most: as columns about a tenth of it.
-BUCKET_BYTES = 1 << 30
+BATCH_FILES = 1000
+# Tasks for each core that read files, so that cores end at about the same time.
+TASKS_OF_A_CORE = 4
+# Text whose traces come together in one task, about; as columns a fifteenth of it.
+BUCKET_BYTES = 4 << 30
 # Summaries that one task joins.
 JOIN = 32
 
@@ -49,29 +52,32 @@ def read(path):
 
 
 def partition(binary, buckets, options):
-    """Returns what makes (bucket, columns) of files: traces by a hash of their id."""
+    """Returns what makes (bucket, columns) of files, each a path and its size, or a name and its bytes: traces by a hash of
+    their id."""
 
-    def work(files):
-        with tempfile.TemporaryDirectory() as folder:
-            number, held = 0, 0
-            for file in files:
-                # The name says nothing; the binary looks at the content.
-                os.makedirs(f"{folder}/in", exist_ok=True)
-                write(f"{folder}/in/{number:09}", file.content)
-                number, held = number + 1, held + len(file.content)
-                if held >= BATCH_BYTES:
-                    yield from flush(folder)
-                    held = 0
-            if held:
-                yield from flush(folder)
-
-    def flush(folder):
-        found = run(binary, ["partition", f"{folder}/in", "-o", f"{folder}/out", "--into", str(buckets), "--threads", "1", *options])
-        for name in os.listdir(f"{folder}/in"):
-            os.remove(f"{folder}/in/{name}")
+    def flush(folder, files):
+        found = run(binary, ["partition", *files, "-o", f"{folder}/out", "--into", str(buckets), "--threads", "1", *options])
         for name in os.listdir(f"{folder}/out") if found else []:
             yield int(name), read(f"{folder}/out/{name}")
             os.remove(f"{folder}/out/{name}")
+
+    def work(files):
+        with tempfile.TemporaryDirectory() as folder:
+            batch, held = [], 0
+            for path, content in files:
+                if isinstance(content, int):
+                    held += content
+                else:
+                    # Its name says nothing; the binary looks at the content.
+                    path = f"{folder}/{len(batch)}"
+                    write(path, content)
+                    held += len(content)
+                batch.append(path)
+                if held >= BATCH_BYTES or len(batch) >= BATCH_FILES:
+                    yield from flush(folder, batch)
+                    batch, held = [], 0
+            if batch:
+                yield from flush(folder, batch)
 
     return work
 
@@ -105,7 +111,8 @@ def merge(binary, summaries):
 
 
 def roots(binary, day, summary):
-    """Yields (path, summary) for each root endpoint of a day."""
+    """Yields (path, summary) for a day and for each root endpoint of it."""
+    yield f"{day}.pathlight", summary
     with tempfile.TemporaryDirectory() as folder:
         write(f"{folder}/day", summary)
         run(binary, ["merge", f"{folder}/day", "-o", f"{folder}/out", "--per-root"])
@@ -117,6 +124,8 @@ def save(spark, out, files):
     """Writes files to a folder of any Hadoop file system; returns how many."""
     path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path
     system = path(out).getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    # Without files of checksums beside those of a local file system.
+    system.setWriteChecksum(False)
     count = 0
     for name, content in files:
         stream = system.create(path(out, name), True)
@@ -132,6 +141,7 @@ def options():
     parser.add_argument("--out", required=True, help="folder for all.pathlight, DAY.pathlight and DAY/ROOT.pathlight")
     parser.add_argument("--pathlight", default="pathlight", help="the binary, at the same place on every machine")
     parser.add_argument("--buckets", type=int, default=0, help="how many tasks bring traces together (default: by the size of the input)")
+    parser.add_argument("--through-spark", action="store_true", help="read local files as those of another file system are read")
     parser.add_argument("--sample", type=int, default=1, help="read only one of so many traces, chosen by id")
     parser.add_argument("--option", action="append", default=[], help="passed to `pathlight summarise`, such as --option=--preset=paper")
     return parser.parse_args()
@@ -142,33 +152,43 @@ def main():
     binary = arguments.pathlight
     spark = SparkSession.builder.appName("pathlight").getOrCreate()
     start = time.monotonic()
+    context = spark.sparkContext
+    tasks = context.defaultParallelism
     try:
-        files = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(arguments.inputs)
-        sizes = [row.length for row in files.select("length").collect()]
+        listing = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(arguments.inputs)
+        files = [(row.path, row.length) for row in listing.select("path", "length").collect()]
     except AnalysisException as error:
         sys.exit(f"summarise.py: an input cannot be read: {str(error).splitlines()[0]}")
-    if not sizes:
+    if not files:
         sys.exit(f"summarise.py: there is no file in {', '.join(arguments.inputs)}")
-    buckets = arguments.buckets or max(spark.sparkContext.defaultParallelism, -(-sum(sizes) // BUCKET_BYTES))
+    size = sum(length for _, length in files)
+    buckets = arguments.buckets or max(tasks, -(-size // BUCKET_BYTES))
+    if arguments.through_spark or not all(path.startswith("file:") for path, _ in files):
+        context._jsc.hadoopConfiguration().set("mapreduce.input.fileinputformat.input.dir.recursive", "true")
+        contents = context.binaryFiles(",".join(arguments.inputs), TASKS_OF_A_CORE * tasks)
+    else:
+        # What every machine has in its file system the binary reads itself. Large files first.
+        local = [("/" + path.removeprefix("file:").lstrip("/"), length) for path, length in sorted(files, key=lambda file: (-file[1], file[0]))]
+        slices = min(len(local), max(TASKS_OF_A_CORE * tasks, size // BATCH_BYTES))
+        contents = context.parallelize([local[place::slices] for place in range(slices)], slices).flatMap(list)
 
-    sample = ["--sample", str(arguments.sample)]
-    columns = files.select("content").rdd.mapPartitions(partition(binary, buckets, sample))
+    columns = contents.mapPartitions(partition(binary, buckets, ["--sample", str(arguments.sample)]))
     parts = columns.partitionBy(buckets, int).mapPartitions(summarise(binary, arguments.option))
-    while buckets > 1:
+    width = buckets
+    while width > 1:
         # A tree: each task joins the summaries of one day from some buckets, then from some of those.
-        buckets = -(-buckets // JOIN)
-        parts = parts.map(lambda part: ((part[0][0], part[0][1] // JOIN), part[1])).groupByKey()
+        width = -(-width // JOIN)
+        parts = parts.map(lambda part: ((part[0][0], part[0][1] // JOIN), part[1])).groupByKey(min(tasks, buckets))
         parts = parts.mapValues(lambda found: merge(binary, found))
-    days = parts.map(lambda part: (part[0][0], part[1])).sortByKey().persist()
-    dates = days.keys().collect()
-    if not dates:
-        sys.exit(f"summarise.py: none of the {len(sizes)} files holds a trace")
-    everything = days.map(lambda part: ("all", part[1])).groupByKey().mapValues(lambda found: merge(binary, found))
+    days = parts.map(lambda part: (part[0][0], part[1])).persist()
+    everything = days.map(lambda part: ("all", part[1])).groupByKey(1).mapValues(lambda found: merge(binary, found)).collect()
+    if not everything:
+        sys.exit(f"summarise.py: none of the {len(files)} files holds a trace")
     each = days.flatMap(lambda part: roots(binary, *part))
-    written = save(spark, arguments.out, ((f"{name}.pathlight", content) for name, content in everything.union(days).toLocalIterator()))
-    written += save(spark, arguments.out, each.toLocalIterator())
-    megabytes, seconds = sum(sizes) / 1e6, time.monotonic() - start
-    print(f"{len(sizes)} files ({megabytes:.0f} MB) of {len(dates)} days: {written} summaries written to {arguments.out} in {seconds:.1f} s")
+    written = save(spark, arguments.out, [("all.pathlight", everything[0][1])])
+    written += save(spark, arguments.out, each.toLocalIterator(prefetchPartitions=True))
+    seconds = time.monotonic() - start
+    print(f"{len(files)} files ({size / 1e6:.0f} MB): {written} summaries written to {arguments.out} in {seconds:.1f} s")
     spark.stop()
 
 

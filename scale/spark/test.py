@@ -1,5 +1,5 @@
 """Spark's summaries are the single binary's: in local mode with 1, 2 and 4 partitions, and after tasks that were killed, of
-traces whose spans lie in several files. With `--bench` it takes two million spans and prints what the job costs."""
+traces whose spans lie in several files. With `--bench` it prints instead what the job costs beside the binary."""
 
 import contextlib
 import json
@@ -12,24 +12,28 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 IS_BENCH = "--bench" in sys.argv
+# The bench reads them, and then three times as many.
 SPANS = int(os.environ.get("PATHLIGHT_SCALE_SPANS", "2000000" if IS_BENCH else "60000"))
 FILES = 8
 SPANS_OF_A_TRACE = 50
 DAY_US = 86_400_000_000
 
 
-def generate(binary, folder):
+def generate(binary, seed):
+    """Returns the traces of one of the files."""
+    command = [binary, "generate", "--traces", str(SPANS // SPANS_OF_A_TRACE // FILES), "--spans", str(SPANS_OF_A_TRACE), "--seed", str(seed)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+
+
+def prepare(binary, folder):
     """Writes traces of two days into `folder`/whole, and the same into `folder`/in: of every third trace there the spans are
-    scattered over all files. Returns the bytes of the latter."""
-    size = 0
+    scattered over files."""
     scattered = [[] for _ in range(FILES)]
     for name in ("whole", "in"):
         os.makedirs(f"{folder}/{name}/sub")
     for number in range(FILES):
-        command = [binary, "generate", "--traces", str(SPANS // SPANS_OF_A_TRACE // FILES), "--spans", str(SPANS_OF_A_TRACE), "--seed", str(number + 1)]
-        text = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
         later = DAY_US * (number % 2)
-        text = re.sub(rb'"startTime":(\d+)', lambda found: b'"startTime":%d' % (int(found[1]) + later), text)
+        text = re.sub(rb'"startTime":(\d+)', lambda found: b'"startTime":%d' % (int(found[1]) + later), generate(binary, number + 1))
         write(f"{folder}/whole/{number}.json", text)
         traces = json.loads(text)["data"]
         for trace in traces[::3]:
@@ -41,9 +45,6 @@ def generate(binary, folder):
         write(f"{folder}/in/{'sub/' if number % 2 else ''}{number}.json", json.dumps({"data": whole}, separators=(",", ":")).encode())
     for part, traces in enumerate(scattered):
         write(f"{folder}/in/part{part}.json", json.dumps({"data": traces}, separators=(",", ":")).encode())
-    for place, _, names in os.walk(f"{folder}/in"):
-        size += sum(os.path.getsize(f"{place}/{name}") for name in names)
-    return size
 
 
 def write(path, content):
@@ -65,7 +66,7 @@ def tree(folder):
 
 def job(master, words):
     """Runs the job; returns its exit status, what it printed, and what went wrong."""
-    environment = dict(os.environ, PYSPARK_SUBMIT_ARGS=f"--master {master} --driver-memory 2g pyspark-shell", PYSPARK_PYTHON=sys.executable)
+    environment = dict(os.environ, PYSPARK_SUBMIT_ARGS=f"--master {master} --driver-memory 2g --conf spark.ui.enabled=false pyspark-shell", PYSPARK_PYTHON=sys.executable)
     done = subprocess.run([sys.executable, f"{HERE}/summarise.py", *words], env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
@@ -96,44 +97,65 @@ class Tests:
 
 def same(out, expected):
     found = tree(out)
+    assert not [name for _, _, names in os.walk(out) for name in names if not name.endswith(".pathlight")], "other files"
     assert sorted(found) == sorted(expected), f"{sorted(found)} instead of {sorted(expected)}"
     different = [name for name in expected if found[name] != expected[name]]
     assert not different, f"{different} differ"
 
 
-def bench(binary, folder, size):
-    """Prints rows for `cargo xtask bench`: the job's throughput beside the binary's, both on all cores."""
+def bench(binary, folder):
+    """Prints rows for `cargo xtask bench`: what the job takes for each GB on all cores, beside the binary. What it takes for
+    any input, such as starting Python and compiling its own code, is told apart by reading three times as much."""
     cores = len(os.sched_getaffinity(0))
 
     def row(what, value, unit, budget=""):
         print(f"bench\tApache Spark, local mode, all cores\t{what}\t{value}\t{unit}\t{budget}", flush=True)
 
-    def bare():
-        start = time.time()
-        subprocess.run([binary, "summarise", f"{folder}/whole", "-o", f"{folder}/bare", "--per-day", "--per-root"], check=True)
-        return time.time() - start
+    gigabytes = []
+    for times in (1, 2):
+        os.makedirs(f"{folder}/{times}")
+        for number in range(times * FILES):
+            write(f"{folder}/{times}/{number}.json", generate(binary, 100 * times + number))
+        gigabytes.append(sum(os.path.getsize(f"{folder}/{times}/{name}") for name in os.listdir(f"{folder}/{times}")) / 1e9)
+    some, more = [f"{folder}/1"], [f"{folder}/1", f"{folder}/2"]
+    row("spans, and three times as many", SPANS, "")
+    row("their text", gigabytes[0], "GB")
+    subprocess.run([binary, "partition", *some, "-o", f"{folder}/columns", "--into", str(cores)], check=True)
+    columns = sum(os.path.getsize(f"{folder}/columns/{name}") for name in os.listdir(f"{folder}/columns")) / 1e9
+    row("columns between tasks, of the text", 100 * columns / gigabytes[0], "%")
 
-    bare()
-    binary_s = sorted(bare() for _ in range(3))[1]
-    whole = sum(os.path.getsize(f"{folder}/whole/{name}") for name in os.listdir(f"{folder}/whole") if name.endswith("json"))
-    start = time.time()
-    status, said, errors = job(f"local[{cores}]", ["--pathlight", binary, "--out", f"{folder}/bench", f"{folder}/in"])
-    total_s = time.time() - start
-    assert status == 0, errors
-    work_s = float(re.search(r"in ([0-9.]+) s", said)[1])
-    row("spans", SPANS, "")
-    row("text", size / 1e6, "MB")
-    row("the binary alone, per core", whole / 1e6 / binary_s / cores, "MB/s")
-    row("the job without its start, per core", size / 1e6 / work_s / cores, "MB/s")
-    row("start and end of Spark", total_s - work_s, "s")
-    row("the job against the binary, per core", size / work_s / (whole / binary_s), "times", "> 0.5")
+    def bare(inputs):
+        start = time.monotonic()
+        subprocess.run([binary, "summarise", *inputs, "-o", f"{folder}/bare", "--per-day", "--per-root"], check=True)
+        return time.monotonic() - start
+
+    def spark(inputs, *words):
+        start = time.monotonic()
+        status, said, errors = job(f"local[{cores}]", ["--pathlight", binary, "--out", f"{folder}/out", *words, *inputs])
+        assert status == 0, errors
+        seconds = float(re.search(r"in ([0-9.]+) s", said)[1])
+        return seconds, time.monotonic() - start - seconds
+
+    bare(more)
+    bare_s = min(bare(more) for _ in range(3)) / sum(gigabytes)
+    row("the binary alone, each GB", bare_s, "s")
+    for words, name in [((), "files that every machine has"), (("--through-spark",), "files through Spark")]:
+        (less_s, start_s), (more_s, _) = spark(some, *words), spark(more, *words)
+        job_s = (more_s - less_s) / gigabytes[1]
+        row(f"{name}: start and end of Spark", start_s, "s")
+        row(f"{name}: the job", less_s, "s")
+        row(f"{name}: the job, each GB more", job_s, "s")
+        row(f"{name}: throughput per core, of the binary's", 100 * bare_s / job_s, "%", "" if words else "> 50")
+    same(f"{folder}/out", tree(f"{folder}/bare"))
 
 
 def main():
     binary = os.path.abspath(sys.argv[1])
     tests = Tests()
     with tempfile.TemporaryDirectory() as folder:
-        size = generate(binary, folder)
+        if IS_BENCH:
+            return bench(binary, folder)
+        prepare(binary, folder)
         subprocess.run([binary, "summarise", f"{folder}/whole", "-o", f"{folder}/expected", "--per-day", "--per-root"], check=True)
         expected = tree(f"{folder}/expected")
         with tests.test("the binary joins spans that are scattered over files"):
@@ -145,6 +167,10 @@ def main():
                 status, _, errors = job(f"local[{tasks}]", ["--pathlight", binary, "--out", f"{folder}/out{tasks}", "--buckets", str(tasks), f"{folder}/in"])
                 assert status == 0, errors
                 same(f"{folder}/out{tasks}", expected)
+        with tests.test("with what Spark has read"):
+            status, _, errors = job("local[2]", ["--pathlight", binary, "--out", f"{folder}/through", "--through-spark", f"{folder}/in"])
+            assert status == 0, errors
+            same(f"{folder}/through", expected)
         for command in ("partition", "summarise", "merge"):
             with tests.test(f"a task is killed in its first {command}"):
                 words = ["--pathlight", killer(binary, folder, command), "--out", f"{folder}/out-{command}", f"{folder}/in"]
@@ -158,8 +184,6 @@ def main():
             with tests.test(f"input {place}"):
                 status, _, errors = job("local[1]", ["--pathlight", binary, "--out", f"{folder}/none", f"{folder}/{place}"])
                 assert status == 1 and f"summarise.py: " in errors and expected_words in errors and "Traceback" not in errors, errors
-        if IS_BENCH:
-            bench(binary, folder, size)
     print(f"test result: {'FAILED' if tests.failed else 'ok'}. {tests.passed} passed; {tests.failed} failed")
     sys.exit(1 if tests.failed else 0)
 

@@ -141,7 +141,7 @@ fn native(results: &mut Results) {
 }
 
 /// Tests of `scale/spark/test.py`.
-const SCALE_TESTS: u64 = 10;
+const SCALE_TESTS: u64 = 11;
 
 /// The job for Apache Spark against the binary. Without Java or pyspark, and if they cannot be installed, it is left out.
 fn scale(results: &mut Results, may_install: bool) {
