@@ -136,7 +136,7 @@ fn trend(days: &[Summary], place: &Place) -> io::Result<(bool, String)> {
 
 /// The days, from 1, on which `check` fails against the day before.
 fn failing(days: &[Summary], rules: &[Rule]) -> Vec<usize> {
-    let is_broken = |day: &usize| check(&days[day - 1], &days[*day], rules)[..].iter().any(|v| v.is_broken);
+    let is_broken = |day: &usize| check(&days[day - 1], &days[*day], rules).iter().any(|v| v.is_broken);
     (1..days.len()).filter(is_broken).map(|day| day + 1).collect()
 }
 

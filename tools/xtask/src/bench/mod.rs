@@ -4,6 +4,7 @@
 //! | part | what | driven through |
 //! |---|---|---|
 //! | native | reading, growth, analyses on one thread | `benches/native.rs` |
+//! | summaries | summing a set up, joining many sums | `benches/native.rs` |
 //! | diagnosis | whether tprof names an injected delay | `benches/diagnosis` |
 //! | findings | whether the findings name an injected cause | `benches/findings` |
 //! | weeks | whether trend and check name an injected regression | `benches/weeks` |
@@ -24,11 +25,11 @@ use crate::{Outcome, build, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [diagnosis] [findings] [weeks] [scale] [browser] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [summaries] [diagnosis] [findings] [weeks] [scale] [browser] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
-    let parts = ["native", "diagnosis", "findings", "weeks", "scale", "browser"];
+    let parts = ["native", "summaries", "diagnosis", "findings", "weeks", "scale", "browser"];
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
     }
@@ -64,6 +65,9 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
     }
     if wanted("scale") {
         scale(quick, report)?;
+    }
+    if wanted("summaries") {
+        bench(&["summaries", &sets::million(quick)?], report)?;
     }
     if !wanted("native") && !wanted("browser") {
         return Ok(());
@@ -132,7 +136,6 @@ fn native(sets: &Sets, report: &mut Report) -> Outcome {
     }
     bench(&["analyses", &sets.million], report)?;
     bench(&["what-if", &sets.hundred_thousand], report)?;
-    bench(&["summaries", &sets.million], report)?;
     bench(&["drawing"], report)
 }
 

@@ -23,44 +23,71 @@ const SPANS: &str = "111";
 /// Traces of `small/`, one a file.
 const SMALL: u64 = 2000;
 
+/// Where sets are, and what makes them.
+struct Maker {
+    folder: PathBuf,
+    binary: PathBuf,
+    /// What their sizes are divided by.
+    less: u64,
+}
+
+impl Maker {
+    fn new(quick: bool) -> Outcome<Maker> {
+        let folder = sh::target().join(if quick { "bench/quick" } else { "bench/full" });
+        let maker = Maker { folder, binary: build::native()?, less: if quick { 20 } else { 1 } };
+        sh::on(&maker.folder, std::fs::create_dir_all(maker.folder.join("small")))?;
+        Ok(maker)
+    }
+
+    /// A set, written if it is missing.
+    fn write(&self, name: &str, words: &[&str]) -> Outcome<String> {
+        let path = self.folder.join(name);
+        if !path.is_file() {
+            let fresh = path.with_extension("new");
+            sh::run(sh::command(&self.binary).arg("generate").args(words).arg("--out").arg(&fresh))?;
+            sh::on(&path, std::fs::rename(&fresh, &path))?;
+        }
+        Ok(path.to_string_lossy().into_owned())
+    }
+
+    fn many(&self, name: &str, traces: u64, seed: &str) -> Outcome<String> {
+        let traces = (traces / self.less).to_string();
+        self.write(name, &["--shape", "mixed", "--spans", SPANS, "--traces", &traces, "--seed", seed])
+    }
+
+    fn million(&self) -> Outcome<String> {
+        self.many("million.json", 9000, "1")
+    }
+}
+
+/// Writes the set of many traces with a million spans in all, if it is missing; returns its file.
+pub fn million(quick: bool) -> Outcome<String> {
+    Maker::new(quick)?.million()
+}
+
 impl Sets {
     /// Writes what is missing.
     pub fn generate(quick: bool) -> Outcome<Self> {
-        let folder = sh::target().join(if quick { "bench/quick" } else { "bench/full" });
-        let less = if quick { 20 } else { 1 };
-        let binary = build::native()?;
-        sh::on(&folder, std::fs::create_dir_all(folder.join("small")))?;
-        let write = |name: &str, words: &[&str]| -> Outcome<String> {
-            let path = folder.join(name);
-            if !path.is_file() {
-                let fresh = path.with_extension("new");
-                sh::run(sh::command(&binary).arg("generate").args(words).arg("--out").arg(&fresh))?;
-                sh::on(&path, std::fs::rename(&fresh, &path))?;
-            }
-            Ok(path.to_string_lossy().into_owned())
-        };
+        let maker = Maker::new(quick)?;
+        let (folder, less) = (maker.folder.clone(), maker.less);
         let mut ingest = Vec::new();
         let mut growth = Vec::new();
         for (name, shape) in [("fan-out", "wide"), ("chain", "deep"), ("mixed", "mixed")] {
             let mut files = Vec::new();
             for spans in [1000, 10_000, 100_000, 1_000_000].map(|spans| spans / less) {
                 let words = ["--traces", "1", "--shape", shape, "--seed", "5", "--spans", &spans.to_string()];
-                files.push(write(&format!("{name}-{spans}.json"), &words)?);
+                files.push(maker.write(&format!("{name}-{spans}.json"), &words)?);
             }
             let largest = files.last().cloned().unwrap_or_default();
             sh::on(&folder, link(Path::new(&largest), &folder.join(format!("{name}.json"))))?;
             ingest.push((name, largest));
             growth.push((name, files));
         }
-        let many = |name: &str, traces: u64, seed: &str| {
-            let traces = (traces / less).to_string();
-            write(name, &["--shape", "mixed", "--spans", SPANS, "--traces", &traces, "--seed", seed])
-        };
-        let million = many("million.json", 9000, "1")?;
-        let hundred_thousand = many("hundred-thousand.json", 900, "2")?;
-        many("quarter.json", 2250, "3")?;
-        many("half-a.json", 1125, "4")?;
-        many("half-b.json", 1125, "5")?;
+        let million = maker.million()?;
+        let hundred_thousand = maker.many("hundred-thousand.json", 900, "2")?;
+        maker.many("quarter.json", 2250, "3")?;
+        maker.many("half-a.json", 1125, "4")?;
+        maker.many("half-b.json", 1125, "5")?;
         ingest.push(("9,000 traces", million.clone()));
         let packed = folder.join("hundred-thousand.json.gz");
         if !packed.is_file() {
@@ -71,7 +98,7 @@ impl Sets {
             let words = ["--shape", "mixed", "--spans", "50", "--traces", "1", "--seed", &seed.to_string()];
             let path = folder.join(format!("small/{seed}.json"));
             if !path.is_file() {
-                let mut generate = sh::command(&binary);
+                let mut generate = sh::command(&maker.binary);
                 let text = sh::output(generate.arg("generate").args(words)).ok_or("generate does not run")?;
                 sh::on(&path, std::fs::write(&path, text))?;
             }
