@@ -11,7 +11,10 @@ use pathlight::analysis::requests::Selection;
 use pathlight::generate::{
     GeneratedSpan, GeneratedTrace, Generator, Inject, Options, Place, Shape, trace_json,
 };
+use pathlight::ingest::{Options as ReaderOptions, Reader};
 use pathlight::model::stats::Random;
+use pathlight::model::trace::TraceSet;
+use pathlight::query::native::Pool;
 use pathlight::query::{Finding, FindingKind, FindingsReport, Place as Named, Session, queries};
 
 /// Places drawn for each cause.
@@ -27,6 +30,9 @@ const RARE: f64 = 0.07;
 /// Share of the traces with a call that runs into its timeout, and of those with a repeated call.
 const SOMETIMES: f64 = 0.1;
 const TIMEOUT_US: u64 = 2_000_000;
+
+/// Faults of Online Boutique that make requests slow.
+const LABELLED: [&str; 7] = ["00", "05", "11", "13", "14", "16", "21"];
 
 /// What is wrong.
 #[derive(Clone, Copy, PartialEq)]
@@ -105,6 +111,8 @@ pub fn run() -> std::io::Result<Vec<String>> {
         let what = format!("{}: among the first three", cause.words());
         rows.push(row(group, &what, first_three as f64, &of, cause.bars().1));
     }
+    rows.extend(two_at_a_time(group)?);
+    rows.extend(labelled(group)?);
     let mut wrong = 0;
     for case in 0..CASES as u64 {
         let generator = generator(&options(1000 + case, Vec::new()))?;
@@ -125,6 +133,87 @@ pub fn run() -> std::io::Result<Vec<String>> {
     let what = "false causes in 20 sets in which nothing is wrong";
     rows.push(row(group, what, f64::from(wrong), "", "< 2"));
     Ok(rows)
+}
+
+/// Two causes in one set: a place that is slow in every trace, and calls of another that run into a timeout.
+fn two_at_a_time(group: &str) -> std::io::Result<Vec<String>> {
+    let causes = [Cause::Everywhere(STAKE), Cause::Timeout];
+    let (mut first, mut both) = (0, 0);
+    for case in 0..CASES as u64 {
+        let (slow, _) = injected(causes[0], case)?;
+        let (late, _) = injected(causes[1], case + 500)?;
+        let plain = generator(&options(case, Vec::new()))?;
+        let mean_us = mean_latency_us(&plain);
+        let inject = |place: &Place, extra_us, share| Inject { place: place.name.clone(), extra_us, share };
+        let probe = generator(&options(case, vec![inject(&slow, mean_us, 1.0)]))?;
+        let gain = mean_latency_us(&probe).saturating_sub(mean_us).max(1);
+        let injects = vec![
+            inject(&slow, mean_us * mean_us / gain * STAKE / 100, 1.0),
+            inject(&late, TIMEOUT_US, SOMETIMES),
+        ];
+        let generator = generator(&options(case, injects))?;
+        let report = findings((0..TRACES).map(|index| generator.trace(index)))?;
+        let rank = |cause, place: &Place| {
+            report.findings.iter().position(|finding| says(finding, cause, place)).unwrap_or(usize::MAX)
+        };
+        let ranks = [rank(causes[0], &slow), rank(causes[1], &late)];
+        first += usize::from(ranks.contains(&0));
+        both += usize::from(ranks.iter().all(|rank| *rank < 3));
+        if ranks.iter().any(|rank| *rank >= 3) {
+            let found: Vec<String> = report.findings.iter().take(3).map(head).collect();
+            eprintln!(
+                "two, {} and {}, seed {case}: ranks {ranks:?}; {}",
+                slow.name,
+                late.name,
+                found.join("; ")
+            );
+        }
+    }
+    let of = format!("of {CASES}");
+    let words = "two at a time, slow in every trace and a timeout";
+    Ok(vec![
+        row(group, &format!("{words}: first is one of them"), first as f64, &of, ""),
+        row(group, &format!("{words}: both among the first three"), both as f64, &of, ""),
+    ])
+}
+
+/// Latency faults of real services, with labels, in the folder of `PATHLIGHT_DATA` or beside the repository; nothing
+/// without them.
+fn labelled(group: &str) -> std::io::Result<Vec<String>> {
+    let data = std::env::var("PATHLIGHT_DATA").unwrap_or_else(|_| "../shared/data".to_owned());
+    let folder = std::path::Path::new(&data).join("onlineboutique-nezha-2022-08-22/cases");
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut first = 0;
+    for case in LABELLED {
+        let folder = folder.join(format!("case-{case}"));
+        let label: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.join("label.json"))?)?;
+        let load = |name: &str, group: u8| -> std::io::Result<TraceSet> {
+            let mut set = TraceSet::new();
+            set.loading_group = group;
+            let mut reader = Reader::new(name, ReaderOptions::default());
+            reader.feed(&std::fs::read(folder.join(name))?, &mut set).map_err(std::io::Error::other)?;
+            reader.finish(&mut set);
+            set.seal().map_err(std::io::Error::other)?;
+            Ok(set)
+        };
+        let sets = vec![load("normal.json.gz", 0)?, load("fault.json.gz", 1)?];
+        let [a, b] = [0, 1].map(|group| Selection { group, ..Selection::default() });
+        let mut pool = Pool::of(sets).map_err(std::io::Error::other)?;
+        let report = pool.run(queries::Findings { selection: b, baseline: Some(a) });
+        let report = report.map_err(|error| std::io::Error::other(error.to_string()))?;
+        let named =
+            report.findings.iter().find(|finding| finding.kind().is_causal()).map(|finding| &finding.place);
+        let is_it = |place: &&Named| matches!(place, Named::Service(service) if label["culprit_service"] == **service);
+        first += u32::from(named.as_ref().is_some_and(is_it));
+        if !named.as_ref().is_some_and(is_it) {
+            eprintln!("labelled fault {case}, {}: {named:?}", label["culprit_service"]);
+        }
+    }
+    let what = "labelled faults of real services: the first names the service";
+    let of = format!("of {}", LABELLED.len());
+    Ok(vec![row(group, what, f64::from(first), &of, "> 6")])
 }
 
 fn options(seed: u64, injects: Vec<Inject>) -> Options {

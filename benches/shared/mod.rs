@@ -130,6 +130,15 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     let rule =
         queries::Anomalies { train: all.clone(), test: all.clone(), settings: AnomalySettings::default() };
     put("abnormal requests: train and judge", timed(session, now_ms, rule), 1000.0);
+    let findings = queries::Findings { selection: all.clone(), baseline: None };
+    let first = timed(session, now_ms, findings.clone());
+    put("findings: the first", first, 1000.0);
+    if let Ok(report) = session.run(findings) {
+        let tags = timed(session, now_ms, queries::Tags { selection: all.clone() });
+        let further = timed(session, now_ms, queries::FurtherFindings::of(all, None, &report));
+        put("findings: tags", tags, 1000.0);
+        put("findings: all of them", first + tags + further, 5000.0);
+    }
     rows
 }
 

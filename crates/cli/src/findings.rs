@@ -44,8 +44,24 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     let text = match format {
         "json" => json::findings(&report, &tags, range)? + "\n",
-        "markdown" => finding_words::to_markdown(&report, None) + &tag_rows::to_markdown(&tags, is_of_range),
+        "markdown" => {
+            finding_words::to_markdown(&report, &loaded(args), None)
+                + &tag_rows::to_markdown(&tags, is_of_range)
+        }
         _ => finding_words::to_text(&report) + &tag_rows::to_text(&tags, is_of_range),
     };
     args.common.print(&text)
+}
+
+/// The files, and those they are compared with.
+fn loaded(args: &Args) -> String {
+    let names = |paths: &[PathBuf]| {
+        let names: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
+        finding_words::files(&names.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+    };
+    let files = names(&args.common.files);
+    match args.baseline.as_slice() {
+        [] => files,
+        baseline => format!("A: {}; B: {files}", names(baseline)),
+    }
 }

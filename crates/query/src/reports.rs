@@ -14,6 +14,7 @@ pub use pathlight_analysis::critical_path::{
 };
 pub use pathlight_analysis::culprit::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
+    Vanished,
 };
 pub use pathlight_analysis::errors::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
 pub use pathlight_analysis::findings::{

@@ -5,7 +5,7 @@ use crate::table::{Attributes, Column, Number, Table, Unit, Width};
 use pathlight_query::{
     CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
 };
-use pathlight_text::format::{change, counted, duration, endpoint, printable, share};
+use pathlight_text::format::{change, count, counted, duration, endpoint, printable, share};
 use std::fmt::Write as _;
 
 /// Fewer calls than this are said to be few.
@@ -71,12 +71,7 @@ pub fn service_words(report: &CulpritReport, row: &CulpritService) -> Sentence {
 
 /// What is to be kept in mind beside the numbers.
 fn after_words(mut words: Sentence, row: &CulpritService, lead: &Lead) -> Sentence {
-    if let Some(place) = row.places.iter().find(|place| place.part == lead.part && place.excess.is_some())
-        && row.places.iter().filter(|place| place.part == lead.part).count() > 1
-    {
-        let calls = counted(place.calls, if lead.part == ServicePart::Own { "visit" } else { "call" });
-        words = words.text(" Mostly ").text(&printable(&place.operation)).text(", ").number(calls).text(".");
-    }
+    words = words.then(mostly(row, lead));
     match &lead.slower_callees {
         _ if row.score_us <= 0.0 => {}
         Some(slower) if slower.is_empty() => words = words.text(" No service it calls changed."),
@@ -85,6 +80,25 @@ fn after_words(mut words: Sentence, row: &CulpritService, lead: &Lead) -> Senten
         }
         None => {}
     }
+    words.then(caveats(row, lead))
+}
+
+/// The operation that explains most of a part, if there are several.
+fn mostly(row: &CulpritService, lead: &Lead) -> Sentence {
+    let of_part = || row.places.iter().filter(|place| place.part == lead.part);
+    match of_part().find(|place| place.excess.is_some()).filter(|_| of_part().count() > 1) {
+        Some(place) => {
+            let calls = counted(place.calls, if lead.part == ServicePart::Own { "visit" } else { "call" });
+            let words = Sentence::default().text(" Mostly ").text(&printable(&place.operation));
+            words.text(", ").number(calls).text(".")
+        }
+        None => Sentence::default(),
+    }
+}
+
+/// Why a verdict may be wrong.
+fn caveats(row: &CulpritService, lead: &Lead) -> Sentence {
+    let mut words = Sentence::default();
     if let Some(caller) = &lead.only_caller {
         words = words.text(" Only ").service(caller).text(" calls it, and nothing else: it could be either.");
     }
@@ -131,6 +145,74 @@ pub fn verdict(report: &CulpritReport) -> Sentence {
         }
         _ => words,
     }
+}
+
+/// Services named one by one.
+const NAMED: usize = 3;
+
+/// Returns what is told first of two sets: how much of the difference the service explains, where in it to look, whom it
+/// hits, and what else changed; the [`verdict`] where no service is certain.
+pub fn explanation(report: &CulpritReport) -> Sentence {
+    let Some((row, lead)) = report.culprit().and_then(|row| Some((row, row.lead.as_ref()?))) else {
+        return verdict(report);
+    };
+    let (words, noun) = subject(row, lead.part);
+    let change_us = report.mean_us[1] - report.mean_us[0];
+    let excess_us = lead.excess.excess_us;
+    let explains = if lead.part == ServicePart::Own { " explains " } else { " explain " };
+    let words = words.text(explains).number(duration(excess_us));
+    let words = if change_us > excess_us {
+        words.text(" of the ").number(duration(change_us)).text(": ")
+    } else {
+        words.text(" per request, which is all of it: ")
+    };
+    let [before, after] = lead.per_call_us;
+    let words = words.number(duration(after)).text(&format!(" per {noun}, ")).number(duration(before));
+    let words = words.text(match lead.part {
+        ServicePart::Own => " before.",
+        ServicePart::In => {
+            " before, outside its own spans: look at its network, its queue or the connection pool of its callers."
+        }
+        ServicePart::Out => {
+            " before, outside the spans of those services: look at its own network, processor or connection pool."
+        }
+    });
+    let mut words = words.then(mostly(row, lead));
+    let mut callers: Vec<String> = Vec::new();
+    for place in row.places.iter().filter(|place| place.part == ServicePart::In) {
+        callers.extend(place.other.clone().filter(|caller| !callers.contains(caller)));
+    }
+    if lead.part == ServicePart::In && !callers.is_empty() {
+        callers.truncate(NAMED);
+        words = words.text(" Callers hit: ").services(&callers).text(".");
+    }
+    let is_sure = |other: &&CulpritService| {
+        other.service != row.service && other.score_us > 0.0 && !other.is_weak && !other.may_be_chance
+    };
+    let others: Vec<String> =
+        report.services.iter().filter(is_sure).take(NAMED).map(|other| other.service.clone()).collect();
+    let words = match others.is_empty() {
+        true => words.text(" No other service changed beyond the usual drift."),
+        false => words.text(" Slower too: ").services(&others).text("."),
+    };
+    words.then(caveats(row, lead))
+}
+
+/// Returns which services far fewer requests use than before; empty if there are none.
+pub fn vanished_words(report: &CulpritReport) -> Sentence {
+    let [a, b] = report.requests;
+    let parts = report.vanished.iter().take(NAMED).enumerate();
+    parts.fold(Sentence::default(), |words, (at, row)| {
+        let words = if at == 0 { words } else { words.text(", ") };
+        let [before, after] = row.requests;
+        words
+            .service(&row.service)
+            .text(" is used by ")
+            .number(format!("{} of {}", count(after), counted(b, "request")))
+            .text(", ")
+            .number(format!("{} of {}", count(before), count(a)))
+            .text(" before")
+    })
 }
 
 /// Returns which services fail more often than before, one sentence each; nothing if none does.

@@ -289,14 +289,26 @@ fn few(n: f64) -> String {
 /// How the second set differs from the first, and which service explains it.
 fn changed(out: Sentence, report: &CulpritReport) -> Sentence {
     let [a, b] = report.mean_us;
-    let out = match (b > a, a.min(b) > 0.0) {
-        (_, false) => out,
-        (true, true) => out.text("B takes ").number(times(b / a)).text(" as long as A: "),
-        (false, true) => out.text("B takes ").number(share(b / a)).text(" of the time of A: "),
+    let out = out.text(match (b > a, report.looks_faster()) {
+        (true, _) => "B is slower",
+        (false, true) => "B looks faster because calls vanish",
+        (false, false) => "B is faster",
+    });
+    let ratio = b.max(a) / b.min(a).max(f64::MIN_POSITIVE);
+    let out = if a.min(b) > 0.0 && ratio >= 1.05 { out.text(", ").number(times(ratio)) } else { out };
+    let out = out.text(": mean ").number(format!("{} \u{2192} {}", duration(a), duration(b))).text(". ");
+    let out = match (report.vanished.is_empty(), report.looks_faster()) {
+        (true, _) => out.then(culprit::explanation(report)),
+        (false, true) => {
+            let words = out.then(culprit::vanished_words(report));
+            words.text("; probably failures, not an improvement. ").then(culprit::explanation(report))
+        }
+        (false, false) => {
+            let words = out.then(culprit::explanation(report)).text(" Calls vanish: ");
+            words.then(culprit::vanished_words(report)).text(".")
+        }
     };
-    let out = out.text("mean ").number(duration(a)).text(" before, ").number(duration(b)).text(" now. ");
     let failing = culprit::failing_words(report);
-    let out = out.then(culprit::verdict(report));
     failing.into_iter().fold(out, |out, words| out.text(" ").then(words))
 }
 
@@ -535,7 +547,8 @@ pub fn to_text(report: &FindingsReport) -> String {
         let cost = stake(finding);
         let cost = if cost.is_empty() { cost } else { format!(" [{cost}]") };
         let name = kind_name(finding.kind());
-        out.push_str(&format!("{:2}. {name}: {}{cost}\n", number + 1, sentence(finding).to_text()));
+        let before = if finding.is_as_before { " It is so in A too." } else { "" };
+        out.push_str(&format!("{:2}. {name}: {}{before}{cost}\n", number + 1, sentence(finding).to_text()));
     }
     if report.findings.is_empty() {
         out.push_str(&nothing(report));
@@ -544,18 +557,34 @@ pub fn to_text(report: &FindingsReport) -> String {
     out
 }
 
+/// Files named one by one in a note.
+const FILES: usize = 5;
+
+/// Returns the names of files as a list; of many the first few.
+pub fn files(names: &[&str]) -> String {
+    let more = names.len().saturating_sub(FILES) as u64;
+    let named = names[..names.len().min(FILES)].join(", ");
+    if more > 0 { format!("{named} and {} more", count(more)) } else { named }
+}
+
 /// Gives the address of the page that shows the evidence of a finding, or all findings.
 pub type LinkTo<'a> = dyn Fn(Option<&Finding>) -> String + 'a;
 
-/// Returns the findings as an incident note in Markdown: what was found, how sure, where to look. `link` gives the address
-/// of the page that shows the evidence of a finding, or all findings.
-pub fn to_markdown(report: &FindingsReport, link: Option<&LinkTo>) -> String {
+/// Returns the findings as an incident note in Markdown: what was found, how sure, where to look. `loaded` says what was
+/// looked at; `link` gives the address of the page that shows the evidence of a finding, or all findings.
+pub fn to_markdown(report: &FindingsReport, loaded: &str, link: Option<&LinkTo>) -> String {
     let mut out = format!("## Findings\n\n{}\n\n", about(report));
+    if !loaded.is_empty() {
+        out.push_str(&format!("Loaded: {}\n\n", format::printable(loaded).replace('<', "&lt;")));
+    }
     // Brackets would end a link of Markdown.
     let link = link
         .map(|link| move |finding: Option<&Finding>| link(finding).replace('(', "%28").replace(')', "%29"));
     for finding in &report.findings {
         out.push_str(&format!("1. *{}.* {}", kind_name(finding.kind()), sentence(finding).to_markdown()));
+        if finding.is_as_before {
+            out.push_str(" It is so in A too.");
+        }
         let cost = stake(finding);
         if !cost.is_empty() {
             out.push_str(&format!(" Costs {cost}."));

@@ -200,6 +200,18 @@ pub fn by_type(overview: &OverviewReport) -> Vec<(ShareBar, Option<RequestType>)
     share_bars(all.collect(), "type", "Look at these requests only")
 }
 
+/// Returns what is loaded, for a note; `files` names those that were opened.
+pub fn loaded(overview: &OverviewReport, files: &str) -> String {
+    let set = |traces: u64, spans: u64| {
+        format!("{} with {}", format::counted(traces, "trace"), format::counted(spans, "span"))
+    };
+    let mut out = set(overview.traces, overview.spans);
+    if overview.other_traces > 0 {
+        out = format!("A: {out}; B: {}", set(overview.other_traces, overview.other_spans));
+    }
+    if files.is_empty() { out } else { format!("{out}; from {files}") }
+}
+
 /// Returns what is said while more findings may come; `is_compared` says that two sets are loaded.
 pub fn coming(is_compared: bool) -> &'static str {
     match is_compared {

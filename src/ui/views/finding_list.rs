@@ -45,6 +45,11 @@ impl FindingList {
         for also in &finding.also {
             head = head.child(&span("finding-tag", kind_name(*also)).test("finding-tag"));
         }
+        if finding.is_as_before {
+            let tag = span("finding-tag", "in A too")
+                .attr("title", "It is as much so in the set that is compared with");
+            head = head.child(&tag.test("finding-as-before"));
+        }
         let cost = stake(&finding);
         if !cost.is_empty() {
             head = head.child(&span("finding-stake", &cost).attr(

@@ -6,6 +6,8 @@ use super::time_columns::TimeColumns;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
+use crate::ui::settings;
+use crate::ui::settings::Store;
 use crate::ui::shell::banners::copy_text;
 use crate::ui::shell::selection_bar::look_at_type;
 use crate::ui::view::{PageView, SearchResult};
@@ -204,6 +206,14 @@ fn all_findings(page: Page) -> Option<(Rc<FindingsReport>, bool)> {
     })
 }
 
+/// What is loaded: how much, and which files were opened.
+fn loaded(page: Page) -> String {
+    let Some(overview) = page.queries().overview.get() else { return String::new() };
+    let opened = settings::get(Store::Window, settings::OPENED).unwrap_or_default();
+    let files = finding_words::files(&opened.lines().collect::<Vec<_>>());
+    findings::loaded(&overview, &files)
+}
+
 /// The button that copies the findings as an incident note.
 fn note(page: Page, keep: &Keep) -> El {
     let copy = button("Copy as Markdown")
@@ -222,10 +232,11 @@ fn note(page: Page, keep: &Keep) -> El {
                 }
                 format!("{base}#{}", address.to_fragment())
             };
-            let tags = page.queries().tags.fresh();
+            let queries = page.queries();
+            let tags = queries.findings.fresh().and_then(|_| queries.tags.fresh());
             let is_of_range = !page.address().range.is_all();
             let tags = tags.map(|tags| tag_rows::to_markdown(&tags, is_of_range)).unwrap_or_default();
-            copy_text(&(finding_words::to_markdown(&report, Some(&link)) + &tags), &pressed);
+            copy_text(&(finding_words::to_markdown(&report, &loaded(page), Some(&link)) + &tags), &pressed);
         }
     })
 }
@@ -325,7 +336,9 @@ impl PageView for Findings {
 
     fn follow(&mut self, page: Page) {
         self.list.element().class_if("stale", page.queries().findings.is_waiting());
-        self.tags.element().class_if("stale", page.queries().tags.is_waiting());
+        let queries = page.queries();
+        let is_old = queries.findings.is_waiting() || queries.tags.is_waiting();
+        self.tags.element().class_if("stale", is_old);
         let focus = page.focus().clone();
         self.top.select(|cost| matches!(&focus, Focus::Endpoint(endpoint) if *endpoint == cost.endpoint));
         let root = page.address().root.clone();

@@ -202,8 +202,25 @@ fn against_a_baseline_the_service_that_got_slower_speaks_first() {
     let finding = &report.findings[0];
     assert_eq!((finding.kind(), &finding.place), (FindingKind::Changed, &Place::Service("stock".to_owned())));
     let text = finding_words::sentence(finding).to_text();
-    assert!(text.starts_with("B takes 2.4 times as long as A: "), "{text}");
-    assert!(text.contains("stock's own work takes"), "{text}");
+    assert!(text.starts_with("B is slower, 2.4 times: mean 21."), "{text}");
+    assert!(text.contains("stock's own work explains 30.0\u{202f}ms per request"), "{text}");
+    assert!(text.contains(" No other service changed beyond the usual drift."), "{text}");
+    // Where time goes was so before, too.
+    let is_new = |finding: &&Finding| !finding.is_as_before;
+    let known: Vec<_> = report.findings.iter().skip(1).skip_while(is_new).collect();
+    assert!(!known.is_empty() && known.iter().all(|finding| finding.is_as_before), "{known:?}");
+    assert!(known.iter().any(|finding| finding.place == endpoint("cart")), "{known:?}");
+    // Requests that fail early are no improvement.
+    let failing = compared(&requests(40, |i, spans| {
+        if i % 8 > 0 {
+            spans.truncate(1);
+            spans[0].duration_us = 900;
+        }
+    }));
+    let text = finding_words::sentence(&failing.findings[0]).to_text();
+    assert!(text.starts_with("B looks faster because calls vanish, "), "{text}");
+    assert!(text.contains("cart is used by 5 of 40 requests, 40 of 40 before, stock is used by"), "{text}");
+    assert!(text.contains("; probably failures, not an improvement. "), "{text}");
     let same = compared(&before);
     assert_eq!((same.findings[0].kind(), &same.findings[0].place), (FindingKind::Changed, &Place::Data));
 }
@@ -262,11 +279,12 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
         Some(_) => "https://traces.example/#view=flame&search=a(b)".to_owned(),
         None => "https://traces.example/#view=findings".to_owned(),
     };
-    let note = finding_words::to_markdown(&report, Some(&link));
+    let note = finding_words::to_markdown(&report, "demo.json", Some(&link));
     assert!(
         note.contains("[Compare slow with fast](https://traces.example/#view=flame&search=a%28b%29)"),
         "{note}"
     );
+    assert!(note.contains("\n\nLoaded: demo.json\n\n1. *Slow tail.*"), "{note}");
     assert!(note.contains("`SELECT product_details @ catalog`") && note.ends_with("findings)\n"), "{note}");
 }
 

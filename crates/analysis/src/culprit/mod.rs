@@ -14,5 +14,6 @@ pub use cells::{CallSums, CulpritPart, ServiceSums};
 pub use observe::CulpritObserver;
 pub use report::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
+    Vanished,
 };
 pub use tail::TailObserver;

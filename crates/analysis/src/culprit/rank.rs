@@ -2,10 +2,10 @@
 
 use super::cells::{Cell, CellKey, CulpritPart};
 use super::failing::failing;
-use super::report::{CulpritPlace, CulpritReport, CulpritService, Excess, Lead, ServicePart};
+use super::report::{CulpritPlace, CulpritReport, CulpritService, Excess, Lead, ServicePart, Vanished};
 use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
-use pathlight_model::stats::{Moments, exp};
+use pathlight_model::stats::{Moments, exp, fisher_p};
 use pathlight_model::trace::Endpoint;
 use std::cmp::Ordering;
 
@@ -21,6 +21,9 @@ const UNCHANGED: f64 = 0.1;
 pub(super) const FEW: u64 = 10;
 /// How often chance may name a service, over all services.
 const ERROR: f64 = 0.05;
+/// A service has vanished if at most this part of the share of requests that used it still does, and chance seldom does that.
+const GONE: f64 = 0.5;
+const GONE_CHANCE: f64 = 0.001;
 /// At most so many places are listed for a service.
 const PLACES: usize = 10;
 
@@ -244,9 +247,27 @@ impl CulpritReport {
             mean_us,
             mix_us: mean_us[1] - mean_us[0] - explained_us,
             services,
+            vanished: vanished(a, b),
             failing: failing(a, b),
         }
     }
+}
+
+/// Services that at most half as large a share of the requests of B use, by no chance; the greatest fall first.
+fn vanished(a: &CulpritPart, b: &CulpritPart) -> Vec<Vanished> {
+    let mut found = Vec::new();
+    for (service, before) in &a.services {
+        let after = b.services.get(service).map_or(0, |counts| counts.requests);
+        let share = |requests: u64, of: u64| requests as f64 / of.max(1) as f64;
+        let [was, is] = [share(before.requests, a.requests), share(after, b.requests)];
+        let chance = fisher_p(before.requests, a.requests, after, b.requests);
+        if b.requests > 0 && is <= was * GONE && chance < GONE_CHANCE {
+            found.push((was - is, Vanished { service: service.clone(), requests: [before.requests, after] }));
+        }
+    }
+    // Stable: equal ones stay by name.
+    found.arrange_by(|x, y| y.0.total_cmp(&x.0));
+    found.into_iter().map(|(_, vanished)| vanished).collect()
 }
 
 impl Parts {

@@ -36,8 +36,19 @@ pub struct CulpritReport {
     pub mix_us: f64,
     /// Services that set B uses, the best explanation first; those without a baseline last.
     pub services: Vec<CulpritService>,
+    /// Services that far fewer requests of B use, what is missed most first.
+    pub vanished: Vec<Vanished>,
     /// Services in which errors begin, those that fail more often than in A first.
     pub failing: Vec<FailingService>,
+}
+
+/// A service that far fewer requests use than before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vanished {
+    /// Its name.
+    pub service: String,
+    /// Requests of A and of B that use it.
+    pub requests: [u64; 2],
 }
 
 /// What one service has to do with the difference.
@@ -161,6 +172,12 @@ impl CulpritService {
 }
 
 impl CulpritReport {
+    /// Whether B looks faster because requests no longer make calls that they made before.
+    pub fn looks_faster(&self) -> bool {
+        let change_us = self.mean_us[1] - self.mean_us[0];
+        !self.vanished.is_empty() && change_us < 0.0 && self.mix_us <= change_us / 2.0
+    }
+
     /// The service that explains best that B is slower; `None` if none does beyond the usual drift: what is weak or may be
     /// chance is a suspicion only.
     pub fn culprit(&self) -> Option<&CulpritService> {

@@ -65,7 +65,18 @@ fn side(moments: Moments, n: u64) -> Side {
 
 /// A finding without a test, a stake or an example.
 pub(super) fn plain(place: Place, n: u64, of: u64, facts: Facts) -> Finding {
-    Finding { place, stake_us: 0.0, interval: None, n, of, facts, p: None, example: None, also: Vec::new() }
+    Finding {
+        place,
+        stake_us: 0.0,
+        interval: None,
+        n,
+        of,
+        facts,
+        p: None,
+        example: None,
+        also: Vec::new(),
+        is_as_before: false,
+    }
 }
 
 /// How much more time the tail of a type spends in an endpoint than its faster half.

@@ -19,9 +19,8 @@ mod tags;
 mod waiting;
 
 pub use further::{Further, FurtherTail, Saved};
-pub use over_time::over_time;
 pub use part::{FindingsObserver, FindingsPart};
-pub use rank::{rank, tag_groups};
+pub use rank::{Before, rank, tag_groups};
 pub use report::{
     AskedTail, Burst, Facts, Finding, FindingKind, FindingsReport, Halved, Place, SharedTag, TimeBin,
 };

@@ -199,7 +199,7 @@ impl FindingsObserver {
         }
     }
 
-    /// Looks at every span of the request: whether errors begin in it, whether it calls anything.
+    /// Looks at every span of the request, once: whether errors begin in it, whether and how it calls anything.
     fn sweep(&mut self, set: &TraceSet, tree: &Tree, root: u32) -> Vec<u32> {
         let mut origins = Vec::new();
         for i in root..tree.subtree_end[root as usize] {
@@ -212,6 +212,7 @@ impl FindingsObserver {
             if !is_leaf && tree.sync_children(i).next().is_some() {
                 self.has_calls[endpoint as usize] = self.number;
             }
+            self.structure.look(set, tree, (root, i), endpoint);
             if set.flags(row).has(Flags::ERROR) {
                 let is_own = tree.children(i).all(|child| !set.flags(tree.row(child)).has(Flags::ERROR));
                 if is_own && self.has_failed[endpoint as usize] != self.number {
@@ -321,8 +322,7 @@ impl Observer for FindingsObserver {
             note_slowest(&mut self.part.slowest, cut, set, facts);
         }
         let inclusive_us = &self.inclusive_us;
-        self.structure
-            .observe(set, tree, root, |endpoint| inclusive_us.get(&endpoint.0).copied().unwrap_or(0));
+        self.structure.end_request(|endpoint| inclusive_us.get(&endpoint.0).copied().unwrap_or(0));
     }
 
     fn finish(self, set: &TraceSet) -> FindingsPart {

@@ -1,11 +1,11 @@
 //! From candidates to findings: what chance could explain goes, what names the same place becomes one, best first.
 
-use super::candidates::{Sums, shared_tag};
+use super::candidates::{Sums, plain, shared_tag};
 use super::over_time::over_time;
 use super::part::FindingsPart;
 use super::report::{Facts, Finding, FindingKind, FindingsReport, Place};
 use super::tags::{TagGroup, TagsPart};
-use crate::culprit::CulpritReport;
+use crate::culprit::{CulpritReport, CulpritService};
 use crate::requests::{RangeFacts, TypeCut, TypeLatencies};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, false_discovery};
@@ -43,14 +43,23 @@ pub fn tag_groups(types: &TypeLatencies, cuts: &[TypeCut], part: &FindingsPart) 
     cuts.iter().take(TAG_TYPES).map(group).collect()
 }
 
-/// Returns the findings about requests, best first. `change` compares them with a baseline; it speaks first.
+/// What is known of the requests that others are compared with.
+pub struct Before {
+    /// What has changed since; it speaks first.
+    pub change: CulpritReport,
+    /// What was found of them.
+    pub report: FindingsReport,
+}
+
+/// Returns the findings about requests, best first. With a baseline, what changed speaks first, and what is as it was
+/// before speaks last.
 pub fn rank(
     facts: RangeFacts,
     types: &TypeLatencies,
     cuts: &[TypeCut],
     part: &FindingsPart,
     (groups, tags): (&[TagGroup], &TagsPart),
-    change: Option<CulpritReport>,
+    before: Option<Before>,
 ) -> FindingsReport {
     let sums = Sums { types, cuts, part };
     let mut tails = sums.slow_tails();
@@ -83,6 +92,13 @@ pub fn rank(
         FindingKind::Errors => true,
         kind => !kind.is_causal() || is_worth(finding),
     });
+    let (change, over_time_before, known) = match before {
+        Some(Before { change, report }) => (Some(change), report.over_time, report.findings),
+        None => (None, Vec::new(), Vec::new()),
+    };
+    for finding in &mut all {
+        finding.is_as_before = known.iter().any(|known| !finding.is_new_to(known));
+    }
     arrange(&mut all);
     let mut findings: Vec<Finding> = change.map(changed).into_iter().collect();
     for finding in all {
@@ -97,14 +113,15 @@ pub fn rank(
         }
     }
     findings.truncate(MOST);
-    FindingsReport { facts, findings, tested, over_time: over_time(types), over_time_before: Vec::new() }
+    FindingsReport { facts, findings, tested, over_time: over_time(types), over_time_before }
 }
 
 /// Puts findings into order: what changed first, then by the lower end of their stake.
 pub(super) fn arrange(findings: &mut [Finding]) {
     let class = |finding: &Finding| match finding.kind() {
         FindingKind::Changed => 0,
-        FindingKind::ReadWithCare => 3,
+        FindingKind::ReadWithCare => 4,
+        _ if finding.is_as_before => 3,
         FindingKind::NotInstrumented | FindingKind::Bursts | FindingKind::Abnormal => 2,
         _ => 1,
     };
@@ -118,6 +135,9 @@ pub(super) fn arrange(findings: &mut [Finding]) {
 
 /// The finding that says what changed; of its services those that explain something.
 fn changed(mut report: CulpritReport) -> Finding {
+    // A suspicion has no stake; what may be chance is one.
+    let is_suspect = |service: &&CulpritService| service.score_us > 0.0;
+    let suspect = report.services.iter().find(is_suspect).map(|service| (service.service.clone(), 0.0));
     let first = report.culprit().map(|service| (service.service.clone(), service.score_us));
     let lead = report.services.first().and_then(|service| service.lead.as_ref());
     let interval = lead.filter(|_| first.is_some()).map(|lead| Interval {
@@ -126,12 +146,12 @@ fn changed(mut report: CulpritReport) -> Finding {
     });
     let (n, of) = (report.services.first().map_or(0, |service| service.requests), report.requests[1]);
     report.services.truncate(MOST);
-    let (place, stake_us) = match first {
+    let (place, stake_us) = match first.or(suspect) {
         Some((service, score_us)) => (Place::Service(service), score_us),
         None => (Place::Data, 0.0),
     };
     let facts = Facts::Changed(report);
-    Finding { place, stake_us, interval, n, of, facts, p: None, example: None, also: Vec::new() }
+    Finding { stake_us, interval, ..plain(place, n, of, facts) }
 }
 
 /// Whether a tail is clearly slower than the median: some requests always are the slowest.

@@ -9,6 +9,9 @@ use pathlight_model::stats::Interval;
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
+/// What costs this many times what it did before is new.
+const TWICE: f64 = 2.0;
+
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -267,6 +270,8 @@ pub struct Finding {
     pub example: Option<RequestRef>,
     /// Other kinds that name the same place.
     pub also: Vec<FindingKind>,
+    /// Whether it is as much so in the requests they are compared with.
+    pub is_as_before: bool,
 }
 
 impl Finding {
@@ -289,6 +294,18 @@ impl Finding {
             Facts::SinceWhen { .. } => FindingKind::SinceWhen,
             Facts::ReadWithCare { .. } => FindingKind::ReadWithCare,
         }
+    }
+
+    /// Whether it costs, or where time is not what it is about, happens, twice as much as another, which is of other
+    /// requests; of another kind or place it does.
+    pub(super) fn is_new_to(&self, other: &Finding) -> bool {
+        let share = |finding: &Finding| finding.n as f64 / finding.of.max(1) as f64;
+        let is_same = self.kind() == other.kind() && self.place == other.place;
+        let more = match self.stake_us > 0.0 {
+            true => self.stake_us > TWICE * other.stake_us,
+            false => share(self) > TWICE * share(other),
+        };
+        !is_same || more
     }
 
     /// Returns the lower end of the stake's interval: what findings are ranked by.

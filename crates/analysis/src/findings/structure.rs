@@ -141,43 +141,30 @@ impl Structure {
         }
     }
 
-    /// Sweeps the request below `root`. `on_path_us` is the time that an endpoint's spans on the critical path take.
-    pub fn observe(
-        &mut self,
-        set: &TraceSet,
-        tree: &Tree,
-        root: u32,
-        on_path_us: impl Fn(EndpointId) -> u64,
-    ) {
-        for parent in root..tree.subtree_end[root as usize] {
-            if tree.role[parent as usize] == Role::Dropped {
-                continue;
-            }
-            let caller = set.endpoint(tree.row(parent)).0;
-            self.number += 1;
-            if parent == root || tree.role[parent as usize] == Role::Sync {
-                let durations = &mut self.durations[caller as usize];
-                durations.spans += 1;
-                let us = tree.duration_us(parent);
-                if us < MIN_COUNTED_US {
-                    durations.short += 1;
-                    durations.short_us += us;
-                } else if !waits_for_one(tree, parent) {
-                    *durations.bins.entry(log_bin(us)).or_default() += 1;
-                }
-            }
-            if tree.subtree_end[parent as usize] <= parent + 2 {
-                // One child at most.
-                continue;
-            }
-            for child in tree.sync_children(parent) {
-                self.call(set, tree, caller, child);
-            }
-            for endpoint in std::mem::take(&mut self.touched) {
-                self.end_run(caller, endpoint);
+    /// Looks at one span of the request below `root`, which is of this endpoint, and at its calls.
+    pub fn look(&mut self, set: &TraceSet, tree: &Tree, (root, span): (u32, u32), endpoint: u32) {
+        self.number += 1;
+        if span == root || tree.role[span as usize] == Role::Sync {
+            let durations = &mut self.durations[endpoint as usize];
+            durations.spans += 1;
+            let us = tree.duration_us(span);
+            if us < MIN_COUNTED_US {
+                durations.short += 1;
+                durations.short_us += us;
+            } else if !waits_for_one(tree, span) {
+                *durations.bins.entry(log_bin(us)).or_default() += 1;
             }
         }
-        self.end_request(on_path_us);
+        if tree.subtree_end[span as usize] <= span + 2 {
+            // One child at most.
+            return;
+        }
+        for child in tree.sync_children(span) {
+            self.call(set, tree, endpoint, child);
+        }
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.drain(..).for_each(|called| self.end_run(endpoint, called));
+        self.touched = touched;
     }
 
     fn call(&mut self, set: &TraceSet, tree: &Tree, caller: u32, child: u32) {
@@ -214,7 +201,9 @@ impl Structure {
         (calls.run, calls.sum_us, calls.longest_us) = (0, 0, 0);
     }
 
-    fn end_request(&mut self, on_path_us: impl Fn(EndpointId) -> u64) {
+    /// Ends a request of which all spans were looked at. `on_path_us` is the time that an endpoint's spans on the critical
+    /// path take.
+    pub fn end_request(&mut self, on_path_us: impl Fn(EndpointId) -> u64) {
         self.savings.sort_unstable();
         for same in self.savings.chunk_by(|a, b| a.0 == b.0) {
             // No more than what its spans on the path take: the rest does not delay the request.

@@ -4,9 +4,9 @@ use super::Query;
 use super::culprit::{culprit, times};
 use crate::EngineError;
 use crate::request_pass::RequestPass;
-use crate::workers::Workers;
-use pathlight_analysis::findings::{FindingsPart, FindingsReport, TagsPart, over_time, rank, tag_groups};
-use pathlight_analysis::requests::{Selection, TypeLatencies};
+use crate::workers::{RangeRequests, Workers};
+use pathlight_analysis::findings::{Before, FindingsPart, FindingsReport, TagsPart, rank, tag_groups};
+use pathlight_analysis::requests::{RangeFacts, Selection, TypeLatencies};
 use serde::{Deserialize, Serialize};
 
 /// Reports what is slow, where, why and for whom, best first.
@@ -23,25 +23,30 @@ impl Query for Findings {
 
     async fn run(self, workers: Workers) -> Result<FindingsReport, EngineError> {
         let (requests, facts) = workers.cut(&self.selection).await?;
-        let types = TypeLatencies::merge(requests.partials(RequestPass::Latencies).await?);
-        let cuts = types.cuts();
-        let part =
-            FindingsPart::merge(requests.partials(RequestPass::Findings { cuts: cuts.clone() }).await?);
-        let groups = tag_groups(&types, &cuts, &part);
-        let tags =
-            TagsPart::merge(requests.partials(RequestPass::FindingTags { groups: groups.clone() }).await?);
-        let mut over_time_before = Vec::new();
-        let change = match &self.baseline {
+        let before = match &self.baseline {
             Some(baseline) => {
-                let (before, _) = workers.cut(baseline).await?;
-                let latencies = TypeLatencies::merge(before.partials(RequestPass::Latencies).await?);
-                over_time_before = over_time(&latencies);
-                let before = times(&before).await?;
-                Some(culprit((baseline, &before), (&self.selection, &times(&requests).await?)))
+                let (normal, facts) = workers.cut(baseline).await?;
+                let report = find(&normal, facts, None).await?;
+                let normal = times(&normal).await?;
+                let change = culprit((baseline, &normal), (&self.selection, &times(&requests).await?));
+                Some(Before { change, report })
             }
             None => None,
         };
-        let report = rank(facts, &types, &cuts, &part, (&groups, &tags), change);
-        Ok(FindingsReport { over_time_before, ..report })
+        find(&requests, facts, before).await
     }
+}
+
+/// The three passes.
+async fn find(
+    requests: &RangeRequests<'_>,
+    facts: RangeFacts,
+    before: Option<Before>,
+) -> Result<FindingsReport, EngineError> {
+    let types = TypeLatencies::merge(requests.partials(RequestPass::Latencies).await?);
+    let cuts = types.cuts();
+    let part = FindingsPart::merge(requests.partials(RequestPass::Findings { cuts: cuts.clone() }).await?);
+    let groups = tag_groups(&types, &cuts, &part);
+    let tags = TagsPart::merge(requests.partials(RequestPass::FindingTags { groups: groups.clone() }).await?);
+    Ok(rank(facts, &types, &cuts, &part, (&groups, &tags), before))
 }

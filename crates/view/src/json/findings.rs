@@ -57,6 +57,8 @@ public_json! {
         evidence: Option<&'a RequestRef> = finding.example.as_ref(),
         /// Other kinds of findings that name the same place.
         also: &'a [FindingKind] = &finding.also,
+        /// Whether it is as much so in the baseline.
+        as_before: bool = finding.is_as_before,
     }
 }
 

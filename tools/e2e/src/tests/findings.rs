@@ -13,6 +13,8 @@ pub async fn cards_say_what_the_binary_finds_and_lead_to_it(page: &Page) -> Outc
     let file = shop_at(page, "view=findings").await?;
     let report = native(&["findings", "--json"], &[&file])?;
     page.visible("[data-test='finding']").await?;
+    // Some come later.
+    page.hidden("[data-test='findings-coming']").await?;
     let findings = report["findings"].as_array().map_or(&[][..], Vec::as_slice);
     let kinds = page.attributes("[data-test='finding']", "data-kind").await?;
     let squeezed = |kind: &str| kind.replace('_', "").to_lowercase();
@@ -53,5 +55,35 @@ pub async fn cards_say_what_the_binary_finds_and_lead_to_it(page: &Page) -> Outc
     page.ready().await?;
     page.click("[data-test='finding-example']").await?;
     page.until("the timeline", VIEW, |view| view == "trace").await?;
+    Ok(())
+}
+
+pub async fn tags_that_tell_the_slow_requests_filter_by_one_click(page: &Page) -> Outcome {
+    let file = shop_at(page, "view=findings").await?;
+    let report = native(&["findings", "--json"], &[&file])?;
+    page.visible("[data-test='tag-row']").await?;
+    let rows = page.attributes("[data-test='tag-row']", "aria-label").await?;
+    let expected = report["tags"]["rows"].as_array().map_or(&[][..], Vec::as_slice);
+    same("rows", rows.len(), expected.len())?;
+    let tag = &expected.first().cloned().unwrap_or_default()["tags"][0];
+    let name = format!(
+        "{} = {}",
+        tag["key"].as_str().unwrap_or_default(),
+        tag["value"].as_str().unwrap_or_default()
+    );
+    let first = rows.first().cloned().unwrap_or_default();
+    ensure(first.starts_with(&name), || format!("{name} is not first in {first}"))?;
+    page.click("[data-test='tag-row']").await?;
+    page.until("the filter", "return location.hash", |hash| {
+        hash.as_str().is_some_and(|hash| hash.contains("tag"))
+    })
+    .await?;
+    let chips = page.text("[data-test='chips']").await?;
+    ensure(chips.contains(&name), || format!("{name} is no chip: {chips}"))?;
+    page.click("[data-test='share-service']").await?;
+    page.until("the search", "return location.hash", |hash| {
+        hash.as_str().is_some_and(|hash| hash.contains("search="))
+    })
+    .await?;
     Ok(())
 }
