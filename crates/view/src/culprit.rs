@@ -161,10 +161,10 @@ pub fn explanation(report: &CulpritReport) -> Sentence {
     let excess_us = lead.excess.excess_us;
     let explains = if lead.part == ServicePart::Own { " explains " } else { " explain " };
     let words = words.text(explains).number(duration(excess_us));
-    let words = if change_us > excess_us {
-        words.text(" of the ").number(duration(change_us)).text(": ")
-    } else {
-        words.text(" per request, which is all of it: ")
+    let words = match (change_us > excess_us, change_us > 0.0) {
+        (true, _) => words.text(" of the ").number(duration(change_us)).text(": "),
+        (false, true) => words.text(" per request, more than the whole difference: "),
+        (false, false) => words.text(" more per request, though B is faster as a whole: "),
     };
     let [before, after] = lead.per_call_us;
     let words = words.number(duration(after)).text(&format!(" per {noun}, ")).number(duration(before));
@@ -203,7 +203,7 @@ pub fn vanished_words(report: &CulpritReport) -> Sentence {
     let [a, b] = report.requests;
     let parts = report.vanished.iter().take(NAMED).enumerate();
     parts.fold(Sentence::default(), |words, (at, row)| {
-        let words = if at == 0 { words } else { words.text(", ") };
+        let words = if at == 0 { words } else { words.text("; ") };
         let [before, after] = row.requests;
         words
             .service(&row.service)

@@ -301,7 +301,9 @@ fn changed(out: Sentence, report: &CulpritReport) -> Sentence {
         (true, _) => out.then(culprit::explanation(report)),
         (false, true) => {
             let words = out.then(culprit::vanished_words(report));
-            words.text("; probably failures, not an improvement. ").then(culprit::explanation(report))
+            words
+                .text(". These are probably failures, not an improvement. ")
+                .then(culprit::explanation(report))
         }
         (false, false) => {
             let words = out.then(culprit::explanation(report)).text(" Calls vanish: ");

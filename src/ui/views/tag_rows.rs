@@ -49,7 +49,8 @@ impl TagRows {
                     .child(&bar("finding-track", &line.slow))
                     .child(&bar("finding-track of-others", &line.others)),
             );
-        let row = if line.same.is_empty() { row } else { row.child(&span("muted small", &line.same)) };
+        let row =
+            if line.same.is_empty() { row } else { row.child(&span("tag-same muted small", &line.same)) };
         row.on_click(&self.keep, move || {
             line.filters.iter().for_each(|filter| filters::add(page, filter.clone()));
         })

@@ -203,7 +203,7 @@ fn against_a_baseline_the_service_that_got_slower_speaks_first() {
     assert_eq!((finding.kind(), &finding.place), (FindingKind::Changed, &Place::Service("stock".to_owned())));
     let text = finding_words::sentence(finding).to_text();
     assert!(text.starts_with("B is slower, 2.4 times: mean 21."), "{text}");
-    assert!(text.contains("stock's own work explains 30.0\u{202f}ms per request"), "{text}");
+    assert!(text.contains("stock's own work explains 30.0\u{202f}ms "), "{text}");
     assert!(text.contains(" No other service changed beyond the usual drift."), "{text}");
     // Where time goes was so before, too.
     let is_new = |finding: &&Finding| !finding.is_as_before;
@@ -219,8 +219,8 @@ fn against_a_baseline_the_service_that_got_slower_speaks_first() {
     }));
     let text = finding_words::sentence(&failing.findings[0]).to_text();
     assert!(text.starts_with("B looks faster because calls vanish, "), "{text}");
-    assert!(text.contains("cart is used by 5 of 40 requests, 40 of 40 before, stock is used by"), "{text}");
-    assert!(text.contains("; probably failures, not an improvement. "), "{text}");
+    assert!(text.contains("cart is used by 5 of 40 requests, 40 of 40 before; stock is used by"), "{text}");
+    assert!(text.contains(". These are probably failures, not an improvement. "), "{text}");
     let same = compared(&before);
     assert_eq!((same.findings[0].kind(), &same.findings[0].place), (FindingKind::Changed, &Place::Data));
 }

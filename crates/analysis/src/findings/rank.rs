@@ -138,9 +138,10 @@ fn changed(mut report: CulpritReport) -> Finding {
     // A suspicion has no stake; what may be chance is one.
     let is_suspect = |service: &&CulpritService| service.score_us > 0.0;
     let suspect = report.services.iter().find(is_suspect).map(|service| (service.service.clone(), 0.0));
-    let first = report.culprit().map(|service| (service.service.clone(), service.score_us));
-    let lead = report.services.first().and_then(|service| service.lead.as_ref());
-    let interval = lead.filter(|_| first.is_some()).map(|lead| Interval {
+    let lead = report.culprit().and_then(|service| service.lead.as_ref());
+    let stake_us = |service: &CulpritService| lead.map_or(service.score_us, |lead| lead.excess.excess_us);
+    let first = report.culprit().map(|service| (service.service.clone(), stake_us(service)));
+    let interval = lead.map(|lead| Interval {
         low: lead.excess.excess_us - lead.excess.uncertainty_us,
         high: lead.excess.excess_us + lead.excess.uncertainty_us,
     });
