@@ -4,13 +4,13 @@ use crate::address::Address;
 use crate::flame::{waiting_column, waiting_us};
 use crate::selection_words::{filter_words, range_words};
 use crate::table::{Attributes, Column, Table, endpoint_attributes};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_query::{
     Endpoint, EndpointId, EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat,
     RowTime, TypeRow,
 };
 use pathlight_text::format;
-use std::collections::BTreeMap;
 
 /// A figure of what is loaded: its name, its name in tests, its words, the number itself, and what is said of it beside
 /// the pointer.
@@ -184,7 +184,7 @@ fn share_bars<T>(
 
 /// Returns the services of a report with most self time on the critical path; of each bar that stands for one its name.
 pub fn by_service(report: &EndpointsReport) -> Vec<(ShareBar, Option<String>)> {
-    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut sums: OrderedMap<&str, f64> = OrderedMap::new();
     for number in report.order(RowTime::Exclusive, RowStat::Total) {
         *sums.entry(report.name(number).0).or_default() += report.share(number);
     }

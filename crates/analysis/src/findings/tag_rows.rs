@@ -3,12 +3,12 @@
 use super::tags::{Grouping, TagGroup, TagsPart};
 use crate::critical_path::{Observer, PathTable};
 use crate::requests::{RequestTypes, TypeCut};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{exp, false_discovery, fisher_p, normal_p};
 use pathlight_model::trace::{Endpoint, EndpointId, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Rows told.
@@ -150,8 +150,8 @@ impl TagsPart {
 
     /// All tags with a value, the best first.
     fn candidates(&self) -> Vec<Candidate> {
-        let mut strata: BTreeMap<(&str, &str), Vec<Stratum>> = BTreeMap::new();
-        let mut coverage: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut strata: OrderedMap<(&str, &str), Vec<Stratum>> = OrderedMap::new();
+        let mut coverage: OrderedMap<&str, u64> = OrderedMap::new();
         for (_, group) in self.strata() {
             for (key, values) in group.keys.iter().filter_map(|(key, values)| Some((key, values.as_ref()?))) {
                 for (value, sums) in values {
@@ -242,8 +242,8 @@ type Counts = [u64; 2];
 /// Requests by which of some tags they have, one bit each; and by tag those that have it on a span of an endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairsPart {
-    groups: BTreeMap<u32, BTreeMap<u32, Counts>>,
-    at: BTreeMap<(u32, u32), BTreeMap<Endpoint, Counts>>,
+    groups: OrderedMap<u32, OrderedMap<u32, Counts>>,
+    at: OrderedMap<(u32, u32), OrderedMap<Endpoint, Counts>>,
 }
 
 fn add(into: &mut Counts, from: Counts) {
