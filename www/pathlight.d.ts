@@ -41,7 +41,7 @@ declare namespace Pathlight {
     /** A value of `view=`. The names of earlier versions (`diff`, `heat`, `bottom`, `tprof`, `anomaly`) are understood too. */
     view:
       | "findings" | "flame" | "compare" | "heatmap" | "endpoints" | "split" | "flow" | "diagnosis" | "anomalies"
-      | "errors" | "requests" | "trace";
+      | "errors" | "requests" | "trace" | "trend";
   }
 
   /** What a host sends. */

@@ -76,6 +76,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let views: Vec<Box<dyn AnyView>> =
         View::ALL.into_iter().map(|which| views::build(which, page, keep, &found, &jump)).collect();
     let detail = shell::detail::Detail::new(page, &jump);
+    let no_spans = shell::no_spans::NoSpans::new();
     let status = shell::status::Status::new(page);
     let overlay = shell::file_input::overlay(page, keep);
 
@@ -98,6 +99,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         .children(&above)
         .child(&split)
         .children(&below)
+        .child(no_spans.element())
         .child(detail.element());
     split_drag(&split, &view, keep);
     let body = div("body").child(sidebar.element()).child(&view);
@@ -140,8 +142,14 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         Box::new(start),
         Box::new(sidebar),
     ];
-    let last: [Box<dyn Part>; 5] =
-        [Box::new(jump), Box::new(header), Box::new(detail), Box::new(status), Box::new(host)];
+    let last: [Box<dyn Part>; 6] = [
+        Box::new(no_spans),
+        Box::new(jump),
+        Box::new(header),
+        Box::new(detail),
+        Box::new(status),
+        Box::new(host),
+    ];
     let views = views.into_iter().map(|view| view as Box<dyn Part>);
     page.add_parts(shell.into_iter().chain(views).chain(last).collect());
 
@@ -181,6 +189,7 @@ impl Part for PageLayout {
         let address = page.address();
         self.title.set_text(address.view.name());
         let kind = match address.view {
+            view if page.lacks(view).is_some() => "view plain",
             View::Findings | View::Requests => "view plain",
             // What stands below the chart needs all of the width.
             View::Flow if address.choices.flow.panel.is_wide() => "view split-view whole",

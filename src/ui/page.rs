@@ -19,6 +19,7 @@ use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::comparing::{Against, Side, set_name};
 use pathlight_view::intake::Intake;
 use pathlight_view::selection_words::range_words;
+use pathlight_view::summaries;
 use std::cell::{Cell, Ref, RefCell};
 
 use wasm_bindgen::JsValue;
@@ -184,6 +185,21 @@ impl Page {
     /// Counts states of the data.
     pub fn generation(self) -> u64 {
         self.0.generation.get()
+    }
+
+    /// Whether the set that views speak of is a summary, not traces.
+    pub fn is_summary(self) -> bool {
+        let is_other = self.address().group() == 1;
+        let overview = self.0.queries.overview.get();
+        overview.is_some_and(|of| if is_other { of.is_other_summary } else { of.summary.is_some() })
+    }
+
+    /// What a view needs that is not loaded, in a sentence.
+    pub fn lacks(self, view: View) -> Option<&'static str> {
+        match self.is_summary() {
+            true => summaries::lacks(view, self.compares_sets()),
+            false => (view == View::Trend).then_some(pathlight_view::trend::NEEDS_SUMMARIES),
+        }
     }
 
     /// Returns the workers that run queries.
@@ -498,7 +514,20 @@ impl Page {
     /// # Errors
     /// In words.
     pub async fn columns(self) -> Result<Vec<web_sys::Blob>, String> {
-        self.0.pool.columns().await
+        let mut columns = self.0.pool.columns().await?;
+        let load = self.0.load.borrow();
+        let is_summary = |name: &str| {
+            let mut files = load.files.iter().filter(|file| file.name == name);
+            files.any(|file| file.format.split('+').any(|format| format == "summary"))
+        };
+        for (input, group) in load.inputs.iter().filter(|(input, _)| is_summary(&input.name)) {
+            if *group != 0 {
+                return Err("A comparison with a summary cannot be saved: stop comparing first.".to_owned());
+            }
+            // As it is: it is read again as any input is.
+            columns.push(input.blob.clone());
+        }
+        Ok(columns)
     }
 
     /// Goes on with a load that will not fit, keeping only these of its traces.

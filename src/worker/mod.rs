@@ -254,11 +254,14 @@ impl Worker {
     /// What is here, after a call has read so much.
     fn progress(&self, bytes: u64, pieces: u32) -> Progress {
         let set = &self.session.borrow().set;
+        // What summaries sum counts as held.
+        let (traces, spans) =
+            set.summaries.iter().fold((0, 0), |(traces, spans), of| (traces + of.traces, spans + of.spans));
         Progress {
             bytes,
             pieces,
-            traces: set.traces().len() as u64,
-            spans: (set.spans() + set.staged_spans()) as u64,
+            traces: set.traces().len() as u64 + traces,
+            spans: (set.spans() + set.staged_spans()) as u64 + spans,
             heap: set.heap_bytes() as u64,
             memory: memory_bytes(),
         }

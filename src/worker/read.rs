@@ -123,7 +123,8 @@ pub async fn run(worker: &Worker, job: Job) {
 }
 
 fn reader_of(piece: &Piece) -> Reader {
-    let options = Options { keep: piece.keep.clone(), ..Options::default() };
+    let unpack = Some(pathlight_query::unpack as pathlight_ingest::Unpack);
+    let options = Options { keep: piece.keep.clone(), unpack, ..Options::default() };
     match &piece.chunk {
         Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),
         None => Reader::new(&piece.name, options),

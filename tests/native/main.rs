@@ -26,6 +26,7 @@ mod analysis {
     mod selection;
     mod split;
     mod summaries;
+    mod summary_queries;
     mod tables;
     mod tprof;
     mod trend;

@@ -21,6 +21,7 @@ pub mod svg;
 pub mod text;
 pub mod theme;
 pub mod timeline;
+pub mod trend;
 pub mod viewport;
 pub mod violin;
 pub mod window;

@@ -44,6 +44,16 @@ impl Grid {
         self.height * ((self.panels + self.columns - 1) / self.columns)
     }
 
+    /// Width of a panel in device pixels.
+    pub fn width(&self) -> i32 {
+        self.width
+    }
+
+    /// Height of a row of panels in device pixels.
+    pub fn row_height(&self) -> i32 {
+        self.height
+    }
+
     /// Left and upper edge of a panel.
     pub fn place(&self, panel: usize) -> (i32, i32) {
         let panel = panel as i32;

@@ -36,6 +36,9 @@ pub struct Args {
     /// The page: a folder or the page in one file (default: pathlight.html beside this program, or dist/)
     #[arg(long, value_name = "PATH")]
     page: Option<PathBuf>,
+    /// Pages of this origin may send too, such as https://app.example; `*` is any (default: pages of this machine only)
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
     /// How often the page looks for new traces, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     every: u32,
@@ -79,7 +82,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut out = io::stdout();
     out.write_all(said.as_bytes())?;
     out.flush()?;
-    listen(listener, Arc::new(Mutexed(Mutex::new(store))), page.as_deref())?;
+    let inbox = Arc::new(Mutexed(Mutex::new(store)));
+    listen(listener, inbox, &args.allow_origin, page.as_deref())?;
     Ok(())
 }
 

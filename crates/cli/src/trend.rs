@@ -1,13 +1,13 @@
 //! `pathlight trend`: what changed from one summary to the next, and when.
 
 use super::common::{SummaryOptions, in_ms};
-use super::summarise::{load_any, name};
+use super::summarise::load_any;
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use super::{Failure, output};
 use pathlight_summary::{Series, Trend};
 use pathlight_text::format::harmless;
-use pathlight_view::{culprit, json};
+use pathlight_view::{culprit, json, trend};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -50,38 +50,16 @@ fn day_name(file: &std::path::Path) -> String {
 /// Rows of each table.
 const ROWS: usize = 30;
 
-fn what(series: &Series) -> String {
-    match &series.endpoint {
-        None => format!("{} latency of {}", series.statistic, name(&series.root)),
-        Some(endpoint) => format!("self time of {} in {}", name(endpoint), name(&series.root)),
-    }
-}
-
-fn to_text(trend: &Trend, days: &[String]) -> String {
+fn to_text(of: &Trend, days: &[String]) -> String {
     let days: Vec<String> = days.iter().map(|day| harmless(day)).collect();
     let mut out = String::new();
     // Writing to a String cannot fail.
-    if trend.moved.is_empty() {
+    if of.moved.is_empty() {
         let _ = writeln!(out, "No change of 5 % or more beyond chance over {} days.\n", days.len());
     }
-    for moved in &trend.moved {
-        let clearest = &trend.series[moved.series];
-        let Some(change) = clearest.change else { continue };
-        let _ = writeln!(
-            out,
-            "Since {}: {} {} (p {:.1e}), {} before, {} since.\n{}\n",
-            days[moved.day],
-            what(clearest),
-            if change.growth() > 0.0 {
-                format!("is {:.0} % higher", 100.0 * change.growth())
-            } else {
-                format!("is {:.0} % lower", -100.0 * change.growth())
-            },
-            change.p,
-            in_ms(change.before_us),
-            in_ms(change.after_us),
-            culprit::summary(&moved.culprit),
-        );
+    for moved in &of.moved {
+        let Some(change) = trend::moved_words(of, moved, &days, in_ms) else { continue };
+        let _ = writeln!(out, "{change}\n{}\n", culprit::summary(&moved.culprit));
     }
     let mut table = Table::new(
         [Right("change"), Right("since"), Right("p")]
@@ -89,12 +67,9 @@ fn to_text(trend: &Trend, days: &[String]) -> String {
             .chain(days.iter().map(|day| Right(day)))
             .chain([Left("number, milliseconds")]),
     );
-    let mut rows: Vec<&Series> = trend.series.iter().collect();
+    let mut rows: Vec<&Series> = of.series.iter().collect();
     // Stable: what is equally clear stays by name.
-    let p = |series: &Series| {
-        series.change.map_or(2.0, |change| if change.is_certain { change.p - 1.0 } else { change.p })
-    };
-    rows.sort_by(|a, b| p(a).total_cmp(&p(b)));
+    rows.sort_by(|a, b| trend::clearness(a).total_cmp(&trend::clearness(b)));
     for series in rows.into_iter().take(ROWS) {
         let certain = series.change.filter(|change| change.is_certain);
         let points = series
@@ -113,7 +88,7 @@ fn to_text(trend: &Trend, days: &[String]) -> String {
                 series.change.map_or(String::new(), |change| format!("{:.2}", change.p)),
             ],
         };
-        table.row(told.into_iter().chain(points).chain([what(series)]));
+        table.row(told.into_iter().chain(points).chain([trend::name(series)]));
     }
     let _ = write!(out, "{table}");
     out

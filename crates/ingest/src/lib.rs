@@ -34,7 +34,7 @@ mod zipkin;
 
 pub use keep::Keep;
 pub use masks::Masks;
-pub use reader::{Options, Reader};
+pub use reader::{Options, Reader, Unpack};
 pub use report::{
     ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress,
 };

@@ -8,12 +8,15 @@ use super::source::{Context, Source, Stop};
 use super::state::State;
 use super::walk::WalkEnd;
 use super::walk::split::SplitPoint;
-use pathlight_model::trace::TraceSet;
+use pathlight_model::trace::{Carried, TraceSet};
 
 /// What can be read, for messages.
 const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
                         Zipkin, OpenTelemetry SDK output, Next.js), one document or many (NDJSON), and OTLP as \
                         protobuf; also as .gz or .zip";
+
+/// Unpacks a summary of traces; of what it cannot, the reason in words. Name and group are filled in by the reader.
+pub type Unpack = fn(&[u8]) -> Result<Carried, String>;
 
 /// How an input is read.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +27,8 @@ pub struct Options {
     pub masks: Masks,
     /// Which traces are kept.
     pub keep: Keep,
+    /// Who unpacks summaries; `None`: they are refused.
+    pub unpack: Option<Unpack>,
 }
 
 /// Reads one input (a file, an archive, pasted text) into a [`TraceSet`].
@@ -72,7 +77,7 @@ impl Reader {
         Reader {
             name: name.to_owned(),
             source: Source::default(),
-            state: State::keeping(options.keep.clone()),
+            state: State::keeping(options.keep.clone(), options.unpack),
             options,
             start: 0,
             chunk: None,
@@ -155,6 +160,13 @@ impl Reader {
             }
         };
         let traces = self.trace_hashes();
+        let summaries = std::mem::take(&mut self.state.summaries);
+        set.summaries.extend(summaries.into_iter().map(|mut summary| {
+            // Of an archive with several, each has the name of its member.
+            let member = if summary.name.is_empty() { String::new() } else { format!("/{}", summary.name) };
+            summary.name = format!("{}{member}", self.name);
+            summary
+        }));
         if self.bytes > 0 {
             self.state.leave(set);
         }
@@ -197,6 +209,12 @@ impl Reader {
 
     fn stopped(&self, stop: Stop) -> IngestError {
         match stop {
+            Stop::Summary(reason) => self.error(
+                ErrorKind::NothingReadable,
+                0,
+                format!("it is a summary of traces, but {reason}"),
+                "Make it again with pathlight summarise.",
+            ),
             Stop::Full(full) => self.error(
                 ErrorKind::Memory,
                 self.start + self.bytes,

@@ -14,6 +14,8 @@ pub(super) enum Kind {
     Zip,
     /// Columns of a saved report.
     Columns,
+    /// A summary of traces.
+    Summary,
     /// OTLP as protobuf.
     Protobuf(Framing),
     /// Something with a name.
@@ -23,6 +25,9 @@ pub(super) enum Kind {
     /// Nothing but space.
     Blank,
 }
+
+/// What a summary of traces begins with, whatever its version (crate `summary`, which writes them).
+const SUMMARY: &[u8] = b"pathlight-summary ";
 
 const MAGIC: [(&[u8], &str); 22] = [
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -54,6 +59,7 @@ pub(super) fn sniff(head: &[u8]) -> Kind {
     match head {
         [0x1f, 0x8b, ..] => return Kind::Gzip,
         _ if head.starts_with(super::columns::MAGIC) => return Kind::Columns,
+        _ if head.starts_with(SUMMARY) => return Kind::Summary,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Kind::Zip,
         _ => {}
     }
@@ -101,6 +107,7 @@ mod tests {
         assert_eq!(sniff(b"\xef\xbb\xbf [1"), Kind::Text(3));
         assert_eq!(sniff(b"\x1f\x8b\x08"), Kind::Gzip);
         assert_eq!(sniff(b"PK\x03\x04"), Kind::Zip);
+        assert_eq!(sniff(b"pathlight-summary 1\n"), Kind::Summary);
         assert_eq!(sniff(b"\xff\xd8\xff\xe0"), Kind::Other("a JPEG image"));
         assert_eq!(sniff(b"\n<!DOCTYPE html>"), Kind::Other("an HTML page"));
         assert_eq!(sniff(b"<!doctype html>"), Kind::Other("an HTML page"));

@@ -3,6 +3,7 @@
 use super::columns::{self, Columns};
 use super::masks::Masks;
 use super::protobuf::Protobuf;
+use super::reader::Unpack;
 use super::report::ProblemKind;
 use super::sniff::{self, HEAD, Kind};
 use super::state::State;
@@ -33,6 +34,8 @@ pub(super) enum Stop {
     Full(SetFull),
     /// The content is nothing known; the first bytes and what they may be.
     Unknown(Vec<u8>, &'static str),
+    /// A summary of traces that cannot be unpacked, and why.
+    Summary(String),
 }
 
 impl From<SetFull> for Stop {
@@ -59,6 +62,8 @@ enum Opened {
     Zip(Box<Zip>),
     Columns(Columns),
     Protobuf(Box<Protobuf>),
+    /// A summary of traces, as far as it was read.
+    Summary(Vec<u8>, Unpack),
 }
 
 /// A text being read.
@@ -164,6 +169,10 @@ impl Source {
                 self.opened = Opened::Columns(Columns::default());
                 return Ok(columns::MAGIC.len());
             }
+            Kind::Summary => match cx.state.unpack {
+                Some(unpack) => self.opened = Opened::Summary(Vec::new(), unpack),
+                None => return refuse("a summary of traces, which pathlight show, trend and check read"),
+            },
             Kind::Protobuf(framing) => self.opened = Opened::Protobuf(Box::new(Protobuf::new(framing))),
             Kind::Other(what) => return refuse(what),
             Kind::Unknown => return refuse(""),
@@ -179,6 +188,11 @@ impl Source {
             Opened::Zip(zip) => zip.feed(bytes, cx),
             Opened::Columns(columns) => columns.feed(bytes, cx),
             Opened::Protobuf(protobuf) => protobuf.feed(bytes, cx),
+            Opened::Summary(held, _) => {
+                held.try_reserve(bytes.len()).map_err(|_| SetFull)?;
+                held.extend_from_slice(bytes);
+                Ok(())
+            }
         }
     }
 
@@ -198,6 +212,11 @@ impl Source {
             Opened::Zip(zip) => zip.finish(cx),
             Opened::Columns(columns) => Ok(columns.finish()),
             Opened::Protobuf(protobuf) => protobuf.finish(cx),
+            Opened::Summary(held, unpack) => {
+                let summary = unpack(&std::mem::take(held)).map_err(Stop::Summary)?;
+                cx.state.add_summary(summary, cx.set.loading_group);
+                Ok(WalkEnd::Whole)
+            }
         }
     }
 }

@@ -4,11 +4,12 @@ use super::fast::Fast;
 use super::keep::Keep;
 use super::node::{Bad, Node, Number};
 use super::otlp;
+use super::reader::Unpack;
 use super::report::{ProblemKind, Problems};
 use super::window::Window;
 use hashbrown::HashTable;
 use pathlight_model::trace::{
-    Flags, ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet, hash_bytes,
+    Carried, Flags, ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet, hash_bytes,
 };
 
 /// Why a value was not taken.
@@ -31,7 +32,7 @@ impl From<SetFull> for Fail {
 }
 
 /// Formats, by the bit of [`State::formats`].
-pub(super) const FORMATS: [&str; 13] = [
+pub(super) const FORMATS: [&str; 14] = [
     "jaeger",
     "jaeger-ui",
     "jaeger-spans",
@@ -45,6 +46,7 @@ pub(super) const FORMATS: [&str; 13] = [
     "jaeger-protobuf",
     "jaeger-cassandra",
     "next-trace",
+    "summary",
 ];
 
 /// A format that was recognised.
@@ -77,6 +79,8 @@ pub(super) enum Format {
     JaegerCassandra = 11,
     /// What Next.js writes into `.next/trace`.
     NextTrace = 12,
+    /// A summary of traces.
+    Summary = 13,
 }
 
 /// Marks a [`ProcessId`] that is a number of the trace's own list still.
@@ -132,6 +136,10 @@ pub(super) struct State {
     /// Which traces are kept, and how many times one was left out for that.
     pub keep: Keep,
     pub left_out: u64,
+    /// Who unpacks summaries.
+    pub unpack: Option<Unpack>,
+    /// The summaries found, named after their archive member.
+    pub summaries: Vec<Carried>,
 }
 
 impl Building {
@@ -228,9 +236,9 @@ struct Memory {
 }
 
 impl State {
-    /// For an input of which these traces are kept.
-    pub fn keeping(keep: Keep) -> State {
-        State { keep, ..State::default() }
+    /// For an input of which these traces are kept, and whose summaries somebody unpacks.
+    pub fn keeping(keep: Keep, unpack: Option<Unpack>) -> State {
+        State { keep, unpack, ..State::default() }
     }
 
     /// Takes over what earlier inputs of the set have left.
@@ -264,6 +272,15 @@ impl State {
     pub fn saw(&mut self, format: Format) {
         self.is_known = true;
         self.formats |= 1 << format as u8;
+    }
+
+    /// Takes a summary in.
+    pub fn add_summary(&mut self, summary: Carried, group: u8) {
+        self.saw(Format::Summary);
+        self.traces += summary.traces;
+        self.spans += summary.spans;
+        let name = self.problems.member.clone().unwrap_or_default();
+        self.summaries.push(Carried { name, group, ..summary });
     }
 
     /// Takes note of an archive.

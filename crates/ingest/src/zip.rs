@@ -252,6 +252,12 @@ impl Zip {
                 });
                 Ok(())
             }
+            Err(Stop::Summary(reason)) => {
+                self.inner = None;
+                let text = || format!("passed over: a summary of traces, but {reason}");
+                cx.state.problems.note(ProblemKind::BadMember, 0, text);
+                Ok(())
+            }
             other => other,
         }
     }

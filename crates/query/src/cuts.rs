@@ -3,6 +3,7 @@
 
 use super::EngineError;
 use super::pass::Pass;
+use super::summaries::Joined;
 use super::workers::Workers;
 use pathlight_analysis::critical_path::unpack_sorted;
 use pathlight_analysis::requests::{
@@ -35,6 +36,10 @@ pub struct Cuts {
     places: Arc<OnceLock<PlaceFacts>>,
     /// What decides over request types, by reading, since names of calls are part of it.
     types: Arc<Mutex<TypesKnown>>,
+    /// The summaries of all workers, once they are joined.
+    summaries: Arc<OnceLock<Arc<Joined>>>,
+    /// Whether any worker may have one.
+    pub(super) has_summaries: bool,
 }
 
 enum State {
@@ -72,6 +77,21 @@ impl Cuts {
     /// Keeps what decides over the names of places; of several plans that have found it out, all have found the same.
     pub(super) fn keep_places(&self, facts: PlaceFacts) -> &PlaceFacts {
         self.places.get_or_init(|| facts)
+    }
+
+    /// Nothing known yet, of data among which are summaries or not.
+    pub(super) fn of_data(has_summaries: bool) -> Cuts {
+        Cuts { has_summaries, ..Cuts::default() }
+    }
+
+    /// The summaries of all workers, if a plan has joined them.
+    pub(super) fn summaries(&self) -> Option<Arc<Joined>> {
+        self.summaries.get().cloned()
+    }
+
+    /// Keeps the summaries of all workers; of several plans that have joined them, all have the same.
+    pub(super) fn keep_summaries(&self, joined: Joined) -> Arc<Joined> {
+        Arc::clone(self.summaries.get_or_init(|| Arc::new(joined)))
     }
 
     /// What decides over request types under a reading, if a plan has found it out.

@@ -60,16 +60,19 @@ mod reports;
 mod request_pass;
 mod requests;
 mod session;
+mod summaries;
 mod workers;
 
 pub use cuts::Cuts;
 pub use moves::{Moves, plan_moves};
 pub use plan::{Next, Plan};
 pub use queries::{
-    EndpointCount, OverviewReport, PerRequestReport, Query, SpanKey, SpanReport, TagKey, TypeRow,
+    EndpointCount, OverviewReport, PerRequestReport, Query, SpanKey, SpanReport, SummaryFacts, TagKey,
+    TrendDay, TrendReport, TypeRow,
 };
 pub use reports::*;
 pub use session::{Session, Task};
+pub use summaries::unpack;
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +83,9 @@ pub enum EngineError {
     /// A file that is no model of a detector.
     #[error(transparent)]
     Model(#[from] pathlight_analysis::anomaly::ModelError),
+    /// What is asked is not in a summary, or summaries do not go together; in words.
+    #[error("{0}")]
+    Summary(String),
     /// Memory ended.
     #[error(transparent)]
     Full(#[from] pathlight_model::trace::SetFull),

@@ -36,7 +36,8 @@ impl Pool {
         for session in &mut sessions {
             session.set.seal()?;
         }
-        Ok(Pool { sessions, cuts: Cuts::default() })
+        let has_summaries = sessions.iter().any(|session| !session.set.summaries.is_empty());
+        Ok(Pool { sessions, cuts: Cuts::of_data(has_summaries) })
     }
 
     /// The sets of traces; no trace is in two of them.

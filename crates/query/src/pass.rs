@@ -13,6 +13,12 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Pass {
     /// Names with values, and what calls call.
     Places,
+    /// Summaries, joined by group.
+    Summaries,
+    /// The summaries of a group one by one.
+    NamedSummaries {
+        group: u8,
+    },
     /// What tells request types apart.
     Types {
         settings: PathSettings,
@@ -68,7 +74,7 @@ impl Pass {
     /// How traces are read; `None` where that does not matter.
     pub fn settings(&self) -> Option<PathSettings> {
         match self {
-            Pass::Places | Pass::Span { .. } => None,
+            Pass::Places | Pass::Summaries | Pass::NamedSummaries { .. } | Pass::Span { .. } => None,
             Pass::Types { settings }
             | Pass::Overview { settings, .. }
             | Pass::Trace { settings, .. }
@@ -98,6 +104,8 @@ impl Pass {
                 (is_cut || filters_by_type(selection)).then_some(&selection.by)
             }
             Pass::Places
+            | Pass::Summaries
+            | Pass::NamedSummaries { .. }
             | Pass::Types { .. }
             | Pass::Trace { .. }
             | Pass::Span { .. }

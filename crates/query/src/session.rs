@@ -4,6 +4,7 @@ use super::cuts::Cuts;
 use super::pass::{NamedPass, Pass};
 use super::queries::{self, FlowCache, FlowTask, OverviewPass, Query};
 use super::request_pass::RunningPass;
+use super::summaries::JoinTask;
 use super::{EngineError, Plan};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, pack_sorted};
 use pathlight_analysis::requests::{
@@ -58,7 +59,8 @@ impl Session {
 
     /// A session over a set.
     pub fn of(set: TraceSet) -> Session {
-        Session { set, ..Session::default() }
+        let cuts = Cuts::of_data(!set.summaries.is_empty());
+        Session { set, cuts, ..Session::default() }
     }
 
     /// Forgets what was computed: the set has changed.
@@ -68,7 +70,7 @@ impl Session {
         self.types.clear();
         self.flows.clear();
         self.named = None;
-        self.cuts = Cuts::default();
+        self.cuts = Cuts::of_data(!self.set.summaries.is_empty());
     }
 
     /// Runs a query over these traces alone, in one go.
@@ -112,6 +114,7 @@ impl Session {
             overview: None,
             running: None,
             flow,
+            join: None,
             progress: (0, 0),
         })
     }
@@ -189,6 +192,7 @@ pub struct Task {
     overview: Option<OverviewPass>,
     running: Option<RunningPass>,
     flow: Option<FlowTask>,
+    join: Option<JoinTask>,
     progress: (u64, u64),
 }
 
@@ -207,6 +211,13 @@ impl Task {
             session.name_places(self.names.as_ref(), self.naming);
         }
         match &self.pass {
+            Pass::Summaries => {
+                let join = self.join.get_or_insert_default();
+                Ok(join.step(session, time_is_up).map(|joined| postcard::to_allocvec(&joined)).transpose()?)
+            }
+            Pass::NamedSummaries { group } => {
+                Ok(Some(postcard::to_allocvec(&session.named_summaries(*group))?))
+            }
             Pass::Places => Ok(Some(postcard::to_allocvec(&PlaceFacts::of(&session.set))?)),
             Pass::Types { .. } => Ok(Some(postcard::to_allocvec(&TypeFacts::of(&session.set))?)),
             Pass::Overview { settings, .. } => {

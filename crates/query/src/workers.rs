@@ -37,6 +37,11 @@ impl Workers {
         Workers { mailbox: Arc::default(), cuts: cuts.clone() }
     }
 
+    /// What plans over the same data share.
+    pub(super) fn cuts(&self) -> &Cuts {
+        &self.cuts
+    }
+
     fn mailbox(&self) -> MutexGuard<'_, Mailbox> {
         self.mailbox.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -10,9 +10,11 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE, RANGE, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_RANGES, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE,
+    ORIGIN, RANGE, VARY, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use futures_util::stream::{StreamExt as _, once, try_unfold};
@@ -21,7 +23,7 @@ use tokio::runtime::Runtime;
 use tokio::task::spawn_blocking;
 
 use super::files::{Files, file};
-use super::{framing, is_own};
+use super::{framing, is_local, is_own};
 
 /// The largest body that is taken, in bytes, as it comes and unpacked.
 pub const MOST_BYTES: usize = 64 << 20;
@@ -94,17 +96,24 @@ pub trait Inbox: Send + Sync + 'static {
 /// Bytes of the stream in one answer to somebody who follows it.
 const MOST_TAIL: u64 = 64 << 20;
 
-/// Answers until the process ends. `page` is the folder of the page, or the page in one file.
+/// Answers until the process ends. `origins` are those whose pages may send besides pages of this machine, `*` is any;
+/// `page` is the folder of the page, or the page in one file.
 ///
 /// # Errors
 /// The connection cannot be used.
-pub fn listen(listener: TcpListener, inbox: Arc<dyn Inbox>, page: Option<&Path>) -> io::Result<()> {
-    Runtime::new()?.block_on(super::serve(listener, routes(inbox, page)))
+pub fn listen(
+    listener: TcpListener,
+    inbox: Arc<dyn Inbox>,
+    origins: &[String],
+    page: Option<&Path>,
+) -> io::Result<()> {
+    Runtime::new()?.block_on(super::serve(listener, routes(inbox, origins, page)))
 }
 
-fn routes(inbox: Arc<dyn Inbox>, page: Option<&Path>) -> Router {
+fn routes(inbox: Arc<dyn Inbox>, origins: &[String], page: Option<&Path>) -> Router {
+    let exports = Exports { inbox: inbox.clone(), origins: origins.into() };
     let routes = Router::new()
-        .route("/v1/traces", post(export))
+        .route("/v1/traces", post(export).options(preflight).with_state(exports))
         .route(&format!("/{STREAM}"), get(tail))
         .with_state(inbox);
     let framing = framing(&[]);
@@ -133,8 +142,75 @@ async fn one_file(State(OneFile(files, name)): State<OneFile>, mut request: Requ
     file(State(files), request).await
 }
 
+/// What takes exports, and whose.
+#[derive(Clone)]
+struct Exports {
+    inbox: Arc<dyn Inbox>,
+    /// Origins whose pages may send besides pages of this machine; `*` is any.
+    origins: Arc<[String]>,
+}
+
+impl Exports {
+    /// Returns the origin of the page that asks, if it may send; `Ok(None)` of a program that is no page.
+    ///
+    /// # Errors
+    /// The origin of a page that may not.
+    fn origin(&self, headers: &HeaderMap) -> Result<Option<HeaderValue>, String> {
+        let Some(origin) = headers.get(ORIGIN) else { return Ok(None) };
+        let text = String::from_utf8_lossy(origin.as_bytes()).into_owned();
+        let host = text.split_once("://").map_or("", |(_, host)| host);
+        let may = is_local(host) || self.origins.iter().any(|known| known == "*" || *known == text);
+        if may { Ok(Some(origin.clone())) } else { Err(text) }
+    }
+}
+
+/// What lets a page of this origin read an answer.
+fn with_origin(mut response: Response, origin: Option<HeaderValue>) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("Origin"));
+    if let Some(origin) = origin {
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    }
+    response
+}
+
+fn refuse_origin(origin: &str) -> Response {
+    let words =
+        format!("Pages of {origin} may not send: start pathlight listen with --allow-origin {origin}.");
+    with_origin((StatusCode::FORBIDDEN, words).into_response(), None)
+}
+
+/// `OPTIONS /v1/traces`: what a browser asks before a page of another origin sends.
+async fn preflight(State(exports): State<Exports>, headers: HeaderMap) -> Response {
+    if !is_own(&headers) {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    let origin = match exports.origin(&headers) {
+        Ok(origin) => origin,
+        Err(origin) => return refuse_origin(&origin),
+    };
+    let mut answer = StatusCode::NO_CONTENT.into_response();
+    let out = answer.headers_mut();
+    out.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
+    // An SDK may be told to send headers of its own, such as a key.
+    let wanted = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+    out.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.unwrap_or(HeaderValue::from_static("content-type")));
+    out.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));
+    // A page from elsewhere that sends to this machine is asked about in particular.
+    let private = HeaderName::from_static("access-control-allow-private-network");
+    out.insert(private, HeaderValue::from_static("true"));
+    with_origin(answer, origin)
+}
+
 /// `POST /v1/traces`.
-async fn export(State(inbox): State<Arc<dyn Inbox>>, request: Request) -> Response {
+async fn export(State(exports): State<Exports>, request: Request) -> Response {
+    match exports.origin(request.headers()) {
+        Ok(origin) => with_origin(take(exports.inbox, request).await, origin),
+        Err(origin) => refuse_origin(&origin),
+    }
+}
+
+async fn take(inbox: Arc<dyn Inbox>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let kind = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let encoding = match kind.split(';').next().unwrap_or_default().trim() {

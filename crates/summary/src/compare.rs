@@ -1,26 +1,16 @@
 //! Two summaries side by side, as two sets of traces.
 
 use super::part::Summary;
+use super::reports::Choice;
 use pathlight_analysis::critical_path::{DiffPart, DiffReport, DiffSide};
 use pathlight_analysis::culprit::{CulpritPart, CulpritReport};
-use pathlight_analysis::requests::{RangeFacts, RootEndpoint, Selection};
+use pathlight_analysis::requests::{RootEndpoint, Selection};
 use pathlight_model::trace::Endpoint;
 
 impl Summary {
-    /// One side of a comparison; the facts have no histogram.
-    fn side(&self, root: Option<&Endpoint>, group: u8) -> ((DiffSide, DiffPart), CulpritPart) {
-        let part = self.root(root).unwrap_or_default();
-        let latency_us = part.percentiles();
-        let requests = part.requests();
-        let facts = RangeFacts {
-            all_requests: requests,
-            requests,
-            latency_us,
-            latency_sum_us: part.latency_us.sum,
-            all_latency_us: latency_us,
-            range_us: (part.latency.quantiles([0.0])[0] as u64, latency_us.max),
-            ..RangeFacts::default()
-        };
+    /// One side of a comparison: its frames, and its times by service. Both are of requests of any latency.
+    pub fn side(&self, choice: &Choice, group: u8) -> ((DiffSide, DiffPart), CulpritPart) {
+        let root = choice.root.as_ref();
         let selection = Selection {
             group,
             root: root
@@ -29,13 +19,15 @@ impl Summary {
             reading: self.settings.path.reading,
             ..Selection::default()
         };
-        ((DiffSide { selection, facts }, self.frames(root)), part.culprit)
+        let facts = self.facts(choice);
+        ((DiffSide { selection, facts }, self.frames(root)), self.root(root).unwrap_or_default().culprit)
     }
 }
 
 /// Compares the requests of one root endpoint, or of all, as two sets of traces are compared: means, intervals and the
 /// ranking of services are the same numbers.
 pub fn compare(a: &Summary, b: &Summary, root: Option<&Endpoint>) -> DiffReport {
-    let ((a_side, a_times), (b_side, b_times)) = (a.side(root, 0), b.side(root, 1));
+    let choice = Choice { root: root.cloned(), ..Choice::default() };
+    let ((a_side, a_times), (b_side, b_times)) = (a.side(&choice, 0), b.side(&choice, 1));
     DiffPart::finish(a_side, b_side, CulpritReport::of(&a_times, &b_times))
 }

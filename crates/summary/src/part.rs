@@ -166,6 +166,11 @@ impl Summary {
 
     /// Of each calling context the request in which it and all below it took longest.
     pub fn exemplars(&self) -> Vec<Option<&RequestRef>> {
+        self.frames.examples().map(|example| Some(example?.0)).collect()
+    }
+
+    /// The same with the time that the request takes there, in microseconds.
+    pub fn examples(&self) -> Vec<Option<(&RequestRef, u64)>> {
         self.frames.examples().collect()
     }
 

@@ -144,6 +144,62 @@ impl Sketch {
         self.max_us
     }
 
+    /// The least value, exactly; 0 without values.
+    pub fn min_us(&self) -> u64 {
+        self.min_us
+    }
+
+    /// The sum of all values: exact while they are all kept.
+    pub fn sum_us(&self) -> u64 {
+        let sum = |sum: u64, (us, n): (u64, u64)| sum.saturating_add(us.saturating_mul(n));
+        self.counts().into_iter().fold(0, sum)
+    }
+
+    /// The values in order with how often each is: those of a bin as its middle.
+    pub fn counts(&self) -> Vec<(u64, u64)> {
+        match &self.held {
+            Held::Values(bytes) => {
+                unpack(bytes).chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u64)).collect()
+            }
+            Held::Bins(bins) => bins
+                .iter()
+                .map(|&(bin, n)| ((log_bin_middle_us(bin) as u64).clamp(self.min_us, self.max_us), n))
+                .collect(),
+        }
+    }
+
+    /// The values of these ranks, which is exact if they end where bins do.
+    pub(crate) fn of_ranks(&self, ranks: std::ops::Range<u64>) -> Sketch {
+        if ranks == (0..self.n) {
+            return self.clone();
+        }
+        match &self.held {
+            Held::Values(bytes) => {
+                let values = unpack(bytes);
+                let end = values.len().min(ranks.end as usize);
+                Sketch::of(values[end.min(ranks.start as usize)..end].to_vec())
+            }
+            Held::Bins(bins) => {
+                let mut rank = 0;
+                let mut inside = Vec::new();
+                for &(bin, n) in bins {
+                    let (from, to) = (rank.max(ranks.start), (rank + n).min(ranks.end));
+                    inside.extend((from < to).then_some((bin, to.saturating_sub(from))));
+                    rank += n;
+                }
+                let middle = |bin: Option<&(u32, u64)>| {
+                    bin.map_or(0, |bin| (log_bin_middle_us(bin.0) as u64).clamp(self.min_us, self.max_us))
+                };
+                Sketch {
+                    n: inside.iter().map(|bin| bin.1).sum(),
+                    min_us: if ranks.start == 0 { self.min_us } else { middle(inside.first()) },
+                    max_us: if ranks.end >= self.n { self.max_us } else { middle(inside.last()) },
+                    held: Held::Bins(inside),
+                }
+            }
+        }
+    }
+
     /// How far a percentile may be off, as a share of itself: 0 while all values are kept.
     pub fn error(&self) -> f64 {
         if matches!(self.held, Held::Values(_)) { 0.0 } else { RELATIVE_ERROR }

@@ -3,11 +3,12 @@
 use super::part::{EndpointPart, RootPart};
 use super::sketch::Sketch;
 use pathlight_model::stats::Moments;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// One number of some times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Statistic {
     /// Arithmetic mean.
     Mean,
@@ -22,7 +23,7 @@ pub enum Statistic {
 }
 
 /// A number and how far chance may have moved it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Values it stands on.
     pub n: u64,

@@ -7,6 +7,7 @@ use super::statistic::{Estimate, Statistic};
 use pathlight_analysis::culprit::CulpritReport;
 use pathlight_model::stats::{false_discovery, normal_p, student_p};
 use pathlight_model::trace::Endpoint;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer values on a day give no point.
@@ -23,7 +24,7 @@ const FALSE_DISCOVERIES: f64 = 0.01;
 const OF_LATENCY: [Statistic; 4] = [Statistic::Mean, Statistic::P50, Statistic::P95, Statistic::P99];
 
 /// One number over the days.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Whose requests.
     pub root: Endpoint,
@@ -38,7 +39,7 @@ pub struct Series {
 }
 
 /// A change of level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DayChange {
     /// The first day of the new level, from 0.
     pub day: usize,
@@ -53,7 +54,7 @@ pub struct DayChange {
 }
 
 /// What changed of one root endpoint.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
     /// Whose requests.
     pub root: Endpoint,
@@ -66,7 +67,7 @@ pub struct Moved {
 }
 
 /// Summaries over time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trend {
     /// By root endpoint, latency first, then endpoints by name.
     pub series: Vec<Series>,

@@ -99,7 +99,7 @@ pub fn set_name(files: &[&str]) -> Option<String> {
         [] => None,
         [file] => {
             let name = file.rsplit('/').next().unwrap_or(file);
-            let short = name.trim_end_matches(".gz").trim_end_matches(".json");
+            let short = name.trim_end_matches(".gz").trim_end_matches(".json").trim_end_matches(".pathlight");
             Some(if short.is_empty() { name } else { short }.to_owned())
         }
         several => Some(format!("{} files", format::count(several.len() as u64))),

@@ -47,6 +47,7 @@ pub mod tag_rows;
 pub mod tip;
 pub mod trace;
 pub mod tree;
+pub mod trend;
 pub mod views;
 
 #[cfg(test)]

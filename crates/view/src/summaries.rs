@@ -1,11 +1,116 @@
-//! What a summary says about the requests of one root endpoint, or of all.
+//! What a summary says about the requests of one root endpoint, or of all; and what views say that need spans.
 
+use crate::views::View;
 use pathlight_analysis::critical_path::RequestRef;
 use pathlight_analysis::requests::PercentileRange;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_query::{CriticalPathReport, Exemplar, RootEndpoint, SummaryFacts};
 use pathlight_summary::{Band, BandCut, EndpointPart, NodePart, RELATIVE_ERROR, RootPart, Summary};
+use pathlight_text::format;
+use pathlight_text::format::counted;
+
+/// Returns what a view needs that summaries do not hold, in a sentence; `None` if it shows them. `compares_sets`: Compare
+/// is about two sets and not about percentile ranges of one.
+pub fn lacks(view: View, compares_sets: bool) -> Option<&'static str> {
+    Some(match view {
+        View::Findings | View::Flame | View::Endpoints | View::Trend => return None,
+        View::Compare if compares_sets => return None,
+        View::Compare => {
+            "Percentile ranges of one summary cannot be compared: it holds no sums of squares by latency. Open a second \
+             summary, or traces, to compare with."
+        }
+        View::Heatmap => "The heat map shows single requests, and a summary holds sums over them.",
+        View::Split => "Splitting needs the tags of spans, and a summary holds none.",
+        View::Flow => {
+            "Execution flow needs the order of calls in each request, which a summary does not hold."
+        }
+        View::Diagnosis => {
+            "The diagnosis groups whole traces by their structure, and a summary holds no traces."
+        }
+        View::Anomalies => "Anomalies are single requests, and a summary holds sums over them.",
+        View::Errors => {
+            "Where errors start and stop is told by single spans; a summary counts errors of endpoints and call paths, \
+             which the tables of Endpoints and Flame graph show."
+        }
+        View::Requests => "A summary holds no list of requests, but an example of each call path by its id.",
+        View::Trace => "The timeline shows the spans of a trace, and a summary knows it by its id only.",
+    })
+}
+
+/// Returns what the list of findings says of summaries.
+pub const NO_FINDINGS: &str = "Findings are looked for in single spans, and a summary holds sums over them. Compare two \
+                               summaries to see what changed between them.";
+
+/// Returns what is to be known of summaries that are looked at: how many there are, and what their numbers stand for.
+pub fn facts(of: &SummaryFacts) -> String {
+    let mut words = format!("From {}", counted(of.files, "summary file"));
+    if let RootEndpoint::Endpoint(Endpoint { service, operation }) = &of.root {
+        words += &format!(" of {}", format::endpoint(service, operation));
+    }
+    if of.percentile_error > 0.0 {
+        words += &format!("; percentiles within {:.1}{}%", 100.0 * of.percentile_error, format::THIN);
+    }
+    if of.traces_left_out > 0 {
+        words += &format!("; {} loaded besides left out", counted(of.traces_left_out, "trace"));
+    }
+    words
+}
+
+/// Returns notes on the numbers of summaries: what they are of, each in a sentence.
+pub fn notes(of: &SummaryFacts) -> Vec<String> {
+    let mut notes = vec![
+        "Calls and names stand as they were recorded: rules that look at all traces at once do not apply to summaries."
+            .to_owned(),
+        "A percentile range ends at the nearest band of latency, 6 to 12.5 % wide: its button says how many requests it holds."
+            .to_owned(),
+        "In a percentile range, self time and requests are those of the range; percentiles, total time, spans and errors \
+         of call paths and endpoints are over requests of any latency."
+            .to_owned(),
+        "Errors of a request type are its requests with a span in error; spans and errors of endpoints are those on \
+         critical paths."
+            .to_owned(),
+    ];
+    if of.percentile_error > 0.0 {
+        notes.push(format!(
+            "Percentiles of more than 10,000 values are within {:.1} % of the exact ones; sums and counts are exact.",
+            100.0 * of.percentile_error
+        ));
+    }
+    if of.traces_left_out > 0 {
+        notes.push(format!(
+            "{} loaded into the same set are left out. Open them as a set of their own to compare with, or add them \
+             with pathlight summarise.",
+            counted(of.traces_left_out, "trace")
+        ));
+    }
+    notes
+}
+
+/// A request that a summary knows by its ids, to be looked up where the traces are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The endpoint at its root.
+    pub root: Endpoint,
+    /// Canonical trace id.
+    pub trace_id: String,
+    /// Its latency in microseconds.
+    pub latency_us: u64,
+}
+
+/// Returns the slowest request of each root endpoint, slowest first (ties: by name).
+pub fn known_requests(report: &CriticalPathReport) -> Vec<Known> {
+    let roots = report.nodes.iter().filter(|node| node.parent.is_none());
+    let known = roots.filter_map(|node| {
+        let Exemplar { trace_id, latency_us, .. } = node.exemplars.first()?.clone();
+        let (service, operation) = report.name(node.endpoint);
+        Some(Known { root: Endpoint::new(service, operation), trace_id, latency_us })
+    });
+    let mut known: Vec<Known> = known.collect();
+    known.arrange_by(|a, b| b.latency_us.cmp(&a.latency_us).then_with(|| a.root.cmp(&b.root)));
+    known
+}
 
 /// The requests of a summary that somebody looks at.
 pub struct Selected<'a> {

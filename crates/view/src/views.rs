@@ -31,6 +31,8 @@ pub enum View {
     Requests,
     /// Timeline of one trace.
     Trace,
+    /// Summaries over time.
+    Trend,
 }
 
 /// Keys that views had before, with those they have now. Addresses and messages of a page around may still have the old
@@ -45,7 +47,7 @@ const SYNONYMS: [(&str, &str); 5] = [
 
 impl View {
     /// Every view, in the order of the sidebar.
-    pub const ALL: [View; 12] = [
+    pub const ALL: [View; 13] = [
         View::Findings,
         View::Flame,
         View::Compare,
@@ -58,6 +60,7 @@ impl View {
         View::Errors,
         View::Requests,
         View::Trace,
+        View::Trend,
     ];
 
     /// Returns its value of `view=`, which is also the name of its modules.
@@ -75,6 +78,7 @@ impl View {
             View::Errors => "errors",
             View::Requests => "requests",
             View::Trace => "trace",
+            View::Trend => "trend",
         }
     }
 
@@ -104,6 +108,7 @@ impl View {
             View::Errors => "Errors",
             View::Requests => "Requests",
             View::Trace => "Timeline",
+            View::Trend => "Trend",
         }
     }
 
@@ -122,6 +127,7 @@ impl View {
             View::Errors => "Where errors start and stop, and what they cost",
             View::Requests => "The slowest requests",
             View::Trace => "One trace with its critical path",
+            View::Trend => "Summaries over time: what changed, and since when",
         }
     }
 

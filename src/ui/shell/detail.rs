@@ -189,15 +189,21 @@ impl Detail {
                 span_id: Some(exemplar.span_id.clone()).filter(|id| !id.is_empty()),
             };
             let words = format!("{} here", format::duration_us(exemplar.exclusive_us));
-            let link = button("")
-                .class("link exemplar")
+            // A summary knows a request by its ids only.
+            let link =
+                if page.is_summary() { span("exemplar", "") } else { button("").class("link exemplar") };
+            let link = link
                 .test("exemplar")
                 .attr("data-trace", &exemplar.trace_id)
-                .attr("title", &format!("Open trace {} in the timeline", exemplar.trace_id))
+                .attr("title", &format!("Trace {}", exemplar.trace_id))
                 .child(&span("mono", &names::short_id(&exemplar.trace_id)))
                 .child(&span("", &words))
-                .child(&span("muted", &format!("of {}", format::duration_us(exemplar.latency_us))))
-                .on_click(&self.keep, move || page.open_trace(choice.clone()));
+                .child(&span("muted", &format!("of {}", format::duration_us(exemplar.latency_us))));
+            let link = if page.is_summary() {
+                link
+            } else {
+                link.on_click(&self.keep, move || page.open_trace(choice.clone()))
+            };
             let item = el("li").child(&link);
             let span_id = Some(exemplar.span_id.as_str());
             if let Some(mark) = links::mark(page, &exemplar.trace_id, span_id) {

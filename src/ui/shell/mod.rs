@@ -12,6 +12,7 @@ pub mod jaeger_dialog;
 pub mod jump;
 pub mod keys;
 pub mod memory_row;
+pub mod no_spans;
 pub mod notes;
 pub mod offline;
 pub mod palette;

@@ -10,6 +10,7 @@ use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::reading_words;
+use pathlight_view::summaries;
 use web_sys::HtmlInputElement;
 
 /// Files listed at most; those with problems come first.
@@ -115,8 +116,19 @@ pub fn show(page: Page) {
     let body = div("dialog-body");
     let keep = Keep::default();
     let facts = facts(&overview);
-    body.add(&el("h3").text("Traces"));
-    if facts.is_empty() {
+    let is_summary = overview.summary.is_some();
+    if let Some(summary) = &overview.summary {
+        body.add(&el("h3").text("Summaries"));
+        body.add(&el("p").test("summary-facts").text(&format!("{}.", summaries::facts(summary))));
+        let list = el("ul").class("facts");
+        for note in summaries::notes(summary) {
+            list.add(&el("li").text(&note));
+        }
+        body.add(&list);
+    } else {
+        body.add(&el("h3").text("Traces"));
+    }
+    if facts.is_empty() && !is_summary {
         body.add(
             &el("p")
                 .class("muted")
@@ -147,8 +159,10 @@ pub fn show(page: Page) {
         list.add(&meaning);
     }
     body.add(&list);
-    body.add(&el("h3").text("Reading"));
-    body.add(&reading(page, &close, &keep));
+    if !is_summary {
+        body.add(&el("h3").text("Reading"));
+        body.add(&reading(page, &close, &keep));
+    }
     body.add(&el("h3").text("Files"));
     body.add(&files(&page.loading().files));
     let dialog = el("dialog")

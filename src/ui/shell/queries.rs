@@ -82,6 +82,8 @@ pub struct Queries {
     pub evaluation: Slot<queries::FlowEvaluation>,
     /// The trace of the timeline.
     pub trace: Slot<queries::Trace>,
+    /// Summaries over time.
+    pub trend: Slot<queries::Trend>,
     /// The selected span.
     pub span: Slot<queries::Span>,
 }
@@ -100,8 +102,9 @@ pub fn query(page: Page) {
     }
     let selection = address.selection();
     queries.range.want(page, queries::Range { selection: selection.clone() });
+    let lacks = page.lacks(address.view).is_some();
     // As large as there are calling contexts, a million in one deep trace: only for whoever shows some of them.
-    if address.view == View::Flame || matches!(*page.focus(), Focus::Path(_) | Focus::Endpoint(_)) {
+    if lacks || address.view == View::Flame || matches!(*page.focus(), Focus::Path(_) | Focus::Endpoint(_)) {
         queries.path.want(page, queries::CriticalPath { selection: address.rolled_up(selection.clone()) });
     } else {
         queries.path.stop();
@@ -130,6 +133,9 @@ pub fn query(page: Page) {
     if known == Some(true) {
         queries.tag_values.want(page, queries::TagValues { selection: selection.clone(), key });
     }
+    if lacks {
+        return;
+    }
     match address.view {
         View::Anomalies => crate::ui::views::anomalies::query(page),
         View::Compare => {
@@ -142,6 +148,9 @@ pub fn query(page: Page) {
         }
         View::Findings => {
             queries.endpoints.want(page, queries::Endpoints { selection: selection.clone() });
+            if page.is_summary() {
+                return queries.findings.stop();
+            }
             // Of two sets, the second is asked about, and the first is what it should be like.
             let (selection, baseline) = if page.compares_sets() {
                 (address.side(Side::B), Some(address.side(Side::A)))
@@ -172,6 +181,7 @@ pub fn query(page: Page) {
             queries.histograms.want(page, queries::Histograms { selection: selection.clone() });
             // What takes long comes last.
             if !address.by_service
+                && !page.is_summary()
                 && queries.bottom_up.fresh().is_some()
                 && queries.histograms.fresh().is_some()
             {
@@ -194,6 +204,7 @@ pub fn query(page: Page) {
             }
             want_trace(page);
         }
+        View::Trend => queries.trend.want(page, queries::Trend { group: selection.group }),
         View::Requests => {
             queries.requests.want(page, queries::Requests { selection, limit: REQUESTS_LISTED });
         }

@@ -152,6 +152,7 @@ impl Part for RangeBar {
     fn update(&mut self, page: Page) {
         let shown = frame::has_traces(page);
         self.element.show(shown);
+        self.form.element().show(!page.is_summary());
         if !shown {
             return;
         }

@@ -213,7 +213,10 @@ impl List {
         let mut endpoints: Vec<_> = overview
             .endpoints
             .iter()
-            .filter(|endpoint| fits(&text, &[&endpoint.service, &endpoint.operation]))
+            // Requests of a summary begin at its root endpoints.
+            .filter(|endpoint| {
+                overview.summary.is_none() && fits(&text, &[&endpoint.service, &endpoint.operation])
+            })
             .collect();
         endpoints.arrange_by_key(|endpoint| std::cmp::Reverse(endpoint.spans));
         if !endpoints.is_empty() {
@@ -312,7 +315,7 @@ impl Part for SelectionBar {
             self.shown = name;
         }
         let _ = &self.choose;
-        self.places.element().show(page.address().view.rolls_up());
+        self.places.element().show(page.address().view.rolls_up() && !page.is_summary());
         self.places.press(usize::from(page.address().by_service));
         self.figures.class_if("stale", page.queries().range.is_waiting());
         if let Some(report) = page.queries().range.get() {

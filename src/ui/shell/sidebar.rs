@@ -23,6 +23,7 @@ fn icon_path(view: View) -> &'static str {
         View::Errors => "M8 2.5l6 11H2zM8 6.5v3M8 11.5v.2",
         View::Requests => "M2 3.5h12M2 8h12M2 12.5h12",
         View::Trace => "M2 3.5h12M4 8h6M8 12.5h6",
+        View::Trend => "M2 11l3.5-1.5L8 10.5l2-6 4-1.5M2 14h12",
     }
 }
 
@@ -75,6 +76,10 @@ impl Part for Sidebar {
                 entry.set("aria-current", "page");
             } else {
                 entry.unset("aria-current");
+            }
+            if view == View::Trend {
+                // Traces have no days.
+                entry.show(page.is_summary() || view == shown);
             }
         }
         if let Some(select) = self.select.as_kind::<HtmlSelectElement>() {

@@ -6,6 +6,7 @@ use crate::ui::page::{Page, Part};
 use pathlight_model::ordered::OrderedSet;
 use pathlight_text::format;
 use pathlight_text::format::counted;
+use pathlight_view::summaries;
 
 /// The status bar.
 pub struct Status {
@@ -60,6 +61,9 @@ impl Part for Status {
             let (spans, traces) = (overview.other_spans, overview.other_traces);
             loaded.push_str(&format!("; against {} in {}", counted(spans, "span"), counted(traces, "trace")));
         }
+        if let Some(summary) = &overview.summary {
+            loaded += &format!(" \u{b7} {}", summaries::facts(summary));
+        }
         let kept: OrderedSet<String> =
             page.loading().files.iter().filter_map(|file| file.keep.words()).collect();
         for words in kept {
@@ -78,6 +82,7 @@ impl Part for Status {
         self.memory.set_text(&format::bytes(overview.heap_bytes));
         self.memory.set("data-value", &overview.heap_bytes.to_string());
         self.memory.set("data-wasm", &page.wasm_bytes().to_string());
+        self.quality.show(overview.summary.is_none());
         let share = overview.quality.clipped_share();
         self.quality
             .set_text(&format!("{} of span time clipped for clock skew \u{2192}", format::share(share)));

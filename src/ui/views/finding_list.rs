@@ -38,6 +38,12 @@ impl FindingList {
         }
     }
 
+    /// Says why there are no findings.
+    pub fn set_words(&self, why: &str) {
+        self.keep.clear();
+        self.element.fill([&el("li").class("finding").test("no-finding").text(why)]);
+    }
+
     fn card(&self, page: Page, finding: &Finding) -> El {
         let kind = finding.kind();
         let finding = Rc::new(finding.clone());

@@ -26,6 +26,7 @@ use pathlight_view::findings;
 use pathlight_view::findings::{Cost, ShareBar, TypeLine};
 use pathlight_view::json;
 use pathlight_view::request_types;
+use pathlight_view::summaries;
 use pathlight_view::summary;
 use pathlight_view::tag_rows;
 use std::rc::Rc;
@@ -55,6 +56,7 @@ pub struct Findings {
     tags: TagRows,
     cards: El,
     by: El,
+    grouping: El,
     why: El,
     types: CompanionTable<TypeLine>,
     top: CompanionTable<Cost>,
@@ -95,6 +97,7 @@ impl Findings {
         let cards = div("cards").test("summary");
         let title = el("h2").class("section-title");
         let copies = copies(page, keep);
+        let grouping = el("label").class("muted").text("Group requests by ").child(&by);
         let element = div("findings")
             .test("findings")
             .child(&cards)
@@ -111,7 +114,7 @@ impl Findings {
             .child(
                 &div("section-head")
                     .child(&el("h2").class("section-title").text("Request types"))
-                    .child(&el("label").class("muted").text("Group requests by ").child(&by)),
+                    .child(&grouping),
             )
             .child(&why)
             .child(types.element())
@@ -130,6 +133,7 @@ impl Findings {
             tags,
             cards,
             by,
+            grouping,
             why,
             types,
             top,
@@ -141,6 +145,8 @@ impl Findings {
 
     fn take_overview(&mut self, page: Page, overview: &OverviewReport) {
         let by = page.address().by.clone();
+        // Those of a summary are its root endpoints.
+        self.grouping.show(overview.summary.is_none());
         controls::offer(&self.by, &request_types::choices(overview, &by), &by.key());
         self.why.set_text(request_types::why(overview, &by));
         let cards = findings::cards(overview).into_iter().map(|card| {
@@ -299,13 +305,17 @@ impl PageView for Findings {
             && is_new(0)
         {
             self.take_overview(page, &overview);
+            if page.is_summary() {
+                self.list.set_words(summaries::NO_FINDINGS);
+                self.times.set(page, &FindingsReport::default());
+            }
         }
         if let Some(report) = queries.endpoints.get()
             && is_new(1)
         {
             self.take_ranking(page, &report);
         }
-        if let Some((report, is_whole)) = all_findings(page)
+        if let Some((report, is_whole)) = all_findings(page).filter(|_| !page.is_summary())
             && (is_new(2) || is_new(4))
         {
             self.list.set(page, &report);

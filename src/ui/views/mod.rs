@@ -15,6 +15,7 @@ pub mod split;
 pub mod tag_rows;
 pub mod time_columns;
 pub mod trace;
+pub mod trend;
 
 use crate::ui::dom::Keep;
 use crate::ui::page::Page;
@@ -38,5 +39,6 @@ pub fn build(which: View, page: Page, keep: &Keep, search: &Search, jump: &Jump)
         View::Errors => Shown::new(errors::Errors::new(page, keep), search),
         View::Requests => Shown::new(requests::Requests::new(page, keep), search),
         View::Trace => Shown::new(trace::TimelineView::new(page, keep), search),
+        View::Trend => Shown::new(trend::Trend::new(page, keep), search),
     }
 }

@@ -107,9 +107,9 @@ impl Frame {
         page.address().view == self.view
     }
 
-    /// Brings the view into sight if it was chosen and there is data. Returns whether it is in sight.
+    /// Brings the view into sight if it was chosen and there is the data that it needs. Returns whether it is in sight.
     pub fn update(&self, page: Page) -> bool {
-        let shown = has_traces(page) && self.is_chosen(page);
+        let shown = has_traces(page) && self.is_chosen(page) && page.lacks(self.view).is_none();
         self.above.iter().for_each(|above| above.show(shown));
         self.below.show(shown);
         if !shown {

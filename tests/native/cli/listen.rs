@@ -24,8 +24,12 @@ impl Drop for Listener {
 
 impl Listener {
     fn start(folder: &Path) -> Listener {
+        Listener::start_with(folder, &[])
+    }
+
+    fn start_with(folder: &Path, more: &[&str]) -> Listener {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
-        command.current_dir(folder).args(["listen", "--port", "0", "-o", "kept"]);
+        command.current_dir(folder).args(["listen", "--port", "0", "-o", "kept"]).args(more);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -129,6 +133,39 @@ fn exports_are_answered_as_the_protocol_says_and_kept() {
     let listener = Listener::start(folder.path());
     let (_, _, again) = listener.ask("GET /traces.ndjson.gz", "", b"");
     assert_eq!(again, [all, more].concat());
+}
+
+#[test]
+fn pages_of_this_machine_may_send_and_others_only_if_they_were_named() {
+    let folder = Scratch::new("listen-origins");
+    let json = fixture("otlp", "export.json");
+    let ask = |listener: &Listener, line: &str, origin: &str, body: &[u8]| {
+        let wanted =
+            "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: content-type,x-key\r\n";
+        let headers = format!("Origin: {origin}\r\nContent-Type: {JSON}\r\n{wanted}");
+        let (status, head, _) = listener.ask(line, &headers, body);
+        let has = |header: &str| head.to_lowercase().contains(&header.to_lowercase());
+        (
+            status,
+            has(&format!("access-control-allow-origin: {origin}")),
+            has("allow-headers: content-type,x-key"),
+        )
+    };
+    let listener = Listener::start(folder.path());
+    for own in ["http://localhost:5173", "http://127.0.0.1:8080", "https://[::1]:443"] {
+        assert_eq!(ask(&listener, "OPTIONS /v1/traces", own, b""), (204, true, true), "{own}");
+        assert_eq!(ask(&listener, "POST /v1/traces", own, &json), (200, true, false), "{own}");
+    }
+    let foreign = "https://app.example";
+    for other in [foreign, "null", "http://localhost.evil.example", "http://evil.example:4318"] {
+        assert_eq!(ask(&listener, "OPTIONS /v1/traces", other, b""), (403, false, false), "{other}");
+        assert_eq!(ask(&listener, "POST /v1/traces", other, &json), (403, false, false), "{other}");
+    }
+    drop(listener);
+    let listener = Listener::start_with(folder.path(), &["--allow-origin", foreign]);
+    assert_eq!(ask(&listener, "OPTIONS /v1/traces", foreign, b""), (204, true, true));
+    assert_eq!(ask(&listener, "POST /v1/traces", foreign, &json), (200, true, false));
+    assert_eq!(ask(&listener, "POST /v1/traces", "https://other.example", &json).0, 403);
 }
 
 /// A program with OpenTelemetry's SDK for Python: three traces with an error, an event, a link and lists.

@@ -89,12 +89,12 @@ impl DiffPart {
         DiffPart { contexts, examples }.with_used_examples()
     }
 
-    /// Of each frame the request with its greatest subtree time.
-    pub fn examples(&self) -> impl ExactSizeIterator<Item = Option<&RequestRef>> {
-        self.contexts
-            .nodes
-            .iter()
-            .map(|node| node.value.example.map(|example| &self.examples[example as usize]))
+    /// Of each frame the request with its greatest subtree time, and that time in microseconds.
+    pub fn examples(&self) -> impl ExactSizeIterator<Item = Option<(&RequestRef, u64)>> {
+        self.contexts.nodes.iter().map(|node| {
+            let example = node.value.example?;
+            Some((&self.examples[example as usize], node.value.example_us))
+        })
     }
 
     /// The frames of the requests with one root endpoint.

@@ -179,7 +179,7 @@ impl EndpointPart {
 }
 
 /// By endpoint its chains with the most exclusive time (ties: more requests, then names).
-fn top_chains(contexts: &Contexts<(u64, u64)>) -> Vec<Vec<CallChain>> {
+pub fn top_chains(contexts: &Contexts<(u64, u64)>) -> Vec<Vec<CallChain>> {
     let mut nodes_of: Vec<Vec<u32>> = vec![Vec::new(); contexts.endpoints.len()];
     for (number, node) in contexts.nodes.iter().enumerate() {
         nodes_of[node.endpoint as usize].push(number as u32);

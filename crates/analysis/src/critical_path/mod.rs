@@ -30,7 +30,8 @@ pub use diff_report::{
     Basis, Change, DiffNode, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange, RequestRef,
 };
 pub use endpoints::{
-    CHAINS, CallChain, Collapser, EndpointEntry, EndpointPart, EndpointRow, EndpointsReport, RowStat, RowTime,
+    CHAINS, CallChain, Collapser, EndpointEntry, EndpointPart, EndpointRow, EndpointsReport, RowStat,
+    RowTime, top_chains,
 };
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};
 pub use folded::fold;

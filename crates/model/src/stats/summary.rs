@@ -79,6 +79,30 @@ impl LogHistogram {
         let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else {
             return LogHistogram::default();
         };
+        let mut from = 0;
+        let below = |edge| {
+            let to = sorted.partition_point(|&v| v < edge);
+            (to - std::mem::replace(&mut from, to)) as u64
+        };
+        LogHistogram::over((first, last), bins, below)
+    }
+
+    /// The same of sorted values with how often each is.
+    pub fn of_counts(counts: &[(u64, u64)], bins: u32) -> LogHistogram {
+        let (Some(&(first, _)), Some(&(last, _))) = (counts.first(), counts.last()) else {
+            return LogHistogram::default();
+        };
+        let mut rest = counts;
+        let below = |edge| {
+            let (inside, after) = rest.split_at(rest.partition_point(|&(v, _)| v < edge));
+            rest = after;
+            inside.iter().map(|&(_, n)| n).sum()
+        };
+        LogHistogram::over((first, last), bins, below)
+    }
+
+    /// Bins from the smallest to the greatest value; `below` counts the values below an edge that it has not counted yet.
+    fn over((first, last): (u64, u64), bins: u32, below: impl FnMut(u64) -> u64) -> LogHistogram {
         let (low, high) = (first.max(1) as f64, last.max(1) as f64 + 1.0);
         let step = (high / low).ln() / f64::from(bins.max(1));
         let mut edges_us = vec![first];
@@ -89,13 +113,7 @@ impl LogHistogram {
             }
         }
         edges_us.push(last + 1);
-        let mut counts = Vec::with_capacity(edges_us.len() - 1);
-        let mut from = 0;
-        for edge in &edges_us[1..] {
-            let to = sorted.partition_point(|v| v < edge);
-            counts.push((to - from) as u64);
-            from = to;
-        }
+        let counts = edges_us[1..].iter().copied().map(below).collect();
         LogHistogram { edges_us, counts }
     }
 }
@@ -121,6 +139,9 @@ mod tests {
             assert_eq!(histogram.counts.iter().sum::<u64>(), values.len() as u64);
             assert!(histogram.edges_us.is_sorted_by(|a, b| a < b));
             assert_eq!(histogram.edges_us.len(), histogram.counts.len() + 1);
+            let counts: Vec<(u64, u64)> =
+                values.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u64)).collect();
+            assert_eq!(LogHistogram::of_counts(&counts, 40), histogram);
         }
     }
 }

@@ -92,10 +92,26 @@ pub struct TraceSet {
     /// Log records (OTLP: events) seen.
     pub logs: u64,
     normaliser: Normaliser,
+    /// Summaries of traces that were read besides, in the order in which they were.
+    pub summaries: Vec<Carried>,
     /// What whoever fills the set wants to remember between inputs; the set never looks at it. Its numbers are those of
     /// this set's names and tags.
     pub memory: Option<Box<dyn std::any::Any + Send>>,
     pub(super) max_bytes: Option<usize>,
+}
+
+/// A summary of traces as whoever unpacked it has it; the set never looks inside.
+pub struct Carried {
+    /// Name of the input.
+    pub name: String,
+    /// The group that it was read into.
+    pub group: u8,
+    /// Traces that it sums.
+    pub traces: u64,
+    /// Their spans.
+    pub spans: u64,
+    /// The summary.
+    pub value: Box<dyn std::any::Any + Send>,
 }
 
 #[derive(Default)]

@@ -241,6 +241,12 @@ impl LoadPlanner {
         &self.files
     }
 
+    /// Returns whether any file was a summary of traces, as far as they were read.
+    pub fn has_summaries(&self) -> bool {
+        let reports = self.files.iter().filter_map(|file| file.report.as_ref());
+        reports.map(|report| report.format.as_str()).any(|format| format.split('+').any(|of| of == "summary"))
+    }
+
     /// Begins a load: files that are [added](Self::add) from now on belong to it.
     pub fn begin_load(&mut self) {
         self.load += 1;

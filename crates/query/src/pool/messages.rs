@@ -66,6 +66,8 @@ pub enum Call {
         plan: u64,
         /// State of the data of all workers; plans over the same share what they know. `None`: it is changing.
         data: Option<u64>,
+        /// Whether any worker may have read a summary.
+        has_summaries: bool,
     },
     /// Merge the attached partials of the last pass. Answered like [`Call::Begin`].
     Merge {

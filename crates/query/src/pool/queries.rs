@@ -47,7 +47,7 @@ impl<P: Clone> PoolState<P> {
             begun.push((number, query.message.clone()));
         }
         for (query, message) in begun {
-            let call = Call::Begin { plan: query, data };
+            let call = Call::Begin { plan: query, data, has_summaries: self.planner.has_summaries() };
             self.call(COORDINATOR, Purpose::Query(query), call, vec![Attachment::Bytes(message)]);
         }
     }

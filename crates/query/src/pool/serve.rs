@@ -34,9 +34,9 @@ impl Server {
     ) -> Vec<(u64, Answer)> {
         let mut answers = Vec::new();
         match call {
-            Call::Begin { plan, data } => {
+            Call::Begin { plan, data, has_summaries } => {
                 let message = attachments.into_iter().next().unwrap_or_default();
-                match Plan::of_message(&message, &self.cuts_of(*data)) {
+                match Plan::of_message(&message, &self.cuts_of(*data, *has_summaries)) {
                     Ok(begun) => self.step(number, *plan, begun, Vec::new(), &mut answers),
                     Err(error) => answers.push((number, Err(error))),
                 }
@@ -63,9 +63,9 @@ impl Server {
     }
 
     /// Returns what plans share over a state of the data; nothing while it changes.
-    fn cuts_of(&mut self, data: Option<u64>) -> Cuts {
+    fn cuts_of(&mut self, data: Option<u64>, has_summaries: bool) -> Cuts {
         if data.is_none() || self.cuts.0 != data {
-            self.cuts = (data, Cuts::default());
+            self.cuts = (data, Cuts::of_data(has_summaries));
         }
         self.cuts.1.clone()
     }
@@ -137,6 +137,7 @@ fn unload(session: &mut Session, group: u8) {
     let mut gone: Vec<_> = ids.filter(|id| id.group == group).collect();
     gone.arrange();
     session.set.retain(|trace| trace.id.group != group);
+    session.set.summaries.retain(|summary| summary.group != group);
     session.set.forget_losers(&gone);
     session.invalidate();
 }

@@ -7,7 +7,8 @@ use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{DiffPart, DiffReport, DiffSide};
 use pathlight_analysis::culprit::CulpritPart;
-use pathlight_analysis::requests::Selection;
+use pathlight_analysis::requests::{PathSettings, Selection};
+use pathlight_summary::OtherSettings;
 use serde::{Deserialize, Serialize};
 
 /// Reports how two sides differ, frame by frame and service by service.
@@ -23,8 +24,23 @@ impl Query for Compare {
     type Report = DiffReport;
 
     async fn run(self, workers: Workers) -> Result<DiffReport, EngineError> {
-        let (a, a_times) = side(&workers, self.a).await?;
-        let (b, b_times) = side(&workers, self.b).await?;
+        let Compare { a, b } = self;
+        // Traces against a summary are read as the summary was.
+        let settings = match (workers.summary_of(&a).await?, workers.summary_of(&b).await?) {
+            (Some((a, _)), Some((b, _))) if a.settings != b.settings => {
+                return Err(EngineError::Summary(OtherSettings.to_string()));
+            }
+            (Some((summary, _)), _) | (_, Some((summary, _))) => Some(summary.settings.path),
+            _ => None,
+        };
+        let read = |selection: Selection| match settings {
+            Some(PathSettings { overlap, reading, by_service }) => {
+                Selection { overlap, reading, by_service, ..selection }
+            }
+            None => selection,
+        };
+        let (a, a_times) = side(&workers, read(a)).await?;
+        let (b, b_times) = side(&workers, read(b)).await?;
         let culprit = culprit((&a.0.selection, &a_times), (&b.0.selection, &b_times));
         Ok(DiffPart::finish(a, b, culprit))
     }
@@ -35,6 +51,16 @@ async fn side(
     workers: &Workers,
     selection: Selection,
 ) -> Result<((DiffSide, DiffPart), CulpritPart), EngineError> {
+    if let Some((summary, choice)) = workers.summary_of(&selection).await? {
+        if !choice.range.is_all() {
+            return Err(EngineError::Summary(
+                "a summary compares over requests of any latency, not in a percentile range: choose All, or load the traces".to_owned(),
+            ));
+        }
+        let ((mut side, frames), times) = summary.side(&choice, selection.group);
+        side.selection = selection;
+        return Ok(((side, frames), times));
+    }
     let (requests, facts) = workers.cut(&selection).await?;
     let frames = DiffPart::merge(requests.partials(RequestPass::Diff).await?);
     let times = times(&requests).await?;

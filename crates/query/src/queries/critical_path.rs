@@ -19,6 +19,9 @@ impl Query for CriticalPath {
     type Report = CriticalPathReport;
 
     async fn run(self, workers: Workers) -> Result<CriticalPathReport, EngineError> {
+        if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
+            return Ok(summary.critical_path(&choice));
+        }
         let (requests, facts) = workers.cut(&self.selection).await?;
         let aggregate = Aggregate::merge(requests.partials(RequestPass::Aggregate).await?);
         let targets = ExemplarTargets::new(&aggregate);

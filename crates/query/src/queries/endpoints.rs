@@ -19,6 +19,9 @@ impl Query for Endpoints {
     type Report = EndpointsReport;
 
     async fn run(self, workers: Workers) -> Result<EndpointsReport, EngineError> {
+        if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
+            return Ok(summary.endpoints(&choice));
+        }
         let (parts, facts) = workers.request_partials(&self.selection, RequestPass::Rows).await?;
         Ok(EndpointPart::finish(parts, self.selection.range, facts))
     }

@@ -19,6 +19,9 @@ impl Query for Histograms {
     type Report = HistogramsReport;
 
     async fn run(self, workers: Workers) -> Result<HistogramsReport, EngineError> {
+        if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
+            return Ok(summary.histograms(&choice));
+        }
         let (parts, facts) = workers.request_partials(&self.selection, RequestPass::Histograms).await?;
         Ok(HistogramsPart::finish(parts, self.selection.range, facts))
     }

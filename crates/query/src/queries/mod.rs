@@ -26,6 +26,7 @@ mod split;
 mod tag_values;
 mod tags;
 mod trace;
+mod trend;
 
 pub use anomalies::{Anomalies, AnomalyEvaluation, AnomalyModel};
 pub use bottom_up::BottomUp;
@@ -41,7 +42,7 @@ pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, Target, WhatIf};
 pub use further_findings::FurtherFindings;
 pub use heatmap::Heatmap;
 pub use histograms::Histograms;
-pub use overview::{EndpointCount, Overview, OverviewReport, TagKey, TypeRow};
+pub use overview::{EndpointCount, Overview, OverviewReport, SummaryFacts, TagKey, TypeRow};
 pub use per_request::{PerRequest, PerRequestReport};
 pub use proposals::Proposals;
 pub use range::Range;
@@ -52,6 +53,7 @@ pub use split::Split;
 pub use tag_values::TagValues;
 pub use tags::Tags;
 pub use trace::Trace;
+pub use trend::{Trend, TrendDay, TrendReport};
 
 pub(super) use anomalies::{Made, Told, VectorPass};
 pub(super) use diagnosis::TracesPass;
@@ -151,6 +153,7 @@ list! {
     Tags,
     Target,
     Trace,
+    Trend,
     WhatIf,
 }
 

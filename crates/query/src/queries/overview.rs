@@ -5,7 +5,7 @@ use crate::EngineError;
 use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
-use pathlight_analysis::requests::{GroupBy, RequestType, RequestTypes, TypeNames};
+use pathlight_analysis::requests::{GroupBy, RequestType, RequestTypes, RootEndpoint, TypeNames};
 use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
@@ -13,6 +13,7 @@ use pathlight_model::trace::{
     Endpoint, Flags, MAX_VALUES_PER_KEY, PathSettings, Quality, ReadingCounts, ReadingObserver, TraceSet,
     Tree,
 };
+use pathlight_summary::Summary as SummedUp;
 use serde::{Deserialize, Serialize};
 
 const HISTOGRAM_BINS: u32 = 96;
@@ -33,10 +34,20 @@ impl Query for Overview {
     type Report = OverviewReport;
 
     async fn run(self, workers: Workers) -> Result<OverviewReport, EngineError> {
-        Ok(OverviewPartial::merge(
-            workers.partials(Pass::Overview { settings: self.settings, by: self.by }).await?,
-        )
-        .finish())
+        let summaries = workers.summaries().await?;
+        let pass = Pass::Overview { settings: self.settings, by: self.by };
+        let mut report = OverviewPartial::merge(workers.partials(pass).await?).finish();
+        if let Some(joined) = summaries {
+            if let Some(summary) = joined.group(0)? {
+                let files = joined.groups.get(&0).map_or(0, |(files, _)| *files);
+                report.take_summary(summary, files);
+            }
+            if let Some(summary) = joined.group(1)? {
+                (report.other_traces, report.other_spans) = (summary.traces, summary.spans);
+                report.is_other_summary = true;
+            }
+        }
+        Ok(report)
     }
 }
 
@@ -122,6 +133,64 @@ pub struct OverviewReport {
     pub endpoints: Vec<EndpointCount>,
     /// Tag keys by name.
     pub tag_keys: Vec<TagKey>,
+    /// What is looked at are summaries of traces.
+    pub summary: Option<SummaryFacts>,
+    /// So is the set to compare with.
+    pub is_other_summary: bool,
+}
+
+/// What is known of the summaries that are looked at, beside what is known of traces.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SummaryFacts {
+    /// Summaries that were joined.
+    pub files: u64,
+    /// How far percentiles of latency may be off, as a share of themselves; 0 if they are exact.
+    pub percentile_error: f64,
+    /// Whose latency was summed.
+    pub root: RootEndpoint,
+    /// Traces that were loaded with them and are left out.
+    pub traces_left_out: u64,
+}
+
+impl OverviewReport {
+    /// Puts summaries in the place of traces of the set looked at.
+    fn take_summary(&mut self, summary: &SummedUp, files: u64) {
+        let traces_left_out = std::mem::replace(&mut self.traces, summary.traces);
+        self.spans = summary.spans;
+        (self.start_us, self.end_us) = summary.start_us.unwrap_or_default();
+        let all = summary.root(None).unwrap_or_default();
+        self.latency_us = all.percentiles();
+        self.histogram = LogHistogram::of_counts(&all.latency.counts(), HISTOGRAM_BINS);
+        self.by = GroupBy::Root;
+        self.request_types = (summary.roots.iter())
+            .map(|(root, part)| TypeRow {
+                kind: RequestType::whole(root.clone()),
+                requests: part.requests(),
+                errors: part.failed,
+                latency_us: part.percentiles(),
+                spark: LogHistogram::of_counts(&part.latency.counts(), SPARK_BINS),
+            })
+            .collect();
+        let total = |row: &TypeRow| summary.roots.get(&row.kind.root).map_or(0, |part| part.latency_us.sum);
+        // Stable: equal totals stay by name.
+        self.request_types.arrange_by_key(|row| std::cmp::Reverse(total(row)));
+        let endpoints = all.endpoints.iter().map(|(endpoint, part)| EndpointCount {
+            service: endpoint.service.clone(),
+            operation: endpoint.operation.clone(),
+            spans: part.spans,
+        });
+        self.endpoints = endpoints.collect();
+        self.error_spans = all.endpoints.values().map(|part| part.errors).sum();
+        let services: OrderedSet<&str> = all.endpoints.keys().map(|of| of.service.as_str()).collect();
+        self.services = services.len() as u64;
+        self.tag_keys.clear();
+        self.summary = Some(SummaryFacts {
+            files,
+            percentile_error: all.latency.error(),
+            root: summary.settings.root.clone(),
+            traces_left_out,
+        });
+    }
 }
 
 /// The accumulator.
@@ -235,6 +304,8 @@ impl OverviewPartial {
                 .map(|(Endpoint { service, operation }, spans)| EndpointCount { service, operation, spans })
                 .collect(),
             tag_keys: tag_keys.collect(),
+            summary: None,
+            is_other_summary: false,
         }
     }
 }

@@ -17,6 +17,9 @@ impl Query for Range {
     type Report = RangeReport;
 
     async fn run(self, workers: Workers) -> Result<RangeReport, EngineError> {
+        if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
+            return Ok(RangeReport { range: choice.range, facts: summary.facts(&choice) });
+        }
         let (_, facts) = workers.cut(&self.selection).await?;
         Ok(RangeReport { range: self.selection.range, facts })
     }

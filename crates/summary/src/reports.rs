@@ -1,0 +1,346 @@
+//! A summary as the reports that traces give, for views that need no spans (`docs/definitions/summary.md` section 9).
+
+use super::band::{Band, BandCut};
+use super::part::{EndpointPart, NodePart, Summary};
+use super::sketch::Sketch;
+use pathlight_analysis::critical_path::{
+    Affected, BottomUpReport, Context, ContextNode, Contexts, CriticalPathReport, EndpointRow,
+    EndpointsReport, Exemplar, HistogramsReport, ImpactRow, Quantity, RootRow, Weight, top_chains,
+};
+use pathlight_analysis::ids::{EndpointId, NodeId};
+use pathlight_analysis::requests::{PercentileRange, RangeFacts, RangeMark};
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::{Distribution, LogHistogram, Summary as Percentiles};
+use pathlight_model::trace::{Endpoint, NO_ROW};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Bins of the latency histogram, as of traces.
+const HISTOGRAM_BINS: u32 = 96;
+/// Bins of other histograms.
+const BINS: u32 = 40;
+
+/// Which requests of a summary a report is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Their root endpoint; `None` for all.
+    pub root: Option<Endpoint>,
+    /// Which of them, by latency: the nearest that bands of latency allow.
+    pub range: PercentileRange,
+    /// Whether the range is cut out of all requests together, not out of those of each root endpoint.
+    pub over_all: bool,
+}
+
+/// The requests of one root endpoint that a choice holds.
+struct Tree<'a> {
+    root: &'a Endpoint,
+    /// Its calling contexts: numbers of nodes, the first of which is the root.
+    nodes: Range<usize>,
+    bands: Range<u32>,
+    /// Ranks of the requests, of those of the root endpoint by latency.
+    ranks: Range<u64>,
+}
+
+impl Tree<'_> {
+    /// Requests and microseconds of a context that lie in the bands.
+    fn sum(&self, node: &NodePart) -> (u64, u64) {
+        let inside = node.bands.iter().filter(|band| self.bands.contains(&band.number));
+        inside.fold((0, 0), |(n, us): (u64, u64), band| (n + band.requests, us.saturating_add(band.us)))
+    }
+}
+
+/// What is summed of an endpoint over all trees.
+#[derive(Default)]
+struct EndpointSums {
+    self_us: u64,
+    total_us: u64,
+    requests: u64,
+    spans: u64,
+    errors: u64,
+    self_time: Sketch,
+    total_time: Sketch,
+}
+
+fn weight(sketch: &Sketch, sum: u64, requests: u64) -> Weight {
+    let [p50, p95, p99] = sketch.quantiles([0.50, 0.95, 0.99]);
+    Weight { sum, mean: sum as f64 / requests.max(1) as f64, p50, p95, p99 }
+}
+
+impl Summary {
+    /// The root endpoints of a choice with their requests in its percentile range, by name.
+    fn trees(&self, choice: &Choice) -> Vec<Tree<'_>> {
+        let nodes = &self.contexts.nodes;
+        let mut starts: Vec<usize> = (0..nodes.len()).filter(|&n| nodes[n].parent == NO_ROW).collect();
+        starts.push(nodes.len());
+        let trees = starts.windows(2).map(|ends| {
+            let root = &self.contexts.endpoints[nodes[ends[0]].endpoint as usize];
+            Tree { root, nodes: ends[0]..ends[1], bands: 0..0, ranks: 0..0 }
+        });
+        let mut trees: Vec<Tree> =
+            trees.filter(|tree| choice.root.as_ref().is_none_or(|root| root == tree.root)).collect();
+        // Every request has its root context once, so its bands are those of the requests.
+        let bands_of = |tree: &Tree| &nodes[tree.nodes.start].value.bands;
+        let all: Vec<Band> = if choice.over_all {
+            trees.iter().fold(Vec::new(), |sum, tree| Band::join(&sum, bands_of(tree)))
+        } else {
+            Vec::new()
+        };
+        for tree in &mut trees {
+            let bands = bands_of(tree);
+            tree.bands = BandCut::of(if choice.over_all { &all } else { bands }, choice.range).bands;
+            let below =
+                |end: u32| bands.iter().filter(move |band| band.number < end).map(|band| band.requests);
+            tree.ranks = below(tree.bands.start).sum()..below(tree.bands.end).sum();
+        }
+        trees
+    }
+
+    fn latencies(&self, trees: &[Tree]) -> Sketch {
+        let mut out = Sketch::default();
+        for tree in trees {
+            if let Some(part) = self.roots.get(tree.root) {
+                out.merge(&part.latency.of_ranks(tree.ranks.clone()));
+            }
+        }
+        out
+    }
+
+    fn latency_sum_us(&self, trees: &[Tree]) -> u64 {
+        let of = |tree: &Tree| {
+            self.contexts.nodes[tree.nodes.clone()]
+                .iter()
+                .fold(0, |sum: u64, node| sum.saturating_add(tree.sum(&node.value).1))
+        };
+        trees.iter().fold(0, |sum: u64, tree| sum.saturating_add(of(tree)))
+    }
+
+    /// What a percentile range holds.
+    pub fn facts(&self, choice: &Choice) -> RangeFacts {
+        self.facts_of(choice, &self.trees(choice))
+    }
+
+    fn facts_of(&self, choice: &Choice, trees: &[Tree]) -> RangeFacts {
+        let any = self.trees(&Choice { range: PercentileRange::ALL, ..choice.clone() });
+        let (all, inside) = (self.latencies(&any), self.latencies(trees));
+        let percentiles = |sketch: &Sketch, sum: u64| {
+            let Weight { mean, p50, p95, p99, .. } = weight(sketch, sum, sketch.n());
+            Percentiles { mean, p50, p95, p99, max: sketch.max_us() }
+        };
+        let mark = |range: &PercentileRange| {
+            let held = self.latencies(&self.trees(&Choice { range: *range, ..choice.clone() }));
+            RangeMark { requests: held.n(), range_us: (held.min_us(), held.max_us()) }
+        };
+        let latency_sum_us = self.latency_sum_us(trees);
+        RangeFacts {
+            all_requests: all.n(),
+            requests: inside.n(),
+            latency_us: percentiles(&inside, latency_sum_us),
+            latency_sum_us,
+            all_latency_us: percentiles(&all, self.latency_sum_us(&any)),
+            histogram: LogHistogram::of_counts(&all.counts(), HISTOGRAM_BINS),
+            range_us: (inside.min_us(), inside.max_us()),
+            marks: PercentileRange::PRESETS.iter().map(mark).collect(),
+            types: if choice.over_all { 1 } else { trees.len().max(1) as u64 },
+        }
+    }
+
+    /// The aggregate calling contexts. Self time and requests are those of the percentile range; percentiles, total time,
+    /// spans and errors are over requests of any latency.
+    pub fn critical_path(&self, choice: &Choice) -> CriticalPathReport {
+        let trees = self.trees(choice);
+        let facts = self.facts_of(choice, &trees);
+        let examples = self.examples();
+        let mut nodes: Vec<ContextNode> = Vec::new();
+        let mut place_of: Vec<u32> = vec![NO_ROW; self.contexts.nodes.len()];
+        for tree in &trees {
+            for number in tree.nodes.clone() {
+                let context = &self.contexts.nodes[number];
+                let part = &context.value;
+                let (requests, self_us) = tree.sum(part);
+                let is_root = context.parent == NO_ROW;
+                let parent = if is_root { NO_ROW } else { place_of[context.parent as usize] };
+                // A request has with a context all those above it; a file made by hand may say otherwise.
+                if requests == 0 || !is_root && parent == NO_ROW {
+                    continue;
+                }
+                place_of[number] = nodes.len() as u32;
+                let parent = (!is_root).then_some(NodeId(parent));
+                let total_us = part.inclusive.sum_us();
+                let example = examples.get(number).copied().flatten().map(|(request, us)| Exemplar {
+                    trace_id: request.trace_id.clone(),
+                    root_span_id: request.root_span_id.clone(),
+                    span_id: String::new(),
+                    latency_us: request.latency_us,
+                    exclusive_us: us,
+                });
+                nodes.push(ContextNode {
+                    parent,
+                    endpoint: EndpointId(context.endpoint),
+                    exclusive_us: weight(&part.exclusive, self_us, facts.requests),
+                    inclusive_us: weight(&part.inclusive, total_us, facts.all_requests),
+                    subtree_us: self_us,
+                    requests,
+                    spans: part.spans,
+                    errors: part.errors,
+                    waiting: Vec::new(),
+                    exemplars: example.into_iter().collect(),
+                });
+            }
+        }
+        for number in (0..nodes.len()).rev() {
+            if let Some(parent) = nodes[number].parent {
+                let own = nodes[number].subtree_us;
+                let above = &mut nodes[parent.index()].subtree_us;
+                *above = above.saturating_add(own);
+            }
+        }
+        let endpoints = self.contexts.endpoints.clone();
+        CriticalPathReport { range: Some(choice.range), facts, endpoints, nodes }
+    }
+
+    /// Sums by (root endpoint, endpoint) of contexts in the percentile range, in which order names have.
+    fn pairs(&self, trees: &[Tree]) -> BTreeMap<(u32, u32), EndpointSums> {
+        let mut pairs: BTreeMap<(u32, u32), EndpointSums> = BTreeMap::new();
+        for tree in trees {
+            let root = self.contexts.nodes[tree.nodes.start].endpoint;
+            for node in &self.contexts.nodes[tree.nodes.clone()] {
+                let (requests, self_us) = tree.sum(&node.value);
+                if requests == 0 {
+                    continue;
+                }
+                let sums = pairs.entry((root, node.endpoint)).or_default();
+                sums.self_us = sums.self_us.saturating_add(self_us);
+                sums.total_us = sums.total_us.saturating_add(node.value.inclusive.sum_us());
+                sums.total_time.merge(&node.value.inclusive);
+                // A request may have several contexts of an endpoint.
+                sums.requests = (sums.requests + requests).min(tree.ranks.end - tree.ranks.start);
+            }
+            for ((_, endpoint), sums) in pairs.range_mut((root, 0)..=(root, NO_ROW)) {
+                let known = self
+                    .roots
+                    .get(tree.root)
+                    .and_then(|part| part.endpoints.get(&self.contexts.endpoints[*endpoint as usize]));
+                let Some(EndpointPart { spans, errors, self_time, .. }) = known else { continue };
+                (sums.spans, sums.errors, sums.self_time) = (*spans, *errors, self_time.clone());
+                sums.requests = sums.requests.min(self_time.n());
+            }
+        }
+        pairs
+    }
+
+    /// Times by endpoint, whatever the call path. Percentiles, total time, spans and errors are over requests of any
+    /// latency; percentiles of total time are those of call paths.
+    pub fn endpoints(&self, choice: &Choice) -> EndpointsReport {
+        let trees = self.trees(choice);
+        let facts = self.facts_of(choice, &trees);
+        let mut by_endpoint: BTreeMap<u32, EndpointSums> = BTreeMap::new();
+        for ((_, endpoint), sums) in self.pairs(&trees) {
+            let into = by_endpoint.entry(endpoint).or_default();
+            into.self_us = into.self_us.saturating_add(sums.self_us);
+            into.total_us = into.total_us.saturating_add(sums.total_us);
+            into.requests += sums.requests;
+            into.spans += sums.spans;
+            into.errors += sums.errors;
+            into.self_time.merge(&sums.self_time);
+            into.total_time.merge(&sums.total_time);
+        }
+        // Of several root endpoints only those in sight: numbers of rows are numbers of endpoints.
+        let mut names: Vec<Endpoint> = Vec::new();
+        let mut number_of = vec![NO_ROW; self.contexts.endpoints.len()];
+        for &endpoint in by_endpoint.keys() {
+            number_of[endpoint as usize] = names.len() as u32;
+            names.push(self.contexts.endpoints[endpoint as usize].clone());
+        }
+        let mut chains: Contexts<(u64, u64)> = Contexts { endpoints: names, nodes: Vec::new() };
+        let mut place_of = vec![NO_ROW; self.contexts.nodes.len()];
+        for tree in &trees {
+            for number in tree.nodes.clone() {
+                let node = &self.contexts.nodes[number];
+                let (requests, self_us) = tree.sum(&node.value);
+                let parent = if node.parent == NO_ROW { NO_ROW } else { place_of[node.parent as usize] };
+                if requests > 0 && (node.parent == NO_ROW || parent != NO_ROW) {
+                    place_of[number] = chains.nodes.len() as u32;
+                    let endpoint = number_of[node.endpoint as usize];
+                    chains.nodes.push(Context { parent, endpoint, value: (self_us, requests) });
+                }
+            }
+        }
+        let rows = by_endpoint.into_values().zip(top_chains(&chains)).map(|(sums, chains)| EndpointRow {
+            exclusive_us: weight(&sums.self_time, sums.self_us, facts.requests),
+            inclusive_us: weight(&sums.total_time, sums.total_us, facts.all_requests),
+            requests: sums.requests,
+            spans: sums.spans,
+            errors: sums.errors,
+            waiting: Vec::new(),
+            chains,
+        });
+        let rows = rows.collect();
+        EndpointsReport { range: Some(choice.range), facts, endpoints: chains.endpoints, rows }
+    }
+
+    /// What interior endpoints cost the root endpoints.
+    pub fn bottom_up(&self, choice: &Choice) -> BottomUpReport {
+        let trees = self.trees(choice);
+        let facts = self.facts_of(choice, &trees);
+        let node_of = |tree: &Tree| &self.contexts.nodes[tree.nodes.start];
+        let mut roots: Vec<RootRow> = trees
+            .iter()
+            .map(|tree| RootRow {
+                endpoint: EndpointId(node_of(tree).endpoint),
+                requests: tree.ranks.end - tree.ranks.start,
+                latency_us: self.latency_sum_us(std::slice::from_ref(tree)),
+            })
+            .filter(|root| root.requests > 0)
+            .collect();
+        // Stable sorts here and below: what is equal stays by name.
+        roots.arrange_by_key(|root| std::cmp::Reverse(root.latency_us));
+        let place_of: BTreeMap<u32, u32> = roots.iter().map(|root| root.endpoint.0).zip(0..).collect();
+        // What root contexts spend themselves is no interior time; endpoints that are called below are interior.
+        let own_us: BTreeMap<u32, u64> =
+            trees.iter().map(|tree| (node_of(tree).endpoint, tree.sum(&node_of(tree).value).1)).collect();
+        let below = trees.iter().flat_map(|tree| tree.nodes.start + 1..tree.nodes.end);
+        let called: BTreeSet<u32> = below.map(|node| self.contexts.nodes[node].endpoint).collect();
+        let mut rows: BTreeMap<u32, ImpactRow> = BTreeMap::new();
+        for ((root, endpoint), sums) in self.pairs(&trees) {
+            let row = rows.entry(endpoint).or_insert_with(|| ImpactRow {
+                endpoint: EndpointId(endpoint),
+                is_interior: called.contains(&endpoint),
+                ..ImpactRow::default()
+            });
+            let own = if root == endpoint { own_us.get(&root).copied().unwrap_or(0) } else { 0 };
+            row.exclusive_us = row.exclusive_us.saturating_add(sums.self_us);
+            row.interior_us = row.interior_us.saturating_add(sums.self_us.saturating_sub(own));
+            row.requests += sums.requests;
+            if let Some(&root) = place_of.get(&root).filter(|_| sums.self_us > 0) {
+                let (exclusive_us, requests) = (sums.self_us, sums.requests);
+                row.affected.push(Affected { root, exclusive_us, requests });
+            }
+        }
+        let mut rows: Vec<ImpactRow> = rows.into_values().collect();
+        for row in &mut rows {
+            row.affected.arrange_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
+        }
+        rows.arrange_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
+        let endpoints = self.contexts.endpoints.clone();
+        BottomUpReport { range: Some(choice.range), facts, endpoints, roots, rows }
+    }
+
+    /// The histogram of latency; sizes of requests are not in a summary.
+    pub fn histograms(&self, choice: &Choice) -> HistogramsReport {
+        let trees = self.trees(choice);
+        let facts = self.facts_of(choice, &trees);
+        let inside = self.latencies(&trees);
+        let counts = inside.counts();
+        let latency = if inside.error() == 0.0 {
+            let values = counts.iter().flat_map(|&(us, n)| std::iter::repeat_n(us, n as usize));
+            Distribution::of_sorted(&values.collect::<Vec<u64>>(), BINS)
+        } else {
+            let LogHistogram { edges_us, counts } = LogHistogram::of_counts(&counts, BINS);
+            let Percentiles { mean, p50, p95, p99, max } = facts.latency_us;
+            let (n, min) = (inside.n(), inside.min_us());
+            Distribution { n, mean, median: p50, p95, p99, min, max, is_log: true, edges: edges_us, counts }
+        };
+        let distributions = vec![(Quantity::Latency, latency)];
+        HistogramsReport { range: Some(choice.range), facts, distributions }
+    }
+}

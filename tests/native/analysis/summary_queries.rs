@@ -1,0 +1,237 @@
+//! Queries over summaries: opened like traces, they give the reports that their traces give.
+
+use crate::common::generated;
+use pathlight::analysis::requests::{PercentileRange, Selection};
+use pathlight::generate::Options;
+use pathlight::ingest::{Ended, Options as Reading, Reader};
+use pathlight::model::trace::TraceSet;
+use pathlight::query::native::Pool;
+use pathlight::query::{Filter, Quantity, RangeFacts, queries, unpack};
+use pathlight::summary::{Settings, Summary, write};
+
+fn shop(traces: u64, seed: u64) -> TraceSet {
+    generated(&Options { traces, spans: 30, seed, ..Options::demo() })
+}
+
+fn packed(set: &TraceSet) -> Vec<u8> {
+    write(&Summary::observe(set, &Settings::default())).unwrap()
+}
+
+/// Opens files, each into its group, as a worker does.
+fn open(files: &[(&str, &[u8], u8)]) -> TraceSet {
+    let mut set = TraceSet::new();
+    for (name, bytes, group) in files {
+        set.loading_group = *group;
+        let mut reader = Reader::new(name, Reading { unpack: Some(unpack), ..Reading::default() });
+        bytes.chunks(1000).for_each(|part| reader.feed(part, &mut set).unwrap());
+        let report = reader.finish(&mut set);
+        assert_eq!((report.ended, report.format.as_str()), (Ended::Whole, "summary"));
+    }
+    set
+}
+
+/// What a percentile range holds, but for where the ranges end that are offered.
+fn without_marks(facts: &RangeFacts) -> RangeFacts {
+    RangeFacts { marks: Vec::new(), types: 1, ..facts.clone() }
+}
+
+/// Every call as it was recorded, as summaries have them.
+fn selection() -> Selection {
+    let settings = Settings::default().path;
+    Selection { overlap: settings.overlap, reading: settings.reading, ..Selection::default() }
+}
+
+#[test]
+fn reports_of_summaries_are_those_of_their_traces() {
+    // Two workers, one of which has read two files.
+    let parts = [shop(300, 5), shop(200, 6), shop(100, 7)].map(|set| packed(&set));
+    let first = open(&[("a.pathlight", &parts[0], 0), ("b.pathlight", &parts[1], 0)]);
+    let mut summaries = Pool::of(vec![first, open(&[("c.pathlight", &parts[2], 0)])]).unwrap();
+    let mut traces = Pool::of(vec![shop(300, 5), shop(200, 6), shop(100, 7)]).unwrap();
+    let root = summaries.run(queries::Overview::default()).unwrap().request_types[0].kind.root.clone();
+    let of_root = Selection { root: pathlight::query::RootEndpoint::Endpoint(root), ..selection() };
+    // The generator's operations are request types of their own.
+    for selection in [Selection { over_all: true, ..selection() }, of_root] {
+        let query = queries::Range { selection: selection.clone() };
+        let (found, of_traces) = (summaries.run(query.clone()).unwrap(), traces.run(query).unwrap());
+        assert!(found.facts.requests > 0);
+        assert_eq!(without_marks(&found.facts), without_marks(&of_traces.facts));
+        let mut of_traces = traces.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
+        let mut found = summaries.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
+        for node in found.nodes.iter_mut().chain(&mut of_traces.nodes) {
+            // Traces have three of them, with spans.
+            assert!(!node.exemplars.is_empty());
+            (node.exemplars, node.waiting) = (Vec::new(), Vec::new());
+        }
+        let named = |report: &pathlight::query::CriticalPathReport| {
+            let names = report.nodes.iter().map(|node| report.name(node.endpoint));
+            names.map(|(service, operation)| format!("{service} {operation}")).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&found), named(&of_traces));
+        for (a, b) in found.nodes.iter().zip(&of_traces.nodes) {
+            assert_eq!((a.exclusive_us, a.inclusive_us), (b.exclusive_us, b.inclusive_us));
+            assert_eq!(
+                (a.subtree_us, a.requests, a.spans, a.errors),
+                (b.subtree_us, b.requests, b.spans, b.errors)
+            );
+        }
+        let found = summaries.run(queries::Endpoints { selection: selection.clone() }).unwrap();
+        let of_traces = traces.run(queries::Endpoints { selection: selection.clone() }).unwrap();
+        assert_eq!(found.endpoints, of_traces.endpoints);
+        for (a, b) in found.rows.iter().zip(&of_traces.rows) {
+            assert_eq!(a.exclusive_us, b.exclusive_us);
+            assert_eq!(
+                (a.requests, a.spans, a.errors, &a.chains),
+                (b.requests, b.spans, b.errors, &b.chains)
+            );
+            assert_eq!(a.inclusive_us.sum, b.inclusive_us.sum);
+        }
+        let sizes = summaries.run(queries::Histograms { selection: selection.clone() }).unwrap();
+        let of_traces = traces.run(queries::Histograms { selection }).unwrap();
+        assert_eq!(sizes.distributions.len(), 1);
+        assert!(sizes.distributions.iter().all(|one| of_traces.distributions.contains(one)));
+        assert_eq!(sizes.distributions[0].0, Quantity::Latency);
+    }
+    let selection = Selection { over_all: true, ..selection() };
+    let query = queries::BottomUp { selection };
+    let (mut found, mut of_traces) = (summaries.run(query.clone()).unwrap(), traces.run(query).unwrap());
+    (found.facts, of_traces.facts) = (without_marks(&found.facts), without_marks(&of_traces.facts));
+    assert_eq!(found, of_traces);
+}
+
+#[test]
+fn a_percentile_range_of_a_summary_is_the_requests_that_bands_allow() {
+    let bytes = packed(&shop(600, 6));
+    let mut summaries = Pool::of(vec![open(&[("a.pathlight", &bytes, 0)])]).unwrap();
+    let mut traces = Pool::of(vec![shop(600, 6)]).unwrap();
+    let tail = PercentileRange { lo: 95_000, hi: 100_000, closed: false };
+    let asked = Selection { over_all: true, ..selection().with_range(tail) };
+    let found = summaries.run(queries::CriticalPath { selection: asked.clone() }).unwrap();
+    let n = found.facts.requests;
+    assert!(n > 10 && n < 60, "{n}");
+    let same = asked.with_range(PercentileRange::of_ranks(600 - n..600, 600));
+    let of_traces = traces.run(queries::CriticalPath { selection: same }).unwrap();
+    assert_eq!(found.facts.latency_us, of_traces.facts.latency_us);
+    assert_eq!(
+        (found.facts.latency_sum_us, found.facts.range_us),
+        (of_traces.facts.latency_sum_us, of_traces.facts.range_us)
+    );
+    let sums = |report: &pathlight::query::CriticalPathReport| {
+        report.nodes.iter().map(|n| (n.exclusive_us.sum, n.subtree_us, n.requests)).collect::<Vec<_>>()
+    };
+    assert_eq!(sums(&found), sums(&of_traces));
+    // Out of each root endpoint by itself, the ranges hold other requests, but each request once.
+    let by_type =
+        summaries.run(queries::Range { selection: Selection { over_all: false, ..asked } }).unwrap();
+    assert!(by_type.facts.types > 1 && by_type.facts.requests > 0);
+}
+
+#[test]
+fn two_summaries_and_a_summary_against_traces_compare_as_two_sets_of_traces() {
+    let (a, b) = (packed(&shop(300, 5)), packed(&shop(300, 8)));
+    let [of_a, of_b] = [0, 1].map(|group| Selection { group, over_all: true, ..selection() });
+    let query = queries::Compare { a: of_a.clone(), b: of_b };
+    let mut traces = shop(300, 5);
+    let other =
+        crate::common::generated_as(&Options { traces: 300, spans: 30, seed: 8, ..Options::demo() }, 1);
+    let mut both = Pool::of(vec![shop(300, 5), other]).unwrap();
+    let expected = both.run(query.clone()).unwrap();
+    let mut summaries = Pool::of(vec![open(&[("a", &a, 0)]), open(&[("b", &b, 1)])]).unwrap();
+    let mut found = summaries.run(query.clone()).unwrap();
+    for (side, of_traces) in [(&mut found.a, &expected.a), (&mut found.b, &expected.b)] {
+        side.facts = RangeFacts { marks: of_traces.facts.marks.clone(), ..side.facts.clone() };
+    }
+    assert!(found == expected, "reports differ");
+    traces.summaries = open(&[("b", &b, 1)]).summaries;
+    let mut mixed = Pool::of(vec![traces]).unwrap();
+    let found = mixed.run(query.clone()).unwrap();
+    assert_eq!(
+        (found.nodes.len(), without_marks(&found.b.facts)),
+        (expected.nodes.len(), without_marks(&expected.b.facts))
+    );
+    assert_eq!(found.culprit.services, expected.culprit.services);
+    let overview = mixed.run(queries::Overview::default()).unwrap();
+    assert_eq!((overview.summary, overview.is_other_summary, overview.other_traces), (None, true, 300));
+    // Ranges and filters need the requests.
+    let tail = PercentileRange { lo: 95_000, hi: 100_000, closed: false };
+    let error = summaries.run(queries::Compare { a: of_a.with_range(tail), ..query }).unwrap_err();
+    assert!(error.to_string().contains("any latency"), "{error}");
+    let filtered = Selection { filters: vec![Filter::HasError], ..of_a };
+    let error = summaries.run(queries::Range { selection: filtered }).unwrap_err();
+    assert!(error.to_string().contains("cannot be filtered"), "{error}");
+}
+
+#[test]
+fn an_overview_is_that_of_the_summaries_and_says_so() {
+    let (a, b) = (packed(&shop(100, 1)), packed(&shop(150, 2)));
+    let mut set = open(&[("a", &a, 0), ("b", &b, 0)]);
+    let mut pool = Pool::of(vec![std::mem::take(&mut set)]).unwrap();
+    let found = pool.run(queries::Overview::default()).unwrap();
+    let mut traces = Pool::of(vec![shop(100, 1), shop(150, 2)]).unwrap();
+    let of_traces = traces.run(queries::Overview::default()).unwrap();
+    assert_eq!(
+        (found.traces, found.spans, found.latency_us),
+        (of_traces.traces, of_traces.spans, of_traces.latency_us)
+    );
+    assert_eq!(found.histogram, of_traces.histogram);
+    let facts = found.summary.unwrap();
+    assert_eq!((facts.files, facts.percentile_error, facts.traces_left_out), (2, 0.0, 0));
+    let roots = |report: &pathlight::query::OverviewReport| {
+        let mut sums = std::collections::BTreeMap::<_, u64>::new();
+        report
+            .request_types
+            .iter()
+            .for_each(|row| *sums.entry(row.kind.root.clone()).or_default() += row.requests);
+        sums
+    };
+    assert_eq!(found.request_types.iter().map(|row| row.requests).sum::<u64>(), 250);
+    let expected =
+        traces.run(queries::Overview { by: pathlight::query::GroupBy::Root, ..Default::default() }).unwrap();
+    assert_eq!(found.request_types.len(), roots(&expected).len());
+}
+
+#[test]
+fn files_become_days_in_the_order_of_time_and_folders_become_one_each() {
+    let day = |day: u64| {
+        let options = Options { traces: 60, spans: 30, seed: 90 + day, ..Options::demo() };
+        let mut summary = Summary::observe(&generated(&options), &Settings::default());
+        summary.start_us = Some((day * 86_400_000_000, day * 86_400_000_000 + 1));
+        write(&summary).unwrap()
+    };
+    let days = [day(1), day(2), day(3)];
+    let files = [
+        ("week/z.pathlight", &*days[0], 0),
+        ("week/a.pathlight", &*days[1], 0),
+        ("week/m.pathlight", &*days[2], 0),
+    ];
+    let mut pool = Pool::of(vec![open(&files[..2]), open(&files[2..])]).unwrap();
+    let report = pool.run(queries::Trend::default()).unwrap();
+    let names: Vec<_> = report.days.iter().map(|day| (day.name.as_str(), day.files, day.requests)).collect();
+    assert_eq!(names, [("z", 1, 60), ("a", 1, 60), ("m", 1, 60)]);
+    assert!(report.trend.series.iter().all(|series| series.points.len() == 3));
+    let files = [
+        ("w/1/x.pathlight", &*days[0], 0),
+        ("w/2/x.pathlight", &*days[1], 0),
+        ("w/2/y.pathlight", &*days[2], 0),
+    ];
+    let mut pool = Pool::of(vec![open(&files)]).unwrap();
+    let report = pool.run(queries::Trend::default()).unwrap();
+    let names: Vec<_> = report.days.iter().map(|day| (day.name.as_str(), day.files, day.requests)).collect();
+    assert_eq!(names, [("1", 1, 60), ("2", 2, 120)]);
+}
+
+#[test]
+fn what_cannot_be_opened_says_why() {
+    let bytes = packed(&shop(20, 1));
+    let fail = |bytes: &[u8], unpack: Option<pathlight::ingest::Unpack>| {
+        let mut set = TraceSet::new();
+        let mut reader = Reader::new("x.pathlight", Reading { unpack, ..Reading::default() });
+        let _ = reader.feed(bytes, &mut set);
+        let Ended::Failed(error) = reader.finish(&mut set).ended else { panic!("it was read") };
+        assert!(set.summaries.is_empty());
+        error.to_string()
+    };
+    assert!(fail(&bytes[..bytes.len() / 2], Some(unpack)).contains("damaged"));
+    assert!(fail(b"pathlight-summary 99\nxyz", Some(unpack)).contains("version 99"));
+    assert!(fail(&bytes, None).contains("pathlight show"));
+}
