@@ -5,10 +5,10 @@ use super::part::{EndpointPart, NodePart, RootPart, Settings, Summary};
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{Contexts, DiffPart, PathTable, Walk};
 use pathlight_analysis::culprit::CulpritObserver;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, EndpointId, TraceSet};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 /// What the requests of a set have of one context or endpoint.
 #[derive(Default)]
@@ -17,7 +17,7 @@ struct Values {
     errors: u64,
     exclusive: Vec<u64>,
     inclusive: Vec<u64>,
-    bands: BTreeMap<u32, Band>,
+    bands: OrderedMap<u32, Band>,
 }
 
 /// The requests of a set with one root endpoint.

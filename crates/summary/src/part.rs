@@ -5,10 +5,10 @@ use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{Contexts, DiffPart, RequestRef};
 use pathlight_analysis::culprit::CulpritPart;
 use pathlight_analysis::requests::{PathSettings, RootEndpoint, Rule};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::{Moments, Summary as Percentiles};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// How requests were told apart and read: summaries merge and compare only if these are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ pub struct Summary {
     /// The same contexts with exact sums, for comparisons.
     pub(crate) frames: DiffPart,
     /// What is summed of the requests of each root endpoint.
-    pub roots: BTreeMap<Endpoint, RootPart>,
+    pub roots: OrderedMap<Endpoint, RootPart>,
 }
 
 /// A calling context on critical paths.
@@ -81,7 +81,7 @@ pub struct RootPart {
     /// Exact sums of the latencies.
     pub latency_us: Moments,
     /// Endpoints on their critical paths.
-    pub endpoints: BTreeMap<Endpoint, EndpointPart>,
+    pub endpoints: OrderedMap<Endpoint, EndpointPart>,
     /// Calls between services and visits of services.
     pub culprit: CulpritPart,
 }

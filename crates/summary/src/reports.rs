@@ -9,10 +9,10 @@ use pathlight_analysis::critical_path::{
 };
 use pathlight_analysis::ids::{EndpointId, NodeId};
 use pathlight_analysis::requests::{PercentileRange, RangeFacts, RangeMark};
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Distribution, LogHistogram, Summary as Percentiles};
 use pathlight_model::trace::{Endpoint, NO_ROW};
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Bins of the latency histogram, as of traces.
@@ -199,8 +199,8 @@ impl Summary {
     }
 
     /// Sums by (root endpoint, endpoint) of contexts in the percentile range, in which order names have.
-    fn pairs(&self, trees: &[Tree]) -> BTreeMap<(u32, u32), EndpointSums> {
-        let mut pairs: BTreeMap<(u32, u32), EndpointSums> = BTreeMap::new();
+    fn pairs(&self, trees: &[Tree]) -> OrderedMap<(u32, u32), EndpointSums> {
+        let mut pairs: OrderedMap<(u32, u32), EndpointSums> = OrderedMap::new();
         for tree in trees {
             let root = self.contexts.nodes[tree.nodes.start].endpoint;
             for node in &self.contexts.nodes[tree.nodes.clone()] {
@@ -215,15 +215,14 @@ impl Summary {
                 // A request may have several contexts of an endpoint.
                 sums.requests = (sums.requests + requests).min(tree.ranks.end - tree.ranks.start);
             }
-            for ((_, endpoint), sums) in pairs.range_mut((root, 0)..=(root, NO_ROW)) {
-                let known = self
-                    .roots
-                    .get(tree.root)
-                    .and_then(|part| part.endpoints.get(&self.contexts.endpoints[*endpoint as usize]));
-                let Some(EndpointPart { spans, errors, self_time, .. }) = known else { continue };
-                (sums.spans, sums.errors, sums.self_time) = (*spans, *errors, self_time.clone());
-                sums.requests = sums.requests.min(self_time.n());
-            }
+        }
+        for ((root, endpoint), sums) in pairs.iter_mut() {
+            let known = self.roots.get(&self.contexts.endpoints[*root as usize]);
+            let known =
+                known.and_then(|part| part.endpoints.get(&self.contexts.endpoints[*endpoint as usize]));
+            let Some(EndpointPart { spans, errors, self_time, .. }) = known else { continue };
+            (sums.spans, sums.errors, sums.self_time) = (*spans, *errors, self_time.clone());
+            sums.requests = sums.requests.min(self_time.n());
         }
         pairs
     }
@@ -233,7 +232,7 @@ impl Summary {
     pub fn endpoints(&self, choice: &Choice) -> EndpointsReport {
         let trees = self.trees(choice);
         let facts = self.facts_of(choice, &trees);
-        let mut by_endpoint: BTreeMap<u32, EndpointSums> = BTreeMap::new();
+        let mut by_endpoint: OrderedMap<u32, EndpointSums> = OrderedMap::new();
         for ((_, endpoint), sums) in self.pairs(&trees) {
             let into = by_endpoint.entry(endpoint).or_default();
             into.self_us = into.self_us.saturating_add(sums.self_us);
@@ -294,13 +293,13 @@ impl Summary {
             .collect();
         // Stable sorts here and below: what is equal stays by name.
         roots.arrange_by_key(|root| std::cmp::Reverse(root.latency_us));
-        let place_of: BTreeMap<u32, u32> = roots.iter().map(|root| root.endpoint.0).zip(0..).collect();
+        let place_of: OrderedMap<u32, u32> = roots.iter().map(|root| root.endpoint.0).zip(0..).collect();
         // What root contexts spend themselves is no interior time; endpoints that are called below are interior.
-        let own_us: BTreeMap<u32, u64> =
+        let own_us: OrderedMap<u32, u64> =
             trees.iter().map(|tree| (node_of(tree).endpoint, tree.sum(&node_of(tree).value).1)).collect();
         let below = trees.iter().flat_map(|tree| tree.nodes.start + 1..tree.nodes.end);
-        let called: BTreeSet<u32> = below.map(|node| self.contexts.nodes[node].endpoint).collect();
-        let mut rows: BTreeMap<u32, ImpactRow> = BTreeMap::new();
+        let called: OrderedSet<u32> = below.map(|node| self.contexts.nodes[node].endpoint).collect();
+        let mut rows: OrderedMap<u32, ImpactRow> = OrderedMap::new();
         for ((root, endpoint), sums) in self.pairs(&trees) {
             let row = rows.entry(endpoint).or_insert_with(|| ImpactRow {
                 endpoint: EndpointId(endpoint),

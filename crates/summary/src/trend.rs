@@ -5,10 +5,10 @@ use super::merge::{Merger, OtherSettings};
 use super::part::Summary;
 use super::statistic::{Estimate, Statistic};
 use pathlight_analysis::culprit::CulpritReport;
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::stats::{false_discovery, normal_p, student_p};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer values on a day give no point.
 const LEAST: u64 = 30;
@@ -142,7 +142,7 @@ impl Trend {
     /// # Errors
     /// [`OtherSettings`] if they were not made in the same way.
     pub fn of(days: &[Summary]) -> Result<Trend, OtherSettings> {
-        let roots: BTreeSet<&Endpoint> = days.iter().flat_map(|day| day.roots.keys()).collect();
+        let roots: OrderedSet<&Endpoint> = days.iter().flat_map(|day| day.roots.keys()).collect();
         let mut series: Vec<Series> = Vec::new();
         for root in roots {
             let parts: Vec<_> = days.iter().map(|day| day.roots.get(root)).collect();
@@ -165,7 +165,7 @@ impl Trend {
                     parts.iter().map(|part| Some(statistic.of_latency((*part)?)).filter(|e| e.n >= least));
                 add(None, statistic, points.collect());
             }
-            let mut endpoints: BTreeMap<&Endpoint, bool> = BTreeMap::new();
+            let mut endpoints: OrderedMap<&Endpoint, bool> = OrderedMap::new();
             for part in parts.iter().flatten() {
                 for (endpoint, sums) in &part.endpoints {
                     let is_large = sums.self_us.sum as f64 >= LEAST_SHARE * part.latency_us.sum as f64;
@@ -198,7 +198,7 @@ impl Trend {
 
 /// The clearest change of each root endpoint that has one, with the services that explain it.
 fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, OtherSettings> {
-    let mut clearest: BTreeMap<&Endpoint, (DayChange, usize)> = BTreeMap::new();
+    let mut clearest: OrderedMap<&Endpoint, (DayChange, usize)> = OrderedMap::new();
     for (number, one) in series.iter().enumerate() {
         let Some(change) = one.change.filter(|change| change.is_certain) else { continue };
         let best = clearest.entry(&one.root).or_insert((change, number));
@@ -214,12 +214,12 @@ fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, OtherSetting
         days.iter().try_for_each(|day| sum.add(day.clone()))?;
         sum.finish()
     };
-    let mut sums: BTreeMap<usize, (Summary, Summary)> = BTreeMap::new();
+    let mut sums: OrderedMap<usize, (Summary, Summary)> = OrderedMap::new();
     let mut out = Vec::new();
     for (root, (change, series)) in sorted {
         let day = change.day;
-        if let std::collections::btree_map::Entry::Vacant(place) = sums.entry(day) {
-            place.insert((sum(&days[..day])?, sum(&days[day..])?));
+        if !sums.contains_key(&day) {
+            sums.insert(day, (sum(&days[..day])?, sum(&days[day..])?));
         }
         let culprit = sums.get(&day).map(|(before, since)| compare(before, since, Some(root)).culprit);
         out.push(Moved { root: root.clone(), day, series, culprit: culprit.unwrap_or_default() });

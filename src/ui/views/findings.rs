@@ -308,7 +308,9 @@ impl PageView for Findings {
             if page.is_summary() {
                 self.list.set_words(summaries::NO_FINDINGS);
                 self.times.set(page, &FindingsReport::default());
+                self.coming.show(false);
             }
+            self.tags.element().show(!page.is_summary());
         }
         if let Some(report) = queries.endpoints.get()
             && is_new(1)

@@ -5,9 +5,9 @@ use crate::EngineError;
 use crate::pass::Pass;
 use crate::summaries::Named;
 use crate::workers::Workers;
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_summary::{Merger, Summary, Trend as OverTime};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Reports how latencies and self times move from one summary to the next, and since when.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,9 +71,9 @@ fn of(named: Vec<Named>) -> Result<TrendReport, EngineError> {
 /// Puts summaries together that are one point in time: those of one folder if there are several folders, else each alone.
 fn in_days(named: Vec<Named>) -> Vec<(String, Vec<Summary>)> {
     let folder = |name: &str| name.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
-    let folders: BTreeSet<String> = named.iter().map(|(name, _)| folder(name)).collect();
+    let folders: OrderedSet<String> = named.iter().map(|(name, _)| folder(name)).collect();
     let by_folder = folders.len() > 1;
-    let mut days: BTreeMap<String, Vec<Summary>> = BTreeMap::new();
+    let mut days: OrderedMap<String, Vec<Summary>> = OrderedMap::new();
     for (name, summary) in named {
         let folder = folder(&name);
         let is_alone = !by_folder || folder.is_empty();

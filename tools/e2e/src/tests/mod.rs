@@ -21,6 +21,7 @@ mod offline;
 mod real;
 mod report;
 mod start;
+mod summaries;
 mod tables;
 mod views;
 
@@ -92,6 +93,9 @@ pub const ALL: &[Test] = tests![
     filters::a_tag_filter_is_suggested_and_holds_in_every_view,
     filters::errors_calls_and_times_are_filters_too,
     filters::a_search_by_tags_is_completed_counted_and_becomes_filters,
+    summaries::a_summary_opens_like_traces_and_says_what_it_lacks,
+    summaries::two_summaries_compare_as_the_binary_says,
+    summaries::a_week_of_summaries_says_since_when_it_is_slower,
     compare::the_tail_against_the_bulk_is_what_the_binary_says,
     compare::a_second_set_is_compared_and_let_go,
     heat::the_heat_map_has_the_rows_and_columns_of_the_binary,

@@ -39,7 +39,7 @@ async fn opens(page: &Page, report: &Path, view: &str, traces: &Path) -> Outcome
     page.ready().await?;
     same("traces, spans, services, endpoints", summary(page).await?, count(traces)?)?;
     findings_agree(page, &native(&["critical-path", "--json"], &[traces])?).await?;
-    for view in page.attributes("[data-test^='view-']:not(select)", "data-test").await? {
+    for view in page.attributes("[data-test^='view-']:not(select):not([hidden])", "data-test").await? {
         page.click(&format!("[data-test='{view}']")).await?;
         page.ready().await?;
     }
