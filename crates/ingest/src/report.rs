@@ -178,8 +178,8 @@ pub struct FileReport {
     /// Name of the file as given.
     pub name: String,
     /// Format told by content: `jaeger`, `jaeger-ui`, `jaeger-spans`, `elasticsearch`, `otlp`, `zipkin-v2`, `zipkin-v1`,
-    /// `otel-stdout`, `pathlight`, `otlp-protobuf`, `jaeger-protobuf`, `jaeger-cassandra`, `next-trace`, `summary`, joined by `+` where
-    /// a file holds several, with `gzip` and `zip`; empty if unknown.
+    /// `otel-stdout`, `pathlight`, `otlp-protobuf`, `jaeger-protobuf`, `jaeger-cassandra`, `next-trace`, `summary`,
+    /// joined by `+` where a file holds several, with `gzip` and `zip`; empty if unknown.
     pub format: String,
     /// Size of the file as it is, packed.
     pub bytes: u64,
