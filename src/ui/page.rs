@@ -196,6 +196,12 @@ impl Page {
 
     /// What a view needs that is not loaded, in a sentence.
     pub fn lacks(self, view: View) -> Option<&'static str> {
+        let sums =
+            self.0.queries.overview.get().is_some_and(|of| of.summary.is_some() || of.is_other_summary);
+        let is_cut = |side| !self.address().side(side).range.is_all();
+        if sums && view == View::Compare && self.compares_sets() && Side::BOTH.into_iter().any(is_cut) {
+            return Some(summaries::COMPARES_ALL);
+        }
         match self.is_summary() {
             true => summaries::lacks(view, self.compares_sets()),
             false => (view == View::Trend).then_some(pathlight_view::trend::NEEDS_SUMMARIES),

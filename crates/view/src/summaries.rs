@@ -39,6 +39,9 @@ pub fn lacks(view: View, compares_sets: bool) -> Option<&'static str> {
     })
 }
 
+/// What Compare says where a side is a summary and a percentile range is chosen.
+pub const COMPARES_ALL: &str = "A summary compares over requests of any latency, and a percentile range is chosen: choose All on both sides.";
+
 /// Returns what the list of findings says of summaries.
 pub const NO_FINDINGS: &str = "Findings are looked for in single spans, and a summary holds sums over them. Compare two \
                                summaries to see what changed between them.";

@@ -267,7 +267,8 @@ pub fn table() -> Table<Row> {
         Column::text("since", "Since", "The first day of the new level", |row: &Row| {
             let day = row.certain().and_then(|change| row.report.days.get(change.day));
             day.map_or(String::new(), |day| format::printable(&day.name)).into()
-        }),
+        })
+        .low(2),
         Column::said(
             "p",
             "p",
@@ -291,7 +292,8 @@ pub fn table() -> Table<Row> {
         .low(2),
         Column::duration("latest", "Last day", "The number of the last day that has one", |row: &Row| {
             real(row.latest())
-        }),
+        })
+        .low(2),
     ];
     Table::new("trend", "Numbers over time", ("p", false), columns)
         .with_attributes(|row| {

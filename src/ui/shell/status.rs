@@ -83,6 +83,7 @@ impl Part for Status {
         self.memory.set("data-value", &overview.heap_bytes.to_string());
         self.memory.set("data-wasm", &page.wasm_bytes().to_string());
         self.quality.show(overview.summary.is_none());
+        self.memory.show(overview.summary.is_none());
         let share = overview.quality.clipped_share();
         self.quality
             .set_text(&format!("{} of span time clipped for clock skew \u{2192}", format::share(share)));

@@ -147,6 +147,7 @@ impl Findings {
         let by = page.address().by.clone();
         // Those of a summary are its root endpoints.
         self.grouping.show(overview.summary.is_none());
+        self.why.show(overview.summary.is_none());
         controls::offer(&self.by, &request_types::choices(overview, &by), &by.key());
         self.why.set_text(request_types::why(overview, &by));
         let cards = findings::cards(overview).into_iter().map(|card| {

@@ -61,9 +61,13 @@ fn of(named: Vec<Named>) -> Result<TrendReport, EngineError> {
         let (requests, start_us) = (sum.requests(), sum.start_us.map(|(first, _)| first));
         days.push((TrendDay { name, files, requests, start_us }, sum));
     }
-    // Without a time comes last.
-    let key = |day: &TrendDay| (day.start_us.is_none(), day.start_us, day.name.clone());
-    days.sort_by_key(|(day, _)| key(day));
+    // By name, and by time where the days follow each other: copies of one day would be in any order.
+    days.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    let mut by_time: Vec<(u64, u64)> = days.iter().filter_map(|(_, sum)| sum.start_us).collect();
+    by_time.sort_unstable();
+    if by_time.len() == days.len() && by_time.windows(2).all(|two| two[1].0 > two[0].0.midpoint(two[0].1)) {
+        days.sort_by_key(|(day, _)| day.start_us);
+    }
     let (days, sums): (Vec<TrendDay>, Vec<Summary>) = days.into_iter().unzip();
     Ok(TrendReport { trend: OverTime::of(&sums).map_err(of_settings)?, days })
 }
