@@ -41,7 +41,7 @@ impl Summary {
             start_us: self.start_us,
             contexts: self.contexts.of_root(root),
             frames: self.frames.of_root(root),
-            roots: BTreeMap::from([(root.clone(), part)]),
+            roots: [(root.clone(), part)].into(),
         })
     }
 }
