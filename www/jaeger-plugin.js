@@ -421,6 +421,8 @@
       tell("");
       update();
     }
+    // In the frame there is nothing left to close.
+    if (data.type === "escape") shut();
     if (data.type === "select") {
       panel.link.href = link(base, data);
       panel.link.hidden = false;

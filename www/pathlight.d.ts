@@ -74,6 +74,11 @@ declare namespace Pathlight {
     spanID: string | null;
   }
 
+  /** Escape was pressed, and nothing in the page was left to be closed, unselected or zoomed out of. */
+  interface Escape extends Message {
+    type: "escape";
+  }
+
   interface Failure extends Message {
     type: "error";
     code: "version" | "bad-message" | "refused" | "no-traces";
@@ -82,5 +87,5 @@ declare namespace Pathlight {
   }
 
   /** What Pathlight sends. */
-  type Outgoing = Ready | Pong | Loaded | Select | Failure;
+  type Outgoing = Ready | Pong | Loaded | Select | Escape | Failure;
 }

@@ -75,6 +75,8 @@ pub enum Outgoing {
         #[serde(rename = "spanID")]
         span_id: Option<String>,
     },
+    /// Escape was pressed in the page, and nothing there was left to be closed, unselected or zoomed out of.
+    Escape,
     /// Something the host asked for cannot be.
     Error {
         /// What kind of error, for programs.
@@ -220,6 +222,7 @@ mod tests {
         let select = Outgoing::Select { trace_id: "ab".to_owned(), span_id: None };
         assert_eq!(select.to_json(), r#"{"pathlight":1,"type":"select","traceID":"ab","spanID":null}"#);
         assert_eq!(Outgoing::Ready.to_json(), r#"{"pathlight":1,"type":"ready"}"#);
+        assert_eq!(Outgoing::Escape.to_json(), r#"{"pathlight":1,"type":"escape"}"#);
         let error = Outgoing::Error { code: Code::NoTraces, message: "m".to_owned() };
         assert_eq!(error.to_json(), r#"{"pathlight":1,"type":"error","code":"no-traces","message":"m"}"#);
     }

@@ -6,6 +6,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::file_input::text_input;
+use crate::ui::shell::keys;
 use js_sys::{Array, ArrayBuffer, Reflect};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_view::address::View;
@@ -69,6 +70,12 @@ impl Host {
             keep.add(dom::listen(&window, "message", dom::How::default(), move |event| {
                 if let Some(event) = event.dyn_ref::<MessageEvent>() {
                     heard.hear(event);
+                }
+            }));
+            let told = hosts.clone();
+            keep.add(dom::listen(&window, "keydown", dom::How::default(), move |event| {
+                if keys::is_unused_escape(&event) {
+                    told.publish(&Outgoing::Escape);
                 }
             }));
             // It says nothing but that there is a page, so whoever is there may know.

@@ -187,7 +187,7 @@ pub fn listen(page: Page, keep: &Keep, open: impl Fn() + 'static, palette: Palet
         if event.default_prevented() {
             return;
         }
-        let modal = dom::document().query_selector("dialog[open]").ok().flatten().is_some();
+        let modal = has_dialog();
         let taken = match command {
             Command::Open => {
                 open();
@@ -213,6 +213,19 @@ pub fn listen(page: Page, keep: &Keep, open: impl Fn() + 'static, palette: Palet
         }
     };
     keep.add(dom::listen(&dom::document(), "keydown", how, run));
+}
+
+fn has_dialog() -> bool {
+    dom::document().query_selector("dialog[open]").ok().flatten().is_some()
+}
+
+/// Returns whether Escape was pressed and nothing in the page has a use for it. To be asked after `listen` has heard the
+/// event. A key that is held down counts once: what it closed first was meant.
+pub fn is_unused_escape(event: &web_sys::Event) -> bool {
+    let is_escape = event
+        .dyn_ref::<KeyboardEvent>()
+        .is_some_and(|key| command_of(key) == Some(Command::Leave) && !key.repeat());
+    is_escape && !event.default_prevented() && !has_dialog() && !dom::is_typing(event)
 }
 
 fn is_control(event: &web_sys::Event) -> bool {

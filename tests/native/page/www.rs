@@ -16,6 +16,7 @@ fn outgoing() -> Vec<Outgoing> {
         Outgoing::Pong,
         Outgoing::Loaded { traces: 0, spans: 0, warnings: Vec::new() },
         Outgoing::Select { trace_id: String::new(), span_id: None },
+        Outgoing::Escape,
         error(Code::Version),
         error(Code::BadMessage),
         error(Code::Refused),
@@ -69,11 +70,16 @@ fn messages(text: &str) -> Vec<String> {
 
 #[test]
 fn jaegers_server_finds_nothing_to_replace() {
-    for name in ["www/jaeger-ui.config.json", "www/jaeger-plugin.js"] {
+    for name in ["www/jaeger-ui.config.json", "www/jaeger-ui.config.js", "www/jaeger-plugin.js"] {
         assert!(!file(name).contains('$'), "{name} has a dollar sign");
     }
     let config: serde_json::Value = serde_json::from_str(&file("www/jaeger-ui.config.json")).unwrap();
     assert!(config["menu"][0]["url"].as_str().unwrap().contains("api=/"), "the menu entry names no Jaeger");
     let link = config["linkPatterns"][0]["url"].as_str().unwrap();
     assert!(link.contains("view=trace&traceID=#{traceID}"), "{link}");
+    // Jaeger's server looks for the head of the function, and the rest is that of the other file.
+    let script = file("www/jaeger-ui.config.js");
+    let body = script.split_once("function UIConfig() {\n  const config = ").unwrap().1;
+    let same: serde_json::Value = serde_json::from_str(body.split_once(";\n  const").unwrap().0).unwrap();
+    assert_eq!(same, config);
 }

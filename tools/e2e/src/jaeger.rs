@@ -54,6 +54,27 @@ pub struct Ways {
     pub files: BTreeMap<String, PathBuf>,
 }
 
+impl Ways {
+    /// The API and the page of a version (`1.76`, `2.20` or `HEAD`) under a path, with a configuration of Jaeger UI put in
+    /// as Jaeger's server does it: JSON, or JavaScript that defines `UIConfig`.
+    pub fn of(version: &str, base: &str, config: &str) -> Ways {
+        let page = include_str!("../pages/jaeger-ui.html").replace("BASE", base).replace("WAYS", version);
+        let page = if config.contains("function UIConfig()") {
+            page.replace("// JAEGER_CONFIG_JS", config.trim())
+        } else {
+            page.replace("JAEGER_CONFIG = DEFAULT_CONFIG;", &format!("JAEGER_CONFIG = {};", config.trim()))
+        };
+        Ways {
+            v1: true,
+            v3: version != "1.76",
+            after_2_20: version == "HEAD",
+            base: base.to_owned(),
+            page,
+            ..Ways::default()
+        }
+    }
+}
+
 /// What a proxy answers in place of Jaeger while nobody is logged in.
 #[derive(Clone, Debug)]
 pub enum Login {
@@ -82,6 +103,11 @@ struct Shared {
 impl Jaeger {
     /// Starts one that holds the traces of a document as `pathlight generate` writes it.
     pub fn start(document: &Value, ways: Ways) -> Outcome<Jaeger> {
+        Jaeger::start_at(0, document, ways)
+    }
+
+    /// Starts one on a port; 0 is any that is free.
+    pub fn start_at(port: u16, document: &Value, ways: Ways) -> Outcome<Jaeger> {
         let traces = document["data"].as_array().cloned().unwrap_or_default();
         let shared = Arc::new(Shared {
             traces,
@@ -90,7 +116,7 @@ impl Jaeger {
             open: AtomicUsize::new(0),
             most_open: AtomicUsize::new(0),
         });
-        let site = Site::start(Router::new().fallback(serve).with_state(shared.clone()))?;
+        let site = Site::start_at(port, Router::new().fallback(serve).with_state(shared.clone()))?;
         Ok(Jaeger { url: site.url.trim_end_matches('/').to_owned(), shared, _site: site })
     }
 

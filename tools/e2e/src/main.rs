@@ -6,6 +6,7 @@
 
 mod bench;
 mod shot;
+mod stand;
 mod tests;
 
 use std::path::PathBuf;
@@ -38,10 +39,15 @@ fn run(mut arguments: Vec<String>) -> Outcome<ExitCode> {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     match arguments.get(1).map(String::as_str) {
         Some("shot") => runtime.block_on(shot::run(&arguments[2..]))?,
+        Some("jaeger") => runtime.block_on(stand::run(&arguments[2..]))?,
         Some("bench") => runtime.block_on(bench::run(&arguments[2..]))?,
         _ => {
             if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
-                println!("cargo run -p e2e -- [FILTER] [--screens]   run the tests\n{}\n", shot::USAGE);
+                println!(
+                    "cargo run -p e2e -- [FILTER] [--screens]   run the tests\n{}\n{}\n",
+                    shot::USAGE,
+                    stand::USAGE
+                );
             }
             let count = arguments.len();
             arguments.retain(|argument| argument != "--screens");

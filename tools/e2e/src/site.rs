@@ -26,7 +26,15 @@ impl Site {
     /// # Errors
     /// No port is free.
     pub fn start(routes: Router) -> Outcome<Site> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        Site::start_at(0, routes)
+    }
+
+    /// As `start`, on this port.
+    ///
+    /// # Errors
+    /// Somebody else has it.
+    pub fn start_at(port: u16, routes: Router) -> Outcome<Site> {
+        let listener = TcpListener::bind(("127.0.0.1", port))?;
         listener.set_nonblocking(true)?;
         let url = format!("http://{}/", listener.local_addr()?);
         let listener = tokio::net::TcpListener::from_std(listener)?;

@@ -1,7 +1,7 @@
 //! Beside Jaeger UI: a stand-in with its addresses, layout, router and forgetfulness, switched on by the very
 //! configuration we ship, with the query API of three versions.
 
-use e2e::browser::{Look, Page};
+use e2e::browser::{Look, Modifiers, Page};
 use e2e::failure::{Outcome, ensure, same};
 use e2e::firefox::Firefox;
 use e2e::jaeger::{Jaeger, Login, Ways, spans};
@@ -23,25 +23,16 @@ struct Stand {
 
 impl Stand {
     fn new(version: &str) -> Outcome<Stand> {
-        let config: Value = serde_json::from_slice(&std::fs::read(dist().join("jaeger-ui.config.json"))?)?;
-        let scripts = config["scripts"].as_array().into_iter().flatten();
-        let scripts: Vec<&str> = scripts.filter_map(|script| script["text"].as_str()).collect();
-        let page = include_str!("../../pages/jaeger-ui.html");
-        let page = page.replace("SCRIPTS", &scripts.join("\n")).replace("WAYS", version);
+        let name = if version == "HEAD" { "jaeger-ui.config.js" } else { "jaeger-ui.config.json" };
+        // As docs/jaeger-ui.md says for a Jaeger under a path.
+        let config = std::fs::read_to_string(dist().join(name))?.replace("api=/", "api=/jaeger");
         let file = generated("jaeger.json", "--traces 30 --spans 20 --seed 6")?;
         let stored: Value = serde_json::from_slice(&std::fs::read(file)?)?;
         let starts = stored["data"].as_array().into_iter().flatten().flat_map(spans);
         let starts = starts.filter_map(|(_, span)| span["startTime"].as_u64());
         let (from, to) = starts.fold((u64::MAX, 0), |(from, to), us| (from.min(us), to.max(us)));
-        let ways = Ways {
-            v1: true,
-            v3: version != "1.76",
-            after_2_20: version == "HEAD",
-            base: "/jaeger".to_owned(),
-            page,
-            files: [("/pathlight/".to_owned(), dist())].into(),
-            ..Ways::default()
-        };
+        let files = [("/pathlight/".to_owned(), dist())].into();
+        let ways = Ways { files, ..Ways::of(version, "/jaeger", &config) };
         Ok(Stand { jaeger: Jaeger::start(&stored, ways)?, range: format!("start={from}&end={to}") })
     }
 
@@ -129,6 +120,19 @@ pub async fn the_panel_follows_search_and_trace_pages(page: &Page) -> Outcome {
         page.click(".ResultItemTitle--item").await?;
         page.visible(".TracePageHeader--title").await?;
         shows(page, "#pathlight-frame", "trace", 1).await?;
+        let id = page.text(".TracePageHeader--title").await?;
+        let link = format!("/pathlight/#v=1&api=/jaeger&view=trace&traceID={id}");
+        same("link of the trace", page.attributes(".TracePageHeader--back", "href").await?, vec![link])?;
+        let menu = page.attributes(".menu a", "href").await?;
+        same("menu", menu, vec!["/pathlight/#v=1&api=/jaeger".to_owned()])?;
+        let about = page.attributes(".menu a", "title").await?;
+        let about: Vec<&str> = about.iter().flat_map(|titles| titles.lines()).collect();
+        let versions = ["Jaeger vHEAD", "Commit 0123456", "Build 2026-01-01"];
+        same(
+            "versions",
+            about[6..].to_vec(),
+            if version == "HEAD" { versions.to_vec() } else { Vec::new() },
+        )?;
         page.run("document.body.dataset.theme = 'dark'").await?;
         enter(page, "#pathlight-frame").await?;
         let theme = "return document.documentElement.dataset.theme";
@@ -174,7 +178,7 @@ pub async fn the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered(page:
     let resized = page.run("return window.resized").await?;
     ensure(resized.as_u64() > Some(0), || "Jaeger UI is not told to measure itself".to_owned())?;
     page.run("document.querySelector('#pathlight-grip').focus()").await?;
-    page.key("ArrowRight", e2e::browser::Modifiers::None).await?;
+    page.key("ArrowRight", Modifiers::None).await?;
     let narrower = beside("by keys").await?;
     same("by keys", narrower, wider + 40.0)?;
     // The tools of the timeline fit into the panel as it is at first in a window of 1440 pixels.
@@ -188,9 +192,21 @@ pub async fn the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered(page:
     same("what is wider than the panel", page.run(over).await?, json!([0]))?;
     leave(page).await?;
     page.look(Look::DESK).await?;
+    // In the frame Escape first unselects, then closes the panel.
+    select_span(page, 2).await?;
+    enter(page, "#pathlight-frame").await?;
+    page.click("[data-test='detail'] h2").await?;
+    page.key("Escape", Modifiers::None).await?;
+    page.hidden("[data-test='detail-close']").await?;
+    page.key("Escape", Modifiers::None).await?;
+    leave(page).await?;
+    page.hidden("#pathlight-panel").await?;
+    same("has the focus", page.run("return document.activeElement.id").await?, json!("pathlight-button"))?;
+    page.click("#pathlight-button").await?;
+    shows(page, "#pathlight-frame", "trace", 1).await?;
     // Closed by Escape, everything is where it was; opened again, the panel is as wide as it was left.
     page.run("document.querySelector('#pathlight-close').focus()").await?;
-    page.key("Escape", e2e::browser::Modifiers::None).await?;
+    page.key("Escape", Modifiers::None).await?;
     page.hidden("#pathlight-panel").await?;
     let [x, _, width, _] = page.place(".Page--content").await?;
     same("the content's right edge", x + width, 1280.0)?;
@@ -421,5 +437,9 @@ pub async fn the_panel_works_in_firefox(_page: &Page) -> Outcome {
     let elsewhere = Jaeger::start(&Value::Null, Ways::default())?;
     stand.jaeger.ways().login = Some(Login::Elsewhere(format!("{}/login", elsewhere.url)));
     firefox.run("history.pushState({}, '', 'search?service=edge-gateway&limit=10')")?;
-    firefox.until("the login", note, &json!("Your session has ended: log in again, then retry."))
+    firefox.until("the login", note, &json!("Your session has ended: log in again, then retry."))?;
+    let escape = "document?.dispatchEvent(new document.defaultView.KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))";
+    firefox.run(&inside(escape))?;
+    let panel = "return document.querySelector('#pathlight-panel')";
+    firefox.until("the panel to be gone", panel, &Value::Null)
 }
