@@ -567,9 +567,14 @@ impl Page {
         self.refresh();
     }
 
-    /// Forgets all data and goes back to the start.
+    /// Forgets all data and goes back to the start; the way back is offered for a while.
     pub fn clear(self) {
         self.offer_undo("Everything that was loaded is forgotten.".to_owned());
+        self.reset();
+    }
+
+    /// Forgets all data and goes back to the start, for a host that hands over what it has.
+    pub fn reset(self) {
         self.0.fetching.forget(self);
         self.forget_data();
         self.change(|address| {

@@ -295,7 +295,7 @@ impl Hosts {
                     return post(from, origin, &Outgoing::Error { code: Code::BadMessage, message });
                 };
                 if replace {
-                    page.clear();
+                    page.reset();
                 }
                 page.load(vec![input]);
             }

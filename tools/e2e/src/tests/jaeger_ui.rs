@@ -113,6 +113,8 @@ pub async fn the_panel_follows_search_and_trace_pages(page: &Page) -> Outcome {
         stand.open(page).await?;
         enter(page, "#pathlight-frame").await?;
         page.hidden("[data-test='host-ask']").await?;
+        // The user has thrown nothing away, so there is no way back to be offered.
+        page.hidden("[data-test='undo']").await?;
         leave(page).await?;
         says(page, "20 traces").await?;
 
