@@ -213,8 +213,8 @@ mod tests {
         };
         let size = ChartSize { width: 600, height: 200, metrics: Metrics::default() };
         let svg = export_svg(&of, None, size, &Theme::light(), "Trend").unwrap();
-        for words in ["GET /", "POST /", "+6 % since d4", "p50", "p99", ">d0<", ">d6<", "4\u{202f}ms"] {
-            assert!(svg.contains(words), "{words} in {svg}");
+        for words in ["GET /", "POST /", "+6 % since d4", "p50", "p99", "d0", "d6", "4\u{202f}ms"] {
+            assert!(svg.lines().any(|line| line.trim() == words), "{words} in {svg}");
         }
         // Without days or room nothing is drawn and nothing breaks.
         let none = TrendPanels { days: Vec::new(), panels: vec![panel("x")] };
