@@ -108,7 +108,9 @@ fn panel<DB: DrawingBackend>(
         let rule = PathElement::new(vec![(px(SIDE_PX), at), (right, at)], rgba(theme.line));
         area.draw(&rule).map_err(words)?;
         if tick > 0 {
-            let style = size.text(theme.muted, HPos::Left, VPos::Bottom);
+            // Above its rule, but never over the lines above the drawing.
+            let vertical = if at - top < px(12.0) { VPos::Top } else { VPos::Bottom };
+            let style = size.text(theme.muted, HPos::Left, vertical);
             area.draw(&Text::new(axis.tick_words(tick), (px(SIDE_PX), at), style)).map_err(words)?;
         }
     }

@@ -347,7 +347,6 @@ pub fn services() -> Table<ServiceRow> {
             row.row.requests.into()
         })
         .low(3)
-        .tiny()
         .csv(&["requests"]),
         Column::text(
             "remark",

@@ -425,7 +425,7 @@ pub fn bars(finding: &Finding) -> Vec<(String, f64)> {
             vec![bar("here", *mean_us), bar("latency", *latency_us)]
         }
         Facts::Waiting { wait_us, p50_us, .. } => vec![bar("these", *wait_us), bar("median", *p50_us)],
-        Facts::WorthMakingFaster(halved) => {
+        Facts::WorthMakingFaster(halved) if halved.p99_us > 0.0 => {
             vec![bar("p99 then", halved.p99_before_us - halved.p99_us), bar("p99 now", halved.p99_before_us)]
         }
         Facts::Timeout { duration_us, p50_us, .. } => {
