@@ -274,11 +274,16 @@ fn without(out: Sentence, finding: &Finding, p99_us: Option<(f64, f64)>) -> Sent
 /// What half of a self time would save.
 fn saved(out: Sentence, halved: &Halved) -> Sentence {
     let out = out.text(" would save ").number(duration(halved.mean_us)).text(" per request");
-    if halved.p99_us < 0.005 * halved.p99_before_us {
+    if !reaches_p99(halved) {
         return out.text(", and nothing at p99");
     }
     let out = out.text(", and ").number(duration(halved.p99_us)).text(" of ");
     out.number(duration(halved.p99_before_us)).text(" at p99")
+}
+
+/// Whether a saving is seen in the percentile.
+fn reaches_p99(halved: &Halved) -> bool {
+    halved.p99_us >= 0.005 * halved.p99_before_us
 }
 
 /// An expected number of requests.
@@ -425,7 +430,7 @@ pub fn bars(finding: &Finding) -> Vec<(String, f64)> {
             vec![bar("here", *mean_us), bar("latency", *latency_us)]
         }
         Facts::Waiting { wait_us, p50_us, .. } => vec![bar("these", *wait_us), bar("median", *p50_us)],
-        Facts::WorthMakingFaster(halved) if halved.p99_us > 0.0 => {
+        Facts::WorthMakingFaster(halved) if reaches_p99(halved) => {
             vec![bar("p99 then", halved.p99_before_us - halved.p99_us), bar("p99 now", halved.p99_before_us)]
         }
         Facts::Timeout { duration_us, p50_us, .. } => {
