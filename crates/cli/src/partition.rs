@@ -41,21 +41,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::NoTrace);
     }
     std::fs::create_dir_all(&args.out)?;
-    let mut files = BTreeMap::new();
+    // One file after the other, as there may be more of them than may be open at once.
+    let mut files: BTreeMap<u32, Vec<(&TraceSet, Vec<u32>)>> = BTreeMap::new();
     for set in &loaded.sets {
         for (number, traces) in by_number(set, args.into) {
+            files.entry(number).or_default().push((set, traces));
+        }
+    }
+    for (number, parts) in files {
+        let mut file = std::fs::File::create(args.out.join(number.to_string()))?;
+        file.write_all(columns::MAGIC)?;
+        for (set, traces) in parts {
             // One record a part: a task's share of an input fits into memory.
             let mut bytes = Vec::new();
             columns::write(&Portable::copy(set, traces.into_iter()), &mut bytes)
                 .map_err(|error| Failure::Usage(error.to_string()))?;
-            let file = match files.entry(number) {
-                std::collections::btree_map::Entry::Occupied(open) => open.into_mut(),
-                std::collections::btree_map::Entry::Vacant(place) => {
-                    let mut file = std::fs::File::create(args.out.join(number.to_string()))?;
-                    file.write_all(columns::MAGIC)?;
-                    place.insert(file)
-                }
-            };
             file.write_all(&bytes)?;
         }
     }
