@@ -6,6 +6,7 @@ use crate::ui::page::{Page, Part};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::search;
 use crate::ui::shell::search::{Last, Search};
+use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::frame::Frame;
 use pathlight_view::finder::Finder;
 
@@ -17,6 +18,19 @@ pub struct SearchResult {
     pub share: Option<f64>,
     /// Goes to the next match, or with `false` to the one before.
     pub step: Box<dyn Fn(Page, bool)>,
+}
+
+impl SearchResult {
+    /// Searches a table; a step chooses the next row that fits.
+    pub fn in_table<R: 'static>(
+        table: CompanionTable<R>,
+        finder: &Finder,
+        choose: impl Fn(Page, &R) + 'static,
+    ) -> SearchResult {
+        let (count, share) = table.search(finder);
+        let step = move |page, forward| table.step(forward, |row| choose(page, row));
+        SearchResult { count, share, step: Box::new(step) }
+    }
 }
 
 /// A view: a view model of crate `view`, bound to widgets. The functions are called in this order, and only while the view

@@ -54,13 +54,7 @@ impl PageView for Requests {
     }
 
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
-        let (table, (count, share)) = (self.table, self.table.search(finder));
-        let choose = |page: Page, row: &RequestRow| page.set_focus(Focus::Request(row.into()));
-        SearchResult {
-            count,
-            share,
-            step: Box::new(move |page, forward| table.step(forward, |row| choose(page, row))),
-        }
+        SearchResult::in_table(self.table, finder, |page, row| page.set_focus(Focus::Request(row.into())))
     }
 
     fn follow(&mut self, page: Page) {

@@ -13,11 +13,11 @@ use crate::ui::widgets::frame::{Frame, WORKING};
 use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
 use crate::ui::widgets::tip;
+use pathlight_chart::Theme;
 use pathlight_chart::axis::Scale;
 use pathlight_chart::plot::{ChartError, ChartSize};
 use pathlight_chart::violin;
 use pathlight_chart::violin::ViolinLayout;
-use pathlight_chart::{Metrics, Theme};
 use pathlight_query::{Filter, SplitOf, SplitReport, SplitValue};
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
@@ -186,17 +186,10 @@ fn formats(chart: Chart, table: CompanionTable<SplitValue>) -> Vec<export::Forma
     let report =
         move || Some(chart.look(|chart| chart.plot.report.clone())).filter(|_| table.csv().is_some());
     vec![
-        (
-            "SVG picture",
-            "svg",
-            Box::new(move || {
-                let (width, height) = EXPORT_PX;
-                let size = ChartSize { width, height, metrics: Metrics::default() };
-                let (report, scale) = (report()?, chart.look(|chart| chart.plot.scale));
-                let title = format!("Times by {}", report.key);
-                violin::export_svg(&report, scale, size, &chart.plain_theme(), &title).ok()
-            }),
-        ),
+        plot_chart::svg_format(chart, EXPORT_PX, move |plot, size, theme| {
+            let title = format!("Times by {}", plot.report.key);
+            table.csv().and_then(|_| violin::export_svg(&plot.report, plot.scale, size, theme, &title).ok())
+        }),
         ("CSV table", "csv", Box::new(move || table.csv())),
         ("JSON report", "json", Box::new(move || json::split(&*report()?).ok())),
     ]

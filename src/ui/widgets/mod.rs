@@ -10,6 +10,7 @@ pub mod grid;
 pub mod grid_columns;
 pub mod links;
 pub mod names;
+pub mod panels;
 pub mod pick_list;
 pub mod plot_chart;
 pub mod popover;

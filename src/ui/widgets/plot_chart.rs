@@ -3,6 +3,7 @@
 use crate::canvas::{PlotBackend, Surface};
 use crate::ui::dom::{El, div};
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
+use crate::ui::widgets::export;
 use pathlight_chart::plot::{ChartError, ChartSize};
 use pathlight_chart::{Metrics, Theme, Viewport};
 
@@ -55,6 +56,20 @@ pub fn scrolled<P: Plot>(plot: P, test: &str, label: &str) -> (ChartCanvas<Scrol
     let chart = ChartCanvas::new(chart, test, label);
     scroller.add(chart.element());
     (chart, scroller)
+}
+
+/// Returns the export of a chart as a picture of this width and height in pixels, in plain colours.
+pub fn svg_format<P: Plot>(
+    chart: ChartCanvas<ScrolledPlot<P>>,
+    (width, height): (i32, i32),
+    write: impl Fn(&P, ChartSize, &Theme) -> Option<String> + 'static,
+) -> export::Format {
+    let size = ChartSize { width, height, metrics: Metrics::default() };
+    let write = move || {
+        let theme = chart.plain_theme();
+        chart.look(|chart| write(&chart.plot, size, &theme))
+    };
+    ("SVG picture", "svg", Box::new(write))
 }
 
 /// Makes the canvas as high as its chart wants to be, at least as high as the window.

@@ -6,12 +6,13 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::export;
+use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
 use crate::ui::widgets::tip;
+use pathlight_chart::Theme;
 use pathlight_chart::anomalies;
 use pathlight_chart::anomalies::AnomalyLayout;
 use pathlight_chart::plot::{ChartError, ChartSize};
-use pathlight_chart::{Metrics, Theme};
 use pathlight_query::AnomalyReport;
 use pathlight_view::anomalies as view;
 use pathlight_view::anomalies::AnomalyLine;
@@ -61,16 +62,9 @@ pub fn formats(
 ) -> Vec<export::Format> {
     let report = move || Some(view::chosen(&page.queries().anomaly.get()?, &page.address().anomaly));
     vec![
-        (
-            "SVG picture",
-            "svg",
-            Box::new(move || {
-                let (width, height) = EXPORT_PX;
-                let size = ChartSize { width, height, metrics: Metrics::default() };
-                let theme = chart.plain_theme();
-                anomalies::export_svg(&*report()?, size, &theme, "How anomalous requests are").ok()
-            }),
-        ),
+        plot_chart::svg_format(chart, EXPORT_PX, move |_, size, theme| {
+            anomalies::export_svg(&*report()?, size, theme, "How anomalous requests are").ok()
+        }),
         ("CSV table", "csv", Box::new(move || table.csv())),
         ("JSON report", "json", Box::new(move || json::anomaly(&*report()?).ok())),
     ]

@@ -3,23 +3,21 @@
 pub mod affected;
 
 use crate::canvas::PlotBackend;
-use crate::ui::dom::{El, Keep, button, div, span};
+use crate::ui::dom::{El, Keep, div, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
-use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
+use crate::ui::widgets::panels;
+use crate::ui::widgets::panels::{DrawPanels, PanelChart};
 use crate::ui::widgets::plot_chart;
-use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
-use crate::ui::widgets::tip;
 use pathlight_analysis::flow::FASTER_PERCENT;
+use pathlight_chart::Theme;
 use pathlight_chart::multiples;
-use pathlight_chart::multiples::Grid;
 use pathlight_chart::plot::{ChartError, ChartSize};
-use pathlight_chart::{Metrics, Theme};
 use pathlight_query::{HistogramsReport, SavingsReport};
 use pathlight_text::format;
 use pathlight_view::address::View;
@@ -27,52 +25,40 @@ use pathlight_view::endpoints;
 use pathlight_view::endpoints::ImpactLine;
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
+use pathlight_view::tip::TipLine;
 use std::cell::Cell;
 use std::rc::Rc;
 
 /// Size of an exported chart.
 const EXPORT_PX: (i32, i32) = (1500, 400);
 
-/// The histograms: all of them, or one enlarged.
-struct Sizes {
-    page: Page,
-    report: Option<Rc<HistogramsReport>>,
-    enlarged: Option<usize>,
-}
+/// The histograms.
+#[derive(Default)]
+struct Sizes(Option<Rc<HistogramsReport>>);
 
-impl Sizes {
+impl DrawPanels for Sizes {
     fn panels(&self) -> usize {
-        self.report.as_ref().map_or(0, |report| report.distributions.len())
-    }
-}
-
-impl Plot for Sizes {
-    fn height(&self, room: ChartSize) -> i32 {
-        if self.enlarged.is_some() { room.height } else { Grid::new(self.panels(), room).height() }
+        self.0.as_ref().map_or(0, |report| report.distributions.len())
     }
 
-    fn draw(&self, backend: PlotBackend<'_>, size: ChartSize, theme: &Theme) -> Result<(), ChartError> {
+    fn draw(
+        &self,
+        backend: PlotBackend<'_>,
+        enlarged: Option<usize>,
+        size: ChartSize,
+        theme: &Theme,
+    ) -> Result<(), ChartError> {
         let empty = HistogramsReport::default();
-        multiples::draw(backend, self.report.as_deref().unwrap_or(&empty), self.enlarged, size, theme)
+        multiples::draw(backend, self.0.as_deref().unwrap_or(&empty), enlarged, size, theme)
     }
 
-    fn part_at(&self, at: (i32, i32), size: ChartSize) -> Option<usize> {
-        self.enlarged.or_else(|| Grid::new(self.panels(), size).at(at))
-    }
-
-    fn tip(&self, part: usize) -> Vec<El> {
-        let report = self.report.as_ref();
-        let lines = report.map(|report| endpoints::sizes_tip(report, part, self.enlarged.is_some()));
-        tip::elements(&lines.unwrap_or_default())
-    }
-
-    fn click(&mut self, part: usize) {
-        self.enlarged = if self.enlarged.is_some() { None } else { Some(part) };
-        self.page.refresh();
+    fn tip(&self, panel: usize, is_enlarged: bool) -> Vec<TipLine> {
+        let lines = self.0.as_ref().map(|report| endpoints::sizes_tip(report, panel, is_enlarged));
+        lines.unwrap_or_default()
     }
 }
 
-type Chart = ChartCanvas<ScrolledPlot<Sizes>>;
+type Chart = PanelChart<Sizes>;
 
 /// The view.
 pub struct Endpoints {
@@ -89,14 +75,9 @@ pub struct Endpoints {
 impl Endpoints {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Keep) -> Endpoints {
-        let sizes = Sizes { page, report: None, enlarged: None };
         let label = "Histograms of the sizes of requests; their figures stand in the JSON export";
-        let (chart, scroller) = plot_chart::scrolled(sizes, "sizes", label);
+        let (chart, scroller, all) = panels::chart(page, keep, Sizes::default(), "sizes", label);
         let title = span("title muted", "").test("sizes-title");
-        let all = button("Show all").test("sizes-all").on_click(keep, move || {
-            chart.with(|chart| chart.plot.enlarged = None);
-            page.refresh();
-        });
         let exports = export::menu(page, keep, "sizes", Some(chart.canvas().clone()), size_formats(chart));
         let above = div("tools").child(&title).child(&div("grow")).child(&all).child(&exports);
 
@@ -137,19 +118,12 @@ fn savings(page: Page) -> Option<Rc<SavingsReport>> {
 }
 
 fn size_formats(chart: Chart) -> Vec<export::Format> {
-    let report = move || chart.look(|chart| chart.plot.report.clone());
+    let report = move || chart.look(|chart| chart.plot.of.0.clone());
     vec![
-        (
-            "SVG picture",
-            "svg",
-            Box::new(move || {
-                let (width, height) = EXPORT_PX;
-                let size = ChartSize { width, height, metrics: Metrics::default() };
-                let enlarged = chart.look(|chart| chart.plot.enlarged);
-                let theme = chart.plain_theme();
-                multiples::export_svg(&*report()?, enlarged, size, &theme, "Sizes of requests").ok()
-            }),
-        ),
+        plot_chart::svg_format(chart, EXPORT_PX, |plot, size, theme| {
+            let report = plot.of.0.as_deref()?;
+            multiples::export_svg(report, plot.enlarged, size, theme, "Sizes of requests").ok()
+        }),
         ("CSV table", "csv", Box::new(move || report().map(|report| endpoints::sizes_csv(&report)))),
         ("JSON report", "json", Box::new(move || json::histograms(&*report()?).ok())),
     ]
@@ -207,7 +181,7 @@ impl PageView for Endpoints {
             && before.is_none_or(|before| before.0 != now.0)
         {
             self.title.set_text(&endpoints::sizes_title(range, &report));
-            self.chart.renew(|chart| chart.plot.report = Some(report));
+            self.chart.renew(|chart| chart.plot.of = Sizes(Some(report)));
         }
         let Some(report) = queries.bottom_up.get() else { return self.ranking.set_text(WORKING) };
         let savings = savings(page);
@@ -220,22 +194,16 @@ impl PageView for Endpoints {
 
     fn show_choices(&mut self, page: Page) {
         self.levels.press(self.level.get());
-        let enlarged = self.chart.look(|chart| chart.plot.enlarged);
-        self.all.show(enlarged.is_some());
-        self.chart.canvas().set("data-enlarged", &enlarged.map_or_else(String::new, |at| at.to_string()));
+        panels::show_choices(self.chart, &self.all);
         // The ranking waits for another report than the histograms.
         self.table.set_stale(page.queries().bottom_up.is_waiting());
         self.table.set_sort(page.address().sort.as_ref());
     }
 
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
-        let (table, (count, share)) = (self.table, self.table.search(finder));
-        let choose = |page: Page, line: &ImpactLine| page.set_focus(Focus::Endpoint(line.endpoint.clone()));
-        SearchResult {
-            count,
-            share,
-            step: Box::new(move |page, forward| table.step(forward, |line| choose(page, line))),
-        }
+        SearchResult::in_table(self.table, finder, |page, line| {
+            page.set_focus(Focus::Endpoint(line.endpoint.clone()));
+        })
     }
 
     fn follow(&mut self, page: Page) {
@@ -244,15 +212,6 @@ impl PageView for Endpoints {
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
-        let is_enlarged = self.chart.look(|chart| chart.plot.enlarged.is_some());
-        if !is_enlarged
-            || !matches!(command, Command::Fit | Command::Leave)
-            || *page.focus() != Focus::Nothing
-        {
-            return false;
-        }
-        self.chart.with(|chart| chart.plot.enlarged = None);
-        page.refresh();
-        true
+        panels::command(page, self.chart, command)
     }
 }
