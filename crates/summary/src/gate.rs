@@ -1,17 +1,19 @@
 //! Rules that a candidate must keep against a baseline, and what breaks them (`docs/definitions/summary.md` section 7).
 
-use super::part::{EndpointPart, RootPart, Summary};
+use super::part::{RootPart, Summary};
+use super::sketch::Sketch;
 use super::statistic::{Estimate, Statistic};
 use pathlight_model::ordered::OrderedMap;
-use pathlight_model::stats::{false_discovery, normal_p};
+use pathlight_model::stats::{Moments, false_discovery, fisher_p, normal_p};
 use pathlight_model::trace::Endpoint;
 use std::fmt;
 use std::str::FromStr;
 
 /// Fewer values on a side are not judged, unless a rule says so.
 const LEAST: u64 = 30;
-/// At most this share of the regressions reported is expected to be chance.
-const FALSE_DISCOVERIES: f64 = 0.05;
+/// At most this share of the regressions reported is expected to be chance. Where nothing changed it is also how often a
+/// check finds a difference: a job that runs a hundred times a day would fail for nothing five times at 5 %.
+const FALSE_DISCOVERIES: f64 = 0.01;
 
 /// What a rule looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +52,7 @@ pub struct Verdict {
     pub n: [u64; 2],
     /// The number before and after: microseconds, or a share from 0 to 1.
     pub values: [f64; 2],
-    /// How likely a difference this large is by chance.
+    /// How likely growth this large is by chance.
     pub p: f64,
     /// It grew by more than the rule allows, and by more than noise.
     pub is_broken: bool,
@@ -114,43 +116,75 @@ impl fmt::Display for Rule {
     }
 }
 
+/// Values of one side: their sketch, and their exact sums.
+type Times<'a> = (&'a Sketch, Moments);
+
 impl Rule {
-    fn judge(&self, root: &Endpoint, endpoint: Option<&Endpoint>, [a, b]: [Estimate; 2]) -> Option<Verdict> {
+    fn judge(
+        &self,
+        root: &Endpoint,
+        endpoint: Option<&Endpoint>,
+        n: [u64; 2],
+        test: impl FnOnce() -> ([f64; 2], f64),
+    ) -> Option<Verdict> {
         let enough = self.least.max(self.statistic.least());
-        if a.n < enough || b.n < enough {
+        if n[0] < enough || n[1] < enough {
             return None;
         }
-        let error = a.error.hypot(b.error);
-        let change = b.value - a.value;
-        let p = if change == 0.0 {
-            1.0
-        } else if error > 0.0 {
-            normal_p(change / error)
-        } else {
-            0.0
-        };
-        let values = [a.value, b.value];
+        let (values, p) = test();
         let (root, endpoint) = (root.clone(), endpoint.cloned());
-        Some(Verdict { rule: *self, root, endpoint, n: [a.n, b.n], values, p, is_broken: false })
+        Some(Verdict { rule: *self, root, endpoint, n, values, p, is_broken: false })
+    }
+
+    fn judge_times(
+        &self,
+        root: &Endpoint,
+        endpoint: Option<&Endpoint>,
+        [a, b]: [Times; 2],
+    ) -> Option<Verdict> {
+        self.judge(root, endpoint, [a.0.n(), b.0.n()], || match self.statistic.p() {
+            None => {
+                let [a, b] = [a, b].map(|(sketch, sums)| Estimate::of_mean(sums, sketch.n()));
+                let (change, error) = (b.value - a.value, a.error.hypot(b.error));
+                let p = if change <= 0.0 {
+                    1.0
+                } else if error > 0.0 {
+                    normal_p(change / error) / 2.0
+                } else {
+                    0.0
+                };
+                ([a.value, b.value], p)
+            }
+            Some(quantile) => {
+                let [above_a, above_b] = Sketch::above(a.0, b.0, quantile);
+                let values = [a, b].map(|(sketch, _)| sketch.quantiles([quantile])[0]);
+                (values, fisher_p(above_b, b.0.n(), above_a, a.0.n()))
+            }
+        })
     }
 
     fn judge_root(&self, root: &Endpoint, a: &RootPart, b: &RootPart) -> Vec<Verdict> {
         match self.subject {
-            Subject::Latency => self
-                .judge(root, None, [a, b].map(|part| self.statistic.of_latency(part)))
-                .into_iter()
-                .collect(),
+            Subject::Latency => {
+                let sides = [(&a.latency, a.latency_us), (&b.latency, b.latency_us)];
+                self.judge_times(root, None, sides).into_iter().collect()
+            }
             Subject::Errors => {
-                let share = |part: &RootPart| Estimate::of_share(part.failed, part.requests());
-                self.judge(root, None, [share(a), share(b)]).into_iter().collect()
+                let n = [a.requests(), b.requests()];
+                let test = || {
+                    let share = |failed: u64, n: u64| failed as f64 / n.max(1) as f64;
+                    let p = fisher_p(b.failed, n[1], a.failed, n[0]);
+                    ([share(a.failed, n[0]), share(b.failed, n[1])], p)
+                };
+                self.judge(root, None, n, test).into_iter().collect()
             }
             Subject::EndpointSelf => {
-                let both = b
-                    .endpoints
-                    .iter()
-                    .filter_map(|(endpoint, part)| Some((endpoint, a.endpoints.get(endpoint)?, part)));
-                let of = |part: &EndpointPart| self.statistic.of_self(part);
-                both.filter_map(|(endpoint, a, b)| self.judge(root, Some(endpoint), [of(a), of(b)])).collect()
+                let both = b.endpoints.iter().filter_map(|(endpoint, b)| {
+                    let a = a.endpoints.get(endpoint)?;
+                    let sides = [(&a.self_time, a.self_us), (&b.self_time, b.self_us)];
+                    self.judge_times(root, Some(endpoint), sides)
+                });
+                both.collect()
             }
         }
     }

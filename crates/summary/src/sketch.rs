@@ -243,6 +243,23 @@ impl Sketch {
         (high - low) / 2.0
     }
 
+    /// How many values of each of two sketches lie above the `p`-quantile of both together. Where one has bins, or both
+    /// together would, both are counted by bins.
+    pub(crate) fn above(a: &Sketch, b: &Sketch, p: f64) -> [u64; 2] {
+        let mut both = a.clone();
+        both.merge(b);
+        let [limit_us] = both.quantiles([p]);
+        [a, b].map(|sketch| match (&both.held, &sketch.held) {
+            (Held::Values(_), Held::Values(bytes)) => {
+                unpack(bytes).into_iter().filter(|&us| us as f64 > limit_us).count() as u64
+            }
+            (_, held) => {
+                let bins = held.bins().into_iter().filter(|&(bin, _)| log_bin_middle_us(bin) > limit_us);
+                bins.map(|(_, n)| n).sum()
+            }
+        })
+    }
+
     /// The greatest time of which all values are multiples, such as 1000 where a clock shows milliseconds: 0 without
     /// values or with binned ones.
     pub fn tick_us(&self) -> u64 {
@@ -341,6 +358,17 @@ mod tests {
         let error = sketch.quantile_error(0.5);
         assert!((error / 5_000.0 - 1.0).abs() < 0.05, "{error}");
         assert_eq!(Sketch::of(vec![5]).quantile_error(0.5), f64::INFINITY);
+    }
+
+    #[test]
+    fn values_above_the_common_quantile_are_counted_of_each_side() {
+        let [low, high] = [0, 50].map(|shift| Sketch::of((shift..shift + 100).collect()));
+        // Of 0 to 99 and 50 to 149 the median lies between 74 and 75.
+        assert_eq!(Sketch::above(&low, &high, 0.5), [25, 75]);
+        assert_eq!(Sketch::above(&low, &low, 0.5), [50, 50]);
+        // In bins, as soon as one side or both together are too many.
+        let many = Sketch::of((0..20_000).map(|us| us % 100).collect());
+        assert_eq!(Sketch::above(&low, &many, 0.9), [10, 2_000]);
     }
 
     proptest! {

@@ -34,7 +34,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    fn of_mean(moments: Moments, n: u64) -> Estimate {
+    pub(crate) fn of_mean(moments: Moments, n: u64) -> Estimate {
         Estimate { n, value: moments.mean(n), error: (moments.variance(n) / n.max(1) as f64).sqrt() }
     }
 
@@ -46,13 +46,6 @@ impl Estimate {
         let error = error.max(sketch.tick_us() as f64 / 2.0);
         Estimate { n: sketch.n(), value, error }
     }
-
-    /// A share of `n`, with half a case more and less as Jeffreys has it, so that none of few is not certainty.
-    pub fn of_share(some: u64, n: u64) -> Estimate {
-        let value = some as f64 / n.max(1) as f64;
-        let likely = (some as f64 + 0.5) / (n as f64 + 1.0);
-        Estimate { n, value, error: (likely * (1.0 - likely) / (n as f64 + 1.0)).sqrt() }
-    }
 }
 
 impl Statistic {
@@ -61,7 +54,7 @@ impl Statistic {
         [Statistic::Mean, Statistic::P50, Statistic::P90, Statistic::P95, Statistic::P99];
 
     /// The share of values below it; `None` for the mean.
-    fn p(self) -> Option<f64> {
+    pub(crate) fn p(self) -> Option<f64> {
         match self {
             Statistic::Mean => None,
             Statistic::P50 => Some(0.50),
@@ -92,11 +85,6 @@ impl Statistic {
     /// Of the latency of requests.
     pub fn of_latency(self, part: &RootPart) -> Estimate {
         self.of(&part.latency, part.latency_us)
-    }
-
-    /// Of the self time of an endpoint, over the requests that have it.
-    pub fn of_self(self, part: &EndpointPart) -> Estimate {
-        self.of(&part.self_time, part.self_us)
     }
 
     /// Of the self time of an endpoint over so many requests, those without it as 0: its mean.
