@@ -6,8 +6,8 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use super::{Failure, output};
 use pathlight_summary::{Series, Trend};
-use pathlight_text::format::harmless;
-use pathlight_view::{culprit, json, trend};
+use pathlight_text::format::{harmless, probability};
+use pathlight_view::{json, trend};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ fn to_text(of: &Trend, days: &[String]) -> String {
     }
     for moved in &of.moved {
         let Some(change) = trend::moved_words(of, moved, &days, in_ms) else { continue };
-        let _ = writeln!(out, "{change}\n{}\n", culprit::summary(&moved.culprit));
+        let _ = writeln!(out, "{change}\n{}\n", trend::explanation(of, moved, in_ms));
     }
     let mut table = Table::new(
         [Right("change"), Right("since"), Right("p")]
@@ -77,18 +77,11 @@ fn to_text(of: &Trend, days: &[String]) -> String {
             .iter()
             .map(|point| point.map_or(String::new(), |point| format!("{:.3}", point.value / 1000.0)));
         let told = match certain {
-            Some(change) => [
-                format!("{:+.1} %", 100.0 * change.growth()),
-                days[change.day].clone(),
-                format!("{:.1e}", change.p),
-            ],
-            None => [
-                String::new(),
-                String::new(),
-                series.change.map_or(String::new(), |change| format!("{:.2}", change.p)),
-            ],
+            Some(change) => [format!("{:+.1} %", 100.0 * change.growth()), days[change.day].clone()],
+            None => Default::default(),
         };
-        table.row(told.into_iter().chain(points).chain([trend::name(series)]));
+        let p = series.change.map_or(String::new(), |change| probability(change.p));
+        table.row(told.into_iter().chain([p]).chain(points).chain([trend::name(series)]));
     }
     let _ = write!(out, "{table}");
     out

@@ -131,6 +131,15 @@ pub fn share_of(part: u64, whole: u64) -> String {
     share(if whole == 0 { f64::NAN } else { part as f64 / whole as f64 })
 }
 
+/// Returns how likely something is by chance, 0 to 1: `0.42`, `0.0031`, `< 0.0001`.
+pub fn probability(p: f64) -> String {
+    match p {
+        p if p < 1e-4 => "< 0.0001".to_owned(),
+        p if p < 0.01 => format!("{p:.4}"),
+        p => format!("{p:.2}"),
+    }
+}
+
 /// Any number with three significant digits, no zeros at the end, grouped: `1.5`, `0.012`, `1 235`.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
@@ -287,6 +296,12 @@ mod tests {
     /// With plain spaces, which are easier to write down.
     fn plain(text: String) -> String {
         text.replace([THIN, '\u{a0}'], " ")
+    }
+
+    #[test]
+    fn probabilities_end_where_nobody_tells_them_apart() {
+        let of = [1.0, 0.42, 0.009_96, 0.003_14, 1e-4, 9e-5, 0.0].map(probability);
+        assert_eq!(of, ["1.00", "0.42", "0.0100", "0.0031", "0.0001", "< 0.0001", "< 0.0001"]);
     }
 
     #[test]

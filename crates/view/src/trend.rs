@@ -43,14 +43,42 @@ pub fn moved_words(
     let clearest = trend.series.get(moved.series)?;
     let change = clearest.change?;
     Some(format!(
-        "Since {}: {} {} (p {:.1e}), {} before, {} since.",
+        "Since {}: {} {} (p {}), {} before, {} since.",
         days.get(moved.day)?,
         name(clearest),
         growth(&change),
-        change.p,
+        format::probability(change.p),
         duration(change.before_us),
         duration(change.after_us),
     ))
+}
+
+/// Returns what explains a change, `duration` writes times: a service, or the endpoint whose self time changed most where
+/// no service stands out.
+pub fn explanation(trend: &Trend, moved: &Moved, duration: fn(f64) -> String) -> String {
+    if moved.culprit.culprit().is_some() {
+        return culprit::summary(&moved.culprit);
+    }
+    let is_slower = |change: &DayChange| change.after_us > change.before_us;
+    let wanted = trend.series.get(moved.series).and_then(|clearest| clearest.change.as_ref()).map(is_slower);
+    let of_root = trend.series.iter().filter(|series| series.root == moved.root);
+    let certain = of_root.filter_map(|series| {
+        let change = series.change.filter(|change| change.is_certain && Some(is_slower(change)) == wanted)?;
+        Some((series.endpoint.as_ref()?, change.after_us - change.before_us))
+    });
+    let none =
+        "No service changed by more than services usually drift between two windows of time".to_owned();
+    // Stable: of equal ones the first by name.
+    let largest = certain.reduce(|most, other| if other.1.abs() > most.1.abs() { other } else { most });
+    match largest {
+        None => none + ".",
+        Some((endpoint, us)) => format!(
+            "{none}; most of the change is in the self time of {}: {}{} per request.",
+            format::endpoint(&endpoint.service, &endpoint.operation),
+            if us > 0.0 { "+" } else { "" },
+            duration(us),
+        ),
+    }
 }
 
 /// A change as the page tells it.
@@ -60,8 +88,8 @@ pub struct MovedWords {
     pub root: Endpoint,
     /// What changed, and since when.
     pub change: String,
-    /// Which services explain it.
-    pub culprit: String,
+    /// What explains it.
+    pub explanation: String,
 }
 
 /// Returns the changes that are told, the clearest first; those of one root endpoint if one is chosen.
@@ -72,7 +100,7 @@ pub fn changes(report: &TrendReport, root: &RootEndpoint) -> Vec<MovedWords> {
         Some(MovedWords {
             root: moved.root.clone(),
             change: moved_words(&report.trend, moved, &days, format::duration)?,
-            culprit: culprit::summary(&moved.culprit),
+            explanation: explanation(&report.trend, moved, format::duration),
         })
     });
     words.collect()
@@ -174,7 +202,7 @@ pub fn panels(report: &TrendReport, rows: &mut [Row]) -> TrendPanels {
     let mut keys: Vec<(Endpoint, Option<Endpoint>)> = Vec::new();
     let mut panels: Vec<Panel> = Vec::new();
     for row in rows {
-        let series = row.series().clone();
+        let series = &report.trend.series[row.at];
         let key = (series.root.clone(), series.endpoint.clone());
         let place = keys.iter().position(|known| *known == key);
         if place.is_none() && panels.len() == PANELS {
@@ -185,7 +213,7 @@ pub fn panels(report: &TrendReport, rows: &mut [Row]) -> TrendPanels {
             let what = if series.endpoint.is_some() { "self time" } else { "latency" };
             panels.push(Panel {
                 title: format!("{what}: {}", format::endpoint(service, operation)),
-                note: panel_note(&series, &days),
+                note: panel_note(series, &days),
                 is_changed: row.certain().is_some(),
                 lines: Vec::new(),
             });
@@ -274,12 +302,7 @@ pub fn table() -> Table<Row> {
             "p",
             "How likely a change this clear is by chance, on any day",
             |row: &Row| Number::Real(clearness(row.series())),
-            |row| {
-                row.series().change.map_or(String::new(), |change| match change.p {
-                    p if p < 0.001 => format!("{p:.0e}"),
-                    p => format!("{p:.3}"),
-                })
-            },
+            |row| row.series().change.map_or(String::new(), |change| format::probability(change.p)),
         )
         .low(2),
         Column::duration("before", "Before", "Level before, over all days", |row: &Row| {
@@ -327,4 +350,38 @@ pub fn to_csv(report: &Rc<TrendReport>, root: &RootEndpoint) -> String {
         .flat_map(|row| (0..days).map(move |day| Point(row.clone(), day)))
         .collect();
     csv(&columns, &points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_query::CulpritReport;
+
+    #[test]
+    fn where_no_service_stands_out_the_largest_change_of_self_time_does() {
+        let root = Endpoint::new("shop", "GET /");
+        let series = |endpoint: Option<&str>, before_us: f64, after_us: f64, is_certain: bool| Series {
+            root: root.clone(),
+            endpoint: endpoint.map(|service| Endpoint::new(service, "read")),
+            statistic: Statistic::Mean,
+            points: Vec::new(),
+            change: Some(DayChange { day: 1, before_us, after_us, p: 1e-9, is_certain }),
+        };
+        let mut trend = Trend {
+            series: vec![
+                series(None, 9000.0, 9400.0, true),
+                series(Some("faster"), 5000.0, 1000.0, true),
+                series(Some("small"), 10.0, 90.0, true),
+                series(Some("large"), 1000.0, 1400.0, true),
+                series(Some("uncertain"), 1000.0, 9000.0, false),
+            ],
+            moved: Vec::new(),
+        };
+        let moved = Moved { root: root.clone(), day: 1, series: 0, culprit: CulpritReport::default() };
+        let words = explanation(&trend, &moved, format::duration);
+        let most = format!("of read @ large: +{} per request.", format::duration(400.0));
+        assert!(words.starts_with("No service changed by more than") && words.ends_with(&most), "{words}");
+        trend.series.truncate(2);
+        assert!(explanation(&trend, &moved, format::duration).ends_with("two windows of time."));
+    }
 }

@@ -6,58 +6,48 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::shell::keys::Command;
 use crate::ui::shell::selection_bar::look_at;
 use crate::ui::view::{PageView, SearchResult};
-use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
+use crate::ui::widgets::panels;
+use crate::ui::widgets::panels::{DrawPanels, PanelChart};
 use crate::ui::widgets::plot_chart;
-use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
-use crate::ui::widgets::tip;
-use pathlight_chart::multiples::Grid;
+use pathlight_chart::Theme;
 use pathlight_chart::plot::{ChartError, ChartSize};
-use pathlight_chart::trend as panels;
+use pathlight_chart::trend as drawing;
 use pathlight_chart::trend::TrendPanels;
-use pathlight_chart::{Metrics, Theme};
 use pathlight_query::RootEndpoint;
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
+use pathlight_view::tip::TipLine;
 use pathlight_view::trend;
 use pathlight_view::trend::Row;
 
 /// Size of an exported chart.
 const EXPORT_PX: (i32, i32) = (1500, 600);
 
-struct Panels {
-    page: Page,
-    of: TrendPanels,
-    enlarged: Option<usize>,
-}
-
-impl Plot for Panels {
-    fn height(&self, room: ChartSize) -> i32 {
-        if self.enlarged.is_some() { room.height } else { Grid::new(self.of.panels.len(), room).height() }
+impl DrawPanels for TrendPanels {
+    fn panels(&self) -> usize {
+        self.panels.len()
     }
 
-    fn draw(&self, backend: PlotBackend<'_>, size: ChartSize, theme: &Theme) -> Result<(), ChartError> {
-        panels::draw(backend, &self.of, self.enlarged, size, theme)
+    fn draw(
+        &self,
+        backend: PlotBackend<'_>,
+        enlarged: Option<usize>,
+        size: ChartSize,
+        theme: &Theme,
+    ) -> Result<(), ChartError> {
+        drawing::draw(backend, self, enlarged, size, theme)
     }
 
-    fn part_at(&self, at: (i32, i32), size: ChartSize) -> Option<usize> {
-        self.enlarged.or_else(|| Grid::new(self.of.panels.len(), size).at(at))
-    }
-
-    fn tip(&self, part: usize) -> Vec<El> {
-        tip::elements(&trend::tip(&self.of, part, self.enlarged.is_some()))
-    }
-
-    fn click(&mut self, part: usize) {
-        self.enlarged = if self.enlarged.is_some() { None } else { Some(part) };
-        self.page.refresh();
+    fn tip(&self, panel: usize, is_enlarged: bool) -> Vec<TipLine> {
+        trend::tip(self, panel, is_enlarged)
     }
 }
 
-type Chart = ChartCanvas<ScrolledPlot<Panels>>;
+type Chart = PanelChart<TrendPanels>;
 
 /// The view.
 pub struct Trend {
@@ -73,14 +63,9 @@ pub struct Trend {
 impl Trend {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Keep) -> Trend {
-        let plot = Panels { page, of: TrendPanels::default(), enlarged: None };
         let label = "Latencies and self times over time; the table below says the same";
-        let (chart, scroller) = plot_chart::scrolled(plot, "trend", label);
+        let (chart, scroller, all) = panels::chart(page, keep, TrendPanels::default(), "trend", label);
         let title = span("title muted", "").test("trend-title");
-        let all = button("Show all").test("trend-all").on_click(keep, move || {
-            chart.with(|chart| chart.plot.enlarged = None);
-            page.refresh();
-        });
         let exports = export::menu(page, keep, "trend", Some(chart.canvas().clone()), formats(page, chart));
         let tools = div("tools").child(&title).child(&div("grow")).child(&all).child(&exports);
         let table = CompanionTable::new(page, trend::table()).on_select(move |row: &Row| {
@@ -97,19 +82,9 @@ impl Trend {
 fn formats(page: Page, chart: Chart) -> Vec<export::Format> {
     let report = move || page.queries().trend.get();
     vec![
-        (
-            "SVG picture",
-            "svg",
-            Box::new(move || {
-                let (width, height) = EXPORT_PX;
-                let size = ChartSize { width, height, metrics: Metrics::default() };
-                let theme = chart.plain_theme();
-                chart.look(|chart| {
-                    let Panels { of, enlarged, .. } = &chart.plot;
-                    panels::export_svg(of, *enlarged, size, &theme, "Trend").ok()
-                })
-            }),
-        ),
+        plot_chart::svg_format(chart, EXPORT_PX, |plot, size, theme| {
+            drawing::export_svg(&plot.of, plot.enlarged, size, theme, "Trend").ok()
+        }),
         ("CSV table", "csv", Box::new(move || Some(trend::to_csv(&report()?, &page.address().root)))),
         (
             "JSON report",
@@ -153,7 +128,7 @@ impl PageView for Trend {
                 .class("link")
                 .test("trend-root")
                 .on_click(&self.changes_keep, move || look_at(page, root.clone()));
-            let words = span("", &format!("{} {}", change.change, change.culprit)).test("trend-change");
+            let words = span("", &format!("{} {}", change.change, change.explanation)).test("trend-change");
             el("li").child(&words).text(" ").child(&only)
         });
         self.changes.fill(&changes.collect::<Vec<El>>());
@@ -165,20 +140,13 @@ impl PageView for Trend {
     }
 
     fn show_choices(&mut self, _: Page) {
-        let (enlarged, panels) = self.chart.look(|chart| (chart.plot.enlarged, chart.plot.of.panels.len()));
-        self.all.show(enlarged.is_some());
-        self.chart.canvas().set("data-enlarged", &enlarged.map_or_else(String::new, |at| at.to_string()));
-        self.chart.canvas().set("data-panels", &panels.to_string());
+        panels::show_choices(self.chart, &self.all);
     }
 
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
-        let (table, (count, share)) = (self.table, self.table.search(finder));
-        let choose = |page: Page, row: &Row| page.set_focus(Focus::Endpoint(row.endpoint().clone()));
-        SearchResult {
-            count,
-            share,
-            step: Box::new(move |page, forward| table.step(forward, |row| choose(page, row))),
-        }
+        SearchResult::in_table(self.table, finder, |page, row| {
+            page.set_focus(Focus::Endpoint(row.endpoint().clone()));
+        })
     }
 
     fn follow(&mut self, page: Page) {
@@ -187,15 +155,6 @@ impl PageView for Trend {
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {
-        let is_enlarged = self.chart.look(|chart| chart.plot.enlarged.is_some());
-        if !is_enlarged
-            || !matches!(command, Command::Fit | Command::Leave)
-            || *page.focus() != Focus::Nothing
-        {
-            return false;
-        }
-        self.chart.with(|chart| chart.plot.enlarged = None);
-        page.refresh();
-        true
+        panels::command(page, self.chart, command)
     }
 }
