@@ -20,8 +20,9 @@ from pyspark.sql import SparkSession
 # Text that one call of the binary reads, unless a file has more.
 BATCH_BYTES = 64 << 20
 BATCH_FILES = 1000
-# Tasks for each core that read files, so that cores end at about the same time.
+# Tasks for each core that read files, so that cores end at about the same time; more of them where each would read more.
 TASKS_OF_A_CORE = 4
+TASK_BYTES = 512 << 20
 # Text whose traces come together in one task, about; as columns a fifteenth of it.
 BUCKET_BYTES = 4 << 30
 # Summaries that one task joins.
@@ -155,6 +156,8 @@ def main():
     context = spark.sparkContext
     tasks = context.defaultParallelism
     try:
+        # Paths and lengths are no reason to start a task for each 128 MB.
+        spark.conf.set("spark.sql.files.maxPartitionBytes", str(1 << 40))
         listing = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(arguments.inputs)
         files = [(row.path, row.length) for row in listing.select("path", "length").collect()]
     except AnalysisException as error:
@@ -169,7 +172,7 @@ def main():
     else:
         # What every machine has in its file system the binary reads itself. Large files first.
         local = [("/" + path.removeprefix("file:").lstrip("/"), length) for path, length in sorted(files, key=lambda file: (-file[1], file[0]))]
-        slices = min(len(local), max(TASKS_OF_A_CORE * tasks, size // BATCH_BYTES))
+        slices = min(len(local), max(TASKS_OF_A_CORE * tasks, size // TASK_BYTES))
         contents = context.parallelize([local[place::slices] for place in range(slices)], slices).flatMap(list)
 
     columns = contents.mapPartitions(partition(binary, buckets, ["--sample", str(arguments.sample)]))
