@@ -9,6 +9,7 @@ use pathlight_ingest::Keep;
 use pathlight_query::{Endpoint, PercentileRange};
 use pathlight_summary::{DAY_US, FileError, Merger, Settings, Summary, read, write};
 use pathlight_text::format;
+use pathlight_view::errors;
 use pathlight_view::json;
 use pathlight_view::summaries::Selected;
 use std::fmt::Write as _;
@@ -309,6 +310,9 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
             ]);
         }
         let _ = write!(out, "\n{roots}");
+    }
+    if let Some(errors) = &selected.errors {
+        let _ = writeln!(out, "\n{}", errors::sentences(errors).join(" "));
     }
     let mut endpoints = Table::new([
         Right("self time per request"),

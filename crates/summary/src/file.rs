@@ -11,7 +11,7 @@ use std::io::{Read as _, Write as _};
 /// What every summary file begins with; the version and a line break follow.
 const MAGIC: &[u8] = b"pathlight-summary ";
 /// Counts the changes of what is inside.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Larger ones are not unpacked: nobody's summary is.
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -60,17 +60,19 @@ pub fn write(summary: &Summary) -> Result<Vec<u8>, FileError> {
 pub fn read(bytes: &[u8]) -> Result<Summary, FileError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(FileError::NoSummary)?;
     let line = rest.iter().take(12).position(|&byte| byte == b'\n').ok_or(FileError::NoSummary)?;
-    if rest[..line] != *VERSION.to_string().as_bytes() {
-        return Err(FileError::Version(String::from_utf8_lossy(&rest[..line]).into_owned()));
-    }
+    let version = String::from_utf8_lossy(&rest[..line]);
+    let from_bytes: fn(&[u8]) -> Result<Summary, postcard::Error> = match version.parse() {
+        Ok(VERSION) => |inside| postcard::from_bytes(inside),
+        Ok(1) => |inside| postcard::from_bytes::<version1::Summary>(inside).map(Summary::from),
+        _ => return Err(FileError::Version(version.into_owned())),
+    };
     let mut inside = Vec::new();
     let mut packed = GzDecoder::new(&rest[line + 1..]).take(MOST_BYTES + 1);
     packed.read_to_end(&mut inside).map_err(|error| FileError::Damaged(error.to_string()))?;
     if inside.len() as u64 > MOST_BYTES {
         return Err(FileError::TooLarge);
     }
-    let summary: Summary =
-        postcard::from_bytes(&inside).map_err(|error| FileError::Damaged(error.to_string()))?;
+    let summary = from_bytes(&inside).map_err(|error| FileError::Damaged(error.to_string()))?;
     if summary.is_sound() {
         Ok(summary)
     } else {
@@ -93,6 +95,8 @@ impl Summary {
             |part: &EndpointPart| part.self_time.is_sound() && part.spans.max(part.errors) <= MOST;
         let is_root_sound = |root: &RootPart| {
             root.latency.is_sound()
+                && root.errors.without.is_sound()
+                && root.errors.part.is_sound(MOST)
                 && root.spans.max(root.failed) <= MOST
                 && root.endpoints.values().all(is_endpoint_sound)
         };
@@ -102,5 +106,54 @@ impl Summary {
             && self.frames.examples().len() == self.contexts.nodes.len()
             && self.contexts.nodes.iter().all(|node| is_node_sound(&node.value))
             && self.roots.values().all(is_root_sound)
+    }
+}
+
+/// Files of version 1, which did not sum errors.
+mod version1 {
+    use crate::part::{EndpointPart, ErrorSums, NodePart, Settings};
+    use crate::sketch::Sketch;
+    use pathlight_analysis::critical_path::{Contexts, DiffPart};
+    use pathlight_analysis::culprit::CulpritPart;
+    use pathlight_model::ordered::OrderedMap;
+    use pathlight_model::stats::Moments;
+    use pathlight_model::trace::Endpoint;
+    use serde::Deserialize;
+
+    #[derive(Deserialize)]
+    pub struct Summary {
+        settings: Settings,
+        traces: u64,
+        spans: u64,
+        start_us: Option<(u64, u64)>,
+        contexts: Contexts<NodePart>,
+        frames: DiffPart,
+        roots: OrderedMap<Endpoint, RootPart>,
+    }
+
+    #[derive(Deserialize)]
+    struct RootPart {
+        failed: u64,
+        spans: u64,
+        latency: Sketch,
+        latency_us: Moments,
+        endpoints: OrderedMap<Endpoint, EndpointPart>,
+        culprit: CulpritPart,
+    }
+
+    impl From<Summary> for crate::Summary {
+        fn from(of: Summary) -> crate::Summary {
+            let Summary { settings, traces, spans, start_us, contexts, frames, roots } = of;
+            let roots = roots.into_iter().map(|(root, part)| (root, part.into()));
+            crate::Summary { settings, traces, spans, start_us, contexts, frames, roots: roots.collect() }
+        }
+    }
+
+    impl From<RootPart> for crate::RootPart {
+        fn from(of: RootPart) -> crate::RootPart {
+            let RootPart { failed, spans, latency, latency_us, endpoints, culprit } = of;
+            let errors = ErrorSums { is_missing: true, ..ErrorSums::default() };
+            crate::RootPart { failed, spans, latency, latency_us, endpoints, culprit, errors }
+        }
     }
 }

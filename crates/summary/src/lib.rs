@@ -24,7 +24,7 @@ pub use compare::compare;
 pub use file::{FileError, is_summary, read, write};
 pub use gate::{Rule, Subject, Verdict, check};
 pub use merge::{Merger, OtherSettings};
-pub use part::{EndpointPart, NodePart, RootPart, Settings, Summary};
+pub use part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings, Summary};
 pub use reports::Choice;
 pub use sketch::{EXACT, RELATIVE_ERROR, Sketch};
 pub use split::{DAY_US, by_day};

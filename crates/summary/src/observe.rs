@@ -1,10 +1,11 @@
 //! From traces to a summary.
 
 use super::band::Band;
-use super::part::{EndpointPart, NodePart, RootPart, Settings, Summary};
+use super::part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings, Summary};
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{Contexts, DiffPart, PathTable, Walk};
 use pathlight_analysis::culprit::CulpritObserver;
+use pathlight_analysis::errors::{ErrorsObserver, ErrorsPart};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, EndpointId, TraceSet};
@@ -98,9 +99,14 @@ impl Summary {
             Endpoint::new(service, operation)
         };
         let roots = roots.into_iter().map(|(root, found)| {
-            let observer = CulpritObserver::new(set, settings.path.overlap);
-            let mut walk = Walk::new(observer, settings.path, found.numbers);
+            let overlap = settings.path.overlap;
+            let observers = (CulpritObserver::new(set, overlap), ErrorsObserver::new(set, overlap));
+            let mut walk = Walk::new(observers, settings.path, found.numbers);
             while !walk.step(set, &table, &mut || false) {}
+            let (culprit, mut errors) = walk.finish(set);
+            let without = Sketch::of(errors.take_without_us());
+            // Merging brings names and contexts into their order.
+            let errors = ErrorSums { is_missing: false, part: ErrorsPart::merge(vec![errors]), without };
             let endpoints = found.endpoints.into_iter().map(|(endpoint, values)| {
                 let part = EndpointPart {
                     spans: values.spans,
@@ -116,7 +122,8 @@ impl Summary {
                 latency_us: moments(&found.latencies),
                 latency: Sketch::of(found.latencies),
                 endpoints: endpoints.collect(),
-                culprit: walk.finish(set),
+                culprit,
+                errors,
             };
             (name(root), part)
         });

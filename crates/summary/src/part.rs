@@ -4,6 +4,7 @@ use super::band::Band;
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{Contexts, DiffPart, RequestRef};
 use pathlight_analysis::culprit::CulpritPart;
+use pathlight_analysis::errors::ErrorsPart;
 use pathlight_analysis::requests::{PathSettings, RootEndpoint, Rule};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::{Moments, Summary as Percentiles};
@@ -84,6 +85,8 @@ pub struct RootPart {
     pub endpoints: OrderedMap<Endpoint, EndpointPart>,
     /// Calls between services and visits of services.
     pub culprit: CulpritPart,
+    /// Where errors start and stop.
+    pub errors: ErrorSums,
 }
 
 /// An endpoint on the critical paths of the requests of a root endpoint.
@@ -97,6 +100,25 @@ pub struct EndpointPart {
     pub self_time: Sketch,
     /// Exact sums of these times.
     pub self_us: Moments,
+}
+
+/// What errors cost the requests of one root endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ErrorSums {
+    /// Some file was written by a version that did not sum errors.
+    pub is_missing: bool,
+    /// Where they start and stop.
+    pub part: ErrorsPart,
+    /// Latencies without the erroring spans.
+    pub without: Sketch,
+}
+
+impl ErrorSums {
+    fn merge(&mut self, other: ErrorSums) {
+        self.is_missing |= other.is_missing;
+        self.part = ErrorsPart::merge(vec![std::mem::take(&mut self.part), other.part]);
+        self.without.merge(&other.without);
+    }
 }
 
 impl RootPart {
@@ -121,6 +143,7 @@ impl RootPart {
             self.endpoints.entry(endpoint).or_default().merge(&part);
         }
         self.culprit = CulpritPart::merge(vec![std::mem::take(&mut self.culprit), other.culprit]);
+        self.errors.merge(other.errors);
     }
 }
 

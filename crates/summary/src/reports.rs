@@ -1,12 +1,13 @@
 //! A summary as the reports that traces give, for views that need no spans (`docs/definitions/summary.md` section 9).
 
 use super::band::{Band, BandCut};
-use super::part::{EndpointPart, NodePart, Summary};
+use super::part::{EndpointPart, ErrorSums, NodePart, Summary};
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{
     Affected, BottomUpReport, Context, ContextNode, Contexts, CriticalPathReport, EndpointRow,
     EndpointsReport, Exemplar, HistogramsReport, ImpactRow, Quantity, RootRow, Weight, top_chains,
 };
+use pathlight_analysis::errors::ErrorsReport;
 use pathlight_analysis::ids::{EndpointId, NodeId};
 use pathlight_analysis::requests::{PercentileRange, RangeFacts, RangeMark};
 use pathlight_model::ordered::{OrderedMap, OrderedSet};
@@ -32,6 +33,7 @@ pub struct Choice {
 }
 
 /// The requests of one root endpoint that a choice holds.
+#[derive(Clone)]
 struct Tree<'a> {
     root: &'a Endpoint,
     /// Its calling contexts: numbers of nodes, the first of which is the root.
@@ -66,6 +68,11 @@ fn weight(sketch: &Sketch, sum: u64, requests: u64) -> Weight {
     Weight { sum, mean: sum as f64 / requests.max(1) as f64, p50, p95, p99 }
 }
 
+fn percentiles(sketch: &Sketch, sum_us: u64) -> Percentiles {
+    let Weight { mean, p50, p95, p99, .. } = weight(sketch, sum_us, sketch.n());
+    Percentiles { mean, p50, p95, p99, max: sketch.max_us() }
+}
+
 impl Summary {
     /// The root endpoints of a choice with their requests in its percentile range, by name.
     fn trees(&self, choice: &Choice) -> Vec<Tree<'_>> {
@@ -76,18 +83,27 @@ impl Summary {
             let root = &self.contexts.endpoints[nodes[ends[0]].endpoint as usize];
             Tree { root, nodes: ends[0]..ends[1], bands: 0..0, ranks: 0..0 }
         });
-        let mut trees: Vec<Tree> =
-            trees.filter(|tree| choice.root.as_ref().is_none_or(|root| root == tree.root)).collect();
+        let trees = trees.filter(|tree| choice.root.as_ref().is_none_or(|root| root == tree.root)).collect();
+        self.within(trees, choice.over_all, choice.range)
+    }
+
+    /// Cuts a percentile range out of root endpoints.
+    fn within<'a>(
+        &self,
+        mut trees: Vec<Tree<'a>>,
+        is_over_all: bool,
+        range: PercentileRange,
+    ) -> Vec<Tree<'a>> {
         // Every request has its root context once, so its bands are those of the requests.
-        let bands_of = |tree: &Tree| &nodes[tree.nodes.start].value.bands;
-        let all: Vec<Band> = if choice.over_all {
+        let bands_of = |tree: &Tree| &self.contexts.nodes[tree.nodes.start].value.bands;
+        let all: Vec<Band> = if is_over_all {
             trees.iter().fold(Vec::new(), |sum, tree| Band::join(&sum, bands_of(tree)))
         } else {
             Vec::new()
         };
         for tree in &mut trees {
             let bands = bands_of(tree);
-            tree.bands = BandCut::of(if choice.over_all { &all } else { bands }, choice.range).bands;
+            tree.bands = BandCut::of(if is_over_all { &all } else { bands }, range).bands;
             let below =
                 |end: u32| bands.iter().filter(move |band| band.number < end).map(|band| band.requests);
             tree.ranks = below(tree.bands.start).sum()..below(tree.bands.end).sum();
@@ -120,14 +136,11 @@ impl Summary {
     }
 
     fn facts_of(&self, choice: &Choice, trees: &[Tree]) -> RangeFacts {
-        let any = self.trees(&Choice { range: PercentileRange::ALL, ..choice.clone() });
+        let within = |range: PercentileRange| self.within(trees.to_vec(), choice.over_all, range);
+        let any = within(PercentileRange::ALL);
         let (all, inside) = (self.latencies(&any), self.latencies(trees));
-        let percentiles = |sketch: &Sketch, sum: u64| {
-            let Weight { mean, p50, p95, p99, .. } = weight(sketch, sum, sketch.n());
-            Percentiles { mean, p50, p95, p99, max: sketch.max_us() }
-        };
         let mark = |range: &PercentileRange| {
-            let held = self.latencies(&self.trees(&Choice { range: *range, ..choice.clone() }));
+            let held = self.latencies(&within(*range));
             RangeMark { requests: held.n(), range_us: (held.min_us(), held.max_us()) }
         };
         let latency_sum_us = self.latency_sum_us(trees);
@@ -322,6 +335,17 @@ impl Summary {
         rows.arrange_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
         let endpoints = self.contexts.endpoints.clone();
         BottomUpReport { range: Some(choice.range), facts, endpoints, roots, rows }
+    }
+
+    /// Where errors start and stop in the requests of any latency; `None` if a file was written by a version that did not
+    /// sum errors.
+    pub fn errors(&self, choice: &Choice) -> Option<ErrorsReport> {
+        let choice = Choice { range: PercentileRange::ALL, ..choice.clone() };
+        let facts = self.facts(&choice);
+        let ErrorSums { is_missing, part, without } =
+            self.root(choice.root.as_ref()).unwrap_or_default().errors;
+        let without_us = percentiles(&without, without.sum_us());
+        (!is_missing).then(|| part.report(without_us, choice.range, facts))
     }
 
     /// The histogram of latency; sizes of requests are not in a summary.

@@ -71,6 +71,9 @@ fn endpoint(report: &ErrorsReport, row: &ErrorRow) -> String {
     printable(&format!("[{service}] {operation}"))
 }
 
+/// What stands for the percentile range in the title where the report is of all requests.
+pub const ANY_LATENCY: &str = "Requests of any latency";
+
 /// Returns the title of the view; `label` says which requests it speaks of.
 pub fn title(label: &str, report: &ErrorsReport) -> String {
     let us = report.nodes.iter().map(|node| node.error_us).sum();

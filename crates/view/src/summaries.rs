@@ -6,8 +6,8 @@ use pathlight_analysis::requests::PercentileRange;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
-use pathlight_query::{CriticalPathReport, Exemplar, RootEndpoint, SummaryFacts};
-use pathlight_summary::{Band, BandCut, EndpointPart, NodePart, RELATIVE_ERROR, RootPart, Summary};
+use pathlight_query::{CriticalPathReport, ErrorsReport, Exemplar, RootEndpoint, SummaryFacts};
+use pathlight_summary::{Band, BandCut, Choice, EndpointPart, NodePart, RELATIVE_ERROR, RootPart, Summary};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 
@@ -15,7 +15,7 @@ use pathlight_text::format::counted;
 /// is about two sets and not about percentile ranges of one.
 pub fn lacks(view: View, compares_sets: bool) -> Option<&'static str> {
     Some(match view {
-        View::Findings | View::Flame | View::Endpoints | View::Trend => return None,
+        View::Findings | View::Flame | View::Endpoints | View::Errors | View::Trend => return None,
         View::Compare if compares_sets => return None,
         View::Compare => {
             "Percentile ranges of one summary cannot be compared: it holds no sums of squares by latency. Open a second \
@@ -30,10 +30,6 @@ pub fn lacks(view: View, compares_sets: bool) -> Option<&'static str> {
             "The diagnosis groups whole traces by their structure, and a summary holds no traces."
         }
         View::Anomalies => "Anomalies are single requests, and a summary holds sums over them.",
-        View::Errors => {
-            "Where errors start and stop is told by single spans; a summary counts errors of endpoints and call paths, \
-             which the tables of Endpoints and Flame graph show."
-        }
         View::Requests => "A summary holds no list of requests, but an example of each call path by its id.",
         View::Trace => "The timeline shows the spans of a trace, and a summary knows it by its id only.",
     })
@@ -69,7 +65,7 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
         "A percentile range ends at the nearest band of latency, 6 to 12.5 % wide: its button says how many requests it holds."
             .to_owned(),
         "In a percentile range, self time and requests are those of the range; percentiles, total time, spans and errors \
-         of call paths and endpoints are over requests of any latency."
+         of call paths and endpoints are over requests of any latency, and so is all of Errors."
             .to_owned(),
         "Errors of a request type are its requests with a span in error; spans and errors of endpoints are those on \
          critical paths."
@@ -127,6 +123,8 @@ pub struct Selected<'a> {
     pub requests: u64,
     /// Calling contexts of the requests in these bands, in pre-order, siblings by name.
     pub nodes: Vec<Node<'a>>,
+    /// Errors in the requests of any latency; `None` if the summary was written by a version that did not sum them.
+    pub errors: Option<ErrorsReport>,
 }
 
 /// A calling context.
@@ -219,7 +217,8 @@ impl<'a> Selected<'a> {
                 nodes[parent].total_us = nodes[parent].total_us.saturating_add(nodes[number].total_us);
             }
         }
-        Some(Selected { root, part, cut, requests, nodes })
+        let choice = Choice { root: root.cloned(), ..Choice::default() };
+        Some(Selected { root, part, cut, requests, nodes, errors: summary.errors(&choice) })
     }
 
     /// Endpoints, the one with the most self time first (ties: by name).

@@ -102,7 +102,10 @@ impl PageView for Errors {
         let sentences = if report.totals.requests == 0 { Vec::new() } else { errors::sentences(&report) };
         self.words.set_text(&sentences.join(" "));
         self.words.show(!sentences.is_empty());
-        self.title.set_text(&errors::title(&page.selection_label(), &report));
+        // Summaries have errors of requests of any latency.
+        let is_of_range = report.range == Some(page.address().range);
+        let label = if is_of_range { page.selection_label() } else { errors::ANY_LATENCY.to_owned() };
+        self.title.set_text(&errors::title(&label, &report));
         self.table.set_rows(Line::of(&report), &errors::no_errors(&report));
         let (query, focus) = (slot.query_of_report(), page.address().focus.clone());
         self.chart.renew(|chart| chart.take(paths, query, false, &focus));

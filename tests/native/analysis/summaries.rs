@@ -142,8 +142,8 @@ fn damaged_files_and_other_settings_are_refused_in_words() {
     for at in (20..bytes.len()).step_by(97) {
         let mut changed = bytes.clone();
         changed[at] ^= 0x20;
-        // The time and system of a gzip header mean nothing.
-        missed += u32::from(read(&changed).is_ok() && at > 30);
+        // Some bits mean nothing: the time and system of a gzip header, what fills the last byte of packed data.
+        missed += u32::from(read(&changed).is_ok_and(|found| write(&found).unwrap() != bytes));
     }
     assert_eq!(missed, 0);
     let other = summary(&set, &settings(Reading::PLAIN));

@@ -6,7 +6,7 @@ use pathlight::generate::Options;
 use pathlight::ingest::{Ended, Options as Reading, Reader};
 use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
-use pathlight::query::{Filter, Quantity, RangeFacts, queries, unpack};
+use pathlight::query::{Filter, Quantity, RangeFacts, RootEndpoint, queries, unpack};
 use pathlight::summary::{Settings, Summary, write};
 
 fn shop(traces: u64, seed: u64) -> TraceSet {
@@ -49,7 +49,7 @@ fn reports_of_summaries_are_those_of_their_traces() {
     let mut summaries = Pool::of(vec![first, open(&[("c.pathlight", &parts[2], 0)])]).unwrap();
     let mut traces = Pool::of(vec![shop(300, 5), shop(200, 6), shop(100, 7)]).unwrap();
     let root = summaries.run(queries::Overview::default()).unwrap().request_types[0].kind.root.clone();
-    let of_root = Selection { root: pathlight::query::RootEndpoint::Endpoint(root), ..selection() };
+    let of_root = Selection { root: RootEndpoint::Endpoint(root), ..selection() };
     // The generator's operations are request types of their own.
     for selection in [Selection { over_all: true, ..selection() }, of_root] {
         let query = queries::Range { selection: selection.clone() };
@@ -86,6 +86,12 @@ fn reports_of_summaries_are_those_of_their_traces() {
             );
             assert_eq!(a.inclusive_us.sum, b.inclusive_us.sum);
         }
+        let query = queries::Errors { selection: selection.clone() };
+        let mut found = summaries.run(query.clone()).unwrap();
+        assert!(found.totals.own > 0 && found.nodes.len() > 1 || selection.root != RootEndpoint::TraceRoots);
+        let mut of_traces = traces.run(query).unwrap();
+        (found.facts, of_traces.facts) = (without_marks(&found.facts), without_marks(&of_traces.facts));
+        assert_eq!(found, of_traces);
         let sizes = summaries.run(queries::Histograms { selection: selection.clone() }).unwrap();
         let of_traces = traces.run(queries::Histograms { selection }).unwrap();
         assert_eq!(sizes.distributions.len(), 1);
@@ -116,6 +122,8 @@ fn a_percentile_range_of_a_summary_is_the_requests_that_bands_allow() {
         (found.facts.latency_sum_us, found.facts.range_us),
         (of_traces.facts.latency_sum_us, of_traces.facts.range_us)
     );
+    let errors = summaries.run(queries::Errors { selection: asked.clone() }).unwrap();
+    assert_eq!((errors.range, errors.facts.requests), (Some(PercentileRange::ALL), 600));
     let sums = |report: &pathlight::query::CriticalPathReport| {
         report.nodes.iter().map(|n| (n.exclusive_us.sum, n.subtree_us, n.requests)).collect::<Vec<_>>()
     };

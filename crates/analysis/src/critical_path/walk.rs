@@ -19,6 +19,20 @@ pub trait Observer {
     fn finish(self, set: &TraceSet) -> Self::Part;
 }
 
+/// Two that look at the same requests.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    type Part = (A::Part, B::Part);
+
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        self.0.observe(set, table, tree, request);
+        self.1.observe(set, table, tree, request);
+    }
+
+    fn finish(self, set: &TraceSet) -> Self::Part {
+        (self.0.finish(set), self.1.finish(set))
+    }
+}
+
 /// Shows requests with their trees to an observer.
 pub struct Walk<O> {
     observer: O,

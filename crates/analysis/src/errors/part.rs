@@ -1,17 +1,17 @@
 //! The accumulator of the error analysis.
 
 use super::report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
-use crate::critical_path::{Contexts, RequestRef, unpack_sorted};
+use crate::critical_path::{Contexts, RequestRef, pack_sorted, unpack_sorted};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
-use pathlight_model::ordered::OrderedMap;
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 
 /// What the requests of one worker have of errors.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorsPart {
     pub(super) totals: ErrorTotals,
     /// Latencies without the erroring spans, sorted and packed.
@@ -39,6 +39,22 @@ impl ErrorRow {
         }
     }
 
+    fn numbers(&self) -> [u64; 11] {
+        [
+            self.spans,
+            self.own,
+            self.propagated,
+            self.stopped,
+            self.requests,
+            self.path_spans,
+            self.path_errors,
+            self.path_us,
+            self.path_error_us,
+            self.without_path_us,
+            self.saved_us,
+        ]
+    }
+
     /// Keeps the slower request (ties: smaller ids).
     pub(super) fn offer(&mut self, request: RequestRef) {
         let key = |r: &RequestRef| std::cmp::Reverse(r.latency_us);
@@ -61,9 +77,15 @@ pub(super) struct ContextSums {
     pub error_us: u64,
 }
 
+impl ContextSums {
+    fn numbers(&self) -> [u64; 5] {
+        [self.own, self.propagated, self.stopped, self.requests, self.error_us]
+    }
+}
+
 impl ErrorsPart {
-    /// Joins parts of disjoint requests and finishes.
-    pub fn finish(parts: Vec<ErrorsPart>, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
+    /// Joins parts of disjoint requests.
+    pub fn merge(parts: Vec<ErrorsPart>) -> ErrorsPart {
         let mut totals = ErrorTotals::default();
         let mut without_us = Vec::new();
         let mut endpoints: OrderedMap<Endpoint, ErrorRow> = OrderedMap::new();
@@ -76,7 +98,7 @@ impl ErrorsPart {
             }
             forests.push(part.contexts);
         }
-        without_us.sort();
+        without_us.sort_unstable();
         let contexts = Contexts::merge(forests, |into, from| {
             into.own += from.own;
             into.propagated += from.propagated;
@@ -84,6 +106,39 @@ impl ErrorsPart {
             into.requests += from.requests;
             into.error_us += from.error_us;
         });
+        let endpoints = endpoints.into_iter().collect();
+        ErrorsPart { totals, without_us: pack_sorted(without_us), endpoints, contexts }
+    }
+
+    /// Takes out the latencies that the requests have without their erroring spans, sorted: for a caller that keeps them
+    /// in another way.
+    pub fn take_without_us(&mut self) -> Vec<u64> {
+        unpack_sorted(std::mem::take(&mut self.without_us))
+    }
+
+    /// Whether it can be merged and asked, if it came from elsewhere: endpoints and contexts exist, and no number is above
+    /// `most`.
+    pub fn is_sound(&self, most: u64) -> bool {
+        let names: OrderedSet<&Endpoint> = self.endpoints.iter().map(|(name, _)| name).collect();
+        let rows = self.endpoints.iter().flat_map(|(_, row)| row.numbers());
+        let nodes = self.contexts.nodes.iter().flat_map(|node| node.value.numbers());
+        self.without_us.is_empty()
+            && self.contexts.is_sound()
+            && self.contexts.endpoints.iter().all(|name| names.contains(name))
+            && self.totals.numbers().into_iter().chain(rows).chain(nodes).all(|number| number <= most)
+    }
+
+    /// Joins parts of disjoint requests and finishes.
+    pub fn finish(parts: Vec<ErrorsPart>, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
+        let mut sum = ErrorsPart::merge(parts);
+        let without_us = Summary::of_sorted(&sum.take_without_us());
+        sum.report(without_us, range, facts)
+    }
+
+    /// Finishes; `without_us` is the latency without the erroring spans.
+    pub fn report(self, without_us: Summary, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
+        let ErrorsPart { totals, endpoints, contexts, .. } = self;
+        let endpoints: OrderedMap<Endpoint, ErrorRow> = endpoints.into_iter().collect();
         // Every context on a path is one of an endpoint of the requests, and both are by name.
         let names: Vec<Endpoint> = endpoints.keys().cloned().collect();
         let number = |name: &Endpoint| names.binary_search(name).map_or(NO_ROW, |n| n as u32);
@@ -114,7 +169,6 @@ impl ErrorsPart {
             .collect();
         // Stable: equal ones stay by name.
         rows.arrange_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));
-        let without_us = Summary::of_sorted(&without_us);
         ErrorsReport { range: Some(range), facts, totals, without_us, endpoints: names, rows, nodes }
     }
 }

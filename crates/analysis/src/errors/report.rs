@@ -53,6 +53,14 @@ impl ErrorTotals {
         self.failed_us += other.failed_us;
     }
 
+    pub(super) fn numbers(&self) -> [u64; 12] {
+        let spans = [self.spans, self.own, self.propagated, self.stopped];
+        let requests = [self.requests, self.path_requests, self.failed_requests];
+        let times = [self.work_us, self.work_saved_us, self.inside_us, self.saved_us, self.failed_us];
+        let mut all = spans.into_iter().chain(requests).chain(times);
+        std::array::from_fn(|_| all.next().unwrap_or(0))
+    }
+
     /// Spans in error.
     pub fn errors(&self) -> u64 {
         self.own + self.propagated

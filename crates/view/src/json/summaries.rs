@@ -1,5 +1,6 @@
 //! `pathlight show --json`: what a summary says.
 
+use super::errors::Errors;
 use super::{Text, percent, pretty, public_json};
 use crate::summaries::{EndpointRow, Node, Selected};
 use pathlight_analysis::critical_path::RequestRef;
@@ -30,6 +31,9 @@ public_json! {
         services: Vec<ServiceSums<'a>> = selected.part.culprit.services().collect(),
         /// Calls between services, by caller and what answers.
         calls: Vec<CallSums<'a>> = selected.part.culprit.calls().collect(),
+        /// Errors in the requests of any latency, as `errors --json` has them; `null` if the summary was written by a version
+        /// that did not sum them.
+        errors: Option<Errors<'a>> = selected.errors.as_ref().map(Errors::of),
         /// The percentile range that `nodes` is of, as `[from, to]` in percent: the nearest to the one asked for that ends
         /// where bands of latency end.
         band: [f64; 2] = percent(Some(selected.cut.range())),

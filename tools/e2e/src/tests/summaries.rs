@@ -43,9 +43,13 @@ pub async fn a_summary_opens_like_traces_and_says_what_it_lacks(page: &Page) -> 
     page.click("[data-test='view-endpoints']").await?;
     page.ready().await?;
     page.picture("summary-endpoints").await?;
-    for view in
-        ["heatmap", "split", "flow", "diagnosis", "anomalies", "errors", "requests", "trace", "compare"]
-    {
+    page.click("[data-test='view-errors']").await?;
+    page.ready().await?;
+    ensure(page.text("[data-test='errors-title']").await?.starts_with("Requests of any latency"), || {
+        "errors are not of all requests".into()
+    })?;
+    page.picture("summary-errors").await?;
+    for view in ["heatmap", "split", "flow", "diagnosis", "anomalies", "requests", "trace", "compare"] {
         page.click(&format!("[data-test='view-{view}']")).await?;
         page.ready().await?;
         page.visible("[data-test='no-spans-why']").await?;
