@@ -29,24 +29,33 @@
     return page === "trace" && ids ? decodeURIComponent(ids).split("...").filter(Boolean).map(jaegerId) : [];
   };
 
-  // What an address of Jaeger UI shows: the parts to ask for, each in every dialect, and what Pathlight should show of
-  // them. Nothing on pages without traces, such as a comparison for which nothing is chosen.
+  // What an address of Jaeger UI shows: the parts to ask for, each in every dialect, what Pathlight should show of them,
+  // and what to add to Pathlight's own address for the same. Nothing on pages without traces, such as a comparison for which nothing is chosen.
   const shown = (address, base) => {
     const ids = tracesOf(address, base);
     if (ids.length) {
       const key = ids.join("...");
       const query = new URLSearchParams({ view: "trace", traceID: ids[0] }).toString();
-      return { key, title: "trace " + key, parts: ids.map(trace), query };
+      return { key, title: "trace " + key, parts: ids.map(trace), query, address: "view=trace&" + byId(ids) };
     }
     if (pageOf(address, base)[0] !== "search") return null;
     const search = new URLSearchParams(address.search);
     const list = search.getAll("traceID");
-    if (list.length) return { key: address.search, title: "traces by id", parts: list.map(trace) };
+    if (list.length) {
+      return { key: address.search, title: "traces by id", parts: list.map(trace), address: byId(list) };
+    }
     const service = search.get("service");
     if (!service) return { key: "", title: "", parts: [] };
     const title = "search for " + (isAny(service) ? "all services" : service);
-    return { key: address.search, title, parts: [found(search)] };
+    const asked = completed(search);
+    const words = [...asked].filter(([name]) => WORDS.includes(name));
+    return { key: address.search, title, parts: [found(asked)], address: new URLSearchParams(words).toString() };
   };
+
+  // What Pathlight's address and that of Jaeger UI call the same.
+  const WORDS = ["service", "operation", "start", "end", "limit", "minDuration", "maxDuration", "tags"];
+
+  const byId = (ids) => new URLSearchParams(ids.map((id) => ["traceID", id])).toString();
 
   const trace = (id) => {
     const name = encodeURIComponent(jaegerId(id));
@@ -59,10 +68,11 @@
   // Jaeger UI has names for "all services" and "all operations".
   const isAny = (name) => !name || name === "all" || /^__all_/.test(name);
 
-  // A search in the words of every dialect, with what Jaeger UI takes for what its address does not say.
-  const found = (search) => {
+  // A search with what Jaeger UI takes for what its address does not say.
+  const completed = (search) => {
     const asked = new URLSearchParams(search);
-    for (const name of ["service", "operation"]) if (isAny(asked.get(name))) asked.delete(name);
+    if (isAny(asked.get("operation"))) asked.delete("operation");
+    if (isAny(asked.get("service"))) asked.set("service", "__all_services__");
     if (!asked.get("limit")) asked.set("limit", "20");
     if (!asked.get("start") || !asked.get("end")) {
       const [, number, unit] = /^(\d+)([smhdw])/.exec(asked.get("lookback") ?? "") ?? [null, 1, "h"];
@@ -70,6 +80,13 @@
       asked.set("end", String(end));
       asked.set("start", String(end - number * UNITS[unit]));
     }
+    return asked;
+  };
+
+  // A search in the words of every dialect.
+  const found = (completed) => {
+    const asked = new URLSearchParams(completed);
+    if (isAny(asked.get("service"))) asked.delete("service");
     const words = {
       service_name: asked.get("service"),
       operation_name: asked.get("operation"),
@@ -437,6 +454,20 @@
     if (panel.followed !== what.key) panel.followed = null;
     if (panel.key !== what.key && !panel.followed) handOver(what);
   };
+
+  // A link to Pathlight with this Jaeger, as in the menu, opens what is shown; the menu itself cannot know that.
+  const plain = new WeakMap();
+  const complete = ({ target }) => {
+    const link = target.closest?.("a");
+    if (!link?.href.startsWith(home.href)) return;
+    const hash = plain.get(link) ?? link.hash;
+    const query = new URLSearchParams(hash.slice(1));
+    if (!query.has("api") || query.has("traceID")) return;
+    plain.set(link, hash);
+    const address = shown(location, base)?.address;
+    link.hash = hash + (address ? "&" + address : "");
+  };
+  for (const kind of ["pointerdown", "click"]) addEventListener(kind, complete, true);
 
   button.addEventListener("click", open);
   document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {

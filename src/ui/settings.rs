@@ -9,6 +9,9 @@ pub const OPENED: &str = "pathlight-opened";
 /// Whether the histogram is folded.
 pub const FOLDED: &str = "pathlight-histogram-folded";
 
+/// The dialect a Jaeger or Tempo was understood in; its whole base address follows.
+pub const DIALECT: &str = "pathlight-dialect-";
+
 /// What was chosen of the columns of a table; its name follows.
 pub const COLUMNS: &str = "pathlight-columns-";
 

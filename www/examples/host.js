@@ -89,6 +89,11 @@
       element("said").textContent = nothing;
     } catch (error) {
       element("said").textContent = error.message;
+      if (error.help) {
+        const [textContent, href] = error.help;
+        const link = Object.assign(document.createElement("a"), { textContent, href, target: "_blank", rel: "noopener" });
+        element("said").append(" ", link);
+      }
     }
   });
 }

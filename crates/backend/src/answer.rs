@@ -58,6 +58,8 @@ pub struct Answer {
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
     ids: BTreeSet<String>,
+    /// They are written as OTLP does.
+    is_otlp: bool,
     /// The id found last: spans of one trace often follow each other.
     last: Vec<u8>,
     head: Vec<u8>,
@@ -139,6 +141,7 @@ impl Scan {
                         b"traceId" => matches!(self.depth, 7 | 8),
                         _ => false,
                     };
+                    self.is_otlp |= self.awaits_id && self.text == b"traceId";
                     continue;
                 }
                 _ => continue,
@@ -220,7 +223,8 @@ impl Scan {
     /// Whether a JSON body has what `dialect` answers with.
     fn fits(&self, dialect: Dialect) -> bool {
         let has = |key: &[u8]| memchr::memmem::find(&self.head, key).is_some();
-        !self.ids.is_empty()
+        // Tempo has a trace at the address of the first dialect, which never writes OTLP.
+        (!self.ids.is_empty() && !(self.is_otlp && dialect == Dialect::V1))
             || match dialect {
                 Dialect::V1 => has(b"\"data\""),
                 Dialect::V3 | Dialect::V3Camel => {
@@ -388,6 +392,13 @@ mod tests {
             ),
             (Dialect::Tempo, Trace, 200, V3.replace("result", "trace"), Verdict::Good),
             (Dialect::Tempo, Trace, 404, "trace not found".to_owned(), Verdict::Nothing),
+            (
+                Dialect::V1,
+                Trace,
+                200,
+                V3.replace("result", "trace"),
+                Verdict::OtherDialect(Trouble::NoApi { status: 200 }),
+            ),
             (
                 Dialect::V1,
                 Search,

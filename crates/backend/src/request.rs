@@ -31,6 +31,21 @@ impl Dialect {
         known.into_iter().chain(others).collect()
     }
 
+    /// A word for it, to be stored.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::V1 => "v1",
+            Dialect::V3 => "v3",
+            Dialect::V3Camel => "v3-camel",
+            Dialect::Tempo => "tempo",
+        }
+    }
+
+    /// Undoes [`Dialect::name`].
+    pub fn of_name(name: &str) -> Option<Dialect> {
+        Dialect::ALL.into_iter().find(|dialect| dialect.name() == name)
+    }
+
     /// The root of its addresses.
     fn root(self) -> &'static str {
         match self {
@@ -224,6 +239,14 @@ mod tests {
             "{camel}"
         );
         assert!(camel.contains("&query.searchDepth=20&") && !camel.contains('_'), "{camel}");
+    }
+
+    #[test]
+    fn a_dialect_is_known_by_its_name() {
+        for dialect in Dialect::ALL {
+            assert_eq!(Dialect::of_name(dialect.name()), Some(dialect));
+        }
+        assert_eq!(Dialect::of_name(""), None);
     }
 
     #[test]

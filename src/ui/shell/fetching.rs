@@ -4,6 +4,7 @@ use crate::fetch::{End, Event, Fetch, Job, tail};
 use crate::pool::Input;
 use crate::ui::dom;
 use crate::ui::page::Page;
+use crate::ui::settings::{self, DIALECT, Store};
 use crate::ui::shell::file_input::load_demo;
 use pathlight_backend::source::{DEMO, Search, Source, Wanted};
 use pathlight_backend::{Dialect, Explanation, Lost, Place, Plan, Progress, Trouble};
@@ -157,13 +158,17 @@ impl Fetching {
         self.0.agreed.borrow_mut().extend(origin(url));
     }
 
-    /// The dialect that was understood at a whole base address.
+    /// The dialect that was understood at a whole base address, now or in an earlier visit.
     pub fn dialect(&self, base: &str) -> Option<Dialect> {
-        self.0.dialects.borrow().get(base).copied()
+        let known = self.0.dialects.borrow().get(base).copied();
+        known.or_else(|| Dialect::of_name(&settings::get(Store::Browser, &format!("{DIALECT}{base}"))?))
     }
 
     /// Remembers the dialect that was understood at a whole base address.
     pub fn learn(&self, base: &str, dialect: Dialect) {
+        // The one that is tried first anyway needs no memory.
+        let name = if dialect == Dialect::default() { "" } else { dialect.name() };
+        settings::put(Store::Browser, &format!("{DIALECT}{base}"), name);
         self.0.dialects.borrow_mut().insert(base.to_owned(), dialect);
     }
 

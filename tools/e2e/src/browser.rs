@@ -37,6 +37,15 @@ impl Look {
     pub const NARROW: Look = Look { width: 390, height: 844, dark: false };
 }
 
+/// A session with what stands at an address of WebDriver.
+///
+/// # Errors
+/// Nothing does.
+pub async fn session_at(address: &str) -> Outcome<Client> {
+    let client = ClientBuilder::new(HttpConnector::new()).connect(address).await;
+    client.map_err(|error| Failure(format!("the browser does not start: {error}")))
+}
+
 /// Starts a session with the capabilities of `webdriver.json`.
 pub async fn session(driver: &Driver) -> Outcome<Client> {
     let text = std::fs::read_to_string(root().join("webdriver.json"))?;

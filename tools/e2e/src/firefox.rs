@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -37,7 +38,9 @@ impl Firefox {
     /// # Errors
     /// There is none, or it does not come up.
     pub fn start() -> Outcome<Firefox> {
-        let profile = scratch()?.join(format!("firefox-{}", std::process::id()));
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let profile = scratch()?.join(format!("firefox-{}-{number}", std::process::id()));
         let _ = std::fs::remove_dir_all(&profile);
         std::fs::create_dir_all(&profile)?;
         std::fs::write(profile.join("user.js"), SETTINGS)?;
@@ -77,13 +80,18 @@ impl Firefox {
     }
 
     /// A command and its answer.
-    fn call(&mut self, name: &str, parameters: Value) -> Outcome<Value> {
+    ///
+    /// # Errors
+    /// Firefox refuses it.
+    pub fn call(&mut self, name: &str, parameters: Value) -> Outcome<Value> {
         self.commands += 1;
         let message = json!([0, self.commands, name, parameters]).to_string();
         write!(self.socket.get_mut(), "{}:{message}", message.len())?;
         let mut answer = self.read()?;
         if !answer[2].is_null() {
-            return fail(format!("Firefox, {name}: {}", answer[2]["message"].as_str().unwrap_or_default()));
+            let [error, message] =
+                ["error", "message"].map(|key| answer[2][key].as_str().unwrap_or_default());
+            return fail(format!("Firefox, {name}: {error}: {message}"));
         }
         Ok(answer[3].take())
     }

@@ -15,7 +15,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, LOCATION, RETRY_AFTER,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_SECURITY_POLICY,
+    LOCATION, RETRY_AFTER,
 };
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -50,6 +51,8 @@ pub struct Ways {
     pub delay: Duration,
     /// Answers to the next searches: a status and a `Retry-After`; 200 is the usual answer.
     pub next: VecDeque<(u16, Option<u32>)>,
+    /// The `Content-Security-Policy` of everything below a path.
+    pub policies: BTreeMap<String, String>,
     /// Files served beside, by path; a folder by its path with a slash at its end.
     pub files: BTreeMap<String, PathBuf>,
 }
@@ -184,9 +187,18 @@ impl Drop for Open {
 /// Answers one request and names the origin that may read the answer.
 async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let _open = Open::new(&shared);
+    let path = request.uri().path().to_owned();
     let mut response = shared.answer(request).await;
-    let origin = locked(&shared.ways).cors.as_deref().and_then(|origin| HeaderValue::try_from(origin).ok());
-    response.headers_mut().extend(origin.map(|origin| (ACCESS_CONTROL_ALLOW_ORIGIN, origin)));
+    let ways = locked(&shared.ways).clone();
+    let policy = ways.policies.into_iter().find(|(place, _)| path.starts_with(place));
+    let headers = [
+        (ACCESS_CONTROL_ALLOW_ORIGIN, ways.cors),
+        (CONTENT_SECURITY_POLICY, policy.map(|(_, policy)| policy)),
+    ];
+    for (name, value) in headers {
+        let value = value.and_then(|value| HeaderValue::try_from(value).ok());
+        response.headers_mut().extend(value.map(|value| (name, value)));
+    }
     response
 }
 

@@ -1,5 +1,6 @@
 //! What end-to-end tests are made of: a browser with real drops, keys and pictures, and the programs beside it.
 
+pub mod bridge;
 pub mod browser;
 pub mod failure;
 pub mod firefox;

@@ -2,7 +2,8 @@
 //!
 //! `cargo run -p e2e [FILTER]` runs the tests whose names contain the filter, on `dist/` and the native binary that
 //! `cargo xtask build` made; `cargo xtask test e2e` does both. Options are those of Rust's own test runner (`--list`,
-//! `--exact`, `--skip`). `--screens` writes the pictures of the documentation.
+//! `--exact`, `--skip`). Names that begin with `firefox::` are tests of Chromium that run in Firefox too. `--screens`
+//! writes the pictures of the documentation.
 
 mod bench;
 mod shot;
@@ -14,7 +15,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use e2e::browser::{Page, session};
+use e2e::bridge::Bridge;
+use e2e::browser::{Page, session, session_at};
 use e2e::failure::{Failure, Outcome, ensure};
 use e2e::process::{Driver, Server, dist, root, scratch};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -64,23 +66,29 @@ fn run_tests(runtime: Runtime, mut arguments: Arguments, writes_screens: bool) -
     arguments.test_threads = Some(1);
     let stage = if arguments.list { None } else { Some(Stage::start(runtime, writes_screens)?) };
     let stage = Arc::new(Mutex::new(stage));
-    let trial = |test: &tests::Test| {
+    let trial = |test: &tests::Test, in_firefox: bool| {
         let (test, stage) = (*test, stage.clone());
-        Trial::ignorable_test(test.name, move || {
+        let name = if in_firefox { format!("firefox::{}", test.name) } else { test.name.to_owned() };
+        Trial::ignorable_test(name, move || {
             let mut stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
             let stage = stage.as_mut().ok_or("there is no browser")?;
-            Ok(stage.run(&test)?.map_or(Completion::Completed, Completion::ignored_with))
+            let skipped = if in_firefox { stage.run_in_firefox(&test)? } else { stage.run(&test)? };
+            Ok(skipped.map_or(Completion::Completed, Completion::ignored_with))
         })
     };
-    Ok(libtest_mimic::run(&arguments, tests::ALL.iter().map(trial).collect()).exit_code())
+    let trials = tests::ALL.iter().map(|test| trial(test, false));
+    let trials = trials.chain(tests::IN_FIREFOX.iter().map(|test| trial(test, true)));
+    Ok(libtest_mimic::run(&arguments, trials.collect()).exit_code())
 }
 
-/// What all tests share: the served page and one browser.
+/// What all tests share: the served page and one browser of each kind.
 struct Stage {
     runtime: Runtime,
     pictures: PathBuf,
     /// The page of the test before, if that passed: a failure may have left anything behind.
     page: Option<Page>,
+    /// The same in Firefox, which is started when a test wants it.
+    firefox: Option<(Page, Bridge)>,
     server: Server,
     driver: Driver,
 }
@@ -91,12 +99,13 @@ impl Stage {
             "there is no page yet: run `cargo xtask build` first".to_owned()
         })?;
         let pictures = if writes_screens { root().join("docs/screens") } else { scratch()?.join("screens") };
-        Ok(Stage { runtime, pictures, page: None, server: Server::start(&dist())?, driver: Driver::start()? })
+        let (server, driver) = (Server::start(&dist())?, Driver::start()?);
+        Ok(Stage { runtime, pictures, page: None, firefox: None, server, driver })
     }
 
     /// Runs one test. Returns why it had nothing to do, if so.
     fn run(&mut self, test: &tests::Test) -> Result<Option<String>, Failed> {
-        let Stage { runtime, pictures, page: last, server, driver } = self;
+        let Stage { runtime, pictures, page: last, server, driver, .. } = self;
         runtime.block_on(async {
             let page = match last.take() {
                 Some(page) => page,
@@ -109,6 +118,28 @@ impl Stage {
                     page.close().await;
                     Err(words.into())
                 }
+            }
+        })
+    }
+}
+
+impl Stage {
+    /// Runs one test in Firefox.
+    fn run_in_firefox(&mut self, test: &tests::Test) -> Result<Option<String>, Failed> {
+        let Stage { runtime, firefox, server, .. } = self;
+        runtime.block_on(async {
+            let (page, bridge) = match firefox.take() {
+                Some(running) => running,
+                None => {
+                    let bridge = Bridge::start()?;
+                    // The pictures of the documentation are Chromium's.
+                    let pictures = scratch()?.join("screens-firefox");
+                    (Page::new(session_at(&bridge.url).await?, &server.url, &pictures), bridge)
+                }
+            };
+            match one(test, &page).await {
+                Ok(()) => Ok(firefox.insert((page, bridge)).0.take_skipped()),
+                Err(failure) => Err(account(test, &page, failure).await.into()),
             }
         })
     }

@@ -45,6 +45,20 @@ macro_rules! tests {
     };
 }
 
+/// Those that run in Firefox as well, after all others.
+pub const IN_FIREFOX: &[Test] = tests![
+    jaeger::both_dialects_give_the_same_traces_and_a_link_reproduces_them,
+    jaeger::tempo_is_searched_directly_and_through_grafana,
+    jaeger::a_login_is_told_from_a_dead_address,
+    jaeger_ui::the_panel_follows_search_and_trace_pages,
+    jaeger_ui::the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered,
+    jaeger_ui::following_a_selection_keeps_the_traces_and_finds_every_span,
+    jaeger_ui::every_search_of_jaeger_ui_is_handed_over,
+    jaeger_ui::the_menu_opens_what_is_shown,
+    jaeger_ui::an_expired_session_and_a_refused_frame_are_said_with_a_way_out,
+    jaeger_ui::two_frames_side_by_side_follow_each_other,
+];
+
 /// Every test, in the order they run.
 pub const ALL: &[Test] = tests![
     start::the_page_comes_up_empty,
@@ -148,6 +162,7 @@ pub const ALL: &[Test] = tests![
     jaeger_ui::every_search_of_jaeger_ui_is_handed_over,
     jaeger_ui::an_expired_session_and_a_refused_frame_are_said_with_a_way_out,
     jaeger_ui::two_frames_side_by_side_follow_each_other,
+    jaeger_ui::the_menu_opens_what_is_shown,
     jaeger_ui::the_panel_works_in_firefox,
     offline::a_kept_page_opens_without_its_server,
     offline::the_one_file_shows_the_same_numbers_in_firefox,
