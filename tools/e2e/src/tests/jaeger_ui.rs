@@ -198,7 +198,7 @@ pub async fn the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered(page:
     for (place, graph) in
         [("trace/...", ".TraceDiff--graphWrapper"), ("dependencies", ".DependencyGraph--graphWrapper")]
     {
-        page.run(&format!("go('{place}')")).await?;
+        page.run(&format!("history.pushState({{}}, '', '{place}'); dispatchEvent(new PopStateEvent('popstate', {{ state: {{}} }}))")).await?;
         page.visible(graph).await?;
         let [x, _, width, _] = page.place(graph).await?;
         let [left, ..] = page.place("#pathlight-panel").await?;
