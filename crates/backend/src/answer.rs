@@ -224,7 +224,7 @@ impl Scan {
     fn fits(&self, dialect: Dialect) -> bool {
         let has = |key: &[u8]| memchr::memmem::find(&self.head, key).is_some();
         // Tempo has a trace at the address of the first dialect, which never writes OTLP.
-        (!self.ids.is_empty() && !(self.is_otlp && dialect == Dialect::V1))
+        !(self.ids.is_empty() || self.is_otlp && dialect == Dialect::V1)
             || match dialect {
                 Dialect::V1 => has(b"\"data\""),
                 Dialect::V3 | Dialect::V3Camel => {

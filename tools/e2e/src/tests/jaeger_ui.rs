@@ -3,7 +3,6 @@
 
 use e2e::browser::{Look, Modifiers, Page};
 use e2e::failure::{Outcome, ensure, same};
-use e2e::firefox::Firefox;
 use e2e::jaeger::{Jaeger, Login, Ways, spans};
 use e2e::process::dist;
 use serde_json::{Value, json};
@@ -469,63 +468,4 @@ pub async fn two_frames_side_by_side_follow_each_other(page: &Page) -> Outcome {
         page.complaints().await?;
     }
     page.picture("two-frames").await
-}
-
-pub async fn the_panel_works_in_firefox(_page: &Page) -> Outcome {
-    let stand = Stand::new("HEAD")?;
-    let mut firefox = Firefox::start()?;
-    firefox.go(&stand.search("service=edge-gateway&limit=20"))?;
-    let inside = |script: &str| {
-        format!(
-            "const {{ document }} = window.document.querySelector('#pathlight-frame')?.contentWindow ?? {{}}; {script}"
-        )
-    };
-    let loaded = inside(
-        "return document?.documentElement?.dataset.state === 'ready' && document.documentElement.dataset.busy === 'false' ? document.querySelector('[data-test=status-loaded]')?.dataset.value ?? null : null",
-    );
-    firefox.until(
-        "the button",
-        "return document.querySelector('#pathlight-button')?.hidden ?? null",
-        &json!(false),
-    )?;
-    firefox.run("document.querySelector('#pathlight-button').click()")?;
-    firefox.until("20 traces", &loaded, &json!("20"))?;
-    let edges = "const right = document.querySelector('.Page--content').getBoundingClientRect().right; return right - document.querySelector('#pathlight-panel').getBoundingClientRect().left";
-    same("gap", firefox.run(edges)?, json!(0))?;
-    let id = firefox.run("return document.querySelector('.ResultItemTitle--item').textContent")?;
-    let id = id.as_str().unwrap_or_default().to_owned();
-    firefox.run(&inside(&format!("const place = document.defaultView.location; place.hash = place.hash.replace(/&view=[a-z]+/, '') + '&view=trace&traceID={id}'")))?;
-    let has_timeline = inside("return document.querySelector('[data-test=\"as-table\"]') !== null");
-    firefox.until("the timeline", &has_timeline, &json!(true))?;
-    firefox.run(&inside(SPANS_AS_TABLE))?;
-    firefox.until(
-        "a span",
-        &inside("return document.querySelectorAll(\"[data-test='span']\").length > 3"),
-        &json!(true),
-    )?;
-    for n in [2, 4] {
-        firefox.run(&inside(&format!(
-            "document.querySelector(\"[data-test='span']:nth-of-type({n})\").click()"
-        )))?;
-        let link = "const link = document.querySelector('#pathlight-link').href; return link.includes('uiFind=') && link !== location.href";
-        firefox.until("a link", link, &json!(true))?;
-        firefox.run("document.querySelector('#pathlight-link').click()")?;
-        let located = "return document.querySelector('[data-located]')?.dataset.span === new URL(document.querySelector('#pathlight-link').href).searchParams.get('uiFind')";
-        firefox.until("the span in sight", located, &json!(true))?;
-        firefox.until("20 traces", &loaded, &json!("20"))?;
-    }
-    firefox.run("document.querySelector('.TracePageSearchBar--clear').click()")?;
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    firefox.until("20 traces", &loaded, &json!("20"))?;
-    let note = "return document.querySelector('#pathlight-note').textContent";
-    firefox.run(&format!("history.pushState({{}}, '', 'search?service=nobody&{}')", stand.range))?;
-    firefox.until("nothing found", note, &json!("No traces match this search."))?;
-    let elsewhere = Jaeger::start(&Value::Null, Ways::default())?;
-    stand.jaeger.ways().login = Some(Login::Elsewhere(format!("{}/login", elsewhere.url)));
-    firefox.run("history.pushState({}, '', 'search?service=edge-gateway&limit=10')")?;
-    firefox.until("the login", note, &json!("Your session has ended: log in again, then retry."))?;
-    let escape = "document?.dispatchEvent(new document.defaultView.KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))";
-    firefox.run(&inside(escape))?;
-    let panel = "return document.querySelector('#pathlight-panel')";
-    firefox.until("the panel to be gone", panel, &Value::Null)
 }

@@ -163,7 +163,6 @@ pub const ALL: &[Test] = tests![
     jaeger_ui::an_expired_session_and_a_refused_frame_are_said_with_a_way_out,
     jaeger_ui::two_frames_side_by_side_follow_each_other,
     jaeger_ui::the_menu_opens_what_is_shown,
-    jaeger_ui::the_panel_works_in_firefox,
     offline::a_kept_page_opens_without_its_server,
     offline::the_one_file_shows_the_same_numbers_in_firefox,
     report::a_saved_report_opens_from_disk_with_every_view,
