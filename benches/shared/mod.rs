@@ -70,7 +70,7 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     let of = |selection: &Selection, range: PercentileRange| queries::CriticalPath {
         selection: selection.with_range(range),
     };
-    let range = |lo: u32, hi: u32| PercentileRange { lo: lo * 1000, hi: hi * 1000, closed: false };
+    let range = |lo: u32, hi: u32| PercentileRange::open(lo * 1000, hi * 1000);
     put("first aggregate", timed(session, now_ms, of(&all, PercentileRange::ALL)), 2000.0);
     let ranges = [range(95, 99), range(50, 95), range(0, 50)];
     put("change of band", median(ranges.map(|b| timed(session, now_ms, of(&all, b))).into()), 300.0);

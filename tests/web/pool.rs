@@ -79,7 +79,7 @@ impl Bench {
 
     /// Everything the page shows, as bytes; how much memory holds it is the workers' own affair.
     async fn reports(&self) -> Vec<Vec<u8>> {
-        let range = PercentileRange { lo: 50_000, hi: 99_000, closed: false };
+        let range = PercentileRange::open(50_000, 99_000);
         let selection = Selection::default().with_range(range);
         let mut overview = self.overview().await;
         overview.heap_bytes = 0;

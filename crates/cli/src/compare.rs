@@ -21,7 +21,8 @@ pub struct Args {
     /// Percentile range of side A (default: P0-50 when two percentile ranges are compared, else everything)
     #[arg(long, visible_alias = "band-a", value_parser = parse::range)]
     range_a: Option<PercentileRange>,
-    /// Percentile range of side B (default: P95-100 when two percentile ranges are compared, else everything)
+    /// Percentile range of side B (default: `tail`, the slowest tenth and at least five requests, when two percentile
+    /// ranges are compared, else everything)
     #[arg(long, visible_alias = "band-b", value_parser = parse::range)]
     range_b: Option<PercentileRange>,
     /// `mean` microseconds per request, or `share` of each side's latency
@@ -46,10 +47,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let two_sets = args.sets.are_two("compare")?;
     let settings = &args.settings;
-    let default =
-        |lo, hi| if two_sets { PercentileRange::ALL } else { PercentileRange { lo, hi, closed: false } };
-    let range_a = args.range_a.or(settings.range).unwrap_or(default(0, 50_000));
-    let range_b = args.range_b.or(settings.range).unwrap_or(default(95_000, 100_000));
+    let default = |range| if two_sets { PercentileRange::ALL } else { range };
+    let range_a = args.range_a.or(settings.range).unwrap_or(default(PercentileRange::open(0, 50_000)));
+    let range_b = args.range_b.or(settings.range).unwrap_or(default(PercentileRange::TAIL));
     let a = args.places.of(settings.selection().with_range(range_a));
     let b = Selection { group: u8::from(two_sets), ..a.with_range(range_b) };
     let mut pool = args.sets.load(settings)?;

@@ -8,9 +8,10 @@ use pathlight_view::address::{View, parse_range};
 
 type Parsed<T> = Result<T, &'static str>;
 
-/// Reads `95-99`, or `P95` for everything up to it.
+/// Reads `95-99`, `P95` for everything up to it, or `tail` for the slowest tenth.
 pub fn range(text: &str) -> Parsed<PercentileRange> {
-    parse_range(text).ok_or("write 95-99 for a range, P95 for everything up to it")
+    parse_range(text)
+        .ok_or("write 95-99 for a range, P95 for everything up to it, tail for the slowest tenth")
 }
 
 /// Reads `real` or `plain`, and rules that are switched: `real,-overlay`.

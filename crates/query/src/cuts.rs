@@ -180,21 +180,26 @@ impl Latencies {
         joined
     }
 
-    /// What is said of an offered range.
-    fn mark(&self, range: PercentileRange) -> RangeMark {
-        let least = self.inside(range).filter_map(<[u64]>::first).min();
-        let most = self.inside(range).filter_map(<[u64]>::last).max();
-        RangeMark {
-            requests: self.inside(range).map(|of_type| of_type.len() as u64).sum(),
-            range_us: (least.copied().unwrap_or(0), most.copied().unwrap_or(0)),
+    /// What is said of an offered range; `all` are the latencies of all types, sorted.
+    fn mark(&self, range: PercentileRange, all: &[u64]) -> RangeMark {
+        let held = |sorted: &[u64]| match (sorted.first(), sorted.last()) {
+            (Some(&least), Some(&most)) => (sorted.len() as u64, least, most),
+            _ => (0, 0, 0),
+        };
+        let mark = RangeMark::of(self.inside(range).map(held));
+        if mark.requests > 0 {
+            return mark;
         }
+        // Of too few requests of each type it is cut out of all together.
+        let ranks = range.some_ranks(all.len() as u64);
+        RangeMark::of(std::iter::once(held(&all[ranks.start as usize..ranks.end as usize])))
     }
 
     fn facts(&self, range: PercentileRange) -> RangeFacts {
         let all = self.joined(PercentileRange::ALL);
         let part = if range.is_all() { None } else { Some(self.joined(range)) };
         let inside = part.as_ref().unwrap_or(&all);
-        let RangeMark { requests, range_us } = self.mark(range);
+        let RangeMark { requests, least_us, most_us } = self.mark(range, &all);
         RangeFacts {
             all_requests: all.len() as u64,
             requests,
@@ -202,8 +207,8 @@ impl Latencies {
             latency_sum_us: inside.iter().fold(0, |sum: u64, &v| sum.saturating_add(v)),
             all_latency_us: Summary::of_sorted(&all),
             histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
-            range_us,
-            marks: PercentileRange::PRESETS.map(|preset| self.mark(preset)).to_vec(),
+            range_us: (least_us.0, most_us.1),
+            marks: PercentileRange::PRESETS.map(|preset| self.mark(preset, &all)).to_vec(),
             types: self.types.len() as u64,
         }
     }

@@ -115,7 +115,7 @@ mod tests {
         let latencies: Vec<u64> = (1..=1000).map(|i| i * i).collect();
         let bands = bands(&latencies);
         for (lo, hi) in [(0, 100_000), (95_000, 100_000), (0, 50_000), (50_000, 95_000), (99_900, 100_000)] {
-            let cut = BandCut::of(&bands, PercentileRange { lo, hi, closed: hi == 100_000 });
+            let cut = BandCut::of(&bands, PercentileRange::open(lo, hi));
             let sum: u64 = latencies[cut.ranks.start as usize..cut.ranks.end as usize].iter().sum();
             assert_eq!(cut.sum(&bands), (cut.ranks.end - cut.ranks.start, sum));
             assert!(cut.ranks.end > cut.ranks.start);

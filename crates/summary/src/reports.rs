@@ -140,8 +140,12 @@ impl Summary {
         let any = within(PercentileRange::ALL);
         let (all, inside) = (self.latencies(&any), self.latencies(trees));
         let mark = |range: &PercentileRange| {
-            let held = self.latencies(&within(*range));
-            RangeMark { requests: held.n(), range_us: (held.min_us(), held.max_us()) }
+            let trees = within(*range);
+            let held = |trees: &[Tree]| {
+                let held = self.latencies(trees);
+                (held.n(), held.min_us(), held.max_us())
+            };
+            RangeMark::of(trees.chunks(if choice.over_all { trees.len().max(1) } else { 1 }).map(held))
         };
         let latency_sum_us = self.latency_sum_us(trees);
         RangeFacts {

@@ -639,7 +639,7 @@ mod tests {
                 address.root =
                     RootEndpoint::Endpoint(Endpoint { service: names[0].clone(), operation: names[1].clone() });
             }
-            address.range = PercentileRange { lo: range.0, hi: (range.0 + range.1).min(100_000), closed: false };
+            address.range = PercentileRange::open(range.0, (range.0 + range.1).min(100_000));
             if address.range.is_all() {
                 address.range = PercentileRange::ALL;
             }

@@ -75,16 +75,18 @@ pub struct Comparison {
     pub swapped: bool,
 }
 
-const BULK: PercentileRange = PercentileRange { lo: 0, hi: 50_000, closed: false };
-/// The slowest tenth; where ranges are per type, of each type, so that every type has requests in it.
-const TAIL: PercentileRange = PercentileRange { lo: 90_000, hi: 100_000, closed: false };
+const BULK: PercentileRange = PercentileRange::open(0, 50_000);
 
 impl Comparison {
     /// Percentile range against percentile range: the bulk against the one that is looked at, or against the tail.
     /// Gives the percentile range of the side that views speak of besides.
     fn of_ranges(range: PercentileRange) -> (Comparison, PercentileRange) {
         let of = |side, other| Comparison { against: Against::Range, side, other, swapped: false };
-        if range.is_all() || range == BULK { (of(Side::A, TAIL), BULK) } else { (of(Side::B, BULK), range) }
+        if range.is_all() || range == BULK {
+            (of(Side::A, PercentileRange::TAIL), BULK)
+        } else {
+            (of(Side::B, BULK), range)
+        }
     }
 
     /// The [group](Selection::group) of a side.
@@ -215,7 +217,7 @@ impl Address {
 mod tests {
     use super::*;
 
-    const P95: PercentileRange = PercentileRange { lo: 95_000, hi: 99_000, closed: false };
+    const P95: PercentileRange = PercentileRange::open(95_000, 99_000);
 
     fn ranges(address: &Address) -> [PercentileRange; 2] {
         Side::BOTH.map(|side| address.side(side).range)
@@ -224,7 +226,7 @@ mod tests {
     #[test]
     fn the_comparing_view_sets_the_bulk_against_the_tail_without_a_word() {
         let mut address = Address { view: View::Compare, ..Address::default() };
-        assert_eq!(ranges(&address), [BULK, TAIL]);
+        assert_eq!(ranges(&address), [BULK, PercentileRange::TAIL]);
         address.range = P95;
         assert_eq!(ranges(&address), [BULK, P95]);
         assert_eq!(address.comparison, None, "other views stay as they are");

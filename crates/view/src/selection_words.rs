@@ -7,22 +7,41 @@ use pathlight_text::format::counted;
 
 /// Returns a percentile range in words: `P50–95`, or `≤ P95`.
 pub fn range_words(range: PercentileRange) -> String {
+    if range == PercentileRange::TAIL {
+        return format!("slowest 10\u{202f}%, at least {}", range.at_least);
+    }
     let name = range_name(range);
     if range.closed && range.lo == 0 { format!("\u{2264} {name}") } else { name.replace('-', "\u{2013}") }
 }
 
-/// Returns what an offered percentile range holds: its latencies, and how many of all requests. Of several request types
-/// only the number: their latencies overlap.
+/// Two latencies, or one if they read the same.
+fn latencies((low, high): (u64, u64), between: &str) -> String {
+    let (low, high) = (format::duration_us(low), format::duration_us(high));
+    if low == high { low } else { format!("{low}{between}{high}") }
+}
+
+/// Returns what an offered percentile range holds: its latencies, and how many of all requests. Of several request types,
+/// each of which has its own end of the range, the least and the greatest of these ends.
 pub fn holds_words(range: PercentileRange, mark: &RangeMark, facts: &RangeFacts) -> String {
     let n = format!("{} of {}", format::count(mark.requests), format::count(facts.all_requests));
-    let (least, most) = mark.range_us;
+    let span = |ends| latencies(ends, "\u{2013}");
     match (range.lo, range.hi) {
         _ if range.is_all() || mark.requests == 0 => String::new(),
-        _ if facts.types > 1 => n,
-        (0, _) => format!("\u{2264} {}, {n}", format::duration_us(most)),
-        (_, 100_000) => format!("\u{2265} {}, {n}", format::duration_us(least)),
-        _ => format!("{}\u{2013}{}, {n}", format::duration_us(least), format::duration_us(most)),
+        (0, _) => format!("\u{2264} {}, {n}", span(mark.most_us)),
+        (_, 100_000) => format!("\u{2265} {}, {n}", span(mark.least_us)),
+        _ => format!("{}, {n}", span((mark.least_us.0, mark.most_us.1))),
     }
+}
+
+/// Returns what is said of an offered percentile range beside the pointer: `what` it is, and of several request types
+/// where it begins and ends.
+pub fn holds_hint(what: &str, range: PercentileRange, mark: &RangeMark) -> String {
+    let is_one = |ends: (u64, u64)| ends.0 == ends.1;
+    if range.is_all() || is_one(mark.least_us) && is_one(mark.most_us) {
+        return what.to_owned();
+    }
+    let [least, most] = [mark.least_us, mark.most_us].map(|ends| latencies(ends, " to "));
+    format!("{what}, of each request type by itself: it begins at {least} and ends at {most}, by type")
 }
 
 /// Returns a filter in words.
@@ -121,21 +140,31 @@ mod tests {
 
     #[test]
     fn a_range_says_its_latency_and_how_many_it_holds() {
-        let range = |lo, hi| PercentileRange { lo, hi, closed: false };
-        let mark = RangeMark { requests: 4, range_us: (108_000, 200_000) };
-        let facts = |types| RangeFacts { all_requests: 37, types, ..RangeFacts::default() };
+        let range = |lo, hi| PercentileRange::open(lo, hi);
+        let mark = RangeMark { requests: 4, least_us: (108_000, 108_000), most_us: (200_000, 200_000) };
+        let facts = RangeFacts { all_requests: 37, ..RangeFacts::default() };
         let of = "4 of 37";
         assert_eq!(
-            holds_words(range(99_000, 100_000), &mark, &facts(1)),
+            holds_words(range(99_000, 100_000), &mark, &facts),
             format!("\u{2265} 108\u{202f}ms, {of}")
         );
-        assert_eq!(holds_words(range(0, 50_000), &mark, &facts(1)), format!("\u{2264} 200\u{202f}ms, {of}"));
+        assert_eq!(holds_words(range(0, 50_000), &mark, &facts), format!("\u{2264} 200\u{202f}ms, {of}"));
         assert_eq!(
-            holds_words(range(50_000, 95_000), &mark, &facts(1)),
+            holds_words(range(50_000, 95_000), &mark, &facts),
             format!("108\u{202f}ms\u{2013}200\u{202f}ms, {of}")
         );
-        assert_eq!(holds_words(range(50_000, 95_000), &mark, &facts(3)), of);
-        assert_eq!(holds_words(PercentileRange::ALL, &mark, &facts(1)), "");
+        assert_eq!(holds_words(PercentileRange::ALL, &mark, &facts), "");
+        assert_eq!(holds_hint("The tail", range(99_000, 100_000), &mark), "The tail");
+        // Of several request types.
+        let mark = RangeMark { least_us: (4000, 108_000), ..mark };
+        let said = holds_words(range(99_000, 100_000), &mark, &facts);
+        assert_eq!(said, format!("\u{2265} 4\u{202f}ms\u{2013}108\u{202f}ms, {of}"));
+        assert_eq!(holds_words(range(0, 50_000), &mark, &facts), format!("\u{2264} 200\u{202f}ms, {of}"));
+        let hint = holds_hint("The tail", range(99_000, 100_000), &mark);
+        assert!(
+            hint.contains("begins at 4\u{202f}ms to 108\u{202f}ms and ends at 200\u{202f}ms, by type"),
+            "{hint}"
+        );
     }
 
     #[test]

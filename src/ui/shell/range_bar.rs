@@ -11,7 +11,7 @@ use crate::ui::widgets::distribution::Distribution;
 use crate::ui::widgets::frame;
 use pathlight_query::{Filter, PercentileRange};
 use pathlight_view::address::range_name;
-use pathlight_view::selection_words::{holds_words, range_words};
+use pathlight_view::selection_words::{holds_hint, holds_words, range_words};
 
 /// Of each of [`PercentileRange::PRESETS`] what is said beside the pointer.
 const HINTS: [&str; 8] = [
@@ -142,8 +142,10 @@ impl RangeBar {
         let Some(report) = slot.get().filter(|_| self.marked != slot.revision()) else { return };
         self.marked = slot.revision();
         let facts = &report.facts;
-        for ((preset, mark), said) in PercentileRange::PRESETS.iter().zip(&facts.marks).zip(&self.holds) {
+        let presets = PercentileRange::PRESETS.iter().zip(&facts.marks).zip(HINTS);
+        for (((preset, mark), what), (button, said)) in presets.zip(self.buttons.iter().zip(&self.holds)) {
             said.set_text(&holds_words(*preset, mark, facts));
+            button.set("title", &holds_hint(what, *preset, mark));
         }
     }
 }

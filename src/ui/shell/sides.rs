@@ -86,7 +86,8 @@ impl Card {
     fn offer(&self, chosen: PercentileRange) {
         self.range.clear();
         let key = |range: PercentileRange| if range.is_all() { String::new() } else { range_name(range) };
-        let presets = PercentileRange::PRESETS.into_iter();
+        // The tail is what a comparison begins with.
+        let presets = PercentileRange::PRESETS.into_iter().chain([PercentileRange::TAIL]);
         let is_preset = presets.clone().any(|range| key(range) == key(chosen));
         for range in presets.chain((!is_preset).then_some(chosen)) {
             let name = if range.is_all() { "All".to_owned() } else { range_words(range) };

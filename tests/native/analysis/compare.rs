@@ -11,8 +11,8 @@ use pathlight::query::queries::Compare;
 use pathlight::view::json;
 use proptest::prelude::*;
 
-const BULK: PercentileRange = PercentileRange { lo: 0, hi: 50_000, closed: false };
-const TAIL: PercentileRange = PercentileRange { lo: 50_000, hi: 100_000, closed: false };
+const BULK: PercentileRange = PercentileRange::open(0, 50_000);
+const TAIL: PercentileRange = PercentileRange::open(50_000, 100_000);
 
 fn compare(pool: &mut Pool, query: Compare) -> DiffReport {
     pool.run(query).unwrap()
@@ -99,7 +99,7 @@ fn sums_changes_and_intervals_are_those_worked_out_by_hand() {
 #[test]
 fn nothing_is_tested_with_one_request_on_a_side() {
     let mut pool = Pool::of(vec![set_of(&tail_story())]).unwrap();
-    let report = compare(&mut pool, ranges(BULK, PercentileRange { lo: 90_000, hi: 100_000, closed: false }));
+    let report = compare(&mut pool, ranges(BULK, PercentileRange::open(90_000, 100_000)));
     assert_eq!(report.b.facts.requests, 1);
     let rows = report.ranking(Basis::Mean, Measure::Subtree);
     assert!(rows.iter().all(|row| row.change.interval.is_none() && !row.change.is_noise));

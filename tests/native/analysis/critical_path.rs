@@ -220,7 +220,7 @@ fn cases(settings: PathSettings) -> Vec<Case> {
     let PathSettings { overlap, reading, .. } = settings;
     let endpoint = |name: &str| RootEndpoint::Endpoint(Endpoint::new(name, name));
     let selection = |root, filters| Selection { root, filters, overlap, reading, ..Selection::default() };
-    let slow = PercentileRange { lo: 30_000, hi: 90_000, closed: false };
+    let slow = PercentileRange::open(30_000, 90_000);
     let contains = Filter::Contains(Endpoint::new("b", "b"));
     vec![
         case(queries::CriticalPath { selection: selection(RootEndpoint::TraceRoots, vec![]) }),
@@ -307,7 +307,7 @@ proptest! {
 
     #[test]
     fn the_flame_graph_adds_up_to_the_latencies_of_its_band(spans in any_spans(60), lo in 0u32..100, width in 1u32..100) {
-        let range = PercentileRange { lo: lo * 1000, hi: (lo + width).min(100) * 1000, closed: false };
+        let range = PercentileRange::open(lo * 1000, (lo + width).min(100) * 1000);
         let query = queries::CriticalPath { selection: Selection::default().with_range(range) };
         let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
         let report = pool.run(query).unwrap();

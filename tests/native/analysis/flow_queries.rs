@@ -22,7 +22,7 @@ fn endpoint(service: &str, operation: &str) -> Selection {
 
 /// The slowest tenth of the requests.
 fn tail(selection: &Selection) -> Selection {
-    let tail = PercentileRange { lo: 90_000, hi: 100_000, closed: true };
+    let tail = PercentileRange::open(90_000, 100_000);
     Selection { over_all: true, ..selection.with_range(tail) }
 }
 

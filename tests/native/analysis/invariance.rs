@@ -13,10 +13,7 @@ fn cases(reading: Reading) -> Vec<Case> {
     let roots = Selection { reading, ..Selection::default() };
     let endpoint =
         |name: &str| Selection { root: RootEndpoint::Endpoint(Endpoint::new(name, name)), ..roots.clone() };
-    let (bulk, tail) = (
-        PercentileRange { lo: 0, hi: 50_000, closed: false },
-        PercentileRange { lo: 50_000, hi: 100_000, closed: false },
-    );
+    let (bulk, tail) = (PercentileRange::open(0, 50_000), PercentileRange::open(50_000, 100_000));
     let filtered = Selection { filters: vec![Filter::HasError], ..endpoint("b") };
     let of_row = ColumnOrder::Row(Endpoint::new("c", "c"));
     let columns = |columns, order| queries::Heatmap { selection: roots.clone(), columns, order };

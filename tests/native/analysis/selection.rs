@@ -1,7 +1,9 @@
 //! What the analyses of requests share: which traces a selection holds.
 
 use crate::common::{Span, set_of, span, stage};
-use pathlight::analysis::requests::{Filter, GroupBy, PercentileRange, RequestType, RootEndpoint, Selection};
+use pathlight::analysis::requests::{
+    Filter, GroupBy, PercentileRange, RangeMark, RequestType, RootEndpoint, Selection,
+};
 use pathlight::model::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{SpanKey, queries};
@@ -149,7 +151,7 @@ fn a_percentile_range_is_that_of_each_request_type_unless_over_all() {
     let (odd, even): (Vec<Span>, Vec<Span>) = spans.iter().cloned().partition(|span| span.trace % 2 == 1);
     for sets in [vec![set_of(&spans)], vec![set_of(&odd), set_of(&even)]] {
         let mut pool = Pool::of(sets).unwrap();
-        let tail = PercentileRange { lo: 90_000, hi: 100_000, closed: false };
+        let tail = PercentileRange::open(90_000, 100_000);
         let of = |by| Selection { by, ..Selection::default().with_range(tail) };
         assert_eq!(latencies(&mut pool, of(GroupBy::Root)), [20_000, 10]);
         assert_eq!(latencies(&mut pool, of(GroupBy::Shape)), [20_000, 15_000, 10]);
@@ -164,7 +166,14 @@ fn a_percentile_range_is_that_of_each_request_type_unless_over_all() {
         // What is offered says what it holds, and no range is empty.
         let facts = pool.run(queries::Range { selection: of(GroupBy::Root) }).unwrap().facts;
         assert_eq!((facts.types, facts.marks[0].requests, facts.marks[1].requests), (2, 20, 10));
-        let nothing = PercentileRange { lo: 99_000, hi: 100_000, closed: false };
+        // The slower half of ten of each type is five, and each has its own end.
+        let of_types = |mark: RangeMark| (mark.requests, mark.least_us, mark.most_us);
+        assert_eq!(of_types(facts.marks[1]), (10, (1, 11_000), (5, 15_000)));
+        assert_eq!(of_types(facts.marks[4]), (1, (20_000, 20_000), (20_000, 20_000)));
+        let five = Selection { range: PercentileRange::TAIL, ..of(GroupBy::Root) };
+        let slower: Vec<u64> = (16..=20).rev().map(|ms| ms * 1000).chain((6..=10).rev()).collect();
+        assert_eq!(latencies(&mut pool, five), slower);
+        let nothing = PercentileRange::open(99_000, 100_000);
         let few = Selection { range: nothing, ..of(GroupBy::Root) };
         assert_eq!(latencies(&mut pool, few), [20_000]);
     }

@@ -113,7 +113,7 @@ fn a_percentile_range_of_a_summary_is_exactly_the_requests_it_says() {
     let summary = summary(&set, &Settings::default());
     let mut pool = Pool::of(vec![generated(&shop(600, 6))]).unwrap();
     for (lo, hi) in [(0, 50_000), (50_000, 95_000), (95_000, 100_000)] {
-        let asked = PercentileRange { lo, hi, closed: hi == 100_000 };
+        let asked = PercentileRange::open(lo, hi);
         let selected = Selected::of(&summary, None, asked).unwrap();
         // The analysis of all traces, asked for the range that the summary took, has the same sums.
         let selection = Selection { over_all: true, ..Selection::default().with_range(selected.cut.range()) };

@@ -110,7 +110,7 @@ fn a_percentile_range_of_a_summary_is_the_requests_that_bands_allow() {
     let bytes = packed(&shop(600, 6));
     let mut summaries = Pool::of(vec![open(&[("a.pathlight", &bytes, 0)])]).unwrap();
     let mut traces = Pool::of(vec![shop(600, 6)]).unwrap();
-    let tail = PercentileRange { lo: 95_000, hi: 100_000, closed: false };
+    let tail = PercentileRange::open(95_000, 100_000);
     let asked = Selection { over_all: true, ..selection().with_range(tail) };
     let found = summaries.run(queries::CriticalPath { selection: asked.clone() }).unwrap();
     let n = found.facts.requests;
@@ -161,7 +161,7 @@ fn two_summaries_and_a_summary_against_traces_compare_as_two_sets_of_traces() {
     let overview = mixed.run(queries::Overview::default()).unwrap();
     assert_eq!((overview.summary, overview.is_other_summary, overview.other_traces), (None, true, 300));
     // Ranges and filters need the requests.
-    let tail = PercentileRange { lo: 95_000, hi: 100_000, closed: false };
+    let tail = PercentileRange::open(95_000, 100_000);
     let error = summaries.run(queries::Compare { a: of_a.with_range(tail), ..query }).unwrap_err();
     assert!(error.to_string().contains("any latency"), "{error}");
     let filtered = Selection { filters: vec![Filter::HasError], ..of_a };

@@ -165,7 +165,7 @@ proptest! {
     fn flame_graph_heat_map_and_latencies_have_one_total(
         spans in any_traces(80), lo in 0u32..100, width in 1u32..100, columns in 1u32..12, by_start in any::<bool>()
     ) {
-        let range = PercentileRange { lo: lo * 1000, hi: (lo + width).min(100) * 1000, closed: false };
+        let range = PercentileRange::open(lo * 1000, (lo + width).min(100) * 1000);
         let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
         let selection = Selection { over_all: true, ..Selection::default().with_range(range) };
         let order = if by_start { ColumnOrder::Start } else { ColumnOrder::Latency };

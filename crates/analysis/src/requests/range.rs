@@ -12,6 +12,8 @@ pub struct PercentileRange {
     pub hi: u32,
     /// Whether a request exactly at `hi` belongs to the percentile range: the cumulative reading.
     pub closed: bool,
+    /// The least requests that it holds, if that many are among the slower half; 0 unless it is [`PercentileRange::TAIL`].
+    pub at_least: u32,
 }
 
 impl Default for PercentileRange {
@@ -21,19 +23,33 @@ impl Default for PercentileRange {
 }
 
 impl PercentileRange {
+    /// Returns the range from one percentile to below another, in thousandths of a percent.
+    pub const fn open(lo: u32, hi: u32) -> PercentileRange {
+        PercentileRange { lo, hi, closed: false, at_least: 0 }
+    }
+
+    /// Returns all up to a percentile, in thousandths of a percent, and what is exactly there.
+    pub const fn up_to(hi: u32) -> PercentileRange {
+        PercentileRange { lo: 0, hi, closed: true, at_least: 0 }
+    }
+
     /// Every request.
-    pub const ALL: PercentileRange = PercentileRange { lo: 0, hi: 100_000, closed: true };
+    pub const ALL: PercentileRange = PercentileRange::up_to(100_000);
+
+    /// The slowest tenth, at least five, but never one of the faster half.
+    pub const TAIL: PercentileRange =
+        PercentileRange { at_least: 5, ..PercentileRange::open(90_000, 100_000) };
 
     /// The ranges that are offered: parts of the distribution, then all of it up to a percentile.
     pub const PRESETS: [PercentileRange; 8] = [
         PercentileRange::ALL,
-        PercentileRange { lo: 0, hi: 50_000, closed: false },
-        PercentileRange { lo: 50_000, hi: 95_000, closed: false },
-        PercentileRange { lo: 95_000, hi: 99_000, closed: false },
-        PercentileRange { lo: 99_000, hi: 100_000, closed: false },
-        PercentileRange { lo: 0, hi: 50_000, closed: true },
-        PercentileRange { lo: 0, hi: 95_000, closed: true },
-        PercentileRange { lo: 0, hi: 99_000, closed: true },
+        PercentileRange::open(0, 50_000),
+        PercentileRange::open(50_000, 95_000),
+        PercentileRange::open(95_000, 99_000),
+        PercentileRange::open(99_000, 100_000),
+        PercentileRange::up_to(50_000),
+        PercentileRange::up_to(95_000),
+        PercentileRange::up_to(99_000),
     ];
 
     /// Whether this is every request.
@@ -51,7 +67,7 @@ impl PercentileRange {
             return PercentileRange::ALL;
         }
         let lo = lo.min(99_999);
-        PercentileRange { lo, hi: hi.max(lo + 1), closed: false }
+        PercentileRange::open(lo, hi.max(lo + 1))
     }
 
     /// The ranks of a percentile range, and of one in which no request lies that of the request nearest to it: no range of
@@ -82,7 +98,8 @@ impl PercentileRange {
             low
         };
         let from = first_at(self.lo, false);
-        from..first_at(self.hi, self.closed).max(from)
+        let to = first_at(self.hi, self.closed).max(from);
+        from.min(to - u64::from(self.at_least).min(n / 2).min(to))..to
     }
 }
 
@@ -109,13 +126,29 @@ pub struct RangeFacts {
     pub types: u64,
 }
 
-/// What an offered percentile range holds.
+/// What an offered percentile range holds, where it is cut out of each request type by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeMark {
     /// Requests.
     pub requests: u64,
-    /// Smallest and greatest latency.
-    pub range_us: (u64, u64),
+    /// The least latency in it: of the type where that is least, and of the one where it is greatest.
+    pub least_us: (u64, u64),
+    /// The greatest latency in it, alike.
+    pub most_us: (u64, u64),
+}
+
+impl RangeMark {
+    /// Returns what is held of all request types: of each, requests, least and greatest latency.
+    pub fn of(types: impl Iterator<Item = (u64, u64, u64)>) -> RangeMark {
+        let wider = |(low, high): (u64, u64), us: u64| (low.min(us), high.max(us));
+        let held = types.filter(|of_type| of_type.0 > 0).fold(None, |mark, (requests, least, most)| {
+            let RangeMark { requests: before, least_us, most_us } =
+                mark.unwrap_or(RangeMark { requests: 0, least_us: (least, least), most_us: (most, most) });
+            let requests = before + requests;
+            Some(RangeMark { requests, least_us: wider(least_us, least), most_us: wider(most_us, most) })
+        });
+        held.unwrap_or_default()
+    }
 }
 
 /// A percentile range with what it holds.
@@ -139,11 +172,20 @@ mod tests {
             }
         }
         assert_eq!(PercentileRange::of_ranks(0..9, 9), PercentileRange::ALL);
-        assert_eq!(
-            PercentileRange::of_ranks(5..5, 1_000_000),
-            PercentileRange { lo: 1, hi: 2, closed: false }
-        );
-        assert_eq!(PercentileRange::of_ranks(0..0, 0), PercentileRange { lo: 0, hi: 1, closed: false });
+        assert_eq!(PercentileRange::of_ranks(5..5, 1_000_000), PercentileRange::open(1, 2));
+        assert_eq!(PercentileRange::of_ranks(0..0, 0), PercentileRange::open(0, 1));
+    }
+
+    #[test]
+    fn the_tail_is_a_tenth_or_five_and_none_of_the_faster_half() {
+        let half = PercentileRange::open(0, 50_000);
+        for (n, tail) in [(1, 0), (2, 1), (3, 1), (9, 4), (10, 5), (37, 5), (50, 5), (60, 6), (1000, 100)] {
+            let ranks = PercentileRange::TAIL.ranks(n);
+            assert_eq!(ranks, n - tail..n, "{n}");
+            assert!(half.ranks(n).end <= ranks.start, "{n}");
+            assert!(!PercentileRange::TAIL.some_ranks(n).is_empty());
+        }
+        assert_eq!(PercentileRange::TAIL.some_ranks(0), 0..0);
     }
 
     #[test]
@@ -152,14 +194,14 @@ mod tests {
             let edges = [0, 50_000, 95_000, 99_000, 100_000];
             let mut at = 0;
             for pair in edges.windows(2) {
-                let ranks = PercentileRange { lo: pair[0], hi: pair[1], closed: false }.ranks(n);
+                let ranks = PercentileRange::open(pair[0], pair[1]).ranks(n);
                 assert_eq!(ranks.start, at, "n = {n}");
                 at = ranks.end;
             }
             assert_eq!(at, n);
         }
-        assert_eq!(PercentileRange { lo: 0, hi: 50_000, closed: true }.ranks(3), 0..2);
-        assert_eq!(PercentileRange { lo: 0, hi: 50_000, closed: false }.ranks(3), 0..1);
-        assert_eq!(PercentileRange { lo: 99_000, hi: 100_000, closed: false }.ranks(200), 198..200);
+        assert_eq!(PercentileRange::up_to(50_000).ranks(3), 0..2);
+        assert_eq!(PercentileRange::open(0, 50_000).ranks(3), 0..1);
+        assert_eq!(PercentileRange::open(99_000, 100_000).ranks(200), 198..200);
     }
 }

@@ -5,7 +5,7 @@ use crate::{Next, Plan, Session};
 use pathlight_analysis::requests::PercentileRange;
 use pathlight_model::trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
-const TAIL: PercentileRange = PercentileRange { lo: 50_000, hi: 100_000, closed: false };
+const TAIL: PercentileRange = PercentileRange::open(50_000, 100_000);
 
 fn tail() -> Selection {
     Selection::default().with_range(TAIL)
@@ -114,9 +114,8 @@ fn a_plan_waits_for_the_cut_of_another_and_takes_its_place_if_that_ends() -> Res
 #[test]
 fn not_more_than_a_few_cuts_are_kept() -> Result<(), EngineError> {
     let (mut session, cuts) = (session()?, Cuts::default());
-    let of = |lo: u32| Range {
-        selection: Selection::default().with_range(PercentileRange { lo, hi: 100_000, closed: false }),
-    };
+    let of =
+        |lo: u32| Range { selection: Selection::default().with_range(PercentileRange::open(lo, 100_000)) };
     for lo in 1..=3 * KEPT as u32 {
         run(Plan::new(of(lo), &cuts), &mut session)?;
     }

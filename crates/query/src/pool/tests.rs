@@ -301,11 +301,8 @@ fn no_call_is_lost_when_workers_end_again_and_again_while_queries_change() {
         for round in 0..8u64 {
             let (query, cancelled) = (2 * round + 1, 2 * round + 2);
             // Another message each time, or a query that has cost two workers is refused.
-            let selection = Selection::default().with_range(PercentileRange {
-                lo: round as u32 * 1000,
-                hi: 90_000,
-                closed: false,
-            });
+            let selection =
+                Selection::default().with_range(PercentileRange::open(round as u32 * 1000, 90_000));
             let message = queries::CriticalPath { selection }.to_message().unwrap();
             sim.query(query, &message);
             sim.query(cancelled, &message);

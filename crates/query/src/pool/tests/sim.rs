@@ -280,7 +280,7 @@ impl Sim {
 
 /// Messages of queries.
 pub fn messages() -> Vec<Vec<u8>> {
-    let range = PercentileRange { lo: 50_000, hi: 99_000, closed: false };
+    let range = PercentileRange::open(50_000, 99_000);
     let selection = Selection::default().with_range(range);
     vec![
         queries::CriticalPath { selection: selection.clone() }.to_message().unwrap(),
