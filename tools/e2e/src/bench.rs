@@ -1,4 +1,4 @@
-//! `cargo run -p e2e -- bench FOLDER`: the built page measured in a real browser, from drop to picture, beside
+//! `cargo run -p e2e -- bench FOLDER [cards]`: the built page measured in a real browser, from drop to picture, beside
 //! `JSON.parse` of the same bytes in a worker of the same page. Driven by `cargo xtask bench`, which makes the files of
 //! `FOLDER`.
 //!
@@ -44,6 +44,28 @@ const WATCH: &str = "
             if (said() === 'ready false') bench.done ??= performance.now();
         }));
     }).observe(document, { subtree: true, attributes: true, attributeFilter: ['data-state', 'data-busy'] });";
+
+/// Notes, frame by frame, when what was dropped is read, when the first findings of all of it are there, and when no more
+/// are coming.
+const WATCH_FINDINGS: &str = "
+    window.cards = { read: null, first: null, all: null };
+    const is_shown = (name) => {
+        const element = document.querySelector(`[data-test='${name}']`);
+        return element !== null && !element.hidden;
+    };
+    let began = false;
+    const look = () => {
+        const now = performance.now(), found = window.cards;
+        const list = document.querySelector(\"[data-test='finding-list']\");
+        began ||= is_shown('progress');
+        if (began && !is_shown('progress')) {
+            found.read ??= now;
+            if (list?.firstChild && !list.classList.contains('stale')) found.first ??= now;
+            if (found.first !== null && !is_shown('findings-coming')) found.all ??= now;
+        }
+        if (found.all === null) requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);";
 
 /// Parses the chosen files as text, each in a worker of this page; answers with the milliseconds of `JSON.parse` alone,
 /// all at once, the middle of 3 rounds.
@@ -91,12 +113,16 @@ struct Bench {
 
 /// Reads the command line and measures.
 pub async fn run(arguments: &[String]) -> Outcome {
-    let [folder] = arguments else { return fail("usage: bench FOLDER, as `cargo xtask bench` makes it") };
+    let (folder, only_cards) = match arguments {
+        [folder] => (folder, false),
+        [folder, cards] if cards == "cards" => (folder, true),
+        _ => return fail("usage: bench FOLDER [cards], as `cargo xtask bench` makes it"),
+    };
     let server = Server::start(&dist())?;
     let driver = Driver::start()?;
     let page = Page::new(session(&driver).await?, &server.url, &dist());
     let bench = Bench { page, driver, folder: folder.into() };
-    let done = bench.all().await;
+    let done = if only_cards { bench.findings().await } else { bench.all().await };
     bench.page.close().await;
     done
 }
@@ -108,7 +134,8 @@ impl Bench {
         self.first_flame().await?;
         self.packed_and_small().await?;
         self.one_trace().await?;
-        self.questions().await
+        self.questions().await?;
+        self.findings().await
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -305,6 +332,28 @@ impl Bench {
                 None => eprintln!("{what}: the page has no such view, or asked nothing"),
             }
         }
+        Ok(())
+    }
+
+    /// From the end of a load to the findings of it.
+    async fn findings(&self) -> Outcome {
+        self.workers(2).await?;
+        let (mut first, mut all) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            self.page.open("view=findings").await?;
+            self.page.state("empty").await?;
+            self.page.run(WATCH_FINDINGS).await?;
+            tokio::time::sleep(HAND).await;
+            self.page.drop_files(&[self.file("million.json")]).await?;
+            let script = "const { read, first, all } = window.cards; \
+                          return all === null ? null : [first - read, all - read]";
+            let times = self.page.until_within(PATIENCE, "all findings", script, Value::is_array).await?;
+            first.push(times[0].as_f64().unwrap_or(f64::NAN));
+            all.push(times[1].as_f64().unwrap_or(f64::NAN));
+        }
+        let group = "Findings of 1,000,000 spans, two workers, from the end of the load";
+        print(group, "first findings", median(first), "ms", "< 1000");
+        print(group, "all findings", median(all), "ms", "< 5000");
         Ok(())
     }
 

@@ -10,6 +10,7 @@
 //! | weeks | whether trend and check name an injected regression | `benches/weeks` |
 //! | scale | Apache Spark beside the binary; 20 GB through a pipe | `scale/spark/test.py`, `scale/pipe.py` |
 //! | browser | the engine in one worker; the built page, from drop to picture | `benches/browser.rs`, `e2e bench` |
+//! | cards | of the page only how soon after a load its findings are there | `e2e bench` |
 //!
 //! A run measures; no test asserts time. Figures of one run belong together: what counts are their ratios.
 
@@ -18,6 +19,7 @@ mod report;
 mod sets;
 
 use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::args::Arguments;
@@ -25,11 +27,11 @@ use crate::{Outcome, build, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [summaries] [diagnosis] [findings] [weeks] [scale] [browser] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [summaries] [diagnosis] [findings] [weeks] [scale] [browser] [cards] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
-    let parts = ["native", "summaries", "diagnosis", "findings", "weeks", "scale", "browser"];
+    let parts = ["native", "summaries", "diagnosis", "findings", "weeks", "scale", "browser", "cards"];
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
     }
@@ -68,6 +70,11 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
     }
     if wanted("summaries") {
         bench(&["summaries", &sets::million(quick)?], report)?;
+    }
+    if wanted("cards") && !wanted("browser") {
+        build::build(false)?;
+        let file = PathBuf::from(sets::million(quick)?);
+        page(&[file.parent().unwrap_or(&file), "cards".as_ref()], report)?;
     }
     if !wanted("native") && !wanted("browser") {
         return Ok(());
@@ -140,12 +147,10 @@ fn native(sets: &Sets, report: &mut Report) -> Outcome {
 }
 
 fn browser(sets: &Sets, quick: bool, report: &mut Report) -> Outcome {
-    let driver = tools::chromedriver()?;
     build::build(false)?;
     sizes(report)?;
-    let mut page = sh::cargo();
-    page.args(["run", "--quiet", "-p", "e2e", "--", "bench"]).arg(&sets.folder).env("CHROMEDRIVER", &driver);
-    measure(&mut page, report)?;
+    page(&[&sets.folder], report)?;
+    let driver = tools::chromedriver()?;
     let mut worker = sh::cargo();
     worker
         .args([
@@ -172,6 +177,13 @@ fn browser(sets: &Sets, quick: bool, report: &mut Report) -> Outcome {
         worker.env("PATHLIGHT_BENCH_QUICK", "1");
     }
     measure(&mut worker, report)
+}
+
+/// Measures the built page in Chromium, with the files of a folder.
+fn page(words: &[&Path], report: &mut Report) -> Outcome {
+    let mut page = sh::cargo();
+    page.args(["run", "--quiet", "-p", "e2e", "--", "bench"]).args(words);
+    measure(page.env("CHROMEDRIVER", tools::chromedriver()?), report)
 }
 
 /// Sizes of the built page as a host sends it, packed.
