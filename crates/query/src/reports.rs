@@ -18,8 +18,8 @@ pub use pathlight_analysis::culprit::{
 };
 pub use pathlight_analysis::errors::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
 pub use pathlight_analysis::findings::{
-    Burst, Facts, Finding, FindingKind, FindingsReport, Further, Halved, Place, SharedTag, TagRow, TagValue,
-    TagsReport, TimeBin,
+    Burst, Facts, Finding, FindingKind, FindingPoint, FindingsReport, Further, Halved, Place, SharedTag,
+    TagRow, TagValue, TagsReport, TimeBin,
 };
 pub use pathlight_analysis::flow::{
     ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName,

@@ -196,18 +196,18 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .number(duration(*cost_us))
                 .text(".")
         }
-        Facts::Errors { requests, ratio } => {
+        Facts::Errors { requests, ratio, share: of_all } => {
             let out = out.number(count(*requests)).text(" of ").number(counted(finding.of, "request"));
             let out =
                 out.text(" contain errors; in ").number(count(finding.n)).text(" of them one begins in ");
             let out = at(out).text(".");
-            match ratio {
-                Some(ratio) => out
-                    .text(" They take ")
-                    .number(times(*ratio))
-                    .text(" as long as requests of their type without errors."),
-                None => out,
-            }
+            let Some(ratio) = ratio else { return out };
+            let out = if *of_all > 0.0 {
+                out.text(" They cost ").number(share(*of_all)).text(" of the latency: they take ")
+            } else {
+                out.text(" They cost no time: they take ")
+            };
+            out.number(times(*ratio)).text(" as long as requests of their type without errors.")
         }
         Facts::Who { root, ratio, ratio_interval, means_us } => {
             let out = at(out.text("Requests ").name(&root.name()).text(" with "))
@@ -282,7 +282,7 @@ fn saved(out: Sentence, halved: &Halved) -> Sentence {
 }
 
 /// Whether a saving is seen in the percentile.
-fn reaches_p99(halved: &Halved) -> bool {
+pub(crate) fn reaches_p99(halved: &Halved) -> bool {
     halved.p99_us >= 0.005 * halved.p99_before_us
 }
 
@@ -366,7 +366,8 @@ pub fn why(finding: &Finding) -> Vec<String> {
             if halved.is_some() { WHAT_IF } else { "" }
         ),
         Facts::WorthMakingFaster(_) => format!(
-            "Of all endpoints the one that saves most of the mean, or of the 99th percentile, if its self time is half as long.{WHAT_IF}"
+            "Of all endpoints the one that saves most of the mean, or of the 99th percentile, if its self time is half as \
+             long.{WHAT_IF} The interval is that of requests; how far such what-ifs are off, Flow says."
         ),
         Facts::Abnormal { trained, .. } => format!(
             "Each request is judged by its whole tree of calls against {} of A: calls that are missing, new, repeated or in \
@@ -416,30 +417,6 @@ pub fn why(finding: &Finding) -> Vec<String> {
         )
     });
     std::iter::once(how).chain(chance).collect()
-}
-
-/// Returns the bars of a finding's picture: what each is called, and its microseconds; one bar has its whole beside it.
-pub fn bars(finding: &Finding) -> Vec<(String, f64)> {
-    let bar = |name: &str, us: f64| (name.to_owned(), us);
-    match &finding.facts {
-        Facts::Changed(report) => vec![bar("B", report.mean_us[1]), bar("A", report.mean_us[0])],
-        Facts::SlowTail { latency_us, p50_us, .. } => {
-            vec![bar("slowest", latency_us.1 as f64), bar("median", *p50_us as f64)]
-        }
-        Facts::HotSpot { mean_us, latency_us, .. } => {
-            vec![bar("here", *mean_us), bar("latency", *latency_us)]
-        }
-        Facts::Waiting { wait_us, p50_us, .. } => vec![bar("these", *wait_us), bar("median", *p50_us)],
-        Facts::WorthMakingFaster(halved) if reaches_p99(halved) => {
-            vec![bar("p99 then", halved.p99_before_us - halved.p99_us), bar("p99 now", halved.p99_before_us)]
-        }
-        Facts::Timeout { duration_us, p50_us, .. } => {
-            vec![bar("these", *duration_us), bar("median", *p50_us)]
-        }
-        Facts::Who { means_us, .. } => vec![bar("with it", means_us.0), bar("others", means_us.1)],
-        Facts::SinceWhen { p50_us, .. } => vec![bar("after", p50_us.1), bar("before", p50_us.0)],
-        _ => Vec::new(),
-    }
 }
 
 /// Returns what stands on the button that leads to the evidence of a finding.

@@ -318,7 +318,7 @@ fn predictions_are_told_with_their_errors() {
 
 #[test]
 fn savings_are_ranked_at_one_level_and_written_at_all() {
-    let saving = |mean| Saving { mean, p50: 1.0, p95: 2.0, p99: 3.5 };
+    let saving = |mean| Saving { mean, mean_interval: None, p50: 1.0, p95: 2.0, p99: 3.5 };
     let row = |operation: &str, mean| EndpointSaving {
         service: "s".to_owned(),
         operation: operation.to_owned(),

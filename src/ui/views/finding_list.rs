@@ -4,8 +4,10 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::names;
 use pathlight_query::{Endpoint, Finding, FindingsReport, RequestRef};
+use pathlight_text::format::duration;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::finding_words::{bars, kind_name, nothing, sentence, show, show_words, stake, why};
+use pathlight_view::finding_pictures::{Picture, bar_places, picture};
+use pathlight_view::finding_words::{kind_name, nothing, sentence, show, show_words, stake, why};
 use pathlight_view::sentence::Part;
 use std::rc::Rc;
 
@@ -83,8 +85,7 @@ impl FindingList {
         let said = div("finding-said").child(&head).child(&words).child(&foot.child(&reasons));
         let card =
             el("li").class("finding").test("finding").attr("data-kind", &format!("{kind:?}")).child(&said);
-        let bars = bars(&finding);
-        if bars.is_empty() { card } else { card.child(&picture(&bars)) }
+        picture(&finding).into_iter().fold(card, |card, picture| card.child(&drawn(&picture)))
     }
 
     fn part(&self, page: Page, part: Part) -> El {
@@ -115,14 +116,53 @@ impl FindingList {
     }
 }
 
-/// Horizontal bars on a common scale.
-fn picture(bars: &[(String, f64)]) -> El {
-    let most = bars.iter().map(|bar| bar.1).fold(f64::MIN_POSITIVE, f64::max);
-    let mut picture = div("finding-picture").attr("aria-hidden", "true");
-    for (name, us) in bars {
-        let bar = div("finding-bar").styled("width", &format!("{:.1}%", (us / most * 100.0).max(1.0)));
-        let row = div("finding-bar-row").child(&span("muted", name)).child(&div("finding-track").child(&bar));
-        picture = picture.child(&row.child(&span("number", &pathlight_text::format::duration(*us))));
+fn percent(part: f64) -> String {
+    format!("{:.1}%", part * 100.0)
+}
+
+/// A picture as boxes whose places are parts of the space there is.
+fn drawn(picture: &Picture) -> El {
+    let out = div("finding-picture").attr("aria-hidden", "true");
+    let row = |name: &str, track: El, words: &str| {
+        div("finding-bar-row").child(&span("muted", name)).child(&track).child(&span("number", words))
+    };
+    let track = || div("finding-track");
+    match picture {
+        Picture::Bars(bars) => bars.iter().zip(bar_places(bars)).fold(out, |out, (bar, (end, interval))| {
+            let drawn = track().child(&div("finding-bar").styled("width", &percent(end.max(0.01))));
+            let drawn = interval.into_iter().fold(drawn, |drawn, [low, high]| {
+                let reach = div("finding-reach").styled("left", &percent(low));
+                drawn.child(&reach.styled("width", &percent(high - low)))
+            });
+            out.child(&row(bar.name, drawn, &duration(bar.us)))
+        }),
+        Picture::Strips(rows, ends) => {
+            let out = rows.iter().fold(out, |out, (name, places)| {
+                let tick = |place: &f64| div("finding-tick").styled("left", &percent(*place));
+                let ticks: Vec<El> = places.iter().map(tick).collect();
+                out.child(&row(name, track().children(&ticks), ""))
+            });
+            let ends = ends.map(|us| span("number", &duration(us)));
+            out.child(&row("", div("finding-ends").children(&ends), ""))
+        }
+        Picture::Points(points, most) => {
+            let point = |([x, y], is_meant): &([f64; 2], bool)| {
+                let point = div("finding-point").styled("left", &percent(*x)).styled("bottom", &percent(*y));
+                point.class_if("meant", *is_meant);
+                point
+            };
+            let points: Vec<El> = points.iter().map(point).collect();
+            let said = format!("up to {}, over time", duration(*most));
+            out.child(&div("finding-points").children(&points)).child(&span("muted", &said))
+        }
+        Picture::Steps(steps) => {
+            let step = |(number, [start, length]): (usize, &[f64; 2])| {
+                let top = number as f64 / steps.len() as f64;
+                let step = div("finding-step").styled("left", &percent(*start));
+                step.styled("width", &percent(*length)).styled("top", &percent(top))
+            };
+            let steps: Vec<El> = steps.iter().enumerate().map(step).collect();
+            out.child(&div("finding-points").children(&steps))
+        }
     }
-    picture
 }

@@ -275,6 +275,8 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
     assert!(finding_words::sentence(search).to_text().contains("; halving it would save 1.20\u{202f}ms"));
     let charges = the(&report, FindingKind::WorthMakingFaster);
     assert_eq!(charges.place, Place::Endpoint(Endpoint::new("payment", "POST /v1/charges")));
+    let interval = charges.interval.unwrap();
+    assert!(0.0 < interval.low && interval.low < charges.stake_us && charges.stake_us < interval.high);
     let link = |finding: Option<&Finding>| match finding {
         Some(_) => "https://traces.example/#view=flame&search=a(b)".to_owned(),
         None => "https://traces.example/#view=findings".to_owned(),
@@ -363,7 +365,7 @@ fn tags_of_any_span_tell_the_slow_from_the_rest_and_pairs_only_where_both_are_ne
     assert_eq!(names(&report), ["zone = eu"]);
     assert_eq!((report.rows[0].slow, report.rows[0].others), (12, 0));
     // A percentile range against what lies outside it.
-    let range = PercentileRange { lo: 50_000, hi: 100_000, closed: false };
+    let range = PercentileRange::open(50_000, 100_000);
     let of_range = tags_of(&spans, Selection { range, ..Selection::default() });
     assert_eq!(of_range.slow + of_range.others, 120);
     assert_eq!((of_range.rows[0].slow, of_range.rows[0].others), (12, 0));

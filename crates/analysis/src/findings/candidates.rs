@@ -8,8 +8,8 @@ use crate::requests::{TypeCut, TypeLatencies};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{
-    Interval, Moments, Side, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile, t_975,
-    welch, welch_p,
+    Interval, Moments, Side, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile, welch,
+    welch_p,
 };
 use pathlight_model::trace::Endpoint;
 
@@ -50,9 +50,7 @@ pub(super) struct Sums<'a> {
 
 /// The mean of `n` values of which some are absent, with its 95 % interval.
 pub(super) fn mean(moments: Moments, n: u64) -> (f64, Option<Interval>) {
-    let mean = moments.mean(n);
-    let reach = t_975((n.max(2) - 1) as f64) * (moments.variance(n) / n.max(1) as f64).sqrt();
-    (mean, (n > 1).then_some(Interval { low: (mean - reach).max(0.0), high: mean + reach }))
+    (moments.mean(n), moments.interval(n))
 }
 
 fn scaled(interval: Interval, by: f64) -> Interval {
@@ -76,6 +74,7 @@ pub(super) fn plain(place: Place, n: u64, of: u64, facts: Facts) -> Finding {
         example: None,
         also: Vec::new(),
         is_as_before: false,
+        points: Vec::new(),
     }
 }
 
@@ -333,7 +332,12 @@ impl Sums<'_> {
             taken_us += sums.latency.sum as f64;
         }
         let reach = 1.96 * variance.sqrt();
-        let facts = Facts::Errors { requests: n, ratio: (expected_us > 0.0).then(|| taken_us / expected_us) };
+        let latency_us = self.part.latency.mean(self.requests()).max(f64::MIN_POSITIVE);
+        let facts = Facts::Errors {
+            requests: n,
+            ratio: (expected_us > 0.0).then(|| taken_us / expected_us),
+            share: excess_us.max(0.0) / latency_us,
+        };
         vec![Finding {
             stake_us: excess_us.max(0.0),
             interval: Some(Interval {

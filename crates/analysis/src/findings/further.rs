@@ -8,6 +8,7 @@ use super::tag_rows::PairsPart;
 use crate::anomaly::AnomalyReport;
 use crate::flow::SavingsReport;
 use crate::requests::RequestType;
+use pathlight_model::stats::Interval;
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,8 @@ pub struct Saved {
     pub endpoint: Endpoint,
     /// What requests would save.
     pub halved: Halved,
+    /// The 95 % interval of what they would save of the mean.
+    pub interval: Option<Interval>,
     /// Requests that would be faster.
     pub requests: u64,
 }
@@ -71,6 +74,7 @@ impl Further {
                 p99_us: row.saved_us.faster_50.p99,
                 p99_before_us: report.latency_us.p99,
             },
+            interval: row.saved_us.faster_50.mean_interval,
             requests: row.affected,
         });
         self.savings = saved.collect();
@@ -136,7 +140,11 @@ impl FindingsReport {
                 None => {
                     let facts = Facts::WorthMakingFaster(saved.halved);
                     let found = plain(place, saved.requests, report.facts.requests, facts);
-                    report.findings.push(Finding { stake_us: saved.halved.mean_us, ..found });
+                    report.findings.push(Finding {
+                        stake_us: saved.halved.mean_us,
+                        interval: saved.interval,
+                        ..found
+                    });
                 }
             }
         }

@@ -11,6 +11,7 @@ mod candidates;
 mod further;
 mod over_time;
 mod part;
+mod points;
 mod rank;
 mod report;
 mod structure;
@@ -22,7 +23,8 @@ pub use further::{Further, FurtherTail, Saved};
 pub use part::{FindingsObserver, FindingsPart};
 pub use rank::{Before, rank, tag_groups};
 pub use report::{
-    AskedTail, Burst, Facts, Finding, FindingKind, FindingsReport, Halved, Place, SharedTag, TimeBin,
+    AskedTail, Burst, Facts, Finding, FindingKind, FindingPoint, FindingsReport, Halved, Place, SharedTag,
+    TimeBin,
 };
 pub use tag_rows::{PairsObserver, PairsPart, TagRow, TagValue, TagsReport, tail_groups};
 pub use tags::{TagGroup, TagsObserver, TagsPart};

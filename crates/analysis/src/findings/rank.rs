@@ -3,6 +3,7 @@
 use super::candidates::{Sums, plain, shared_tag};
 use super::over_time::over_time;
 use super::part::FindingsPart;
+use super::points::points;
 use super::report::{Facts, Finding, FindingKind, FindingsReport, Place};
 use super::tags::{TagGroup, TagsPart};
 use crate::culprit::{CulpritReport, CulpritService};
@@ -113,6 +114,9 @@ pub fn rank(
         }
     }
     findings.truncate(MOST);
+    for finding in &mut findings {
+        finding.points = points(finding, types);
+    }
     FindingsReport { facts, findings, tested, over_time: over_time(types), over_time_before }
 }
 

@@ -215,6 +215,8 @@ pub enum Facts {
         requests: u64,
         /// How many times as long as others of their type they take; `None` if there are no others.
         ratio: Option<f64>,
+        /// What that costs as a share of all latency, 0 to 1; 0 if they are not slower.
+        share: f64,
     },
     /// See [`FindingKind::Who`].
     Who {
@@ -272,6 +274,19 @@ pub struct Finding {
     pub also: Vec<FindingKind>,
     /// Whether it is as much so in the requests they are compared with.
     pub is_as_before: bool,
+    /// Some requests by start, for a picture; of kinds that are about some requests of others by latency or start.
+    pub points: Vec<FindingPoint>,
+}
+
+/// A request as a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FindingPoint {
+    /// Its start in microseconds since the epoch.
+    pub start_us: u64,
+    /// Its latency.
+    pub latency_us: u64,
+    /// Whether the finding is about it.
+    pub is_meant: bool,
 }
 
 impl Finding {

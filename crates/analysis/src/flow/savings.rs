@@ -7,7 +7,7 @@ use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
-use pathlight_model::stats::Summary;
+use pathlight_model::stats::{Interval, Moments, Summary};
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BinaryHeap;
@@ -21,6 +21,8 @@ pub const FASTER_PERCENT: [u32; 3] = [10, 50, 100];
 struct Changed {
     before_us: Vec<u64>,
     after_us: Vec<u64>,
+    /// What these requests save.
+    saved: Moments,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +46,8 @@ pub struct Savings {
 pub struct Saving {
     /// Of the mean.
     pub mean: f64,
+    /// The 95 % interval of that, over requests; how far the model is off comes on top.
+    pub mean_interval: Option<Interval>,
     /// Of the median.
     pub p50: f64,
     /// Of the 95th percentile.
@@ -121,6 +125,7 @@ impl Savings {
                 for (level, changed) in into.levels.iter_mut().zip(changes.levels) {
                     merge_sorted(&mut level.before_us, changed.before_us);
                     merge_sorted(&mut level.after_us, changed.after_us);
+                    level.saved.merge(changed.saved);
                 }
             }
         }
@@ -136,7 +141,7 @@ impl Savings {
             let affected = changes.levels[2].before_us.len() as u64;
             let [faster_10, faster_50, faster_100] = changes.levels.map(|changed| {
                 let (before, after) = (unpack_sorted(changed.before_us), unpack_sorted(changed.after_us));
-                saving(&sorted, &latency_us, &before, &after)
+                saving((&sorted, &latency_us), (&before, &after), changed.saved)
             });
             let (spans, requests) = (changes.spans, changes.requests);
             let saved_us = SavedAt { faster_10, faster_50, faster_100 };
@@ -152,12 +157,17 @@ impl Savings {
     }
 }
 
-/// The saving if the latencies `before` among all become `after`; all three sorted.
-fn saving(all: &[u64], latency_us: &Summary, before: &[u64], after: &[u64]) -> Saving {
-    let sum = |values: &[u64]| values.iter().map(|&v| i128::from(v)).sum::<i128>();
+/// The saving if the latencies `before` among all become `after`; all three sorted. `saved` are the differences.
+fn saving(
+    (all, latency_us): (&[u64], &Summary),
+    (before, after): (&[u64], &[u64]),
+    saved: Moments,
+) -> Saving {
+    let n = all.len() as u64;
     let quantile = |millionths: u64, was: f64| was - quantile_of_changed(all, before, after, millionths);
     Saving {
-        mean: (sum(before) - sum(after)) as f64 / all.len().max(1) as f64,
+        mean: saved.mean(n),
+        mean_interval: saved.interval(n),
         p50: quantile(500_000, latency_us.p50),
         p95: quantile(950_000, latency_us.p95),
         p99: quantile(990_000, latency_us.p99),
@@ -257,9 +267,14 @@ impl SavingsRun {
         let mut by_endpoint = OrderedMap::new();
         for ((service, operation), found) in set.endpoints().zip(self.found) {
             if found.spans > 0 {
-                let levels = found.levels.map(|pairs| Changed {
-                    before_us: packed(pairs.iter().map(|p| p.0).collect()),
-                    after_us: packed(pairs.iter().map(|p| p.1).collect()),
+                let levels = found.levels.map(|pairs| {
+                    let mut saved = Moments::default();
+                    pairs.iter().for_each(|p| saved.add(p.0.saturating_sub(p.1)));
+                    Changed {
+                        before_us: packed(pairs.iter().map(|p| p.0).collect()),
+                        after_us: packed(pairs.iter().map(|p| p.1).collect()),
+                        saved,
+                    }
                 });
                 let changes = EndpointChanges { spans: found.spans, requests: found.requests, levels };
                 by_endpoint.insert(Endpoint::new(service, operation), changes);

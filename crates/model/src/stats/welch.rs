@@ -43,6 +43,13 @@ impl Moments {
         };
         spread / (n as f64 * (n - 1) as f64)
     }
+
+    /// The 95 % interval of the mean of `n` values (Student's, not below 0); `None` for fewer than two.
+    pub fn interval(self, n: u64) -> Option<Interval> {
+        let (mean, last) = (self.mean(n), n.checked_sub(1).filter(|last| *last > 0)?);
+        let reach = t_975(last as f64) * (self.variance(n) / n as f64).sqrt();
+        Some(Interval { low: (mean - reach).max(0.0), high: mean + reach })
+    }
 }
 
 /// A 95 % confidence interval.
