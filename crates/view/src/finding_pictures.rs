@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_stake_is_drawn_with_its_interval_on_one_scale() {
-        let found = finding(Facts::Errors { requests: 1, ratio: Some(2.0), share: 0.1 });
+        let found = finding(Facts::Errors { requests: 1, ratio: Some(2.0), saved: None });
         let Some(Picture::Bars(bars)) = picture(&found) else { panic!() };
         assert_eq!(bar_places(&bars), [(0.5, Some([0.25, 1.0]))]);
         assert_eq!(picture(&Finding { stake_us: 0.0, ..found }), None);

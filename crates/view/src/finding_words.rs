@@ -70,6 +70,8 @@ pub fn sentence(finding: &Finding) -> Sentence {
             excess_interval,
             tag,
             p99_us,
+            tail_p50_us,
+            other_types,
             ..
         } => {
             let out = if *is_only_in_tail { out } else { out.text("The slowest ") };
@@ -79,9 +81,14 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .text(if finding.n == 1 { " takes " } else { " take " })
                 .number(duration(latency_us.0 as f64))
                 .text(" to ")
-                .number(duration(latency_us.1 as f64))
-                .text("; the median is ")
-                .number(duration(*p50_us as f64));
+                .number(duration(latency_us.1 as f64));
+            // Where fewer than a tenth are slow, the fastest of the tail says little.
+            let out = if !is_only_in_tail && 3 * latency_us.0 < 2 * tail_p50_us {
+                out.text(", half of them at least ").number(duration(*tail_p50_us as f64))
+            } else {
+                out
+            };
+            let out = out.text("; the median is ").number(duration(*p50_us as f64));
             let out = if *is_only_in_tail {
                 at(out.text(". They wait for ")).text(", which no request of the faster half does: ")
             } else {
@@ -96,7 +103,11 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 Some(tag) => shared(out, tag, finding.n),
                 None => out,
             };
-            without(out, finding, *p99_us)
+            let out = without(out, finding, *p99_us);
+            match other_types {
+                0 => out,
+                n => out.text(" It is so in ").number(counted(*n, "other request type")).text(" too."),
+            }
         }
         Facts::Waiting { callee, wait_us, p50_us, .. } => {
             let out = at(out.text("Calls of ")).text(" wait ").number(duration(*wait_us)).text(" for ");
@@ -140,11 +151,22 @@ pub fn sentence(finding: &Finding) -> Sentence {
             })
             .text(".")
         }
-        Facts::HotSpot { share: of_all, mean_us, latency_us, endpoints, largest, halved } => {
+        Facts::HotSpot {
+            share: of_all,
+            mean_us,
+            latency_us,
+            is_without_tails,
+            endpoints,
+            largest,
+            halved,
+        } => {
             let out = at(out).text(if largest.is_some() { " holds " } else { " takes " });
             let out = out
                 .number(share(*of_all))
-                .text(" of the latency, ")
+                .text(match is_without_tails {
+                    true => " of the latency of all but the slowest requests of each type, ",
+                    false => " of the latency, ",
+                })
                 .number(duration(*mean_us))
                 .text(" of ")
                 .number(duration(*latency_us))
@@ -179,8 +201,11 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .number(duration(*saving_us))
                 .text(" each time.")
         }
-        Facts::Timeout { duration_us, p50_us, .. } => {
-            let out = at(some(out, "call").text(" of ")).text(" take ").number(duration(*duration_us));
+        Facts::Timeout { duration_us, p50_us, is_stretch, .. } => {
+            let out = at(some(out, "call").text(" of "));
+            let out =
+                out.text(if *is_stretch { " work or wait, with no call of their own, " } else { " take " });
+            let out = out.number(duration(*duration_us));
             let out = if *p50_us > 0.0 {
                 out.text(" within 2 %; the median is ").number(duration(*p50_us))
             } else {
@@ -196,18 +221,25 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .number(duration(*cost_us))
                 .text(".")
         }
-        Facts::Errors { requests, ratio, share: of_all } => {
+        Facts::Errors { requests, ratio, saved } => {
             let out = out.number(count(*requests)).text(" of ").number(counted(finding.of, "request"));
             let out =
                 out.text(" contain errors; in ").number(count(finding.n)).text(" of them one begins in ");
             let out = at(out).text(".");
-            let Some(ratio) = ratio else { return out };
-            let out = if *of_all > 0.0 {
-                out.text(" They cost ").number(share(*of_all)).text(" of the latency: they take ")
-            } else {
-                out.text(" They cost no time: they take ")
+            let out = match ratio {
+                Some(ratio) => out
+                    .text(" They take ")
+                    .number(times(*ratio))
+                    .text(" as long as requests of their type without errors."),
+                None => out,
             };
-            out.number(times(*ratio)).text(" as long as requests of their type without errors.")
+            match saved {
+                Some(saved) if *saved <= 0.0 => out.text(" The spans in error cost no time."),
+                Some(saved) => {
+                    out.text(" The spans in error cost ").number(share(*saved)).text(" of the latency.")
+                }
+                None => out,
+            }
         }
         Facts::Who { root, ratio, ratio_interval, means_us } => {
             let out = at(out.text("Requests ").name(&root.name()).text(" with "))
@@ -361,8 +393,12 @@ pub fn why(finding: &Finding) -> Vec<String> {
              time that hold more of them than chance would put there.",
             counted(*requests, "request")
         ),
-        Facts::HotSpot { halved, .. } => format!(
-            "Self time on the critical path, summed over all requests.{}",
+        Facts::HotSpot { halved, is_without_tails, .. } => format!(
+            "Self time on the critical path, summed over {}.{}",
+            match is_without_tails {
+                true => "the requests that are not in the slowest tenth of their type, which has more than half of all latency",
+                false => "all requests",
+            },
             if halved.is_some() { WHAT_IF } else { "" }
         ),
         Facts::WorthMakingFaster(_) => format!(

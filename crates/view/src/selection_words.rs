@@ -158,11 +158,11 @@ mod tests {
         // Of several request types.
         let mark = RangeMark { least_us: (4000, 108_000), ..mark };
         let said = holds_words(range(99_000, 100_000), &mark, &facts);
-        assert_eq!(said, format!("\u{2265} 4\u{202f}ms\u{2013}108\u{202f}ms, {of}"));
+        assert_eq!(said, format!("\u{2265} 4.00\u{202f}ms\u{2013}108\u{202f}ms, {of}"));
         assert_eq!(holds_words(range(0, 50_000), &mark, &facts), format!("\u{2264} 200\u{202f}ms, {of}"));
         let hint = holds_hint("The tail", range(99_000, 100_000), &mark);
         assert!(
-            hint.contains("begins at 4\u{202f}ms to 108\u{202f}ms and ends at 200\u{202f}ms, by type"),
+            hint.contains("begins at 4.00\u{202f}ms to 108\u{202f}ms and ends at 200\u{202f}ms, by type"),
             "{hint}"
         );
     }

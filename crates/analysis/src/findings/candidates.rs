@@ -1,6 +1,6 @@
 //! Candidates for findings: each kind with its stake, the interval of it, and its test.
 
-use super::part::{FindingsPart, PathSums, TailSums};
+use super::part::{FindingsPart, HotSums, PathSums, TailSums};
 use super::report::{Facts, Finding, Place, SharedTag};
 use super::structure::{Durations, value_at};
 use super::tags::{GroupSums, TagsPart};
@@ -37,9 +37,6 @@ const MIN_WITH_TAG: u64 = 5;
 const MIN_TIMEOUT_US: f64 = 49_500.0;
 /// A tag is shared if this part of the slow requests has it.
 const SHARED: f64 = 0.8;
-
-/// An endpoint with its sums.
-type Row<'a> = (&'a Endpoint, &'a PathSums);
 
 /// What all candidates are made from.
 pub(super) struct Sums<'a> {
@@ -124,50 +121,74 @@ impl Sums<'_> {
         self.part.requests
     }
 
-    fn hot(
-        &self,
-        place: Place,
-        sums: &PathSums,
-        endpoints: u64,
-        largest: Option<(Endpoint, f64)>,
-    ) -> Finding {
-        let (stake_us, interval) = mean(sums.time, self.requests());
+    fn hot(&self, place: Place, sums: &HotSums, endpoints: u64, largest: Option<(Endpoint, f64)>) -> Finding {
+        let all = self.looked_at();
+        let (mean_us, interval) = mean(sums.time, all.requests);
+        // Per request of the selection.
+        let part = all.requests as f64 / self.requests().max(1) as f64;
         let facts = Facts::HotSpot {
-            share: sums.time.sum as f64 / self.total_us(),
-            mean_us: stake_us,
-            latency_us: self.part.latency.mean(self.requests()),
+            share: sums.time.sum as f64 / all.time.sum.max(1) as f64,
+            mean_us,
+            latency_us: all.time.mean(all.requests),
+            is_without_tails: self.are_tails_most(),
             endpoints,
             largest,
             halved: None,
         };
-        Finding { stake_us, interval, ..plain(place, sums.requests, self.requests(), facts) }
+        let interval = interval.map(|interval| scaled(interval, part));
+        Finding { stake_us: mean_us * part, interval, ..plain(place, sums.requests, all.requests, facts) }
+    }
+
+    /// Whether the tails of the types have most of the latency: then a mean over all requests is that of few.
+    fn are_tails_most(&self) -> bool {
+        2 * u128::from(self.part.usual.time.sum) < u128::from(self.part.latency.sum)
+    }
+
+    /// Time of the requests among which hot spots are looked for.
+    fn looked_at(&self) -> HotSums {
+        match self.are_tails_most() {
+            true => self.part.usual,
+            false => HotSums { requests: self.requests(), time: self.part.latency },
+        }
+    }
+
+    /// What these have of a place.
+    fn hot_sums(&self, sums: &PathSums) -> HotSums {
+        match self.are_tails_most() {
+            true => sums.usual,
+            false => HotSums { requests: sums.requests, time: sums.time },
+        }
     }
 
     /// For each service with much time its largest endpoint or, if the service has twice the time of the largest endpoint of
     /// all, the service; and of them those with most, the largest endpoint of all among them.
     pub fn hot_spots(&self) -> Vec<Finding> {
-        let is_hot = |us: u64, share: f64| us as f64 >= share * self.total_us() && us > 0;
-        let mut of_service: OrderedMap<&str, (u64, Option<Row>)> = OrderedMap::new();
+        let total_us = self.looked_at().time.sum as f64;
+        let is_hot = |us: u64, share: f64| us as f64 >= share * total_us && us > 0;
+        let mut of_service: OrderedMap<&str, (u64, Option<(&Endpoint, HotSums)>)> = OrderedMap::new();
+        let mut most = 0;
         for (endpoint, sums) in &self.part.endpoints {
+            let sums = self.hot_sums(sums);
             let (count, largest) = of_service.entry(&endpoint.service).or_default();
             *count += u64::from(sums.time.sum > 0);
             if largest.is_none_or(|(_, most)| sums.time.sum > most.time.sum) {
                 *largest = Some((endpoint, sums));
             }
+            most = most.max(sums.time.sum);
         }
-        let most = self.part.endpoints.values().map(|sums| sums.time.sum).max().unwrap_or(0);
         let mut found = Vec::new();
         for (service, (count, largest)) in of_service {
             let Some(((endpoint, sums), all)) = largest.zip(self.part.services.get(service)) else {
                 continue;
             };
+            let all = self.hot_sums(all);
             let is_spread = all.time.sum as f64 >= SPREAD * most as f64;
             if is_spread && is_hot(all.time.sum, HOT_SERVICE) {
-                let share = sums.time.sum as f64 / self.total_us();
+                let share = sums.time.sum as f64 / total_us;
                 let place = Place::Service(service.to_owned());
-                found.push((sums.time.sum, self.hot(place, all, count, Some((endpoint.clone(), share)))));
+                found.push((sums.time.sum, self.hot(place, &all, count, Some((endpoint.clone(), share)))));
             } else if is_hot(sums.time.sum, HOT_SHARE) {
-                found.push((sums.time.sum, self.hot(Place::Endpoint(endpoint.clone()), sums, 1, None)));
+                found.push((sums.time.sum, self.hot(Place::Endpoint(endpoint.clone()), &sums, 1, None)));
             }
         }
         // Stable: equal ones stay by name.
@@ -226,6 +247,8 @@ impl Sums<'_> {
             excess_us: best.us,
             excess_interval: interval,
             latency_excess_us: about.latency_sum_us as f64 / n.max(1) as f64 - cut.fast_to_us as f64,
+            tail_p50_us: cut.tail_p50_us,
+            other_types: 0,
             tag: None,
             p99_us: None,
         };
@@ -271,12 +294,28 @@ impl Sums<'_> {
     /// Endpoints of which many calls take one and the same long time.
     pub fn timeouts(&self) -> Vec<Finding> {
         // Each bin of each endpoint could have been the fullest.
-        let tries: usize = self.part.durations.values().map(|of| of.bins.len()).sum();
-        let of = |(endpoint, durations)| self.timeout(endpoint, durations, tries);
-        self.part.durations.iter().filter_map(of).collect()
+        let (whole, stretches) = (&self.part.durations, &self.part.stretches);
+        let tries = whole.values().chain(stretches.values()).map(|of| of.bins.len()).sum();
+        let mut found: OrderedMap<&Endpoint, Finding> = OrderedMap::new();
+        for (of, is_stretch) in [(stretches, true), (whole, false)] {
+            // Of an endpoint of which both stand out, the calls.
+            let of = of.iter().filter_map(|(endpoint, durations)| {
+                Some((endpoint, self.timeout(endpoint, durations, tries, is_stretch)?))
+            });
+            of.for_each(|(endpoint, finding)| {
+                found.insert(endpoint, finding);
+            });
+        }
+        found.into_iter().map(|(_, finding)| finding).collect()
     }
 
-    fn timeout(&self, endpoint: &Endpoint, durations: &Durations, tries: usize) -> Option<Finding> {
+    fn timeout(
+        &self,
+        endpoint: &Endpoint,
+        durations: &Durations,
+        tries: usize,
+        is_stretch: bool,
+    ) -> Option<Finding> {
         let (spans, bins) = (durations.spans, &durations.bins);
         // A mode is three bins of 1.1 % each.
         let count = |from: u32, to: u32| bins.range(from..to).map(|(_, n)| n).sum::<u64>();
@@ -295,7 +334,7 @@ impl Sums<'_> {
             value_at(bins, counted.div_ceil(2) - durations.short)
         };
         let is_round = is_round(duration_us);
-        let is_repeated = self.part.retries.contains_key(endpoint);
+        let is_repeated = !is_stretch && self.part.retries.contains_key(endpoint);
         // Four times as dense as the twelve bins around it, and not by chance: a long tail is smooth. A call hits three
         // of fifteen bins in 3,000 of 15,000 cases.
         let is_peak = n > around && fisher_p(n, n + around, 3000, 15_000) * (tries as f64) < 0.05;
@@ -306,7 +345,7 @@ impl Sums<'_> {
         let each = (duration_us - p50_us) / self.requests().max(1) as f64;
         let reach = 1.96 * (n as f64).sqrt();
         let interval = Interval { low: (n as f64 - reach).max(0.0), high: n as f64 + reach };
-        let facts = Facts::Timeout { duration_us, p50_us, is_round };
+        let facts = Facts::Timeout { duration_us, p50_us, is_round, is_stretch };
         Some(Finding {
             stake_us: n as f64 * each,
             interval: Some(scaled(interval, each)),
@@ -332,11 +371,10 @@ impl Sums<'_> {
             taken_us += sums.latency.sum as f64;
         }
         let reach = 1.96 * variance.sqrt();
-        let latency_us = self.part.latency.mean(self.requests()).max(f64::MIN_POSITIVE);
         let facts = Facts::Errors {
             requests: n,
             ratio: (expected_us > 0.0).then(|| taken_us / expected_us),
-            share: excess_us.max(0.0) / latency_us,
+            saved: None,
         };
         vec![Finding {
             stake_us: excess_us.max(0.0),

@@ -6,6 +6,7 @@ use super::rank::{MOST, arrange};
 use super::report::{Facts, Finding, FindingKind, FindingsReport, Halved, Place};
 use super::tag_rows::PairsPart;
 use crate::anomaly::AnomalyReport;
+use crate::errors::ErrorsReport;
 use crate::flow::SavingsReport;
 use crate::requests::RequestType;
 use pathlight_model::stats::Interval;
@@ -58,6 +59,8 @@ pub struct Saved {
 pub struct Further {
     /// Of slow tails.
     pub tails: Vec<FurtherTail>,
+    /// How much less all latency would be without the spans in error, 0 to 1.
+    pub without_errors: Option<f64>,
     /// Endpoints by what they would save of the mean, most first.
     pub savings: Vec<Saved>,
     /// Requests unlike those of the baseline.
@@ -65,6 +68,12 @@ pub struct Further {
 }
 
 impl Further {
+    /// Takes over what errors cost.
+    pub fn take_errors(&mut self, report: &ErrorsReport) {
+        let all_us = report.facts.latency_sum_us;
+        self.without_errors = (all_us > 0).then(|| report.totals.saved_us as f64 / all_us as f64);
+    }
+
     /// Takes over what endpoints would save.
     pub fn take_savings(&mut self, report: &SavingsReport) {
         let saved = report.endpoints.iter().map(|row| Saved {
@@ -116,6 +125,7 @@ impl FindingsReport {
                         (tag.at, tag.others) = (Some(place.clone()), *others);
                     }
                 }
+                (Facts::Errors { saved, .. }, _) => *saved = further.without_errors,
                 (Facts::HotSpot { halved, .. }, Place::Endpoint(endpoint)) => {
                     let known = further.savings.iter().find(|saved| saved.endpoint == *endpoint);
                     *halved = known.map(|saved| saved.halved);

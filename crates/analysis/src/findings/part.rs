@@ -22,8 +22,29 @@ pub(super) struct PathSums {
     pub time: Moments,
     /// The part of the time in requests in which it has calls of its own.
     pub between_us: u64,
+    /// The same of the requests outside the tails of their types.
+    pub usual: HotSums,
     /// Requests in which errors begin in it.
     pub failing: u64,
+}
+
+/// Requests that have an endpoint, or a service, on their critical path, and their time in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct HotSums {
+    pub requests: u64,
+    pub time: Moments,
+}
+
+impl HotSums {
+    fn add(&mut self, us: u64) {
+        self.requests += 1;
+        self.time.add(us);
+    }
+
+    fn merge(&mut self, other: HotSums) {
+        self.requests += other.requests;
+        self.time.merge(other.time);
+    }
 }
 
 /// One endpoint in the requests of a type: its time on the path in the faster half and in the tail.
@@ -52,6 +73,8 @@ pub(super) struct ErrorSums {
 pub struct FindingsPart {
     pub(super) requests: u64,
     pub(super) latency: Moments,
+    /// Of the requests outside the tails of their types.
+    pub(super) usual: HotSums,
     pub(super) endpoints: OrderedMap<Endpoint, PathSums>,
     pub(super) services: OrderedMap<String, PathSums>,
     /// By number of the cut, and endpoint.
@@ -64,6 +87,8 @@ pub struct FindingsPart {
     pub(super) runs: OrderedMap<(Endpoint, Endpoint), RunSums>,
     pub(super) retries: OrderedMap<Endpoint, RetrySums>,
     pub(super) durations: OrderedMap<Endpoint, Durations>,
+    /// The longest stretches in which no call runs, of spans that make calls.
+    pub(super) stretches: OrderedMap<Endpoint, Durations>,
     /// By call and service waited for.
     pub(super) waits: OrderedMap<(Endpoint, String), WaitTimes>,
     /// Spans, and those without parent, left out, cut.
@@ -99,12 +124,14 @@ impl FindingsPart {
         let path = |into: &mut PathSums, from: PathSums| {
             into.requests += from.requests;
             into.time.merge(from.time);
+            into.usual.merge(from.usual);
             into.between_us += from.between_us;
             into.failing += from.failing;
         };
         for part in parts {
             all.requests += part.requests;
             all.latency.merge(part.latency);
+            all.usual.merge(part.usual);
             join(&mut all.endpoints, part.endpoints, path);
             join(&mut all.services, part.services, path);
             join(&mut all.tails, part.tails, |into, from| {
@@ -131,6 +158,7 @@ impl FindingsPart {
             join(&mut all.runs, part.runs, RunSums::merge);
             join(&mut all.retries, part.retries, RetrySums::merge);
             join(&mut all.durations, part.durations, Durations::merge);
+            join(&mut all.stretches, part.stretches, Durations::merge);
             join(&mut all.waits, part.waits, WaitTimes::merge);
             all.spans += part.spans;
             all.orphans += part.orphans;
@@ -261,6 +289,9 @@ impl Observer for FindingsObserver {
             let is_tail = cut.tail_from_us.is_some_and(|from| latency_us >= from);
             (cut.tail_from_us.is_some() && latency_us <= cut.fast_to_us, is_tail)
         });
+        if !is_tail {
+            self.part.usual.add(latency_us);
+        }
         let of = |context: u32| table.contexts()[context as usize].1.0;
         let waits = table.waits(request).iter();
         self.waits_here.extend(waits.map(|w| ((of(w.context), w.callee.0), w.us, w.is_certain)));
@@ -281,6 +312,9 @@ impl Observer for FindingsObserver {
             sums.requests += 1;
             sums.time.add(us);
             sums.between_us += between_us;
+            if !is_tail {
+                sums.usual.add(us);
+            }
             services.push((self.service_of[endpoint as usize], us, between_us));
             self.inclusive_us.insert(endpoint, entry.inclusive_us);
             if is_fast || is_tail {
@@ -302,8 +336,12 @@ impl Observer for FindingsObserver {
         services.arrange();
         for same in services.chunk_by(|a, b| a.0 == b.0) {
             let sums = self.services.entry(same[0].0).or_default();
+            let us = same.iter().map(|s| s.1).sum();
             sums.requests += 1;
-            sums.time.add(same.iter().map(|s| s.1).sum());
+            sums.time.add(us);
+            if !is_tail {
+                sums.usual.add(us);
+            }
             sums.between_us += same.iter().map(|s| s.2).sum::<u64>();
         }
         let errors = self.part.errors.entry(cut).or_default();
@@ -349,8 +387,12 @@ impl Observer for FindingsObserver {
         let structure = self.structure;
         part.runs = structure.runs.into_iter().map(|((a, b), sums)| ((name(a), name(b)), sums)).collect();
         part.retries = structure.retries.into_iter().map(|(e, sums)| (name(e), sums)).collect();
-        let durations = structure.durations.into_iter().enumerate().filter(|(_, of)| of.spans > 0);
-        part.durations = durations.map(|(endpoint, of)| (name(endpoint as u32), of)).collect();
+        let named = |of: Vec<Durations>| {
+            let of = of.into_iter().enumerate().filter(|(_, of)| of.spans > 0);
+            of.map(|(endpoint, of)| (name(endpoint as u32), of)).collect()
+        };
+        part.durations = named(structure.durations);
+        part.stretches = named(structure.stretches);
         part
     }
 }

@@ -22,8 +22,10 @@ const WORTH_SHARE: f64 = 0.005;
 /// A cause comes before a description of where time goes, unless that holds this many times as much: one can act on a
 /// cause.
 const CAUSE_WEIGHT: f64 = 10.0;
-/// The slowest requests of a type are worth a word if they take this many times the median.
+/// The slowest requests of a type are worth a word if they take this many times the median, or half of them this many
+/// times: where fewer than a tenth are slow, the fastest of the tail are as all are.
 const SLOW_RATIO: f64 = 1.5;
+const HALF_SLOW_RATIO: f64 = 2.0;
 
 /// Returns the request types whose tags the third pass counts: those with most latency, each with the slow requests that
 /// its finding is about.
@@ -88,8 +90,9 @@ pub fn rank(
     let is_worth = |finding: &Finding| finding.least_us() >= WORTH_SHARE * mean_us;
     let mut all: Vec<Finding> = by_kind.into_iter().flat_map(certain).collect();
     // What runs one after the other, or is repeated, without costing anything is no finding; errors always are.
+    all.retain(|finding| finding.kind() != FindingKind::SlowTail || is_slow(finding));
+    let mut all = join_tails(all);
     all.retain(|finding| match finding.kind() {
-        FindingKind::SlowTail => is_worth(finding) && is_slow(finding),
         FindingKind::Errors => true,
         kind => !kind.is_causal() || is_worth(finding),
     });
@@ -161,8 +164,42 @@ fn changed(mut report: CulpritReport) -> Finding {
 
 /// Whether a tail is clearly slower than the median: some requests always are the slowest.
 fn is_slow(finding: &Finding) -> bool {
-    matches!(finding.facts, Facts::SlowTail { latency_us, p50_us, .. }
-        if latency_us.0 as f64 >= SLOW_RATIO * p50_us as f64)
+    matches!(finding.facts, Facts::SlowTail { latency_us, p50_us, tail_p50_us, .. }
+        if latency_us.0 as f64 >= SLOW_RATIO * p50_us as f64
+            || tail_p50_us as f64 >= HALF_SLOW_RATIO * p50_us as f64)
+}
+
+/// Puts slow tails of one place together: they are of other requests, so what they cost adds up. The one that costs most
+/// speaks.
+fn join_tails(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut out: Vec<Finding> = Vec::new();
+    for mut finding in findings {
+        let is_tail = |finding: &Finding| finding.kind() == FindingKind::SlowTail;
+        let known = out.iter_mut().find(|known| is_tail(known) && known.place == finding.place);
+        let Some(known) = known.filter(|_| is_tail(&finding)) else {
+            out.push(finding);
+            continue;
+        };
+        let stake_us = known.stake_us + finding.stake_us;
+        // Means of different requests: their variances add up.
+        let interval = known.interval.zip(finding.interval).map(|(a, b)| {
+            let reach = (a.high - a.low).hypot(b.high - b.low) / 2.0;
+            Interval { low: (stake_us - reach).max(0.0), high: stake_us + reach }
+        });
+        let types = |of: &Finding| match of.facts {
+            Facts::SlowTail { other_types, .. } => other_types + 1,
+            _ => 0,
+        };
+        let others = types(known) + types(&finding) - 1;
+        if finding.own_us() > known.own_us() {
+            std::mem::swap(known, &mut finding);
+        }
+        (known.stake_us, known.interval) = (stake_us, interval);
+        if let Facts::SlowTail { other_types, .. } = &mut known.facts {
+            *other_types = others;
+        }
+    }
+    out
 }
 
 /// Whether two findings name the same place; of tags, those of the same key are one.

@@ -127,6 +127,10 @@ pub enum Facts {
         excess_interval: Interval,
         /// Mean excess of latency of the slow requests.
         latency_excess_us: f64,
+        /// Median latency of the tail.
+        tail_p50_us: u64,
+        /// Other request types of which the tail spends most more in the same place; the stake is that of all.
+        other_types: u64,
         /// A tag that tells them from the others.
         tag: Option<SharedTag>,
         /// The 99th percentile of the type as it is, and as it would be without the calls of the place; `None` while that
@@ -159,6 +163,8 @@ pub enum Facts {
         mean_us: f64,
         /// Mean latency.
         latency_us: f64,
+        /// Whether all this is of the requests outside the tails of their types, since the tails have most of the latency.
+        is_without_tails: bool,
         /// Endpoints of the service on the critical path; 1 for an endpoint.
         endpoints: u64,
         /// Of a service the endpoint with most time, and its share of all latency.
@@ -201,6 +207,8 @@ pub enum Facts {
         p50_us: f64,
         /// Whether it is a round number.
         is_round: bool,
+        /// Whether that is the longest stretch in which none of their own calls runs, not all of a call.
+        is_stretch: bool,
     },
     /// See [`FindingKind::Retries`].
     Retries {
@@ -215,8 +223,8 @@ pub enum Facts {
         requests: u64,
         /// How many times as long as others of their type they take; `None` if there are no others.
         ratio: Option<f64>,
-        /// What that costs as a share of all latency, 0 to 1; 0 if they are not slower.
-        share: f64,
+        /// How much less all latency would be without the spans in error, 0 to 1; `None` while that is not known.
+        saved: Option<f64>,
     },
     /// See [`FindingKind::Who`].
     Who {
@@ -308,6 +316,14 @@ impl Finding {
             Facts::Who { .. } => FindingKind::Who,
             Facts::SinceWhen { .. } => FindingKind::SinceWhen,
             Facts::ReadWithCare { .. } => FindingKind::ReadWithCare,
+        }
+    }
+
+    /// What a slow tail costs in its own request type, per request of it.
+    pub(super) fn own_us(&self) -> f64 {
+        match &self.facts {
+            Facts::SlowTail { excess_us, .. } => excess_us * self.n as f64,
+            _ => 0.0,
         }
     }
 

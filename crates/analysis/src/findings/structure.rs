@@ -70,6 +70,19 @@ impl Durations {
     }
 }
 
+impl Durations {
+    /// Counts a span of this duration; one that is long and `explained` by a child counts as a span only.
+    fn add(&mut self, us: u64, explained: impl FnOnce() -> bool) {
+        self.spans += 1;
+        if us < MIN_COUNTED_US {
+            self.short += 1;
+            self.short_us += us;
+        } else if !explained() {
+            *self.bins.entry(log_bin(us)).or_default() += 1;
+        }
+    }
+}
+
 /// Adds counts by bin.
 pub(super) fn add_bins(into: &mut OrderedMap<u32, u64>, from: OrderedMap<u32, u64>) {
     for (bin, count) in from {
@@ -111,6 +124,17 @@ fn waits_for_one(tree: &Tree, span: u32) -> bool {
     tree.sync_children(span).any(|child| tree.duration_us(child) >= least_us)
 }
 
+/// The longest stretch of a span in which none of its children runs; `None` of a span without children.
+fn longest_stretch_us(tree: &Tree, span: u32) -> Option<u64> {
+    let (mut at, mut longest) = (tree.start_us[span as usize], None);
+    for child in tree.sync_children(span) {
+        let stretch = tree.start_us[child as usize].saturating_sub(at);
+        longest = Some(stretch.max(longest.unwrap_or(0)));
+        at = at.max(tree.end_us[child as usize]);
+    }
+    longest.map(|longest| longest.max(tree.end_us[span as usize].saturating_sub(at)))
+}
+
 /// Sweeps requests; its sums are by numbers of the set.
 pub(super) struct Structure {
     calls: Vec<Calls>,
@@ -121,6 +145,8 @@ pub(super) struct Structure {
     pub retries: FxHashMap<u32, RetrySums>,
     /// By endpoint.
     pub durations: Vec<Durations>,
+    /// The same of the longest stretch in which no call runs: a call that nobody recorded may end there by its timeout.
+    pub stretches: Vec<Durations>,
     /// Of the current request: what each (caller, callee) would save, and what each retried endpoint cost.
     savings: Vec<((u32, u32), u32, u64)>,
     costs: Vec<(u32, u64)>,
@@ -136,6 +162,7 @@ impl Structure {
             runs: FxHashMap::default(),
             retries: FxHashMap::default(),
             durations: vec![Durations::default(); endpoints],
+            stretches: vec![Durations::default(); endpoints],
             savings: Vec::new(),
             costs: Vec::new(),
         }
@@ -145,14 +172,12 @@ impl Structure {
     pub fn look(&mut self, set: &TraceSet, tree: &Tree, (root, span): (u32, u32), endpoint: u32) {
         self.number += 1;
         if span == root || tree.role[span as usize] == Role::Sync {
-            let durations = &mut self.durations[endpoint as usize];
-            durations.spans += 1;
             let us = tree.duration_us(span);
-            if us < MIN_COUNTED_US {
-                durations.short += 1;
-                durations.short_us += us;
-            } else if !waits_for_one(tree, span) {
-                *durations.bins.entry(log_bin(us)).or_default() += 1;
+            self.durations[endpoint as usize].add(us, || waits_for_one(tree, span));
+            // A short span has no long stretch.
+            let stretch_us = if us < MIN_COUNTED_US { Some(0) } else { longest_stretch_us(tree, span) };
+            if let Some(us) = stretch_us {
+                self.stretches[endpoint as usize].add(us, || false);
             }
         }
         if tree.subtree_end[span as usize] <= span + 2 {

@@ -34,6 +34,8 @@ pub struct TypeCut {
     /// The slowest tenth, at least five, takes at least this long; `None` if there are too few requests, or if none is
     /// slower than the median.
     pub tail_from_us: Option<u64>,
+    /// The lower median of the tail; 0 without one.
+    pub tail_p50_us: u64,
     /// Requests of the faster half, all that are as fast as its last one.
     pub fast: u64,
     /// Requests of the tail, all that are as slow as its first one.
@@ -94,13 +96,15 @@ impl TypeCut {
         let fast_to_us = at(n.saturating_sub(1) / 2);
         let tail = n.div_ceil(10).max(MIN_TAIL);
         let tail_from_us = (n >= MIN_REQUESTS).then(|| at(n - tail)).filter(|&from| from > fast_to_us);
+        let slow = tail_from_us.map_or(0, |from| n - sorted.partition_point(|&us| us < from));
         TypeCut {
             name: name.clone(),
             requests: n as u64,
             sum_us: sorted.iter().fold(0, |sum: u64, &us| sum.saturating_add(us)),
             fast_to_us,
             fast: sorted.partition_point(|&us| us <= fast_to_us) as u64,
-            tail: tail_from_us.map_or(0, |from| n - sorted.partition_point(|&us| us < from)) as u64,
+            tail: slow as u64,
+            tail_p50_us: if slow > 0 { at(n - slow + (slow - 1) / 2) } else { 0 },
             tail_from_us,
         }
     }

@@ -1,11 +1,13 @@
 //! What joins the findings later: where slow requests have the tag they share, what-ifs, requests unlike a baseline.
 
-use super::{Anomalies, Query, Savings, WhatIf};
+use super::{Anomalies, Errors, Query, Savings, WhatIf};
 use crate::EngineError;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::anomaly::AnomalySettings;
-use pathlight_analysis::findings::{AskedTail, FindingsReport, Further, FurtherTail, PairsPart, TagValue};
+use pathlight_analysis::findings::{
+    AskedTail, FindingKind, FindingsReport, Further, FurtherTail, PairsPart, TagValue,
+};
 use pathlight_analysis::flow::{ChangeOf, Changes, FlowSettings, LatencyChange};
 use pathlight_analysis::requests::{Filter, Selection};
 use serde::{Deserialize, Serialize};
@@ -19,12 +21,14 @@ pub struct FurtherFindings {
     selection: Selection,
     baseline: Option<Selection>,
     tails: Vec<AskedTail>,
+    has_errors: bool,
 }
 
 impl FurtherFindings {
     /// Asks more about the requests of a report on findings.
     pub fn of(selection: Selection, baseline: Option<Selection>, report: &FindingsReport) -> FurtherFindings {
-        FurtherFindings { selection, baseline, tails: report.slow_tails() }
+        let has_errors = report.findings.iter().any(|finding| finding.kind() == FindingKind::Errors);
+        FurtherFindings { selection, baseline, tails: report.slow_tails(), has_errors }
     }
 }
 
@@ -32,7 +36,7 @@ impl Query for FurtherFindings {
     type Report = Further;
 
     async fn run(self, workers: Workers) -> Result<Further, EngineError> {
-        let FurtherFindings { selection, baseline, tails: asked } = self;
+        let FurtherFindings { selection, baseline, tails: asked, has_errors } = self;
         let mut further = Further::default();
         let mut tags: Vec<TagValue> =
             asked.iter().filter_map(|tail| Some(tail.tag.as_ref()?.0.clone())).collect();
@@ -71,6 +75,10 @@ impl Query for FurtherFindings {
                 tail.p99_us = Some((report.before_us.p99, report.after_us.p99));
             }
             further.tails.push(tail);
+        }
+        if has_errors {
+            let errors = Errors { selection: selection.clone() };
+            further.take_errors(&errors.run(workers.clone()).await?);
         }
         let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
         further.take_savings(&savings.run(workers.clone()).await?);
