@@ -99,6 +99,74 @@ fn a_call_that_only_slow_requests_make_is_named_with_the_tag_they_share() {
 }
 
 #[test]
+fn a_tail_of_which_not_every_request_is_slow_says_how_slow_half_of_them_are() {
+    let spans = requests(200, |i, spans| {
+        if i % 14 == 3 {
+            delay(spans, 3, 43_000);
+        }
+    });
+    let finding = the(&findings(&spans), FindingKind::SlowTail);
+    assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("stock"), 20, 200));
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.contains(", half of them at least 6"), "{text}");
+}
+
+#[test]
+fn one_place_in_the_tails_of_two_request_types_costs_what_it_costs_in_both() {
+    let spans = requests(200, |i, spans| {
+        if i % 2 == 0 {
+            spans[0].operation = "market".to_owned();
+        }
+        if i % 20 == 3 || i % 20 == 6 {
+            delay(spans, 3, 43_000);
+        }
+    });
+    let finding = the(&findings(&spans), FindingKind::SlowTail);
+    assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("stock"), 10, 100));
+    assert!((4000.0..4600.0).contains(&finding.stake_us), "{}", finding.stake_us);
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.ends_with(" It is so in 1 other request type too."), "{text}");
+}
+
+#[test]
+fn where_few_requests_take_most_of_the_time_hot_spots_are_those_of_the_others() {
+    let spans = requests(200, |i, spans| {
+        if i % 20 == 7 {
+            delay(spans, 3, 1_300_000);
+        }
+    });
+    let report = findings(&spans);
+    let is_cart = |finding: &&Finding| finding.place == endpoint("cart");
+    let finding = report.findings.iter().find(is_cart).unwrap();
+    let Facts::HotSpot { share, is_without_tails: true, .. } = finding.facts else { panic!("{finding:?}") };
+    assert!((0.4..0.5).contains(&share), "{share}");
+    let text = finding_words::sentence(finding).to_text();
+    assert!(text.contains("of the latency of all but the slowest requests of each type"), "{text}");
+}
+
+#[test]
+fn a_timeout_of_a_call_that_nobody_recorded_is_a_stretch_without_calls() {
+    let spans = requests(100, |i, spans| {
+        delay(spans, 2, i * 7919 % 600 * 1000);
+        if i % 10 == 3 {
+            spans[2].start_us += 2_000_000;
+            spans[0].duration_us += 2_000_000;
+        }
+    });
+    let report = findings(&spans);
+    let is_it = |finding: &&Finding| {
+        finding.place == endpoint("shop") && finding.also.contains(&FindingKind::Timeout)
+            || finding.kind() == FindingKind::Timeout
+    };
+    let found: Vec<&Finding> = report.findings.iter().filter(is_it).collect();
+    let [finding] = found.as_slice() else { panic!("{}", finding_words::to_text(&report)) };
+    assert_eq!(finding.place, endpoint("shop"));
+    if let Facts::Timeout { duration_us, is_stretch, .. } = finding.facts {
+        assert!(is_stretch && (1_980_000.0..2_060_000.0).contains(&duration_us), "{duration_us}");
+    }
+}
+
+#[test]
 fn calls_one_after_the_other_say_what_side_by_side_would_save() {
     let spans = requests(30, |_, spans| {
         for i in 0..5 {
@@ -275,6 +343,8 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
     assert!(finding_words::sentence(search).to_text().contains("; halving it would save 1.20\u{202f}ms"));
     let charges = the(&report, FindingKind::WorthMakingFaster);
     assert_eq!(charges.place, Place::Endpoint(Endpoint::new("payment", "POST /v1/charges")));
+    let errors = finding_words::sentence(&the(&report, FindingKind::Errors)).to_text();
+    assert!(errors.ends_with("The spans in error cost 0.2\u{202f}% of the latency."), "{errors}");
     let interval = charges.interval.unwrap();
     assert!(0.0 < interval.low && interval.low < charges.stake_us && charges.stake_us < interval.high);
     let link = |finding: Option<&Finding>| match finding {

@@ -38,6 +38,9 @@ const MIN_TIMEOUT_US: f64 = 49_500.0;
 /// A tag is shared if this part of the slow requests has it.
 const SHARED: f64 = 0.8;
 
+/// An endpoint with its sums.
+type Row<'a> = (&'a Endpoint, HotSums);
+
 /// What all candidates are made from.
 pub(super) struct Sums<'a> {
     pub types: &'a TypeLatencies,
@@ -165,7 +168,7 @@ impl Sums<'_> {
     pub fn hot_spots(&self) -> Vec<Finding> {
         let total_us = self.looked_at().time.sum as f64;
         let is_hot = |us: u64, share: f64| us as f64 >= share * total_us && us > 0;
-        let mut of_service: OrderedMap<&str, (u64, Option<(&Endpoint, HotSums)>)> = OrderedMap::new();
+        let mut of_service: OrderedMap<&str, (u64, Option<Row>)> = OrderedMap::new();
         let mut most = 0;
         for (endpoint, sums) in &self.part.endpoints {
             let sums = self.hot_sums(sums);
