@@ -160,7 +160,7 @@ pub fn what_if(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bo
                 share_ppm: -10_000 * percent,
                 add_us: 0,
             }],
-            parallel: Vec::new(),
+            ..Changes::default()
         },
     };
     let budget = if budgets { "< 200" } else { "" };

@@ -22,8 +22,8 @@ pub use pathlight_analysis::findings::{
     TagRow, TagValue, TagsReport, TimeBin,
 };
 pub use pathlight_analysis::flow::{
-    ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange, NodeName,
-    Parallel, Quantile, SavingsReport, TargetReport, TargetWay, WhatIfReport,
+    CallBudget, ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange,
+    NodeName, Parallel, Quantile, SavingsReport, TargetReport, TargetWay, TimeoutReport, WhatIfReport,
 };
 pub use pathlight_analysis::ids::{EndpointId, NodeId};
 pub use pathlight_analysis::requests::{

@@ -3,11 +3,12 @@
 use crate::common::{Span, set_of, span};
 use pathlight::analysis::critical_path::PathFinder;
 use pathlight::analysis::flow::{
-    ChangeOf, Changes, Child, Clusters, Flow, FlowSettings, InvocationKey, LatencyChange, Metric, Order,
-    PairCounts, PredictScratch, Predictors, Pressure, RequestPressure, Training, error,
+    CallTimeout, ChangeOf, Changes, Child, Clusters, Flow, FlowSettings, InvocationKey, LatencyChange,
+    Metric, Order, PairCounts, PredictScratch, Predictors, Pressure, RequestPressure, Training, WhatIf,
+    error,
 };
 use pathlight::analysis::requests::{Overlap, PathSettings};
-use pathlight::model::trace::{Role, Tree};
+use pathlight::model::trace::{Endpoint, Role, Tree};
 use proptest::prelude::*;
 
 /// An invocation over `[start, end]` with children (node, start, end).
@@ -156,14 +157,20 @@ fn faster(endpoint: &str, share_ppm: i64) -> Changes {
     let (service, operation) = (endpoint.to_owned(), endpoint.to_owned());
     Changes {
         latencies: vec![LatencyChange { service, operation, of: ChangeOf::OwnWork, share_ppm, add_us: 0 }],
-        parallel: Vec::new(),
+        ..Changes::default()
     }
 }
 
-/// Latencies after a change by a model learned with `learn`, asked about `ask`; strict edges.
+/// Latency after a change by a model learned with `learn`, asked about `ask`; strict edges.
 fn what_if(learn: &[Span], ask: &[Span], changes: &Changes) -> f64 {
+    let report = what_if_of(learn, ask, changes).finish();
+    assert_eq!(report.requests, 1);
+    report.after_us.p50
+}
+
+fn what_if_of(learn: &[Span], ask: &[Span], changes: &Changes) -> WhatIf {
     use pathlight::analysis::flow::{
-        CalleeCounter, Callees, Invocations, Model, NodeIndex, NodeTable, Requests, Walk, WhatIf, WhatIfRun,
+        CalleeCounter, Callees, CallsOf, Invocations, Model, NodeIndex, NodeTable, Requests, Walk, WhatIfRun,
         Within,
     };
     let set = set_of(learn);
@@ -179,11 +186,9 @@ fn what_if(learn: &[Span], ask: &[Span], changes: &Changes) -> f64 {
     let flows = learner.observer.iter().map(|pairs| pairs.flow(1_000_000)).collect();
     let model = Model { tables, flows };
     let set = set_of(ask);
-    let mut run = WhatIfRun::new(&set, model.into(), strict, Requests::All(None), changes);
+    let mut run = WhatIfRun::new(&set, model.into(), strict, Requests::All(None), changes, &CallsOf::All);
     Walk::new(0, PathSettings::default()).run(&set, &mut run);
-    let report = WhatIf::merge(vec![run.finish(&set)]).finish();
-    assert_eq!(report.requests, 1);
-    report.after_us.p50
+    WhatIf::merge(vec![run.finish(&set)])
 }
 
 #[test]
@@ -226,6 +231,35 @@ fn an_endpoint_within_itself_changes_once() {
     assert_eq!(what_if(&spans, &spans, &add(-60)), 380.0);
     assert_eq!(what_if(&spans, &spans, &add(-150)), 250.0);
     assert_eq!(what_if(&spans, &spans, &add(70)), 640.0);
+}
+
+#[test]
+fn a_timeout_cuts_calls_and_may_make_them_once_more() {
+    // As above: P works for 200, calls itself for 100, and works for 50 more.
+    let spans = [span(1, 0, "r", 0, 500), span(2, 1, "P", 100, 450), span(3, 2, "P", 300, 400)];
+    let timeout = |after_us, retry_us| {
+        let (service, operation) = ("P".to_owned(), "P".to_owned());
+        let changes = Changes {
+            timeouts: vec![CallTimeout { service, operation, after_us, retry_us }],
+            ..Changes::default()
+        };
+        let mut run = what_if_of(&spans, &spans, &changes);
+        let calls = run.take_calls().remove(&Endpoint::new("P", "P")).unwrap();
+        assert_eq!(calls.before_us, [100, 350]);
+        (run.cut(), calls.after_us, run.finish().after_us.p50)
+    };
+    assert_eq!(timeout(350, None), ((0, 0), vec![100, 350], 500.0));
+    assert_eq!(timeout(345, None), ((1, 1), vec![100, 345], 495.0));
+    // The outer call is cut as it is once the inner one is: at 330.
+    assert_eq!(timeout(80, None), ((2, 1), vec![80, 80], 230.0));
+    assert_eq!(timeout(120, Some(30)), ((1, 1), vec![100, 150], 300.0));
+    assert_eq!(timeout(90, Some(40)), ((2, 1), vec![130, 130], 280.0));
+    // A timeout comes after a change of the latency: 50 and 175 remain.
+    let mut both = faster("P", -500_000);
+    let (service, operation) = ("P".to_owned(), "P".to_owned());
+    both.timeouts = vec![CallTimeout { service, operation, after_us: 170, retry_us: None }];
+    let run = what_if_of(&spans, &spans, &both);
+    assert_eq!((run.cut(), run.finish().after_us.p50), ((1, 1), 320.0));
 }
 
 #[test]

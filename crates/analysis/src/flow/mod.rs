@@ -6,6 +6,7 @@
 //! of Black-Box Services (HotCloud 2011).
 
 mod aggregate;
+mod calls;
 mod graph;
 mod nearest;
 mod nodes;
@@ -18,10 +19,12 @@ mod regression;
 mod report;
 mod savings;
 mod target;
+mod timeout;
 mod walk;
 mod whatif;
 
 pub use aggregate::{PairCounts, WHOLE_PPM};
+pub use calls::{CallTimes, CallsOf};
 pub use graph::{Flow, LearnedEdge, Relation, SyncNode};
 pub use nearest::{Clusters, InvocationKey, Metric, Neighbours};
 pub use nodes::{Callee, CalleeNodes, Callees, MAX_NODES, NodeIndex, NodeName, NodeTable};
@@ -35,8 +38,10 @@ pub use report::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, MethodErrors,
 };
 pub use savings::{EndpointSaving, FASTER_PERCENT, SavedAt, Saving, Savings, SavingsReport, SavingsRun};
-pub use target::{Quantile, TargetReport, TargetWay};
+pub use target::{CallBudget, Quantile, TargetReport, TargetWay};
+pub use timeout::TimeoutReport;
 pub use walk::{CalleeCounter, Invocations, Observe, Visit, Walk, Within};
 pub use whatif::{
-    ChangeOf, Changes, LatencyChange, Parallel, Requests, ShareChange, WhatIf, WhatIfReport, WhatIfRun,
+    CallTimeout, ChangeOf, Changes, LatencyChange, Parallel, Requests, ShareChange, WhatIf, WhatIfReport,
+    WhatIfRun,
 };

@@ -75,6 +75,12 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
+    /// Whether a span of the request with this root is the request or a call that is waited for; a consumer's subtree ends at
+    /// its producer.
+    pub fn is_waited_for(&self, span: u32, root: u32) -> bool {
+        span == root || self.caller_of[span as usize] != NO_ROW
+    }
+
     /// Ends the invocation of a target whose calls and waits began at these places.
     fn close(
         &mut self,

@@ -290,8 +290,8 @@ impl SavingsRun {
         for &root in &roots {
             self.latencies.push(self.prepared.before_us[root as usize]);
             for span in root..tree.subtree_end[root as usize] {
-                // Only what somebody waits for can save anything; a consumer's subtree ends at its producer.
-                if span == root || self.prepared.caller_of[span as usize] != NO_ROW {
+                // Only what somebody waits for can save anything.
+                if self.prepared.is_waited_for(span, root) {
                     self.spans.push((set.endpoint(tree.row(span)).0, root, span));
                 }
             }

@@ -1,8 +1,10 @@
 //! What would bring a percentile of the latency down to a target: the inverse of a what-if.
 
+use super::calls::CallTimes;
 use super::savings::{EndpointSaving, SavingsReport};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
-use pathlight_model::stats::Summary;
+use pathlight_model::stats::{Summary, percentile};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +44,16 @@ impl Quantile {
         }
     }
 
+    /// Returns it of sorted values.
+    fn of_sorted(self, values: &[u64]) -> f64 {
+        let share = match self {
+            Quantile::P50 => 0.5,
+            Quantile::P95 => 0.95,
+            Quantile::P99 => 0.99,
+        };
+        percentile(values, share)
+    }
+
     /// What it loses if the own work of an endpoint takes no time, in microseconds.
     fn saved_us(self, endpoint: &EndpointSaving) -> f64 {
         let saved = &endpoint.saved_us.faster_100;
@@ -65,6 +77,22 @@ pub struct TargetWay {
     pub at_best_us: f64,
 }
 
+/// What the calls of an endpoint may take at the percentile once the target is reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallBudget {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Its calls in the requests, but those that nothing waits for; a request is a call of its root endpoint.
+    pub calls: u64,
+    /// The percentile of their latency as it is, in microseconds.
+    pub before_us: f64,
+    /// The same once the target is reached, in microseconds.
+    pub budget_us: f64,
+}
+
 /// How a percentile of the latency could be brought to a target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -83,6 +111,9 @@ pub struct TargetReport {
     pub single: Vec<TargetWay>,
     /// The two and the three of them that bring it down most, together.
     pub together: Vec<TargetWay>,
+    /// What each call may take then, by the first of `single` and `together` that reaches the target: the greatest loss first
+    /// (ties by name); empty if nothing reaches it.
+    pub budgets: Vec<CallBudget>,
 }
 
 impl TargetReport {
@@ -117,7 +148,34 @@ impl TargetReport {
             reaching,
             single,
             together,
+            budgets: Vec::new(),
         }
+    }
+
+    /// Returns the single endpoints, then the two and the three.
+    pub fn ways(&self) -> impl Iterator<Item = &TargetWay> {
+        self.single.iter().chain(&self.together)
+    }
+
+    /// Returns the first way that reaches the target, to which the budgets belong.
+    pub fn reaching_way(&self) -> Option<&TargetWay> {
+        self.ways().find(|way| way.faster_percent.is_some())
+    }
+
+    /// Takes the budgets from the latencies of single calls before and after the change.
+    pub fn set_budgets(&mut self, calls: OrderedMap<Endpoint, CallTimes>) {
+        let quantile = self.quantile;
+        let budget = |(Endpoint { service, operation }, times): (Endpoint, CallTimes)| CallBudget {
+            service,
+            operation,
+            calls: times.before_us.len() as u64,
+            before_us: quantile.of_sorted(&times.before_us),
+            budget_us: quantile.of_sorted(&times.after_us),
+        };
+        self.budgets = calls.into_iter().map(budget).collect();
+        let loss = |of: &CallBudget| of.before_us - of.budget_us;
+        // Stable: equal ones stay by name.
+        self.budgets.arrange_by(|a, b| loss(b).total_cmp(&loss(a)));
     }
 
     /// Whether there is nothing to do.

@@ -1,5 +1,6 @@
 //! What if some endpoints were faster or slower, or two calls ran side by side (`docs/definitions/execution-flow.md` section 4).
 
+use super::calls::{CallList, CallTimes, CallsOf, PackedCalls};
 use super::nodes::NodeName;
 use super::prepare::{Evaluator, Model, Prepared, Preparer};
 use super::walk::Visit;
@@ -73,13 +74,35 @@ pub struct Parallel {
     pub second: NodeName,
 }
 
-/// Changes that are made together. Several latency changes of one endpoint apply one after the other.
+/// Callers give up waiting for calls of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CallTimeout {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// After so many microseconds.
+    pub after_us: u64,
+    /// What a second call takes then, in microseconds; `None`: there is none.
+    pub retry_us: Option<u64>,
+}
+
+impl CallTimeout {
+    /// Whether a call is given up that takes so long.
+    fn cuts(&self, latency_us: u64) -> bool {
+        latency_us > self.after_us
+    }
+}
+
+/// Changes that are made together. Several latency changes of one endpoint apply one after the other, and timeouts last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Changes {
     /// Latencies.
     pub latencies: Vec<LatencyChange>,
     /// Edges taken out.
     pub parallel: Vec<Parallel>,
+    /// Timeouts, one for an endpoint.
+    pub timeouts: Vec<CallTimeout>,
 }
 
 /// A share of a latency, in millionths, half a microsecond rounded up; never below 0.
@@ -140,6 +163,9 @@ pub struct WhatIf {
     /// Requests whose latency changed.
     changed: u64,
     shares: Shares,
+    calls: PackedCalls,
+    /// Calls that timeouts cut, and requests that have one.
+    cut: (u64, u64),
 }
 
 impl WhatIf {
@@ -147,10 +173,13 @@ impl WhatIf {
     pub fn merge(parts: Vec<WhatIf>) -> WhatIf {
         let (mut before, mut after) = (Vec::new(), Vec::new());
         let mut sum = WhatIf::default();
+        let mut calls = Vec::new();
         for part in parts {
+            calls.push(part.calls);
             before.extend(unpack_sorted(part.before_us));
             after.extend(unpack_sorted(part.after_us));
             sum.changed += part.changed;
+            sum.cut = (sum.cut.0 + part.cut.0, sum.cut.1 + part.cut.1);
             for (name, (a, b)) in part.shares {
                 let into = sum.shares.entry(name).or_default();
                 into.0 = into.0.saturating_add(a);
@@ -160,7 +189,18 @@ impl WhatIf {
         before.sort();
         after.sort();
         (sum.before_us, sum.after_us) = (pack_sorted(before), pack_sorted(after));
+        sum.calls = PackedCalls::merge(calls);
         sum
+    }
+
+    /// The calls that were asked for, by endpoint.
+    pub fn take_calls(&mut self) -> OrderedMap<Endpoint, CallTimes> {
+        std::mem::take(&mut self.calls).unpack()
+    }
+
+    /// Calls that timeouts cut, and requests that have such a call.
+    pub fn cut(&self) -> (u64, u64) {
+        self.cut
     }
 
     /// The report.
@@ -260,6 +300,10 @@ pub struct WhatIfRun {
     requests: Requests,
     /// By endpoint of the set: changes in order.
     changes: Vec<Vec<(ChangeOf, i64, i64)>>,
+    /// By endpoint of the set; empty without any.
+    timeouts: Vec<Option<CallTimeout>>,
+    /// Calls that are cut, and requests that have one.
+    cut: (u64, u64),
     /// By target: whether it lies within a call of its own endpoint, which changes as a whole.
     is_nested: Vec<bool>,
     /// By span: whether it lies within a call of the endpoint that is looked for.
@@ -277,6 +321,7 @@ pub struct WhatIfRun {
     /// By endpoint of the set.
     shares: Vec<(u64, u64)>,
     stack: Vec<(u32, f64)>,
+    calls: CallList,
 }
 
 impl WhatIfRun {
@@ -287,6 +332,7 @@ impl WhatIfRun {
         overlap: Overlap,
         requests: Requests,
         changes: &Changes,
+        calls: &CallsOf,
     ) -> WhatIfRun {
         let n = set.endpoints().len();
         let mut by_endpoint = vec![Vec::new(); n];
@@ -295,7 +341,15 @@ impl WhatIfRun {
                 by_endpoint[endpoint.0 as usize].push((change.of, change.share_ppm, change.add_us));
             }
         }
+        let mut timeouts = vec![None; if changes.timeouts.is_empty() { 0 } else { n }];
+        for timeout in &changes.timeouts {
+            if let Some(endpoint) = set.find_endpoint(&timeout.service, &timeout.operation) {
+                timeouts[endpoint.0 as usize] = Some(timeout.clone());
+            }
+        }
         WhatIfRun {
+            timeouts,
+            cut: (0, 0),
             preparer: Preparer::new(set, model, overlap, &changes.parallel),
             requests,
             changes: by_endpoint,
@@ -312,6 +366,7 @@ impl WhatIfRun {
             changed: 0,
             shares: vec![(0, 0); n],
             stack: Vec::new(),
+            calls: CallList::new(set, calls),
         }
     }
 
@@ -324,12 +379,28 @@ impl WhatIfRun {
             before_us: pack_sorted(self.before),
             after_us: pack_sorted(self.after),
             changed: self.changed,
+            cut: self.cut,
             shares: named.map(|((s, o), &share)| (Endpoint::new(s, o), share)).collect(),
+            calls: self.calls.finish(set),
         }
     }
 
-    /// The latency of a span after the changes of its endpoint, given what it takes with its own work changed.
+    /// The latency of a span after the changes of its endpoint and its timeout, given what it takes with its own work changed.
     fn apply(&self, target: usize, latency_us: u64) -> u64 {
+        let us = self.before_timeout(target, latency_us);
+        match self.timeout(target) {
+            Some(timeout) if timeout.cuts(us) => {
+                timeout.after_us.saturating_add(timeout.retry_us.unwrap_or(0))
+            }
+            _ => us,
+        }
+    }
+
+    fn timeout(&self, target: usize) -> Option<&CallTimeout> {
+        self.timeouts.get(self.prepared.endpoint_of[target] as usize)?.as_ref()
+    }
+
+    fn before_timeout(&self, target: usize, latency_us: u64) -> u64 {
         let changes = &self.changes[self.prepared.endpoint_of[target] as usize];
         changes.iter().fold(latency_us, |us, &(of, share_ppm, add_us)| match of {
             ChangeOf::OwnWork => us.saturating_add_signed(add_us.max(0)),
@@ -377,6 +448,18 @@ impl WhatIfRun {
                 *nested |= inside && is_it(span);
             }
         }
+    }
+
+    /// Lists the calls of a request, up to span `end`, and counts those that are cut.
+    fn list_calls(&mut self, root: u32, end: u32) {
+        let mut cut = 0;
+        for span in (root..end).filter(|span| self.prepared.is_waited_for(*span, root)) {
+            let (at, prepared) = (span as usize, &self.prepared);
+            self.calls.add(prepared.endpoint_of[at], prepared.before_us[at], self.after_us[at]);
+            let timeout = self.timeout(at);
+            cut += u64::from(timeout.is_some_and(|of| of.cuts(self.before_timeout(at, self.inner_us[at]))));
+        }
+        self.cut = (self.cut.0 + cut, self.cut.1 + u64::from(cut > 0));
     }
 
     /// Gives each endpoint its own time on the way that decides the latency of span `root`.
@@ -470,6 +553,9 @@ impl Visit for WhatIfRun {
                     self.changed += u64::from(before != after);
                     self.attribute(root, false);
                     self.attribute(root, true);
+                    if !(self.calls.is_empty() && self.timeouts.is_empty()) {
+                        self.list_calls(root, tree.subtree_end[root as usize]);
+                    }
                 }
                 self.roots = roots;
                 self.stage = Stage::Done;

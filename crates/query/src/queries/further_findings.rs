@@ -69,7 +69,7 @@ impl Query for FurtherFindings {
                     share_ppm: -1_000_000,
                     add_us: 0,
                 };
-                let changes = Changes { latencies: vec![gone], parallel: Vec::new() };
+                let changes = Changes { latencies: vec![gone], ..Changes::default() };
                 let what_if = WhatIf { selection: of_type, settings: FlowSettings::default(), changes };
                 let report = what_if.run(workers.clone()).await?;
                 tail.p99_us = Some((report.before_us.p99, report.after_us.p99));

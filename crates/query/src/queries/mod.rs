@@ -38,7 +38,7 @@ pub use endpoints::Endpoints;
 pub use errors::Errors;
 pub use find_spans::FindSpans;
 pub use findings::Findings;
-pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, Target, WhatIf};
+pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, Target, Timeout, WhatIf};
 pub use further_findings::FurtherFindings;
 pub use heatmap::Heatmap;
 pub use histograms::Histograms;
@@ -152,6 +152,7 @@ list! {
     TagValues,
     Tags,
     Target,
+    Timeout,
     Trace,
     Trend,
     WhatIf,

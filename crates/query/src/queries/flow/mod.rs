@@ -6,6 +6,7 @@ mod parents;
 mod passes;
 mod savings;
 mod target;
+mod timeout;
 mod what_if;
 
 pub use evaluation::FlowEvaluation;
@@ -13,6 +14,7 @@ pub use parents::FlowParents;
 pub(crate) use passes::{FlowCache, FlowPass, FlowTask};
 pub use savings::Savings;
 pub use target::Target;
+pub use timeout::Timeout;
 pub use what_if::WhatIf;
 
 use self::passes::CalleesPartial;

@@ -4,9 +4,9 @@ use crate::pass::Pass;
 use crate::{EngineError, Session};
 use pathlight_analysis::critical_path::pack_sorted;
 use pathlight_analysis::flow::{
-    Bindings, CalleeCounter, Callees, Changes, Flow, FlowSample, InvocationKey, Invocations, KeyFinder,
-    Model, NodeIndex, NodeTable, PairCounts, Predictors, Requests, SavingsRun, Tester, Trainer, Training,
-    Walk, WhatIfRun, Within,
+    Bindings, CalleeCounter, Callees, CallsOf, Changes, Flow, FlowSample, InvocationKey, Invocations,
+    KeyFinder, Model, NodeIndex, NodeTable, PairCounts, Predictors, Requests, SavingsRun, Tester, Trainer,
+    Training, Walk, WhatIfRun, Within,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
 use pathlight_model::ordered::OrderedMap;
@@ -31,8 +31,8 @@ pub(crate) enum FlowPass {
     Bind { table: NodeTable, flow: Flow },
     /// Pairs of all parents.
     Pairs { tables: Vec<NodeTable> },
-    /// Latencies before and after a change.
-    WhatIf { model: Model, changes: Changes },
+    /// Latencies before and after a change: of requests, and of these calls.
+    WhatIf { model: Model, changes: Changes, calls: CallsOf },
     /// What every endpoint would save.
     Savings { model: Model },
 }
@@ -164,9 +164,9 @@ impl Running {
                     counts,
                 )))
             }
-            FlowPass::WhatIf { model, changes } => {
+            FlowPass::WhatIf { model, changes, calls } => {
                 let model = Arc::new(model.clone());
-                Running::WhatIf(Box::new(WhatIfRun::new(set, model, overlap, requests(), changes)))
+                Running::WhatIf(Box::new(WhatIfRun::new(set, model, overlap, requests(), changes, calls)))
             }
             FlowPass::Savings { model } => {
                 let model = Arc::new(model.clone());

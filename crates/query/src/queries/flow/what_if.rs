@@ -5,7 +5,7 @@ use super::passes::FlowPass;
 use crate::EngineError;
 use crate::queries::Query;
 use crate::workers::Workers;
-use pathlight_analysis::flow::{self, Changes, FlowSettings, WhatIfReport};
+use pathlight_analysis::flow::{self, CallsOf, Changes, FlowSettings, Model, WhatIfReport};
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,18 @@ impl Query for WhatIf {
     async fn run(self, workers: Workers) -> Result<WhatIfReport, EngineError> {
         let WhatIf { selection, settings, changes } = self;
         let model = model(&workers, &selection, settings).await?;
-        let pass = FlowPass::WhatIf { model, changes };
-        Ok(flow::WhatIf::merge(workers.flow(&selection, pass).await?).finish())
+        Ok(what_if(&workers, &selection, model, changes, CallsOf::Nobody).await?.finish())
     }
+}
+
+/// The requests before and after a change, and these of their calls.
+pub(super) async fn what_if(
+    workers: &Workers,
+    selection: &Selection,
+    model: Model,
+    changes: Changes,
+    calls: CallsOf,
+) -> Result<flow::WhatIf, EngineError> {
+    let pass = FlowPass::WhatIf { model, changes, calls };
+    Ok(flow::WhatIf::merge(workers.flow(selection, pass).await?))
 }

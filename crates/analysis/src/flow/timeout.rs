@@ -1,0 +1,119 @@
+//! What a timeout of calls would cut, and what the requests would take then (`docs/definitions/execution-flow.md` section 4).
+
+use super::calls::CallTimes;
+use super::whatif::{CallTimeout, WhatIfReport};
+use pathlight_model::stats::Summary;
+use pathlight_model::trace::Endpoint;
+use serde::{Deserialize, Serialize};
+
+/// What a timeout of the calls of an endpoint does to the requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimeoutReport {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Selected requests.
+    pub requests: u64,
+    /// Calls of the endpoint in them, but those that nothing waits for; a request is a call of its root endpoint.
+    pub calls: u64,
+    /// What the calls take, in microseconds.
+    pub call_latency_us: Summary,
+    /// The least timeout that cuts at most 0.1 % of the calls, in microseconds: with fewer than 1,000 calls it cuts none.
+    pub suggested_us: u64,
+    /// The timeout, in microseconds: as asked for, or as suggested.
+    pub timeout_us: u64,
+    /// Calls that it cuts.
+    pub cut_calls: u64,
+    /// Requests that have such a call.
+    pub cut_requests: u64,
+    /// What a retry takes: the mean of all calls, each cut by the timeout too, in microseconds.
+    pub retry_us: u64,
+    /// Latency of the requests as it is, in microseconds.
+    pub latency_us: Summary,
+    /// The same if a call that is cut fails, and its caller goes on.
+    pub failing_fast_us: Summary,
+    /// The same if a call that is cut is made once more.
+    pub retried_us: Summary,
+}
+
+impl TimeoutReport {
+    /// Of so many calls the suggested timeout cuts at most one.
+    pub const SUGGESTED_CUTS_ONE_OF: usize = 1_000;
+
+    /// Starts from the requests as they are and the calls, sorted; the timeout is `None` if the suggested one is looked at.
+    pub fn new(
+        endpoint: Endpoint,
+        timeout_us: Option<u64>,
+        before: &WhatIfReport,
+        calls: &CallTimes,
+    ) -> TimeoutReport {
+        let sorted = &calls.before_us;
+        let cut = sorted.len() / TimeoutReport::SUGGESTED_CUTS_ONE_OF;
+        let suggested_us = sorted.iter().rev().nth(cut).copied().unwrap_or(0);
+        let timeout_us = timeout_us.unwrap_or(suggested_us);
+        let sum: u128 = sorted.iter().map(|&us| u128::from(us.min(timeout_us))).sum();
+        let count = sorted.len().max(1) as u128;
+        TimeoutReport {
+            service: endpoint.service,
+            operation: endpoint.operation,
+            requests: before.requests,
+            calls: sorted.len() as u64,
+            call_latency_us: Summary::of_sorted(sorted),
+            suggested_us,
+            timeout_us,
+            // A mean is never above the greatest, which is a u64.
+            retry_us: ((sum + count / 2) / count) as u64,
+            latency_us: before.before_us,
+            failing_fast_us: before.before_us,
+            retried_us: before.before_us,
+            ..TimeoutReport::default()
+        }
+    }
+
+    /// Returns the timeout as a change: failing fast, or retried once.
+    pub fn change(&self, is_retried: bool) -> CallTimeout {
+        CallTimeout {
+            service: self.service.clone(),
+            operation: self.operation.clone(),
+            after_us: self.timeout_us,
+            retry_us: is_retried.then_some(self.retry_us),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(before_us: Vec<u64>, timeout_us: Option<u64>) -> TimeoutReport {
+        let calls = CallTimes { after_us: before_us.clone(), before_us };
+        TimeoutReport::new(Endpoint::new("s", "o"), timeout_us, &WhatIfReport::default(), &calls)
+    }
+
+    #[test]
+    fn the_suggested_timeout_cuts_one_of_a_thousand_calls_and_no_smaller_one_does() {
+        for count in [1, 999, 1_000, 1_999, 2_000, 5_432] {
+            let calls: Vec<u64> = (1..=count).map(|at| 10 * at).collect();
+            let cut = |timeout_us: u64| calls.iter().filter(|us| **us > timeout_us).count() as u64;
+            let suggested = report(calls.clone(), None).timeout_us;
+            assert!(cut(suggested) <= count / 1_000, "{count}");
+            assert!(1_000 * cut(suggested - 1) > count, "{count}");
+        }
+        // Equal ones are cut all or none.
+        assert_eq!(report(vec![7; 3_000], None).suggested_us, 7);
+        assert_eq!(
+            report(Vec::new(), None),
+            TimeoutReport { service: "s".into(), operation: "o".into(), ..TimeoutReport::default() }
+        );
+    }
+
+    #[test]
+    fn a_retry_takes_the_mean_of_calls_that_are_cut_too() {
+        let of = |timeout_us| report(vec![10, 20, 100], Some(timeout_us)).retry_us;
+        assert_eq!([of(1_000), of(40), of(5)], [43, 23, 5]);
+        let report = report(vec![10, 20, 100], Some(40));
+        assert_eq!((report.change(false).retry_us, report.change(true).retry_us), (None, Some(23)));
+    }
+}
