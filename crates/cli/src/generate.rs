@@ -53,6 +53,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         seed: args.seed,
         injects: args.inject.clone(),
         speeds: args.speed.clone(),
+        timeouts: Vec::new(),
         defects: args.defects.unwrap_or_default(),
     };
     let generator = Generator::new(&options).map_err(|e| Failure::Usage(e.to_string()))?;

@@ -153,6 +153,9 @@ pub struct Options {
     pub injects: Vec<Inject>,
     /// Endpoints that are faster or slower; they too change times only.
     pub speeds: Vec<Speed>,
+    /// Endpoints whose calls are given up: `SERVICE:OPERATION`, and after how many microseconds. Their callers go on as if they
+    /// had returned.
+    pub timeouts: Vec<(String, u64)>,
     /// What is to be wrong with the traces.
     pub defects: Defects,
 }
@@ -174,6 +177,7 @@ impl Default for Options {
             seed: 1,
             injects: Vec::new(),
             speeds: Vec::new(),
+            timeouts: Vec::new(),
             defects: Defects::default(),
         }
     }
@@ -312,10 +316,15 @@ impl Generator {
         };
         let inject_places = options.injects.iter().map(place).collect::<Result<_, _>>()?;
         let mut speeds = Speeds::default();
+        let find = |name: &String| {
+            let found = (0..topology.endpoints.len()).find(|&e| topology.name(e as u16) == *name);
+            found.ok_or_else(|| GenerateError::Endpoint(name.clone()))
+        };
         for speed in &options.speeds {
-            let found = (0..topology.endpoints.len()).find(|&e| topology.name(e as u16) == speed.endpoint);
-            let Some(endpoint) = found else { return Err(GenerateError::Endpoint(speed.endpoint.clone())) };
-            speeds.add(topology.endpoints.len(), endpoint, speed);
+            speeds.add(topology.endpoints.len(), find(&speed.endpoint)?, speed);
+        }
+        for (name, after_us) in &options.timeouts {
+            speeds.give_up(topology.endpoints.len(), find(name)?, *after_us);
         }
         Ok(Generator { options: options.clone(), topology, pages, weights, inject_places, speeds })
     }

@@ -68,11 +68,13 @@ impl Outcome {
     }
 }
 
-/// Which endpoints are faster or slower, by endpoint as a factor; empty if none is.
+/// Which endpoints are faster or slower, by endpoint as a factor, and after how long their calls are given up; empty if none
+/// is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Speeds {
     own: Vec<f64>,
     whole: Vec<f64>,
+    longest_us: Vec<u64>,
 }
 
 impl Speeds {
@@ -82,6 +84,12 @@ impl Speeds {
         self.whole.resize(endpoints, 1.0);
         let factors = if speed.is_whole { &mut self.whole } else { &mut self.own };
         factors[endpoint] *= 1.0 + f64::from(speed.share_ppm) / 1e6;
+    }
+
+    /// Gives up the calls of one of so many endpoints after a time.
+    pub fn give_up(&mut self, endpoints: usize, endpoint: usize, after_us: u64) {
+        self.longest_us.resize(endpoints, u64::MAX);
+        self.longest_us[endpoint] = after_us;
     }
 
     /// By span, the factors of its own work, and of all times within it.
@@ -452,7 +460,8 @@ impl Plan {
                     }
                 }
             }
-            nodes[at].duration_us = now;
+            let longest_us = speeds.longest_us.get(nodes[at].endpoint as usize);
+            nodes[at].duration_us = longest_us.map_or(now, |longest_us| now.min(*longest_us));
         }
         for at in 1..nodes.len() {
             nodes[at].start_us += nodes[nodes[at].parent as usize].start_us;

@@ -8,7 +8,7 @@ use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
 use pathlight::query::{
     ChangeOf, Changes, EvaluationReport, Filter, FlowParent, FlowSettings, LatencyChange, PercentileRange,
-    Quantile, RootEndpoint, Selection, Summary, WhatIfReport, queries,
+    Quantile, RootEndpoint, Selection, Summary, TargetWay, WhatIfReport, queries,
 };
 
 fn pool(options: &Options) -> Pool {
@@ -73,7 +73,7 @@ fn slower(service: &str, operation: &str, add_us: i64) -> Changes {
     let Endpoint { service, operation } = Endpoint::new(service, operation);
     Changes {
         latencies: vec![LatencyChange { service, operation, of: ChangeOf::OwnWork, share_ppm: 0, add_us }],
-        parallel: Vec::new(),
+        ..Changes::default()
     }
 }
 
@@ -137,6 +137,12 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
             selection: tail(&selection),
             settings,
             changes: slower("edge-gateway", "GET /product/{id}", 900),
+        }),
+        case(queries::Timeout {
+            selection: tail(&selection),
+            settings,
+            endpoint: Endpoint::new("catalog", "GET /product/{id}"),
+            timeout_us: None,
         }),
         case(queries::Flow {
             selection: tail(&selection),
@@ -205,7 +211,7 @@ fn the_ranked_savings_are_those_of_single_what_ifs() {
                 share_ppm,
                 add_us: 0,
             };
-            let report = what_if(&mut pool, Changes { latencies: vec![change], parallel: Vec::new() });
+            let report = what_if(&mut pool, Changes { latencies: vec![change], ..Changes::default() });
             let (before, after, saved) = (report.before_us, report.after_us, row.saved_us.levels()[level]);
             let name = format!("{}:{} at {share_ppm}", row.service, row.operation);
             for (was, is, saved) in [
@@ -289,7 +295,7 @@ fn what_if_predicts_faster_endpoints_at_20_random_places() {
                 share_ppm,
                 add_us: 0,
             };
-            let report = what_if(&mut before, Changes { latencies: vec![change], parallel: Vec::new() });
+            let report = what_if(&mut before, Changes { latencies: vec![change], ..Changes::default() });
             let faster = Options { speeds: vec![speed.clone()], ..options.clone() };
             let really = what_if(&mut pool(&faster), Changes::default()).before_us;
             effective += usize::from(really.mean < 0.999 * report.before_us.mean);
@@ -344,6 +350,17 @@ fn what_a_target_asks_for_reaches_it_in_regenerated_traces() {
             assert!(away < 0.05, "{way:?}: {really} for {target_us}");
             checked += 1;
         }
+        // Calls take no more than before, and a call of the root endpoint is a request.
+        assert!(!report.budgets.is_empty());
+        assert!(report.budgets.iter().all(|budget| budget.budget_us <= budget.before_us && budget.calls > 0));
+        let reduced = |way: &TargetWay| {
+            let of = |e: &Endpoint| {
+                report.budgets.iter().any(|b| b.service == e.service && b.operation == e.operation)
+            };
+            way.endpoints.iter().all(of)
+        };
+        assert!(report.reaching_way().is_some_and(reduced));
+        assert!(report.budgets[0].budget_us < report.budgets[0].before_us);
         // A target that is reached already asks for nothing.
         let reached =
             queries::Target { selection: selection.clone(), settings, quantile, target_us: 1 << 40 };
@@ -352,6 +369,47 @@ fn what_a_target_asks_for_reaches_it_in_regenerated_traces() {
     }
     println!("{checked} ways, at worst {:.2} % from the target", 100.0 * worst);
     assert!(checked >= 12, "{checked}");
+}
+
+#[test]
+fn a_timeout_that_fails_fast_is_what_regenerated_traces_show_at_20_random_places() {
+    let (selection, settings) = (Selection::default(), FlowSettings::default());
+    let (mut worst, mut effective, mut checked, mut missed) = (0f64, 0, 0, Vec::new());
+    for (options, service, operation) in chosen_endpoints() {
+        let mut before = pool(&options);
+        let mut timeout = |timeout_us| {
+            let (selection, endpoint) = (selection.clone(), Endpoint::new(&service, &operation));
+            before.run(queries::Timeout { selection, settings, endpoint, timeout_us }).unwrap()
+        };
+        let suggested = timeout(None);
+        assert!(suggested.calls > 0 && suggested.timeout_us == suggested.suggested_us);
+        assert!(1_000 * suggested.cut_calls <= suggested.calls, "{suggested:?}");
+        for of in [|calls: &Summary| calls.p50, |calls: &Summary| calls.p95] {
+            let after_us = of(&suggested.call_latency_us).ceil() as u64;
+            let report = timeout(Some(after_us));
+            assert!(report.cut_calls > 0 && report.cut_requests <= report.cut_calls.min(report.requests));
+            assert!(report.retry_us <= after_us);
+            let place = format!("{service}:{operation}");
+            let given_up = Options { timeouts: vec![(place.clone(), after_us)], ..options.clone() };
+            let really = what_if(&mut pool(&given_up), Changes::default()).before_us;
+            effective += usize::from(really.mean < 0.999 * report.latency_us.mean);
+            for (predicted, actual) in quantiles(&report.failing_fast_us).into_iter().zip(quantiles(&really))
+            {
+                let away = (predicted / actual - 1.0).abs();
+                worst = worst.max(away);
+                checked += 1;
+                if away >= 0.05 {
+                    missed.push(format!("{place} {after_us}: predicted {predicted}, really {actual}"));
+                }
+            }
+            // A retry costs time that failing fast does not.
+            assert!(report.retried_us.mean >= report.failing_fast_us.mean);
+        }
+    }
+    println!("worst of {checked} quantiles: {:.2} %; {effective} of 40 change the mean", 100.0 * worst);
+    println!("{}", missed.join("\n"));
+    assert!(missed.len() <= 4 && missed.iter().all(|miss| miss.contains("worker-")), "{missed:#?}");
+    assert!(effective >= 15, "{effective}");
 }
 
 #[test]
