@@ -121,6 +121,18 @@ pub fn target(text: &str) -> Parsed<(Quantile, u64)> {
     parsed.ok_or("write p50, p95 or p99 and a time: p99=300ms")
 }
 
+/// Reads `SERVICE:OPERATION=200ms`: an endpoint as written, and microseconds; without a time the whole text is an endpoint.
+pub fn timeout(text: &str) -> Parsed<(String, Option<u64>)> {
+    let cut = text.rsplit_once('=');
+    let Some((name, (0, us))) = cut.and_then(|(name, time)| Some((name, LatencyChange::parse_amount(time)?)))
+    else {
+        // An operation may have the sign in its name.
+        return Ok((text.to_owned(), None));
+    };
+    let us = u64::try_from(us).ok().filter(|us| *us > 0);
+    Ok((name.to_owned(), Some(us.ok_or("write a time above 0: SERVICE:OPERATION=200ms")?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +165,9 @@ mod tests {
                 .iter()
                 .all(|text| target(text).is_err())
         );
+        assert_eq!(timeout("a:b=c=200ms"), Ok(("a:b=c".to_owned(), Some(200_000))));
+        assert_eq!(timeout("a:b=c"), Ok(("a:b=c".to_owned(), None)));
+        assert!(timeout("a:b=-1ms").is_err() && timeout("a:b=0us").is_err());
         assert_eq!(column_order("start"), Ok(ColumnOrder::Start));
         assert!(
             endpoint("a").is_err()

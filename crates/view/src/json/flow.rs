@@ -3,7 +3,7 @@
 use super::{Text, pretty, public_json};
 use pathlight_analysis::flow::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, SavingsReport, SyncNode,
-    TargetReport, WhatIfReport,
+    TargetReport, TimeoutReport, WhatIfReport,
 };
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::Endpoint;
@@ -123,6 +123,17 @@ public_json! {
     }
 }
 
+public_json! {
+    /// With `--timeout 'service:operation=200ms'`, or without a time: what a timeout of the calls of an endpoint would cut, and
+    /// what the requests would take then.
+    Timeout<'a>(report: &'a TimeoutReport, back_test: Option<&EvaluationReport>) {
+        #[serde(flatten)]
+        report: &'a TimeoutReport = report,
+        /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
+        model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
 /// Returns the JSON of `flow` with a parent.
 ///
 /// # Errors
@@ -169,4 +180,12 @@ pub fn savings(report: &SavingsReport, back_test: Option<&EvaluationReport>) -> 
 /// Only if serde_json refuses a number, which no report holds.
 pub fn flow_target(report: &TargetReport, back_test: Option<&EvaluationReport>) -> Text {
     pretty(&Target::of(report, back_test))
+}
+
+/// Returns the JSON of `flow --timeout`; `back_test` as for [`what_if`].
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow_timeout(report: &TimeoutReport, back_test: Option<&EvaluationReport>) -> Text {
+    pretty(&Timeout::of(report, back_test))
 }

@@ -28,7 +28,7 @@ pub use diagnosis::{diagnosis, diagnosis_sets};
 pub use endpoints::{endpoints, histograms};
 pub use errors::errors;
 pub use findings::findings;
-pub use flow::{flow, flow_evaluation, flow_parents, flow_target, savings, what_if};
+pub use flow::{flow, flow_evaluation, flow_parents, flow_target, flow_timeout, savings, what_if};
 pub use inspect::inspect;
 pub use split::{proposals, split};
 pub use summaries::show;

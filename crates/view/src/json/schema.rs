@@ -67,6 +67,7 @@ fn reports() -> Vec<Report> {
         Report::new::<flow::WhatIf>("### flow --what-if"),
         Report::new::<flow::Savings>("### flow --savings"),
         Report::new::<flow::Target>("### flow --target"),
+        Report::new::<flow::Timeout>("### flow --timeout"),
         Report::new::<TprofReport>("## diagnosis"),
         Report::new::<diagnosis::Sets>("### diagnosis -a FILE... -b FILE..."),
         Report::new::<anomaly::Anomaly>("## anomaly"),
