@@ -32,6 +32,10 @@ pub fn panel_words(panel: FlowPanel) -> (&'static str, &'static str) {
         FlowPanel::WhatIf => {
             ("What if", "The whole request, were some calls faster, slower, gone or side by side")
         }
+        FlowPanel::Target => ("Target", "How much faster which endpoints have to be for a latency"),
+        FlowPanel::Timeout => {
+            ("Timeout", "What giving up the selected call would cut, and spare the requests")
+        }
         FlowPanel::Prediction => ("How well it predicts", "Six ways to predict held-out invocations"),
         FlowPanel::Savings => ("Savings", "What every endpoint would save, ranked"),
     }

@@ -1,8 +1,10 @@
 //! What the flow view shows, as keys of the address: `parents`, `panel`, `pooled`, `children`,
-//! `learn`, `tau`, `whatif`.
+//! `learn`, `tau`, `whatif`, `target`, `timeout`.
 
 use super::address;
-use pathlight_query::{ChangeOf, Changes, Endpoint, FlowSettings, LatencyChange, NodeName, Parallel};
+use pathlight_query::{
+    ChangeOf, Changes, Endpoint, FlowSettings, LatencyChange, NodeName, Parallel, Quantile,
+};
 use serde::{Deserialize, Serialize};
 
 /// What stands below the chart of a flow.
@@ -13,6 +15,10 @@ pub enum FlowPanel {
     Calls,
     /// Latencies before and after a change.
     WhatIf,
+    /// What would bring a percentile of the latency down to a target.
+    Target,
+    /// What a timeout of a call would cut.
+    Timeout,
     /// How well the flow predicts.
     Prediction,
     /// What every endpoint would save.
@@ -21,12 +27,18 @@ pub enum FlowPanel {
 
 impl FlowPanel {
     /// Every panel, in the order of the page.
-    pub const ALL: [FlowPanel; 4] =
-        [FlowPanel::Calls, FlowPanel::WhatIf, FlowPanel::Prediction, FlowPanel::Savings];
+    pub const ALL: [FlowPanel; 6] = [
+        FlowPanel::Calls,
+        FlowPanel::WhatIf,
+        FlowPanel::Target,
+        FlowPanel::Timeout,
+        FlowPanel::Prediction,
+        FlowPanel::Savings,
+    ];
 
     /// Whether it needs the room beside it too.
     pub fn is_wide(self) -> bool {
-        matches!(self, FlowPanel::WhatIf | FlowPanel::Prediction)
+        !matches!(self, FlowPanel::Calls | FlowPanel::Savings)
     }
 
     /// Its value of `panel=`.
@@ -34,6 +46,8 @@ impl FlowPanel {
         match self {
             FlowPanel::Calls => "calls",
             FlowPanel::WhatIf => "whatif",
+            FlowPanel::Target => "target",
+            FlowPanel::Timeout => "timeout",
             FlowPanel::Prediction => "prediction",
             FlowPanel::Savings => "savings",
         }
@@ -58,6 +72,10 @@ pub struct FlowChoice {
     pub tau_ppm: Option<u32>,
     /// The what-if.
     pub changes: Changes,
+    /// Which percentile is to be how long, in microseconds.
+    pub target: Option<(Quantile, u64)>,
+    /// The timeout of an endpoint, in microseconds; `None`: as suggested.
+    pub timeout: Option<(Endpoint, u64)>,
 }
 
 /// Ends a change of own work: links of version 1.0 have none, and are about whole calls.
@@ -76,6 +94,11 @@ enum ChangeText {
 }
 
 impl FlowChoice {
+    /// The timeout that was chosen for an endpoint, in microseconds.
+    pub fn timeout_us(&self, endpoint: Option<&Endpoint>) -> Option<u64> {
+        self.timeout.as_ref().filter(|(of, _)| Some(of) == endpoint).map(|(_, us)| *us)
+    }
+
     /// How flows are learned.
     pub fn settings(&self) -> FlowSettings {
         let preset = if self.paper { FlowSettings::paper() } else { FlowSettings::default() };
@@ -112,6 +135,11 @@ impl FlowChoice {
             "learn" => self.paper = value == "paper",
             "tau" => self.tau_ppm = parse_tau(value),
             "whatif" => self.changes = parse_changes(value),
+            "target" => self.target = parse_target(value),
+            "timeout" => {
+                let timeout: Option<(Endpoint, u64)> = serde_json::from_str(value).ok();
+                self.timeout = timeout.filter(|(_, us)| *us > 0);
+            }
             _ => return false,
         }
         true
@@ -128,6 +156,8 @@ impl FlowChoice {
             ("learn", self.paper.then(|| "paper".to_owned())),
             ("tau", self.tau_ppm.map(tau_text)),
             ("whatif", (self.changes != Changes::default()).then(|| changes_text(&self.changes))),
+            ("target", self.target.map(|(quantile, us)| format!("{}:{us}", quantile.name()))),
+            ("timeout", self.timeout.as_ref().and_then(|timeout| serde_json::to_string(timeout).ok())),
         ];
         all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
     }
@@ -143,6 +173,13 @@ pub fn tau_text(tau_ppm: u32) -> String {
 pub fn parse_tau(text: &str) -> Option<u32> {
     let tau: f64 = text.trim().parse().ok()?;
     (0.0..=1.0).contains(&tau).then(|| (tau * 1e6).round() as u32)
+}
+
+/// Reads `p99:300000`: which percentile, and what it is to be in microseconds.
+fn parse_target(text: &str) -> Option<(Quantile, u64)> {
+    let (name, us) = text.split_once(':')?;
+    let quantile = Quantile::ALL.into_iter().find(|quantile| quantile.name() == name)?;
+    Some((quantile, us.parse().ok().filter(|us| *us > 0)?))
 }
 
 fn changes_text(changes: &Changes) -> String {
@@ -232,12 +269,16 @@ mod tests {
                     first: node("x", 1),
                     second: node("y", 0),
                 }],
+                timeouts: Vec::new(),
             },
+            target: Some((Quantile::P95, 300_000)),
+            timeout: Some((Endpoint::new("a", "GET /"), 200_000)),
         };
         let choices = Choices { flow, ..Choices::default() };
         let address = Address { choices, ..Address::default() };
         let text = address.to_fragment();
         assert!(text.contains("&panel=whatif&pooled=1&children=5&learn=paper&tau=0.95&whatif="), "{text}");
+        assert!(text.contains("&target=p95:300000"), "{text}");
         assert_eq!(Address::parse(&text), address);
     }
 
@@ -250,7 +291,9 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_not_there() {
-        let address = Address::parse("parents=[1&panel=x&learn=1&tau=2&whatif=[[1]]");
+        let address = Address::parse(
+            "parents=[1&panel=x&learn=1&tau=2&whatif=[[1]]&target=p98:3&timeout=[[\"a\",\"b\"],0]",
+        );
         assert_eq!(address, Address::default());
     }
 

@@ -1,7 +1,7 @@
 //! The words of the page and what they mean, in the order that one explains the next; `docs/definitions` says it exactly.
 
 /// A word and what it means.
-pub const WORDS: [(&str, &str); 17] = [
+pub const WORDS: [(&str, &str); 19] = [
     ("Span", "A named piece of work with a start and a duration. A trace is the spans of one trace id."),
     ("Endpoint", "A service together with an operation."),
     ("Request", "One root span and all below it. Its latency is the duration of the root span."),
@@ -25,6 +25,11 @@ pub const WORDS: [(&str, &str); 17] = [
     ("Drag", "How much earlier the request would end without the span and all below it."),
     ("Slack", "How much longer the span may take before the request ends later."),
     ("What-if", "The latency the requests would have with a change, by the flows learned from them."),
+    (
+        "Budget",
+        "What the calls of an endpoint may take at a percentile once the requests reach their target.",
+    ),
+    ("Failing fast", "A call that takes too long is given up, and its caller goes on as if it had returned."),
     ("Aggregate trace", "The mean of traces of one shape: every span at its mean start and end."),
     (
         "Subspan",

@@ -25,6 +25,8 @@ pub mod flow_changes;
 pub mod flow_choice;
 pub mod flow_prediction;
 pub mod flow_savings;
+pub mod flow_target;
+pub mod flow_timeout;
 pub mod glossary;
 pub mod heatmap;
 pub mod intake;

@@ -76,6 +76,10 @@ pub struct Queries {
     pub flow: Slot<queries::Flow>,
     /// Latencies before and after the changes.
     pub what_if: Slot<queries::WhatIf>,
+    /// What would bring a percentile of the latency down to a target.
+    pub target: Slot<queries::Target>,
+    /// What a timeout of a call would cut.
+    pub timeout: Slot<queries::Timeout>,
     /// How well the model of what-ifs does on held-out invocations.
     pub back_test: Slot<queries::FlowEvaluation>,
     /// The predictors compared.
@@ -112,6 +116,10 @@ pub fn query(page: Page) {
     if address.view != View::Endpoints && address.view != View::Flow {
         // It reads every trace several times: nothing that should go on when nobody looks.
         queries.savings.stop();
+    }
+    if address.view != View::Flow {
+        queries.target.stop();
+        queries.timeout.stop();
     }
     if address.view != View::Findings {
         queries.tags.stop();

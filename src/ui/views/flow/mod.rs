@@ -8,6 +8,9 @@ pub mod parent;
 pub mod prediction;
 pub mod queries;
 pub mod savings;
+pub mod target;
+pub mod time_field;
+pub mod timeout;
 pub mod what_if;
 
 use crate::ui::dom::{El, Keep, button, div, span};
@@ -35,6 +38,8 @@ use pathlight_view::json;
 use prediction::PredictionPanel;
 use queries::shown_parent;
 use savings::SavingsPanel;
+use target::TargetPanel;
+use timeout::TimeoutPanel;
 use what_if::WhatIfPanel;
 
 pub use facts::facts;
@@ -52,6 +57,8 @@ pub struct Flow {
     panels: Segments,
     table: CompanionTable<CallLine>,
     what_if: WhatIfPanel,
+    target: TargetPanel,
+    timeout: TimeoutPanel,
     prediction: PredictionPanel,
     savings: SavingsPanel,
 }
@@ -97,6 +104,8 @@ impl Flow {
             .child(&all)
             .child(&exports);
         let what_if = WhatIfPanel::new(page, keep);
+        let target = TargetPanel::new(page, keep);
+        let timeout = TimeoutPanel::new(page, keep);
         let prediction = PredictionPanel::new(page, keep);
         let savings = SavingsPanel::new(page, keep);
         let mut panels = Segments::new("Below the chart");
@@ -110,6 +119,8 @@ impl Flow {
             .child(&div("tools").child(panels.element()).child(&div("grow")).child(what_if.exports()))
             .child(table.element())
             .child(what_if.element())
+            .child(target.element())
+            .child(timeout.element())
             .child(prediction.element())
             .child(savings.element());
         let frame = Frame::new(View::Flow, "flow", chart, below).with(&tools).with(chart.element());
@@ -124,6 +135,8 @@ impl Flow {
             panels,
             table,
             what_if,
+            target,
+            timeout,
             prediction,
             savings,
         }
@@ -135,12 +148,16 @@ impl Flow {
         self.table.show(panel == FlowPanel::Calls);
         self.what_if.element().show(panel == FlowPanel::WhatIf);
         self.what_if.exports().show(panel == FlowPanel::WhatIf);
+        self.target.element().show(panel == FlowPanel::Target);
+        self.timeout.element().show(panel == FlowPanel::Timeout);
         self.prediction.element().show(panel == FlowPanel::Prediction);
         self.savings.element().show(panel == FlowPanel::Savings);
         let (report, selected) = self.chart.look(|chart| (chart.report().clone(), chart.selected()));
         match panel {
             FlowPanel::Calls => self.table.select_at(selected.map(|node| node as usize)),
             FlowPanel::WhatIf => self.what_if.update(page, &report, selected),
+            FlowPanel::Target => self.target.update(page),
+            FlowPanel::Timeout => self.timeout.update(page),
             FlowPanel::Prediction => self.prediction.update(page),
             FlowPanel::Savings => self.savings.update(page),
         }

@@ -1,5 +1,6 @@
 //! The queries of the flow view.
 
+use super::timeout;
 use crate::ui::page::Page;
 use pathlight_query::{Endpoint, RootEndpoint, Selection, queries};
 use pathlight_view::address::Address;
@@ -27,6 +28,19 @@ pub fn query(page: Page, address: &Address) {
                 .what_if
                 .want(page, queries::WhatIf { selection, settings, changes: choice.changes.clone() });
         }
+        FlowPanel::Target => match choice.target {
+            Some((quantile, target_us)) => {
+                queries.target.want(page, queries::Target { selection, settings, quantile, target_us });
+            }
+            None => queries.target.stop(),
+        },
+        FlowPanel::Timeout => match timeout::endpoint(page) {
+            Some(endpoint) => {
+                let timeout_us = choice.timeout_us(Some(&endpoint));
+                queries.timeout.want(page, queries::Timeout { selection, settings, endpoint, timeout_us });
+            }
+            None => queries.timeout.stop(),
+        },
         FlowPanel::Savings => queries.savings.want(page, queries::Savings { selection, settings }),
         FlowPanel::Prediction => {
             // All invocations: a model is tested on what it was not made for.
@@ -37,12 +51,18 @@ pub fn query(page: Page, address: &Address) {
             }
         }
     }
-    if matches!(choice.panel, FlowPanel::WhatIf | FlowPanel::Savings) {
+    if !matches!(choice.panel, FlowPanel::Calls | FlowPanel::Prediction) {
         let min_children = if choice.paper { 5 } else { 2 };
         queries.back_test.want(page, queries::FlowEvaluation { selection: whole, settings, min_children });
     }
     if choice.panel != FlowPanel::Savings {
         queries.savings.stop();
+    }
+    if choice.panel != FlowPanel::Target {
+        queries.target.stop();
+    }
+    if choice.panel != FlowPanel::Timeout {
+        queries.timeout.stop();
     }
 }
 

@@ -179,6 +179,119 @@ pub async fn predictions_and_savings_are_those_of_the_binary(page: &Page) -> Out
     page.picture("flow-savings").await
 }
 
+/// Writes into a field as a person who then leaves it.
+async fn write(page: &Page, field: &str, text: &str) -> Outcome {
+    page.run(&format!(
+        "const e = document.querySelector(\"[data-test='{field}']\"); e.value = {}; \
+         e.dispatchEvent(new Event('change'))",
+        json!(text)
+    ))
+    .await?;
+    Ok(())
+}
+
+pub async fn a_target_says_what_has_to_be_faster_and_becomes_a_what_if(page: &Page) -> Outcome {
+    let file = flow_at(page, "&panel=target").await?;
+    page.hidden("[data-test='target-way']").await?;
+    write(page, "target-time", "80 %").await?;
+    page.visible("[data-test='target-time-trouble']").await?;
+    let trouble = page.text("[data-test='target-time-trouble']").await?;
+    ensure(trouble.contains("is a share"), || format!("80 % is answered by {trouble:?}"))?;
+    // What the third endpoint brings at best: some reach it alone.
+    let best = native(&with(&["--target", "p99=1us"]), &[&file])?;
+    let us = best["single"][2]["at_best_us"].as_f64().unwrap_or(f64::NAN).ceil();
+    write(page, "target-time", &format!("{us} us")).await?;
+    let address = "return decodeURIComponent(location.hash)";
+    let want = format!("target=p99:{us}");
+    page.until("the target in the address", address, |hash| hash.as_str().is_some_and(|h| h.contains(&want)))
+        .await?;
+    page.hidden("[data-test='target-time-trouble']").await?;
+    page.ready().await?;
+    let said = native(&with(&["--target", &format!("p99={us}us")]), &[&file])?;
+    let ways: Vec<Value> = ["single", "together"]
+        .iter()
+        .flat_map(|list| said[list].as_array().cloned().unwrap_or_default())
+        .collect();
+    let shown = page.attributes("[data-test='target-way']", "data-value").await?;
+    let best = page.attributes("[data-test='target-way']", "data-best").await?;
+    same("ways", shown.len(), ways.len())?;
+    for ((way, shown), best) in ways.iter().zip(&shown).zip(&best) {
+        let percent = way["faster_percent"].as_u64().map_or_else(String::new, |percent| percent.to_string());
+        same("percent", shown.clone(), percent)?;
+        near("at best", best.parse().unwrap_or(f64::NAN), way["at_best_us"].as_f64())?;
+    }
+    let sentence = page.text("[data-test='target-sentence']").await?;
+    let reaching = format!("{} endpoints alone could", said["reaching"]);
+    ensure(sentence.contains(&reaching), || format!("{reaching:?} is not in {sentence:?}"))?;
+    page.visible("[data-test='target-budgets'] li").await?;
+    let json = exported(page, "[data-test='target']", "json").await?;
+    same("the export", serde_json::from_str::<Value>(&json)?, said.clone())?;
+    page.picture("flow-target").await?;
+    // The median is at the target already.
+    page.click("[data-test='target-p50']").await?;
+    page.hidden("[data-test='target-way']").await?;
+    page.ready().await?;
+    let sentence = page.text("[data-test='target-sentence']").await?;
+    ensure(sentence.contains("nothing to do"), || format!("p50 has {sentence:?}"))?;
+    page.click("[data-test='target-p99']").await?;
+    page.visible("[data-test='target-way']").await?;
+    page.ready().await?;
+    page.click("[data-test='target-way'][data-row='1']").await?;
+    page.ready().await?;
+    page.click("[data-test='target-try']").await?;
+    page.visible("[data-test='whatif-change']").await?;
+    page.ready().await?;
+    let after = page.number("[data-test='after-p99']", "data-value").await?;
+    ensure(after <= us, || format!("the what-if has a p99 of {after}, the target is {us}"))
+}
+
+pub async fn a_timeout_of_the_selected_call_cuts_what_the_binary_says(page: &Page) -> Outcome {
+    let file = flow_at(page, "&panel=timeout").await?;
+    let words = page.text("[data-test='timeout-words']").await?;
+    ensure(words.contains("Select a call"), || format!("without a call there is {words:?}"))?;
+    page.click("[data-test='panel-calls']").await?;
+    page.click("[data-test='call'][data-row='0']").await?;
+    page.click("[data-test='panel-timeout']").await?;
+    page.visible("[data-test='timeout-figures'] td").await?;
+    page.ready().await?;
+    let label = page.attributes("[data-test='call'][data-row='0']", "data-label").await?.remove(0);
+    let report = native(&OF_PRODUCT, &[&file])?;
+    let node = report["nodes"].as_array().into_iter().flatten().find(|node| node["name"] == label.as_str());
+    let node = node.ok_or_else(|| Failure(format!("the binary has no call {label}")))?;
+    let name = |key: &str| node[key].as_str().unwrap_or_default();
+    let endpoint = format!("{}:{}", name("service"), name("operation"));
+    let check = async |argument: &str| -> Outcome<Value> {
+        let said = native(&with(&["--timeout", argument]), &[&file])?;
+        let columns =
+            [("as it is", "latency_us"), ("failing fast", "failing_fast_us"), ("retried once", "retried_us")];
+        for name in ["p50", "p95", "p99", "mean"] {
+            for (head, key) in columns {
+                let shown = page.number(&format!("[data-test='{head}-{name}']"), "data-value").await?;
+                near(&format!("{head} {name}"), shown, said[key][name].as_f64())?;
+            }
+        }
+        let json = exported(page, "[data-test='timeout']", "json").await?;
+        same("the export", serde_json::from_str::<Value>(&json)?, said.clone())?;
+        Ok(said)
+    };
+    let suggested = check(&endpoint).await?;
+    // Half of the calls.
+    let us = suggested["call_latency_us"]["p50"].as_f64().unwrap_or(f64::NAN).floor();
+    write(page, "timeout-time", "2 ms 3").await?;
+    page.visible("[data-test='timeout-time-trouble']").await?;
+    write(page, "timeout-time", &format!("{us} us")).await?;
+    page.hidden("[data-test='timeout-time-trouble']").await?;
+    page.visible("[data-test='timeout-suggested']").await?;
+    page.ready().await?;
+    let said = check(&format!("{endpoint}={us}us")).await?;
+    ensure(said["cut_requests"].as_u64() > Some(0), || format!("{us} us cuts nothing"))?;
+    page.picture("flow-timeout").await?;
+    page.click("[data-test='timeout-suggested']").await?;
+    page.hidden("[data-test='timeout-suggested']").await?;
+    page.ready().await?;
+    check(&endpoint).await.map(drop)
+}
+
 pub async fn a_hundred_calls_are_shown(page: &Page) -> Outcome {
     let file = generated("wide.json", "--traces 20 --spans 100 --shape wide --seed 4")?;
     page.open("view=flow").await?;

@@ -118,6 +118,8 @@ pub const ALL: &[Test] = tests![
     flow::a_call_leads_to_its_own_flow_and_back,
     flow::a_what_if_moves_the_whole_request_as_the_binary_says,
     flow::predictions_and_savings_are_those_of_the_binary,
+    flow::a_target_says_what_has_to_be_faster_and_becomes_a_what_if,
+    flow::a_timeout_of_the_selected_call_cuts_what_the_binary_says,
     flow::a_hundred_calls_are_shown,
     flow::drag_and_slack_stand_in_the_timeline,
     diagnosis::the_report_is_that_of_the_binary_and_its_lines_lead_to_evidence,
