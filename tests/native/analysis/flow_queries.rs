@@ -407,8 +407,7 @@ fn a_timeout_that_fails_fast_is_what_regenerated_traces_show_at_20_random_places
         }
     }
     println!("worst of {checked} quantiles: {:.2} %; {effective} of 40 change the mean", 100.0 * worst);
-    println!("{}", missed.join("\n"));
-    assert!(missed.len() <= 4 && missed.iter().all(|miss| miss.contains("worker-")), "{missed:#?}");
+    assert!(missed.is_empty(), "{missed:#?}");
     assert!(effective >= 15, "{effective}");
 }
 

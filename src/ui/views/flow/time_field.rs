@@ -4,7 +4,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, el};
 use crate::ui::page::Page;
 use pathlight_view::flow_target::{parse_time, time_text};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use web_sys::HtmlInputElement;
 
@@ -14,6 +14,8 @@ pub struct TimeField {
     trouble: El,
     /// What was written and is no time.
     wrong: Rc<RefCell<Option<String>>>,
+    /// The time that was shown last.
+    shown: Cell<Option<u64>>,
 }
 
 impl TimeField {
@@ -46,7 +48,7 @@ impl TimeField {
             page.refresh();
         });
         let trouble = el("p").class("time-trouble").attr("id", &trouble_name).attr("role", "alert");
-        TimeField { input, trouble: trouble.test(&trouble_name), wrong }
+        TimeField { input, trouble: trouble.test(&trouble_name), wrong, shown: Cell::default() }
     }
 
     /// Returns the field.
@@ -59,8 +61,11 @@ impl TimeField {
         &self.trouble
     }
 
-    /// Shows a time; what is wrong stays.
+    /// Shows a time; what is wrong stays until there is another.
     pub fn show(&self, us: Option<u64>) {
+        if self.shown.replace(us) != us {
+            self.wrong.take();
+        }
         let wrong = self.wrong.borrow();
         self.trouble.show(wrong.is_some());
         self.trouble.set_text(wrong.as_deref().unwrap_or_default());

@@ -25,11 +25,11 @@ pub struct TimeoutPanel {
     shown: Option<(u64, Endpoint)>,
 }
 
-/// Returns the endpoint whose calls are cut: the one in focus.
+/// Returns the endpoint whose calls are cut: the one in focus, else that of the address.
 pub fn endpoint(page: Page) -> Option<Endpoint> {
     match &*page.focus() {
         Focus::Endpoint(endpoint) => Some(endpoint.clone()),
-        _ => None,
+        _ => page.address().choices.flow.timeout.as_ref().map(|timeout| timeout.0.clone()),
     }
 }
 

@@ -286,8 +286,19 @@ pub async fn a_timeout_of_the_selected_call_cuts_what_the_binary_says(page: &Pag
     let said = check(&format!("{endpoint}={us}us")).await?;
     ensure(said["cut_requests"].as_u64() > Some(0), || format!("{us} us cuts nothing"))?;
     page.picture("flow-timeout").await?;
+    // Its address is about the same call.
+    let hash = page.run("return location.hash.slice(1)").await?;
+    let figure = "[data-test='failing fast-mean']";
+    let before = page.number(figure, "data-value").await?;
+    page.open(hash.as_str().unwrap_or_default()).await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    same("mean by its address", page.number(figure, "data-value").await?, before)?;
+    write(page, "timeout-time", "12").await?;
+    page.visible("[data-test='timeout-time-trouble']").await?;
     page.click("[data-test='timeout-suggested']").await?;
     page.hidden("[data-test='timeout-suggested']").await?;
+    page.hidden("[data-test='timeout-time-trouble']").await?;
     page.ready().await?;
     check(&endpoint).await.map(drop)
 }
