@@ -37,8 +37,10 @@ impl TimeoutPanel {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Keep) -> TimeoutPanel {
         let set = move |us: Option<u64>| {
-            let timeout = endpoint(page).zip(us);
-            page.change(|address| address.choices.flow.timeout = timeout);
+            let Some(endpoint) = endpoint(page) else { return };
+            // Without a time the address does not name it.
+            page.set_focus(Focus::Endpoint(endpoint.clone()));
+            page.change(|address| address.choices.flow.timeout = us.map(|us| (endpoint, us)));
         };
         let label = ("Timeout", "suggested");
         let time = TimeField::new(page, keep, "timeout-time", label, set);
