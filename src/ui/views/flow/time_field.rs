@@ -74,7 +74,8 @@ impl TimeField {
         let is_written =
             dom::document().active_element().is_some_and(|it| it.is_same_node(Some(self.input.html())));
         let input = self.input.as_kind::<HtmlInputElement>().filter(|_| wrong.is_none() && !is_written);
-        if let Some(input) = input.filter(|input| parse_time(&input.value()).ok() != us) {
+        let is_it = |text: &str| us.map_or(text.is_empty(), |us| parse_time(text) == Ok(us));
+        if let Some(input) = input.filter(|input| !is_it(&input.value())) {
             input.set_value(&us.map(time_text).unwrap_or_default());
         }
     }

@@ -300,6 +300,8 @@ pub async fn a_timeout_of_the_selected_call_cuts_what_the_binary_says(page: &Pag
     page.hidden("[data-test='timeout-suggested']").await?;
     page.hidden("[data-test='timeout-time-trouble']").await?;
     page.ready().await?;
+    let field = page.run("return document.querySelector('[data-test=\"timeout-time\"]').value").await?;
+    same("the field", field, json!(""))?;
     check(&endpoint).await.map(drop)
 }
 
