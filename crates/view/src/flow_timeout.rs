@@ -7,7 +7,7 @@ use pathlight_model::stats::Summary;
 use pathlight_text::format::{count, counted, duration, duration_us, share};
 
 /// What a panel says as long as no call is selected.
-pub const NO_CALL: &str = "Select a call in the chart or the table above to give it a timeout.";
+pub const NO_CALL: &str = "Select a call in the chart above or under Calls to give it a timeout.";
 
 /// Heads of the columns: the latency of the requests.
 const HEADS: [&str; 3] = ["as it is", "failing fast", "retried once"];

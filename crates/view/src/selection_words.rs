@@ -20,24 +20,29 @@ fn latencies((low, high): (u64, u64), between: &str) -> String {
     if low == high { low } else { format!("{low}{between}{high}") }
 }
 
-/// Returns what an offered percentile range holds: its latencies, and how many of all requests. Of several request types,
-/// each of which has its own end of the range, the least and the greatest of these ends.
+/// Whether a range begins and ends at one latency, as that of one request type does; each of several has its own.
+fn has_one_end(mark: &RangeMark) -> bool {
+    [mark.least_us, mark.most_us].iter().all(|(low, high)| low == high)
+}
+
+/// Returns what an offered percentile range holds: its latencies, and how many of all requests. Of several request types
+/// only the number: [`holds_hint`] has room for the rest.
 pub fn holds_words(range: PercentileRange, mark: &RangeMark, facts: &RangeFacts) -> String {
     let n = format!("{} of {}", format::count(mark.requests), format::count(facts.all_requests));
-    let span = |ends| latencies(ends, "\u{2013}");
+    let (least, most) = (mark.least_us.0, mark.most_us.0);
     match (range.lo, range.hi) {
         _ if range.is_all() || mark.requests == 0 => String::new(),
-        (0, _) => format!("\u{2264} {}, {n}", span(mark.most_us)),
-        (_, 100_000) => format!("\u{2265} {}, {n}", span(mark.least_us)),
-        _ => format!("{}, {n}", span((mark.least_us.0, mark.most_us.1))),
+        _ if !has_one_end(mark) => n,
+        (0, _) => format!("\u{2264} {}, {n}", format::duration_us(most)),
+        (_, 100_000) => format!("\u{2265} {}, {n}", format::duration_us(least)),
+        _ => format!("{}, {n}", latencies((least, most), "\u{2013}")),
     }
 }
 
 /// Returns what is said of an offered percentile range beside the pointer: `what` it is, and of several request types
 /// where it begins and ends.
 pub fn holds_hint(what: &str, range: PercentileRange, mark: &RangeMark) -> String {
-    let is_one = |ends: (u64, u64)| ends.0 == ends.1;
-    if range.is_all() || is_one(mark.least_us) && is_one(mark.most_us) {
+    if range.is_all() || has_one_end(mark) {
         return what.to_owned();
     }
     let [least, most] = [mark.least_us, mark.most_us].map(|ends| latencies(ends, " to "));
@@ -157,9 +162,8 @@ mod tests {
         assert_eq!(holds_hint("The tail", range(99_000, 100_000), &mark), "The tail");
         // Of several request types.
         let mark = RangeMark { least_us: (4000, 108_000), ..mark };
-        let said = holds_words(range(99_000, 100_000), &mark, &facts);
-        assert_eq!(said, format!("\u{2265} 4.00\u{202f}ms\u{2013}108\u{202f}ms, {of}"));
-        assert_eq!(holds_words(range(0, 50_000), &mark, &facts), format!("\u{2264} 200\u{202f}ms, {of}"));
+        assert_eq!(holds_words(range(99_000, 100_000), &mark, &facts), of);
+        assert_eq!(holds_words(range(0, 50_000), &mark, &facts), of);
         let hint = holds_hint("The tail", range(99_000, 100_000), &mark);
         assert!(
             hint.contains("begins at 4.00\u{202f}ms to 108\u{202f}ms and ends at 200\u{202f}ms, by type"),
