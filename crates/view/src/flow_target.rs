@@ -60,9 +60,9 @@ pub fn time_text(us: u64) -> String {
 /// Returns what a panel says of a target before there is one; `now_us` is the percentile as it is, if that is known.
 pub fn no_target_words(quantile: Quantile, now_us: Option<f64>) -> String {
     let name = quantile.name();
-    let now = now_us.map_or_else(String::new, |us| format!(" It is {} now.", duration(us)));
+    let now = now_us.map_or_else(String::new, |us| format!(" (now {})", duration(us)));
     format!(
-        "Write what {name} of the requests is to be: how much faster would which endpoints have to be?{now}"
+        "Enter the {name}{now} that requests should have, to see which endpoints have to be faster for it, and by how much."
     )
 }
 

@@ -66,8 +66,7 @@ pub fn explanation(trend: &Trend, moved: &Moved, duration: fn(f64) -> String) ->
         let change = series.change.filter(|change| change.is_certain && Some(is_slower(change)) == wanted)?;
         Some((series.endpoint.as_ref()?, change.after_us - change.before_us))
     });
-    let none =
-        "No service changed by more than services usually drift between two windows of time".to_owned();
+    let none = "No service stands out".to_owned();
     // Stable: of equal ones the first by name.
     let largest = certain.reduce(|most, other| if other.1.abs() > most.1.abs() { other } else { most });
     match largest {
@@ -380,8 +379,11 @@ mod tests {
         let moved = Moved { root: root.clone(), day: 1, series: 0, culprit: CulpritReport::default() };
         let words = explanation(&trend, &moved, format::duration);
         let most = format!("of read @ large: +{} per request.", format::duration(400.0));
-        assert!(words.starts_with("No service changed by more than") && words.ends_with(&most), "{words}");
+        assert!(
+            words.starts_with("No service stands out; most of the change") && words.ends_with(&most),
+            "{words}"
+        );
         trend.series.truncate(2);
-        assert!(explanation(&trend, &moved, format::duration).ends_with("two windows of time."));
+        assert!(explanation(&trend, &moved, format::duration).ends_with("stands out."));
     }
 }
