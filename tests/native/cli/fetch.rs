@@ -56,7 +56,8 @@ impl Jaeger {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
                 let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-                let first = lines.next().unwrap().unwrap();
+                // A program that ends may leave a connection without a request.
+                let Some(Ok(first)) = lines.next() else { continue };
                 let mut has_token = false;
                 for line in lines.map_while(Result::ok).take_while(|line| !line.is_empty()) {
                     has_token |= line.eq_ignore_ascii_case("authorization: bearer secret");
