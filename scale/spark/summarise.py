@@ -23,7 +23,7 @@ BATCH_FILES = 1000
 # Tasks for each core that read files, so that cores end at about the same time; more of them where each would read more.
 TASKS_OF_A_CORE = 4
 TASK_BYTES = 512 << 20
-# Text whose traces come together in one task, about; as columns a fifteenth of it.
+# Text whose traces come together in one task, about; as columns a twentieth of it.
 BUCKET_BYTES = 4 << 30
 # Summaries that one task joins.
 JOIN = 32
