@@ -3,7 +3,7 @@
 
 use crate::table::{Column, Number, Table};
 use pathlight_analysis::flow::{CallBudget, TargetReport, TargetWay};
-use pathlight_query::{ChangeOf, Changes, Endpoint, LatencyChange, Quantile};
+use pathlight_query::{Changes, Endpoint, Quantile};
 use pathlight_text::format;
 use pathlight_text::format::{DASH, THIN, counted, duration, duration_us, printable, share};
 use std::rc::Rc;
@@ -143,16 +143,7 @@ impl TargetLine {
 
     /// Returns what it changes, for a what-if. What does not reach the target takes no time at all.
     pub fn changes(&self) -> Changes {
-        let percent = self.way().and_then(|way| way.faster_percent).unwrap_or(100);
-        let endpoints = self.way().map(|way| way.endpoints.clone()).unwrap_or_default();
-        let latencies = endpoints.into_iter().map(|Endpoint { service, operation }| LatencyChange {
-            service,
-            operation,
-            of: ChangeOf::OwnWork,
-            share_ppm: -10_000 * i64::from(percent),
-            add_us: 0,
-        });
-        Changes { latencies: latencies.collect(), ..Changes::default() }
+        self.way().map(|way| way.changes(way.faster_percent.unwrap_or(100))).unwrap_or_default()
     }
 
     fn way(&self) -> Option<&TargetWay> {
@@ -270,6 +261,7 @@ pub fn budgets(report: &TargetReport) -> (Vec<(Endpoint, String)>, String) {
 mod tests {
     use super::*;
     use crate::table::{Cell, Rows as _};
+    use pathlight_query::ChangeOf;
 
     fn way(operations: &[&str], faster_percent: Option<u32>, at_best_us: f64) -> TargetWay {
         let endpoints = operations.iter().map(|operation| Endpoint::new("s", *operation)).collect();

@@ -1,8 +1,9 @@
 //! Names of endpoints, traces and figures, written the same everywhere.
 
-use crate::ui::dom::{El, div, el, span};
+use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::page::{Focus, Page};
 use pathlight_chart::color;
-use pathlight_query::LogHistogram;
+use pathlight_query::{Endpoint, LogHistogram};
 use pathlight_text::format;
 use wasm_bindgen::prelude::*;
 
@@ -21,6 +22,17 @@ pub fn endpoint(service: &str, operation: &str) -> El {
         .child(&dot(service))
         .child(&cut_in_the_middle(&format::printable(operation)))
         .child(&span("service", &format::printable(service)))
+}
+
+/// Returns a list of endpoints, each with some words; a click on one brings it into focus.
+pub fn endpoint_list(page: Page, keep: &Keep, rows: Vec<(Endpoint, String)>) -> El {
+    let rows = rows.into_iter().map(|(of, words)| {
+        let name = endpoint(&of.service, &of.operation);
+        let focus = move || page.set_focus(Focus::Endpoint(of.clone()));
+        let link = button("").class("link").child(&name).on_click(keep, focus);
+        el("li").child(&link).child(&span("num", &words))
+    });
+    el("ul").children(&rows.collect::<Vec<El>>())
 }
 
 /// Characters of a name that stay at its end when it is cut, and how long it is at least to be cut there.

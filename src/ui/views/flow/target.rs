@@ -33,8 +33,8 @@ pub struct TargetPanel {
     budgets: El,
     /// The way that was clicked.
     chosen: Rc<Cell<Option<usize>>>,
-    /// Revision of the report that is shown, and whether there is a target.
-    shown: Option<(u64, bool)>,
+    /// Revision of the report that is shown.
+    shown: Option<u64>,
     keep: Keep,
 }
 
@@ -161,7 +161,7 @@ impl TargetPanel {
             self.shown = None;
             return;
         };
-        let now = Some((queries.target.revision(), true));
+        let now = Some(queries.target.revision());
         if self.shown != now {
             self.shown = now;
             self.chosen.set(report.reaching_way().and_then(|way| report.ways().position(|of| of == way)));
@@ -193,15 +193,7 @@ impl TargetPanel {
         let (rows, others) = flow_target::budgets(report);
         self.budgets.show(!rows.is_empty());
         self.budgets.add(&el("h3").text(&flow_target::budget_title(report)));
-        let list = el("ul");
-        for (endpoint, words) in rows {
-            let link = button("")
-                .class("link")
-                .child(&names::endpoint(&endpoint.service, &endpoint.operation))
-                .on_click(&self.keep, move || page.set_focus(Focus::Endpoint(endpoint.clone())));
-            list.add(&el("li").child(&link).child(&span("num", &words)));
-        }
-        self.budgets.add(&list);
+        self.budgets.add(&names::endpoint_list(page, &self.keep, rows));
         self.budgets.add(&el("p").class("muted small").text(&others));
     }
 }

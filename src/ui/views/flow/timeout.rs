@@ -72,8 +72,8 @@ impl TimeoutPanel {
     /// Follows focus, address and reports.
     pub fn update(&mut self, page: Page) {
         let slot = &page.queries().timeout;
-        let (endpoint, asked) =
-            (endpoint(page), page.address().choices.flow.timeout_us(endpoint(page).as_ref()));
+        let endpoint = endpoint(page);
+        let asked = page.address().choices.flow.timeout_us(endpoint.as_ref());
         self.time.show(asked);
         self.suggested.show(asked.is_some());
         let report = slot.get().filter(|report| {

@@ -2,8 +2,8 @@
 //! [`flow_changes`].
 
 use super::changes::ChangeControls;
-use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Focus, Page};
+use crate::ui::dom::{El, Keep, div, el};
+use crate::ui::page::Page;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
@@ -99,16 +99,7 @@ impl WhatIfPanel {
             return;
         }
         self.endpoints.add(&el("h3").text("Share of the latency, before and after"));
-        let list = el("ul");
-        for (endpoint, shares) in shares {
-            let name = names::endpoint(&endpoint.service, &endpoint.operation);
-            let link = button("")
-                .class("link")
-                .child(&name)
-                .on_click(&self.keep, move || page.set_focus(Focus::Endpoint(endpoint.clone())));
-            list.add(&el("li").child(&link).child(&span("num", &shares)));
-        }
-        self.endpoints.add(&list);
+        self.endpoints.add(&names::endpoint_list(page, &self.keep, shares));
     }
 }
 

@@ -6,9 +6,7 @@ use crate::EngineError;
 use crate::queries::Query;
 use crate::workers::Workers;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_analysis::flow::{
-    self, CallsOf, ChangeOf, Changes, FlowSettings, LatencyChange, Model, Quantile, TargetReport, TargetWay,
-};
+use pathlight_analysis::flow::{self, CallsOf, FlowSettings, Model, Quantile, TargetReport, TargetWay};
 use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
@@ -83,15 +81,7 @@ impl Search {
         let (done, of) = (self.done, self.of);
         self.workers.working(TrainingProgress { done, of, ..TrainingProgress::default() }).await;
         self.done += 1;
-        let latencies = way.endpoints.iter().map(|endpoint| LatencyChange {
-            service: endpoint.service.clone(),
-            operation: endpoint.operation.clone(),
-            of: ChangeOf::OwnWork,
-            share_ppm: -10_000 * i64::from(percent),
-            add_us: 0,
-        });
-        let changes = Changes { latencies: latencies.collect(), ..Changes::default() };
-        what_if(&self.workers, &self.selection, self.model.clone(), changes, calls).await
+        what_if(&self.workers, &self.selection, self.model.clone(), way.changes(percent), calls).await
     }
 
     /// Finds the least percentage that reaches the target; 100 does. No latency rises as something gets faster.
