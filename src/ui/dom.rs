@@ -38,6 +38,21 @@ pub fn root() -> Option<HtmlElement> {
     document().document_element().and_then(|element| element.dyn_into().ok())
 }
 
+/// Where the page keeps how often the browser gave back canvases that it had lost.
+pub const RESTORED: &str = "data-restored";
+
+/// Returns what a canvas is painted for besides its content: the theme, and how often lost canvases came back. What is
+/// painted for another look has to be painted again, on a [`Surface`](crate::canvas::Surface) of its own.
+pub fn look() -> String {
+    let read = |name| root().and_then(|root| root.get_attribute(name)).unwrap_or_default();
+    format!("{} {}", read("data-theme"), read(RESTORED))
+}
+
+/// Returns whether the page is dark.
+pub fn is_dark() -> bool {
+    look().starts_with("dark")
+}
+
 /// A listener; it is taken away when this is dropped.
 pub struct Listener {
     target: EventTarget,

@@ -9,7 +9,7 @@ pub mod views;
 pub mod widgets;
 
 use super::boot::Boot;
-use super::pool::Pool;
+use super::pool::{Pool, UserError};
 use dom::{El, Keep, div, el};
 use page::{Page, Part};
 use pathlight_view::address::{Theme, View};
@@ -159,9 +159,34 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     }
     page.fetching().follow(page);
     keep.add(dom::listen(&dom::window(), "resize", dom::How::default(), move |_| page.refresh()));
+    if !can_draw() {
+        page.fail(UserError {
+            message: "The browser does not let this page draw, so charts stay empty.".to_owned(),
+            detail: "It gives no context for a canvas.".to_owned(),
+            next_step: "Tables and sentences say the same; for charts, allow canvases for this page (an extension may \
+                        forbid them) or use another browser."
+                .to_owned(),
+        });
+    }
+    // Canvases that the browser took away, for lack of memory or as its graphics process ended, come back empty.
+    let capture = dom::How { capture: true, ..dom::How::default() };
+    keep.add(dom::listen(&dom::window(), "contextrestored", capture, move |_| {
+        if let Some(root) = dom::root() {
+            let times = root.get_attribute(dom::RESTORED).and_then(|times| times.parse().ok()).unwrap_or(0);
+            let _ = root.set_attribute(dom::RESTORED, &format!("{}", times + 1));
+        }
+        page.refresh();
+    }));
     if let Ok(Some(dark)) = dom::window().match_media(DARK) {
         keep.add(dom::listen(&dark, "change", dom::How::default(), move |_| page.refresh()));
     }
+}
+
+/// Returns whether the browser gives a canvas something to draw on.
+fn can_draw() -> bool {
+    let canvas = dom::el("canvas");
+    let canvas = canvas.as_kind::<web_sys::HtmlCanvasElement>();
+    canvas.is_some_and(|canvas| matches!(canvas.get_context("2d"), Ok(Some(_))))
 }
 
 const DARK: &str = "(prefers-color-scheme: dark)";

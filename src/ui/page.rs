@@ -637,8 +637,8 @@ impl Page {
                 file_errors(&outcome.reports).into_iter().for_each(|error| self.fail(error));
             }
             PoolEvent::WorkerLost { name, reason } => self.fail(UserError {
-                message: "A worker died and was replaced; what it held is read again.".to_owned(),
-                detail: format!("{name}: {reason}"),
+                message: "A worker ended and was replaced; what it held is read again.".to_owned(),
+                detail: if name.is_empty() { reason } else { format!("{name}: {reason}") },
                 next_step: "If this repeats, load fewer files at once.".to_owned(),
             }),
             PoolEvent::Failed(error) => {

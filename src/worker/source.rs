@@ -8,6 +8,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, ReadableStreamByobReader, ReadableStreamReadResult};
 
 use crate::wire::words;
+use pathlight_text::format;
 
 /// Bytes asked for at a time from a large Blob. The browser fills a buffer while the one before it is parsed, at a price
 /// for each.
@@ -217,8 +218,17 @@ impl Source {
             }
         };
         open.arrived += f64::from(bytes.length());
-        // A stream that is done before its size was cut while it was read; its reader of text says where.
-        let is_last = open.arrived >= open.size || (open.reader.is_some() && open.at >= open.size);
+        let is_last = open.arrived >= open.size;
+        if !is_last && open.reader.is_some() && open.at >= open.size {
+            let reason = format!(
+                "it ended after {} of {} bytes",
+                format::count(open.arrived as u64),
+                format::count(open.size as u64)
+            );
+            self.close();
+            self.ready.push_back(Err(Unreadable { piece, reason }));
+            return;
+        }
         if is_last {
             self.close();
         }

@@ -3,7 +3,7 @@
 use super::keep::Keep;
 use super::masks::Masks;
 use super::report::{ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress};
-use super::sniff::quote;
+use super::sniff::{HTML, quote};
 use super::source::{Context, Source, Stop};
 use super::state::State;
 use super::walk::WalkEnd;
@@ -227,7 +227,11 @@ impl Reader {
                     _ => format!("it looks like {what}"),
                 };
                 let reason = format!("{seen}; it begins with {}", quote(&head));
-                self.error(ErrorKind::NotRecognised, 0, reason, &format!("{ACCEPTED}."))
+                let next = match what.as_ref() {
+                    HTML => "If a server gave it, log in there in this browser, then open it again.".to_owned(),
+                    _ => format!("{ACCEPTED}."),
+                };
+                self.error(ErrorKind::NotRecognised, 0, reason, &next)
             }
         }
     }

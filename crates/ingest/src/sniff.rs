@@ -29,7 +29,7 @@ pub(super) enum Kind {
 /// What a summary of traces begins with, whatever its version (crate `summary`, which writes them).
 const SUMMARY: &[u8] = b"pathlight-summary ";
 
-const MAGIC: [(&[u8], &str); 22] = [
+const MAGIC: [(&[u8], &str); 25] = [
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"\x89PNG", "a PNG image"),
     (b"GIF8", "a GIF image"),
@@ -50,9 +50,15 @@ const MAGIC: [(&[u8], &str); 22] = [
     (b"\xff\xfe", "UTF-16 text"),
     (b"\xfe\xff", "UTF-16 text"),
     (b"<?xml", "an XML document"),
-    (b"<!", "an HTML page"),
-    (b"<html", "an HTML page"),
+    (b"<!", HTML),
+    (b"<html", HTML),
+    (b"<head", HTML),
+    (b"<title", HTML),
+    (b"<body", HTML),
 ];
+
+/// What a server answers in place of traces when it wants a login.
+pub(super) const HTML: &str = "an HTML page";
 
 /// Tells what the first bytes are.
 pub(super) fn sniff(head: &[u8]) -> Kind {
@@ -111,6 +117,7 @@ mod tests {
         assert_eq!(sniff(b"\xff\xd8\xff\xe0"), Kind::Other("a JPEG image"));
         assert_eq!(sniff(b"\n<!DOCTYPE html>"), Kind::Other("an HTML page"));
         assert_eq!(sniff(b"<!doctype html>"), Kind::Other("an HTML page"));
+        assert_eq!(sniff(b"<title>Log in</title>"), Kind::Other("an HTML page"));
         assert_eq!(sniff(b" \n"), Kind::Blank);
         for text in [&b"{\0\"\0d\0"[..], b"\0{\0\"\0d", b"\xff\xfe{\0", b"[\0\n\0"] {
             assert_eq!(sniff(text), Kind::Other("UTF-16 text"), "{text:?}");

@@ -82,8 +82,8 @@ struct Inner<C: CanvasChart> {
     is_zoomed: Cell<bool>,
     surface: RefCell<Option<Surface>>,
     theme: RefCell<Option<Rc<Theme>>>,
-    /// What the page said of its colours when they were last looked up.
-    themed: RefCell<String>,
+    /// What it was last painted for.
+    look: RefCell<String>,
     frame_due: Cell<bool>,
     canvas: El,
     area: El,
@@ -116,7 +116,7 @@ impl<C: CanvasChart> ChartCanvas<C> {
             is_zoomed: Cell::new(false),
             surface: RefCell::default(),
             theme: RefCell::default(),
-            themed: RefCell::default(),
+            look: RefCell::default(),
             frame_due: Cell::new(false),
             canvas,
             area,
@@ -169,9 +169,10 @@ impl<C: CanvasChart> ChartCanvas<C> {
 
     /// Paints in other colours if those of the page have changed; tells whether they have.
     pub fn follow_theme(self) -> bool {
-        let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
-        let is_new = self.0.themed.replace(theme.clone()) != theme;
+        let look = dom::look();
+        let is_new = self.0.look.replace(look.clone()) != look;
         if is_new {
+            self.0.surface.replace(None);
             self.new_theme();
         }
         is_new

@@ -79,9 +79,8 @@ impl Distribution {
         let inner = &self.inner;
         let queries = page.queries();
         inner.area.class_if("stale", queries.range.is_waiting());
-        let theme = dom::root().and_then(|root| root.get_attribute("data-theme")).unwrap_or_default();
         let scale = dom::window().device_pixel_ratio();
-        let now = (queries.range.revision(), theme, inner.area.size(), scale);
+        let now = (queries.range.revision(), dom::look(), inner.area.size(), scale);
         let Some(report) = queries.range.get().filter(|_| self.painted != now) else { return };
         inner.facts.replace(report.facts.clone());
         // What the keys have chosen were bins of the histogram before.
@@ -101,6 +100,9 @@ impl Distribution {
                 format::duration(facts.all_latency_us.p99)
             ),
         );
+        if self.painted.1 != now.1 {
+            inner.surface.replace(None);
+        }
         inner.paint(scale);
         self.painted = now;
     }

@@ -6,7 +6,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, div, el};
 use pathlight_chart::Theme;
 use pathlight_chart::plot::{ChartError, ChartSize};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use web_sys::HtmlCanvasElement;
 
 /// The canvas.
@@ -14,8 +14,8 @@ pub struct StillChart {
     area: El,
     canvas: El,
     surface: RefCell<Option<Surface>>,
-    /// What was painted: its number, size in CSS pixels, device scale, whether dark.
-    painted: Cell<(u64, (f64, f64), f64, bool)>,
+    /// What was painted: its number, size in CSS pixels, device scale, look of the page.
+    painted: RefCell<(u64, (f64, f64), f64, String)>,
 }
 
 impl StillChart {
@@ -23,7 +23,7 @@ impl StillChart {
     pub fn new(test: &str, label: &str) -> StillChart {
         let canvas = el("canvas").attr("role", "img").attr("aria-label", label).test(test);
         let area = div("chart").child(&canvas);
-        StillChart { area, canvas, surface: RefCell::default(), painted: Cell::default() }
+        StillChart { area, canvas, surface: RefCell::default(), painted: RefCell::default() }
     }
 
     /// Returns the element that the canvas fills.
@@ -44,12 +44,14 @@ impl StillChart {
     ) {
         let (width, height) = self.area.size();
         let scale = dom::window().device_pixel_ratio();
-        let dark = dom::root().and_then(|root| root.get_attribute("data-theme")).as_deref() == Some("dark");
-        let now = (revision, (width, height), scale, dark);
-        if width < 1.0 || height < 1.0 || self.painted.replace(now) == now {
+        let now = (revision, (width, height), scale, dom::look());
+        if width < 1.0 || height < 1.0 || *self.painted.borrow() == now {
             return;
         }
         let mut slot = self.surface.borrow_mut();
+        if self.painted.replace(now).3 != dom::look() {
+            *slot = None;
+        }
         if slot.is_none() {
             *slot = self.canvas.as_kind::<HtmlCanvasElement>().cloned().and_then(Surface::new);
         }

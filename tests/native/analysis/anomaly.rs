@@ -254,6 +254,35 @@ fn a_saved_model_judges_as_the_one_that_was_trained() {
 }
 
 #[test]
+fn a_model_that_somebody_has_changed_is_refused_or_judges() {
+    let vae = Detector::Vae(VaeSettings { hidden: 4, latent: 2, flow: 1, epochs: 1, seed: 5 });
+    let mut accepted = 0;
+    for detector in [Detector::Tree, vae] {
+        let settings = AnomalySettings { detector, ..alpha(0.05) };
+        let spans: Vec<(bool, Span)> = normal(1..40).iter().map(|s| (false, s.clone())).collect();
+        let query = queries::AnomalyModel { train: Selection::default(), settings: settings.clone() };
+        let bytes = Pool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
+        // A model of the format before has no checksum: 26 bytes of name and 8 of checksum go.
+        let body = &bytes[34..];
+        let judged: Vec<(bool, Span)> = normal(50..55).iter().map(|s| (true, s.clone())).collect();
+        let mut random = Random::new(7, 0, 0);
+        for _ in 0..600 {
+            let mut changed = body.to_vec();
+            let at = random.below(changed.len() as u64) as usize;
+            changed[at] = random.below(256) as u8;
+            let changed = [&b"pathlight anomaly model 2\n"[..], &changed].concat();
+            if Model::from_bytes(&changed).is_ok() {
+                accepted += 1;
+                let settings = AnomalySettings { model: Some(changed), ..settings.clone() };
+                assert_eq!(ask(sets_of(&judged, 1), settings).rows.len(), 5);
+            }
+        }
+    }
+    // Changed names and counts are sound too.
+    assert!((100..1100).contains(&accepted), "{accepted} of 1,200 are accepted");
+}
+
+#[test]
 fn recipes_change_what_they_say_and_nothing_else() {
     let spans = trace(
         5,

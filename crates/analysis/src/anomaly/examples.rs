@@ -31,6 +31,14 @@ impl Examples {
         Examples { sets, kept }
     }
 
+    /// Returns whether each example has a time for each call path of its set, of which there are `paths`.
+    pub(super) fn is_sound(&self, paths: usize) -> bool {
+        let mut sets = self.kept.iter().zip(&self.sets.lists);
+        self.sets.is_sound(paths)
+            && self.kept.len() == self.sets.lists.len()
+            && sets.all(|(kept, list)| kept.iter().all(|(_, times)| times.len() == list.len()))
+    }
+
     /// What finds the nearest set; `paths` is the number of call paths.
     pub fn search(&self, paths: usize) -> Search {
         Search::new(&self.sets, paths)

@@ -28,6 +28,9 @@ pub enum ModelError {
     /// It begins like one and is damaged.
     #[error("the model file is damaged ({0}); train again or choose another")]
     Damaged(#[from] postcard::Error),
+    /// It is whole, and says what no training gives.
+    #[error("the model file is damaged (its parts do not fit together); train again or choose another")]
+    Unsound,
     /// Bytes of it were changed or lost.
     #[error("the model file is damaged (its checksum differs); train again or choose another")]
     Changed,
@@ -54,14 +57,22 @@ impl Model {
     /// # Errors
     /// [`ModelError`] if it is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
-        if let Some(model) = bytes.strip_prefix(BEFORE) {
-            return Ok(postcard::from_bytes(model)?);
+        let model = match bytes.strip_prefix(BEFORE) {
+            Some(model) => model,
+            None => {
+                let rest = bytes.strip_prefix(MAGIC).ok_or(ModelError::Foreign)?;
+                let (sum, model) = rest.split_first_chunk::<8>().ok_or(ModelError::Changed)?;
+                if *sum != checksum(model) {
+                    return Err(ModelError::Changed);
+                }
+                model
+            }
+        };
+        let model: Model = postcard::from_bytes(model)?;
+        let vae = model.vae.as_ref();
+        if !model.tree.is_sound() || vae.is_some_and(|(_, vae)| !vae.is_sound()) {
+            return Err(ModelError::Unsound);
         }
-        let rest = bytes.strip_prefix(MAGIC).ok_or(ModelError::Foreign)?;
-        let (sum, model) = rest.split_first_chunk::<8>().ok_or(ModelError::Changed)?;
-        if *sum != checksum(model) {
-            return Err(ModelError::Changed);
-        }
-        Ok(postcard::from_bytes(model)?)
+        Ok(model)
     }
 }

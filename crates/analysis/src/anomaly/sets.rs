@@ -67,6 +67,16 @@ impl PathSets {
         (PathSets { lists: index.into_keys().collect(), counts }, set_of)
     }
 
+    /// Returns whether these are sorted sets of so many call paths, each with its counts.
+    pub(super) fn is_sound(&self, paths: usize) -> bool {
+        let is_set = |list: &Vec<u32>| {
+            list.is_sorted_by(|a, b| a < b) && list.iter().all(|&path| (path as usize) < paths)
+        };
+        self.counts.len() == self.lists.len()
+            && self.lists.is_sorted_by(|a, b| a < b)
+            && self.lists.iter().all(is_set)
+    }
+
     /// Requests that have a set, without those of a fold.
     pub fn count(&self, set: u32, without: LeftOut) -> u32 {
         let counts = &self.counts[set as usize];

@@ -73,7 +73,11 @@ impl<P: Clone> PoolState<P> {
         }
         let body = attachments.into_iter().next();
         match (done, body) {
-            (Done::Report, Some(report)) => self.end_query(number, Ok(report)),
+            (Done::Report, Some(report)) => {
+                // Workers that ended over it before ended over something else.
+                self.crashes_by_query.remove(&query.message);
+                self.end_query(number, Ok(report));
+            }
             (Done::Working, Some(progress)) => {
                 self.commands.push(Command::Working { query: number, progress });
                 self.merge(number, Vec::new());

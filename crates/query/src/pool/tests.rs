@@ -324,6 +324,22 @@ fn no_call_is_lost_when_workers_end_again_and_again_while_queries_change() {
 }
 
 #[test]
+fn a_query_that_was_answered_meanwhile_is_not_blamed_for_workers_that_end() {
+    let mut sim = Sim::new(2, 3);
+    sim.load(&texts());
+    let message = queries::CriticalPath { selection: Selection::default() }.to_message().unwrap();
+    for round in 0..4u64 {
+        sim.query(2 * round, &message);
+        sim.kill(0);
+        sim.settle();
+        assert!(matches!(sim.answers[&(2 * round)], Err(QueryError::WorkerLost)), "round {round}");
+        sim.query(2 * round + 1, &message);
+        sim.settle();
+        assert!(sim.answers[&(2 * round + 1)].is_ok(), "round {round}: {:?}", sim.answers[&(2 * round + 1)]);
+    }
+}
+
+#[test]
 fn workers_that_never_come_up_are_given_up_after_three_attempts() {
     let mut sim = Sim::new(2, 0);
     sim.events.clear();

@@ -40,8 +40,7 @@ pub fn export_size() -> ChartSize {
 
 /// Returns the theme of an exported chart: that of the page.
 pub fn export_theme() -> Theme {
-    let root = crate::ui::dom::root().and_then(|root| root.get_attribute("data-theme"));
-    if root.as_deref() == Some("dark") { Theme::dark() } else { Theme::light() }
+    if crate::ui::dom::is_dark() { Theme::dark() } else { Theme::light() }
 }
 
 impl WhatIfPanel {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::drop::shop;
 
 /// Every view of the sidebar.
-const VIEWS: [&str; 12] = [
+pub const VIEWS: [&str; 12] = [
     "findings",
     "flame",
     "compare",

@@ -71,7 +71,7 @@ pub async fn a_file_in_slices_shows_what_one_reader_shows(page: &Page) -> Outcom
 }
 
 /// Drops a long file and waits until some of it is read.
-async fn begin(page: &Page, traces: u32) -> Outcome {
+pub async fn begin(page: &Page, traces: u32) -> Outcome {
     page.open("").await?;
     page.drop_files(&[long("long.json", traces)?]).await?;
     let script = "const row = document.querySelector(\"[data-test='progress']\"); \

@@ -8,12 +8,14 @@ mod diagnosis;
 mod drop;
 mod embed;
 mod errors;
+mod faults;
 mod filters;
 mod findings;
 mod flow;
 mod following;
 mod heat;
 mod hosting;
+mod hostile;
 mod jaeger;
 mod jaeger_ui;
 mod loading;
@@ -77,6 +79,17 @@ pub const ALL: &[Test] = tests![
     loading::a_very_large_file_stays_within_its_memory,
     bad_input::each_kind_has_its_sentence_on_an_empty_page,
     bad_input::what_is_loaded_stays,
+    faults::workers_that_end_in_any_view_are_replaced_and_it_shows_the_same,
+    faults::workers_that_end_while_files_are_read_are_replaced,
+    faults::a_file_that_changes_or_vanishes_while_it_is_read_is_named,
+    faults::a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said,
+    faults::refused_and_full_storage_take_nothing_but_what_is_remembered,
+    faults::a_frozen_tab_goes_on_when_it_is_looked_at_again,
+    faults::lost_canvases_are_painted_again_and_without_any_the_tables_stay,
+    faults::a_refused_clipboard_and_service_worker_are_said,
+    hostile::markup_and_marks_in_names_are_text_in_every_view,
+    hostile::names_of_a_megabyte_do_not_hold_up_the_page,
+    hostile::a_hundred_thousand_services_are_searched_not_listed,
     views::the_flame_graph_has_the_nodes_of_the_binary_in_every_band,
     views::services_take_the_place_of_endpoints,
     views::from_a_frame_to_its_exemplars_to_a_timeline,

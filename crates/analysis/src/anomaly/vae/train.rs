@@ -247,6 +247,18 @@ impl Training {
 }
 
 impl Vae {
+    /// Returns whether it has a column for each call path and the parameters of a network of its sizes: it may come from
+    /// a file that somebody wrote.
+    pub(in crate::anomaly) fn is_sound(&self) -> bool {
+        let Sizes { inputs, hidden, latent, flow } = self.sizes;
+        let most = self.parameters.len().min(1 << 28);
+        self.paths.is_sound()
+            && self.columns.len() == self.paths.nodes.len()
+            && inputs as usize == self.columns.len()
+            && [inputs, hidden, latent, flow].iter().all(|&size| size as usize <= most)
+            && self.sizes.parameters() == self.parameters.len()
+    }
+
     /// Log-likelihoods of the training requests, ascending.
     pub fn likelihoods(&self) -> &[f32] {
         &self.likelihoods

@@ -5,7 +5,6 @@ use crate::anomaly::sets::FOLDS;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::ln;
-use pathlight_model::trace::NO_ROW;
 
 /// Training calls of each fold.
 pub type Counts = [u32; FOLDS];
@@ -43,8 +42,10 @@ impl Unseen {
 #[derive(Clone, Debug, Default)]
 struct Seen {
     n: u32,
-    /// Calls of each endpoint in the sets; empty but for sets.
-    members: OrderedMap<u32, u32>,
+    /// For each endpoint in the sets, how much likelier a set is with it than without; empty but for sets.
+    members: OrderedMap<u32, i64>,
+    /// How likely the empty set is.
+    empty: i64,
     /// Rarity of each category seen, ascending, and the calls as rare or rarer.
     rarer: Vec<((u32, i64), u32)>,
 }
@@ -55,23 +56,28 @@ pub struct Categories {
     seen: Vec<Seen>,
 }
 
+/// The logarithm of a share, in billionths: sums of such do not depend on their order.
+fn log_share(with: f64, all: f64) -> i64 {
+    (ln((with + 0.5) / (all + 1.0)) * 1e9) as i64
+}
+
 impl Seen {
-    /// The logarithm of the product of the marginals of a set, in millionths.
-    fn product(&self, set: &[u32]) -> i64 {
+    /// Takes note of how many of the calls have each endpoint in their set.
+    fn learn(&mut self, calls: OrderedMap<u32, u32>) {
         let n = f64::from(self.n);
-        let mut sum = 0.0;
-        for (endpoint, calls) in &self.members {
-            let is_in = set.binary_search(endpoint).is_ok();
-            let with = if is_in { f64::from(*calls) } else { n - f64::from(*calls) };
-            sum += ln((with + 0.5) / (n + 1.0));
+        for (endpoint, calls) in calls {
+            let without = log_share(n - f64::from(calls), n);
+            self.empty += without;
+            self.members.insert(endpoint, log_share(f64::from(calls), n) - without);
         }
-        for endpoint in set {
-            // Never called before, or called by nothing in training.
-            if *endpoint == NO_ROW || !self.members.contains_key(endpoint) {
-                sum += ln(0.5 / (n + 1.0));
-            }
-        }
-        (sum * 1e6) as i64
+    }
+
+    /// The logarithm of the product of the marginals of a set, in billionths.
+    fn product(&self, set: &[u32]) -> i64 {
+        // Never called before, or called by nothing in training.
+        let unknown = log_share(0.0, f64::from(self.n));
+        let gain = |endpoint: &u32| self.members.get(endpoint).copied().unwrap_or(unknown);
+        self.empty + set.iter().map(gain).sum::<i64>()
     }
 }
 
@@ -84,10 +90,12 @@ impl Categories {
                 ..Seen::default()
             };
             if are_sets {
+                let mut calls: OrderedMap<u32, u32> = OrderedMap::new();
                 for (set, counts) in categories {
                     let here = without(counts, fold);
-                    set.iter().for_each(|&endpoint| *seen.members.entry(endpoint).or_default() += here);
+                    set.iter().for_each(|&endpoint| *calls.entry(endpoint).or_default() += here);
                 }
+                seen.learn(calls);
             }
             let mut rarer: Vec<((u32, i64), u32)> = Vec::new();
             for (set, counts) in categories {

@@ -1,7 +1,7 @@
 //! What normal requests are like, and how far another is from that (`docs/definitions/anomaly.md` sections 2 and 3).
 
 use super::categories::{Categories, Counts, Unseen};
-use super::facts::{Dictionary, Fact, Facts, Kind, Part};
+use super::facts::{CellKey, Dictionary, Fact, Facts, Kind, Part};
 use super::tails::{COUNTS, Histogram, Quantiser, TIMES, Tail, join};
 use super::views::{ViewScores, Views};
 use crate::anomaly::examples::Examples;
@@ -534,6 +534,23 @@ impl Tables {
 }
 
 impl TreeModel {
+    /// Returns whether every number in it names something of it: it may come from a file that somebody wrote.
+    pub(in crate::anomaly) fn is_sound(&self) -> bool {
+        let paths = self.dictionary.paths.nodes.len();
+        let is_state = |(cell, state): (&CellKey, &State)| {
+            cell.kind.is_category() == matches!(state, State::Category(_))
+        };
+        self.dictionary.is_sound()
+            && self.states.len() == self.dictionary.cells.len()
+            && self.dictionary.cells.iter().zip(&self.states).all(is_state)
+            && self.calibration.iter().all(|(fold, scores)| {
+                usize::from(*fold) < FOLDS && scores.iter().all(|score| score.is_finite())
+            })
+            && self.roots.is_sorted()
+            && self.roots.iter().all(|&root| (root as usize) < paths)
+            && self.examples.is_sound(paths)
+    }
+
     /// The endpoints of a set of calls; none of other categories.
     pub(super) fn members(&self, kind: Kind, condition: u32) -> &[u32] {
         match kind {

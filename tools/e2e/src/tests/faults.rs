@@ -1,0 +1,323 @@
+//! Faults in the middle of what the page does: workers that end or go silent, files that change, answers that break off,
+//! and what a browser may refuse or take away. Each ends in a sentence or unseen; the page goes on, and what is loaded
+//! stays.
+
+use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::CONTENT_LENGTH;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use e2e::browser::{Modifiers, Page, plain};
+use e2e::failure::{Outcome, ensure, same};
+use e2e::process::{dist, scratch};
+use e2e::site::{Site, reply};
+use serde_json::{Value, json};
+use tower_http::services::ServeDir;
+
+use super::access::VIEWS;
+use super::drop::{count, generated, shop, summary};
+use super::loading::begin;
+
+/// Runs a script in every document that is opened from now on, before the page's own; [`restore`] ends that.
+async fn prepare(page: &Page, script: &str) -> Outcome<Value> {
+    page.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await
+}
+
+/// Ends what [`prepare`] began, for the tests that follow.
+async fn restore(page: &Page, prepared: Value) -> Outcome {
+    page.devtools("Page.removeScriptToEvaluateOnNewDocument", prepared).await?;
+    page.client().goto("about:blank").await?;
+    page.complaints().await.map(drop)
+}
+
+/// Lets a test end workers: `endWorker(n, how)` ends the n-th of those that live as an error in it would (`trap`),
+/// without a word (`silent`), or lets it drop what it is sent (`deaf`). With `hurry` set, time passes 50 times as fast
+/// for the page's clocks.
+const WORKERS: &str = "const Real = Worker; const all = []; \
+    window.Worker = class extends Real { constructor(...given) { super(...given); all.push(this); } \
+      terminate() { all.splice(all.indexOf(this) >>> 0, 1); super.terminate(); } \
+      postMessage(...given) { if (!this.deaf) super.postMessage(...given); } }; \
+    window.endWorker = (n, how) => { const worker = all[n % all.length]; \
+      if (how === 'deaf') { worker.deaf = true; return; } \
+      Real.prototype.terminate.call(worker); \
+      if (how === 'trap') { worker.dispatchEvent(new ErrorEvent('error', { message: 'unreachable' })); } }; \
+    const wait = window.setTimeout.bind(window); \
+    window.setTimeout = (run, ms, ...given) => wait(run, window.hurry ? ms / 50 : ms, ...given);";
+
+/// What a view shows, memory aside: what a user would compare.
+async fn shown(page: &Page) -> Outcome<String> {
+    let words = page.run("return document.querySelector('.view').innerText").await?;
+    Ok(plain(words.as_str().unwrap_or_default()))
+}
+
+/// Expects the page to say that a worker was replaced, and nothing else.
+async fn replaced(page: &Page) -> Outcome {
+    let rows = page.run("return [...document.querySelectorAll(\"[data-test='error']\")].map((row) => row.innerText)");
+    let rows: Vec<String> = serde_json::from_value(rows.await?)?;
+    ensure(rows.len() == 1 && rows[0].starts_with("A worker ended and was replaced"), || {
+        format!("the page says {rows:?}")
+    })?;
+    page.click("[data-test='error-dismiss']").await?;
+    page.hidden("[data-test='error']").await
+}
+
+pub async fn workers_that_end_in_any_view_are_replaced_and_it_shows_the_same(page: &Page) -> Outcome {
+    let prepared = prepare(page, WORKERS).await?;
+    let file = shop()?;
+    page.open("").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    let whole = summary(page).await?;
+    same("traces, spans, services, endpoints", whole, count(&file)?)?;
+    for (round, view) in VIEWS.iter().enumerate() {
+        page.go("view=findings").await?;
+        page.ready().await?;
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+        let expected = shown(page).await?;
+        for how in ["trap", "silent"] {
+            // The range is another one, so the view asks; then it asks again for all, and its worker ends meanwhile.
+            page.go(&format!("view={view}&range=10-90")).await?;
+            page.ready().await?;
+            page.run(&format!(
+                "location.hash = 'view={view}'; setTimeout(() => {{ endWorker({round}, '{how}'); \
+                 window.hurry = {}; }}, {})",
+                how == "silent",
+                3 * round
+            ))
+            .await?;
+            page.settled().await?;
+            page.ready().await?;
+            // A silent one is missed only when it is asked, which may have been over when it ended.
+            page.go(&format!("view={view}&range=20-80")).await?;
+            page.ready().await?;
+            page.go(&format!("view={view}")).await?;
+            page.ready().await?;
+            page.run("window.hurry = false").await?;
+            same("what is loaded", summary(page).await?, whole)?;
+            // Without the row of the message there is room for as many rows as before.
+            replaced(page).await?;
+            page.ready().await?;
+            let now = shown(page).await?;
+            let differs = now.bytes().zip(expected.bytes()).take_while(|(a, b)| a == b).count();
+            ensure(now == expected, || {
+                let near = |text: &str| -> String { text.chars().skip(differs.saturating_sub(80)).take(160).collect() };
+                format!("{view} after a worker ended ({how}): found {}, expected {}", near(&now), near(&expected))
+            })?;
+        }
+    }
+    restore(page, prepared).await
+}
+
+pub async fn workers_that_end_while_files_are_read_are_replaced(page: &Page) -> Outcome {
+    let prepared = prepare(page, WORKERS).await?;
+    for how in ["trap", "silent", "deaf"] {
+        let traces = 40_000;
+        begin(page, traces).await?;
+        page.run(&format!("endWorker(0, '{how}'); window.hurry = {}", how != "trap")).await?;
+        page.ready().await?;
+        let [read, spans, ..] = summary(page).await?;
+        same(&format!("traces and spans, {how}"), (read, spans), (traces as usize, 5 * traces as usize))?;
+        replaced(page).await?;
+    }
+    restore(page, prepared).await
+}
+
+pub async fn a_file_that_changes_or_vanishes_while_it_is_read_is_named(page: &Page) -> Outcome {
+    for vanishes in [true, false] {
+        begin(page, 100_000).await?;
+        let file = scratch()?.join("long.json");
+        if vanishes {
+            fs::remove_file(&file)?;
+        } else {
+            fs::OpenOptions::new().write(true).open(&file)?.set_len(1000)?;
+        }
+        page.state("ready").await.or(page.state("empty").await)?;
+        page.visible("[data-test='error']").await?;
+        let said = page.text("[data-test='error']").await?;
+        ensure(said.contains("long.json"), || format!("{said:?} does not name the file"))?;
+        ensure(said.contains("moved or changed since"), || format!("{said:?} does not say why"))?;
+        // The page goes on.
+        page.open("").await?;
+        page.drop_files(&[shop()?]).await?;
+        page.ready().await?;
+        same("traces", summary(page).await?[0], 400)?;
+    }
+    page.complaints().await.map(drop)
+}
+
+/// Serves the page beside a file whose answers go wrong in turn.
+struct Broken {
+    site: Site,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Broken {
+    fn start(answer: impl Fn(usize) -> Response + Clone + Send + Sync + 'static) -> Outcome<Broken> {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let routes = Router::new()
+            .route("/data.json", get(move || async move { answer(count.fetch_add(1, Ordering::SeqCst)) }))
+            .route("/login", get(|| async { reply(200, "text/html", "<title>Log in</title>") }))
+            .nest_service("/page", ServeDir::new(dist()));
+        Ok(Broken { site: Site::start(routes)?, asked })
+    }
+
+    async fn open(&self, page: &Page) -> Outcome {
+        page.open(&format!("{}page/#src=../data.json", self.site.url)).await
+    }
+}
+
+pub async fn a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said(page: &Page) -> Outcome {
+    let text = fs::read_to_string(generated("broken.json", "--traces 30 --spans 20 --seed 12")?)?;
+    let half = text.clone();
+    let cut = Broken::start(move |_| {
+        // The length promises all of it, and the connection ends in the middle.
+        let part = half[..half.len() / 2].to_owned();
+        let parts = futures_util::stream::unfold(Some(part), |part| async move {
+            match part {
+                Some(part) if !part.is_empty() => Some((Ok(part), Some(String::new()))),
+                _ => {
+                    tokio::time::sleep(Duration::from_millis(300)).await;
+                    Some((Err(std::io::Error::other("cut")), None))
+                }
+            }
+        });
+        let mut response = reply(200, "application/json", Body::from_stream(parts));
+        response.headers_mut().insert(CONTENT_LENGTH, half.len().into());
+        response
+    })?;
+    cut.open(page).await?;
+    page.visible("[data-test='fetch'][data-phase='ended']").await?;
+    let said = page.text("[data-test='fetch']").await?;
+    ensure(said.contains("broke off") || said.contains("connection"), || format!("a cut file: {said:?}"))?;
+
+    let login = Broken::start(|_| Redirect::to("/login").into_response())?;
+    login.open(page).await?;
+    page.visible("[data-test='error']").await?;
+    let said = page.text("[data-test='error']").await?;
+    ensure(said.contains("HTML page") && said.contains("log in there"), || format!("a login: {said:?}"))?;
+
+    let whole = text.clone();
+    let busy = Broken::start(move |asked| {
+        if asked == 0 {
+            let mut response = reply(503, "text/plain", "busy");
+            response.headers_mut().insert("retry-after", 1.into());
+            return response;
+        }
+        reply(200, "application/json", whole.clone())
+    })?;
+    busy.open(page).await?;
+    page.ready().await?;
+    same("traces", summary(page).await?[0], 30)?;
+    same("requests", busy.asked.load(Ordering::SeqCst), 2)?;
+    page.complaints().await.map(drop)
+}
+
+pub async fn refused_and_full_storage_take_nothing_but_what_is_remembered(page: &Page) -> Outcome {
+    let refused = "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, \
+                   { get() { throw new DOMException('denied', 'SecurityError') } });";
+    let full = "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') };";
+    for script in [refused, full] {
+        let prepared = prepare(page, script).await?;
+        page.open("").await?;
+        page.drop_files(&[shop()?]).await?;
+        page.ready().await?;
+        same("traces", summary(page).await?[0], 400)?;
+        // What it would remember works until the page is left.
+        page.click("[data-test='fold-histogram']").await?;
+        page.settled().await?;
+        page.run("document.querySelector(\"[data-test='view-endpoints']\").click()").await?;
+        page.ready().await?;
+        page.hidden("[data-test='error']").await?;
+        let complaints = page.complaints().await?;
+        ensure(complaints.is_empty(), || format!("the console says {complaints:?}"))?;
+        restore(page, prepared).await?;
+    }
+    Ok(())
+}
+
+pub async fn a_frozen_tab_goes_on_when_it_is_looked_at_again(page: &Page) -> Outcome {
+    let traces = 100_000;
+    begin(page, traces).await?;
+    page.devtools("Page.setWebLifecycleState", json!({ "state": "frozen" })).await?;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    page.devtools("Page.setWebLifecycleState", json!({ "state": "active" })).await?;
+    // A tab that was frozen counts as hidden; a window that is opened for another one and closed brings it back.
+    let own = page.client().window().await?;
+    let other = page.client().new_window(true).await?;
+    page.client().switch_to_window(other.handle).await?;
+    page.client().close_window().await?;
+    page.client().switch_to_window(own).await?;
+    page.until("the tab to be looked at", "return document.visibilityState", |now| now == "visible").await?;
+    page.ready().await?;
+    let [read, spans, ..] = summary(page).await?;
+    same("traces and spans", (read, spans), (traces as usize, 5 * traces as usize))?;
+    page.hidden("[data-test='error']").await
+}
+
+/// Device pixels of the largest canvas in sight that are not of the colour of its corner.
+const PAINTED: &str = "const canvas = [...document.querySelectorAll('canvas')].filter((c) => c.checkVisibility()) \
+    .sort((a, b) => b.width * b.height - a.width * a.height)[0]; \
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height); let n = 0; \
+    for (let i = 0; i < data.length; i += 4) n += data[i] !== data[0] || data[i + 3] !== data[3]; return n";
+
+/// Empties every canvas as a browser does that has lost it, and gives it back.
+const LOSE: &str = "for (const canvas of document.querySelectorAll('canvas')) { \
+    canvas.dispatchEvent(new Event('contextlost', { cancelable: true })); canvas.getContext('2d').reset(); \
+    canvas.dispatchEvent(new Event('contextrestored')); }";
+
+pub async fn lost_canvases_are_painted_again_and_without_any_the_tables_stay(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    for view in ["flame", "heatmap", "flow", "split", "endpoints", "trace"] {
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+        let before = page.run(PAINTED).await?;
+        ensure(before.as_u64() > Some(100), || format!("{view} paints {before} pixels"))?;
+        page.run(LOSE).await?;
+        page.until(&format!("{view} to be painted again"), PAINTED, |now| *now == before).await?;
+    }
+    let prepared = prepare(page, "HTMLCanvasElement.prototype.getContext = () => null").await?;
+    page.open("").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    for view in VIEWS {
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+    }
+    same("traces", summary(page).await?[0], 400)?;
+    let said = page.text("[data-test='error']").await?;
+    ensure(said.contains("draw"), || format!("without canvases the page says {said:?}"))?;
+    restore(page, prepared).await
+}
+
+pub async fn a_refused_clipboard_and_service_worker_are_said(page: &Page) -> Outcome {
+    let prepared = prepare(
+        page,
+        "Clipboard.prototype.writeText = () => Promise.reject(new DOMException('no', 'NotAllowedError')); \
+         ServiceWorkerContainer.prototype.register = () => Promise.reject(new DOMException('no', 'SecurityError'))",
+    )
+    .await?;
+    page.open("").await?;
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='offline']").await?;
+    page.visible("[data-test='error']").await?;
+    let said = page.text("[data-test='error']").await?;
+    ensure(said.contains("could not be kept for offline use"), || format!("it says {said:?}"))?;
+    page.key("Escape", Modifiers::None).await?;
+    page.click("[data-test='error'] summary").await?;
+    page.click("[data-test='error-copy']").await?;
+    let label = "return document.querySelector(\"[data-test='error-copy']\").textContent";
+    page.until("the button to say so", label, |label| {
+        label.as_str().is_some_and(|label| label.contains("Not permitted"))
+    })
+    .await?;
+    restore(page, prepared).await
+}
