@@ -7,3 +7,4 @@ pub mod firefox;
 pub mod jaeger;
 pub mod process;
 pub mod site;
+pub mod webkit;

@@ -26,6 +26,9 @@ use tokio::time::timeout;
 /// What no test takes, however slow the machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
+/// The same of those that `--ignored` runs.
+const LONG_PATIENCE: Duration = Duration::from_secs(4 * 3600);
+
 /// What looking at a page takes after its test has failed.
 const LOOK: Duration = Duration::from_secs(10);
 
@@ -64,7 +67,8 @@ fn run(mut arguments: Vec<String>) -> Outcome<ExitCode> {
 fn run_tests(runtime: Runtime, mut arguments: Arguments, writes_screens: bool) -> Outcome<ExitCode> {
     // There is one browser.
     arguments.test_threads = Some(1);
-    let stage = if arguments.list { None } else { Some(Stage::start(runtime, writes_screens)?) };
+    let takes_long = arguments.ignored || arguments.include_ignored;
+    let stage = if arguments.list { None } else { Some(Stage::start(runtime, writes_screens, takes_long)?) };
     let stage = Arc::new(Mutex::new(stage));
     let trial = |test: &tests::Test, in_firefox: bool| {
         let (test, stage) = (*test, stage.clone());
@@ -78,6 +82,9 @@ fn run_tests(runtime: Runtime, mut arguments: Arguments, writes_screens: bool) -
     };
     let trials = tests::ALL.iter().map(|test| trial(test, false));
     let trials = trials.chain(tests::IN_FIREFOX.iter().map(|test| trial(test, true)));
+    // Unless they are asked for they are not even listed as ignored: nothing is missing from a normal run.
+    let long = tests::LONG.iter().filter(|_| takes_long);
+    let trials = trials.chain(long.map(|test| trial(test, false).with_ignored_flag(true)));
     Ok(libtest_mimic::run(&arguments, trials.collect()).exit_code())
 }
 
@@ -91,27 +98,29 @@ struct Stage {
     firefox: Option<(Page, Bridge)>,
     server: Server,
     driver: Driver,
+    patience: Duration,
 }
 
 impl Stage {
-    fn start(runtime: Runtime, writes_screens: bool) -> Outcome<Stage> {
+    fn start(runtime: Runtime, writes_screens: bool, takes_long: bool) -> Outcome<Stage> {
         ensure(dist().join("index.html").is_file(), || {
             "there is no page yet: run `cargo xtask build` first".to_owned()
         })?;
         let pictures = if writes_screens { root().join("docs/screens") } else { scratch()?.join("screens") };
         let (server, driver) = (Server::start(&dist())?, Driver::start()?);
-        Ok(Stage { runtime, pictures, page: None, firefox: None, server, driver })
+        let patience = if takes_long { LONG_PATIENCE } else { PATIENCE };
+        Ok(Stage { runtime, pictures, page: None, firefox: None, server, driver, patience })
     }
 
     /// Runs one test. Returns why it had nothing to do, if so.
     fn run(&mut self, test: &tests::Test) -> Result<Option<String>, Failed> {
-        let Stage { runtime, pictures, page: last, server, driver, .. } = self;
+        let Stage { runtime, pictures, page: last, server, driver, patience, .. } = self;
         runtime.block_on(async {
             let page = match last.take() {
                 Some(page) => page,
                 None => Page::new(session(driver).await?, &server.url, pictures),
             };
-            match one(test, &page).await {
+            match one(test, &page, *patience).await {
                 Ok(()) => Ok(last.insert(page).take_skipped()),
                 Err(failure) => {
                     let words = account(test, &page, failure).await;
@@ -126,7 +135,7 @@ impl Stage {
 impl Stage {
     /// Runs one test in Firefox.
     fn run_in_firefox(&mut self, test: &tests::Test) -> Result<Option<String>, Failed> {
-        let Stage { runtime, firefox, server, .. } = self;
+        let Stage { runtime, firefox, server, patience, .. } = self;
         runtime.block_on(async {
             let (page, bridge) = match firefox.take() {
                 Some(running) => running,
@@ -137,7 +146,7 @@ impl Stage {
                     (Page::new(session_at(&bridge.url).await?, &server.url, &pictures), bridge)
                 }
             };
-            match one(test, &page).await {
+            match one(test, &page, *patience).await {
                 Ok(()) => Ok(firefox.insert((page, bridge)).0.take_skipped()),
                 Err(failure) => Err(account(test, &page, failure).await.into()),
             }
@@ -154,14 +163,14 @@ impl Drop for Stage {
 }
 
 /// Runs one test. It also fails if the page complained on the console.
-async fn one(test: &tests::Test, page: &Page) -> Outcome {
+async fn one(test: &tests::Test, page: &Page, patience: Duration) -> Outcome {
     let whole = async {
         page.forget().await?;
         (test.run)(page).await?;
         let complaints = page.complaints().await?;
         ensure(complaints.is_empty(), || format!("errors on the console: {}", complaints.join(" | ")))
     };
-    timeout(PATIENCE, whole).await.unwrap_or_else(|_| Err(Failure(format!("not done after {PATIENCE:?}"))))
+    timeout(patience, whole).await.unwrap_or_else(|_| Err(Failure(format!("not done after {patience:?}"))))
 }
 
 /// Returns why a test failed, what stands on the console, and where the picture of its page is kept.

@@ -52,7 +52,16 @@ pub fn pathlight(arguments: &[&str]) -> Outcome<Vec<u8>> {
 }
 
 /// A program that runs until it is dropped.
-struct Running(Child);
+pub(crate) struct Running(Child);
+
+impl Running {
+    /// Starts a program whose output nobody reads.
+    pub(crate) fn start(command: &mut Command) -> Outcome<Running> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        child.map(Running).map_err(|error| Failure(format!("cannot start {name}: {error}")))
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -62,7 +71,7 @@ impl Drop for Running {
 }
 
 /// Starts a program and waits for the line of its output that `read` finds something in.
-fn start<T: Send + 'static>(
+pub(crate) fn start<T: Send + 'static>(
     command: &mut Command,
     read: impl Fn(&str) -> Option<T> + Send + 'static,
 ) -> Outcome<(Running, T)> {
@@ -89,10 +98,15 @@ fn start<T: Send + 'static>(
 pub struct Server {
     /// With a slash at its end.
     pub url: String,
-    _running: Running,
+    running: Running,
 }
 
 impl Server {
+    /// The number of its process.
+    pub fn process(&self) -> u32 {
+        self.running.0.id()
+    }
+
     /// Serves a folder.
     pub fn start(dir: &Path) -> Outcome<Self> {
         Self::start_with(dir, &[])
@@ -104,7 +118,7 @@ impl Server {
         command.arg("serve").arg(dir).args(["--port", "0"]).args(options);
         let (running, url) =
             start(&mut command, |line| line.starts_with("http://").then(|| line.to_owned()))?;
-        Ok(Self { url, _running: running })
+        Ok(Self { url, running })
     }
 }
 

@@ -184,7 +184,7 @@ fn hash(bytes: &[u8]) -> String {
 }
 
 /// Reads a folder, subfolders included; names are `prefix/...` with forward slashes.
-fn read_folder(folder: &Path, prefix: &str, files: &mut Files) -> Outcome {
+pub fn read_folder(folder: &Path, prefix: &str, files: &mut Files) -> Outcome {
     let mut waiting = vec![(folder.to_owned(), prefix.to_owned())];
     while let Some((folder, prefix)) = waiting.pop() {
         for entry in sh::on(&folder, fs::read_dir(&folder))? {

@@ -11,6 +11,7 @@ mod html;
 mod serve;
 mod sh;
 mod single;
+mod soak;
 mod test;
 mod tools;
 mod workflows;
@@ -30,6 +31,7 @@ const COMMANDS: &[Command] = &[
     ("test", test::USAGE, test::run),
     ("bench", bench::USAGE, bench::run),
     ("fuzz", fuzz::USAGE, fuzz::run),
+    ("soak", soak::USAGE, soak::run),
 ];
 
 fn main() -> ExitCode {

@@ -217,6 +217,9 @@ fn end_to_end(results: &mut Results) -> Outcome {
     build::build(false)?;
     let mut tests = sh::cargo();
     tests.args(["run", "--quiet", "-p", "e2e"]).env("CHROMEDRIVER", driver).env("FIREFOX", firefox);
+    if let Some(webkit) = tools::webkit() {
+        tests.env("WEBKIT_DRIVER", webkit);
+    }
     results.step("end-to-end tests", Count::Output, &mut tests);
     Ok(())
 }

@@ -113,6 +113,13 @@ pub fn firefox() -> Outcome<PathBuf> {
     installed("FIREFOX", "firefox-esr", "firefox-esr", "install Firefox and name it in FIREFOX")
 }
 
+/// The driver of WebKitGTK, with a display for it; without it the tests skip what needs it.
+pub fn webkit() -> Option<PathBuf> {
+    let needed = "install WebKitGTK's driver and Xvfb, or name the former in WEBKIT_DRIVER";
+    let found = installed("WEBKIT_DRIVER", "WebKitWebDriver", "webkit2gtk-driver xvfb", needed);
+    found.map_err(|error| eprintln!("{error}: nothing is tried in WebKit.")).ok()
+}
+
 /// A Java on the path, or a folder of one in JAVA_HOME. Installs Debian's where that is possible and asked for.
 pub fn java(may_install: bool) -> Outcome {
     let needed = "no java here";

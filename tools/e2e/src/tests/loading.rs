@@ -169,7 +169,7 @@ pub async fn many_small_files_are_read(page: &Page) -> Outcome {
 }
 
 /// Bytes of memory of the largest process that draws and runs pages.
-fn renderer_bytes() -> u64 {
+pub fn renderer_bytes() -> u64 {
     let sizes = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).ok()?;
         let is_renderer = line.windows(15).any(|word| word == b"--type=renderer");

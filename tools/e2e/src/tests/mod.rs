@@ -22,6 +22,7 @@ mod loading;
 mod offline;
 mod real;
 mod report;
+mod soak;
 mod start;
 mod summaries;
 mod tables;
@@ -61,7 +62,17 @@ pub const IN_FIREFOX: &[Test] = tests![
     jaeger_ui::two_frames_side_by_side_follow_each_other,
 ];
 
-/// Every test, in the order they run.
+/// Those that take long: `cargo xtask soak` runs them.
+pub const LONG: &[Test] = tests![
+    soak::three_hundred_rounds_in_one_tab_leave_nothing_behind,
+    soak::five_thousand_files_at_once_are_read,
+    soak::a_million_traces_are_read,
+    soak::five_million_spans_are_read_or_a_sample_is_offered,
+    soak::one_worker_many_and_the_binary_say_the_same,
+    soak::a_server_under_many_connections_stays_small_and_answers,
+];
+
+/// Every other test, in the order they run.
 pub const ALL: &[Test] = tests![
     start::the_page_comes_up_empty,
     drop::a_dropped_file_shows_the_numbers_of_the_binary,
@@ -180,6 +191,7 @@ pub const ALL: &[Test] = tests![
     jaeger_ui::the_menu_opens_what_is_shown,
     offline::a_kept_page_opens_without_its_server,
     offline::the_one_file_shows_the_same_numbers_in_firefox,
+    offline::every_view_shows_the_same_in_webkit,
     report::a_saved_report_opens_from_disk_with_every_view,
     report::the_binary_writes_the_same_report,
 ];

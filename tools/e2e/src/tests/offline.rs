@@ -4,8 +4,10 @@ use e2e::browser::Page;
 use e2e::failure::{Outcome, ensure, same};
 use e2e::firefox::Firefox;
 use e2e::process::{Server, dist};
+use e2e::webkit::WebKit;
 use serde_json::{Value, json};
 
+use super::access::VIEWS;
 use super::drop::{generated, summary};
 
 pub async fn a_kept_page_opens_without_its_server(page: &Page) -> Outcome {
@@ -33,6 +35,37 @@ pub async fn a_kept_page_opens_without_its_server(page: &Page) -> Outcome {
     same("caches", page.run("return caches.keys().then((names) => names.length)").await?, Value::from(0))?;
     // The server that is not there was asked, as it should be.
     page.complaints().await.map(drop)
+}
+
+pub async fn every_view_shows_the_same_in_webkit(page: &Page) -> Outcome {
+    let Some(webkit) = WebKit::start().await? else {
+        return page.skip("WEBKIT_DRIVER names no driver: `cargo xtask test e2e` installs Debian's");
+    };
+    let file = generated("shop.json", "--traces 400 --spans 30 --shape mixed --seed 21")?;
+    page.open("").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    webkit.client.goto(&page.base).await?;
+    webkit.until("return document.documentElement.dataset.state ?? ''", "empty").await?;
+    webkit.choose("[data-test='file-input']", &file).await?;
+    for view in VIEWS {
+        let go = format!("location.hash = 'view={view}'");
+        page.run(&go).await?;
+        page.ready().await?;
+        webkit.run(&go).await?;
+        let idle = "const { state, busy, view } = document.documentElement.dataset; return `${state} ${busy} ${view}`";
+        webkit.until(idle, &format!("ready false {view}")).await?;
+        // Its window is no larger, and shows no more rows and columns.
+        let (here, there) = (page.run(NUMBERS).await?, webkit.run(NUMBERS).await?);
+        let known: Vec<&Value> = here.as_array().into_iter().flatten().collect();
+        let shown: Vec<&Value> = there.as_array().into_iter().flatten().collect();
+        ensure(shown.len() >= 4, || format!("{view} has {} numbers in WebKit", shown.len()))?;
+        for number in shown {
+            ensure(known.contains(&number), || format!("{view}: {number} is WebKit's alone"))?;
+        }
+        same("errors", webkit.run("return document.querySelectorAll(\"[data-test='error']\").length").await?, json!(0))?;
+    }
+    Ok(())
 }
 
 /// Everything on the findings that has a number and a name; how many columns a table has room for depends on the window.

@@ -1,0 +1,252 @@
+//! What takes too long for every run: `cargo xtask soak` runs these. What was measured goes to `target/e2e/soak-*.csv`.
+
+use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::routing::get;
+use e2e::browser::Page;
+use e2e::failure::{Outcome, ensure, same};
+use e2e::process::{Server, dist, scratch};
+use e2e::site::{Site, reply};
+use serde_json::{Value, json};
+
+use super::access::VIEWS;
+use super::drop::{count, generated, native, shop, summary};
+use super::flow::exported;
+use super::loading::renderer_bytes;
+
+/// Times a page may take for millions of spans on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(1800);
+
+/// What is looked at after a round: bytes of wasm memory and of the renderer, listeners and elements of the page, and its
+/// timers that wait.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    number: u32,
+    wasm: f64,
+    renderer: u64,
+    listeners: u64,
+    nodes: u64,
+    timers: u64,
+}
+
+/// Counts timers that wait as `window.timers`.
+const TIMERS: &str = "const wait = window.setTimeout.bind(window), stop = window.clearTimeout.bind(window); \
+    const waiting = new Set(); Object.defineProperty(window, 'timers', { get: () => waiting.size }); \
+    window.setTimeout = (run, ms, ...given) => { const id = wait(() => { waiting.delete(id); run(...given) }, ms); \
+      waiting.add(id); return id }; \
+    window.clearTimeout = (id) => { waiting.delete(id); stop(id) };";
+
+async fn look(page: &Page, number: u32) -> Outcome<Round> {
+    page.devtools("HeapProfiler.collectGarbage", json!({})).await?;
+    let metrics = page.devtools("Performance.getMetrics", json!({})).await?;
+    let metric = |name: &str| {
+        let all = metrics["metrics"].as_array().into_iter().flatten();
+        all.filter(|metric| metric["name"] == name).filter_map(|metric| metric["value"].as_f64()).sum::<f64>()
+    };
+    Ok(Round {
+        number,
+        wasm: page.number("[data-test='memory']", "data-wasm").await?,
+        renderer: renderer_bytes(),
+        listeners: metric("JSEventListeners") as u64,
+        nodes: metric("Nodes") as u64,
+        timers: page.run("return window.timers").await?.as_u64().unwrap_or_default(),
+    })
+}
+
+/// Drop, all views, compare, filter, clear: again and again in one tab. `PATHLIGHT_ROUNDS` says how often.
+pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -> Outcome {
+    let rounds = std::env::var("PATHLIGHT_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    page.devtools("Performance.enable", json!({})).await?;
+    let prepared = page.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": TIMERS })).await?;
+    let (a, b) = (shop()?, generated("soak-b.json", "--traces 300 --spans 30 --shape mixed --seed 22")?);
+    page.open("").await?;
+    let mut seen = Vec::new();
+    let mut csv = "round,wasm_bytes,renderer_bytes,listeners,nodes,timers\n".to_owned();
+    for number in 1..=rounds {
+        page.drop_files(std::slice::from_ref(&a)).await?;
+        page.ready().await?;
+        for view in VIEWS {
+            page.go(&format!("view={view}")).await?;
+            page.ready().await?;
+        }
+        page.go("view=flame&range=95-100").await?;
+        page.ready().await?;
+        page.go("view=compare&range=0-50&rangeB=90-100&against=range").await?;
+        page.ready().await?;
+        page.drop_files_on("[data-test='drop-compare']", std::slice::from_ref(&b)).await?;
+        page.ready().await?;
+        let round = look(page, number).await?;
+        let Round { wasm, renderer, listeners, nodes, timers, .. } = round;
+        writeln!(csv, "{number},{wasm},{renderer},{listeners},{nodes},{timers}")?;
+        std::fs::write(scratch()?.join("soak-rounds.csv"), &csv)?;
+        seen.push(round);
+        page.click("[data-test='clear']").await?;
+        page.state("empty").await?;
+    }
+    page.devtools("Page.removeScriptToEvaluateOnNewDocument", prepared).await?;
+    // The first rounds warm up: code is compiled, caches fill.
+    let (Some(first), Some(last)) = (seen.get(9.min(seen.len() / 2)), seen.last()) else { return Ok(()) };
+    eprintln!("round {}: {first:?}\nround {}: {last:?}", first.number, last.number);
+    same("listeners", last.listeners, first.listeners)?;
+    ensure(last.timers <= first.timers + 2, || format!("timers: {} at first, {} in the end", first.timers, last.timers))?;
+    ensure(last.nodes <= first.nodes + first.nodes / 10, || format!("nodes: {} then {}", first.nodes, last.nodes))?;
+    ensure(last.wasm <= 1.1 * first.wasm, || format!("wasm memory: {} then {}", first.wasm, last.wasm))?;
+    ensure(last.renderer <= first.renderer + first.renderer / 4, || {
+        format!("renderer: {} then {} bytes", first.renderer, last.renderer)
+    })
+}
+
+/// Waits until a large load is over; returns whether it was offered to keep less.
+async fn load(page: &Page, files: &[PathBuf]) -> Outcome<bool> {
+    page.open("").await?;
+    page.drop_files(files).await?;
+    let script = "const row = document.querySelector(\"[data-test='memory-forecast']\"); \
+                  return row?.checkVisibility() ? 'forecast' : document.documentElement.dataset.state";
+    let state = page
+        .until_within(PATIENCE, "the load to end", script, |state| state == "forecast" || state == "ready")
+        .await?;
+    if state == "forecast" {
+        page.click("[data-test='memory-forecast-sample']").await?;
+        let script = "return document.documentElement.dataset.state";
+        page.until_within(PATIENCE, "the sample to be read", script, |state| state == "ready").await?;
+    }
+    let idle = "const { state, busy } = document.documentElement.dataset; return `${state} ${busy}`";
+    page.until_within(PATIENCE, "the page to be ready", idle, |found| found == "ready false").await?;
+    let [traces, spans, ..] = summary(page).await?;
+    eprintln!("{traces} traces, {spans} spans, renderer {} bytes, sample: {}", renderer_bytes(), state == "forecast");
+    Ok(state == "forecast")
+}
+
+pub async fn five_thousand_files_at_once_are_read(page: &Page) -> Outcome {
+    let folder = scratch()?.join("soak-files");
+    std::fs::create_dir_all(&folder)?;
+    let text = std::fs::read_to_string(generated("soak-one.json", "--traces 1 --spans 20 --seed 6")?)?;
+    let id = text.split("\"traceID\":").nth(1).and_then(|rest| rest.split('"').nth(1)).unwrap_or_default().to_owned();
+    for number in 1..=5000 {
+        let other = format!("{number:0width$x}", width = id.len());
+        std::fs::write(folder.join(format!("{number}.json")), text.replace(&id, &other))?;
+    }
+    let sampled = load(page, &[folder]).await?;
+    same("sampled", sampled, false)?;
+    same("traces", summary(page).await?[0], 5000)
+}
+
+pub async fn a_million_traces_are_read(page: &Page) -> Outcome {
+    let file = generated("soak-traces.json", "--traces 1000000 --spans 3 --shape wide --seed 7")?;
+    let sampled = load(page, std::slice::from_ref(&file)).await?;
+    std::fs::remove_file(file)?;
+    ensure(sampled || summary(page).await?[0] == 1_000_000, || "traces are missing".to_owned())
+}
+
+pub async fn five_million_spans_are_read_or_a_sample_is_offered(page: &Page) -> Outcome {
+    let file = generated("soak-spans.json", "--traces 100000 --spans 50 --shape mixed --seed 8")?;
+    eprintln!("{} bytes", std::fs::metadata(&file)?.len());
+    let sampled = load(page, std::slice::from_ref(&file)).await?;
+    std::fs::remove_file(file)?;
+    ensure(sampled || summary(page).await?[0] == 100_000, || "traces are missing".to_owned())
+}
+
+/// One worker, many workers and the binary give the same report, over shapes and sizes.
+pub async fn one_worker_many_and_the_binary_say_the_same(page: &Page) -> Outcome {
+    let most = std::env::var("PATHLIGHT_SPANS").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000_000u32);
+    for shape in ["mixed", "wide", "deep"] {
+        for spans in [1000, 30_000, most] {
+            let traces = (spans / 50).max(1);
+            let options = format!("--traces {traces} --spans 50 --shape {shape} --seed {}", spans % 97);
+            let file = generated("soak-truth.json", &options)?;
+            let report = native(&["critical-path", "--json"], &[&file])?;
+            let [all, ..] = count(&file)?;
+            for workers in ["limit-workers=1", ""] {
+                page.open(&format!("view=flame&{workers}")).await?;
+                page.drop_files(std::slice::from_ref(&file)).await?;
+                let idle = "const { state, busy } = document.documentElement.dataset; return `${state} ${busy}`";
+                page.until_within(PATIENCE, "the page", idle, |found| found == "ready false").await?;
+                same("traces", summary(page).await?[0], all)?;
+                let json: Value = serde_json::from_str(&exported(page, "[data-test='flame-view']", "json").await?)?;
+                ensure(json == report, || format!("{shape}, {spans} spans, {workers:?}: another report than the binary's"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of memory of `pathlight serve`, the one that was started last.
+fn server_bytes(server: &Server) -> Outcome<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.process()))?;
+    let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    Ok(1024 * size.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap_or_default())
+}
+
+/// `pathlight serve` under idle, slow and half-closed connections, and while a gigabyte passes through to Jaeger.
+pub async fn a_server_under_many_connections_stays_small_and_answers(_: &Page) -> Outcome {
+    const CHUNK: usize = 1 << 20;
+    let routes = Router::new().route(
+        "/api/traces",
+        get(|| async {
+            let parts = futures_util::stream::unfold(0, |sent| async move {
+                (sent < 1024).then(|| (Ok::<_, std::io::Error>(vec![b' '; CHUNK]), sent + 1))
+            });
+            reply(200, "application/json", Body::from_stream(parts))
+        }),
+    );
+    let jaeger = Site::start(routes)?;
+    let server = Server::start_with(&dist(), &["--jaeger", jaeger.url.trim_end_matches('/')])?;
+    let address = server.url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let ask = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let begin = server_bytes(&server)?;
+    let mut open = Vec::new();
+    for number in 0..250 {
+        let mut stream = TcpStream::connect(&address)?;
+        match number {
+            // Half of a request, and no more for now.
+            0..50 => stream.write_all(b"GET / HTTP/1.1\r\nHo")?,
+            // A request, and nobody who writes any more.
+            50..100 => {
+                stream.write_all(ask("/").as_bytes())?;
+                stream.shutdown(std::net::Shutdown::Write)?;
+            }
+            _ => {}
+        }
+        open.push(stream);
+    }
+    let (address, request) = (address.clone(), ask("/api/traces"));
+    let through = tokio::task::spawn_blocking(move || -> std::io::Result<usize> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.write_all(request.as_bytes())?;
+        let (mut buffer, mut all) = (vec![0; CHUNK], 0);
+        loop {
+            match stream.read(&mut buffer)? {
+                0 => return Ok(all),
+                n => all += n,
+            }
+        }
+    });
+    let mut most = begin;
+    while !through.is_finished() {
+        most = most.max(server_bytes(&server)?);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let passed = through.await.map_err(|error| e2e::failure::Failure(error.to_string()))??;
+    ensure(passed > 1 << 30, || format!("{passed} bytes passed through"))?;
+    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://").trim_end_matches('/'))?;
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    stream.write_all(ask_close(&server.url).as_bytes())?;
+    let mut first = [0; 15];
+    stream.read_exact(&mut first)?;
+    same("answer", String::from_utf8_lossy(&first).into_owned(), "HTTP/1.1 200 OK".to_owned())?;
+    std::fs::write(scratch()?.join("soak-serve.csv"), format!("begin_bytes,most_bytes\n{begin},{most}\n"))?;
+    eprintln!("memory of the server: {begin} bytes at first, at most {most}");
+    drop(open);
+    ensure(most < begin + (64 << 20), || format!("{begin} bytes at first, at most {most}"))
+}
+
+fn ask_close(url: &str) -> String {
+    let host = url.trim_start_matches("http://").trim_end_matches('/');
+    format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+}
