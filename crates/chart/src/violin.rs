@@ -13,8 +13,8 @@ use plotters_backend::DrawingBackend;
 
 /// Least and greatest height of a row in CSS pixels.
 const ROW_PX: (f64, f64) = (28.0, 72.0);
-/// Room above the first row, for the names of its marks.
-const TOP_PX: f64 = 18.0;
+/// Room above the first row, for what a sample is and the names of marks.
+const TOP_PX: f64 = 34.0;
 /// Room below the last row, for the axis.
 const BOTTOM_PX: f64 = 24.0;
 
@@ -152,6 +152,10 @@ pub fn draw<DB: DrawingBackend>(
             let marks = [("p50", first.us.p50), ("p95", first.us.p95), ("p99", first.us.p99)];
             plot::name_marks(area, &axis, layout.row(0).0, &marks, size, theme)?;
         }
+        let style = size.text(theme.muted, HPos::Left, VPos::Top);
+        if let Some(caption) = plot::fitting(area, report.of.sample_words(), size.width - px(8.0), &style) {
+            area.draw(&Text::new(caption, (px(4.0), px(2.0)), style)).map_err(words)?;
+        }
         let y = layout.row(layout.rows).0;
         plot::draw_axis(area, (axis.left, axis.right), &axis, y, size, theme)
     })
@@ -215,7 +219,7 @@ mod tests {
         let many: Vec<(String, Vec<u64>)> = (0..20).map(|i| (format!("v{i}"), vec![i, 2 * i + 9])).collect();
         let many: Vec<(&str, Vec<u64>)> = many.iter().map(|(n, s)| (n.as_str(), s.clone())).collect();
         let layout = ViolinLayout::new(&report(&many), Scale::Log, room);
-        assert_eq!(layout.size.height, 18 + 24 + 20 * 28);
+        assert_eq!(layout.size.height, 34 + 24 + 20 * 28);
     }
 
     #[test]
@@ -233,7 +237,17 @@ mod tests {
     #[test]
     fn the_picture_names_values_marks_and_samples() {
         let svg = export_svg(&two(), Scale::Log, size(800, 300), &Theme::light(), "by <region>").unwrap();
-        for word in ["eu", "us", "p50", "p95", "n = 300", "n = 100", "by &lt;region&gt;", "10\u{202f}ms"] {
+        for word in [
+            "eu",
+            "us",
+            "p50",
+            "p95",
+            "n = 300",
+            "n = 100",
+            "by &lt;region&gt;",
+            "latency of one request",
+            "10\u{202f}ms",
+        ] {
             assert!(svg.contains(word), "{word}");
         }
         assert_eq!(svg.matches("<polygon").count(), 2);

@@ -18,9 +18,12 @@ pub struct Args {
     /// The tag or process tag; without it, the tags whose values differ most are listed
     #[arg(long, value_name = "KEY")]
     tag: Option<String>,
-    /// Split the self time of this endpoint on the critical path instead of the latency
+    /// Split the self time of this endpoint on the critical path instead of the latency; each call is a sample
     #[arg(long, value_name = "SERVICE:OPERATION", value_parser = parse::endpoint)]
     endpoint: Option<Endpoint>,
+    /// With `--endpoint`: whether a sample is one call, or all calls of one request together
+    #[arg(long, value_parser = ["call", "request"], default_value = "call", requires = "endpoint")]
+    per: String,
 }
 
 /// Runs the command.
@@ -28,7 +31,8 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let of = args.endpoint.clone().map_or(SplitOf::Latency, SplitOf::Endpoint);
+    let of_endpoint = if args.per == "request" { SplitOf::Sums } else { SplitOf::Calls };
+    let of = args.endpoint.clone().map_or(SplitOf::Latency, of_endpoint);
     let mut pool = args.common.load()?;
     let selection = args.common.selection();
     let text = match args.tag.clone() {
@@ -46,7 +50,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 fn list(report: &ProposalsReport) -> String {
     // Writing to a String cannot fail.
-    let mut out = String::new();
+    let mut out = format!("Each sample is the {}.\n\n", report.of.sample_words());
     let mut table = Table::new([
         Right("effect"),
         Right("95 % interval"),
@@ -78,7 +82,7 @@ fn list(report: &ProposalsReport) -> String {
 
 fn to_text(report: &SplitReport) -> String {
     // Writing to a String cannot fail.
-    let mut out = String::new();
+    let mut out = format!("Each sample is the {}.\n\n", report.of.sample_words());
     let mut table = Table::new([
         Right("n"),
         Right("p50"),

@@ -170,7 +170,7 @@ impl Address {
         let (mut from, mut to) = (None, None);
         let (mut against, mut range_b, mut side, mut swapped) = (None, PercentileRange::ALL, Side::A, false);
         let (mut trace_id, mut root, mut span) = (None, None, None);
-        let mut reading = None;
+        let (mut reading, mut is_per_request) = (None, false);
         for (key, value) in pairs {
             match key.as_str() {
                 "v" => {}
@@ -209,8 +209,9 @@ impl Address {
                 "split" => address.split.key = Some(value),
                 "of" => {
                     let endpoint = parse_focus(&value).unwrap_or_default().into_iter().next();
-                    address.split.of = endpoint.map_or(SplitOf::Latency, SplitOf::Endpoint);
+                    address.split.of = endpoint.map_or(SplitOf::Latency, SplitOf::Calls);
                 }
+                "per" => is_per_request = value == "request",
                 "axis" => address.split.linear = value == "linear",
                 "theme" => {
                     let known = [Theme::System, Theme::Light, Theme::Dark];
@@ -243,6 +244,9 @@ impl Address {
         if from.is_some() || to.is_some() {
             let (from_us, to_us) = (from.unwrap_or(0), to.unwrap_or(u64::MAX));
             address.filters.push(Filter::Time { from_us, to_us });
+        }
+        if let (true, Some(endpoint)) = (is_per_request, address.split.of.endpoint().cloned()) {
+            address.split.of = SplitOf::Sums(endpoint);
         }
         address.reading = reading.unwrap_or(address.overlap.implied_reading());
         address.trace = trace_id.map(|trace_id| TraceChoice { trace_id, root_span_id: root, span_id: span });
@@ -344,8 +348,11 @@ impl Address {
         if let Some(key) = &self.split.key {
             out.put("split", key);
         }
-        if let SplitOf::Endpoint(endpoint) = &self.split.of {
+        if let Some(endpoint) = self.split.of.endpoint() {
             out.put("of", &focus_name(std::slice::from_ref(endpoint)));
+        }
+        if matches!(self.split.of, SplitOf::Sums(_)) {
+            out.put("per", "request");
         }
         if self.split.linear {
             out.put("axis", "linear");
@@ -676,9 +683,10 @@ mod tests {
             address.anomaly.alpha_ppm = range.0 + 1;
             (address.anomaly.vae, address.anomaly.evaluate) = (flags[0], flags[1]);
             address.anomaly.network.epochs = range.0 % 1000 + 1;
+            address.anomaly.explain = range.1;
             if flags[3] {
-                address.split.of =
-                    SplitOf::Endpoint(Endpoint { service: names[1].clone(), operation: names[2].clone() });
+                let of = if flags[4] { SplitOf::Sums } else { SplitOf::Calls };
+                address.split.of = of(Endpoint { service: names[1].clone(), operation: names[2].clone() });
             }
             address.sort = flags[5].then(|| Sort { column: "p99".to_owned(), descending: flags[0] });
             prop_assert_eq!(Address::parse(&address.to_fragment()), address);

@@ -5,8 +5,7 @@ use crate::selection_words::range_words;
 use crate::table::{Column, Number, Table, Width};
 use crate::tip::TipLine;
 use pathlight_query::{
-    Endpoint, NotProposed, OverviewReport, PercentileRange, ProposalsReport, Ratio, SplitOf, SplitReport,
-    SplitValue,
+    Endpoint, NotProposed, OverviewReport, PercentileRange, ProposalsReport, Ratio, SplitReport, SplitValue,
 };
 use pathlight_text::format;
 
@@ -63,15 +62,30 @@ pub fn offers(
     (differ.collect(), others.into_iter().map(|key| (key.clone(), format::printable(&key))).collect())
 }
 
-/// Returns the name of the choice to split the time of an endpoint, and what is said of it beside the pointer; without an
-/// endpoint it cannot be chosen.
-pub fn endpoint_choice(of: Option<&SplitOf>) -> (String, String) {
+/// Returns the names of the choices to split the time of an endpoint, by single calls and by requests, and what is said of
+/// them beside the pointer; without an endpoint they cannot be chosen.
+pub fn endpoint_choices(of: Option<&Endpoint>) -> [(String, String); 2] {
+    let (calls, sums) = ("Self time of", "Sum per request".to_owned());
     match of {
-        Some(SplitOf::Endpoint(Endpoint { service, operation })) => (
-            format!("Self time of {}", format::printable(operation)),
-            format!("Of {} on the critical path", format::endpoint(service, operation)),
-        ),
-        _ => ("Self time of an endpoint".to_owned(), "Select an endpoint in another view first".to_owned()),
+        Some(Endpoint { service, operation }) => {
+            let endpoint = format::endpoint(service, operation);
+            [
+                (
+                    format!("{calls} {}", format::printable(operation)),
+                    format!("Each call of {endpoint} on the critical path is a sample"),
+                ),
+                (
+                    sums,
+                    format!(
+                        "All calls of {endpoint} on the critical path of a request together are a sample"
+                    ),
+                ),
+            ]
+        }
+        None => {
+            let hint = "Select an endpoint in another view first";
+            [(format!("{calls} an endpoint"), hint.to_owned()), (sums, hint.to_owned())]
+        }
     }
 }
 
@@ -81,7 +95,7 @@ pub fn title(address: &Address, report: &SplitReport) -> String {
         Some(range) => format!("{}, {}", address.root_name(), range_words(range)),
         None => address.root_name(),
     };
-    let mut words = format::printable(&label);
+    let mut words = format!("{}; {}", format::printable(&label), report.of.sample_words());
     if report.missing > 0 {
         words.push_str(&format!("; {} without the tag", format::count(report.missing)));
     }
@@ -112,14 +126,14 @@ pub fn why_empty(range: PercentileRange, report: &SplitReport) -> String {
     if report.high_cardinality {
         return format!("{key} has too many values to split by.");
     }
-    match &report.of {
-        SplitOf::Latency => {
+    match report.of.endpoint() {
+        None => {
             format!("No root span of these requests has the tag {key}; choose another tag.")
         }
-        SplitOf::Endpoint(Endpoint { service, operation }) if report.missing == 0 => {
+        Some(Endpoint { service, operation }) if report.missing == 0 => {
             format!("{} is on no critical path of these requests.", format::endpoint(service, operation))
         }
-        SplitOf::Endpoint(Endpoint { service, operation }) => {
+        Some(Endpoint { service, operation }) => {
             let endpoint = format::endpoint(service, operation);
             format!("No span of {endpoint} has the tag {key}; choose another tag.")
         }
@@ -168,7 +182,11 @@ pub fn table() -> Table<SplitValue> {
         .by(|a, b| a.value.cmp(&b.value))
         .wide()
         .csv_as(&["value"], |row| vec![row.value.clone()]),
-        Column::count("n", "n", "Samples", |row: &SplitValue| row.n.into()).tiny().csv(&["n"]),
+        Column::count("n", "n", "Samples: requests, or single calls of an endpoint", |row: &SplitValue| {
+            row.n.into()
+        })
+        .tiny()
+        .csv(&["n"]),
         Column::field("mean_us", |row| row.us.mean.into()),
         Column::duration("p50", "p50", "Median", |row: &SplitValue| row.us.p50.into()).csv(&["p50_us"]),
         Column::duration("p95", "p95", "95th percentile", |row: &SplitValue| row.us.p95.into())
@@ -209,6 +227,7 @@ pub fn table() -> Table<SplitValue> {
         .low(3)
         .width(Width::Ratio)
         .csv_as(&["p99_ratio", "p99_low", "p99_high"], |row| ratio_fields(&row.ratios[2])),
+        Column::text_field("per", |row: &SplitValue| if row.is_of_calls { "call" } else { "request" }.into()),
     ];
     Table::new("split-table", "Values of the tag", ("n", true), columns)
         .with_attributes(|row| {

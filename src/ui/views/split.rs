@@ -18,7 +18,7 @@ use pathlight_chart::axis::Scale;
 use pathlight_chart::plot::{ChartError, ChartSize};
 use pathlight_chart::violin;
 use pathlight_chart::violin::ViolinLayout;
-use pathlight_query::{Filter, SplitOf, SplitReport, SplitValue};
+use pathlight_query::{Endpoint, Filter, SplitOf, SplitReport, SplitValue};
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
@@ -107,15 +107,17 @@ impl Split {
             page.change(|address| address.split.key = Some(key));
         });
         select.set("aria-label", "Tag to split by");
+        let choose = move |of: fn(Endpoint) -> SplitOf| {
+            if let Some(endpoint) = endpoint(page) {
+                page.change(|address| address.split.of = of(endpoint));
+            }
+        };
         let of = Segments::new("What is split")
             .button(keep, ("Latency", "Of whole requests", "split-latency"), move || {
                 page.change(|address| address.split.of = SplitOf::Latency);
             })
-            .button(keep, ("", "", "split-endpoint"), move || {
-                if let Some(of) = endpoint(page) {
-                    page.change(|address| address.split.of = of);
-                }
-            });
+            .button(keep, ("", "", "split-endpoint"), move || choose(SplitOf::Calls))
+            .button(keep, ("", "", "split-sums"), move || choose(SplitOf::Sums));
         let linear = move |is_linear| page.change(|address| address.split.linear = is_linear);
         let scales = Segments::new("Axis of times")
             .button(keep, ("Log", "", "axis-log"), move || linear(false))
@@ -170,16 +172,13 @@ impl Split {
 }
 
 /// Returns the endpoint whose time may be split: the one chosen, else the one that has the focus.
-fn endpoint(page: Page) -> Option<SplitOf> {
-    let chosen = page.address().split.of.clone();
-    if chosen != SplitOf::Latency {
-        return Some(chosen);
-    }
-    match &*page.focus() {
-        Focus::Endpoint(endpoint) => Some(SplitOf::Endpoint(endpoint.clone())),
-        Focus::Path(path) => path.last().cloned().map(SplitOf::Endpoint),
+fn endpoint(page: Page) -> Option<Endpoint> {
+    let chosen = page.address().split.of.endpoint().cloned();
+    chosen.or_else(|| match &*page.focus() {
+        Focus::Endpoint(endpoint) => Some(endpoint.clone()),
+        Focus::Path(path) => path.last().cloned(),
         _ => None,
-    }
+    })
 }
 
 fn formats(chart: Chart, table: CompanionTable<SplitValue>) -> Vec<export::Format> {
@@ -231,12 +230,17 @@ impl PageView for Split {
     fn show_choices(&mut self, page: Page) {
         self.offer(page);
         let of = endpoint(page);
-        let (words, hint) = split::endpoint_choice(of.as_ref());
-        self.of.at(1).set_text(&words);
-        self.of.at(1).set("title", &hint);
-        controls::enable(self.of.at(1), of.is_some());
+        for (at, (words, hint)) in (1..).zip(split::endpoint_choices(of.as_ref())) {
+            self.of.at(at).set_text(&words);
+            self.of.at(at).set("title", &hint);
+            controls::enable(self.of.at(at), of.is_some());
+        }
         let choice = page.address().split.clone();
-        self.of.press(usize::from(choice.of != SplitOf::Latency));
+        self.of.press(match choice.of {
+            SplitOf::Latency => 0,
+            SplitOf::Calls(_) => 1,
+            SplitOf::Sums(_) => 2,
+        });
         self.scales.press(usize::from(choice.linear));
         let scale = if choice.linear { Scale::Linear } else { Scale::Log };
         self.chart.with(|chart| chart.plot.scale = scale);

@@ -30,7 +30,7 @@ fn show(page: Page, view: View, endpoint: &Endpoint, path: Option<&[Endpoint]>) 
     page.change(|address| {
         address.view = view;
         match view {
-            View::Split => address.split.of = SplitOf::Endpoint(endpoint.clone()),
+            View::Split => address.split.of = SplitOf::Calls(endpoint.clone()),
             View::Flow => address.choices.flow.parents = vec![endpoint.clone()],
             _ => {}
         }

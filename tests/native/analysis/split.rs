@@ -51,8 +51,9 @@ fn split(pool: &mut Pool, of: SplitOf, key: &str) -> SplitReport {
     pool.run(query).unwrap()
 }
 
+/// All calls of E of a request together.
 fn of_e() -> SplitOf {
-    SplitOf::Endpoint(Endpoint::new("E", "E"))
+    SplitOf::Sums(Endpoint::new("E", "E"))
 }
 
 #[test]
@@ -87,14 +88,54 @@ fn time_of_an_endpoint_is_split_span_by_span_with_own_tags_before_those_of_the_p
     assert_eq!(report.missing, 0);
     let report = split(&mut pool, of_e(), "zone");
     assert_eq!((report.values[0].value.as_str(), report.values[0].n, report.missing), ("h2-own", 19, 19));
-    let nobody = SplitOf::Endpoint(Endpoint::new("E", "none"));
+    let nobody = SplitOf::Calls(Endpoint::new("E", "none"));
     assert!(split(&mut pool, nobody, "host").values.is_empty());
     assert!(split(&mut pool, SplitOf::Latency, "no such key").values.is_empty());
 }
 
+/// 12 requests whose 10 calls of E are on host `many`, and 12 with one call on host `one`; every call takes 10 us.
+fn calls(workers: usize) -> Pool {
+    let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
+    for i in 0..24u64 {
+        let set = &mut sets[i as usize % workers];
+        let (host, calls) = if i < 12 { ("many", 10) } else { ("one", 1) };
+        push(set, u128::from(i) + 1, 1, "R", (0, 200), "", "");
+        for call in 0..calls {
+            push(set, u128::from(i) + 1, 2 + call, "E", (12 * call, 12 * call + 10), "", host);
+        }
+    }
+    Pool::of(sets).unwrap()
+}
+
+fn of_calls() -> SplitOf {
+    SplitOf::Calls(Endpoint::new("E", "E"))
+}
+
+#[test]
+fn single_calls_are_no_slower_where_requests_make_more_of_them() {
+    let mut pool = calls(2);
+    let said = |report: &SplitReport| -> Vec<(String, u64, f64, Option<f64>)> {
+        report.values.iter().map(|v| (v.value.clone(), v.n, v.us.p50, v.ratios[0].ratio)).collect()
+    };
+    let report = split(&mut pool, of_calls(), "host");
+    let expected = [("many".to_owned(), 120, 10.0, Some(1.0)), ("one".to_owned(), 12, 10.0, Some(1.0))];
+    assert_eq!(said(&report), expected);
+    let value =
+        |report: &SplitReport| serde_json::from_str::<serde_json::Value>(&json::split(report).unwrap());
+    assert_eq!(value(&report).unwrap()["per"], "call");
+    let report = split(&mut pool, of_e(), "host");
+    let expected = [("many".to_owned(), 12, 100.0, Some(1.0)), ("one".to_owned(), 12, 10.0, Some(0.1))];
+    assert_eq!(said(&report), expected);
+    assert_eq!(value(&report).unwrap()["per"], "request");
+    // Which tags are worth it goes by the same samples.
+    assert_eq!(proposals(&mut pool, of_calls()).samples, 132);
+    assert_eq!(proposals(&mut pool, of_e()).samples, 24);
+}
+
 #[test]
 fn workers_do_not_change_a_split() {
-    for (of, key) in [(SplitOf::Latency, "zone"), (of_e(), "host"), (of_e(), "zone")] {
+    let cases = [(SplitOf::Latency, "zone"), (of_e(), "host"), (of_e(), "zone"), (of_calls(), "host")];
+    for (of, key) in cases {
         let one = split(&mut zones(1), of.clone(), key);
         for workers in 2..5 {
             assert_eq!(one, split(&mut zones(workers), of.clone(), key));

@@ -154,6 +154,8 @@ struct KeySlot {
 /// Samples the requests of one worker, by every tag at once.
 pub struct ProposalsObserver {
     sampler: Sampler,
+    /// Every call is a sample.
+    is_of_calls: bool,
     sampled: Vec<(u32, u64)>,
     samples: u64,
     /// Number of the span looked at, from 1 on.
@@ -173,6 +175,7 @@ impl ProposalsObserver {
     pub fn new(set: &TraceSet, of: &SplitOf, overlap: Overlap) -> ProposalsObserver {
         ProposalsObserver {
             sampler: Sampler::new(set, of, overlap),
+            is_of_calls: matches!(of, SplitOf::Calls(_)),
             sampled: Vec::new(),
             samples: 0,
             span: 0,
@@ -217,9 +220,9 @@ impl Observer for ProposalsObserver {
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
         self.sampler.sample(set, table, tree, request, &mut self.sampled);
-        self.samples += u64::from(!self.sampled.is_empty());
         let mut sampled = std::mem::take(&mut self.sampled);
-        let several = sampled.len() > 1;
+        let several = sampled.len() > 1 && !self.is_of_calls;
+        self.samples += if self.is_of_calls { sampled.len() } else { sampled.len().min(1) } as u64;
         for (row, us) in sampled.drain(..) {
             self.list_pairs(set, row, us);
         }

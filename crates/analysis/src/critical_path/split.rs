@@ -20,9 +20,35 @@ pub enum SplitOf {
     /// The latency of requests, by the tag of their root span.
     #[default]
     Latency,
-    /// The exclusive time on the path of one endpoint, by the tag of its spans: in a request whose spans have several
-    /// values, one sample for each.
-    Endpoint(Endpoint),
+    /// The exclusive time on the path of each single call of one endpoint, by the tag of its span (paper Fig. 21). So a
+    /// value is not slower because its requests make more calls.
+    Calls(Endpoint),
+    /// The same, summed in each request: where its spans have several values, one sample for each.
+    Sums(Endpoint),
+}
+
+impl SplitOf {
+    /// The endpoint whose time is split.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            SplitOf::Latency => None,
+            SplitOf::Calls(endpoint) | SplitOf::Sums(endpoint) => Some(endpoint),
+        }
+    }
+
+    /// What one sample is, as a key of files.
+    pub fn sample(&self) -> &'static str {
+        if matches!(self, SplitOf::Calls(_)) { "call" } else { "request" }
+    }
+
+    /// What one sample is, in words.
+    pub fn sample_words(&self) -> &'static str {
+        match self {
+            SplitOf::Latency => "latency of one request",
+            SplitOf::Calls(_) => "self time of one call on the critical path",
+            SplitOf::Sums(_) => "self time on the critical path, all calls of one request together",
+        }
+    }
 }
 
 /// The accumulator: samples by value.
@@ -48,6 +74,8 @@ pub struct Ratio {
 pub struct SplitValue {
     /// The value.
     pub value: String,
+    /// Whether a sample is a call, not a request.
+    pub is_of_calls: bool,
     /// Samples.
     pub n: u64,
     /// Their mean and percentiles.
@@ -89,6 +117,7 @@ impl SplitPart {
         range: PercentileRange,
         facts: RangeFacts,
     ) -> SplitReport {
+        let is_of_calls = matches!(of, SplitOf::Calls(_));
         let mut report = SplitReport { range: Some(range), facts, of, key, ..SplitReport::default() };
         let mut all: OrderedMap<String, Vec<u64>> = OrderedMap::new();
         for part in parts {
@@ -121,6 +150,7 @@ impl SplitPart {
                 };
                 report.values.push(SplitValue {
                     value: value.clone(),
+                    is_of_calls,
                     n: samples.len() as u64,
                     us: Summary::of_sorted(samples),
                     ratios: [(0, 0.50), (1, 0.95), (2, 0.99)].map(against),
@@ -143,10 +173,9 @@ pub(super) struct Sampler {
 
 impl Sampler {
     pub fn new(set: &TraceSet, of: &SplitOf, overlap: Overlap) -> Sampler {
-        let endpoint = match of {
-            SplitOf::Latency => None,
-            SplitOf::Endpoint(Endpoint { service, operation }) => set.find_endpoint(service, operation),
-        };
+        let named = of.endpoint();
+        let endpoint =
+            named.and_then(|Endpoint { service, operation }| set.find_endpoint(service, operation));
         Sampler { endpoint, is_latency: *of == SplitOf::Latency, overlap, finder: PathFinder::default() }
     }
 
@@ -180,6 +209,8 @@ impl Sampler {
 /// Samples the requests of one worker.
 pub struct SplitObserver {
     sampler: Sampler,
+    /// Every call is a sample.
+    is_of_calls: bool,
     sampled: Vec<(u32, u64)>,
     key: String,
     /// By tag set, once it was looked at: the number of its value of the key.
@@ -197,6 +228,7 @@ impl SplitObserver {
     pub fn new(set: &TraceSet, of: &SplitOf, key: &str, overlap: Overlap) -> SplitObserver {
         SplitObserver {
             sampler: Sampler::new(set, of, overlap),
+            is_of_calls: matches!(of, SplitOf::Calls(_)),
             sampled: Vec::new(),
             key: key.to_owned(),
             value_of: vec![None; set.tags.sets()],
@@ -226,6 +258,13 @@ impl SplitObserver {
         self.samples.resize(self.numbers.len(), Vec::new());
         found
     }
+
+    fn count(&mut self, value: Option<u32>, us: u64) {
+        match value {
+            Some(value) => self.samples[value as usize].push(us),
+            None => self.missing += 1,
+        }
+    }
 }
 
 impl Observer for SplitObserver {
@@ -235,13 +274,14 @@ impl Observer for SplitObserver {
         self.sampler.sample(set, table, tree, request, &mut self.sampled);
         while let Some((row, us)) = self.sampled.pop() {
             let value = self.value(set, row);
-            *self.current.entry(value).or_default() += us;
+            if self.is_of_calls {
+                self.count(value, us);
+            } else {
+                *self.current.entry(value).or_default() += us;
+            }
         }
         while let Some((value, us)) = self.current.pop_first() {
-            match value {
-                Some(value) => self.samples[value as usize].push(us),
-                None => self.missing += 1,
-            }
+            self.count(value, us);
         }
     }
 

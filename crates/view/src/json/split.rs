@@ -9,8 +9,8 @@ use pathlight_query::Endpoint;
 
 public_json! {
     /// `--tag K` splits the latency of requests by the tag of their root span; with `--endpoint SERVICE:OPERATION` the
-    /// exclusive time on the critical path of one endpoint, by the tag of its spans: in a request whose spans have several
-    /// values, one sample for each. A tag of the span goes before one of its process.
+    /// exclusive time on the critical path of one endpoint, by the tag of its spans: each call is a sample, or with
+    /// `--per request` all calls of a request that have one value. A tag of the span goes before one of its process.
     Split<'a>(report: &'a SplitReport) {
         /// How many requests lie in the percentile range.
         requests: u64 = report.facts.requests,
@@ -20,6 +20,8 @@ public_json! {
         tag: &'a str = &report.key,
         /// What is split: `"latency"`, or the exclusive time of an endpoint.
         of: Of<'a> = Of::new(&report.of),
+        /// What one sample is: `"request"` or `"call"`.
+        per: &'static str = report.of.sample(),
         /// Samples without the tag.
         missing: u64 = report.missing,
         /// Whether the key has too many values to store; samples of some then count as missing.
@@ -52,9 +54,9 @@ pub(super) enum Of<'a> {
 
 impl Of<'_> {
     fn new(of: &SplitOf) -> Of<'_> {
-        match of {
-            SplitOf::Latency => Of::Latency("latency"),
-            SplitOf::Endpoint(Endpoint { service, operation }) => Of::Endpoint { service, operation },
+        match of.endpoint() {
+            None => Of::Latency("latency"),
+            Some(Endpoint { service, operation }) => Of::Endpoint { service, operation },
         }
     }
 }
@@ -108,7 +110,9 @@ public_json! {
         band: [f64; 2] = percent(report.range),
         /// What would be split: `"latency"`, or the exclusive time of an endpoint.
         of: Of<'a> = Of::new(&report.of),
-        /// Requests, or with `--endpoint` those that have it on their critical path.
+        /// What one sample is: `"request"` or `"call"`.
+        per: &'static str = report.of.sample(),
+        /// Requests; with `--endpoint` its calls on critical paths, or with `--per request` the requests that have one.
         samples: u64 = report.samples,
         /// By the lower end of the interval, greatest first: keys with an effect of at least 0.01 that the test of Kruskal and
         /// Wallis finds at 0.1 %.
