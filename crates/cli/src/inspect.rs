@@ -99,6 +99,12 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
         let _ =
             writeln!(out, "Warning: {words}: {} lack their parent.", counted(quality.orphan_roots, "span"));
     }
+    if let Some((words, bins)) = reading_words::overlaps(overview) {
+        let _ = writeln!(out, "{} overlap the one before. {words}", counted(overview.overlaps.calls, "call"));
+        for (range, number) in bins {
+            let _ = writeln!(out, "{:>12}  {range}", count(number));
+        }
+    }
     for note in reading_words::notes(&overview.reading) {
         let _ = write!(out, "{} {}. {}", count(note.count), note.what, note.meaning);
         let _ = match note.example.as_str() {

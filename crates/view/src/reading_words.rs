@@ -1,7 +1,8 @@
 //! What the rules for real traces did, in words: for the notes of the page and for `inspect`.
 
 use pathlight_model::trace::{Found, Quality, ReadingCounts, Rule};
-use pathlight_text::format::{self, count, counted, duration_us};
+use pathlight_query::OverviewReport;
+use pathlight_text::format::{self, count, counted, duration, duration_us, share_of};
 
 /// What was found, and what it means for the numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +117,23 @@ pub fn rule_words(rule: Rule) -> &'static str {
         Rule::Clocks => "Correct clocks that differ between processes",
         Rule::Roots => "Treat further roots of a trace as requests of their own",
     }
+}
+
+/// What is said of the overlaps of calls in sequence that pass for clock skew, and their distribution: from, to and how many;
+/// `None` without any.
+pub fn overlaps(overview: &OverviewReport) -> Option<(String, Vec<(String, u64)>)> {
+    let overlaps = &overview.overlaps;
+    let words = format!(
+        "They begin before the call that they come after has ended, by so little that clocks explain it: {} on average, {} at \
+         most, in {} of the traces. Such calls count as one after the other.",
+        duration(overlaps.mean_us()),
+        duration_us(overlaps.max_us),
+        share_of(overlaps.traces, overview.traces)
+    );
+    let bins = overlaps
+        .bins()
+        .map(|(from, to, count)| (format!("{} to below {}", duration_us(from), duration_us(to)), count));
+    (overlaps.calls > 0).then(|| (words, bins.collect()))
 }
 
 #[cfg(test)]

@@ -158,6 +158,14 @@ pub fn show(page: Page) {
         }
         list.add(&meaning);
     }
+    if let Some((words, bins)) = reading_words::overlaps(&overview) {
+        let calls = overview.overlaps.calls;
+        let number = span("number", &format::count(calls))
+            .test("quality-overlaps")
+            .attr("data-value", &calls.to_string());
+        list.add(&el("dt").child(&number).text(" ").text("calls that overlap the one before"));
+        list.add(&el("dd").text(&words).child(&distribution(&bins)));
+    }
     body.add(&list);
     if !is_summary {
         body.add(&el("h3").text("Reading"));
@@ -172,6 +180,23 @@ pub fn show(page: Page) {
         .child(&head)
         .child(&body);
     open_dialog(&dialog, &close, keep);
+}
+
+/// How many there are in each part of a distribution, as bars.
+fn distribution(bins: &[(String, u64)]) -> El {
+    let most = bins.iter().map(|(_, count)| *count).max().unwrap_or(1).to_string();
+    let rows = bins.iter().map(|(range, count)| {
+        let bar =
+            el("meter").attr("max", &most).attr("value", &count.to_string()).attr("aria-hidden", "true");
+        el("tr")
+            .child(&el("td").class("num").text(range))
+            .child(&el("td").child(&bar))
+            .child(&el("td").class("num").text(&format::count(*count)))
+    });
+    el("table")
+        .class("distribution")
+        .test("overlap-distribution")
+        .child(&rows.fold(el("tbody"), |body, row| body.child(&row)))
 }
 
 /// Switches of the rules for real traces. A change closes the panel: what it says is of the reading before.

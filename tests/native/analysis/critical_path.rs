@@ -10,6 +10,7 @@ use pathlight::analysis::requests::{
 use pathlight::model::trace::{Endpoint, Flags, Quality, Role, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
 use pathlight::query::{GroupBy, RangeReport, queries};
+use pathlight::view::reading_words;
 use proptest::prelude::*;
 
 /// Segments of trace 0's root as (operation, start, end).
@@ -83,6 +84,43 @@ fn an_overlap_with_a_third_sibling_inside_is_not_skew() {
     ];
     let expected = [("R", 100_000, 104_000), ("B", 104_000, 109_000), ("R", 109_000, 110_000)];
     assert_eq!(path(&spans, Overlap::default()), segments(&expected));
+}
+
+#[test]
+fn accepted_overlaps_of_calls_in_sequence_are_counted_with_their_distribution() {
+    let overlapping = |trace: u128, by_us: u64, third: bool| {
+        let mut spans = vec![
+            span(1, 0, "R", 100_000, 110_000),
+            span(2, 1, "A", 101_000, 104_000 + by_us),
+            span(3, 1, "B", 104_000, 109_000),
+        ];
+        if third {
+            spans.push(span(4, 1, "X", 104_010, 104_020));
+        }
+        spans.into_iter().map(move |s| Span { trace, ..s })
+    };
+    // 100 us are 1 % of the parent: the most that is accepted. A third call inside is none in sequence.
+    let spans: Vec<Span> = overlapping(1, 100, false)
+        .chain(overlapping(2, 101, false))
+        .chain(overlapping(3, 40, true))
+        .chain(overlapping(4, 3, false))
+        .chain(overlapping(5, 0, false))
+        .collect();
+    let query = |preset| {
+        let overlap = Overlap::preset(preset).unwrap();
+        let settings = PathSettings { overlap, ..PathSettings::default() };
+        let sets = vec![set_of(&spans[..6]), set_of(&spans[6..])];
+        Pool::of(sets).unwrap().run(queries::Overview { settings, by: GroupBy::Root }).unwrap()
+    };
+    let overview = query("default");
+    let overlaps = &overview.overlaps;
+    assert_eq!((overlaps.calls, overlaps.traces, overlaps.sum_us, overlaps.max_us), (2, 2, 103, 100));
+    assert_eq!(overlaps.bins().collect::<Vec<_>>(), [(2, 4, 1), (64, 128, 1)]);
+    let (words, bins) = reading_words::overlaps(&overview).unwrap();
+    assert!(words.contains("in 40.0\u{202f}% of the traces"), "{words}");
+    assert_eq!(bins.len(), 2);
+    assert_eq!(query("strict").overlaps.calls, 0);
+    assert_eq!(query("paper").overlaps.calls, 3);
 }
 
 #[test]

@@ -75,6 +75,11 @@ impl Tree {
         quality.observe_trace(set, self);
     }
 
+    /// What it was loaded with.
+    pub fn settings(&self) -> PathSettings {
+        self.settings
+    }
+
     /// Starts a resumable load; call [`step`](Self::step) until it returns true.
     pub fn begin(&mut self, set: &TraceSet, trace: u32, settings: PathSettings) {
         let row = set.traces()[trace as usize];

@@ -10,8 +10,8 @@ use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::{
-    Endpoint, Flags, MAX_VALUES_PER_KEY, PathSettings, Quality, ReadingCounts, ReadingObserver, TraceSet,
-    Tree,
+    AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
+    ReadingCounts, ReadingObserver, TraceSet, Tree,
 };
 use pathlight_summary::Summary as SummedUp;
 use serde::{Deserialize, Serialize};
@@ -119,6 +119,8 @@ pub struct OverviewReport {
     pub heap_bytes: u64,
     /// What was odd.
     pub quality: Quality,
+    /// Overlaps of calls in sequence that pass for clock skew.
+    pub overlaps: AcceptedOverlaps,
     /// What the rules for real traces found.
     pub reading: ReadingCounts,
     /// Latency of all trace roots.
@@ -206,6 +208,7 @@ pub(crate) struct OverviewPartial {
     end_us: u64,
     heap_bytes: u64,
     quality: Quality,
+    overlaps: AcceptedOverlaps,
     reading: ReadingCounts,
     by: GroupBy,
     /// By type: errors, and latencies sorted and packed.
@@ -228,6 +231,7 @@ impl OverviewPartial {
             sum.end_us = sum.end_us.max(part.end_us);
             sum.heap_bytes += part.heap_bytes;
             sum.quality.merge(&part.quality);
+            sum.overlaps.merge(&part.overlaps);
             sum.reading.merge(part.reading);
             sum.by = part.by;
             for (name, (errors, latencies)) in part.types {
@@ -293,6 +297,7 @@ impl OverviewPartial {
             end_us: self.end_us,
             heap_bytes: self.heap_bytes,
             quality: self.quality,
+            overlaps: self.overlaps,
             reading: self.reading,
             latency_us: Summary::of_sorted(&all),
             histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
@@ -324,6 +329,7 @@ pub(crate) struct OverviewPass {
     /// Row, latency, and whether it is an error, of the root of every request.
     roots: Vec<(u32, u64, bool)>,
     reading: ReadingObserver,
+    sweep: OverlapSweep,
     /// Requests of the trace under way.
     requests: Vec<u32>,
 }
@@ -340,6 +346,7 @@ impl OverviewPass {
             spans: Vec::new(),
             roots: Vec::new(),
             reading: ReadingObserver::default(),
+            sweep: OverlapSweep::default(),
             requests: Vec::new(),
         }
     }
@@ -382,6 +389,7 @@ impl OverviewPass {
             }
             self.is_loading = false;
             self.partial.quality.observe_trace(set, &self.tree);
+            self.partial.overlaps.observe_trace(&self.tree, &mut self.sweep);
             self.reading.observe(set, &self.tree);
             self.observe(set);
             self.trace += 1;

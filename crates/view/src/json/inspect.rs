@@ -2,7 +2,7 @@
 
 use super::{Text, compact, public_json};
 use pathlight_ingest::FileReport;
-use pathlight_model::trace::{ClockPair, FoundCount, Quality};
+use pathlight_model::trace::{AcceptedOverlaps, ClockPair, FoundCount, Quality};
 use pathlight_query::OverviewReport;
 use std::collections::BTreeMap;
 
@@ -33,6 +33,8 @@ public_json! {
         counts: &'a Quality = &overview.quality,
         /// `clipped_us` of `span_us`, 0 to 1.
         clipped_share: f64 = overview.quality.clipped_share(),
+        /// Overlaps of calls in sequence that pass for clock skew.
+        accepted_overlaps: OverlapsOf<'a> = OverlapsOf::of(&overview.overlaps),
         /// What the rules for real traces found, by `overlay`, `callees`, `waiting`, `templates`, `nobody-waits`, `clocks`, `gave-up` (callees that began
         /// after their caller gave up) and `stopped-waiting` (callees that were cut at the end of their call); what was
         /// not found is left out.
@@ -40,6 +42,16 @@ public_json! {
         /// Pairs of processes whose clocks were set, by caller and callee.
         clocks: Vec<ClockOf<'a>> =
             overview.reading.clocks.iter().map(|(pair, clock)| ClockOf::of(pair, clock)).collect(),
+    }
+}
+
+public_json! {
+    /// Overlaps of calls in sequence that pass for clock skew.
+    OverlapsOf<'a>(overlaps: &'a AcceptedOverlaps) {
+        #[serde(flatten)]
+        counts: &'a AcceptedOverlaps = overlaps,
+        /// Their mean; 0 without any.
+        mean_us: f64 = overlaps.mean_us(),
     }
 }
 

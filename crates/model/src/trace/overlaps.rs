@@ -1,0 +1,108 @@
+//! How far calls in sequence overlap and still pass for one after the other (`docs/definitions/critical-path.md` section 3;
+//! CRISP, paper Fig. 8).
+
+use super::tree::Tree;
+use serde::{Deserialize, Serialize};
+
+/// Overlaps of calls in sequence that the tolerance accepts, over all spans that make calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AcceptedOverlaps {
+    /// Calls that begin before the one they come after has ended.
+    pub calls: u64,
+    /// Traces with such a call.
+    pub traces: u64,
+    /// Sum of the overlaps.
+    pub sum_us: u64,
+    /// The longest overlap.
+    pub max_us: u64,
+    /// How many last at least 1, 2, 4, 8, ... microseconds, and less than the next of these.
+    pub by_doubling: Vec<u64>,
+}
+
+/// What is kept from trace to trace while they are looked at.
+#[derive(Clone, Debug, Default)]
+pub struct OverlapSweep {
+    calls: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl AcceptedOverlaps {
+    /// Takes note of a trace once its tree is loaded.
+    pub fn observe_trace(&mut self, tree: &Tree, sweep: &mut OverlapSweep) {
+        let before = self.calls;
+        for parent in 0..tree.len() as u32 {
+            sweep.calls.clear();
+            sweep.calls.extend(tree.sync_children(parent));
+            if sweep.calls.len() > 1 {
+                self.observe_calls(tree, tree.duration_us(parent), sweep);
+            }
+        }
+        self.traces += u64::from(self.calls > before);
+    }
+
+    fn observe_calls(&mut self, tree: &Tree, parent_us: u64, sweep: &mut OverlapSweep) {
+        let (start, end) = (|c: u32| tree.start_us[c as usize], |c: u32| tree.end_us[c as usize]);
+        let OverlapSweep { calls, ends } = sweep;
+        calls.sort_unstable_by_key(|&c| (start(c), c));
+        ends.clone_from(calls);
+        ends.sort_unstable_by_key(|&c| (end(c), c));
+        let (mut ended, mut later) = (0, 0);
+        for (at, &call) in calls.iter().enumerate() {
+            while ends.get(ended).is_some_and(|&c| end(c) <= start(call)) {
+                ended += 1;
+            }
+            while calls.get(later).is_some_and(|&c| start(c) <= start(call)) {
+                later += 1;
+            }
+            // The first to end after the call began: any other would end inside the overlap.
+            let Some(&first) = ends.get(ended) else { break };
+            let is_quiet = calls.get(later).is_none_or(|&c| start(c) >= end(first));
+            let mut same_end = ends[ended..].iter().take_while(|&&c| end(c) == end(first));
+            let overlap_us = end(first).saturating_sub(start(call));
+            if end(first) < end(call)
+                && is_quiet
+                && at > 0
+                && tree.settings().overlap.tolerates(overlap_us, parent_us)
+                && same_end.any(|&c| start(c) < start(call))
+            {
+                self.add(overlap_us);
+            }
+        }
+    }
+
+    fn add(&mut self, us: u64) {
+        self.calls += 1;
+        self.sum_us = self.sum_us.saturating_add(us);
+        self.max_us = self.max_us.max(us);
+        let bin = us.max(1).ilog2() as usize;
+        if self.by_doubling.len() <= bin {
+            self.by_doubling.resize(bin + 1, 0);
+        }
+        self.by_doubling[bin] += 1;
+    }
+
+    /// Adds those of other traces.
+    pub fn merge(&mut self, other: &AcceptedOverlaps) {
+        self.calls += other.calls;
+        self.traces += other.traces;
+        self.sum_us = self.sum_us.saturating_add(other.sum_us);
+        self.max_us = self.max_us.max(other.max_us);
+        if self.by_doubling.len() < other.by_doubling.len() {
+            self.by_doubling.resize(other.by_doubling.len(), 0);
+        }
+        self.by_doubling.iter_mut().zip(&other.by_doubling).for_each(|(into, from)| *into += from);
+    }
+
+    /// Their mean in microseconds; 0 without any.
+    pub fn mean_us(&self) -> f64 {
+        if self.calls == 0 { 0.0 } else { self.sum_us as f64 / self.calls as f64 }
+    }
+
+    /// The parts of the distribution that hold some: from, to below which, and how many.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        let bins = (0u32..).zip(&self.by_doubling);
+        bins.filter(|(_, count)| **count > 0)
+            .map(|(at, &count)| (1u64 << at, 1u64.checked_shl(at + 1).unwrap_or(u64::MAX), count))
+    }
+}
