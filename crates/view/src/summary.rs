@@ -1,6 +1,7 @@
-//! The textual summary of a percentile range: top endpoints by percentiles of their exclusive time, to be copied into a
-//! ticket.
+//! The textual summary of a percentile range, to be copied into a ticket: where requests at percentiles of their latency
+//! spend it, or the top endpoints by percentiles of their own time.
 
+use crate::selection_words::range_words;
 use pathlight_query::{CallChain, EndpointId, EndpointsReport, RowStat, RowTime};
 use pathlight_text::format::{DASH, count, counted, duration, markdown, printable, share_of};
 use std::fmt::Write as _;
@@ -40,19 +41,66 @@ fn cells(report: &EndpointsReport, number: EndpointId, stat: RowStat) -> (String
     (duration(stat.of(&row.exclusive_us)), share, count(row.requests))
 }
 
-/// The summary as plain text: for each percentile the `top` endpoints with their call chains.
-pub fn to_text(report: &EndpointsReport, top: usize) -> String {
-    let mut out = heading(report) + "\n";
-    for stat in LISTS {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            out,
-            "\nTop endpoints by {} of exclusive time on the critical path\n{:>12} {:>9} {:>9}  endpoint",
+/// What the lists of the summary are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListsBy {
+    /// Requests near p50, p95 and p99 of their latency: where they spend it, on average.
+    Latency,
+    /// Every endpoint for itself: p50, p95 and p99 of its time, over the requests that have it.
+    Endpoint,
+}
+
+/// The choices, each by its key and in words.
+pub const LISTS_BY: [(&str, &str); 2] = [
+    ("latency", "of requests at p50, p95, p99 of latency"),
+    ("endpoint", "of endpoints by p50, p95, p99 of their time"),
+];
+
+impl ListsBy {
+    /// Returns the choice of a key.
+    pub fn from_key(key: &str) -> ListsBy {
+        if key == "endpoint" { ListsBy::Endpoint } else { ListsBy::Latency }
+    }
+}
+
+/// One list: the report it is of, its order, and the heads of list and time.
+struct List<'a> {
+    report: &'a EndpointsReport,
+    stat: RowStat,
+    head: String,
+    time: &'static str,
+}
+
+/// The lists of a summary; `at` are the reports of [`AtLatencies`](pathlight_query::queries::AtLatencies).
+fn lists<'a>(report: &'a EndpointsReport, at: &'a [EndpointsReport], by: ListsBy) -> Vec<List<'a>> {
+    if by == ListsBy::Endpoint {
+        let list = |stat: RowStat| {
+            let words = "of self time on the critical path, over the requests that have the endpoint there";
+            let head = format!("Top endpoints by the {} {words}", stat.name());
+            List { report, stat, head, time: stat.name() }
+        };
+        return LISTS.map(list).into();
+    }
+    let list = |(stat, report): (RowStat, &'a EndpointsReport)| {
+        let facts = &report.facts;
+        let range = report.range.map(range_words).unwrap_or_default();
+        let head = format!(
+            "Where requests at the {} of latency spend it ({range}: {}, {} on average)",
             stat.name(),
-            stat.name(),
-            "share",
-            "requests"
+            counted(facts.requests, "request"),
+            duration(facts.latency_sum_us as f64 / facts.requests.max(1) as f64),
         );
+        List { report, stat: RowStat::Mean, head, time: "mean" }
+    };
+    LISTS.into_iter().zip(at).map(list).collect()
+}
+
+/// The summary as plain text: for each percentile the `top` endpoints with their call chains.
+pub fn to_text(report: &EndpointsReport, at: &[EndpointsReport], by: ListsBy, top: usize) -> String {
+    let mut out = heading(report) + "\n";
+    for List { report, stat, head, time } in lists(report, at, by) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "\n{head}\n{time:>12} {:>9} {:>9}  endpoint", "share", "requests");
         for number in report.order(RowTime::Exclusive, stat).into_iter().take(top) {
             let (time, share, requests) = cells(report, number, stat);
             let _ =
@@ -62,19 +110,27 @@ pub fn to_text(report: &EndpointsReport, top: usize) -> String {
                 let _ = writeln!(out, "{:>34}{part:>8}  {}", "", chain_text(report, chain, printable));
             }
         }
+        if let Some(words) = more(report, top) {
+            let _ = writeln!(out, "{:>34}{words}", "");
+        }
     }
     out
 }
 
+/// What is said of the endpoints that a list leaves out; `None` if it leaves out none.
+fn more(report: &EndpointsReport, top: usize) -> Option<String> {
+    let left = report.rows.len().saturating_sub(top) as u64;
+    (left > 0).then(|| format!("and {}", counted(left, "other endpoint")))
+}
+
 /// The summary as Markdown: one table for each percentile.
-pub fn to_markdown(report: &EndpointsReport, top: usize) -> String {
+pub fn to_markdown(report: &EndpointsReport, at: &[EndpointsReport], by: ListsBy, top: usize) -> String {
     let mut out = heading(report) + "\n";
-    for stat in LISTS {
+    for List { report, stat, head, time } in lists(report, at, by) {
         let _ = writeln!(
             out,
-            "\n### Top endpoints by {name} of exclusive time on the critical path\n\n\
-             | endpoint | {name} | share | requests | main call chain |\n|---|---:|---:|---:|---|",
-            name = stat.name()
+            "\n### {head}\n\n\
+             | endpoint | {time} | share | requests | main call chain |\n|---|---:|---:|---:|---|",
         );
         for number in report.order(RowTime::Exclusive, stat).into_iter().take(top) {
             let (time, share, requests) = cells(report, number, stat);
@@ -82,6 +138,9 @@ pub fn to_markdown(report: &EndpointsReport, top: usize) -> String {
             let main = main.map_or(DASH.to_owned(), |chain| chain_text(report, chain, markdown));
             let name = endpoint(report, number, markdown);
             let _ = writeln!(out, "| {name} | {time} | {share} | {requests} | {main} |");
+        }
+        if let Some(words) = more(report, top) {
+            let _ = writeln!(out, "\n{words}");
         }
     }
     out
@@ -96,13 +155,17 @@ fn field(text: &str) -> String {
     }
 }
 
-/// Every endpoint as CSV, times in microseconds, most total exclusive time first.
-pub fn to_csv(report: &EndpointsReport) -> String {
+/// Every endpoint as CSV, times in microseconds, most total exclusive time first. `exclusive_p99_us` is about the requests that
+/// have the endpoint, `exclusive_at_p99_us` the mean of the requests at the p99 of their latency.
+pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport]) -> String {
     let mut out = String::from("service,operation");
     for time in ["exclusive", "inclusive"] {
         for stat in RowStat::ALL {
             let _ = write!(out, ",{time}_{}_us", stat.name());
         }
+    }
+    for (stat, _) in LISTS.iter().zip(at) {
+        let _ = write!(out, ",exclusive_at_{}_us", stat.name());
     }
     out.push_str(",share,requests,spans,errors,main_call_chain\r\n");
     for number in report.order(RowTime::Exclusive, RowStat::Total) {
@@ -113,6 +176,11 @@ pub fn to_csv(report: &EndpointsReport) -> String {
             for stat in RowStat::ALL {
                 let _ = write!(out, ",{}", stat.of(weight));
             }
+        }
+        for at in at {
+            // Endpoints are sorted by name.
+            let here = at.endpoints.binary_search_by(|known| known.names().cmp(&(service, operation)));
+            let _ = write!(out, ",{}", here.map_or(0.0, |here| at.rows[here].exclusive_us.mean));
         }
         let chain =
             row.chains.first().map(|chain| chain_text(report, chain, str::to_owned)).unwrap_or_default();

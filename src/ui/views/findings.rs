@@ -16,8 +16,7 @@ use crate::ui::widgets::controls;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use pathlight_query::{
-    EndpointsReport, Finding, FindingsReport, GroupBy, OverviewReport, RequestType, RootEndpoint, RowStat,
-    RowTime,
+    EndpointsReport, Finding, FindingsReport, GroupBy, OverviewReport, RequestType, RootEndpoint,
 };
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
@@ -28,19 +27,21 @@ use pathlight_view::json;
 use pathlight_view::request_types;
 use pathlight_view::summaries;
 use pathlight_view::summary;
+use pathlight_view::summary::ListsBy;
 use pathlight_view::tag_rows;
 use std::rc::Rc;
+use web_sys::HtmlSelectElement;
 
 /// Endpoints in each list of the textual summary, as the binary has them.
 const SUMMARY_TOP: usize = 10;
 
 /// A way to write the summary: what the button says, its name in tests, and how.
-type Copied = (&'static str, &'static str, fn(&EndpointsReport) -> String);
+type Copied = (&'static str, &'static str, fn(&EndpointsReport, &[EndpointsReport], ListsBy) -> String);
 
 const COPIES: [Copied; 3] = [
-    ("Text", "copy-text", |report| summary::to_text(report, SUMMARY_TOP)),
-    ("Markdown", "copy-markdown", |report| summary::to_markdown(report, SUMMARY_TOP)),
-    ("CSV", "copy-csv", summary::to_csv),
+    ("Text", "copy-text", |report, at, by| summary::to_text(report, at, by, SUMMARY_TOP)),
+    ("Markdown", "copy-markdown", |report, at, by| summary::to_markdown(report, at, by, SUMMARY_TOP)),
+    ("CSV", "copy-csv", |report, at, _| summary::to_csv(report, at)),
 ];
 
 /// The view.
@@ -248,28 +249,45 @@ fn note(page: Page, keep: &Keep) -> El {
     })
 }
 
+/// The endpoints of the percentile range, and of the requests at percentiles of latency once these are known.
+fn reports(page: Page) -> Option<(Rc<EndpointsReport>, Rc<Vec<EndpointsReport>>)> {
+    let queries = page.queries();
+    Some((queries.endpoints.get()?, queries.at_latencies.fresh()?))
+}
+
 /// The buttons that copy the textual summary, and the menu that saves it.
 fn copies(page: Page, keep: &Keep) -> El {
-    let copies = div("copies").child(&span("muted", "Copy summary as"));
+    let lists = controls::select(keep, "summary-lists", |_| ())
+        .attr("aria-label", "What the lists of the summary are about");
+    for (by, words) in summary::LISTS_BY {
+        lists.add(&controls::option(by, words));
+    }
+    let copies =
+        div("copies").child(&span("muted", "Copy summary")).child(&lists).child(&span("muted", "as"));
     for (name, test, write) in COPIES {
         let copy = button(name)
-            .attr("title", "The endpoints with most self time by p50, p95 and p99, with their call chains")
+            .attr("title", "The endpoints with most self time at p50, p95 and p99, with their call chains")
             .attr("aria-live", "polite")
             .test(test);
-        let pressed = copy.clone();
+        let (pressed, lists) = (copy.clone(), lists.clone());
         copies.add(&copy.on_click(keep, move || {
-            if let Some(report) = page.queries().endpoints.get() {
-                copy_text(&write(&report), &pressed);
+            if let Some((report, at)) = reports(page) {
+                let chosen = lists.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value);
+                let by = ListsBy::from_key(&chosen.unwrap_or_default());
+                copy_text(&write(&report, &at, by), &pressed);
             }
         }));
     }
-    let report = move || page.queries().endpoints.get();
     let formats: Vec<export::Format> = vec![
-        ("CSV table", "csv", Box::new(move || report().map(|report| summary::to_csv(&report)))),
+        (
+            "CSV table",
+            "csv",
+            Box::new(move || reports(page).map(|(report, at)| summary::to_csv(&report, &at))),
+        ),
         (
             "JSON report",
             "json",
-            Box::new(move || json::summary(&*report()?, RowTime::Exclusive, RowStat::Total).ok()),
+            Box::new(move || reports(page).and_then(|(r, at)| json::summary(&r, &at).ok())),
         ),
     ];
     copies.add(&export::menu(page, keep, "summary", None, formats));

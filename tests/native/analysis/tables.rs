@@ -10,6 +10,7 @@ use pathlight::query::native::Pool;
 use pathlight::query::queries;
 use pathlight::view::json;
 use pathlight::view::summary;
+use pathlight::view::summary::ListsBy;
 use proptest::prelude::*;
 
 /// Request `trace`: R calls A, which calls B, then R calls B itself. B takes `b1` within A and `b2` within R.
@@ -124,16 +125,17 @@ fn more_requests_than_columns_are_put_together() {
 fn the_summary_lists_each_percentile_in_three_formats() {
     let report = rows(&mut four(), PercentileRange::ALL);
     let plain = |text: String| text.replace('\u{202f}', " ").replace('\u{b5}', "u");
-    let text = plain(summary::to_text(&report, 2));
+    let text = plain(summary::to_text(&report, &[], ListsBy::Endpoint, 2));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "4 requests, latency p50 105 us, p95 128 us, p99 130 us");
     assert_eq!(lines[4], "       85 us    80.0 %         4  [B] B");
     assert!(lines[5].ends_with("90.6 %  [R] R > [A] A > [B] B"), "{}", lines[5]);
     assert_eq!(text.matches("Top endpoints").count(), 3);
-    let markdown = plain(summary::to_markdown(&report, 1));
+    assert!(lines[8].ends_with("and 1 other endpoint"), "{}", lines[8]);
+    let markdown = plain(summary::to_markdown(&report, &[], ListsBy::Endpoint, 1));
     let row = "| [B] B | 85 us | 80.0 % | 4 | [R] R > [A] A > [B] B |";
     assert!(markdown.contains(row), "{markdown}");
-    let csv = summary::to_csv(&report);
+    let csv = summary::to_csv(&report, &[]);
     let second = csv.split("\r\n").nth(1).unwrap();
     assert!(second.starts_with("B,B,85,"), "{second}");
     assert_eq!(csv.lines().count(), 4);
@@ -142,12 +144,54 @@ fn the_summary_lists_each_percentile_in_three_formats() {
 }
 
 #[test]
+fn requests_at_a_percentile_of_their_latency_are_not_the_percentile_of_an_endpoint() {
+    // 100 requests, the later the slower; `db` takes the time. One fast request waits for `rare` instead.
+    let mut spans = Vec::new();
+    for trace in 1..=100u64 {
+        let (name, us) =
+            if trace == 1 { ("rare", 5_000) } else { ("db", if trace > 98 { 6_000 } else { 1_000 }) };
+        let start = 100_000 * trace;
+        let end = start + us + if trace == 1 { 0 } else { trace };
+        let own = [span(1, 0, "R", start, end), span(2, 1, name, start, start + us)];
+        spans.extend(own.into_iter().map(|s| Span { trace: u128::from(trace), ..s }));
+    }
+    // All requests by latency together.
+    let selection = Selection { over_all: true, ..Selection::default() };
+    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let report = rows(&mut pool, PercentileRange::ALL);
+    let at = pool.run(queries::AtLatencies { selection }).unwrap();
+    let first = |text: &str, list: &str| {
+        let mut lines = text.lines().skip_while(|line| !line.contains(list)).skip(2);
+        lines.next().unwrap_or_default().replace('\u{202f}', " ")
+    };
+    let by_latency = summary::to_text(&report, &at, ListsBy::Latency, 5);
+    assert!(first(&by_latency, "at the p99 of latency").ends_with("2  [db] db"), "{by_latency}");
+    assert!(
+        by_latency.contains("Where requests at the p99 of latency spend it (P98\u{2013}100: 2 requests"),
+        "{by_latency}"
+    );
+    assert!(!by_latency.contains("rare"), "no request near these percentiles has it: {by_latency}");
+    let by_endpoint = summary::to_text(&report, &at, ListsBy::Endpoint, 5);
+    assert!(first(&by_endpoint, "by the p50 of self time").ends_with("1  [rare] rare"), "{by_endpoint}");
+    let csv = summary::to_csv(&report, &at);
+    let column =
+        csv.lines().next().unwrap().split(',').position(|head| head == "exclusive_at_p99_us").unwrap();
+    let of =
+        |name: &str| csv.lines().find(|line| line.starts_with(name)).unwrap().split(',').nth(column).unwrap();
+    assert_eq!((of("db,"), of("rare,")), ("6000", "0"));
+    let value: serde_json::Value = serde_json::from_str(&json::summary(&report, &at).unwrap()).unwrap();
+    let at_p99 = &value["at_latency"][2];
+    assert_eq!((&at_p99["percentile"], &at_p99["requests"]), (&99.into(), &2.into()));
+    assert_eq!(at_p99["rows"][0]["operation"], "db");
+}
+
+#[test]
 fn a_name_cannot_break_a_table() {
     let mut bad = span(1, 0, "R", 0, 100);
     bad.operation = "a|b,\"c\"\nd".to_owned();
     let report = rows(&mut Pool::of(vec![set_of(&[bad])]).unwrap(), PercentileRange::ALL);
-    assert!(summary::to_csv(&report).contains("\r\nR,\"a|b,\"\"c\"\"\nd\",100,"));
-    assert!(summary::to_markdown(&report, 5).contains("| [R] a\\|b,\"c\" d |"));
+    assert!(summary::to_csv(&report, &[]).contains("\r\nR,\"a|b,\"\"c\"\"\nd\",100,"));
+    assert!(summary::to_markdown(&report, &[], ListsBy::Endpoint, 5).contains("| [R] a\\|b,\"c\" d |"));
 }
 
 #[test]

@@ -4,12 +4,34 @@ use super::{Requests, Text, WaitingFor, compact, pretty, public_json};
 use pathlight_analysis::critical_path::{
     CallChain, ColumnOrder, EndpointsReport, HeatmapReport, RequestRef, RowStat, RowTime, Weight,
 };
+use pathlight_query::queries::AtLatencies;
 use pathlight_query::{Endpoint, EndpointId};
 
 public_json! {
     /// Endpoints on the critical path, over all their call paths.
     ///
     /// `--format text|markdown|csv` prints lists by p50, p95 and p99 instead, to be copied into a ticket.
+    Summary<'a>(report: &'a EndpointsReport, at: &'a [EndpointsReport]) {
+        #[serde(flatten)]
+        rows: EndpointRows<'a> = EndpointRows::of(report, RowTime::Exclusive, RowStat::Total),
+        /// The requests near the 50th, 95th and 99th percentile of their latency: within one percent of the requests around it.
+        at_latency: Vec<AtLatency<'a>> =
+            at.iter().zip(AtLatencies::PERCENTS).map(|(report, percent)| AtLatency::of(report, percent)).collect(),
+    }
+}
+
+public_json! {
+    /// The requests near one percentile of their latency.
+    AtLatency<'a>(report: &'a EndpointsReport, percent: u32) {
+        /// The percentile.
+        percentile: u32 = percent,
+        #[serde(flatten)]
+        rows: EndpointRows<'a> = EndpointRows::of(report, RowTime::Exclusive, RowStat::Total),
+    }
+}
+
+public_json! {
+    /// Endpoints on the critical path, over all their call paths.
     EndpointRows<'a>(report: &'a EndpointsReport, time: RowTime, stat: RowStat) {
         #[serde(flatten)]
         requests: Requests = Requests::of(&report.facts, report.range),
@@ -122,12 +144,12 @@ public_json! {
     }
 }
 
-/// Returns the JSON of `summary`; `time` and `stat` say how rows are ordered.
+/// Returns the JSON of `summary`; `at` are the reports of [`AtLatencies`].
 ///
 /// # Errors
 /// Only if serde_json refuses a number, which no report holds.
-pub fn summary(report: &EndpointsReport, time: RowTime, stat: RowStat) -> Text {
-    pretty(&EndpointRows::of(report, time, stat))
+pub fn summary(report: &EndpointsReport, at: &[EndpointsReport]) -> Text {
+    pretty(&Summary::of(report, at))
 }
 
 /// Returns the JSON of `heatmap`; `time` and `stat` say how rows are ordered.
