@@ -103,7 +103,7 @@ impl Summary {
             let observers = (CulpritObserver::new(set, overlap), ErrorsObserver::new(set, overlap));
             let mut walk = Walk::new(observers, settings.path, found.numbers);
             while !walk.step(set, &table, &mut || false) {}
-            let (culprit, mut errors) = walk.finish(set);
+            let (culprit, (mut errors, _)) = walk.finish(set);
             let without = Sketch::of(errors.take_without_us());
             // Merging brings names and contexts into their order.
             let errors = ErrorSums { is_missing: false, part: ErrorsPart::merge(vec![errors]), without };

@@ -53,12 +53,26 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
             duration(facts.latency_us.p95),
         ));
     }
+    if report.untried.requests > 0 {
+        out.push(untried_words(report));
+    }
     out.push(format!(
         "Erroring spans do {} of all work: {}.",
         share_of(totals.work_saved_us, totals.work_us),
         duration_us(totals.work_saved_us),
     ));
     out
+}
+
+/// What was not tried in requests with errors of many endpoints.
+fn untried_words(report: &ErrorsReport) -> String {
+    let untried = &report.untried;
+    format!(
+        "In {} more than 64 endpoints have errors on the critical path: only the 64 with the most time there were taken \
+         out alone, so what {} would save is at least what is said.",
+        counted(untried.requests, "request"),
+        counted(untried.endpoints.len() as u64, "endpoint"),
+    )
 }
 
 /// The row with the most of something (ties: the first); `None` if none has any.

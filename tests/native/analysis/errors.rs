@@ -127,6 +127,38 @@ fn without_errors_there_is_nothing_to_say() {
 }
 
 #[test]
+fn endpoints_that_are_not_tried_alone_are_counted_and_said() {
+    // 70 calls one after the other, of endpoints of their own, all in error: the 64 with the most time are tried.
+    let names: Vec<String> = (0..70).map(|i| format!("e{i:02}")).collect();
+    let mut spans = vec![span(1, 0, "A", 0, 100_000)];
+    let mut at = 0;
+    for (name, i) in names.iter().zip(0u64..) {
+        spans.push(Span { error: true, ..span(2 + i, 1, name, at, at + 100 + i) });
+        at += 200 + i;
+    }
+    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
+    let left: Vec<(&str, u64)> = report
+        .untried
+        .endpoints
+        .iter()
+        .map(|(name, requests)| (name.operation.as_str(), *requests))
+        .collect();
+    assert_eq!(report.untried.requests, 1);
+    assert_eq!(left, [("e00", 1), ("e01", 1), ("e02", 1), ("e03", 1), ("e04", 1), ("e05", 1)]);
+    assert!(report.rows.iter().all(|row| (row.saved_us == 0)
+        == (row.own == 0 || left.iter().any(|l| l.0 == report.name(row.endpoint).1))));
+    let said = error_view::sentences(&report).join(" ");
+    assert!(
+        said.contains("In 1 request more than 64 endpoints have errors") && said.contains("6 endpoints"),
+        "{said}"
+    );
+    let value: serde_json::Value = serde_json::from_str(&json::errors(&report).unwrap()).unwrap();
+    assert_eq!(value["untried_requests"], 1);
+    let row = value["endpoints"].as_array().unwrap().iter().find(|row| row["operation"] == "e00").unwrap();
+    assert_eq!(row["untried_requests"], 1);
+}
+
+#[test]
 fn a_long_chain_and_a_wide_fan_of_errors_are_no_trouble() {
     let n = 20_000;
     let chain = (0..n).map(|i| Span { error: i > n / 2, ..span(i + 1, i, "deep", i, 3 * n - i) });

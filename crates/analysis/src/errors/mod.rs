@@ -10,5 +10,5 @@ mod without;
 
 pub use observe::ErrorsObserver;
 pub use part::ErrorsPart;
-pub use report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
+pub use report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport, Untried};
 pub use without::Without;

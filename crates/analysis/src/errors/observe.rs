@@ -1,7 +1,7 @@
 //! Looking for errors in the requests of a worker.
 
 use super::part::{ContextSums, ErrorsPart};
-use super::report::{ErrorRow, ErrorTotals};
+use super::report::{ErrorRow, ErrorTotals, Untried};
 use super::without::Without;
 use crate::critical_path::{Contexts, Observer, PathFinder, PathTable, RequestRef, pack_sorted};
 use crate::requests::{Overlap, RequestEntry};
@@ -59,6 +59,9 @@ pub struct ErrorsObserver {
     gone: Vec<(u32, u32)>,
     taken: Vec<u32>,
     number: u64,
+    /// Requests with more than [`MOST_TRIALS`] endpoints to try, and by endpoint those in which it was not tried.
+    untried_requests: u64,
+    untried: Vec<u64>,
 }
 
 impl ErrorsObserver {
@@ -71,6 +74,8 @@ impl ErrorsObserver {
             without_us: Vec::new(),
             endpoints: vec![ErrorRow::default(); endpoints],
             counted: vec![0; endpoints],
+            untried_requests: 0,
+            untried: vec![0; endpoints],
             contexts: Vec::new(),
             forest: Vec::new(),
             spans: Vec::new(),
@@ -230,7 +235,10 @@ impl ErrorsObserver {
             let name = |endpoint| set.endpoint_name(EndpointId(endpoint));
             a.0.cmp(&b.0).then_with(|| name(a.1).cmp(&name(b.1)))
         });
-        tried.truncate(MOST_TRIALS);
+        self.untried_requests += u64::from(tried.len() > MOST_TRIALS);
+        for (_, endpoint) in tried.drain(tried.len().min(MOST_TRIALS)..) {
+            self.untried[endpoint as usize] += 1;
+        }
         let path = self.without.moved(tree, root);
         if path.role[root as usize] != Role::Dropped {
             self.finder.find(set, path, root, self.overlap);
@@ -254,7 +262,8 @@ impl ErrorsObserver {
 }
 
 impl Observer for ErrorsObserver {
-    type Part = ErrorsPart;
+    /// What was not tried stands beside the sums, which summaries keep.
+    type Part = (ErrorsPart, Untried);
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
         let facts = &table.requests[request as usize];
@@ -286,16 +295,24 @@ impl Observer for ErrorsObserver {
         }
     }
 
-    fn finish(mut self, set: &TraceSet) -> ErrorsPart {
+    fn finish(mut self, set: &TraceSet) -> (ErrorsPart, Untried) {
+        let untried = set.endpoints().zip(&self.untried).filter(|(_, requests)| **requests > 0);
+        let untried = Untried {
+            requests: self.untried_requests,
+            endpoints: untried
+                .map(|((service, operation), &requests)| (Endpoint::new(service, operation), requests))
+                .collect(),
+        };
         self.without_us.sort_unstable();
         let endpoints = set.endpoints().zip(self.endpoints).filter(|(_, sums)| sums.spans > 0);
         let endpoints =
             endpoints.map(|((service, operation), sums)| (Endpoint::new(service, operation), sums));
-        ErrorsPart {
+        let part = ErrorsPart {
             totals: self.totals,
             without_us: pack_sorted(self.without_us),
             endpoints: endpoints.collect(),
             contexts: Contexts::of_forest(set, &self.forest, self.contexts),
-        }
+        };
+        (part, untried)
     }
 }

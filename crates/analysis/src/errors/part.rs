@@ -1,6 +1,6 @@
 //! The accumulator of the error analysis.
 
-use super::report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
+use super::report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport, Untried};
 use crate::critical_path::{Contexts, RequestRef, pack_sorted, unpack_sorted};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
@@ -129,10 +129,15 @@ impl ErrorsPart {
     }
 
     /// Joins parts of disjoint requests and finishes.
-    pub fn finish(parts: Vec<ErrorsPart>, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
+    pub fn finish(
+        parts: Vec<(ErrorsPart, Untried)>,
+        range: PercentileRange,
+        facts: RangeFacts,
+    ) -> ErrorsReport {
+        let (parts, untried) = parts.into_iter().unzip();
         let mut sum = ErrorsPart::merge(parts);
         let without_us = Summary::of_sorted(&sum.take_without_us());
-        sum.report(without_us, range, facts)
+        ErrorsReport { untried: Untried::merge(untried), ..sum.report(without_us, range, facts) }
     }
 
     /// Finishes; `without_us` is the latency without the erroring spans.
@@ -169,6 +174,7 @@ impl ErrorsPart {
             .collect();
         // Stable: equal ones stay by name.
         rows.arrange_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));
-        ErrorsReport { range: Some(range), facts, totals, without_us, endpoints: names, rows, nodes }
+        let untried = Untried::default();
+        ErrorsReport { range: Some(range), facts, totals, without_us, endpoints: names, rows, nodes, untried }
     }
 }

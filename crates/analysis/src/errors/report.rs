@@ -3,6 +3,7 @@
 use crate::critical_path::{ContextNode, CriticalPathReport, RequestRef, Weight, fold};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -139,6 +140,16 @@ pub struct ErrorNode {
     pub subtree_errors: u64,
 }
 
+/// What was not tried: in a request with errors of many endpoints on its path, only those with the most time are taken out
+/// each for itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Untried {
+    /// Requests with such endpoints.
+    pub requests: u64,
+    /// In how many requests each endpoint was not tried, by name: it would save at least what its row says.
+    pub endpoints: Vec<(Endpoint, u64)>,
+}
+
 /// Errors in the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorsReport {
@@ -156,6 +167,20 @@ pub struct ErrorsReport {
     pub rows: Vec<ErrorRow>,
     /// The error paths: nodes in pre-order.
     pub nodes: Vec<ErrorNode>,
+    /// What was not tried; unknown of a summary.
+    pub untried: Untried,
+}
+
+impl Untried {
+    /// Joins those of disjoint requests.
+    pub(super) fn merge(parts: Vec<Untried>) -> Untried {
+        let requests = parts.iter().map(|part| part.requests).sum();
+        let mut endpoints: OrderedMap<Endpoint, u64> = OrderedMap::new();
+        for (name, requests) in parts.into_iter().flat_map(|part| part.endpoints) {
+            *endpoints.entry(name).or_default() += requests;
+        }
+        Untried { requests, endpoints: endpoints.into_iter().collect() }
+    }
 }
 
 impl ErrorsReport {

@@ -49,6 +49,8 @@ public_json! {
         latency_without_us: Summary = report.without_us,
         /// Most own errors first, then most propagated, most stopped (ties by name).
         endpoints: Vec<Row<'a>> = report.rows.iter().map(|row| Row::of(report, row)).collect(),
+        /// Requests with errors of more than 64 endpoints on the critical path. 0 of a summary, which does not count them.
+        untried_requests: u64 = report.untried.requests,
         /// The calling contexts of critical paths that lead to spans in error, in pre-order.
         nodes: Vec<Node<'a>> =
             report.nodes.iter().enumerate().map(|(id, node)| Node::of(report, id, node)).collect(),
@@ -87,6 +89,8 @@ public_json! {
         /// How much less all latencies would be without its spans in error alone; in each request for the 64 endpoints whose
         /// errors take the most time on the critical path.
         latency_saved_us: u64 = row.saved_us,
+        /// Requests in which it was not tried, as it is none of the 64: it would save at least `latency_saved_us`.
+        untried_requests: u64 = untried(report, row),
         /// The slowest request in which an error starts here.
         example: Option<&'a RequestRef> = row.example.as_ref(),
     }
@@ -118,6 +122,12 @@ public_json! {
         /// Spans in error of it and all below.
         subtree_errors: u64 = node.subtree_errors,
     }
+}
+
+fn untried(report: &ErrorsReport, row: &ErrorRow) -> u64 {
+    let name = report.name(row.endpoint);
+    let found = report.untried.endpoints.binary_search_by(|(known, _)| known.names().cmp(&name));
+    found.map_or(0, |at| report.untried.endpoints[at].1)
 }
 
 /// Returns the JSON of `errors`.
