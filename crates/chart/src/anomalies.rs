@@ -186,6 +186,7 @@ mod tests {
             p: if score > 5.0 { 0.001 } else { 0.5 },
             part: Part::OnPath,
             is_unknown: false,
+            is_unexplained: false,
             reasons: Vec::new(),
             nearest: None,
         };

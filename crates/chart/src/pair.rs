@@ -184,6 +184,7 @@ mod tests {
             p: 0.001,
             part: Part::OnPath,
             is_unknown: false,
+            is_unexplained: false,
             reasons: vec![
                 reason(ReasonKind::SelfTime, 1, 45),
                 reason(ReasonKind::NewCall, 1, 0),

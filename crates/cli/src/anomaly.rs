@@ -5,8 +5,9 @@ use super::common::Settings;
 use super::output;
 use super::parse;
 use super::table::Column::{Left, Right};
-use super::table::Table;
+use super::table::{Table, more};
 use pathlight_analysis::anomaly::vae::{TrainingProgress, VaeSettings};
+use pathlight_analysis::anomaly::{EXPLAINED, Encoding};
 use pathlight_query::{AnomalyReport, AnomalySettings, Detector, EvaluationTable, Selection, queries};
 use pathlight_text::format as words;
 use pathlight_view::{anomalies, json};
@@ -53,6 +54,14 @@ pub struct Args {
     /// Auto-encoder: how often it sees the training traces
     #[arg(long, default_value_t = 20)]
     epochs: u32,
+    /// How many requests are explained, the most anomalous
+    #[arg(long, value_name = "N", default_value_t = EXPLAINED)]
+    explain: u32,
+    /// Print the vectors that the paper's detectors learn from instead: time on the critical path (`scpv`) or anywhere
+    /// (`stv`) by call path, a row for each request of `--train` and `--test`; as CSV, or with `--json` without the cells
+    /// that are absent
+    #[arg(long, value_name = "VECTOR", value_parser = ["scpv", "stv"], conflicts_with_all = ["evaluate", "model"])]
+    export_vectors: Option<String>,
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -78,8 +87,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         alpha_ppm: (args.alpha * 1e6).round() as u32,
         contaminated_ppm: (args.contaminated * 1e6).round() as u32,
         detector: if args.vae { Detector::Vae(vae) } else { Detector::Tree },
+        explain: args.explain,
         ..AnomalySettings::default()
     };
+    if let Some(vector) = &args.export_vectors {
+        return export_vectors(args, if vector == "stv" { Encoding::Stv } else { Encoding::Scpv });
+    }
     if args.evaluate { evaluate(args, settings) } else { judge(args, settings) }
 }
 
@@ -103,6 +116,21 @@ fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
     let query = queries::AnomalyEvaluation { selection, seed: args.seed, settings };
     let table = pool.run_watched(query, &mut watch())?;
     let text = if args.settings.json { json::anomaly_evaluation(&table)? + "\n" } else { table_text(&table) };
+    args.settings.print(&text)
+}
+
+fn export_vectors(args: &Args, encoding: Encoding) -> Result<(), Failure> {
+    let train = args.settings.selection();
+    let mut groups: Vec<&[PathBuf]> = vec![&args.train];
+    groups.extend((!args.test.is_empty()).then_some(args.test.as_slice()));
+    if let Some(file) = &args.settings.out {
+        output::refuse_inputs(file, &groups.concat())?;
+    }
+    let mut pool = args.settings.load_groups(&groups)?;
+    let test = (groups.len() > 1).then(|| Selection { group: 1, ..train.clone() });
+    let report = pool.run(queries::AnomalyVectors { train, test, encoding })?;
+    let text =
+        if args.settings.json { json::vectors(&report)? + "\n" } else { anomalies::vectors_csv(&report) };
     args.settings.print(&text)
 }
 
@@ -149,8 +177,12 @@ fn report_text(report: &AnomalyReport) -> String {
     for (requests, what) in anomalies::groups(report).iter().map(|group| (group.requests, &group.words)) {
         let _ = writeln!(out, "{requests:>8}  {what}");
     }
+    let groups_left = anomalies::more_groups(report);
+    if !groups_left.is_empty() {
+        let _ = writeln!(out, "{:>8}  {groups_left}", "");
+    }
     let rows = report.rows.iter().filter(|row| report.is_abnormal(row) || !report.has_verdicts);
-    for row in rows.take(ROWS) {
+    for row in rows.clone().take(ROWS) {
         let _ = writeln!(
             out,
             "\n{}  {}  {}; score {:.1}, p {:.4}",
@@ -163,9 +195,16 @@ fn report_text(report: &AnomalyReport) -> String {
         for reason in &row.reasons {
             let _ = writeln!(out, "    {}", words::printable(&report.words(reason, words::duration)));
         }
+        if row.is_unexplained {
+            let _ = writeln!(out, "    its reasons are not worked out; see --explain");
+        }
         if let Some(nearest) = &row.nearest {
             let _ = writeln!(out, "    most like it among normal requests: {}", nearest.trace_id);
         }
+    }
+    let rows_left = more(rows.count(), ROWS, "requests");
+    if !rows_left.is_empty() {
+        let _ = write!(out, "\n{rows_left}");
     }
     out
 }

@@ -2,14 +2,15 @@
 
 use crate::address::{Address, AnomalyChoice, Normal, TraceChoice};
 use crate::comparing::{Against, Comparison};
-use crate::table::{Column, Table, Unit};
+use crate::table::{Column, Table, Unit, write_line};
 use crate::tip::TipLine;
-use pathlight_analysis::anomaly::Part;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
+use pathlight_analysis::anomaly::{EXPLAINED, Part};
 use pathlight_query::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, Filter, ReasonGroup, Selection,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Endpoint, EvaluationTable, Filter,
+    ReasonGroup, Selection, VectorsReport,
 };
-use pathlight_text::format::{DASH, count, duration, duration_us, moment, number, printable, share};
+use pathlight_text::format::{DASH, count, counted, duration, duration_us, moment, number, printable, share};
 use std::rc::Rc;
 
 /// Rates of false alarms to choose from, in millionths.
@@ -57,7 +58,7 @@ pub fn sides(address: &Address) -> (Selection, Selection) {
 /// for: [`AnomalyReport::at`] takes any without judging again.
 pub fn settings(choice: &AnomalyChoice, model: Option<Vec<u8>>) -> AnomalySettings {
     let detector = if choice.vae { Detector::Vae(choice.network) } else { Detector::Tree };
-    AnomalySettings { detector, model, ..AnomalySettings::default() }
+    AnomalySettings { detector, model, explain: choice.explain, ..AnomalySettings::default() }
 }
 
 /// Returns a report at the chosen rate of false alarms; the auto-encoder has a threshold of its own.
@@ -92,6 +93,14 @@ pub fn rate_words(choice: &AnomalyChoice) -> (String, String) {
 
 /// Returns the title of the view.
 pub fn title(report: &AnomalyReport) -> String {
+    let words = verdicts(report);
+    match report.unexplained() as u64 {
+        0 => words,
+        left => format!("{words}; the reasons of {} are not worked out", count(left)),
+    }
+}
+
+fn verdicts(report: &AnomalyReport) -> String {
     let (judged, abnormal) = (report.rows.len() as u64, report.abnormal() as u64);
     let learned = format!("{} requests ({} call paths)", count(report.trained), count(report.features));
     if !report.has_verdicts {
@@ -125,6 +134,50 @@ pub fn title(report: &AnomalyReport) -> String {
     words
 }
 
+/// Returns what is said of requests whose reasons were not looked for, and up to how many requests the next step explains;
+/// `None` if there are none. `explain` is how many are explained.
+pub fn unexplained(report: &AnomalyReport, explain: u32) -> Option<(String, u32)> {
+    let left = report.unexplained() as u64;
+    let next = explain.saturating_add(EXPLAINED);
+    let words =
+        format!("Explain {} more of {} without reasons", count(left.min(EXPLAINED.into())), count(left));
+    (left > 0).then_some((words, next))
+}
+
+/// Returns the vectors of requests as comma-separated values: a column for each call path, empty where a request does not have
+/// it. 0 is a time.
+pub fn vectors_csv(report: &VectorsReport) -> String {
+    let chain = |path: &Vec<Endpoint>| {
+        let names = path.iter().map(|Endpoint { service, operation }| format!("{service}: {operation}"));
+        names.collect::<Vec<_>>().join(" > ")
+    };
+    let mut fields: Vec<String> =
+        ["set", "trace_id", "root_span_id", "start_us", "latency_us"].map(str::to_owned).into();
+    fields.extend(report.paths.iter().map(chain));
+    let mut out = String::new();
+    write_line(&fields, &mut out);
+    for row in &report.requests {
+        fields.clear();
+        fields.extend([&row.set, &row.trace_id, &row.root_span_id].map(String::clone));
+        fields.extend([row.start_us, row.latency_us].map(|number| number.to_string()));
+        let first = fields.len();
+        fields.resize(first + report.paths.len(), String::new());
+        for &(path, us) in &row.cells {
+            fields[first + path as usize] = us.to_string();
+        }
+        write_line(&fields, &mut out);
+    }
+    out
+}
+
+/// What the vectors are saved as: in words, the end of the file's name, what they hold, and whether as JSON.
+pub const VECTORS: [(&str, &str, Encoding, bool); 4] = [
+    ("SCPV as CSV: time on the critical path by call path", "scpv.csv", Encoding::Scpv, false),
+    ("SCPV as sparse JSON", "scpv.json", Encoding::Scpv, true),
+    ("STV as CSV: self time by call path", "stv.csv", Encoding::Stv, false),
+    ("STV as sparse JSON", "stv.json", Encoding::Stv, true),
+];
+
 /// Requests with one leading reason.
 pub struct GroupLine {
     /// How many.
@@ -146,6 +199,17 @@ pub fn groups(report: &AnomalyReport) -> Vec<GroupLine> {
         first: group.rows[0],
     };
     report.groups().iter().take(GROUPS).map(line).collect()
+}
+
+/// Returns what the list of groups leaves out, in words; empty if nothing.
+pub fn more_groups(report: &AnomalyReport) -> String {
+    let groups = report.groups();
+    let left = groups.get(GROUPS..).unwrap_or_default();
+    let requests = left.iter().map(|group| group.rows.len() as u64).sum();
+    match left.len() as u64 {
+        0 => String::new(),
+        more => format!("{} with {} not listed", counted(more, "other reason"), counted(requests, "request")),
+    }
 }
 
 /// Returns whether a request is abnormal, and in which part of it.
@@ -192,6 +256,13 @@ pub fn tip(report: &AnomalyReport, at: usize) -> Vec<TipLine> {
 
 /// Returns why a request is anomalous, a sentence for each reason.
 pub fn reasons(report: &AnomalyReport, row: &AnomalyRow) -> Vec<String> {
+    if row.is_unexplained {
+        let explained = report.rows.iter().take_while(|row| !row.is_unexplained).count() as u64;
+        return vec![format!(
+            "Its reasons are not worked out: it is not among the {} most anomalous requests.",
+            count(explained)
+        )];
+    }
     if row.reasons.is_empty() {
         return vec!["Nothing about it is anomalous.".to_owned()];
     }
@@ -379,6 +450,7 @@ mod tests {
             p,
             part: Part::OnPath,
             is_unknown: false,
+            is_unexplained: false,
             reasons: Vec::new(),
             nearest: None,
         };

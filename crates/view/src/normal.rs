@@ -1,5 +1,6 @@
 //! How abnormal requests are found, as a part of the [address](super::address).
 
+use pathlight_analysis::anomaly::EXPLAINED;
 use pathlight_analysis::anomaly::vae::VaeSettings;
 use pathlight_text::fragment::Writer;
 
@@ -62,12 +63,21 @@ pub struct AnomalyChoice {
     pub network: VaeSettings,
     /// Whether the evaluation is shown.
     pub evaluate: bool,
+    /// How many requests are explained, the most anomalous (`explain=1000`).
+    pub explain: u32,
 }
 
 impl Default for AnomalyChoice {
     fn default() -> AnomalyChoice {
         let network = VaeSettings::default();
-        AnomalyChoice { normal: Normal::default(), alpha_ppm: 10_000, vae: false, network, evaluate: false }
+        AnomalyChoice {
+            normal: Normal::default(),
+            alpha_ppm: 10_000,
+            vae: false,
+            network,
+            evaluate: false,
+            explain: EXPLAINED,
+        }
     }
 }
 
@@ -89,6 +99,7 @@ impl AnomalyChoice {
             }
             "detector" => self.vae = value == "vae",
             "network" => self.network = network(value).unwrap_or_default(),
+            "explain" => self.explain = value.parse().unwrap_or(EXPLAINED),
             "evaluate" => self.evaluate = value == "1",
             _ => return false,
         }
@@ -112,6 +123,9 @@ impl AnomalyChoice {
         if self.network != VaeSettings::default() {
             let VaeSettings { hidden, latent, flow, epochs, seed } = self.network;
             out.put("network", &format!("{hidden},{latent},{flow},{epochs},{seed}"));
+        }
+        if self.explain != EXPLAINED {
+            out.put("explain", &self.explain.to_string());
         }
         if self.evaluate {
             out.put("evaluate", "1");

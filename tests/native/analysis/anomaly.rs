@@ -13,6 +13,7 @@ use pathlight::model::stats::Random;
 use pathlight::model::trace::{TraceSet, Tree};
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
+use pathlight::view::{anomalies, json};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -106,6 +107,59 @@ fn ask(sets: Vec<TraceSet>, settings: AnomalySettings) -> AnomalyReport {
 
 fn alpha(share: f64) -> AnomalySettings {
     AnomalySettings { alpha_ppm: (share * 1e6) as u32, ..AnomalySettings::default() }
+}
+
+#[test]
+fn requests_that_are_not_explained_are_counted_and_say_so() {
+    let odd: Vec<Span> = (901..907).flat_map(|number| trace(number, 5300, &[("C", 1, 200, 5200)])).collect();
+    let settings = AnomalySettings { explain: 4, ..alpha(0.01) };
+    let report = judged(&normal(1..501), &odd, settings.clone());
+    assert_eq!((report.abnormal(), report.unexplained()), (6, 2));
+    let with = report.rows.iter().filter(|row| !row.reasons.is_empty()).count();
+    assert_eq!(with, 4);
+    let last = &report.rows[5];
+    assert_eq!(
+        anomalies::reasons(&report, last),
+        ["Its reasons are not worked out: it is not among the 4 most anomalous requests."]
+    );
+    assert!(anomalies::title(&report).ends_with("; the reasons of 2 are not worked out"));
+    let (words, next) = anomalies::unexplained(&report, 4).unwrap();
+    assert_eq!((words.as_str(), next), ("Explain 2 more of 2 without reasons", 504));
+    let value: serde_json::Value = serde_json::from_str(&json::anomaly(&report).unwrap()).unwrap();
+    assert_eq!((&value["unexplained"], &value["traces"][5]["unexplained"]), (&2.into(), &true.into()));
+    let all = judged(&normal(1..501), &odd, AnomalySettings { explain: next, ..settings });
+    assert_eq!((all.unexplained(), anomalies::unexplained(&all, next)), (0, None));
+}
+
+#[test]
+fn vectors_are_exported_over_the_call_paths_of_both_sets() {
+    let train = trace(1, 100, &[("B", 1, 10, 40), ("C", 2, 15, 25), ("D", 1, 12, 30)]);
+    let test = trace(2, 100, &[("B", 1, 10, 40), ("E", 1, 50, 90)]);
+    let mut spans: Vec<(bool, Span)> = train.iter().map(|s| (false, s.clone())).collect();
+    spans.extend(test.iter().map(|s| (true, s.clone())));
+    let ask = |encoding, workers| {
+        let test = Some(Selection { group: 1, ..Selection::default() });
+        let query = queries::AnomalyVectors { train: Selection::default(), test, encoding };
+        Pool::of(sets_of(&spans, workers)).unwrap().run(query).unwrap()
+    };
+    let csv = anomalies::vectors_csv(&ask(Encoding::Scpv, 1));
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(
+        lines[0],
+        "set,trace_id,root_span_id,start_us,latency_us,A: A,A: A > B: B,A: A > B: B > C: C,A: A > E: E"
+    );
+    let cells = |line: &str| line.splitn(6, ',').nth(5).unwrap().to_owned();
+    // D is on no critical path; what a request does not have is empty.
+    assert_eq!([cells(lines[1]), cells(lines[2])], ["70,20,10,", "30,30,,40"]);
+    assert!(lines[1].starts_with("train,") && lines[2].starts_with("test,"));
+    let stv = ask(Encoding::Stv, 2);
+    assert_eq!(stv.paths.len(), 5);
+    assert_eq!(stv, ask(Encoding::Stv, 1));
+    let value: serde_json::Value = serde_json::from_str(&json::vectors(&stv).unwrap()).unwrap();
+    assert_eq!(value["encoding"], "STV");
+    assert_eq!(value["paths"][3], serde_json::json!([["A", "A"], ["D", "D"]]));
+    assert_eq!(value["requests"][0]["cells"][3], serde_json::json!([3, 18]));
+    assert_eq!(value["requests"][1]["cells"].as_array().unwrap().len(), 3);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod rule;
 mod sets;
 mod usual;
 pub mod vae;
+mod vectors;
 pub mod whole;
 
 pub use accuracy::{Accuracy, Judged, compare_ranks};
@@ -20,8 +21,9 @@ pub use features::{Cell, Encoding, FeaturePart, Features, RowFacts, StvObserver}
 pub use inject::{Injected, Injection, Victims, inject, is_held_out};
 pub use model::{Model, ModelError};
 pub use report::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationRow, EvaluationTable, ReasonGroup,
-    ReasonNames, ReasonRow,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationRow, EvaluationTable,
+    ReasonGroup, ReasonNames, ReasonRow,
 };
 pub use rule::{Judge, Lookup, Rule, RuleTraining, Scores, Verdict};
+pub use vectors::{VectorRow, VectorsReport};
 pub use whole::{Part, ReasonKind};

@@ -48,7 +48,12 @@ pub struct AnomalySettings {
     pub detector: Detector,
     /// A saved model to judge by; the training set is then not looked at.
     pub model: Option<Vec<u8>>,
+    /// So many requests are explained, the most anomalous.
+    pub explain: u32,
 }
+
+/// Requests that are explained unless more are asked for.
+pub const EXPLAINED: u32 = 500;
 
 impl Default for AnomalySettings {
     fn default() -> AnomalySettings {
@@ -58,6 +63,7 @@ impl Default for AnomalySettings {
             encoding: Encoding::default(),
             detector: Detector::default(),
             model: None,
+            explain: EXPLAINED,
         }
     }
 }
@@ -105,6 +111,8 @@ pub struct AnomalyRow {
     pub part: Part,
     /// Its root was never seen in training: there is no verdict.
     pub is_unknown: bool,
+    /// Anomalous enough to have reasons, but not among the requests that are explained.
+    pub is_unexplained: bool,
     /// Why; only of the most anomalous.
     pub reasons: Vec<ReasonRow>,
     /// The normal request most like it; only of the most anomalous.
@@ -186,6 +194,12 @@ impl AnomalyReport {
     /// Requests called abnormal.
     pub fn abnormal(&self) -> usize {
         self.rows.iter().filter(|row| self.is_abnormal(row)).count()
+    }
+
+    /// Requests that are abnormal, or have no verdict, whose reasons were not looked for.
+    pub fn unexplained(&self) -> usize {
+        let is_it = |row: &&AnomalyRow| row.is_unexplained && (self.is_abnormal(row) || !self.has_verdicts);
+        self.rows.iter().filter(is_it).count()
     }
 
     /// The report at another rate of false alarms, or the least possible one; nothing is judged again.

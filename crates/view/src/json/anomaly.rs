@@ -1,9 +1,9 @@
 //! Requests that are not like the normal ones. Keys are in alphabetical order.
 
-use super::{Text, pretty, public_json};
+use super::{Text, compact, pretty, public_json};
 use pathlight_analysis::anomaly::{
     AnomalyReport, AnomalyRow, Encoding, EvaluationRow, EvaluationTable, Part, ReasonGroup, ReasonKind,
-    ReasonRow,
+    ReasonRow, VectorsReport,
 };
 use pathlight_text::format::duration;
 
@@ -34,6 +34,8 @@ public_json! {
         traces: Vec<Row<'a>> = report.rows.iter().map(|row| Row::of(report, row)).collect(),
         /// Training requests.
         trained: u64 = report.trained,
+        /// How many of `traces` are abnormal (without verdicts: lead the list) and are not explained, see `--explain`.
+        unexplained: usize = report.unexplained(),
         /// Whether there are verdicts. Each request against all others (no `--test`) has none, only a rank.
         verdicts: bool = report.has_verdicts,
     }
@@ -72,6 +74,8 @@ public_json! {
         start_us: u64 = row.start_us,
         /// Canonical trace id.
         trace_id: &'a str = &row.request.trace_id,
+        /// Whether it may have reasons that were not looked for, as it is not among the first that `--explain` asks for.
+        unexplained: bool = row.is_unexplained,
     }
 }
 
@@ -181,4 +185,12 @@ pub fn anomaly(report: &AnomalyReport) -> Text {
 /// Only if serde_json refuses a number, which no table holds.
 pub fn anomaly_evaluation(table: &EvaluationTable) -> Text {
     pretty(&Evaluation::of(table))
+}
+
+/// Returns the JSON of `anomaly --export-vectors`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn vectors(report: &VectorsReport) -> Text {
+    compact(report)
 }

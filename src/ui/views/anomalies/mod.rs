@@ -175,6 +175,17 @@ impl Anomalies {
                 .on_click(&self.group_links, move || page.set_focus(chosen.clone()));
             self.groups.add(&el("li").child(&link));
         }
+        let more = anomalies::more_groups(report);
+        if !more.is_empty() {
+            self.groups.add(&el("li").class("muted").test("anomaly-more-groups").text(&more));
+        }
+        if let Some((words, explain)) = anomalies::unexplained(report, page.address().anomaly.explain) {
+            let next =
+                button(&words).class("link").test("anomaly-explain").on_click(&self.group_links, move || {
+                    page.change(|address| address.anomaly.explain = explain);
+                });
+            self.groups.add(&el("li").child(&next));
+        }
     }
 
     fn explain(&self, page: Page, report: &AnomalyReport, at: usize) {

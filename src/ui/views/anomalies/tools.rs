@@ -1,15 +1,19 @@
 //! What the reader chooses: what is normal, how many false alarms, which detector, and detectors as files.
 
 use crate::pool::UserError;
+use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
+use crate::ui::shell::file_input::text_input;
 use crate::ui::widgets::controls;
 use crate::ui::widgets::export;
+use crate::ui::widgets::popover::Popover;
 use js_sys::{Array, Uint8Array};
 use pathlight_analysis::anomaly::Model;
 use pathlight_query::queries;
 use pathlight_view::address::{AnomalyChoice, Normal};
-use pathlight_view::anomalies::{NORMALS, RATES, normal, rate_words, settings, sides};
+use pathlight_view::anomalies::{NORMALS, RATES, VECTORS, normal, rate_words, settings, sides, vectors_csv};
+use pathlight_view::json;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Blob, HtmlInputElement};
 
@@ -57,6 +61,7 @@ impl Tools {
             &evaluate,
             &model,
             &save_button(page, keep),
+            &vectors_menu(page, keep),
             &file,
             exports,
         ]);
@@ -152,6 +157,43 @@ fn load_button(page: Page, keep: &Keep) -> (El, El) {
         if page.model().is_some() { page.set_model(None) } else { pick.html().click() }
     });
     (load, file)
+}
+
+/// Saves the vectors that the paper's detectors learn from, for models of others.
+fn vectors_menu(page: Page, keep: &Keep) -> El {
+    let items = VECTORS.map(|(words, ending, encoding, is_json)| {
+        button(words).test(&format!("vectors-{ending}")).on_click(keep, move || {
+            let (train, test) = sides(&page.address());
+            spawn_local(async move {
+                let query = queries::AnomalyVectors { train, test: Some(test), encoding };
+                let text =
+                    page.pool().run(&query).await.map_err(|error| error.to_string()).and_then(|report| {
+                        if is_json {
+                            json::vectors(&report).map_err(|error| error.to_string())
+                        } else {
+                            Ok(vectors_csv(&report))
+                        }
+                    });
+                match text {
+                    Ok(text) => {
+                        if let Some(input) = text_input("", &text) {
+                            export::save(page, &input.blob, &format!("pathlight-{ending}"));
+                        }
+                    }
+                    Err(detail) => page.fail(UserError {
+                        message: "The vectors could not be saved.".to_owned(),
+                        detail,
+                        next_step: "Try again.".to_owned(),
+                    }),
+                }
+            });
+        })
+    });
+    let open = button("Vectors")
+        .attr("title", "Save the requests as vectors, for models of your own")
+        .test("anomaly-vectors")
+        .node(&dom::icon("M4 6l4 4 4-4"));
+    Popover::menu(keep, open, div("popover menu").test("vectors-menu"), &items).element().clone()
 }
 
 /// Writes the trained detector to a file.

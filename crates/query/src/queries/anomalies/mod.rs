@@ -18,6 +18,7 @@ use pathlight_analysis::anomaly::whole::{
 };
 use pathlight_analysis::anomaly::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Features, Model, ReasonNames,
+    VectorsReport,
 };
 use pathlight_analysis::requests::Selection;
 use pathlight_model::ordered::OrderedMap;
@@ -25,8 +26,8 @@ use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
 use serde::{Deserialize, Serialize};
 
-/// The most anomalous requests that are explained, and the p-value up to which they are.
-const EXPLAINED: (usize, f64) = (500, 0.1);
+/// The p-value up to which requests are explained: the greatest rate of false alarms that the page offers.
+const EXPLAINED_P: f64 = 0.2;
 /// Units of work of an explanation.
 const EXPLAIN_UNITS: usize = 20_000;
 
@@ -126,9 +127,14 @@ impl Query for Anomalies {
         let order = rank(&mut report, &judged, &judgements);
         let explainer = Explainer::new(&model.tree, &tables, &located, &judged);
         let mut names = ReasonNames::default();
-        for (place, row) in order.into_iter().enumerate().take(EXPLAINED.0) {
+        for (place, row) in order.into_iter().enumerate() {
             let Judgement { p, verdict, is_trained, .. } = &judgements[row];
-            if *p >= EXPLAINED.1 {
+            // A p-value is a ratio of whole numbers; rounding must not decide.
+            if *p > EXPLAINED_P * (1.0 + 1e-9) {
+                continue;
+            }
+            if place >= settings.explain as usize {
+                report.rows[place].is_unexplained = true;
                 continue;
             }
             let (reasons, nearest) = explainer.explain(row, verdict, *is_trained, &mut scratch);
@@ -165,6 +171,32 @@ impl Query for AnomalyModel {
             }
         };
         Ok(model.to_bytes()?)
+    }
+}
+
+/// Reports the vectors that the paper's detectors learn from, for models of others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnomalyVectors {
+    /// The requests to learn from.
+    pub train: Selection,
+    /// Those to judge.
+    pub test: Option<Selection>,
+    /// What the vectors hold.
+    pub encoding: Encoding,
+}
+
+impl Query for AnomalyVectors {
+    type Report = VectorsReport;
+
+    async fn run(self, workers: Workers) -> Result<VectorsReport, EngineError> {
+        let AnomalyVectors { train, test, encoding } = self;
+        let train = train.with_recorded_calls();
+        let test = test.map(|test| test.with_recorded_calls()).filter(|test| *test != train);
+        let mut sets = vec![("train", vectors(&workers, &train, encoding).await?)];
+        if let Some(test) = test {
+            sets.push(("test", vectors(&workers, &test, encoding).await?));
+        }
+        Ok(VectorsReport::of(encoding, sets))
     }
 }
 
@@ -232,6 +264,7 @@ fn rank(report: &mut AnomalyReport, facts: &Facts, judgements: &[Judgement]) -> 
             p: *p,
             part: verdict.part,
             is_unknown: verdict.is_unknown,
+            is_unexplained: false,
             reasons: Vec::new(),
             nearest: None,
         });
