@@ -1,9 +1,10 @@
-//! `pathlight diagnosis`: layers, diagnosis and aggregate traces of a set; what changed, between two.
+//! `pathlight diagnosis`: layers and diagnosis of a set, aggregate traces on demand; what changed, between two.
 
 use super::Failure;
 use super::common::{Sets, Settings};
 use super::parse;
-use pathlight_query::{GroupBy, Selection, TprofSettings, queries};
+use pathlight_analysis::tprof::to_jaeger;
+use pathlight_query::{Aggregates, GroupBy, Selection, TprofSettings, queries};
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 use pathlight_view::json;
 
@@ -20,7 +21,10 @@ pub struct Args {
     /// Percentage of the traces that counts as normal; the others, the slowest, are the tail
     #[arg(long, default_value_t = 90.0, value_parser = parse::percent)]
     tail: f64,
-    /// `jaeger` prints the aggregate traces as Jaeger JSON
+    /// Print the aggregate trace of the group with this `aggregate_trace` instead, as JSON
+    #[arg(long, value_name = "N")]
+    aggregate: Option<u32>,
+    /// `jaeger` prints the aggregate traces as Jaeger JSON, or with `--aggregate` that one
     #[arg(long, value_parser = ["text", "json", "jaeger"], conflicts_with = "json")]
     format: Option<String>,
 }
@@ -38,6 +42,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let settings =
         TprofSettings { tail_permille: (args.tail * 10.0).round() as u32, ..TprofSettings::default() };
     let format = args.format.as_deref().unwrap_or(if args.settings.json { "json" } else { "text" });
+    let is_of_aggregates = args.aggregate.is_some() || format == "jaeger";
+    if two_sets && is_of_aggregates {
+        return Err(Failure::Usage("two sets have no aggregate traces".to_owned()));
+    }
     let mut pool = args.sets.load(&args.settings)?;
     let text = if two_sets {
         let b = Selection { group: 1, ..selection.clone() };
@@ -45,16 +53,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let report = pool.run(query)?;
         match format {
             "json" => json::diagnosis_sets(&report)? + "\n",
-            "jaeger" => return Err(Failure::Usage("two sets have no aggregate traces".to_owned())),
             _ => sets_markdown(&report),
+        }
+    } else if is_of_aggregates {
+        let wanted = args.aggregate.map_or(Aggregates::All, Aggregates::One);
+        let traces = pool.run(queries::AggregateTraces { selection, settings, wanted })?;
+        match (traces.first(), args.aggregate) {
+            (None, Some(number)) => {
+                return Err(Failure::Usage(format!("the diagnosis has no aggregate trace {number}")));
+            }
+            (Some(trace), Some(_)) if format != "jaeger" => json::aggregate_trace(trace)? + "\n",
+            _ => to_jaeger(&traces)? + "\n",
         }
     } else {
         let report = pool.run(queries::Diagnosis { selection, settings })?;
-        match format {
-            "json" => json::diagnosis(&report)? + "\n",
-            "jaeger" => report.to_jaeger()? + "\n",
-            _ => markdown(&report),
-        }
+        if format == "json" { json::diagnosis(&report)? + "\n" } else { markdown(&report) }
     };
     args.settings.print(&text)
 }

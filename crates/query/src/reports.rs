@@ -1,8 +1,8 @@
 //! What reports are made of: plain serde data of the analyses, under one name.
 
 pub use pathlight_analysis::anomaly::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, Part, ReasonGroup, ReasonKind,
-    ReasonRow,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, EvaluationTable, Part, ReasonGroup,
+    ReasonKind, ReasonRow, VectorRow, VectorsReport,
 };
 pub use pathlight_analysis::critical_path::{
     Affected, Basis, BottomUpReport, CallChain, Change, ColumnOrder, ContextNode, CriticalPathReport,
@@ -34,8 +34,8 @@ pub use pathlight_analysis::search::{
     Condition, FoundEndpoint, SearchReport, SpanSearch, Token, quoted, token_at,
 };
 pub use pathlight_analysis::tprof::{
-    AggregateTrace, PlaceChange, PlacesReport, SetsReport, Settings as TprofSettings, Statistic, TprofReport,
-    TypePlaces,
+    AggregateTrace, Aggregates, DiagnosedGroup, GroupSubspan, PlaceChange, PlacesReport, SetsReport,
+    Settings as TprofSettings, Statistic, TprofReport, TypeLeftOut, TypePlaces,
 };
 pub use pathlight_model::stats::{Distribution, Effect, Interval, LogHistogram, Moments, Summary};
 pub use pathlight_model::trace::Endpoint;

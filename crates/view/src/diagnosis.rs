@@ -3,17 +3,23 @@
 use crate::address::Address;
 use crate::comparing::Against;
 use crate::diagnosis_choice::{DiagnosisChoice, DiagnosisList};
-use crate::diagnosis_tables::{places_csv, report_csv, services_csv};
+use crate::diagnosis_tables::{layers_csv, places_csv, report_csv, services_csv};
+use crate::diagnosis_words::type_name;
 use crate::tip::TipLine;
 use crate::views::WORKING;
 use pathlight_chart::timeline::Timeline;
+use pathlight_model::sort::Arrange;
 use pathlight_query::{
-    AggregateTrace, OverviewReport, RequestRef, SetsReport, Statistic, TprofReport, TraceReport,
+    AggregateTrace, OverviewReport, PlacesReport, RequestRef, SetsReport, Statistic, TprofReport,
+    TraceReport, TypeLeftOut, TypePlaces,
 };
 use pathlight_text::format::{THIN, count, counted, duration, duration_us, printable, sample, share};
 
 /// Where the tail may begin, in thousandths.
 const TAILS: [u32; 5] = [500, 750, 900, 950, 990];
+
+/// Request types named of those that are left out.
+const NAMED: usize = 3;
 
 /// Returns the name of a list, and what it is.
 pub fn list_words(list: DiagnosisList) -> (&'static str, &'static str) {
@@ -26,6 +32,10 @@ pub fn list_words(list: DiagnosisList) -> (&'static str, &'static str) {
         DiagnosisList::Services => {
             ("Changed services", "Which service explains that side B is slower than side A")
         }
+        DiagnosisList::Layers => (
+            "Layers 1 and 2",
+            "The times of every endpoint, over all traces (1) and in each request type (2)",
+        ),
     }
 }
 
@@ -47,6 +57,43 @@ pub fn note(label: &str, report: &TprofReport) -> String {
         note.push_str(&format!("; {orphans} more left out, as spans of theirs have no parent"));
     }
     note
+}
+
+/// Returns what the lists of places leave out, a sentence each: places beyond those listed, and request types that are not
+/// compared, in the tail or between two sets.
+pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
+    let mut out = Vec::new();
+    let cut = |kind: &&TypePlaces| kind.places_in_all > kind.places.len() as u64;
+    let places: u64 =
+        report.lists().filter(cut).map(|kind| kind.places_in_all - kind.places.len() as u64).sum();
+    if places > 0 {
+        let types = report.lists().filter(cut).count() as u64;
+        out.push(format!(
+            "{} of {} are not listed: of each the 50 that grew most are.",
+            counted(places, "place"),
+            counted(types, "list")
+        ));
+    }
+    let mut types = |traces: fn(&TypeLeftOut) -> u64, why: &str| {
+        let mut of: Vec<&TypeLeftOut> = report.left_out.iter().filter(|kind| traces(kind) > 0).collect();
+        let Some(in_all) = of.iter().map(|kind| traces(kind)).reduce(|a, b| a + b) else { return };
+        of.arrange_by_key(|kind| std::cmp::Reverse(traces(kind)));
+        let named = of.iter().take(NAMED).map(|kind| type_name(&kind.service, &kind.operation));
+        let more = if of.len() > NAMED { ", \u{2026}" } else { "" };
+        out.push(format!(
+            "{} with {} {why}: {}{more}.",
+            counted(of.len() as u64, "request type"),
+            counted(in_all, "trace"),
+            named.collect::<Vec<_>>().join(", ")
+        ));
+    };
+    if are_sets {
+        types(|kind| if kind.b_traces == 0 { kind.a_traces } else { 0 }, "only in A cannot be compared");
+        types(|kind| if kind.a_traces == 0 { kind.b_traces } else { 0 }, "only in B cannot be compared");
+    } else {
+        types(|kind| kind.a_traces, "left out, as it takes 10 of a type to tell its tail");
+    }
+    out
 }
 
 /// Returns why there is nothing to diagnose; empty if there is. `why_none` says why there are no requests.
@@ -196,6 +243,7 @@ pub fn list_csv(
         DiagnosisList::Tail => report.map(|report| places_csv(&report.tail)),
         DiagnosisList::Places => sets.map(|sets| places_csv(&sets.places)),
         DiagnosisList::Services => sets.map(|sets| services_csv(&sets.culprit)),
+        DiagnosisList::Layers => report.map(layers_csv),
     }
 }
 

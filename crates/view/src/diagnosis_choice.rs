@@ -14,12 +14,19 @@ pub enum DiagnosisList {
     Places,
     /// Services by what changed.
     Services,
+    /// Layers 1 and 2: the times of every endpoint, over all traces and by request type.
+    Layers,
 }
 
 impl DiagnosisList {
     /// Every list, in the order of the page.
-    pub const ALL: [DiagnosisList; 4] =
-        [DiagnosisList::Report, DiagnosisList::Tail, DiagnosisList::Places, DiagnosisList::Services];
+    pub const ALL: [DiagnosisList; 5] = [
+        DiagnosisList::Report,
+        DiagnosisList::Tail,
+        DiagnosisList::Places,
+        DiagnosisList::Services,
+        DiagnosisList::Layers,
+    ];
 
     /// Its value of `list=`.
     pub fn key(self) -> &'static str {
@@ -28,6 +35,7 @@ impl DiagnosisList {
             DiagnosisList::Tail => "tail",
             DiagnosisList::Places => "places",
             DiagnosisList::Services => "services",
+            DiagnosisList::Layers => "layers",
         }
     }
 

@@ -3,7 +3,8 @@
 use crate::compare::{Changed, change_columns};
 use crate::culprit::{ServiceRow, services};
 use crate::diagnosis_words::{Line, lines, place_name, type_name};
-use crate::table::{Attributes, Column, Number, Table, Unit, csv};
+use crate::table::{Attributes, Column, Number, Table, Unit, csv, endpoint_attributes};
+use pathlight_analysis::tprof::{EndpointTimes, SplitStatistic, Statistic};
 use pathlight_query::{CulpritReport, Interval, PlaceChange, PlacesReport, TprofReport};
 
 /// A place of a request type.
@@ -104,6 +105,121 @@ pub fn places(name: &'static str, label: &'static str, sides: [&'static str; 2])
             finder.fits_place(&endpoint, &[&place_name(&row.place), &row.kind])
         },
     )
+}
+
+/// The times of an endpoint in a group of layer 1 or 2.
+pub struct LayerRow {
+    layer: u32,
+    /// The request type; of layer 1 all traces.
+    group: String,
+    traces: u64,
+    /// The times.
+    pub times: EndpointTimes,
+}
+
+impl LayerRow {
+    /// Returns the rows of layers 1 and 2.
+    pub fn of(report: &TprofReport) -> Vec<LayerRow> {
+        let mut rows = Vec::new();
+        for layer in report.layers.iter().filter(|layer| layer.layer <= 2) {
+            for group in &layer.groups {
+                let name = group.root.as_ref().map_or_else(
+                    || "all traces".to_owned(),
+                    |root| type_name(&root.service, &root.operation),
+                );
+                rows.extend(group.endpoints.iter().map(|times| LayerRow {
+                    layer: layer.layer,
+                    group: name.clone(),
+                    traces: group.traces,
+                    times: times.clone(),
+                }));
+            }
+        }
+        rows
+    }
+
+    fn own(&self) -> &SplitStatistic {
+        &self.times.self_us
+    }
+
+    fn attributes(&self) -> Attributes {
+        let total = self.own().all.mean * self.own().all.count as f64;
+        let name = (self.times.service.as_str(), self.times.operation.as_str());
+        let mut out = endpoint_attributes("layer-row", name, total);
+        out.push(("data-layer", self.layer.to_string()));
+        out
+    }
+}
+
+/// Returns the table of layers 1 and 2.
+pub fn layers() -> Table<LayerRow> {
+    fn mean(of: Option<Statistic>) -> Number {
+        of.map(|of| of.mean).into()
+    }
+    let columns = vec![
+        Column::count("layer", "Layer", "1: all traces; 2: by request type", |row: &LayerRow| {
+            row.layer.into()
+        })
+        .tiny()
+        .csv(&["layer"]),
+        Column::endpoint("Endpoint", "Its spans in these traces", |row: &LayerRow| {
+            (&row.times.service, &row.times.operation)
+        })
+        .csv(&["service", "operation"]),
+        Column::text("group", "Traces of", "The request type; of layer 1 all", |row: &LayerRow| {
+            row.group.as_str().into()
+        })
+        .low(2)
+        .csv(&["request_type"]),
+        Column::field("traces", |row: &LayerRow| row.traces.into()),
+        Column::count("n", "n", "Its spans", |row: &LayerRow| row.own().all.count.into())
+            .tiny()
+            .csv(&["spans"]),
+        Column::duration("total", "Self time", "Self time of all its spans together", |row: &LayerRow| {
+            (row.own().all.mean * row.own().all.count as f64).into()
+        })
+        .csv(&["self_sum_us"]),
+        Column::duration("mean", "Mean", "Mean self time of a span", |row: &LayerRow| {
+            row.own().all.mean.into()
+        })
+        .csv(&["self_mean_us"]),
+        Column::field("self_sd_us", |row: &LayerRow| row.own().all.sd.into()),
+        Column::field("self_p50_us", |row: &LayerRow| row.own().all.p50.into()),
+        Column::duration("p99", "p99", "99th percentile of the self time of a span", |row: &LayerRow| {
+            row.own().all.p99.into()
+        })
+        .low(2)
+        .csv(&["self_p99_us"]),
+        Column::duration("normal", "Normal", "Mean self time in normal traces", |row: &LayerRow| {
+            mean(row.own().normal)
+        })
+        .low(2)
+        .csv(&["self_mean_normal_us"]),
+        Column::duration("tail", "Tail", "Mean self time in the traces of the tail", |row: &LayerRow| {
+            mean(row.own().tail)
+        })
+        .low(2)
+        .csv(&["self_mean_tail_us"]),
+        Column::duration("duration", "Duration", "Mean duration of a span", |row: &LayerRow| {
+            row.times.duration_us.all.mean.into()
+        })
+        .low(3)
+        .csv(&["duration_mean_us"]),
+        Column::field("duration_p99_us", |row: &LayerRow| row.times.duration_us.all.p99.into()),
+    ];
+    Table::new("layers", "Layers 1 and 2: times of endpoints", ("total", true), columns)
+        .with_attributes(LayerRow::attributes)
+        .search(|row, finder| {
+            let endpoint = pathlight_text::format::endpoint(&row.times.service, &row.times.operation);
+            finder.fits_place(&endpoint, &[&row.group])
+        })
+}
+
+/// Returns layers 1 and 2 as comma-separated values.
+pub fn layers_csv(report: &TprofReport) -> String {
+    let mut table = layers();
+    table.set_rows(LayerRow::of(report));
+    table.csv()
 }
 
 /// Returns the tree as comma-separated values: a line for each of its lines.

@@ -1,17 +1,15 @@
 //! The diagnosis of tprof in words: its lines as a tree, as Markdown for a ticket and as CSV.
 
 use crate::culprit;
+use crate::diagnosis::left_out;
 use pathlight_analysis::tprof::{
-    AggregateTrace, DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, Verdict,
+    DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, Verdict,
 };
-use pathlight_model::sort::Arrange;
 use pathlight_query::{Endpoint, Interval, PlaceChange, TprofReport, TypePlaces};
 use pathlight_text::format::markdown as marked;
 use pathlight_text::format::{change, count, counted, duration, number, printable, sample, share_of};
 use std::fmt::Write as _;
 
-/// Subspans listed on each side of the problematic one.
-const NEIGHBOURS: usize = 10;
 /// Places of a request type that a ticket has.
 const PLACES: usize = 5;
 
@@ -61,31 +59,22 @@ fn factor(ratio: f64) -> String {
     if ratio < 100.0 { format!("{ratio:.1}") } else { number(ratio) }
 }
 
-/// Where in a span its subspan lies: between which of its children, by their names if `names` are those of all of them.
-fn place(subspan: u32, children: u32, names: &[String]) -> String {
-    let name = |at: u32| match names.get(at as usize).filter(|_| names.len() == children as usize) {
-        Some(name) => format!("\u{201c}{}\u{201d}", printable(name)),
-        None => format!("child {}", at + 1),
-    };
-    match (subspan, children) {
-        (_, 0) => "itself, calling nothing".to_owned(),
-        (0, _) => format!("before {}", name(0)),
-        (at, n) if at >= n => format!("after {}", name(n - 1)),
-        (at, _) => format!("between {} and {}", name(at - 1), name(at)),
+/// Where in a span its subspan lies: between which of its children.
+fn between(subspan: &GroupSubspan) -> String {
+    let quoted = |name: &str| format!("\u{201c}{}\u{201d}", printable(name));
+    match (&subspan.after, &subspan.before) {
+        (None, None) => "itself, calling nothing".to_owned(),
+        (None, Some(before)) => format!("before {}", quoted(before)),
+        (Some(after), None) => format!("after {}", quoted(after)),
+        (Some(after), Some(before)) => format!("between {} and {}", quoted(after), quoted(before)),
     }
 }
 
-/// The names of the children of a span in an aggregate trace, in the order they start.
-fn child_names(trace: &AggregateTrace, span: u32) -> Vec<String> {
-    let mut children: Vec<_> = trace.spans.iter().filter(|child| child.parent == Some(span)).collect();
-    children.arrange_by(|a, b| a.start_us.total_cmp(&b.start_us));
-    children.into_iter().map(|child| child.name.clone()).collect()
-}
-
-/// The names of the children of the span that an aggregate trace is about.
-fn problem_children(trace: Option<&AggregateTrace>) -> Vec<String> {
-    let problem = trace.and_then(|trace| Some((trace, trace.problem?)));
-    problem.map(|(trace, problem)| child_names(trace, problem.span)).unwrap_or_default()
+/// Where the subspan of a part lies in a group of traces.
+fn place(span: &DiagnosedSpan, group: Option<&DiagnosedGroup>) -> String {
+    let mut near = group.into_iter().flat_map(|group| &group.subspans);
+    near.find(|near| near.subspan == span.subspan)
+        .map_or_else(|| format!("in its subspan {}", span.subspan), between)
 }
 
 /// The place of a change in words.
@@ -127,19 +116,19 @@ fn type_words(kind: &DiagnosedType) -> String {
     )
 }
 
-fn span_words(service: &str, kind: &DiagnosedType, span: &DiagnosedSpan, names: &[String]) -> String {
+fn span_words(service: &str, kind: &DiagnosedType, span: &DiagnosedSpan) -> String {
     format!(
         "{} in {} is slow {}, {}; {} on average ({})",
         printable(&span.name),
         printable(service),
-        place(span.subspan, span.children, names),
+        place(span, span.groups.first()),
         spread(kind),
         duration(span.mean_us),
         sample(span.count)
     )
 }
 
-fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup, names: &[String]) -> String {
+fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
     let alike = if group.is_local {
         "of one shape, whose order varies but for the calls of this span"
     } else {
@@ -150,27 +139,26 @@ fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup, names: &[String]) -
         printable(&span.name),
         duration(group.subspan_us),
         duration(group.span_us),
-        place(span.subspan, span.children, names),
+        place(span, Some(group)),
         counted(group.traces, "trace")
     )
 }
 
-/// What of an aggregate trace stands under a group: the subspans of its problematic span, around the problematic one.
-fn subspan_lines(trace: &AggregateTrace, number: u32, endpoint: &Endpoint, out: &mut Vec<Line>) {
-    let Some(problem) = trace.problem else { return };
-    let Some(span) = trace.spans.get(problem.span as usize) else { return };
-    let (children, at) = (span.subspans.len().saturating_sub(1) as u32, problem.subspan as usize);
-    let names = child_names(trace, problem.span);
-    let from = at.saturating_sub(NEIGHBOURS);
-    for (index, subspan) in span.subspans.iter().enumerate().skip(from).take(at - from + NEIGHBOURS + 1) {
+/// What stands under a group: the subspans of its span, around the problematic one.
+fn subspan_lines(
+    span: &DiagnosedSpan,
+    group: &DiagnosedGroup,
+    endpoint: &Endpoint,
+) -> impl Iterator<Item = Line> {
+    group.subspans.iter().map(|subspan| {
         let us = &subspan.duration_us;
-        let is_problem = index == at;
-        out.push(Line {
+        let is_problem = subspan.subspan == span.subspan;
+        Line {
             level: 5,
             words: format!(
                 "{}, {}: {} on average, p50 {}, p99 {} ({}){}",
                 printable(&subspan.name),
-                place(index as u32, children, &names),
+                between(subspan),
                 duration(us.mean),
                 duration(us.p50),
                 duration(us.p99),
@@ -179,11 +167,11 @@ fn subspan_lines(trace: &AggregateTrace, number: u32, endpoint: &Endpoint, out: 
             ),
             endpoint: endpoint.clone(),
             value: us.mean,
-            aggregate: Some(number),
+            aggregate: Some(group.aggregate_trace),
             is_problem,
             more: 0,
-        });
-    }
+        }
+    })
 }
 
 /// Every line of the report, parents before what stands below them.
@@ -213,23 +201,13 @@ pub fn lines(report: &TprofReport) -> Vec<Line> {
             out.push(line(2, type_words(kind), kind.total_us as f64, of_type(kind), more));
             for (at, span) in kind.spans.iter().enumerate() {
                 let more = rest(kind.spans_in_all, at, kind.spans.len());
-                let trace = |number: u32| report.aggregate_traces.get(number as usize);
-                let names = problem_children(first(span).and_then(trace));
-                let words = span_words(&row.service, kind, span, &names);
+                let words = span_words(&row.service, kind, span);
                 out.push(line(3, words, span.total_us as f64, first(span), more));
                 for (at, group) in span.groups.iter().enumerate() {
                     let more = rest(span.groups_in_all, at, span.groups.len());
-                    let number = group.aggregate_trace;
-                    out.push(line(
-                        4,
-                        group_words(span, group, &problem_children(trace(number))),
-                        group.score,
-                        Some(number),
-                        more,
-                    ));
-                    if let Some(trace) = trace(number) {
-                        subspan_lines(trace, number, &endpoint, &mut out);
-                    }
+                    let number = Some(group.aggregate_trace);
+                    out.push(line(4, group_words(span, group), group.score, number, more));
+                    out.extend(subspan_lines(span, group, &endpoint));
                 }
             }
         }
@@ -283,9 +261,23 @@ pub fn markdown(report: &TprofReport) -> String {
     }
     for kind in report.tail.lists().filter(|kind| !kind.places.is_empty()) {
         let _ = writeln!(out, "\n## {}\n", marked(&tail_heading(kind)));
-        for place in kind.places.iter().take(PLACES) {
-            let _ = writeln!(out, "- {}", marked(&change_words(place)));
-        }
+        let _ = write!(out, "{}", places_words(kind));
+    }
+    for sentence in left_out(&report.tail, false) {
+        let _ = writeln!(out, "\n{}", marked(&sentence));
+    }
+    out
+}
+
+/// The places of a request type that a ticket has, and how many more there are.
+fn places_words(kind: &TypePlaces) -> String {
+    let mut out = String::new();
+    for place in kind.places.iter().take(PLACES) {
+        let _ = writeln!(out, "- {}", marked(&change_words(place)));
+    }
+    match kind.places_in_all.saturating_sub(PLACES as u64) {
+        0 => {}
+        more => _ = writeln!(out, "- and {}", counted(more, "other place")),
     }
     out
 }
@@ -302,25 +294,48 @@ pub fn sets_markdown(report: &pathlight_query::SetsReport) -> String {
     for kind in report.places.lists().filter(|kind| !kind.places.is_empty()) {
         let name = marked(&type_name(&kind.service, &kind.operation));
         let _ = writeln!(out, "\n## {name}\n");
-        for place in kind.places.iter().take(PLACES) {
-            let _ = writeln!(out, "- {}", marked(&change_words(place)));
-        }
+        let _ = write!(out, "{}", places_words(kind));
+    }
+    for sentence in left_out(&report.places, true) {
+        let _ = writeln!(out, "\n{}", marked(&sentence));
     }
     out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::place;
+    use super::{DiagnosedSpan, GroupSubspan, between, place};
 
     #[test]
     fn a_subspan_is_named_by_what_stands_before_and_after_it() {
-        let names = ["cache get".to_owned(), "SELECT".to_owned()];
-        let words = |at| place(at, 2, &names);
-        assert_eq!(words(0), "before \u{201c}cache get\u{201d}");
-        assert_eq!(words(1), "between \u{201c}cache get\u{201d} and \u{201c}SELECT\u{201d}");
-        assert_eq!(words(2), "after \u{201c}SELECT\u{201d}");
-        assert_eq!(place(0, 0, &[]), "itself, calling nothing");
-        assert_eq!(place(1, 3, &names), "between child 1 and child 2", "names of other children say nothing");
+        let words = |after: &str, before: &str| {
+            let name = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+            between(&GroupSubspan {
+                subspan: 0,
+                name: String::new(),
+                after: name(after),
+                before: name(before),
+                duration_us: Default::default(),
+            })
+        };
+        assert_eq!(words("", "cache get"), "before \u{201c}cache get\u{201d}");
+        assert_eq!(
+            words("cache get", "SELECT"),
+            "between \u{201c}cache get\u{201d} and \u{201c}SELECT\u{201d}"
+        );
+        assert_eq!(words("SELECT", ""), "after \u{201c}SELECT\u{201d}");
+        assert_eq!(words("", ""), "itself, calling nothing");
+        let span = DiagnosedSpan {
+            name: String::new(),
+            metric: String::new(),
+            subspan: 1,
+            children: 3,
+            count: 0,
+            mean_us: 0.0,
+            total_us: 0,
+            groups_in_all: 0,
+            groups: Vec::new(),
+        };
+        assert_eq!(place(&span, None), "in its subspan 1", "without a group nobody knows the names");
     }
 }

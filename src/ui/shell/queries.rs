@@ -56,8 +56,12 @@ pub struct Queries {
     pub proposals: Slot<queries::Proposals>,
     /// Errors of the percentile range.
     pub errors: Slot<queries::Errors>,
-    /// The diagnosis with its aggregate traces.
+    /// Endpoints of the requests at percentiles of their latency.
+    pub at_latencies: Slot<queries::AtLatencies>,
+    /// The diagnosis.
     pub diagnosis: Slot<queries::Diagnosis>,
+    /// The aggregate trace of the line of the diagnosis that is looked at.
+    pub aggregate: Slot<queries::AggregateTraces>,
     /// Services and places by what changed between two sides.
     pub compare_diagnoses: Slot<queries::CompareDiagnoses>,
     /// Requests by how odd they are.
@@ -127,6 +131,7 @@ pub fn query(page: Page) {
     }
     if address.view != View::Diagnosis {
         queries.diagnosis.stop();
+        queries.aggregate.stop();
         queries.compare_diagnoses.stop();
     }
     if address.view != View::Anomalies {
@@ -156,6 +161,7 @@ pub fn query(page: Page) {
         }
         View::Findings => {
             queries.endpoints.want(page, queries::Endpoints { selection: selection.clone() });
+            queries.at_latencies.want(page, queries::AtLatencies { selection: selection.clone() });
             if page.is_summary() {
                 return queries.findings.stop();
             }

@@ -2,11 +2,17 @@
 
 use crate::common::{Span, generated, load, real_files, set_of, span, stage};
 use pathlight::analysis::requests::{RequestTypes, TypeNames};
-use pathlight::analysis::tprof::{TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive};
+use pathlight::analysis::tprof::{
+    TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive, to_jaeger,
+};
 use pathlight::model::trace::{PathSettings, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{GroupBy, Reading, Selection, SetsReport, TprofReport, TprofSettings, queries};
+use pathlight::query::{
+    AggregateTrace, Aggregates, GroupBy, Reading, Selection, SetsReport, TprofReport, TprofSettings, queries,
+};
 use pathlight::text::format::THIN;
+use pathlight::view::diagnosis;
+use pathlight::view::diagnosis_tables::layers_csv;
 use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
 use pathlight::view::json;
 use proptest::prelude::*;
@@ -38,6 +44,16 @@ fn report_with(sets: Vec<TraceSet>, settings: TprofSettings) -> TprofReport {
 fn report_by(sets: Vec<TraceSet>, by: GroupBy, settings: TprofSettings) -> TprofReport {
     let query = queries::Diagnosis { selection: Selection { by, ..Selection::default() }, settings };
     Pool::of(sets).unwrap().run(query).unwrap()
+}
+
+/// Every aggregate trace that the report points at.
+fn aggregates(sets: Vec<TraceSet>) -> Vec<AggregateTrace> {
+    of_groups(sets, Aggregates::All)
+}
+
+fn of_groups(sets: Vec<TraceSet>, wanted: Aggregates) -> Vec<AggregateTrace> {
+    let (selection, settings) = (Selection::default(), TprofSettings::default());
+    Pool::of(sets).unwrap().run(queries::AggregateTraces { selection, settings, wanted }).unwrap()
 }
 
 /// Trace `number`: A over `[0, end]` with these children, all moved away from time 0.
@@ -97,11 +113,11 @@ fn t1_means_of_two_traces_make_one_aggregate_trace() {
     let third = &report.layers[2].groups[0].positions[0];
     assert_eq!(third.child_diff_us.iter().map(|s| s.all.mean).collect::<Vec<_>>(), [2.0, 6.0]);
     assert_eq!(third.end_diff_us.unwrap().all.mean, 2.5);
-    let drawn: Vec<(f64, f64)> =
-        report.aggregate_traces[0].spans.iter().map(|s| (s.start_us, s.end_us)).collect();
+    let aggregates = aggregates(vec![set_of(&spans)]);
+    let drawn: Vec<(f64, f64)> = aggregates[0].spans.iter().map(|s| (s.start_us, s.end_us)).collect();
     assert_eq!(drawn, [(0.0, 15.0), (2.0, 6.0), (8.0, 12.5)]);
     // Halves round up.
-    assert_eq!(report.aggregate_traces[0].spans[2].end_rounded_us, 13);
+    assert_eq!(aggregates[0].spans[2].end_rounded_us, 13);
 }
 
 #[test]
@@ -242,7 +258,7 @@ fn what_is_slow_in_many_types_outweighs_what_is_slower_in_one() {
 fn the_critical_path_of_an_aggregate_trace_runs_over_its_rounded_means() {
     let mut spans = a_trace(1, 10, &[("B", 1, 3), ("C", 5, 8)]);
     spans.extend(a_trace(2, 20, &[("B", 3, 9), ("C", 11, 17)]));
-    let trace = &report(vec![set_of(&spans)]).aggregate_traces[0];
+    let trace = &aggregates(vec![set_of(&spans)])[0];
     let path: Vec<(&str, u64, u64)> = trace
         .critical_path
         .iter()
@@ -258,7 +274,10 @@ fn the_nearest_trace_is_that_whose_starts_and_ends_are_nearest_to_the_means() {
             .zip(children)
             .flat_map(|(number, &(start, end))| a_trace(number, 100, &[("B", start, end)]))
             .collect();
-        let trace = report(vec![set_of(&spans)]).aggregate_traces.remove(0);
+        let set = || vec![set_of(&spans)];
+        let trace = aggregates(set()).remove(0);
+        let report = report(set());
+        assert_eq!(report.group(0).unwrap().exemplars, trace.exemplars);
         trace.exemplars.iter().map(|e| e.trace_id.trim_start_matches('0').to_owned()).collect::<Vec<_>>()
     };
     // All take as long; of equally slow ones the last by id counts as the slowest.
@@ -296,7 +315,7 @@ fn where_whole_traces_shatter_groups_are_local() {
     assert_eq!((span.groups.len(), span.groups_in_all), (1, 1));
     let group = &span.groups[0];
     assert!(group.is_local && group.traces == 60 && group.subspan_us == 500.0);
-    let trace = &report.aggregate_traces[group.aggregate_trace as usize];
+    let trace = &aggregates(vec![set_of(&shattered())])[group.aggregate_trace as usize];
     assert!(trace.order_varies);
     // Only the target keeps the order of its calls, so only it has subspans.
     let with_subspans: Vec<&str> =
@@ -425,6 +444,60 @@ fn the_diagnosis_is_made_in_steps_that_tell_how_far_it_is() {
     assert!(stepped.unwrap() == Traces::merge(vec![part(&set)]).finish(&settings));
 }
 
+#[test]
+fn what_the_lists_of_places_leave_out_is_counted_and_said() {
+    // 60 children of 70 names, so that there are more places than are listed; and a type with too few traces for a tail.
+    let names: Vec<String> = (0..60).map(|i| format!("c{i:02}")).collect();
+    let children: Vec<(&str, u64, u64)> =
+        names.iter().zip(0..).map(|(name, i)| (name.as_str(), 10 * i, 10 * i + 5)).collect();
+    let mut spans: Vec<Span> = (1..=10).flat_map(|number| a_trace(number, 700 + number, &children)).collect();
+    let mut few = a_trace(11, 10, &[]);
+    few[0].operation = "rare".to_owned();
+    spans.extend(few);
+    let tail = report(vec![set_of(&spans)]).tail;
+    let kind = &tail.types[0];
+    assert_eq!((kind.places.len(), kind.places_in_all), (50, 121));
+    assert_eq!(
+        tail.left_out.iter().map(|kind| (kind.operation.as_str(), kind.a_traces)).collect::<Vec<_>>(),
+        [("rare", 1)]
+    );
+    let said = diagnosis::left_out(&tail, false);
+    assert_eq!(said[0], "71 places of 1 list are not listed: of each the 50 that grew most are.");
+    assert_eq!(
+        said[1],
+        "1 request type with 1 trace left out, as it takes 10 of a type to tell its tail: rare in A."
+    );
+    let text = markdown(&report(vec![set_of(&spans)]));
+    assert!(text.contains("- and 116 other places") && text.contains(&said[1]), "{text}");
+    // Of two sets, types that one of them lacks.
+    let (a, b) = (a_type("X", 1, 60), [a_type("X", 1, 60), a_type("Y", 11, 60)].concat());
+    let places = Traces::compare(vec![part(&set_of(&a))], vec![part(&set_of(&b))]);
+    assert_eq!(
+        places.left_out.iter().map(|kind| (kind.a_traces, kind.b_traces)).collect::<Vec<_>>(),
+        [(0, 10)]
+    );
+    assert_eq!(
+        diagnosis::left_out(&places, true),
+        ["1 request type with 10 traces only in B cannot be compared: Y in Y."]
+    );
+}
+
+#[test]
+fn layers_1_and_2_are_a_table() {
+    let spans = [a_type("X", 1, 60), a_type("Y", 11, 60)].concat();
+    let csv = layers_csv(&report(vec![set_of(&spans)]));
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(
+        lines[0].starts_with("layer,service,operation,request_type,traces,spans,self_sum_us,self_mean_us"),
+        "{csv}"
+    );
+    // All traces: X, Y and B; then each type with its root and B. Most self time first.
+    assert_eq!(lines.iter().filter(|line| line.starts_with("1,")).count(), 3);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("2,")).count(), 4);
+    assert!(lines.iter().any(|line| line.starts_with("1,B,B,all traces,20,20,")), "{csv}");
+    assert!(lines.iter().any(|line| line.starts_with("2,B,B,X in X,10,10,")), "{csv}");
+}
+
 /// Mean form = recursive form, containment and order, on every layer-4 group.
 fn check_aggregates(traces: &Traces) {
     for group in traces.layer_4() {
@@ -466,15 +539,49 @@ fn aggregates_of_generated_data_agree_with_the_recursive_construction() {
     let traces = Traces::merge(vec![part(&set)]);
     check_aggregates(&traces);
     // What is exported is a Jaeger file that reads back as it was written.
-    let report = report(vec![set]);
-    let json = report.to_jaeger().unwrap();
+    let built = aggregates(vec![set]);
+    let json = to_jaeger(&built).unwrap();
     let mut back = TraceSet::new();
     let mut reader = pathlight::ingest::Reader::new("y.json", pathlight::ingest::Options::default());
     reader.feed(json.as_bytes(), &mut back).unwrap();
     reader.finish(&mut back);
     back.seal().unwrap();
-    let spans: usize = report.aggregate_traces.iter().map(|t| t.spans.len()).sum();
-    assert_eq!((back.traces().len(), back.spans()), (report.aggregate_traces.len(), spans));
+    let spans: usize = built.iter().map(|t| t.spans.len()).sum();
+    assert_eq!((back.traces().len(), back.spans()), (built.len(), spans));
+}
+
+#[test]
+fn the_diagnosis_of_large_traces_holds_no_copy_of_them_and_builds_one_when_asked() {
+    let children: Vec<(String, u64, u64)> =
+        (0..2_000).map(|i| (format!("c{}", i % 7), 10 * i, 10 * i + 5)).collect();
+    let children: Vec<(&str, u64, u64)> = children.iter().map(|(n, s, e)| (n.as_str(), *s, *e)).collect();
+    let spans: Vec<Span> =
+        (1..=3).flat_map(|number| a_trace(number * 1_000, 20_000 + number, &children)).collect();
+    let sets = || vec![set_of(&spans)];
+    let report = report(sets());
+    let groups = report.report.iter().flat_map(|row| &row.types).flat_map(|kind| &kind.spans);
+    let groups: Vec<_> = groups.flat_map(|span| &span.groups).collect();
+    assert!(groups.len() > 10, "{}", groups.len());
+    // A position alone has several numbers and two names; a group of the report is far less than its 2,001 positions.
+    let bytes = serde_json::to_vec(&report.report).unwrap().len();
+    assert!(bytes < 5_000 * groups.len(), "{bytes} bytes for {} groups", groups.len());
+    let all = aggregates(sets());
+    assert_eq!(all.len(), groups.len());
+    for (group, trace) in groups.iter().zip(&all) {
+        assert_eq!((trace.number, trace.spans.len()), (group.aggregate_trace, 2_001));
+        assert_eq!(group.exemplars, trace.exemplars);
+        let problem = trace.problem.unwrap();
+        let span = &trace.spans[problem.span as usize];
+        for near in &group.subspans {
+            let whole = &span.subspans[near.subspan as usize];
+            assert_eq!((&near.name, near.duration_us), (&whole.name, whole.duration_us));
+        }
+        let mut numbers = group.subspans.iter().map(|near| near.subspan);
+        assert!(numbers.any(|number| number == problem.subspan));
+    }
+    let last = all.last().unwrap();
+    assert_eq!(of_groups(sets(), Aggregates::One(last.number)), std::slice::from_ref(last));
+    assert!(of_groups(sets(), Aggregates::One(last.number + 1)).is_empty());
 }
 
 prop_compose! {
@@ -509,12 +616,17 @@ proptest! {
         spans in any_spans(60), seed in any::<u64>(), workers in 1usize..5
     ) {
         let expected = json::diagnosis(&report(vec![set_of(&spans)])).unwrap();
+        let built = aggregates(vec![set_of(&spans)]);
         let mut shuffled = spans.clone();
         shuffled.sort_by_key(|s| (s.id ^ s.start_us).wrapping_mul(seed | 1));
-        let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
-        for (i, span) in shuffled.iter().enumerate() {
-            stage(&mut sets[i % workers], std::slice::from_ref(span));
-        }
-        prop_assert_eq!(expected, json::diagnosis(&report(sets)).unwrap());
+        let sets = || {
+            let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
+            for (i, span) in shuffled.iter().enumerate() {
+                stage(&mut sets[i % workers], std::slice::from_ref(span));
+            }
+            sets
+        };
+        prop_assert_eq!(expected, json::diagnosis(&report(sets())).unwrap());
+        prop_assert_eq!(built, aggregates(sets()));
     }
 }

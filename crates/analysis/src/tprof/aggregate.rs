@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AggregateTrace {
+    /// The `aggregate_trace` of its group in the diagnosis.
+    pub number: u32,
     /// Number of traces it stands for.
     pub traces: u64,
     /// Whether the order of events differs between these traces, so that only the target's children keep theirs.
@@ -100,8 +102,88 @@ pub(super) async fn aggregate_in_steps(
     pace: &mut Pace,
 ) -> AggregateTrace {
     let mut trace = without_subspans(traces, group, pace).await;
+    trace.order_varies = only.is_some();
     put_subspans(&mut trace, traces, group, only, pace).await;
     trace
+}
+
+/// A subspan of a group's span, of those next to the problematic one, and what it lies between.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GroupSubspan {
+    /// Its number.
+    pub subspan: u32,
+    /// Name of its span with that number.
+    pub name: String,
+    /// Name of the child whose start begins it; `null` for the start of the span.
+    pub after: Option<String>,
+    /// Name of the child whose start ends it; `null` for the end of the span.
+    pub before: Option<String>,
+    /// Duration of the subspan.
+    pub duration_us: Statistic,
+}
+
+/// Subspans on each side of the problematic one that a group of traces has.
+const NEIGHBOURS: usize = 10;
+
+/// The subspans of a position around one of them.
+pub(super) async fn subspans_near(
+    traces: &Traces,
+    group: &[u32],
+    Problem { span, subspan }: Problem,
+    pace: &mut Pace,
+) -> Vec<GroupSubspan> {
+    let Some(&first) = group.first() else { return Vec::new() };
+    let (block, rows) = (traces.block_of(first), traces.rows(group));
+    let shape = &block.shape;
+    let events = block.events(span, traces.traces[first as usize].row);
+    let starts: Vec<u32> = events.iter().filter(|e| e.1 == CHILD_STARTS).map(|e| e.3).collect();
+    let own = shape.name(span, &traces.endpoints);
+    let name = |at: Option<usize>| Some(shape.name(*starts.get(at?)?, &traces.endpoints));
+    let mut values = Vec::with_capacity(rows.len());
+    let from = (subspan as usize).saturating_sub(NEIGHBOURS);
+    let mut out = Vec::new();
+    for at in from..shape.parts(span).min(subspan as usize + NEIGHBOURS + 1) {
+        values.clear();
+        values.extend(pick(block.subspans_us.of(shape.parts_at(span) + at), &rows));
+        out.push(GroupSubspan {
+            subspan: at as u32,
+            name: format!("{own} {at}"),
+            after: name(at.checked_sub(1)),
+            before: name(Some(at)),
+            duration_us: Statistic::of(&mut values),
+        });
+        pace.spend(5 * rows.len() + shape.len() / 4).await;
+    }
+    out
+}
+
+/// The trace of a group whose starts and ends are nearest to the means, and the slowest.
+pub(super) async fn exemplars(traces: &Traces, group: &[u32], pace: &mut Pace) -> Vec<RequestRef> {
+    let Some(&first) = group.first() else { return Vec::new() };
+    let (block, rows) = (traces.block_of(first), traces.rows(group));
+    let mut distance = vec![0u128; group.len()];
+    for position in 0..block.shape.len() {
+        far(block.start_us.of(position), &rows, &mut distance);
+        far(block.end_us.of(position), &rows, &mut distance);
+        pace.spend(3 * rows.len()).await;
+    }
+    nearest_and_slowest(traces, group, &distance)
+}
+
+/// Of traces of a group, by how far each is from the means.
+fn nearest_and_slowest(traces: &Traces, group: &[u32], distance: &[u128]) -> Vec<RequestRef> {
+    let id = |t: u32| (&traces.traces[t as usize].id, &traces.traces[t as usize].root_span_id);
+    let nearest =
+        group.iter().zip(distance).min_by(|(s, x), (t, y)| x.cmp(y).then_with(|| id(**s).cmp(&id(**t))));
+    let mut chosen: Vec<u32> = nearest.map(|(t, _)| *t).into_iter().chain(group.last().copied()).collect();
+    chosen.dedup();
+    let exemplars = chosen.into_iter().map(|t| RequestRef {
+        trace_id: id(t).0.clone(),
+        root_span_id: id(t).1.clone(),
+        latency_us: traces.traces[t as usize].duration_us,
+    });
+    exemplars.collect()
 }
 
 /// What does not depend on the order of events: all but the subspans.
@@ -137,36 +219,26 @@ async fn without_subspans(traces: &Traces, group: &[u32], pace: &mut Pace) -> Ag
             subspans: Vec::new(),
         });
     }
-    let id = |t: u32| (&traces.traces[t as usize].id, &traces.traces[t as usize].root_span_id);
-    let nearest =
-        group.iter().zip(&distance).min_by(|(s, x), (t, y)| x.cmp(y).then_with(|| id(**s).cmp(&id(**t))));
-    let mut chosen: Vec<u32> = nearest.map(|(t, _)| *t).into_iter().chain(group.last().copied()).collect();
-    chosen.dedup();
-    let exemplars = chosen.into_iter().map(|t| RequestRef {
-        trace_id: id(t).0.clone(),
-        root_span_id: id(t).1.clone(),
-        latency_us: traces.traces[t as usize].duration_us,
-    });
     pace.spend(20 * spans.len()).await;
     AggregateTrace {
+        number: 0,
         traces: n,
         order_varies: false,
         problem: None,
-        exemplars: exemplars.collect(),
+        exemplars: nearest_and_slowest(traces, group, &distance),
         critical_path: critical_path(&spans),
         spans,
     }
 }
 
 /// Writes the subspans of `only`, or of all spans, into an aggregate trace of this group.
-pub(super) async fn put_subspans(
+async fn put_subspans(
     trace: &mut AggregateTrace,
     traces: &Traces,
     group: &[u32],
     only: Option<u32>,
     pace: &mut Pace,
 ) {
-    trace.order_varies = only.is_some();
     let Some(&first) = group.first() else { return };
     let (block, rows) = (traces.block_of(first), traces.rows(group));
     let mut values = Vec::with_capacity(rows.len());

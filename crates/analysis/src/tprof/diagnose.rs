@@ -1,8 +1,9 @@
 //! The nested diagnosis (section 5): endpoint, request type, part of a span, group.
 
-use super::aggregate::{AggregateTrace, Problem, aggregate_in_steps, put_subspans};
+use super::aggregate::{AggregateTrace, GroupSubspan, Problem, aggregate_in_steps, exemplars, subspans_near};
 use super::block::sum;
 use super::traces::{Settings, Traces, normal_of};
+use crate::critical_path::RequestRef;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
@@ -117,8 +118,21 @@ pub struct DiagnosedGroup {
     pub span_us: f64,
     /// Mean x count x share of the span.
     pub score: f64,
-    /// Number of its aggregate trace in `aggregate_traces`.
+    /// Number of its aggregate trace, which is built when it is asked for.
     pub aggregate_trace: u32,
+    /// The trace whose starts and ends are nearest to the means (ties by id), then the slowest.
+    pub exemplars: Vec<RequestRef>,
+    /// The subspans of the span, at most 10 on each side of the one that the part points at.
+    pub subspans: Vec<GroupSubspan>,
+}
+
+/// Which aggregate traces are built: all of them, or that of one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Aggregates {
+    /// All.
+    All,
+    /// That of the group with this `aggregate_trace`.
+    One(u32),
 }
 
 /// Count and sum.
@@ -163,15 +177,21 @@ struct Diagnosis<'a> {
     traces: &'a Traces,
     settings: &'a Settings,
     pace: &'a mut Pace,
-    aggregates: Vec<AggregateTrace>,
-    /// By group the number of its last aggregate trace and, if that is a local one, the position.
-    known: FxHashMap<Vec<u32>, (u32, Option<u32>)>,
+    /// Groups so far.
+    groups: u32,
+    /// `None`: a report is made, which holds no aggregate trace; one of a large trace takes some hundred megabytes.
+    wanted: Option<Aggregates>,
+    built: Vec<AggregateTrace>,
+    /// By group; the same comes again for every part of its spans.
+    known: FxHashMap<Vec<u32>, Vec<RequestRef>>,
 }
 
-/// How many endpoints there are, the report on the first, and the aggregate traces it points at.
+/// How many endpoints there are, the report on the first, and those of its aggregate traces that are wanted. If any are,
+/// groups of the report lack exemplars and subspans.
 pub(super) async fn diagnose(
     traces: &Traces,
     settings: &Settings,
+    wanted: Option<Aggregates>,
     pace: &mut Pace,
 ) -> (u64, Vec<DiagnosedEndpoint>, Vec<AggregateTrace>) {
     // By endpoint and request type.
@@ -193,7 +213,8 @@ pub(super) async fn diagnose(
     for (&(endpoint, _), total) in &pairs {
         endpoints.entry(endpoint).or_default().add(total.count as usize, total.sum);
     }
-    let mut work = Diagnosis { traces, settings, pace, aggregates: Vec::new(), known: FxHashMap::default() };
+    let (built, known) = (Vec::new(), FxHashMap::default());
+    let mut work = Diagnosis { traces, settings, pace, groups: 0, wanted, built, known };
     let (endpoints_in_all, endpoints) = top(endpoints, settings.top[0]);
     let mut report = Vec::with_capacity(endpoints.len());
     for (endpoint, total) in endpoints {
@@ -216,7 +237,7 @@ pub(super) async fn diagnose(
             types: rows,
         });
     }
-    (endpoints_in_all, report, work.aggregates)
+    (endpoints_in_all, report, work.built)
 }
 
 impl Diagnosis<'_> {
@@ -352,36 +373,41 @@ impl Diagnosis<'_> {
         let mut out = Vec::with_capacity(rows.len());
         for (score, subspan, span, list) in rows {
             let n = list.len() as f64;
-            out.push(DiagnosedGroup {
+            let problem = Problem { span: position, subspan: index };
+            let mut group = DiagnosedGroup {
                 traces: list.len() as u64,
                 is_local,
                 subspan_us: subspan as f64 / n,
                 span_us: span as f64 / n,
                 score,
-                aggregate_trace: self
-                    .aggregate(list, is_local.then_some(position), Problem { span: position, subspan: index })
-                    .await,
-            });
+                aggregate_trace: self.groups,
+                exemplars: Vec::new(),
+                subspans: Vec::new(),
+            };
+            match self.wanted {
+                None => {
+                    group.subspans = subspans_near(traces, &list, problem, self.pace).await;
+                    group.exemplars = self.exemplars(list).await;
+                }
+                Some(Aggregates::One(number)) if number != self.groups => {}
+                Some(_) => {
+                    let only = is_local.then_some(position);
+                    let trace = aggregate_in_steps(traces, &list, only, self.pace).await;
+                    self.built.push(AggregateTrace { number: self.groups, problem: Some(problem), ..trace });
+                }
+            }
+            self.groups += 1;
+            out.push(group);
         }
         (in_all, out)
     }
 
-    /// The number of a group's aggregate trace with this problem. Groups come again for every part of their spans.
-    async fn aggregate(&mut self, list: Vec<u32>, only: Option<u32>, problem: Problem) -> u32 {
-        let number = self.aggregates.len() as u32;
-        let mut trace = match self.known.get(&list) {
-            Some(&(known, of)) => {
-                let mut trace = self.aggregates[known as usize].clone();
-                if of != only {
-                    put_subspans(&mut trace, self.traces, &list, only, self.pace).await;
-                }
-                trace
-            }
-            None => aggregate_in_steps(self.traces, &list, only, self.pace).await,
-        };
-        trace.problem = Some(problem);
-        self.aggregates.push(trace);
-        self.known.insert(list, (number, only));
-        number
+    async fn exemplars(&mut self, list: Vec<u32>) -> Vec<RequestRef> {
+        if let Some(known) = self.known.get(&list) {
+            return known.clone();
+        }
+        let found = exemplars(self.traces, &list, self.pace).await;
+        self.known.insert(list, found.clone());
+        found
     }
 }

@@ -1,31 +1,18 @@
 //! Aggregate traces as Jaeger JSON.
 
 use super::aggregate::AggregateTrace;
-use super::traces::TprofReport;
 use pathlight_model::sort::Arrange;
 use serde_json::{Value, json};
 
 /// Start of an aggregate trace in Jaeger JSON, in microseconds: Jaeger shows nothing for a trace at 0.
 const EPOCH_US: u64 = 1_600_000_000_000_000;
 
-impl TprofReport {
-    /// The aggregate traces as a Jaeger API response, for Jaeger UI.
-    ///
-    /// # Errors
-    /// Only if serde_json refuses a string, which it does not.
-    pub fn to_jaeger(&self) -> serde_json::Result<String> {
-        let all = self.aggregate_traces.iter().enumerate();
-        jaeger(all.map(|(i, trace)| trace.to_jaeger(i as u64 + 1)).collect())
-    }
-
-    /// One of the aggregate traces as a Jaeger API response; `None` if there is none of this number.
-    pub fn aggregate_to_jaeger(&self, number: u32) -> Option<String> {
-        let trace = self.aggregate_traces.get(number as usize)?;
-        jaeger(vec![trace.to_jaeger(u64::from(number) + 1)]).ok()
-    }
-}
-
-fn jaeger(data: Vec<Value>) -> serde_json::Result<String> {
+/// Aggregate traces as a Jaeger API response, for Jaeger UI.
+///
+/// # Errors
+/// Only if serde_json refuses a string, which it does not.
+pub fn to_jaeger(traces: &[AggregateTrace]) -> serde_json::Result<String> {
+    let data: Vec<Value> = traces.iter().map(AggregateTrace::to_jaeger).collect();
     serde_json::to_string(
         &json!({ "data": data, "total": data.len(), "limit": 0, "offset": 0, "errors": null }),
     )
@@ -33,8 +20,8 @@ fn jaeger(data: Vec<Value>) -> serde_json::Result<String> {
 
 impl AggregateTrace {
     /// One trace of a Jaeger API response; starts and ends are rounded, halves up.
-    pub fn to_jaeger(&self, number: u64) -> Value {
-        let trace_id = format!("{number:032x}");
+    fn to_jaeger(&self) -> Value {
+        let trace_id = format!("{:032x}", u64::from(self.number) + 1);
         let span_id = |i: u64| format!("{:016x}", i + 1);
         let mut services: Vec<&str> = self.spans.iter().map(|s| s.service.as_str()).collect();
         services.arrange();

@@ -1,8 +1,8 @@
 //! tprof: structural aggregation and diagnosis (SoCC '21), in four layers.
 //!
 //! Workers turn requests into [`TracesPart`]s: canonical shapes and, per trace, when every position begins and ends. Parts
-//! merge into [`Traces`], whose order depends on names, times and ids only; layers, aggregate traces, the nested report
-//! and the list of what makes the tail slow are all computed from it.
+//! merge into [`Traces`], whose order depends on names, times and ids only; layers, the nested report, the list of what makes
+//! the tail slow and, when they are asked for, aggregate traces are all computed from it.
 
 mod aggregate;
 mod block;
@@ -16,12 +16,14 @@ mod statistic;
 mod traces;
 
 pub use aggregate::{
-    AggregateSegment, AggregateSpan, AggregateSubspan, AggregateTrace, Problem, aggregate, recursive,
+    AggregateSegment, AggregateSpan, AggregateSubspan, AggregateTrace, GroupSubspan, Problem, aggregate,
+    recursive,
 };
 pub use collect::{TraceCollector, TracesPart};
-pub use diagnose::{DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, Verdict};
+pub use diagnose::{Aggregates, DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, Verdict};
+pub use export::to_jaeger;
 pub use layers::{EndpointTimes, Group, Layer, PositionTimes};
 pub use merge::Merging;
-pub use places::{Comparing, PlaceChange, PlacesReport, SetsReport, TypePlaces};
+pub use places::{Comparing, PlaceChange, PlacesReport, SetsReport, TypeLeftOut, TypePlaces};
 pub use statistic::{SplitStatistic, Statistic};
 pub use traces::{Settings, TprofReport, Traces};

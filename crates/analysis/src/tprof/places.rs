@@ -23,6 +23,23 @@ pub struct PlacesReport {
     pub all: Option<TypePlaces>,
     /// Request types that can be split, or that both sets have; what grew most first.
     pub types: Vec<TypePlaces>,
+    /// Request types that are not compared, by name: of a tail those with fewer than 10 traces, of two sets those that one
+    /// of them lacks.
+    pub left_out: Vec<TypeLeftOut>,
+}
+
+/// A request type that is not compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TypeLeftOut {
+    /// Service of the root.
+    pub service: String,
+    /// Operation of the root, or `key=value`.
+    pub operation: String,
+    /// Its traces; of two sets those of set A.
+    pub a_traces: u64,
+    /// Those of set B.
+    pub b_traces: u64,
 }
 
 /// The places of one request type.
@@ -37,6 +54,8 @@ pub struct TypePlaces {
     pub a_traces: u64,
     /// Tail traces, or those of set B.
     pub b_traces: u64,
+    /// How many places there are, of which `places` lists at most 50.
+    pub places_in_all: u64,
     /// Places where time is spent, what grew most first.
     pub places: Vec<PlaceChange>,
 }
@@ -214,15 +233,18 @@ fn together(types: &[TypePlaces]) -> Option<TypePlaces> {
     };
     let mut places: Vec<PlaceChange> = sums.into_values().map(with_interval).collect();
     places.arrange_by(|x, y| y.change_us.total_cmp(&x.change_us));
-    Some(TypePlaces { service: String::new(), operation: String::new(), a_traces, b_traces, places })
+    let (service, operation) = (String::new(), String::new());
+    let places_in_all = places.len() as u64;
+    Some(TypePlaces { service, operation, a_traces, b_traces, places_in_all, places })
 }
 
-fn sorted(mut types: Vec<TypePlaces>) -> PlacesReport {
+fn sorted(mut types: Vec<TypePlaces>, mut left_out: Vec<TypeLeftOut>) -> PlacesReport {
+    left_out.arrange_by(|x, y| (&x.service, &x.operation).cmp(&(&y.service, &y.operation)));
     let mut all = together(&types);
     let weight = |t: &TypePlaces| t.places.first().map_or(0.0, |p| p.change_us * t.b_traces as f64);
     types.arrange_by(|x, y| weight(y).total_cmp(&weight(x)));
     all.iter_mut().chain(&mut types).for_each(|kind| kind.places.truncate(LISTED));
-    PlacesReport { all, types }
+    PlacesReport { all, types, left_out }
 }
 
 impl PlacesReport {
@@ -244,33 +266,45 @@ async fn of_type(
     let b = sums(traces, b, callers, pace).await;
     let Endpoint { service, operation } = traces.types[kind as usize].clone();
     let places = changes(traces, (&a, a_traces), (&b, b_traces));
-    TypePlaces { service, operation, a_traces, b_traces, places }
+    let places_in_all = places.len() as u64;
+    TypePlaces { service, operation, a_traces, b_traces, places_in_all, places }
+}
+
+/// A request type with so many traces of each side that is not compared.
+fn left_out(traces: &Traces, kind: u32, a_traces: usize, b_traces: usize) -> TypeLeftOut {
+    let Endpoint { service, operation } = traces.types[kind as usize].clone();
+    TypeLeftOut { service, operation, a_traces: a_traces as u64, b_traces: b_traces as u64 }
 }
 
 /// Tail minus normal within each request type that can be split.
 pub(super) async fn tail_places(traces: &Traces, settings: &Settings, pace: &mut Pace) -> PlacesReport {
     let callers = callers(traces);
-    let mut types = Vec::new();
+    let (mut types, mut small) = (Vec::new(), Vec::new());
     for (kind, group) in traces.by_type(&traces.all()) {
-        let Some(k) = normal_of(group.len(), settings) else { continue };
+        let Some(k) = normal_of(group.len(), settings) else {
+            small.push(left_out(traces, kind, group.len(), 0));
+            continue;
+        };
         let (normal, tail) = group.split_at(k);
         types.push(of_type(traces, (kind, normal, tail), &callers, pace).await);
     }
-    sorted(types)
+    sorted(types, small)
 }
 
 impl Traces {
     /// Set B minus set A within each request type that both have; `is_b` says of the number of a trace which set it is of.
     async fn compare_where(&self, is_b: &[bool], pace: &mut Pace) -> PlacesReport {
         let callers = callers(self);
-        let mut types = Vec::new();
+        let (mut types, mut of_one) = (Vec::new(), Vec::new());
         for (kind, group) in self.by_type(&self.all()) {
             let (b, a): (Vec<u32>, Vec<u32>) = group.iter().partition(|&&t| is_b[t as usize]);
-            if !a.is_empty() && !b.is_empty() {
+            if a.is_empty() || b.is_empty() {
+                of_one.push(left_out(self, kind, a.len(), b.len()));
+            } else {
                 types.push(of_type(self, (kind, &a, &b), &callers, pace).await);
             }
         }
-        sorted(types)
+        sorted(types, of_one)
     }
 
     /// Compares two sets of parts: B minus A by place within each request type that both have.

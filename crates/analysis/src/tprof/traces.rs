@@ -3,7 +3,7 @@
 use super::aggregate::AggregateTrace;
 use super::block::Block;
 use super::collect::TracesPart;
-use super::diagnose::{self, DiagnosedEndpoint};
+use super::diagnose::{self, Aggregates, DiagnosedEndpoint, DiagnosedGroup};
 use super::layers::{self, Layer};
 use super::merge::Merging;
 use super::places::{PlacesReport, tail_places};
@@ -30,10 +30,11 @@ impl Default for Settings {
     }
 }
 
-/// The diagnosis: groups of traces in four layers, what is slow and where, aggregate traces, and what makes the tail slow.
+/// The diagnosis: groups of traces in four layers, what is slow and where, and what makes the tail slow.
 /// Request types are those of `--by`; with `--tag KEY` the values of that tag.
 ///
-/// With `--format jaeger` the aggregate traces are printed as a Jaeger API response instead.
+/// With `--aggregate N` the aggregate trace of a group is printed instead, with `--format jaeger` all of them, or that one,
+/// as a Jaeger API response.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TprofReport {
@@ -49,8 +50,15 @@ pub struct TprofReport {
     pub report: Vec<DiagnosedEndpoint>,
     /// What makes the tail slow, by request type.
     pub tail: PlacesReport,
-    /// Aggregate traces that the diagnosis points at.
-    pub aggregate_traces: Vec<AggregateTrace>,
+}
+
+impl TprofReport {
+    /// The group with this `aggregate_trace`.
+    pub fn group(&self, number: u32) -> Option<&DiagnosedGroup> {
+        let types = self.report.iter().flat_map(|endpoint| &endpoint.types);
+        let mut groups = types.flat_map(|kind| &kind.spans).flat_map(|span| &span.groups);
+        groups.find(|group| group.aggregate_trace == number)
+    }
 }
 
 /// One trace of the merged ones.
@@ -96,14 +104,14 @@ impl Traces {
         })
     }
 
-    /// Layers, report, aggregate traces and the list of what makes the tail slow.
+    /// Layers, report and the list of what makes the tail slow.
     pub fn finish(&self, settings: &Settings) -> TprofReport {
         all_at_once(async { self.report(settings, &mut Pace::default()).await })
     }
 
     /// The same as [`finish`](Self::finish), in steps.
     pub async fn report(&self, settings: &Settings, pace: &mut Pace) -> TprofReport {
-        let (endpoints_in_all, report, aggregate_traces) = diagnose::diagnose(self, settings, pace).await;
+        let (endpoints_in_all, report, _) = diagnose::diagnose(self, settings, None, pace).await;
         TprofReport {
             traces: self.traces.len() as u64,
             has_orphans: self.orphans,
@@ -111,8 +119,17 @@ impl Traces {
             endpoints_in_all,
             report,
             tail: tail_places(self, settings, pace).await,
-            aggregate_traces,
         }
+    }
+
+    /// The aggregate traces that the report with these settings points at, or one of them, in steps.
+    pub async fn aggregates(
+        &self,
+        settings: &Settings,
+        wanted: Aggregates,
+        pace: &mut Pace,
+    ) -> Vec<AggregateTrace> {
+        diagnose::diagnose(self, settings, Some(wanted), pace).await.2
     }
 
     pub(super) fn all(&self) -> Vec<u32> {

@@ -9,7 +9,8 @@ use pathlight_analysis::critical_path::PathTable;
 use pathlight_analysis::culprit::CulpritReport;
 use pathlight_analysis::requests::{PathSettings, RequestTypes, Selection};
 use pathlight_analysis::tprof::{
-    Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, TracesPart,
+    AggregateTrace, Aggregates, Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector,
+    Traces, TracesPart,
 };
 use pathlight_model::steps::{Done, Pace};
 use pathlight_model::trace::{TraceSet, Tree};
@@ -24,7 +25,7 @@ const PART: usize = 1 << 13;
 /// About how many units of work come of a byte that workers send; only for telling how far it is.
 const UNITS_PER_BYTE: u64 = 24;
 
-/// Reports layers, diagnosis and aggregate traces.
+/// Reports layers and diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// Which requests.
@@ -38,20 +39,51 @@ impl Query for Diagnosis {
 
     async fn run(self, workers: Workers) -> Result<TprofReport, EngineError> {
         let (requests, _) = workers.cut(&self.selection).await?;
-        let traces = requests.run(RequestPass::Traces).await?;
-        let (of, done) = (units(&traces), Done::default());
+        let partials = requests.run(RequestPass::Traces).await?;
+        let (of, done) = (units(&partials), Done::default());
         let mut pace = Pace::telling(&done);
         let work = async move {
-            let mut merging = Merging::default();
-            for part in parts(&traces)? {
-                merging.add(postcard::from_bytes(part)?, &mut pace).await;
-            }
-            let merged = merging.finish(&mut pace).await;
-            drop(traces);
-            Ok(merged.report(&self.settings, &mut pace).await)
+            let traces = merged(partials, &mut pace).await?;
+            Ok(traces.report(&self.settings, &mut pace).await)
         };
         workers.watch(work, &done, of).await
     }
+}
+
+/// Builds aggregate traces that the diagnosis with the same selection and settings points at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AggregateTraces {
+    /// Which requests.
+    pub selection: Selection,
+    /// Tail, lengths.
+    pub settings: Settings,
+    /// Which of them.
+    pub wanted: Aggregates,
+}
+
+impl Query for AggregateTraces {
+    type Report = Vec<AggregateTrace>;
+
+    async fn run(self, workers: Workers) -> Result<Vec<AggregateTrace>, EngineError> {
+        let (requests, _) = workers.cut(&self.selection).await?;
+        let partials = requests.run(RequestPass::Traces).await?;
+        let (of, done) = (units(&partials), Done::default());
+        let mut pace = Pace::telling(&done);
+        let work = async move {
+            let traces = merged(partials, &mut pace).await?;
+            Ok(traces.aggregates(&self.settings, self.wanted, &mut pace).await)
+        };
+        workers.watch(work, &done, of).await
+    }
+}
+
+/// Joins what workers sent.
+async fn merged(partials: Vec<Vec<u8>>, pace: &mut Pace) -> Result<Traces, EngineError> {
+    let mut merging = Merging::default();
+    for part in parts(&partials)? {
+        merging.add(postcard::from_bytes(part)?, pace).await;
+    }
+    Ok(merging.finish(pace).await)
 }
 
 /// Reports how two sides differ, place by place and service by service.

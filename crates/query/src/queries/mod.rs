@@ -28,13 +28,13 @@ mod tags;
 mod trace;
 mod trend;
 
-pub use anomalies::{Anomalies, AnomalyEvaluation, AnomalyModel};
+pub use anomalies::{Anomalies, AnomalyEvaluation, AnomalyModel, AnomalyVectors};
 pub use bottom_up::BottomUp;
 pub use compare::Compare;
 pub use critical_path::CriticalPath;
 pub use culprit::{Culprit, SlowRequests};
-pub use diagnosis::{CompareDiagnoses, Diagnosis};
-pub use endpoints::Endpoints;
+pub use diagnosis::{AggregateTraces, CompareDiagnoses, Diagnosis};
+pub use endpoints::{AtLatencies, Endpoints};
 pub use errors::Errors;
 pub use find_spans::FindSpans;
 pub use findings::Findings;
@@ -120,9 +120,12 @@ macro_rules! list {
 }
 
 list! {
+    AggregateTraces,
     Anomalies,
     AnomalyEvaluation,
     AnomalyModel,
+    AnomalyVectors,
+    AtLatencies,
     BottomUp,
     Compare,
     CompareDiagnoses,

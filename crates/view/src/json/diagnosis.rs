@@ -2,7 +2,7 @@
 
 use super::culprit::Service;
 use super::{Text, pretty, public_json};
-use pathlight_analysis::tprof::{PlacesReport, SetsReport, TprofReport};
+use pathlight_analysis::tprof::{AggregateTrace, PlacesReport, SetsReport, TprofReport};
 
 public_json! {
     /// Two sets: services and places by what changed.
@@ -20,6 +20,14 @@ public_json! {
 /// Only if serde_json refuses a number, which no report holds.
 pub fn diagnosis(report: &TprofReport) -> Text {
     pretty(report)
+}
+
+/// Returns the JSON of `diagnosis --aggregate N`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn aggregate_trace(trace: &AggregateTrace) -> Text {
+    pretty(trace)
 }
 
 /// Returns the JSON of `diagnosis -a FILE... -b FILE...`.

@@ -21,10 +21,10 @@ mod summaries;
 mod summary;
 mod trend;
 
-pub use anomaly::{anomaly, anomaly_evaluation};
+pub use anomaly::{anomaly, anomaly_evaluation, vectors};
 pub use compare::compare;
 pub use critical_path::{critical_path, per_request};
-pub use diagnosis::{diagnosis, diagnosis_sets};
+pub use diagnosis::{aggregate_trace, diagnosis, diagnosis_sets};
 pub use endpoints::{endpoints, histograms};
 pub use errors::errors;
 pub use findings::findings;

@@ -5,8 +5,9 @@ use super::{
     anomaly, compare, critical_path, diagnosis, endpoints, errors, findings, flow, inspect, split, summaries,
     summary, trend,
 };
+use pathlight_analysis::anomaly::VectorsReport;
 use pathlight_analysis::flow::EvaluationReport;
-use pathlight_analysis::tprof::TprofReport;
+use pathlight_analysis::tprof::{AggregateTrace, TprofReport};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -50,7 +51,7 @@ impl Report {
 fn reports() -> Vec<Report> {
     vec![
         Report::new::<findings::Findings>("## findings"),
-        Report::new::<summary::EndpointRows>("## summary"),
+        Report::new::<summary::Summary>("## summary"),
         Report::new::<summaries::Show>("## show"),
         Report::new::<trend::TrendOf>("## trend"),
         Report::new::<critical_path::CriticalPath>("## critical-path"),
@@ -69,9 +70,11 @@ fn reports() -> Vec<Report> {
         Report::new::<flow::Target>("### flow --target"),
         Report::new::<flow::Timeout>("### flow --timeout"),
         Report::new::<TprofReport>("## diagnosis"),
+        Report::new::<AggregateTrace>("### diagnosis --aggregate N"),
         Report::new::<diagnosis::Sets>("### diagnosis -a FILE... -b FILE..."),
         Report::new::<anomaly::Anomaly>("## anomaly"),
         Report::new::<anomaly::Evaluation>("### anomaly --evaluate"),
+        Report::new::<VectorsReport>("### anomaly --export-vectors"),
         Report::new::<errors::Errors>("## errors"),
         Report::new::<inspect::Inspect>("## inspect"),
     ]

@@ -21,7 +21,8 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
-use pathlight_query::{AggregateTrace, Endpoint, GroupBy, RequestRef, SetsReport, TprofReport, queries};
+use pathlight_analysis::tprof::to_jaeger;
+use pathlight_query::{AggregateTrace, Aggregates, Endpoint, GroupBy, RequestRef, SetsReport, queries};
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::comparing::Side;
 use pathlight_view::culprit;
@@ -30,7 +31,7 @@ use pathlight_view::diagnosis;
 use pathlight_view::diagnosis::Evidence;
 use pathlight_view::diagnosis_choice::DiagnosisList;
 use pathlight_view::diagnosis_tables;
-use pathlight_view::diagnosis_tables::PlaceRow;
+use pathlight_view::diagnosis_tables::{LayerRow, PlaceRow};
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
@@ -50,6 +51,18 @@ pub fn query(page: Page, address: &Address) {
     queries.diagnosis.want(page, queries::Diagnosis { selection: address.selection(), settings });
 }
 
+/// Asks for the aggregate trace of a line, which is built when somebody looks at it.
+fn want_aggregate(page: Page, number: Option<u32>) {
+    let slot = &page.queries().aggregate;
+    let Some(number) = number else { return slot.stop() };
+    let (selection, settings) = {
+        let address = page.address();
+        (address.selection(), address.choices.diagnosis.settings.clone())
+    };
+    let wanted = Aggregates::One(number);
+    slot.want(page, queries::AggregateTraces { selection, settings, wanted });
+}
+
 /// The view.
 pub struct Diagnosis {
     frame: Frame,
@@ -63,9 +76,11 @@ pub struct Diagnosis {
     progress: [El; 2],
     lists: Segments,
     note: El,
+    left_out: El,
     tree: DiagnosisTree,
     places: [CompanionTable<PlaceRow>; 2],
     services: CompanionTable<ServiceRow>,
+    layers: CompanionTable<LayerRow>,
     none: El,
     /// Revision of what is loaded, and the settings, that are offered.
     offered: Option<(u64, GroupBy, u32)>,
@@ -106,7 +121,7 @@ impl Diagnosis {
             .child(&zooms.zoom)
             .child(&zooms.all)
             .child(&exports);
-        let tree = tree_of(page, jump, chart, &spans);
+        let tree = tree_of(page, jump);
         let places = [
             diagnosis_tables::places("slow-tail", "What makes the tail slow", ["Normal", "Tail"]),
             diagnosis_tables::places("changed-places", "Places by change", ["A", "B"]),
@@ -120,6 +135,9 @@ impl Diagnosis {
             })
         });
         let services = CompanionTable::new(page, culprit::services());
+        let layers = CompanionTable::new(page, diagnosis_tables::layers()).on_select(move |row| {
+            page.set_focus(Focus::endpoint((&row.times.service, &row.times.operation)));
+        });
         let (request_types, tail) = selects(page, keep);
         let mut lists = Segments::new("List");
         for list in DiagnosisList::ALL {
@@ -134,6 +152,7 @@ impl Diagnosis {
         let progress = [span("muted fixed", "").attr("role", "status").test("diagnosis-progress"), cancel];
         let label = |text: &str, of: &El| el("label").class("labelled").child(&span("muted", text)).child(of);
         let note = span("muted title", "").test("diagnosis-note");
+        let left_out = div("note-line muted").test("diagnosis-left-out");
         let none = div("empty").test("diagnosis-none");
         let settings = div("tools")
             .child(&label("Request type", &request_types))
@@ -144,13 +163,16 @@ impl Diagnosis {
         let companion = div("companion")
             .child(&div("tools").child(lists.element()).child(&div("grow")).child(&copy_button(page, keep)))
             .child(&settings)
+            .child(&left_out)
             .child(&none)
             .child(tree.element())
             .child(places[0].element())
             .child(places[1].element())
-            .child(services.element());
+            .child(services.element())
+            .child(layers.element());
         let frame = Frame::new(View::Diagnosis, "diagnosis", chart, companion).with(&tools);
-        let frame = frame.with(chart.element()).table(places[0]).table(places[1]).table(services);
+        let frame =
+            frame.with(chart.element()).table(places[0]).table(places[1]).table(services).table(layers);
         Diagnosis {
             frame: frame.zooms(chart, zooms),
             chart,
@@ -163,9 +185,11 @@ impl Diagnosis {
             progress,
             lists,
             note,
+            left_out,
             tree,
             places,
             services,
+            layers,
             none,
             offered: None,
             wanted: None,
@@ -199,10 +223,18 @@ impl Diagnosis {
         self.none.show(!why.is_empty());
         let shows = |of| list == of && why.is_empty();
         self.tree.element().show(shows(DiagnosisList::Report));
+        let words = match (list, queries.diagnosis.get(), &sets) {
+            (DiagnosisList::Places, _, Some(sets)) => diagnosis::left_out(&sets.places, true),
+            (DiagnosisList::Tail, Some(report), _) => diagnosis::left_out(&report.tail, false),
+            _ => Vec::new(),
+        };
+        self.left_out.set_text(&words.join(" "));
+        self.left_out.show(!words.is_empty());
         self.note.show(!list.is_of_sides());
         self.places[0].show(shows(DiagnosisList::Tail));
         self.places[1].show(shows(DiagnosisList::Places));
         self.services.show(shows(DiagnosisList::Services));
+        self.layers.show(shows(DiagnosisList::Layers));
         // These wait for another report than the chart.
         let is_stale = queries.compare_diagnoses.is_waiting();
         self.places[1].set_stale(is_stale);
@@ -225,6 +257,7 @@ impl Diagnosis {
         }
         let queries = page.queries();
         let progress = queries.diagnosis.progress().or_else(|| queries.compare_diagnoses.progress());
+        let progress = progress.or_else(|| queries.aggregate.progress());
         self.progress.iter().for_each(|part| part.show(progress.is_some()));
         if let Some(progress) = progress {
             self.progress[0].set_text(&diagnosis::progress_words(progress.done, progress.of));
@@ -233,8 +266,8 @@ impl Diagnosis {
 }
 
 impl PageView for Diagnosis {
-    /// Revisions of the report and of the comparison, and the list.
-    type Content = (u64, u64, DiagnosisList);
+    /// Revisions of the report, of the comparison and of the aggregate trace, and the list.
+    type Content = (u64, u64, u64, DiagnosisList);
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -249,18 +282,27 @@ impl PageView for Diagnosis {
 
     fn content(&self, page: Page) -> Option<Self::Content> {
         let (queries, list) = (page.queries(), page.address().choices.diagnosis.list);
-        Some((queries.diagnosis.revision(), queries.compare_diagnoses.revision(), list))
+        let revisions = (queries.diagnosis.revision(), queries.compare_diagnoses.revision());
+        Some((revisions.0, revisions.1, queries.aggregate.revision(), list))
     }
 
     fn take(&mut self, page: Page, now: &Self::Content, before: Option<&Self::Content>) {
-        let queries = page.queries();
+        let (queries, mut is_empty) = (page.queries(), false);
         if let Some(report) = queries.diagnosis.get()
             && before.is_none_or(|before| before.0 != now.0)
         {
-            let at = self.tree.take(&report);
-            show_line(&report, at.and_then(|at| self.tree.line(at)?.1), self.chart, &self.spans);
+            let number = self.tree.take(&report).and_then(|at| self.tree.line(at)?.1);
+            want_aggregate(page, number);
+            is_empty = number.is_none();
             self.places[0].set_rows(PlaceRow::of(&report.tail), diagnosis::why_no_tail(&report));
+            self.layers.set_rows(LayerRow::of(&report), "There is no trace to look at.");
             self.note.set_text(&diagnosis::note(&page.selection_label(), &report));
+        }
+        // That of a line which another report has again is there already.
+        if let Some(traces) = queries.aggregate.fresh()
+            && before.is_none_or(|before| (before.0, before.2) != (now.0, now.2))
+        {
+            show_trace(traces.first().filter(|_| !is_empty), self.chart, &self.spans);
         }
         if let Some(report) = queries.compare_diagnoses.get()
             && before.is_none_or(|before| before.1 != now.1)
@@ -272,7 +314,7 @@ impl PageView for Diagnosis {
     }
 
     fn is_stale(&self, page: Page) -> bool {
-        page.queries().diagnosis.is_waiting()
+        page.queries().diagnosis.is_waiting() || page.queries().aggregate.is_waiting()
     }
 
     fn show_choices(&mut self, page: Page) {
@@ -286,6 +328,7 @@ impl PageView for Diagnosis {
     fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
         let places = self.places.map(|table| table.search(finder).0);
         let services = self.services.search(finder).0;
+        let layers = self.layers.search(finder).0;
         let lines = self.tree.search(finder);
         let (count, step): (u64, Box<dyn Fn(Page, bool)>) = match page.address().choices.diagnosis.list {
             DiagnosisList::Report => {
@@ -295,6 +338,10 @@ impl PageView for Diagnosis {
             DiagnosisList::Services => {
                 let table = self.services;
                 (services, Box::new(move |_, forward| table.select_beside(forward)))
+            }
+            DiagnosisList::Layers => {
+                let table = self.layers;
+                (layers, Box::new(move |_, forward| table.select_beside(forward)))
             }
             list => {
                 let at = usize::from(list == DiagnosisList::Places);
@@ -307,10 +354,10 @@ impl PageView for Diagnosis {
 
     /// Goes to the endpoint that was selected when the view came into sight. Later ones are selected in the view itself.
     fn follow(&mut self, page: Page) {
-        if let Some(report) = page.queries().diagnosis.fresh() {
+        if page.queries().diagnosis.fresh().is_some() {
             let at = self.wanted.take().and_then(|endpoint| self.tree.follow(&endpoint));
             if let Some((_, aggregate)) = at.and_then(|at| self.tree.line(at)) {
-                show_line(&report, aggregate, self.chart, &self.spans);
+                want_aggregate(page, aggregate);
             }
         }
         self.show_title(page);
@@ -341,18 +388,18 @@ fn copy_button(page: Page, keep: &Keep) -> El {
 }
 
 /// The tree, whose lines lead to their evidence.
-fn tree_of(page: Page, jump: &Jump, chart: ChartCanvas<TimelineChart>, spans: &Shown) -> DiagnosisTree {
+fn tree_of(page: Page, jump: &Jump) -> DiagnosisTree {
     let lines: Rc<std::cell::OnceCell<DiagnosisTree>> = Rc::default();
-    let (jump, spans, known) = (jump.clone(), spans.clone(), lines.clone());
+    let (jump, known) = (jump.clone(), lines.clone());
     let on_choose = move |at: usize, evidence: Evidence| {
         let line = known.get().and_then(|tree: &DiagnosisTree| tree.line(at));
         let (Some((endpoint, aggregate)), Some(report)) = (line, page.queries().diagnosis.get()) else {
             return;
         };
-        show_line(&report, aggregate, chart, &spans);
+        want_aggregate(page, aggregate);
         page.set_focus(Focus::Endpoint(endpoint.clone()));
-        let example =
-            |at: usize| spans.trace().exemplars.get(at).or(spans.trace().exemplars.first()).cloned();
+        let group = aggregate.and_then(|number| report.group(number));
+        let example = |at: usize| group.and_then(|group| group.exemplars.get(at).or(group.exemplars.first()));
         match evidence {
             Evidence::Aggregate => page.refresh(),
             Evidence::Nearest => example(0).iter().for_each(|request| open(page, request)),
@@ -375,13 +422,13 @@ fn tree_of(page: Page, jump: &Jump, chart: ChartCanvas<TimelineChart>, spans: &S
 }
 
 /// Puts an aggregate trace on the canvas; nothing without one.
-fn show_line(report: &TprofReport, number: Option<u32>, chart: ChartCanvas<TimelineChart>, spans: &Shown) {
-    let trace = number.and_then(|number| report.aggregate_traces.get(number as usize));
+fn show_trace(trace: Option<&AggregateTrace>, chart: ChartCanvas<TimelineChart>, spans: &Shown) {
+    let number = trace.map_or(String::new(), |trace| trace.number.to_string());
     let timeline = spans.take(trace.unwrap_or(&AggregateTrace::default()));
     let problem = timeline.rows().iter().position(|row| timeline.problem_of(row.span).is_some());
     let canvas = chart.canvas();
     canvas.set("data-spans", &timeline.len().to_string());
-    canvas.set("data-aggregate", &number.map_or(String::new(), |number| number.to_string()));
+    canvas.set("data-aggregate", &number);
     chart.renew(|chart| {
         chart.take_timeline(timeline);
         problem.iter().for_each(|&row| chart.show_row(row));
@@ -416,7 +463,7 @@ fn sets_in_sight(page: Page) -> Option<Rc<SetsReport>> {
 }
 
 fn formats(page: Page, chart: ChartCanvas<TimelineChart>, spans: &Shown) -> Vec<export::Format> {
-    let (canvas, shown) = (chart.canvas().clone(), spans.clone());
+    let shown = spans.clone();
     vec![
         svg_format(chart),
         (
@@ -441,12 +488,8 @@ fn formats(page: Page, chart: ChartCanvas<TimelineChart>, spans: &Shown) -> Vec<
             "Aggregate trace for Jaeger UI",
             "jaeger.json",
             Box::new(move || {
-                let number = canvas.html().get_attribute("data-aggregate")?.parse().ok()?;
-                page.queries()
-                    .diagnosis
-                    .get()
-                    .filter(|_| !shown.trace().spans.is_empty())?
-                    .aggregate_to_jaeger(number)
+                let trace = shown.trace();
+                if trace.spans.is_empty() { None } else { to_jaeger(std::slice::from_ref(&*trace)).ok() }
             }),
         ),
     ]

@@ -4,7 +4,7 @@ use e2e::browser::{Look, Modifiers, Page};
 use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::process::{pathlight, root};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::drop::{generated, native, shop};
 
@@ -43,14 +43,14 @@ async fn exported(page: &Page, format: &str) -> Outcome<String> {
 }
 
 /// Compares the lines of the first level, and the aggregate trace, with the binary's.
-async fn report_agrees(page: &Page, report: &Value) -> Outcome {
+async fn report_agrees(page: &Page, file: &Path, report: &Value) -> Outcome {
     let shown = page.attributes("[data-test='diagnosis-line'][data-level='1']", "data-value").await?;
     let rows = report["report"].as_array().map(Vec::as_slice).unwrap_or_default();
     let expected: Vec<String> = rows.iter().map(|row| row["total_us"].to_string()).collect();
     ensure(expected.len() >= 3, || format!("only {} endpoints in the report", expected.len()))?;
     same("time of each endpoint", shown, expected)?;
-    let number = page.number("[data-test='aggregate-trace']", "data-aggregate").await? as usize;
-    let trace = &report["aggregate_traces"][number];
+    let number = page.number("[data-test='aggregate-trace']", "data-aggregate").await?;
+    let trace = native(&["diagnosis", "--aggregate", &number.to_string()], &[file])?;
     let spans = page.number("[data-test='aggregate-trace']", "data-spans").await? as usize;
     same("spans of the aggregate trace", Some(spans), trace["spans"].as_array().map(Vec::len))?;
     let nearest = page.attributes("[data-test='open-nearest']", "data-trace").await?;
@@ -60,7 +60,7 @@ async fn report_agrees(page: &Page, report: &Value) -> Outcome {
 pub async fn the_report_is_that_of_the_binary_and_its_lines_lead_to_evidence(page: &Page) -> Outcome {
     let file = diagnosis_at(page, "").await?;
     let report = native(&["tprof", "--json"], &[&file])?;
-    report_agrees(page, &report).await?;
+    report_agrees(page, &file, &report).await?;
     let words = page.text("[data-test='diagnosis-line'][data-level='3'] .tree-words").await?;
     ensure(words.contains("is slow") && words.contains("n = "), || format!("the page says {words:?}"))?;
     for (name, look) in
@@ -285,6 +285,6 @@ pub async fn real_traces_are_diagnosed(page: &Page) -> Outcome {
     page.open("view=diagnosis").await?;
     page.drop_files(std::slice::from_ref(&folder)).await?;
     page.ready().await?;
-    report_agrees(page, &native(&["tprof", "--json"], &[&folder])?).await?;
+    report_agrees(page, &folder, &native(&["tprof", "--json"], &[&folder])?).await?;
     page.picture("diagnosis-media").await
 }
