@@ -156,6 +156,10 @@ fn markdown(
         for row in report.culprit.services.iter().filter(|row| row.rank.is_some()).take(5) {
             let _ = writeln!(out, "| {} | {} | {} |", cell(&row.service), change(row.score_us), row.requests);
         }
+        let ranked = report.culprit.services.iter().filter(|row| row.rank.is_some()).count();
+        if ranked > 5 {
+            let _ = writeln!(out, "\n... and {} more services.", ranked - 5);
+        }
     }
     if let Some(svg) = svg {
         let file = svg.to_string_lossy();

@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::{PlacesOption, Sets, Settings, in_ms, ms};
 use super::parse;
 use super::table::Column::{Left, Right};
-use super::table::Table;
+use super::table::{Table, more};
 use pathlight_query::{Basis, DiffReport, Measure, NodeId, PercentileRange, Presence, Selection, queries};
 use pathlight_text::format::{DASH, change};
 use pathlight_view::culprit::excess_words;
@@ -133,7 +133,9 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
             row.service.clone(),
         ]);
     }
-    let _ = write!(out, "\n{services}\n{frames}");
+    let services_left = more(report.culprit.services.len(), ROWS, "services");
+    let frames_left = more(report.ranking(basis, measure).len(), ROWS, "places");
+    let _ = write!(out, "\n{services}{services_left}\n{frames}{frames_left}");
     out
 }
 

@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::{Common, PlacesOption};
 use super::parse;
 use super::table::Column::{Left, Right};
-use super::table::Table;
+use super::table::{Table, more};
 use pathlight_query::{BottomUpReport, queries};
 use pathlight_text::format::{count, duration, duration_us, share_of};
 use pathlight_view::json;
@@ -74,6 +74,11 @@ fn to_text(report: &BottomUpReport, args: &Args) -> String {
             let share = share_of(affected.exclusive_us, root.latency_us);
             table.remark(&format!("{share:>8} of [{service}] {operation}"));
         }
+        match row.affected.len().saturating_sub(3) {
+            0 => {}
+            left => table.remark(&format!("{:>8} and {left} more root endpoints", "")),
+        }
     }
-    out + &table.to_string()
+    let all = report.rows.iter().filter(|row| row.is_interior).count();
+    out + &table.to_string() + &more(all, args.top, "endpoints")
 }

@@ -3,7 +3,7 @@
 use super::Failure;
 use super::common::Common;
 use super::table::Column::{Left, Right};
-use super::table::Table;
+use super::table::{Table, more};
 use pathlight_query::{ErrorsReport, queries};
 use pathlight_text::format::{DASH, count, duration_us, share};
 use pathlight_view::errors;
@@ -71,5 +71,6 @@ fn to_text(report: &ErrorsReport, top: usize) -> String {
         ]);
     }
     let _ = write!(out, "\n{table}");
+    out.push_str(&more(report.rows.iter().filter(|row| row.has_errors()).count(), top, "endpoints"));
     out
 }

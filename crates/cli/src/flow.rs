@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::{self, Common, in_ms, ms};
 use super::parse::{self, Change};
 use super::table::Column::{Left, Right};
-use super::table::Table;
+use super::table::{Table, more};
 use pathlight_analysis::flow::ErrorQuantiles;
 use pathlight_query::native::Pool;
 use pathlight_query::{
@@ -282,7 +282,7 @@ fn what_if_text(report: &WhatIfReport, test: &EvaluationReport) -> String {
         let name = format!("{}:{}", endpoint.service, endpoint.operation);
         shares.row([share(endpoint.before_share), share(endpoint.after_share), name]);
     }
-    let _ = writeln!(out, "{latency}\n{shares}");
+    let _ = writeln!(out, "{latency}\n{shares}{}", more(report.endpoints.len(), 20, "endpoints"));
     back_test_text(&mut out, test);
     out
 }
@@ -311,12 +311,17 @@ fn target_text(report: &TargetReport, test: &EvaluationReport) -> String {
     if let Some(way) = report.reaching_way() {
         let (now, then) = (format!("{name} now"), format!("{name} then"));
         let mut budgets = Table::new([Right(&now), Right(&then), Left("calls of")]);
-        for CallBudget { service, operation, before_us, budget_us, .. } in
-            report.budgets.iter().filter(|budget| budget.budget_us < budget.before_us).take(20)
-        {
+        let less: Vec<&CallBudget> =
+            report.budgets.iter().filter(|budget| budget.budget_us < budget.before_us).collect();
+        for CallBudget { service, operation, before_us, budget_us, .. } in less.iter().take(20) {
             budgets.row([in_ms(*before_us), in_ms(*budget_us), format!("{service}:{operation}")]);
         }
-        let _ = writeln!(out, "\nwhat calls may then take, with {} faster:\n\n{budgets}", way_name(way));
+        let _ = writeln!(
+            out,
+            "\nwhat calls may then take, with {} faster:\n\n{budgets}{}",
+            way_name(way),
+            more(less.len(), 20, "endpoints")
+        );
     }
     back_test_text(&mut out, test);
     out

@@ -3,7 +3,7 @@
 use super::common::{RootOption, SummaryOptions, in_ms};
 use super::stream::Wanted;
 use super::table::Column::{Left, Right};
-use super::table::Table;
+use super::table::{Table, more};
 use super::{Failure, input, output, parse, stream};
 use pathlight_ingest::Keep;
 use pathlight_query::{Endpoint, PercentileRange};
@@ -309,7 +309,7 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
                 name(root),
             ]);
         }
-        let _ = write!(out, "\n{roots}");
+        let _ = write!(out, "\n{roots}{}", more(summary.roots.len(), ROWS, "root endpoints"));
     }
     if let Some(errors) = &selected.errors {
         let _ = writeln!(out, "\n{}", errors::sentences(errors).join(" "));
@@ -345,6 +345,10 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
             format!("{indent}{}", name(node.endpoint)),
         ]);
     }
-    let _ = write!(out, "\n{endpoints}\n{nodes}");
+    let left = [
+        more(selected.endpoints().len(), ROWS, "endpoints"),
+        more(selected.nodes.len(), 2 * ROWS, "calling contexts"),
+    ];
+    let _ = write!(out, "\n{endpoints}{}\n{nodes}{}", left[0], left[1]);
     out
 }

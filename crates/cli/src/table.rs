@@ -4,7 +4,15 @@ use std::fmt;
 
 use comfy_table::CellAlignment;
 use comfy_table::presets::NOTHING;
-use pathlight_text::format::harmless;
+use pathlight_text::format::{count, harmless};
+
+/// What is said below a list of which only the first rows are printed: how many more there are; nothing if there are none.
+pub fn more(in_all: usize, listed: usize, what: &str) -> String {
+    match in_all.saturating_sub(listed) {
+        0 => String::new(),
+        left => format!("{} more {what} are not listed\n", count(left as u64)),
+    }
+}
 
 /// A column by its title.
 #[derive(Clone, Copy, Debug)]

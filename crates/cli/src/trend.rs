@@ -3,7 +3,7 @@
 use super::common::{SummaryOptions, in_ms};
 use super::summarise::load_any;
 use super::table::Column::{Left, Right};
-use super::table::Table;
+use super::table::{Table, more};
 use super::{Failure, output};
 use pathlight_summary::{Series, Trend};
 use pathlight_text::format::{harmless, probability};
@@ -83,6 +83,6 @@ fn to_text(of: &Trend, days: &[String]) -> String {
         let p = series.change.map_or(String::new(), |change| probability(change.p));
         table.row(told.into_iter().chain([p]).chain(points).chain([trend::name(series)]));
     }
-    let _ = write!(out, "{table}");
+    let _ = write!(out, "{table}{}", more(of.series.len(), ROWS, "numbers"));
     out
 }

@@ -548,6 +548,14 @@ pub fn nothing(report: &FindingsReport) -> String {
     )
 }
 
+/// Returns what is said of findings that are not told; empty if all are.
+pub fn left_out(report: &FindingsReport) -> String {
+    match report.left_out {
+        0 => String::new(),
+        more => format!("{} with less at stake not told.", counted(more, "other finding")),
+    }
+}
+
 /// Returns which requests the findings are about, with their latency.
 pub fn about(report: &FindingsReport) -> String {
     let latency = &report.facts.latency_us;
@@ -569,6 +577,9 @@ pub fn to_text(report: &FindingsReport) -> String {
         let name = kind_name(finding.kind());
         let before = if finding.is_as_before { " It is so in A too." } else { "" };
         out.push_str(&format!("{:2}. {name}: {}{before}{cost}\n", number + 1, sentence(finding).to_text()));
+    }
+    if report.left_out > 0 {
+        out.push_str(&format!("    {}\n", left_out(report)));
     }
     if report.findings.is_empty() {
         out.push_str(&nothing(report));
@@ -616,6 +627,9 @@ pub fn to_markdown(report: &FindingsReport, loaded: &str, link: Option<&LinkTo>)
             out.push_str(&format!(" [{}]({})", show_words(finding), link(Some(finding))));
         }
         out.push('\n');
+    }
+    if report.left_out > 0 {
+        out.push_str(&format!("\n{}\n", left_out(report)));
     }
     if report.findings.is_empty() {
         out.push_str(&nothing(report));

@@ -249,12 +249,17 @@ pub fn budgets(report: &TargetReport) -> (Vec<(Endpoint, String)>, String) {
         (Endpoint::new(&of.service, &of.operation), words)
     });
     let same = report.budgets.iter().filter(|of| !has_less(of)).count() as u64;
+    let less = report.budgets.len() as u64 - same;
+    let not_listed = match less.saturating_sub(LISTED as u64) {
+        0 => String::new(),
+        more => format!("{} would have to take less too. ", counted(more, "endpoint that is not listed")),
+    };
     let others = match same {
         0 => String::new(),
         1 => "1 more endpoint may take what it takes.".to_owned(),
         _ => format!("{} may take what they take.", counted(same, "more endpoint")),
     };
-    (rows.collect(), others)
+    (rows.collect(), not_listed + &others)
 }
 
 #[cfg(test)]

@@ -240,7 +240,7 @@ pub fn csv<'a, R: 'a>(columns: &[Column<R>], rows: impl IntoIterator<Item = &'a 
     out
 }
 
-fn write_line(fields: &[String], out: &mut String) {
+pub(crate) fn write_line(fields: &[String], out: &mut String) {
     for (at, field) in fields.iter().enumerate() {
         if at > 0 {
             out.push(',');

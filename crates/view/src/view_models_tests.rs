@@ -293,13 +293,16 @@ fn a_split_offers_tags_and_compares_values_with_the_first() {
     let mut report = SplitReport { facts: facts(4, 9), key: "host".to_owned(), ..SplitReport::default() };
     assert!(split::why_empty(PercentileRange::ALL, &report).contains("has the tag host; choose another"));
     report.missing = 3;
-    assert_eq!(split::title(&Address::default(), &report), "All requests; 3 without the tag");
+    assert_eq!(
+        split::title(&Address::default(), &report),
+        "All requests; latency of one request; 3 without the tag"
+    );
     let mut table = split::table();
     table.set_rows(vec![value]);
     assert_eq!(
         table.csv(),
         "value,n,mean_us,p50_us,p95_us,p99_us,max_us,p50_ratio,p50_low,p50_high,p95_ratio,p95_low,p95_high,\
-         p99_ratio,p99_low,p99_high\r\n,4,0,0,0,0,0,1.5,1.25,2,,,,1.5,1.25,2\r\n"
+         p99_ratio,p99_low,p99_high,per\r\n,4,0,0,0,0,0,1.5,1.25,2,,,,1.5,1.25,2,request\r\n"
     );
     let cells: Vec<Cell> = (0..11).map(|column| table.cell(column, 0)).collect();
     assert_eq!(cells[0], Cell::Text("(empty)".to_owned()));

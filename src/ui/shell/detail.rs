@@ -22,6 +22,9 @@ use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::tree;
 
+/// Calling contexts of an endpoint that are listed.
+const CONTEXTS: usize = 12;
+
 /// The detail panel.
 pub struct Detail {
     element: El,
@@ -254,7 +257,7 @@ impl Detail {
         self.body.add(&facts);
         self.body.add(&el("h3").text("Where it is called"));
         let list = el("ul").class("exemplars");
-        for (at, node) in contexts.iter().take(12) {
+        for (at, node) in contexts.iter().take(CONTEXTS) {
             let path = tree::path_of(report, *at);
             let caller = path.len().checked_sub(2).and_then(|at| path.get(at));
             let words = caller.map_or("at the root".to_owned(), |Endpoint { service, operation }| {
@@ -271,6 +274,11 @@ impl Detail {
             list.add(&el("li").child(&row));
         }
         self.body.add(&list);
+        let more = contexts.len().saturating_sub(CONTEXTS) as u64;
+        if more > 0 {
+            self.body
+                .add(&div("muted small").text(&format!("and {}", format::counted(more, "other call path"))));
+        }
         if let Some((_, node)) = contexts.first() {
             self.exemplars(page, &node.exemplars, report.facts.requests);
         }

@@ -7,7 +7,7 @@ use pathlight_query::{Endpoint, Finding, FindingsReport, RequestRef};
 use pathlight_text::format::duration;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::finding_pictures::{Picture, bar_places, picture};
-use pathlight_view::finding_words::{kind_name, nothing, sentence, show, show_words, stake, why};
+use pathlight_view::finding_words::{kind_name, left_out, nothing, sentence, show, show_words, stake, why};
 use pathlight_view::sentence::Part;
 use std::rc::Rc;
 
@@ -37,6 +37,9 @@ impl FindingList {
             self.element.fill([&el("li").class("finding").test("no-finding").text(&nothing(report))]);
         } else {
             self.element.fill(&cards);
+            if report.left_out > 0 {
+                self.element.add(&el("li").class("muted").test("findings-left-out").text(&left_out(report)));
+            }
         }
     }
 

@@ -160,6 +160,7 @@ impl FindingsReport {
         }
         report.findings.extend(further.abnormal.clone());
         arrange(&mut report.findings);
+        report.left_out += report.findings.len().saturating_sub(MOST) as u64;
         report.findings.truncate(MOST);
         report
     }

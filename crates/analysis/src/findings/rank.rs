@@ -116,11 +116,12 @@ pub fn rank(
             None => findings.push(finding),
         }
     }
+    let left_out = findings.len().saturating_sub(MOST) as u64;
     findings.truncate(MOST);
     for finding in &mut findings {
         finding.points = points(finding, types);
     }
-    FindingsReport { facts, findings, tested, over_time: over_time(types), over_time_before }
+    FindingsReport { facts, findings, tested, left_out, over_time: over_time(types), over_time_before }
 }
 
 /// Puts findings into order: what changed first, then by the lower end of their stake.

@@ -383,6 +383,8 @@ pub struct FindingsReport {
     pub findings: Vec<Finding>,
     /// Differences that were tested.
     pub tested: u64,
+    /// Findings that hold too, but are not among the ten that are told.
+    pub left_out: u64,
     /// Latency over time.
     pub over_time: Vec<TimeBin>,
     /// The same of the requests they are compared with.
