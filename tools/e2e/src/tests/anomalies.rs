@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::drop::{generated, native, shop};
 use super::flow::exported;
+use super::tables::{catch_files, caught};
 
 const VIEW: &str = "[data-test='anomaly-view']";
 const STRIP: &str = "[data-test='anomaly-strip']";
@@ -115,6 +116,11 @@ pub async fn a_chosen_request_stands_beside_the_normal_one_most_like_it(page: &P
     let file = shop()?;
     let report = ranked(&file, &[])?;
     shown(page, "view=anomalies", &[&file]).await?;
+    // Vectors are saved as the binary writes them.
+    catch_files(page).await?;
+    let saved = caught(page, &["[data-test='anomaly-vectors']", "[data-test='vectors-stv.json']"]).await?;
+    let vectors = native(&["anomaly", "--json", "--export-vectors", "stv", "--train"], &[&file])?;
+    same("vectors", serde_json::from_str::<Value>(&saved)?, vectors)?;
     page.click("[data-test='anomaly']").await?;
     page.visible("[data-test='anomaly-pair']").await?;
     page.ready().await?;

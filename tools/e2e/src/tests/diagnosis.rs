@@ -84,6 +84,14 @@ pub async fn the_report_is_that_of_the_binary_and_its_lines_lead_to_evidence(pag
     })?;
     let jaeger: Value = serde_json::from_str(&exported(page, "jaeger.json").await?)?;
     same("aggregate traces for Jaeger", jaeger["data"].as_array().map(Vec::len), Some(1))?;
+    // Layers 1 and 2 as a table.
+    page.click("[data-test='list-layers']").await?;
+    page.ready().await?;
+    let layers = page.attributes("[data-test='layer-row'][data-layer='1']", "data-operation").await?;
+    ensure(!layers.is_empty(), || "layer 1 is empty".to_owned())?;
+    page.picture("diagnosis-layers").await?;
+    page.click("[data-test='list-report']").await?;
+    page.ready().await?;
     // The evidence of a line, one click away.
     page.click("[data-test='diagnosis-line'][data-level='3'] [data-test='line-nearest']").await?;
     page.visible("[data-test='timeline-view']").await?;

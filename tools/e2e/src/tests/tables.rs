@@ -16,7 +16,7 @@ async fn at(page: &Page, file: &Path, fragment: &str) -> Outcome {
 }
 
 /// Catches what the page copies and saves, as text.
-async fn catch_files(page: &Page) -> Outcome {
+pub async fn catch_files(page: &Page) -> Outcome {
     let script = "window.caught = []; \
         navigator.clipboard.writeText = (text) => { window.caught.push(text); return Promise.resolve(); }; \
         const create = URL.createObjectURL; \
@@ -26,7 +26,7 @@ async fn catch_files(page: &Page) -> Outcome {
 }
 
 /// Clicks, and gives the text that is copied or saved thereby.
-async fn caught(page: &Page, selectors: &[&str]) -> Outcome<String> {
+pub async fn caught(page: &Page, selectors: &[&str]) -> Outcome<String> {
     page.run("window.caught = []; return true").await?;
     for selector in selectors {
         page.click(selector).await?;
@@ -53,6 +53,11 @@ pub async fn the_summary_is_copied_as_the_binary_writes_it(page: &Page) -> Outco
         let said = format!("return document.querySelector(\"[data-test='{button}']\").textContent");
         page.until("a confirmation", &said, |text| text == "Copied").await?;
     }
+    // The other lists: of each endpoint's own time.
+    page.run("document.querySelector(\"[data-test='summary-lists']\").value = 'endpoint'").await?;
+    let copied = caught(page, &["[data-test='copy-text']"]).await?;
+    let printed = pathlight(&["summary", "--range", "P95-100", "--lists", "endpoint", &path])?;
+    same("lists by endpoint", copied, String::from_utf8_lossy(&printed).into_owned())?;
     let saved = caught(
         page,
         &["[data-test='findings'] [data-test='export']", "[data-test='findings'] [data-test='export-json']"],
@@ -165,7 +170,7 @@ pub async fn a_split_has_the_percentiles_of_the_binary(page: &Page) -> Outcome {
     page.picture("split").await?;
     // A click on the first violin keeps only its requests.
     let [x, y, width, _] = page.place("[data-test='violins']").await?;
-    page.click_at(x + width / 2.0, y + 30.0, 1).await?;
+    page.click_at(x + width / 2.0, y + 48.0, 1).await?;
     page.visible("[data-test='filter-chip']").await?;
     let hash = page.run("return decodeURIComponent(location.hash)").await?;
     let filter = format!("tag.{key}={}", values[0]["value"].as_str().unwrap_or_default());

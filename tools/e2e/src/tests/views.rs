@@ -142,6 +142,15 @@ pub async fn a_selected_endpoint_is_shown_in_the_other_views(page: &Page) -> Out
     page.ready().await?;
     let own = page.text("[data-test='split-endpoint']").await?;
     ensure(own.contains(&operation), || format!("what is split is {own:?}"))?;
+    // Single calls, until the sum per request is asked for.
+    let title = page.text("[data-test='split-title']").await?;
+    ensure(title.contains("one call"), || title.clone())?;
+    page.click("[data-test='split-sums']").await?;
+    page.ready().await?;
+    let title = page.text("[data-test='split-title']").await?;
+    ensure(title.contains("all calls of one request together"), || title.clone())?;
+    let link = page.run("return location.hash").await?;
+    ensure(link.as_str().is_some_and(|link| link.contains("per=request")), || format!("{link}"))?;
     page.click("[data-test='show-in-flow']").await?;
     page.visible("[data-test='flow-view']").await?;
     page.ready().await?;
