@@ -3,7 +3,8 @@
 //! `native ingest NAME FILE` reads a file and answers the first question; `native scaling NAME FILE...` fits how the
 //! cost grows from file to file; `native analyses FILE` and `native what-if FILE` ask what a page would; `native
 //! drawing` lays out pictures; `native summaries FILE` sums a file up and joins many summaries; `native diagnosis`, `native
-//! findings` and `native weeks` count how often tprof, the findings, trend and check name a known cause. Times are medians of
+//! findings` and `native weeks` count how often tprof, the findings, trend and check name a known cause; `native papers`
+//! counts and times what CRISP does. Times are medians of
 //! the rounds that fit into about two seconds; ratios between rows of one run are what counts. A run that waited for a processor for more than a fifth of its time is refused with status 75: its times are
 //! those of the machine's other work.
 
@@ -13,6 +14,8 @@ mod diagnosis;
 mod drawing;
 #[cfg(not(target_arch = "wasm32"))]
 mod findings;
+#[cfg(not(target_arch = "wasm32"))]
+mod papers;
 #[cfg(not(target_arch = "wasm32"))]
 mod shared;
 #[cfg(not(target_arch = "wasm32"))]
@@ -34,7 +37,7 @@ fn main() {}
 #[cfg(not(target_arch = "wasm32"))]
 mod bench {
     use super::shared::{CHUNK, analyses, exponent, median, read, row, what_if};
-    use super::{diagnosis, drawing, findings, weeks};
+    use super::{diagnosis, drawing, findings, papers, weeks};
     use pathlight::analysis::requests::Selection;
     use pathlight::ingest::{Options, Reader};
     use pathlight::model::trace::{Portable, TraceSet};
@@ -62,7 +65,7 @@ mod bench {
         let (Some(before), Some(after)) = (before, scheduled()) else { return Ok(()) };
         let (ran_s, waited_s) = (after.0 - before.0, after.1 - before.1);
         let percent = 100.0 * waited_s / (ran_s + waited_s).max(1e-9);
-        if matches!(words, ["diagnosis" | "findings" | "weeks"]) {
+        if matches!(words, ["diagnosis" | "findings" | "weeks", ..]) {
             return Ok(());
         }
         let what =
@@ -98,7 +101,8 @@ mod bench {
                 print(what_if(set, &now_ms, "Analyses, native, one thread", false));
             }
             ["summaries", file] => summaries(file)?,
-            ["diagnosis"] => print(diagnosis::run()?),
+            ["diagnosis", part @ ..] => print(diagnosis::run(part.first().copied())?),
+            ["papers", part @ ..] => print(papers::run(part.first().copied())?),
             ["findings"] => print(findings::run()?),
             ["weeks"] => print(weeks::run()?),
             ["drawing"] => print(drawing::heat_map(|work| measure(work))),

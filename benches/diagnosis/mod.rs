@@ -1,15 +1,23 @@
-//! Whether tprof names what is known to be slow: a delay at one place of generated traces (paper section 4.2, Fig. 6).
+//! Whether tprof names what is known to be slow: a delay at one place of generated traces (paper section 4.2, Fig. 6), and
+//! of recorded ones ([`media`]).
 //!
-//! The 20 most used places are delayed one at a time, each in traces of a seed of its own, by shares of the mean
-//! latency of the same traces without the delay; and once more by the whole of it in 7 % of the traces only. A delay
-//! counts as found where the first line of the report (or of the list of what makes the tail of all request types slow)
-//! is its subspan.
+//! The 20 most used places, and 20 drawn at random among all at which a delay costs anything, are delayed one at a time,
+//! each in traces of a seed of its own, by shares of the mean latency of the same traces without the delay; then by the
+//! whole of it in 7 % of the traces only; and, as the paper's second fault of section 4.4, by it and by ten times as much
+//! in 2 % of the traces. A delay counts as found where the first line of the report (or of the list of what makes the tail
+//! of all request types slow) is its subspan. Beside the rank of its endpoint by structure stand those by average
+//! duration, of all spans and of those in the slowest tenth of the traces, as in the paper's Table 2.
 
-use crate::shared::{read, row};
+mod media;
+
+use crate::shared::{median, read, row};
 use pathlight::analysis::requests::Selection;
+use pathlight::analysis::tprof::Verdict;
 use pathlight::generate::{Generator, Inject, Options, Place, Shape, write_jaeger};
+use pathlight::model::stats::Random;
 use pathlight::query::{Session, TprofReport, TprofSettings, queries};
 
+const GROUP: &str = "Diagnosis of injected delays";
 /// Places, and seeds.
 const CASES: usize = 20;
 /// Of so many the true subspan has to come first.
@@ -17,25 +25,46 @@ const BAR: &str = "> 18";
 const TRACES: u64 = 1000;
 /// Delays of every trace, in thousandths of the mean latency.
 const DELAYS: [u64; 5] = [50, 100, 200, 500, 1000];
-/// The delay the bar holds for.
+/// The delay the bar holds for, and the one whose ranks are told.
 const HALF: u64 = 500;
+const FIFTH: u64 = 200;
 /// Share of the traces with a rare delay.
 const RARE: f64 = 0.07;
+/// That of the paper's fault, and how long it takes in thousandths of the mean latency.
+const FAULT: f64 = 0.02;
+const FAULTS: [u64; 2] = [1000, 10_000];
 
-/// A row for each delay. What was not found is told on stderr.
-pub fn run() -> std::io::Result<Vec<String>> {
-    let options = |seed: usize, injects: Vec<Inject>| Options {
-        traces: TRACES,
-        shape: Shape::Mixed,
-        seed: seed as u64,
-        injects,
-        ..Options::default()
-    };
-    let generator = |options: &Options| Generator::new(options).map_err(std::io::Error::other);
+/// A row for each delay, of all parts or one of them. What was not found is told on stderr.
+pub fn run(part: Option<&str>) -> std::io::Result<Vec<String>> {
+    let wanted = |name: &str| part.is_none_or(|part| part == name);
+    let mut rows = Vec::new();
     let mut places = generator(&options(1, Vec::new()))?.places();
-    places.truncate(CASES);
+    if wanted("random") {
+        let mut draw = Random::new(15, 0, 0);
+        let mut random: Vec<Place> = Vec::new();
+        while random.len() < CASES {
+            let place = &places[draw.below(places.len() as u64) as usize];
+            if !random.contains(place) && costs(place)? {
+                random.push(place.clone());
+            }
+        }
+        rows.extend(of_places("places drawn at random, ", &random, false)?);
+    }
+    if wanted("used") {
+        places.truncate(CASES);
+        rows.extend(of_places("", &places, true)?);
+    }
+    if wanted("recorded") {
+        rows.extend(media::run()?);
+    }
+    Ok(rows)
+}
+
+/// Rows of these places.
+fn of_places(which: &str, places: &[Place], bars: bool) -> std::io::Result<Vec<String>> {
     let mut found_often = [0; DELAYS.len()];
     let (mut found_rare, mut rare_by_report) = (0, 0);
+    let (mut faults, mut ranks) = ([[0; 3]; FAULTS.len()], Ranks::default());
     for (case, place) in places.iter().enumerate() {
         let seed = case + 1;
         let mean_us = mean_latency_us(&generator(&options(seed, Vec::new()))?);
@@ -47,8 +76,16 @@ pub fn run() -> std::io::Result<Vec<String>> {
             let report = with(permille, 1.0)?;
             let is_first = is_first_of_report(place, &report);
             *found += usize::from(is_first);
+            if permille == FIFTH {
+                ranks.add(&report, place.service, place.operation);
+            }
             if !is_first && permille >= HALF {
-                eprintln!("{} in all, seed {seed}, {permille} permille: {}", place.name, head(&report));
+                eprintln!(
+                    "{} in all (passed by {:.1} %), seed {seed}, {permille} permille: {}",
+                    place.name,
+                    100.0 * place.share,
+                    head(&report)
+                );
             }
         }
         let report = with(1000, RARE)?;
@@ -58,37 +95,120 @@ pub fn run() -> std::io::Result<Vec<String>> {
         if !is_first {
             eprintln!("{} rarely, seed {seed}: {}", place.name, tail_head(&report));
         }
+        for (found, permille) in faults.iter_mut().zip(FAULTS) {
+            let report = with(permille, FAULT)?;
+            let is_first = is_first_of_report(place, &report);
+            let verdict = report.report.first().and_then(|first| Some(first.types.first()?.verdict));
+            found[0] += usize::from(is_first);
+            found[1] += usize::from(is_first && matches!(verdict, Some(Verdict::Tail | Verdict::New)));
+            found[2] += usize::from(is_first_of_tail(place, &report));
+        }
     }
+    let of = format!("of {}", places.len());
     let put = |what: String, found: usize, budget: &str| {
-        row("Diagnosis of injected delays", &what, found as f64, &format!("of {}", places.len()), budget)
+        row(GROUP, &format!("{which}{what}"), found as f64, &of, if bars { budget } else { "" })
     };
+    let times = |permille: u64| permille as f64 / 1e3;
     let mut rows: Vec<String> = DELAYS
         .iter()
         .zip(found_often)
         .map(|(&permille, found)| {
-            let what =
-                format!("in every trace, {} x the mean latency: first in the report", permille as f64 / 1e3);
+            let what = format!("in every trace, {} x the mean latency: first in the report", times(permille));
             put(what, found, if permille == HALF { BAR } else { "" })
         })
         .collect();
     let rare = "in 7 % of the traces, 1 x the mean latency: first in";
     rows.push(put(format!("{rare} the report"), rare_by_report, ""));
     rows.push(put(format!("{rare} the list of the tail"), found_rare, BAR));
+    for (permille, [first, marked, in_tail]) in FAULTS.into_iter().zip(faults) {
+        let fault = format!("in 2 % of the traces, {} x the mean latency: first in", times(permille));
+        rows.push(put(format!("{fault} the report"), first, ""));
+        rows.push(put(format!("{fault} the report, and marked as one of the tail"), marked, ""));
+        rows.push(put(format!("{fault} the list of the tail"), in_tail, ""));
+    }
+    rows.extend(ranks.rows(&format!("{which}in every trace, {} x the mean latency", times(FIFTH))));
     Ok(rows)
+}
+
+/// Ranks of the delayed endpoint: by structure, by the mean duration of its spans, and by that in the slowest tenth.
+#[derive(Default)]
+struct Ranks([Vec<f64>; 3]);
+
+impl Ranks {
+    fn add(&mut self, report: &TprofReport, service: &str, operation: &str) {
+        let by_structure = report
+            .report
+            .iter()
+            .position(|row| (row.service.as_str(), row.operation.as_str()) == (service, operation));
+        let rows = report.layers.first().and_then(|layer| layer.groups.first()).map(|group| &group.endpoints);
+        let rows = rows.into_iter().flatten();
+        let means: Vec<(bool, [f64; 2])> = rows
+            .map(|row| {
+                let is_it = (row.service.as_str(), row.operation.as_str()) == (service, operation);
+                (is_it, [row.duration_us.all.mean, row.duration_us.tail.map_or(0.0, |tail| tail.mean)])
+            })
+            .collect();
+        let Some(&(_, own)) = means.iter().find(|row| row.0) else { return };
+        // An endpoint beyond the report's end has the rank after it.
+        self.0[0].push(by_structure.unwrap_or(report.report.len()) as f64 + 1.0);
+        for by in 0..2 {
+            self.0[by + 1].push(means.iter().filter(|row| row.1[by] > own[by]).count() as f64 + 1.0);
+        }
+    }
+
+    fn rows(&self, what: &str) -> Vec<String> {
+        let by = ["by structure", "by mean duration", "by mean duration in the slowest tenth"];
+        let each = by.iter().zip(&self.0).flat_map(|(by, ranks)| {
+            let first = ranks.iter().filter(|rank| **rank == 1.0).count();
+            let of = format!("of {}", ranks.len());
+            [
+                row(GROUP, &format!("{what}: endpoint first {by}"), first as f64, &of, ""),
+                row(
+                    GROUP,
+                    &format!("{what}: median rank of the endpoint {by}"),
+                    median(ranks.clone()),
+                    "",
+                    "",
+                ),
+            ]
+        });
+        each.collect()
+    }
+}
+
+fn options(seed: usize, injects: Vec<Inject>) -> Options {
+    Options { traces: TRACES, shape: Shape::Mixed, seed: seed as u64, injects, ..Options::default() }
+}
+
+fn generator(options: &Options) -> std::io::Result<Generator> {
+    Generator::new(options).map_err(std::io::Error::other)
+}
+
+/// Whether any request waits for a delay at a place.
+fn costs(place: &Place) -> std::io::Result<bool> {
+    let plain = mean_latency_us(&generator(&options(1, Vec::new()))?);
+    let inject = Inject { place: place.name.clone(), extra_us: plain, share: 1.0 };
+    Ok(mean_latency_us(&generator(&options(1, vec![inject]))?) > plain)
 }
 
 /// From the first start to the last end, without the work that nobody waits for where it comes last.
 fn mean_latency_us(generator: &Generator) -> u64 {
-    let traces = generator.options().traces;
-    let sum: u64 = (0..traces).map(|index| generator.trace(index).spans[0].duration_us).sum();
-    sum / traces.max(1)
+    mean((0..generator.options().traces).map(|index| generator.trace(index).spans[0].duration_us))
+}
+
+/// The mean, rounded down.
+fn mean(values: impl Iterator<Item = u64>) -> u64 {
+    let (sum, n) = values.fold((0, 0), |(sum, n), value| (sum + value, n + 1));
+    sum / n.max(1)
 }
 
 fn tprof(options: &Options) -> std::io::Result<TprofReport> {
     let mut text = Vec::new();
     write_jaeger(options, &mut text)?;
     let mut session = Session::of(read(&text));
-    let (selection, settings) = (Selection::default(), TprofSettings::default());
+    // Every endpoint has its rank.
+    let settings = TprofSettings { top: [u32::MAX, 1, 1, 1], ..TprofSettings::default() };
+    let selection = Selection::default();
     let report = session.run(queries::Diagnosis { selection, settings });
     report.map_err(|error| std::io::Error::other(error.to_string()))
 }

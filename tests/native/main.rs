@@ -23,6 +23,7 @@ mod analysis {
     mod invariance;
     mod places;
     mod real_traces;
+    mod savings;
     mod selection;
     mod split;
     mod summaries;

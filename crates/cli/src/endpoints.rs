@@ -7,6 +7,7 @@ use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_query::{BottomUpReport, queries};
 use pathlight_text::format::{count, duration, duration_us, share_of};
+use pathlight_view::endpoints::share_range;
 use pathlight_view::json;
 use std::fmt::Write as _;
 
@@ -53,6 +54,7 @@ fn to_text(report: &BottomUpReport, args: &Args) -> String {
     let mut table = Table::new([
         Right("impact"),
         Right("share"),
+        Right("95 %"),
         Right("requests"),
         Right("roots"),
         Right(&saves),
@@ -63,6 +65,7 @@ fn to_text(report: &BottomUpReport, args: &Args) -> String {
         table.row([
             duration_us(row.exclusive_us),
             share_of(row.exclusive_us, total),
+            row.share_interval.map(share_range).unwrap_or_default(),
             count(row.requests),
             row.affected.len().to_string(),
             duration(report.saving_at_most_us(row, args.faster)),

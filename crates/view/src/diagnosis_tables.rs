@@ -5,7 +5,7 @@ use crate::culprit::{ServiceRow, services};
 use crate::diagnosis_words::{Line, lines, place_name, type_name};
 use crate::table::{Attributes, Column, Number, Table, Unit, csv, endpoint_attributes};
 use pathlight_analysis::tprof::{EndpointTimes, SplitStatistic, Statistic};
-use pathlight_query::{CulpritReport, Interval, PlaceChange, PlacesReport, TprofReport};
+use pathlight_query::{CulpritReport, Endpoint, Interval, PlaceChange, PlacesReport, TprofReport};
 
 /// A place of a request type.
 pub struct PlaceRow {
@@ -74,10 +74,14 @@ pub fn places(name: &'static str, label: &'static str, sides: [&'static str; 2])
             |row: &PlaceRow| place_name(&row.place).into(),
         )
         .wide()
-        .csv_as(&["service", "operation", "subspan", "gap_to"], |row| {
-            let PlaceChange { service, operation, subspan, gap_to, .. } = &row.place;
+        .csv_as(&["service", "operation", "subspan", "previous", "next", "gap_to"], |row| {
+            let PlaceChange { service, operation, subspan, previous, next, gap_to, .. } = &row.place;
+            let name = |child: &Option<Endpoint>| {
+                child.as_ref().map(|child| child.operation.clone()).unwrap_or_default()
+            };
             let subspan = Number::from(*subspan).digits();
-            vec![service.clone(), operation.clone(), subspan, gap_to.clone().unwrap_or_default()]
+            let gap_to = gap_to.clone().unwrap_or_default();
+            vec![service.clone(), operation.clone(), subspan, name(previous), name(next), gap_to]
         }),
         Column::text(
             "type",

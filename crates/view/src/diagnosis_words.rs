@@ -5,7 +5,7 @@ use crate::diagnosis::left_out;
 use pathlight_analysis::tprof::{
     DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, Verdict,
 };
-use pathlight_query::{Endpoint, Interval, PlaceChange, TprofReport, TypePlaces};
+use pathlight_query::{Endpoint, Interval, PlaceChange, SetsReport, TprofReport, TypePlaces};
 use pathlight_text::format::markdown as marked;
 use pathlight_text::format::{change, count, counted, duration, number, printable, sample, share_of};
 use std::fmt::Write as _;
@@ -59,33 +59,42 @@ fn factor(ratio: f64) -> String {
     if ratio < 100.0 { format!("{ratio:.1}") } else { number(ratio) }
 }
 
-/// Where in a span its subspan lies: between which of its children.
-fn between(subspan: &GroupSubspan) -> String {
+/// Where in a span a part lies: between which of its children.
+fn between(previous: Option<&str>, next: Option<&str>) -> String {
     let quoted = |name: &str| format!("\u{201c}{}\u{201d}", printable(name));
-    match (&subspan.after, &subspan.before) {
+    match (previous, next) {
         (None, None) => "itself, calling nothing".to_owned(),
-        (None, Some(before)) => format!("before {}", quoted(before)),
-        (Some(after), None) => format!("after {}", quoted(after)),
-        (Some(after), Some(before)) => format!("between {} and {}", quoted(after), quoted(before)),
+        (None, Some(next)) => format!("before {}", quoted(next)),
+        (Some(previous), None) => format!("after {}", quoted(previous)),
+        (Some(previous), Some(next)) => format!("between {} and {}", quoted(previous), quoted(next)),
     }
 }
 
-/// Where the subspan of a part lies in a group of traces.
-fn place(span: &DiagnosedSpan, group: Option<&DiagnosedGroup>) -> String {
-    let mut near = group.into_iter().flat_map(|group| &group.subspans);
-    near.find(|near| near.subspan == span.subspan)
-        .map_or_else(|| format!("in its subspan {}", span.subspan), between)
+/// The same of children given as endpoints.
+fn between_endpoints(previous: Option<&Endpoint>, next: Option<&Endpoint>) -> String {
+    let operation = |child: &'_ Endpoint| child.operation.clone();
+    between(previous.map(operation).as_deref(), next.map(operation).as_deref())
+}
+
+fn near(subspan: &GroupSubspan) -> String {
+    between(subspan.after.as_deref(), subspan.before.as_deref())
+}
+
+/// Where the part lies in the traces of a group.
+fn place(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
+    let own = group.subspans.iter().find(|subspan| subspan.is_problem);
+    own.map_or_else(|| between_endpoints(span.previous.as_ref(), span.next.as_ref()), near)
 }
 
 /// The place of a change in words.
 pub fn place_name(place: &PlaceChange) -> String {
-    printable(&match (&place.gap_to, place.subspan) {
-        (Some(to), _) => format!("the network between {} and {} in {to}", place.service, place.operation),
-        (None, None | Some(0)) => format!("{} in {} before its first child", place.operation, place.service),
-        (None, Some(i)) => {
-            format!("{} in {} after the start of child {i}", place.operation, place.service)
+    let (service, operation) = (printable(&place.service), printable(&place.operation));
+    match &place.gap_to {
+        Some(to) => format!("the network between {service} and {operation} in {}", printable(to)),
+        None => {
+            format!("{operation} in {service} {}", between_endpoints(place.previous.as_ref(), place.next.as_ref()))
         }
-    })
+    }
 }
 
 /// An interval of changes.
@@ -98,7 +107,7 @@ fn endpoint_words(row: &DiagnosedEndpoint) -> String {
         "{} in {} takes {} of its own per call, {} in all ({})",
         printable(&row.operation),
         printable(&row.service),
-        duration(row.self_us),
+        duration(row.own_us),
         duration(row.total_us as f64),
         sample(row.count)
     )
@@ -110,7 +119,7 @@ fn type_words(kind: &DiagnosedType) -> String {
         spread(kind),
         count(kind.affected),
         counted(kind.traces, "trace"),
-        duration(kind.self_us),
+        duration(kind.own_us),
         duration(kind.total_us as f64),
         sample(kind.count)
     )
@@ -118,10 +127,11 @@ fn type_words(kind: &DiagnosedType) -> String {
 
 fn span_words(service: &str, kind: &DiagnosedType, span: &DiagnosedSpan) -> String {
     format!(
-        "{} in {} is slow {}, {}; {} on average ({})",
+        "{} in {} is slow {}{}, {}; {} on average ({})",
         printable(&span.name),
         printable(service),
-        place(span, span.groups.first()),
+        between_endpoints(span.previous.as_ref(), span.next.as_ref()),
+        if span.is_over_shapes { " (traces of all shapes, as they differ)" } else { "" },
         spread(kind),
         duration(span.mean_us),
         sample(span.count)
@@ -139,26 +149,25 @@ fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
         printable(&span.name),
         duration(group.subspan_us),
         duration(group.span_us),
-        place(span, Some(group)),
+        place(span, group),
         counted(group.traces, "trace")
     )
 }
 
 /// What stands under a group: the subspans of its span, around the problematic one.
 fn subspan_lines(
-    span: &DiagnosedSpan,
     group: &DiagnosedGroup,
     endpoint: &Endpoint,
 ) -> impl Iterator<Item = Line> {
     group.subspans.iter().map(|subspan| {
         let us = &subspan.duration_us;
-        let is_problem = subspan.subspan == span.subspan;
+        let is_problem = subspan.is_problem;
         Line {
             level: 5,
             words: format!(
                 "{}, {}: {} on average, p50 {}, p99 {} ({}){}",
                 printable(&subspan.name),
-                between(subspan),
+                near(subspan),
                 duration(us.mean),
                 duration(us.p50),
                 duration(us.p99),
@@ -207,7 +216,7 @@ pub fn lines(report: &TprofReport) -> Vec<Line> {
                     let more = rest(span.groups_in_all, at, span.groups.len());
                     let number = Some(group.aggregate_trace);
                     out.push(line(4, group_words(span, group), group.score, number, more));
-                    out.extend(subspan_lines(span, group, &endpoint));
+                    out.extend(subspan_lines(group, &endpoint));
                 }
             }
         }
@@ -236,6 +245,24 @@ pub fn tail_heading(kind: &TypePlaces) -> String {
         counted(kind.b_traces, "slow trace"),
         counted(kind.a_traces, "normal one")
     )
+}
+
+/// The report as sentences: its tree without subspans, then what makes the tail of each request type slow.
+pub fn sentences(report: &TprofReport) -> Vec<String> {
+    let tree = lines(report).into_iter().filter(|line| line.level < 5).map(|line| line.words);
+    let tails = report.tail.lists().filter(|kind| !kind.places.is_empty());
+    tree.chain(tails.flat_map(|kind| place_sentences(tail_heading(kind), kind))).collect()
+}
+
+/// Two sets as sentences: what changed in each request type.
+pub fn sets_sentences(report: &SetsReport) -> Vec<String> {
+    let kinds = report.places.lists().filter(|kind| !kind.places.is_empty());
+    kinds.flat_map(|kind| place_sentences(type_name(&kind.service, &kind.operation), kind)).collect()
+}
+
+/// A heading, and the first places below it.
+fn place_sentences(heading: String, kind: &TypePlaces) -> impl Iterator<Item = String> {
+    std::iter::once(heading).chain(kind.places.iter().take(PLACES).map(change_words))
 }
 
 /// The report as Markdown for a ticket: the tree as a list without its subspans, then what makes the tail slow.
@@ -283,7 +310,7 @@ fn places_words(kind: &TypePlaces) -> String {
 }
 
 /// Two sets in words: services, then places of every request type, what grew most first.
-pub fn sets_markdown(report: &pathlight_query::SetsReport) -> String {
+pub fn sets_markdown(report: &SetsReport) -> String {
     let mut out = String::from("# What changed from A to B\n\n");
     let _ = writeln!(out, "{}\n", marked(&culprit::summary(&report.culprit)));
     let ranked = report.culprit.services.iter().filter(|row| row.score_us != 0.0);
@@ -304,38 +331,16 @@ pub fn sets_markdown(report: &pathlight_query::SetsReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{DiagnosedSpan, GroupSubspan, between, place};
+    use super::between;
 
     #[test]
-    fn a_subspan_is_named_by_what_stands_before_and_after_it() {
-        let words = |after: &str, before: &str| {
-            let name = |name: &str| (!name.is_empty()).then(|| name.to_owned());
-            between(&GroupSubspan {
-                subspan: 0,
-                name: String::new(),
-                after: name(after),
-                before: name(before),
-                duration_us: Default::default(),
-            })
-        };
-        assert_eq!(words("", "cache get"), "before \u{201c}cache get\u{201d}");
+    fn a_part_is_named_by_what_stands_before_and_after_it() {
+        assert_eq!(between(None, Some("cache get")), "before \u{201c}cache get\u{201d}");
         assert_eq!(
-            words("cache get", "SELECT"),
+            between(Some("cache get"), Some("SELECT")),
             "between \u{201c}cache get\u{201d} and \u{201c}SELECT\u{201d}"
         );
-        assert_eq!(words("SELECT", ""), "after \u{201c}SELECT\u{201d}");
-        assert_eq!(words("", ""), "itself, calling nothing");
-        let span = DiagnosedSpan {
-            name: String::new(),
-            metric: String::new(),
-            subspan: 1,
-            children: 3,
-            count: 0,
-            mean_us: 0.0,
-            total_us: 0,
-            groups_in_all: 0,
-            groups: Vec::new(),
-        };
-        assert_eq!(place(&span, None), "in its subspan 1", "without a group nobody knows the names");
+        assert_eq!(between(Some("SELECT"), None), "after \u{201c}SELECT\u{201d}");
+        assert_eq!(between(None, None), "itself, calling nothing");
     }
 }

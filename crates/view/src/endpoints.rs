@@ -8,7 +8,8 @@ use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT};
 use pathlight_chart::multiples;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_query::{
-    BottomUpReport, Endpoint, HistogramsReport, ImpactRow, PercentileRange, RangeFacts, SavingsReport,
+    BottomUpReport, Endpoint, HistogramsReport, ImpactRow, Interval, PercentileRange, RangeFacts,
+    SavingsReport,
 };
 use pathlight_text::format;
 use pathlight_text::format::counted;
@@ -127,6 +128,11 @@ impl ImpactLine {
     }
 }
 
+/// Returns the interval of a share in words.
+pub fn share_range(interval: Interval) -> String {
+    format!("{} to {}", format::share(interval.low), format::share(interval.high))
+}
+
 /// Returns the ranking.
 pub fn ranking() -> Table<ImpactLine> {
     let columns = vec![
@@ -142,6 +148,13 @@ pub fn ranking() -> Table<ImpactLine> {
         })
         .by(|a, b| a.row.exclusive_us.cmp(&b.row.exclusive_us))
         .low(2),
+        Column::text(
+            "share-interval",
+            "95\u{202f}%",
+            "Where the share may lie: bootstrap over the requests, told for fewer than 1\u{202f}000",
+            |line: &ImpactLine| line.row.share_interval.map(share_range).unwrap_or_default().into(),
+        )
+        .low(3),
         Column::count(
             "roots",
             "Roots",
@@ -189,6 +202,8 @@ pub fn ranking_csv(report: &BottomUpReport, savings: Option<&SavingsReport>, lev
         Column::endpoint("", "", |row: &Affected| row.line.name()).csv(&["service", "operation"]),
         number("impact_us", |row| row.line.row.exclusive_us.into()),
         number("share", |row| row.line.share.into()),
+        number("share_low", |row| row.line.row.share_interval.map(|found| found.low).into()),
+        number("share_high", |row| row.line.row.share_interval.map(|found| found.high).into()),
         number("requests", |row| row.line.row.requests.into()),
         number("faster_percent", |row| row.line.percent.into()),
         number("saving_at_most_us", |row| row.line.at_most_us.into()),

@@ -252,9 +252,9 @@ fn the_ranking_has_a_line_in_files_for_every_affected_root() {
     assert_eq!(lines.len(), 1, "interior endpoints only");
     assert_eq!(
         endpoints::ranking_csv(&report, None, 1),
-        "service,operation,impact_us,share,requests,faster_percent,saving_at_most_us,what_if_saving_us,root_service,\
+        "service,operation,impact_us,share,share_low,share_high,requests,faster_percent,saving_at_most_us,what_if_saving_us,root_service,\
          root_operation,root_exclusive_us,root_share,root_requests\r\n\
-         db,\"query, \"\"fast\"\"\",40,0.5,2,50,10,,shop,GET /cart,40,0.5,2\r\n"
+         db,\"query, \"\"fast\"\"\",40,0.5,,,2,50,10,,shop,GET /cart,40,0.5,2\r\n"
     );
     let all = PercentileRange::ALL;
     assert_eq!(
@@ -316,7 +316,7 @@ fn a_split_offers_tags_and_compares_values_with_the_first() {
 fn files_of_the_diagnosis_have_their_columns() {
     assert_eq!(
         head(&diagnosis_tables::places_csv(&PlacesReport::default())),
-        "request_type,rank,service,operation,subspan,gap_to,a_us,b_us,change_us,low,high"
+        "request_type,rank,service,operation,subspan,previous,next,gap_to,a_us,b_us,change_us,low,high"
     );
     assert_eq!(
         head(&diagnosis_tables::report_csv(&TprofReport::default())),

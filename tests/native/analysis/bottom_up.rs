@@ -154,3 +154,23 @@ proptest! {
         prop_assert!(none.distributions.iter().all(|(_, of)| of.n == 0));
     }
 }
+
+#[test]
+fn shares_of_few_requests_have_an_interval_whoever_read_them() {
+    let spans = three();
+    let whole = bottom_up(&mut Pool::of(vec![set_of(&spans)]).unwrap());
+    // P has 155 of 260; alone it has 0.6, 0.8 and 0.25 of a request.
+    let p = whole.rows[0].share_interval.unwrap();
+    assert!(p.low >= 0.25 && p.low < 155.0 / 260.0 && p.high > 155.0 / 260.0 && p.high <= 0.8, "{p:?}");
+    let parts = [&spans[5..8], &spans[..2], &spans[2..5]].map(set_of);
+    assert_eq!(bottom_up(&mut Pool::of(parts.into()).unwrap()), whole);
+    let text = json::endpoints(&whole, 50.0).unwrap();
+    assert!(text.contains("share_interval"), "{text}");
+    // Of many it is narrow, and not told.
+    let many = |n: u64| -> Vec<Span> {
+        let request = |i: u64| [span(1, 0, "P", 0, 100 + i), span(2, 1, "X", 10, 50)].to_vec();
+        (1..=n).flat_map(|i| in_trace(u128::from(i), request(i))).collect()
+    };
+    let interval = |n| bottom_up(&mut Pool::of(vec![set_of(&many(n))]).unwrap()).rows[0].share_interval;
+    assert!(interval(999).is_some() && interval(1000).is_none());
+}

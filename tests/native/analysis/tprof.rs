@@ -13,7 +13,7 @@ use pathlight::query::{
 use pathlight::text::format::THIN;
 use pathlight::view::diagnosis;
 use pathlight::view::diagnosis_tables::layers_csv;
-use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
+use pathlight::view::diagnosis_words::{lines, markdown, place_name, sets_markdown};
 use pathlight::view::json;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -157,7 +157,7 @@ fn t3_a_slow_start_in_one_trace_of_ten_is_a_tail_issue() {
     let report = report(vec![set_of(&spans)]);
     assert_eq!(report.layers[0].groups[0].normal, Some(9));
     let a = &report.report[0];
-    assert_eq!((a.operation.as_str(), a.self_us, a.total_us), ("A", 16.0, 160));
+    assert_eq!((a.operation.as_str(), a.own_us, a.total_us), ("A", 16.0, 160));
     assert_eq!((report.report[1].operation.as_str(), report.report[1].total_us), ("B", 30));
     let kind = &a.types[0];
     assert_eq!(kind.verdict, Verdict::Tail);
@@ -178,6 +178,85 @@ fn t3_a_slow_start_in_one_trace_of_ten_is_a_tail_issue() {
     let text = markdown(&report);
     assert!(text.contains("mostly in the tail: 13.9 times the normal"), "{text}");
     assert!(text.contains("A in A is slow before \u{201c}B\u{201d}"), "{text}");
+}
+
+#[test]
+fn own_time_counts_what_a_span_does_while_a_call_runs() {
+    // Between its two calls A works for 60, while B runs: 2 + 60 + 3 are its own, B takes 70.
+    let spans: Vec<Span> = (1..=20).flat_map(|i| a_trace(i, 75, &[("B", 2, 72), ("C", 62, 70)])).collect();
+    let report = report(vec![set_of(&spans)]);
+    let found: Vec<(&str, f64)> = report.report.iter().map(|e| (e.operation.as_str(), e.own_us)).collect();
+    assert_eq!(found, [("B", 70.0), ("A", 65.0), ("C", 8.0)]);
+    assert_eq!(report.report[1].total_us, 20 * 65);
+    // By self time it would be last.
+    let own: Vec<f64> = report.layers[0].groups[0].endpoints.iter().map(|e| e.self_us.all.mean).collect();
+    assert_eq!(own, [5.0, 70.0, 8.0]);
+}
+
+#[test]
+fn a_place_is_what_stands_before_and_after_it_and_not_a_number() {
+    // After a hit A writes its answer, which is slow in the tail; after a miss a SELECT stands in between.
+    let spans: Vec<Span> = (1..=40)
+        .flat_map(|i| {
+            let slow = if i > 36 { 500 } else { 0 };
+            match i % 2 {
+                0 => a_trace(i, 100 + slow, &[("cache get", 10, 20)]),
+                _ => a_trace(i, 180 + slow, &[("cache get", 10, 20), ("SELECT", 60, 100)]),
+            }
+        })
+        .collect();
+    let report = report(vec![set_of(&spans)]);
+    let places = &report.tail.types[0].places;
+    let words: Vec<(String, f64)> = places.iter().map(|place| (place_name(place), place.change_us)).collect();
+    let of = |name: &str| words.iter().find(|row| row.0 == name).map(|row| row.1);
+    // Of four slow traces two are hits.
+    assert!(of("A in A after \u{201c}cache get\u{201d}").unwrap() > 240.0, "{words:?}");
+    assert!(of("A in A after \u{201c}SELECT\u{201d}").unwrap() > 240.0, "{words:?}");
+    assert!(
+        of("A in A between \u{201c}cache get\u{201d} and \u{201c}SELECT\u{201d}").unwrap().abs() < 10.0,
+        "{words:?}"
+    );
+    assert!(words.iter().all(|row| !row.0.contains("child")), "{words:?}");
+    // The same sentences stand in JSON.
+    let parsed: serde_json::Value = serde_json::from_str(&json::diagnosis(&report).unwrap()).unwrap();
+    let said = |what: &str| {
+        parsed["text"].as_array().unwrap().iter().any(|line| line.as_str().unwrap().contains(what))
+    };
+    assert!(said("A in A after \u{201c}SELECT\u{201d}: +") && said("What makes the tail of"), "{parsed}");
+    assert_eq!(parsed["tail"]["types"][0]["places"][0]["next"], serde_json::Value::Null);
+}
+
+#[test]
+fn where_no_shape_has_half_of_the_time_the_parts_are_those_of_all_shapes() {
+    // Every trace calls `page` another number of times, so each has a shape of its own; then it renders for 300.
+    let trace = |i: u64| {
+        let pages: Vec<(&str, u64, u64)> = (0..i).map(|n| ("page", 10 + 20 * n, 25 + 20 * n)).collect();
+        let end = 25 + 20 * i;
+        let calls = [&pages[..], &[("SELECT", end, end + 30)]].concat();
+        a_trace(i, end + 330, &calls)
+    };
+    let spans: Vec<Span> = (1..=12).flat_map(trace).collect();
+    let report = report(vec![set_of(&spans)]);
+    let kind = &report.report[0].types[0];
+    assert_eq!(report.report[0].operation, "A");
+    let first = &kind.spans[0];
+    let previous = first.previous.as_ref().map(|child| child.operation.as_str());
+    assert!(first.is_over_shapes && first.next.is_none());
+    assert_eq!(
+        (first.count, first.mean_us, previous, first.metric.as_str()),
+        (12, 300.0, Some("SELECT"), "subspan")
+    );
+    assert_eq!((first.groups_in_all, first.groups.len(), first.groups[0].traces), (12, 2, 1));
+    let text = markdown(&report);
+    assert!(
+        text.contains("A in A is slow after \u{201c}SELECT\u{201d} (traces of all shapes, as they differ)"),
+        "{text}"
+    );
+    // Of one shape nothing changes.
+    let spans: Vec<Span> = (1..=12).flat_map(|_| trace(3)).collect();
+    let spans: Vec<Span> = spans.into_iter().zip(0..).map(|(s, n)| Span { trace: n / 5 + 1, ..s }).collect();
+    let report = self::report(vec![set_of(&spans)]);
+    assert!(!report.report[0].types[0].spans[0].is_over_shapes);
 }
 
 #[test]
@@ -390,7 +469,7 @@ fn two_sets_are_compared_by_place_and_by_service() {
         ),
         "{text}"
     );
-    assert!(text.contains("- A in A before its first child: +40 µs (50 µs against 10 µs"), "{text}");
+    assert!(text.contains("- A in A before \u{201c}B\u{201d}: +40 µs (50 µs against 10 µs"), "{text}");
     assert!(json::diagnosis_sets(&SetsReport::default()).is_ok());
 }
 
@@ -427,7 +506,7 @@ fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
         text.contains("## What makes the tail of A in A slow: 1 slow trace against 9 normal ones"),
         "{text}"
     );
-    assert!(text.contains("- A in A before its first child: +90 µs (92 µs against 2 µs"), "{text}");
+    assert!(text.contains("- A in A before \u{201c}B\u{201d}: +90 µs (92 µs against 2 µs"), "{text}");
 }
 
 #[test]

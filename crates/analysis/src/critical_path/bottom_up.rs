@@ -6,8 +6,12 @@ use crate::ids::EndpointId;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
+use pathlight_model::stats::{FEW, Interval, WholeAndParts, share_intervals};
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
+
+/// Of the bootstrap.
+const SEED: u64 = 7;
 
 /// The accumulator: times by (root endpoint, endpoint).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -18,6 +22,8 @@ pub struct BottomUpPart {
     roots: Vec<(u32, u64, u64)>,
     /// (root endpoint, endpoint, sums).
     pairs: Vec<(u32, u32, PairSums)>,
+    /// Latency and exclusive times by endpoint of each request, where they are few; else none.
+    requests: Vec<WholeAndParts>,
 }
 
 /// What requests of one root endpoint spend in one endpoint.
@@ -63,7 +69,7 @@ pub struct Affected {
 }
 
 /// One endpoint with its impact.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImpactRow {
     /// Index into [`BottomUpReport::endpoints`].
     pub endpoint: EndpointId,
@@ -75,6 +81,8 @@ pub struct ImpactRow {
     pub is_interior: bool,
     /// Requests that have it on their path.
     pub requests: u64,
+    /// The 95 % bootstrap interval of its share of all latency; `None` from 1,000 requests on.
+    pub share_interval: Option<Interval>,
     /// The root endpoints whose requests it takes time of, most time first.
     pub affected: Vec<Affected>,
 }
@@ -100,6 +108,7 @@ impl BottomUpPart {
     pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> BottomUpPart {
         let mut collapser = Collapser::new(set);
         let mut roots: OrderedMap<u32, (u64, u64)> = OrderedMap::new();
+        let mut each: Vec<WholeAndParts> = Vec::new();
         let mut pairs: hashbrown::HashMap<(u32, u32), PairSums, rustc_hash::FxBuildHasher> =
             hashbrown::HashMap::default();
         for &request in requests {
@@ -118,7 +127,11 @@ impl BottomUpPart {
                     recurs |= table.contexts()[entry.context as usize].1.0 == root;
                 }
             }
+            let mut own_times = Vec::new();
             for entry in collapser.collapse(table, request) {
+                if requests.len() < FEW && entry.exclusive_us > 0 {
+                    own_times.push((entry.endpoint.0, entry.exclusive_us));
+                }
                 let is_own = entry.endpoint.0 == root;
                 pairs.entry((root, entry.endpoint.0)).or_default().merge(PairSums {
                     exclusive_us: entry.exclusive_us,
@@ -126,6 +139,9 @@ impl BottomUpPart {
                     requests: 1,
                     interior_requests: u64::from(!is_own || recurs),
                 });
+            }
+            if requests.len() < FEW {
+                each.push((facts.latency_us, own_times));
             }
         }
         let mut out = BottomUpPart::default();
@@ -147,6 +163,10 @@ impl BottomUpPart {
             let pair = (name(root, &mut out.names), name(endpoint, &mut out.names), sums);
             out.pairs.push(pair);
         }
+        for (_, times) in &mut each {
+            times.iter_mut().for_each(|time| time.0 = name(time.0, &mut out.names));
+        }
+        out.requests = each;
         out
     }
 
@@ -163,8 +183,14 @@ impl BottomUpPart {
         }
         let mut roots: OrderedMap<u32, (u64, u64)> = OrderedMap::new();
         let mut pairs: OrderedMap<(u32, u32), PairSums> = OrderedMap::new();
+        let mut each: Vec<WholeAndParts> = Vec::new();
         for part in parts {
             let number: Vec<u32> = part.names.iter().map(|name| numbers[name]).collect();
+            each.extend(part.requests.into_iter().map(|(latency_us, mut times)| {
+                times.iter_mut().for_each(|time| time.0 = number[time.0 as usize]);
+                times.arrange();
+                (latency_us, times)
+            }));
             for (root, requests, latency_us) in part.roots {
                 let sum = roots.entry(number[root as usize]).or_default();
                 sum.0 += requests;
@@ -174,6 +200,8 @@ impl BottomUpPart {
                 pairs.entry((number[endpoint as usize], number[root as usize])).or_default().merge(sums);
             }
         }
+        let is_few = each.len() < FEW && each.len() as u64 == facts.requests;
+        let intervals = is_few.then(|| share_intervals(each, numbers.len(), SEED)).flatten();
         let mut report = BottomUpReport { range: Some(range), facts, ..BottomUpReport::default() };
         report.roots = roots
             .into_iter()
@@ -192,7 +220,8 @@ impl BottomUpPart {
         for ((endpoint, root), sums) in pairs {
             let endpoint = EndpointId(endpoint);
             if report.rows.last().is_none_or(|row: &ImpactRow| row.endpoint != endpoint) {
-                report.rows.push(ImpactRow { endpoint, ..ImpactRow::default() });
+                let share_interval = intervals.as_ref().and_then(|all| all.get(endpoint.index()).copied());
+                report.rows.push(ImpactRow { endpoint, share_interval, ..ImpactRow::default() });
             }
             let Some(row) = report.rows.last_mut() else { continue };
             row.exclusive_us += sums.exclusive_us;

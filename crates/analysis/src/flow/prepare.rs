@@ -11,6 +11,7 @@ use super::whatif::{Parallel, scaled_us};
 use crate::requests::Overlap;
 use pathlight_model::trace::{NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What is known of the parents of a set of traces.
@@ -45,7 +46,7 @@ pub(super) struct Invocation {
     return_own_us: u64,
     first_wait: u32,
     /// Whether its calls wait for prefixes of one list rather than each for its own.
-    is_group: bool,
+    pub is_group: bool,
 }
 
 impl Invocation {
@@ -61,6 +62,8 @@ pub(super) struct Prepared {
     /// Bottom-up: those of a span's descendants before its own.
     pub invocations: Vec<Invocation>,
     calls: Vec<Call>,
+    /// By target, its call.
+    pub call_of: Vec<u32>,
     waits: Vec<u32>,
     /// By target, its invocation; [`NO_ROW`] for a leaf.
     pub invocation_of: Vec<u32>,
@@ -205,6 +208,8 @@ impl Preparer {
         out.invocation_of.resize(n, NO_ROW);
         out.caller_of.clear();
         out.caller_of.resize(n, NO_ROW);
+        out.call_of.clear();
+        out.call_of.resize(n, NO_ROW);
         out.before_us.clear();
         out.before_us.extend((0..n as u32).map(|i| tree.duration_us(i)));
         out.self_us.clone_from(&out.before_us);
@@ -239,6 +244,7 @@ impl Preparer {
                 out.endpoint_of.push(endpoint.0);
                 out.invocation_of.push(NO_ROW);
                 out.caller_of.push(span);
+                out.call_of.push(NO_ROW);
                 self.order.set(child.start_us, child.end_us, &members, Some(self.overlap));
                 push_group(&self.order, &self.own, group, out);
             } else {
@@ -284,6 +290,7 @@ impl Preparer {
                     out.waits.push(q as u32);
                 }
             }
+            out.call_of[child.span as usize] = out.calls.len() as u32;
             out.calls.push(Call {
                 target: child.span,
                 gap_us: child.start_us as i64 - latest as i64,
@@ -302,6 +309,7 @@ fn push_group(order: &Order, own: &OwnTime, target: u32, out: &mut Prepared) {
         out.caller_of[child.span as usize] = target;
         let gap_us = order.gap_us(p);
         let from_us = child.start_us.saturating_add_signed(-gap_us);
+        out.call_of[child.span as usize] = out.calls.len() as u32;
         out.calls.push(Call {
             target: child.span,
             gap_us,
@@ -311,6 +319,82 @@ fn push_group(order: &Order, own: &OwnTime, target: u32, out: &mut Prepared) {
     }
     out.waits.extend_from_slice(order.by_end());
     out.close(order, own, target, (first, first_wait), true);
+}
+
+/// Folded groups in stretches: each begins with a call that waits for all before it. All later calls move alike with the
+/// end of a stretch, so what a few calls change is found in their stretches alone, however many calls the group has.
+#[derive(Default)]
+pub(super) struct Stretches {
+    /// The first call of each, and how long it takes; those of a group one after the other.
+    starts: Vec<(u32, i64)>,
+    /// By call, whether it decides when its stretch ends.
+    decides: Vec<bool>,
+}
+
+impl Stretches {
+    /// Finds those of a prepared trace, all of whose groups are there.
+    pub fn set(&mut self, prepared: &Prepared, evaluator: &mut Evaluator) {
+        self.starts.clear();
+        self.decides.clear();
+        self.decides.resize(prepared.calls.len(), false);
+        for &invocation in prepared.invocations.iter().filter(|invocation| invocation.is_group) {
+            let from = self.starts.len();
+            // What stands first in the list that all wait for prefixes of: how many, and up to which call.
+            let (mut listed, mut up_to) = (invocation.first_wait, 0);
+            for call in invocation.first..invocation.end {
+                let waits_end = prepared.calls[call as usize].waits_end;
+                let more = &prepared.waits[listed as usize..waits_end as usize];
+                up_to = more.iter().fold(up_to, |up_to, &q| up_to.max(q + 1));
+                listed = waits_end;
+                let before = call - invocation.first;
+                if listed - invocation.first_wait == before && up_to == before {
+                    self.starts.push((call, 0));
+                }
+            }
+            for at in from..self.starts.len() {
+                let (start, end) = (self.starts[at].0, self.end_of(at, invocation));
+                let before = |target: u32| prepared.before_us[target as usize];
+                self.starts[at].1 = evaluator.stretch(prepared, invocation, start..end, before);
+                let complete = evaluator.complete_us.iter().zip(0..);
+                let mut deciding = complete.max_by_key(|&(us, _)| *us).map_or(NO_ROW, |(_, call)| call);
+                while deciding != NO_ROW {
+                    self.decides[(start + deciding) as usize] = true;
+                    deciding = evaluator.bound_to[deciding as usize];
+                }
+            }
+        }
+    }
+
+    fn end_of(&self, stretch: usize, invocation: Invocation) -> u32 {
+        self.starts.get(stretch + 1).map_or(invocation.end, |next| next.0.min(invocation.end))
+    }
+
+    /// How long a folded group takes if of its calls only some take less time, `changed` by number; and how many calls were
+    /// looked at for that. What did not decide when a stretch ends does so no sooner by being faster.
+    pub fn faster(
+        &self,
+        prepared: &Prepared,
+        invocation: Invocation,
+        evaluator: &mut Evaluator,
+        changed: &mut Vec<u32>,
+        latency_us: impl Fn(u32) -> u64,
+    ) -> (u64, usize) {
+        let (mut us, mut cost) = (prepared.before_us[invocation.target as usize] as i64, changed.len());
+        changed.retain(|&call| self.decides[call as usize]);
+        changed.sort_unstable();
+        let mut done = 0;
+        for &call in changed.iter() {
+            if call < done {
+                continue;
+            }
+            let at = self.starts.partition_point(|start| start.0 <= call) - 1;
+            let (start, was) = self.starts[at];
+            done = self.end_of(at, invocation);
+            cost += (done - start) as usize;
+            us += evaluator.stretch(prepared, invocation, start..done, &latency_us) - was;
+        }
+        (us.max(0) as u64, cost)
+    }
 }
 
 /// Space to evaluate invocations in.
@@ -361,6 +445,36 @@ impl Evaluator {
             last = last.max(base + own);
         }
         (last + changed(invocation.return_gap_us, invocation.return_own_us)).max(0) as u64
+    }
+
+    /// How long a stretch of a folded group takes: from the end of all that was before it to that of its last call.
+    fn stretch(
+        &mut self,
+        prepared: &Prepared,
+        invocation: Invocation,
+        calls: Range<u32>,
+        latency_us: impl Fn(u32) -> u64,
+    ) -> i64 {
+        self.complete_us.clear();
+        self.bound_to.clear();
+        // Its first call waits for all before it, which is where the stretch begins.
+        let before = calls.start - invocation.first;
+        let mut from = invocation.first_wait + before;
+        let (mut base, mut binding, mut last) = (0, NO_ROW, 0);
+        for call in &prepared.calls[calls.start as usize..calls.end as usize] {
+            for &q in &prepared.waits[from as usize..call.waits_end as usize] {
+                let complete = self.complete_us[(q - before) as usize];
+                if binding == NO_ROW || complete > base {
+                    (base, binding) = (complete, q - before);
+                }
+            }
+            from = call.waits_end;
+            let own = (call.gap_us + latency_us(call.target) as i64).max(0);
+            self.complete_us.push(base + own);
+            self.bound_to.push(binding);
+            last = last.max(base + own);
+        }
+        last
     }
 
     /// Calls that decided when the invocation run last ended, latest first.

@@ -1,6 +1,6 @@
 //! Where a week of work is best spent: what every endpoint would save if its own work were faster.
 
-use super::prepare::{Evaluator, Model, Prepared, Preparer};
+use super::prepare::{Evaluator, Model, Prepared, Preparer, Stretches};
 use super::walk::Visit;
 use super::whatif::{Requests, scaled_us};
 use crate::critical_path::{pack_sorted, unpack_sorted};
@@ -216,6 +216,7 @@ pub struct SavingsRun {
     requests: Requests,
     prepared: Prepared,
     evaluator: Evaluator,
+    stretches: Stretches,
     stage: Stage,
     roots: Vec<u32>,
     /// (endpoint, request, span) of the spans of the requests, sorted.
@@ -226,6 +227,11 @@ pub struct SavingsRun {
     tried: Vec<(u64, u64)>,
     /// By target: the trial that queued it last.
     queued: Vec<u64>,
+    /// By target, for the trial that queued it last: the call of it that changed last.
+    changed: Vec<u32>,
+    /// By target, if it changed: the call that changed before it, of the same caller.
+    changed_before: Vec<u32>,
+    calls: Vec<u32>,
     trial: u64,
     queue: BinaryHeap<(u32, u32)>,
     latencies: Vec<u64>,
@@ -243,12 +249,16 @@ impl SavingsRun {
             requests,
             prepared: Prepared::default(),
             evaluator: Evaluator::default(),
+            stretches: Stretches::default(),
             stage: Stage::Done,
             roots: Vec::new(),
             spans: Vec::new(),
             groups: Vec::new(),
             tried: Vec::new(),
             queued: Vec::new(),
+            changed: Vec::new(),
+            changed_before: Vec::new(),
+            calls: Vec::new(),
             trial: 0,
             queue: BinaryHeap::new(),
             latencies: Vec::new(),
@@ -306,6 +316,11 @@ impl SavingsRun {
         self.tried.resize(targets, (0, 0));
         self.queued.clear();
         self.queued.resize(targets, 0);
+        for list in [&mut self.changed, &mut self.changed_before] {
+            list.clear();
+            list.resize(targets, NO_ROW);
+        }
+        self.stretches.set(&self.prepared, &mut self.evaluator);
         self.trial = 0;
     }
 
@@ -327,9 +342,8 @@ impl SavingsRun {
             }
         }
         let endpoint = self.spans[from].0;
-        let prepared = &self.prepared;
         while let Some((_, target)) = self.queue.pop() {
-            let t = target as usize;
+            let (t, prepared) = (target as usize, &self.prepared);
             let tried = &self.tried;
             let latency = |c: u32| match tried[c as usize] {
                 (at, us) if at == trial => us,
@@ -337,6 +351,18 @@ impl SavingsRun {
             };
             let own_ppm = if prepared.endpoint_of[t] == endpoint { share_ppm } else { 0 };
             let us = match prepared.invocations.get(prepared.invocation_of[t] as usize) {
+                Some(&invocation) if invocation.is_group && own_ppm == 0 => {
+                    self.calls.clear();
+                    let mut changed = self.changed[t];
+                    while changed != NO_ROW {
+                        self.calls.push(prepared.call_of[changed as usize]);
+                        changed = self.changed_before[changed as usize];
+                    }
+                    let (evaluator, calls) = (&mut self.evaluator, &mut self.calls);
+                    let (us, cost) = self.stretches.faster(prepared, invocation, evaluator, calls, latency);
+                    self.cost += cost;
+                    us
+                }
                 Some(&invocation) => {
                     self.cost += invocation.len();
                     self.evaluator.run(prepared, invocation, own_ppm, latency)
@@ -344,15 +370,11 @@ impl SavingsRun {
                 None => scaled_us(prepared.before_us[t], own_ppm),
             };
             self.tried[t] = (trial, us);
-            let caller = prepared.caller_of[t];
-            if us != prepared.before_us[t]
-                && target != root
-                && caller != NO_ROW
-                && self.queued[caller as usize] != trial
-            {
-                self.queued[caller as usize] = trial;
-                let key = place(caller, prepared, spans);
-                self.queue.push((key, caller));
+            let caller = self.prepared.caller_of[t];
+            if us != self.prepared.before_us[t] && target != root && caller != NO_ROW {
+                self.enqueue(caller, spans);
+                self.changed_before[t] = self.changed[caller as usize];
+                self.changed[caller as usize] = target;
             }
         }
         match self.tried[root as usize] {
@@ -364,6 +386,7 @@ impl SavingsRun {
     fn enqueue(&mut self, target: u32, spans: u32) {
         if self.queued[target as usize] != self.trial {
             self.queued[target as usize] = self.trial;
+            self.changed[target as usize] = NO_ROW;
             self.queue.push((place(target, &self.prepared, spans), target));
         }
     }

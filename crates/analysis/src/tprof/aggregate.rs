@@ -119,6 +119,8 @@ pub struct GroupSubspan {
     pub after: Option<String>,
     /// Name of the child whose start ends it; `null` for the end of the span.
     pub before: Option<String>,
+    /// Whether it is the problematic one.
+    pub is_problem: bool,
     /// Duration of the subspan.
     pub duration_us: Statistic,
 }
@@ -151,6 +153,7 @@ pub(super) async fn subspans_near(
             name: format!("{own} {at}"),
             after: name(at.checked_sub(1)),
             before: name(Some(at)),
+            is_problem: at == subspan as usize,
             duration_us: Statistic::of(&mut values),
         });
         pace.spend(5 * rows.len() + shape.len() / 4).await;

@@ -2,6 +2,7 @@
 
 use super::collect::put_children;
 use super::merge::Numbers;
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::{Endpoint, NO_ROW};
@@ -115,6 +116,9 @@ pub(super) type Times = (Vec<u64>, Vec<u64>);
 
 /// An event of a span: time; rank; of a child its other end, and its position. The end of the span itself has none.
 pub(super) type Event = (u64, u8, u64, u32);
+
+/// Endpoints before and after a subspan.
+pub(super) type Neighbours = (u32, u32);
 
 const CHILD_ENDS: u8 = 1;
 /// Rank of the start of a child.
@@ -276,6 +280,37 @@ impl Block {
         out
     }
 
+    /// By subspan of a position in a row what stands before and after it: the endpoint of the child that began or ended last,
+    /// and of the one that begins next. [`NO_ROW`] is the start of the span itself, and its end.
+    pub fn neighbours(&self, position: u32, row: u32) -> Vec<Neighbours> {
+        let endpoint = |child: u32| self.shape.endpoint[child as usize];
+        if let [child] = *self.shape.children(position) {
+            return vec![(NO_ROW, endpoint(child)), (endpoint(child), NO_ROW)];
+        }
+        let (mut before, mut out) = (NO_ROW, Vec::with_capacity(self.shape.parts(position)));
+        for (_, rank, _, child) in self.events(position, row) {
+            match rank {
+                SPAN_ENDS => out.push((before, NO_ROW)),
+                CHILD_STARTS => out.push((before, endpoint(child))),
+                _ => {}
+            }
+            if rank != SPAN_ENDS {
+                before = endpoint(child);
+            }
+        }
+        out
+    }
+
+    /// Rows by the order in which the children of a position begin and end, as places in the list given; one list of all
+    /// where there is but one order.
+    pub fn by_way(&self, position: u32, rows: &[u32]) -> Vec<Vec<u32>> {
+        let all = 0..rows.len() as u32;
+        let Some(ways) = self.ways(position) else { return vec![all.collect()] };
+        let mut by_way: OrderedMap<u32, Vec<u32>> = OrderedMap::new();
+        all.for_each(|at| by_way.entry(ways[rows[at as usize] as usize]).or_default().push(at));
+        by_way.into_values().collect()
+    }
+
     /// The rank by row of the order in which the children of a position begin and end; `None` if there is but one.
     pub fn ways(&self, position: u32) -> Option<&[u32]> {
         self.forks.binary_search(&position).ok().map(|fork| self.ways.of(fork))
@@ -301,6 +336,13 @@ impl Block {
 
     pub fn rows(&self) -> usize {
         self.order.len()
+    }
+
+    /// Own time of a position in some rows: all its subspans. Self time lacks those in which a child that began earlier
+    /// still runs, and with them the work between the calls of a span that does not wait for one before the next.
+    pub fn own(&self, position: u32, rows: &[u32]) -> u128 {
+        let at = self.shape.parts_at(position);
+        (at..at + self.shape.parts(position)).map(|column| sum(self.subspans_us.of(column), rows)).sum()
     }
 
     /// Durations of a position in some rows.

@@ -1,15 +1,18 @@
 //! The nested diagnosis (section 5): endpoint, request type, part of a span, group.
 
-use super::aggregate::{AggregateTrace, GroupSubspan, Problem, aggregate_in_steps, exemplars, subspans_near};
-use super::block::sum;
+use super::aggregate::{
+    AggregateTrace, GroupSubspan, Problem, aggregate_in_steps, exemplars, subspans_near,
+};
+use super::block::{Neighbours, sum};
 use super::traces::{Settings, Traces, normal_of};
 use crate::critical_path::RequestRef;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
-use pathlight_model::trace::Endpoint;
+use pathlight_model::trace::{Endpoint, NO_ROW};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 /// Tail over normal above which it is a tail issue.
@@ -27,9 +30,9 @@ pub struct DiagnosedEndpoint {
     pub operation: String,
     /// Number of spans.
     pub count: u64,
-    /// Mean self time of its spans.
-    pub self_us: f64,
-    /// Mean times count: self time of all its spans.
+    /// Mean own time of its spans: all their subspans, also those while a child runs.
+    pub own_us: f64,
+    /// Mean times count: own time of all its spans.
     pub total_us: u64,
     /// How many request types have it, of which `types` lists the first.
     pub types_in_all: u64,
@@ -42,7 +45,7 @@ pub struct DiagnosedEndpoint {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Mean self time in the tail is more than 4 times that in normal traces.
+    /// Mean own time in the tail is more than 4 times that in normal traces.
     Tail,
     /// The same, with none in normal traces.
     New,
@@ -66,11 +69,11 @@ pub struct DiagnosedType {
     pub affected: u64,
     /// Spans of the endpoint in them.
     pub count: u64,
-    /// Mean self time of these spans.
-    pub self_us: f64,
+    /// Mean own time of these spans.
+    pub own_us: f64,
     /// Mean times count.
     pub total_us: u64,
-    /// Mean self time in the tail over that in normal traces; `null` if there is none in normal traces, or no split.
+    /// Mean own time in the tail over that in normal traces; `null` if there is none in normal traces, or no split.
     pub tail_ratio: Option<f64>,
     /// Whether it is slow in the tail only.
     pub verdict: Verdict,
@@ -84,11 +87,17 @@ pub struct DiagnosedType {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiagnosedSpan {
-    /// Name of the position.
+    /// Name of the position; over all shapes, the operation.
     pub name: String,
-    /// `child_diff[i]`, `end_diff`, or `span` for a leaf.
+    /// `child_diff[i]`, `end_diff`, or `span` for a leaf; over all shapes `subspan`.
     pub metric: String,
-    /// Number of the subspan it points at.
+    /// Whether it is the part of all spans of the endpoint, of whatever shape, as no shape has half of the time.
+    pub is_over_shapes: bool,
+    /// The child that begins or ends last before the part, in most of these traces; `null` where it begins with the span.
+    pub previous: Option<Endpoint>,
+    /// The child that begins after the part; `null` where it ends with the span.
+    pub next: Option<Endpoint>,
+    /// Number of the subspan it points at, in most of these traces.
     pub subspan: u32,
     /// Number of children of the span.
     pub children: u32,
@@ -169,8 +178,15 @@ struct OfType {
     shapes: Vec<(u32, Vec<u32>)>,
 }
 
-/// The traces of one shape, a position and a subspan.
-type PartOf<'a> = (&'a [u32], u32, u32);
+/// Traces of one shape, a position and a subspan.
+type PartOf<'a> = (Cow<'a, [u32]>, u32, u32);
+
+/// Subspans of several shapes that stand between the same children, and their time.
+#[derive(Default)]
+struct Gathered<'a> {
+    parts: Vec<PartOf<'a>>,
+    total: Total,
+}
 
 /// A report in the making.
 struct Diagnosis<'a> {
@@ -202,9 +218,9 @@ pub(super) async fn diagnose(
         for (number, group) in &shapes {
             let (block, rows) = (&traces.blocks[*number as usize], traces.rows(group));
             for (position, &endpoint) in block.shape.endpoint.iter().enumerate() {
-                let own = sum(block.self_us.of(position), &rows);
+                let own = block.own(position as u32, &rows);
                 pairs.entry((endpoint, kind)).or_default().add(rows.len(), own);
-                pace.spend(rows.len()).await;
+                pace.spend(block.shape.parts(position as u32) * rows.len()).await;
             }
         }
         types.insert(kind, OfType { traces: group, shapes });
@@ -231,7 +247,7 @@ pub(super) async fn diagnose(
             service,
             operation,
             count: total.count,
-            self_us: total.mean(),
+            own_us: total.mean(),
             total_us: total.sum as u64,
             types_in_all,
             types: rows,
@@ -258,10 +274,10 @@ impl Diagnosis<'_> {
             let rows = traces.rows(group);
             let (normal, tail) = rows.split_at(group.partition_point(|&t| t < first_tail));
             for position in positions {
-                let own = block.self_us.of(position as usize);
-                halves[0].add(normal.len(), sum(own, normal));
-                halves[1].add(tail.len(), sum(own, tail));
-                self.pace.spend(rows.len()).await;
+                for (half, rows) in halves.iter_mut().zip([normal, tail]) {
+                    half.add(rows.len(), block.own(position, rows));
+                }
+                self.pace.spend(block.shape.parts(position) * rows.len()).await;
             }
         }
         let [usual, tail] = halves;
@@ -291,7 +307,7 @@ impl Diagnosis<'_> {
             traces: group.traces.len() as u64,
             affected,
             count: total.count,
-            self_us: total.mean(),
+            own_us: total.mean(),
             total_us: total.sum as u64,
             tail_ratio: has_ratio.then(|| tail.mean() / usual.mean()),
             verdict,
@@ -304,33 +320,52 @@ impl Diagnosis<'_> {
     async fn of_spans(&mut self, endpoint: u32, chosen: &[(u32, &[u32])]) -> (u64, Vec<DiagnosedSpan>) {
         let traces = self.traces;
         let mut parts: Vec<(PartOf, Total)> = Vec::new();
+        // Own time of the endpoint in all shapes, and the most in one.
+        let (mut in_all, mut most) = (0, 0);
         for &(number, group) in chosen {
             let block = &traces.blocks[number as usize];
             let rows = traces.rows(group);
             self.pace.spend(block.shape.len() / 4 + rows.len()).await;
+            let mut own = 0;
             for position in block.shape.positions_of(endpoint) {
+                own += block.own(position, &rows);
                 for index in 0..block.shape.parts(position) {
                     let column = block.diffs_us.of(block.shape.parts_at(position) + index);
                     let total = Total { count: rows.len() as u64, sum: sum(column, &rows) };
-                    parts.push(((group, position, index as u32), total));
-                    self.pace.spend(rows.len()).await;
+                    parts.push(((group.into(), position, index as u32), total));
+                    self.pace.spend(2 * rows.len()).await;
                 }
             }
+            in_all += own;
+            most = own.max(most);
+        }
+        if most * 2 < in_all {
+            drop(parts);
+            return self.of_spans_over_shapes(endpoint, chosen).await;
         }
         let (in_all, top) = top(parts, self.settings.top[2]);
         let mut rows = Vec::with_capacity(top.len());
         for ((group, position, index), total) in top {
             let Some(&first) = group.first() else { continue };
-            let shape = &traces.block_of(first).shape;
-            let children = shape.children(position).len() as u32;
-            let (groups_in_all, groups) = self.of_groups(group, position, index).await;
+            let block = traces.block_of(first);
+            let children = block.shape.children(position).len() as u32;
+            // The order of most of them; of equally common ones the last.
+            let most = traces.by_local_order(&group, position).into_iter().max_by_key(Vec::len);
+            let one = most.and_then(|most| most.first().copied()).unwrap_or(first);
+            let neighbours = block.neighbours(position, traces.traces[one as usize].row);
+            let (previous, next) = neighbours.get(index as usize).copied().unwrap_or((NO_ROW, NO_ROW));
+            self.pace.spend(2 * group.len() + 4 * children as usize).await;
+            let (groups_in_all, groups) = self.of_groups(&[(group, position, index)]).await;
             rows.push(DiagnosedSpan {
-                name: shape.name(position, &traces.endpoints),
+                name: block.shape.name(position, &traces.endpoints),
                 metric: match index {
                     _ if children == 0 => "span".to_owned(),
                     index if index == children => "end_diff".to_owned(),
                     index => format!("child_diff[{index}]"),
                 },
+                is_over_shapes: false,
+                previous: traces.endpoints.get(previous as usize).cloned(),
+                next: traces.endpoints.get(next as usize).cloned(),
                 subspan: index,
                 children,
                 count: total.count,
@@ -343,35 +378,92 @@ impl Diagnosis<'_> {
         (in_all, rows)
     }
 
-    async fn of_groups(&mut self, group: &[u32], position: u32, index: u32) -> (u64, Vec<DiagnosedGroup>) {
+    /// The same where no shape has half of the time: subspans of all shapes together, by what stands before and after them.
+    async fn of_spans_over_shapes(
+        &mut self,
+        endpoint: u32,
+        chosen: &[(u32, &[u32])],
+    ) -> (u64, Vec<DiagnosedSpan>) {
         let traces = self.traces;
-        let Some(&first) = group.first() else { return (0, Vec::new()) };
-        let mut orders = traces.by_order(group);
-        let largest = orders.iter().map(Vec::len).max().unwrap_or(0);
-        let is_local = largest * SHATTERED < group.len();
-        self.pace.spend(2 * group.len()).await;
-        if is_local {
-            orders = traces.by_local_order(group, position);
-            self.pace.spend(2 * group.len()).await;
+        let mut parts: OrderedMap<Neighbours, Gathered> = OrderedMap::new();
+        for &(number, group) in chosen {
+            let block = &traces.blocks[number as usize];
+            let rows = traces.rows(group);
+            self.pace.spend(block.shape.len() / 4 + rows.len()).await;
+            for position in block.shape.positions_of(endpoint) {
+                for way in block.by_way(position, &rows) {
+                    let Some(&first) = way.first() else { continue };
+                    let neighbours = block.neighbours(position, rows[first as usize]);
+                    let own: Vec<u32> = way.iter().map(|&at| rows[at as usize]).collect();
+                    for (index, between) in neighbours.into_iter().enumerate() {
+                        let column = block.subspans_us.of(block.shape.parts_at(position) + index);
+                        let part = parts.entry(between).or_default();
+                        part.total.add(own.len(), sum(column, &own));
+                        let list = way.iter().map(|&at| group[at as usize]).collect();
+                        part.parts.push((Cow::Owned(list), position, index as u32));
+                        self.pace.spend(2 * own.len()).await;
+                    }
+                }
+            }
         }
-        let in_all = orders.len() as u64;
-        let block = traces.block_of(first);
-        let column = block.subspans_us.of(block.shape.parts_at(position) + index as usize);
-        let mut rows: Vec<(f64, u128, u128, Vec<u32>)> = orders
-            .into_iter()
-            .map(|list| {
+        let rows = parts.into_iter().map(|(between, part)| ((between, part.parts), part.total));
+        let (in_all, top) = top(rows, self.settings.top[2]);
+        let mut rows = Vec::with_capacity(top.len());
+        for (((previous, next), parts), total) in top {
+            let Some((group, position, index)) = parts.iter().max_by_key(|part| part.0.len()) else {
+                continue;
+            };
+            let Some(&first) = group.first() else { continue };
+            let (subspan, children) = (*index, traces.block_of(first).shape.children(*position).len() as u32);
+            let (groups_in_all, groups) = self.of_groups(&parts).await;
+            rows.push(DiagnosedSpan {
+                name: traces.endpoints[endpoint as usize].operation.clone(),
+                metric: "subspan".to_owned(),
+                is_over_shapes: true,
+                previous: traces.endpoints.get(previous as usize).cloned(),
+                next: traces.endpoints.get(next as usize).cloned(),
+                subspan,
+                children,
+                count: total.count,
+                mean_us: total.mean(),
+                total_us: total.sum as u64,
+                groups_in_all,
+                groups,
+            });
+        }
+        (in_all, rows)
+    }
+
+    /// The groups of traces that these parts are in, of one shape each.
+    async fn of_groups(&mut self, parts: &[PartOf<'_>]) -> (u64, Vec<DiagnosedGroup>) {
+        let traces = self.traces;
+        let mut rows: Vec<(f64, u128, u128, bool, (u32, u32), Vec<u32>)> = Vec::new();
+        for (group, position, index) in parts {
+            let Some(&first) = group.first() else { continue };
+            let mut orders = traces.by_order(group);
+            let largest = orders.iter().map(Vec::len).max().unwrap_or(0);
+            let is_local = largest * SHATTERED < group.len();
+            self.pace.spend(2 * group.len()).await;
+            if is_local {
+                orders = traces.by_local_order(group, *position);
+                self.pace.spend(2 * group.len()).await;
+            }
+            let block = traces.block_of(first);
+            let column = block.subspans_us.of(block.shape.parts_at(*position) + *index as usize);
+            rows.extend(orders.into_iter().map(|list| {
                 let rows = traces.rows(&list);
                 let subspan = sum(column, &rows);
-                let span = block.durations(position, &rows).map(u128::from).sum();
+                let span = block.durations(*position, &rows).map(u128::from).sum();
                 let score = if span == 0 { 0.0 } else { subspan as f64 * subspan as f64 / span as f64 };
-                (score, subspan, span, list)
-            })
-            .collect();
-        self.pace.spend(2 * group.len()).await;
+                (score, subspan, span, is_local, (*position, *index), list)
+            }));
+            self.pace.spend(2 * group.len()).await;
+        }
+        let in_all = rows.len() as u64;
         rows.arrange_by(|a, b| b.0.total_cmp(&a.0));
         rows.truncate(self.settings.top[3] as usize);
         let mut out = Vec::with_capacity(rows.len());
-        for (score, subspan, span, list) in rows {
+        for (score, subspan, span, is_local, (position, index), list) in rows {
             let n = list.len() as f64;
             let problem = Problem { span: position, subspan: index };
             let mut group = DiagnosedGroup {

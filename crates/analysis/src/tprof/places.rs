@@ -1,7 +1,7 @@
 //! What makes the tail slow, and what changed between two sets: places by difference of mean time per trace.
 
 use super::TracesPart;
-use super::block::pick;
+use super::block::{Neighbours, pick};
 use super::merge::Merging;
 use super::traces::{Settings, Traces, normal_of};
 use crate::culprit::CulpritReport;
@@ -11,6 +11,7 @@ use pathlight_model::stats::{Interval, Moments, Side, welch};
 use pathlight_model::steps::{Pace, all_at_once};
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 /// At most so many places are listed for a request type.
 const LISTED: usize = 50;
@@ -68,8 +69,12 @@ pub struct PlaceChange {
     pub service: String,
     /// Operation of the span; for a gap that of the called side.
     pub operation: String,
-    /// Number of the subspan; `null` for the gap between a client span and its server span.
+    /// Number of the subspan, as it is in most spans; `null` for the gap between a client span and its server span.
     pub subspan: Option<u32>,
+    /// The child that begins or ends last before the subspan; `null` where it begins with the span, and for a gap.
+    pub previous: Option<Endpoint>,
+    /// The child that begins after the subspan; `null` where it ends with the span, and for a gap.
+    pub next: Option<Endpoint>,
     /// The called service of a gap; else `null`.
     pub gap_to: Option<String>,
     /// Mean time per normal trace (of set A); a trace without the place counts as 0.
@@ -82,81 +87,122 @@ pub struct PlaceChange {
     pub interval: Option<Interval>,
 }
 
-/// (endpoint, subspan or MAX for a gap, endpoint number that names the calling service or MAX).
-type Key = (u32, u32, u32);
-type Sums = OrderedMap<Key, Moments>;
+/// An endpoint and where in its spans.
+type Key = (u32, Part);
 
-/// Traces whose time counts: all, or those in which a position is the client of its only child, or the others.
+/// Where in a span, by the numbers of endpoints: a subspan by what stands before and after it, or the gap around the only
+/// child, by an endpoint of the calling service.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Of {
-    All,
-    Callers,
-    Others,
+enum Part {
+    Subspan(Neighbours),
+    Gap(u32),
 }
 
-/// The places that the traces of a shape pass through, and where their times come from: (key, position, column of the
-/// subspan, traces), by key.
+/// Times of a place by trace, and how many spans have it as the subspan of which number.
+#[derive(Clone, Default)]
+struct Sum {
+    moments: Moments,
+    numbers: OrderedMap<u32, u64>,
+}
+
+type Sums = OrderedMap<Key, Sum>;
+
+/// Where times of a place come from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Source {
+    key: Key,
+    column: usize,
+    /// Number of the subspan.
+    number: u32,
+    /// The list of the traces that count, as places in their group; [`NO_ROW`] for all of them.
+    list: u32,
+}
+
+/// The places that the traces of a shape pass through, by key, and lists of traces.
 fn sources(
     traces: &Traces,
     group: &[u32],
+    rows: &[u32],
     caller_of: &OrderedMap<String, u32>,
-) -> Vec<(Key, u32, usize, Of)> {
-    let Some(&first) = group.first() else { return Vec::new() };
-    let shape = &traces.block_of(first).shape;
+) -> (Vec<Source>, Vec<Vec<u32>>) {
+    let Some(&first) = group.first() else { return Default::default() };
+    let block = traces.block_of(first);
+    let shape = &block.shape;
     let service = |position: u32| &traces.endpoints[shape.endpoint[position as usize] as usize].service;
-    let mut out = Vec::with_capacity(2 * shape.len());
+    let (mut out, mut lists) = (Vec::with_capacity(2 * shape.len()), Vec::new());
     for position in 0..shape.len() as u32 {
-        let at = shape.parts_at(position);
-        let mut own = Of::All;
+        let (at, endpoint) = (shape.parts_at(position), shape.endpoint[position as usize]);
+        let mut ways = Vec::new();
         if let [child] = *shape.children(position)
             && service(child) != service(position)
         {
-            let callers = group.iter().filter(|&&t| traces.traces[t as usize].calls(position)).count();
-            if callers > 0 {
+            let calls = |at: &u32| traces.traces[group[*at as usize] as usize].calls(position);
+            let (callers, others): (Vec<u32>, Vec<u32>) = (0..group.len() as u32).partition(calls);
+            if !callers.is_empty() {
                 let caller = caller_of.get(service(position)).copied().unwrap_or(NO_ROW);
-                let gap = (shape.endpoint[child as usize], u32::MAX, caller);
-                let is_all = callers == group.len();
-                let of = if is_all { Of::All } else { Of::Callers };
+                let key = (shape.endpoint[child as usize], Part::Gap(caller));
+                let list = put_list(&mut lists, callers, group.len());
                 // The gap is what both subspans of the client have together.
-                out.extend([(gap, position, at, of), (gap, position, at + 1, of)]);
-                if is_all {
+                out.extend([0, 1].map(|number| Source { key, column: at + number as usize, number, list }));
+                if others.is_empty() {
                     continue;
                 }
-                own = Of::Others;
+                ways.push(others);
             }
         }
-        for index in 0..shape.parts(position) {
-            let key = (shape.endpoint[position as usize], index as u32, NO_ROW);
-            out.push((key, position, at + index, own));
+        if ways.is_empty() {
+            ways = block.by_way(position, rows);
+        }
+        for way in ways {
+            let Some(&first) = way.first() else { continue };
+            let neighbours = block.neighbours(position, rows[first as usize]);
+            let list = put_list(&mut lists, way, group.len());
+            out.extend(neighbours.into_iter().zip(0..).map(|(part, number)| {
+                let key = (endpoint, Part::Subspan(part));
+                Source { key, column: at + number as usize, number, list }
+            }));
         }
     }
     out.arrange();
-    out
+    (out, lists)
+}
+
+/// The number of a list of traces, of which there are so many in all.
+fn put_list(lists: &mut Vec<Vec<u32>>, list: Vec<u32>, in_all: usize) -> u32 {
+    if list.len() == in_all {
+        return NO_ROW;
+    }
+    lists.push(list);
+    lists.len() as u32 - 1
 }
 
 async fn sums(traces: &Traces, group: &[u32], callers: &OrderedMap<String, u32>, pace: &mut Pace) -> Sums {
     let (mut out, mut times) = (Sums::new(), Vec::new());
     for (number, group) in traces.by_shape(group) {
         let (block, rows) = (&traces.blocks[number as usize], traces.rows(&group));
-        let sources = sources(traces, &group, callers);
-        pace.spend(8 * sources.len()).await;
-        for place in sources.chunk_by(|a, b| a.0 == b.0) {
+        let (sources, lists) = sources(traces, &group, &rows, callers);
+        pace.spend(8 * sources.len() + lists.iter().map(Vec::len).sum::<usize>()).await;
+        for place in sources.chunk_by(|a, b| a.key == b.key) {
             times.clear();
             times.resize(rows.len(), 0);
-            for &(_, position, column, of) in place {
-                let own = times.iter_mut().zip(pick(block.subspans_us.of(column), &rows));
-                if of == Of::All {
-                    own.for_each(|(time, us)| *time += us);
-                } else {
-                    let calls = group.iter().map(|&t| traces.traces[t as usize].calls(position));
-                    own.zip(calls)
-                        .filter(|(_, calls)| *calls == (of == Of::Callers))
-                        .for_each(|((time, us), _)| *time += us);
-                }
-                pace.spend(rows.len()).await;
+            let sum = out.entry(place[0].key).or_default();
+            for &Source { column, number, list, .. } in place {
+                let us = block.subspans_us.of(column);
+                let n = match lists.get(list as usize) {
+                    None => {
+                        times.iter_mut().zip(pick(us, &rows)).for_each(|(time, us)| *time += us);
+                        rows.len()
+                    }
+                    Some(list) => {
+                        list.iter().for_each(|&at| times[at as usize] += us[rows[at as usize] as usize]);
+                        list.len()
+                    }
+                };
+                *sum.numbers.entry(number).or_default() += n as u64;
+                pace.spend(n).await;
             }
-            let moments = out.entry(place[0].0).or_default();
-            times.iter().for_each(|&us| moments.add(us));
+            times.iter().for_each(|&us| sum.moments.add(us));
+            pace.spend(rows.len()).await;
         }
     }
     out
@@ -173,19 +219,36 @@ fn callers(traces: &Traces) -> OrderedMap<String, u32> {
 
 fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange> {
     let keys: OrderedSet<Key> = a.0.keys().chain(b.0.keys()).copied().collect();
-    let side = |(sums, n): (&Sums, u64), key| Side::new(sums.get(key).copied().unwrap_or_default(), n, 1.0);
+    let side = |(sums, n): (&Sums, u64), key| {
+        Side::new(sums.get(key).map(|sum| sum.moments).unwrap_or_default(), n, 1.0)
+    };
+    // The number that most spans of both sides give a subspan; of equally many the lowest.
+    let number = |key| {
+        let mut numbers = OrderedMap::<u32, u64>::new();
+        for (&number, &n) in
+            [a, b].into_iter().filter_map(|side| side.0.get(key)).flat_map(|sum| &sum.numbers)
+        {
+            *numbers.entry(number).or_default() += n;
+        }
+        numbers.into_iter().max_by_key(|&(number, n)| (n, Reverse(number))).map(|(number, _)| number)
+    };
     let mut out: Vec<PlaceChange> = keys
         .iter()
         .map(|key| {
-            let (a, b) = (side(a, key), side(b, key));
             let Endpoint { service: own, operation } = traces.endpoints[key.0 as usize].clone();
-            let is_gap = key.1 == u32::MAX;
-            let caller = traces.endpoints.get(key.2 as usize).map(|e| e.service.clone());
+            let named = |endpoint: u32| traces.endpoints.get(endpoint as usize).cloned();
+            let (subspan, previous, next, caller) = match key.1 {
+                Part::Subspan((previous, next)) => (number(key), named(previous), named(next), None),
+                Part::Gap(caller) => (None, None, None, named(caller).map(|caller| caller.service)),
+            };
+            let (a, b) = (side(a, key), side(b, key));
             PlaceChange {
                 service: caller.unwrap_or_else(|| own.clone()),
                 operation,
-                subspan: (!is_gap).then_some(key.1),
-                gap_to: is_gap.then_some(own),
+                subspan,
+                previous,
+                next,
+                gap_to: matches!(key.1, Part::Gap(_)).then_some(own),
                 a_us: a.mean,
                 b_us: b.mean,
                 change_us: b.mean - a.mean,
@@ -213,7 +276,7 @@ fn together(types: &[TypePlaces]) -> Option<TypePlaces> {
     for kind in types {
         let weight = kind.b_traces as f64 / b_traces as f64;
         for place in &kind.places {
-            let key = (&place.service, &place.operation, place.subspan, &place.gap_to);
+            let key = (&place.service, &place.operation, &place.previous, &place.next, &place.gap_to);
             let none = PlaceChange { a_us: 0.0, b_us: 0.0, change_us: 0.0, interval: None, ..place.clone() };
             let (sum, variance) = sums.entry(key).or_insert((none, 0.0));
             sum.a_us += weight * place.a_us;

@@ -3,9 +3,13 @@
 use super::random::Random;
 use super::summary::percentile;
 use super::welch::Interval;
+use crate::sort::Arrange;
 
 /// Resamples drawn for an interval.
 const RESAMPLES: usize = 2000;
+
+/// Resamples drawn for the intervals of shares.
+const SHARES: usize = 1000;
 
 /// Gamma of a shape from 1 up (Marsaglia and Tsang).
 fn gamma(random: &mut Random, shape: f64) -> f64 {
@@ -64,6 +68,51 @@ pub fn ratio(reference: &[u64], values: &[u64], p: f64) -> Option<f64> {
     (below > 0.0 && !values.is_empty()).then(|| percentile(values, p) / below)
 }
 
+/// Up to so many requests the share that something has of all latency is told with its interval; with more it is narrow.
+pub const FEW: usize = 1000;
+
+/// What a share is of: the whole of each request, and the parts of it that something has, as (its number, part).
+pub type WholeAndParts = (u64, Vec<(u32, u64)>);
+
+/// The 95 % bootstrap intervals of shares: of what each of `n` things has of the wholes of all requests together. The
+/// requests are drawn anew with all their parts. Their order does not matter; `None` with fewer than two of them, and
+/// where there is nothing to divide by.
+pub fn share_intervals(mut requests: Vec<WholeAndParts>, n: usize, seed: u64) -> Option<Vec<Interval>> {
+    if requests.len() < 2 || requests.iter().all(|request| request.0 == 0) {
+        return None;
+    }
+    // Which request is drawn how often must not depend on who read it. Equal ones are as good as each other.
+    requests.arrange();
+    let mut random = Random::new(seed, 0, 0);
+    let mut drawn = vec![0_u16; requests.len() * SHARES];
+    for sample in 0..SHARES {
+        for _ in 0..requests.len() {
+            let request = random.below(requests.len() as u64) as usize;
+            drawn[request * SHARES + sample] += 1;
+        }
+    }
+    let (mut wholes, mut parts) = (vec![0; SHARES], vec![Vec::new(); n]);
+    for ((whole, own), drawn) in requests.into_iter().zip(drawn.chunks(SHARES)) {
+        let add = |sums: &mut [u64], us: u64| {
+            sums.iter_mut().zip(drawn).for_each(|(sum, &times)| *sum += us * u64::from(times));
+        };
+        add(&mut wholes, whole);
+        for (number, us) in own {
+            let sums = &mut parts[number as usize];
+            sums.resize(SHARES, 0);
+            add(sums, us);
+        }
+    }
+    let interval = |sums: Vec<u64>| {
+        let share = |(&part, &whole): (&u64, &u64)| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let mut shares: Vec<f64> = sums.iter().zip(&wholes).map(share).collect();
+        shares.sort_by(f64::total_cmp);
+        let at = |p: f64| shares.get((p * (SHARES - 1) as f64).round() as usize).copied().unwrap_or(0.0);
+        Interval { low: at(0.025), high: at(0.975) }
+    };
+    Some(parts.into_iter().map(interval).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +151,30 @@ mod tests {
         assert_eq!(ratio_interval(&[5], &values, 0.5, 3), None);
         assert_eq!(ratio_interval(&[0, 0, 0], &values, 0.5, 3), None);
         assert_eq!(ratio_interval(&[5, 5], &[10, 10, 10], 0.99, 3), Some(Interval { low: 2.0, high: 2.0 }));
+    }
+
+    #[test]
+    fn intervals_of_shares_cover_the_truth_and_do_not_depend_on_the_order_of_requests() {
+        // Of 100 one thing has 10 to 50, 30 on average; another all of the rest; a third nothing.
+        let set = |seed: u64, n: usize| -> Vec<WholeAndParts> {
+            let mut random = Random::new(seed, 0, 0);
+            let part = |random: &mut Random| 10 + random.below(41);
+            (0..n).map(|_| part(&mut random)).map(|us| (100, vec![(0, us), (1, 100 - us)])).collect()
+        };
+        let covered = (0..200).filter(|&seed| {
+            let found = share_intervals(set(seed, 60), 3, 5).unwrap();
+            assert_eq!(found[2], Interval { low: 0.0, high: 0.0 });
+            assert!((found[0].low + found[1].high - 1.0).abs() < 1e-12);
+            (found[0].low..=found[0].high).contains(&0.3)
+        });
+        let covered = covered.count();
+        assert!((178..=198).contains(&covered), "{covered} of 200");
+        let width = |n| share_intervals(set(1, n), 3, 5).map(|found| found[0].high - found[0].low).unwrap();
+        assert!((width(50) / width(800) / 4.0 - 1.0).abs() < 0.3, "{} {}", width(50), width(800));
+        let mut turned = set(3, 40);
+        turned.reverse();
+        assert_eq!(share_intervals(turned, 3, 5), share_intervals(set(3, 40), 3, 5));
+        assert_eq!(share_intervals(set(3, 1), 3, 5), None);
+        assert_eq!(share_intervals(vec![(0, Vec::new()); 3], 1, 5), None);
     }
 }

@@ -10,7 +10,7 @@ mod summary;
 mod testing;
 mod welch;
 
-pub use bootstrap::{ratio, ratio_interval};
+pub use bootstrap::{FEW, WholeAndParts, ratio, ratio_interval, share_intervals};
 pub use density::LogAxis;
 pub use distribution::Distribution;
 pub use effect::{Effect, LogCounts, log_bin, log_bin_middle_us, rank_effect};

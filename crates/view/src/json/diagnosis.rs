@@ -1,14 +1,32 @@
-//! The diagnosis: that of one set is public JSON as it is.
+//! The diagnosis, with its sentences.
 
 use super::culprit::Service;
 use super::{Text, pretty, public_json};
+use crate::diagnosis_words::{sentences, sets_sentences};
 use pathlight_analysis::tprof::{AggregateTrace, PlacesReport, SetsReport, TprofReport};
+
+public_json! {
+    /// The diagnosis: groups of traces in four layers, what is slow and where, aggregate traces, and what makes the tail
+    /// slow. Request types are those of `--by`; with `--tag KEY` the values of that tag.
+    ///
+    /// With `--format jaeger` the aggregate traces are printed as a Jaeger API response instead.
+    Diagnosis<'a>(report: &'a TprofReport) {
+        /// `report` as sentences, parents before what stands below them; then what makes the tail slow, the first places of
+        /// each request type below its heading.
+        text: Vec<String> = sentences(report),
+        /// Everything in numbers.
+        #[serde(flatten)]
+        report: &'a TprofReport = report,
+    }
+}
 
 public_json! {
     /// Two sets: services and places by what changed.
     Sets<'a>(report: &'a SetsReport) {
         /// Services that set B uses, the best explanation first.
         services: Vec<Service<'a>> = Service::all(&report.culprit),
+        /// The first places of each request type as sentences, below the name of the type.
+        text: Vec<String> = sets_sentences(report),
         /// Places by request type.
         places: &'a PlacesReport = &report.places,
     }
@@ -19,7 +37,7 @@ public_json! {
 /// # Errors
 /// Only if serde_json refuses a number, which no report holds.
 pub fn diagnosis(report: &TprofReport) -> Text {
-    pretty(report)
+    pretty(&Diagnosis::of(report))
 }
 
 /// Returns the JSON of `diagnosis --aggregate N`.

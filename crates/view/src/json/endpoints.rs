@@ -1,6 +1,6 @@
 //! Endpoints ranked over all root endpoints, and histograms.
 
-use super::{Text, percent, pretty, public_json};
+use super::{Text, ends, percent, pretty, public_json};
 use pathlight_analysis::critical_path::{Affected, BottomUpReport, HistogramsReport, ImpactRow, RootRow};
 use pathlight_model::stats::Distribution;
 use std::collections::BTreeMap;
@@ -59,6 +59,9 @@ public_json! {
         interior_us: u64 = row.interior_us,
         /// `impact_us` of `latency_sum_us`.
         share: f64 = report.share(row),
+        /// The 95 % bootstrap interval of `share` over the requests, as `[low, high]`; `null` from 1,000 requests on, where it
+        /// is narrow.
+        share_interval: Option<[f64; 2]> = row.share_interval.map(ends),
         /// Requests that have it on their critical path.
         traces: u64 = row.requests,
         /// How many root endpoints it takes time of.

@@ -7,7 +7,7 @@ use super::{
 };
 use pathlight_analysis::anomaly::VectorsReport;
 use pathlight_analysis::flow::EvaluationReport;
-use pathlight_analysis::tprof::{AggregateTrace, TprofReport};
+use pathlight_analysis::tprof::AggregateTrace;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -69,7 +69,7 @@ fn reports() -> Vec<Report> {
         Report::new::<flow::Savings>("### flow --savings"),
         Report::new::<flow::Target>("### flow --target"),
         Report::new::<flow::Timeout>("### flow --timeout"),
-        Report::new::<TprofReport>("## diagnosis"),
+        Report::new::<diagnosis::Diagnosis>("## diagnosis"),
         Report::new::<AggregateTrace>("### diagnosis --aggregate N"),
         Report::new::<diagnosis::Sets>("### diagnosis -a FILE... -b FILE..."),
         Report::new::<anomaly::Anomaly>("## anomaly"),

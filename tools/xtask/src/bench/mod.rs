@@ -7,6 +7,7 @@
 //! | summaries | summing a set up, joining many sums | `benches/native.rs` |
 //! | diagnosis | whether tprof names an injected delay | `benches/diagnosis` |
 //! | findings | whether the findings name an injected cause | `benches/findings` |
+//! | papers | how many traces suffice; the columns of CRISP's Table 2 | `benches/papers` |
 //! | weeks | whether trend and check name an injected regression | `benches/weeks` |
 //! | scale | Apache Spark beside the binary; 20 GB through a pipe | `scale/spark/test.py`, `scale/pipe.py` |
 //! | browser | the engine in one worker; the built page, from drop to picture | `benches/browser.rs`, `e2e bench` |
@@ -27,11 +28,12 @@ use crate::{Outcome, build, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [summaries] [diagnosis] [findings] [weeks] [scale] [browser] [cards] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [summaries] [diagnosis] [findings] [papers] [weeks] [scale] [browser] [cards] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
-    let parts = ["native", "summaries", "diagnosis", "findings", "weeks", "scale", "browser", "cards"];
+    let parts =
+        ["native", "summaries", "diagnosis", "findings", "papers", "weeks", "scale", "browser", "cards"];
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
     }
@@ -61,6 +63,9 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
     }
     if wanted("findings") {
         count("findings", report)?;
+    }
+    if wanted("papers") {
+        bench(&["papers"], report)?;
     }
     if wanted("weeks") {
         count("weeks", report)?;
