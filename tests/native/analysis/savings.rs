@@ -81,16 +81,18 @@ fn savings_grow_with_the_number_of_endpoints_and_not_with_its_square() {
 
 #[test]
 fn what_folded_calls_save_is_what_trying_each_alone_says() {
+    let mut some = 0;
     for calls in [Calls::Serial, Calls::Parallel, Calls::Overlapping, Calls::Waves] {
         let mut random = Random::new(9, 1, 0);
-        let spans: Vec<Span> = (1..=12).flat_map(|n| request(n, 640, calls, &mut random)).collect();
+        let spans: Vec<Span> = (1..=5).flat_map(|n| request(n, 640, calls, &mut random)).collect();
         let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
         let (selection, settings) = (Selection::default(), FlowSettings::default());
         let savings = pool.run(queries::Savings { selection: selection.clone(), settings }).unwrap();
         assert_eq!(savings.endpoints.len(), 641);
-        let mut some = 0;
-        for _ in 0..60 {
-            let row = &savings.endpoints[random.below(641) as usize];
+        // The last by name are folded.
+        for _ in 0..10 {
+            let name = format!("called-{:05}", 505 + random.below(135));
+            let row = savings.endpoints.iter().find(|row| row.operation == name).unwrap();
             for (level, percent) in row.saved_us.levels().iter().zip([10, 50, 100]) {
                 let faster = LatencyChange {
                     of: ChangeOf::default(),
@@ -109,6 +111,6 @@ fn what_folded_calls_save_is_what_trying_each_alone_says() {
                 some += usize::from(mean > 0.0);
             }
         }
-        assert!(some > 5 || matches!(calls, Calls::Parallel), "{calls:?}: {some}");
     }
+    assert!(some >= 30, "{some}");
 }

@@ -206,7 +206,7 @@ fn a_place_is_what_stands_before_and_after_it_and_not_a_number() {
         })
         .collect();
     let report = report(vec![set_of(&spans)]);
-    let places = &report.tail.types[0].places;
+    let places = &report.tail.lists().next().unwrap().places;
     let words: Vec<(String, f64)> = places.iter().map(|place| (place_name(place), place.change_us)).collect();
     let of = |name: &str| words.iter().find(|row| row.0 == name).map(|row| row.1);
     // Of four slow traces two are hits.
