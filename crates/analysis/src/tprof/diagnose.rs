@@ -181,6 +181,17 @@ struct OfType {
 /// Traces of one shape, a position and a subspan.
 type PartOf<'a> = (Cow<'a, [u32]>, u32, u32);
 
+/// Traces of one shape and order, by how much a subspan of theirs matters.
+struct Ranked {
+    score: f64,
+    /// Sums over its traces.
+    subspan_us: u128,
+    span_us: u128,
+    is_local: bool,
+    problem: Problem,
+    traces: Vec<u32>,
+}
+
 /// Subspans of several shapes that stand between the same children, and their time.
 #[derive(Default)]
 struct Gathered<'a> {
@@ -437,7 +448,7 @@ impl Diagnosis<'_> {
     /// The groups of traces that these parts are in, of one shape each.
     async fn of_groups(&mut self, parts: &[PartOf<'_>]) -> (u64, Vec<DiagnosedGroup>) {
         let traces = self.traces;
-        let mut rows: Vec<(f64, u128, u128, bool, (u32, u32), Vec<u32>)> = Vec::new();
+        let mut rows: Vec<Ranked> = Vec::new();
         for (group, position, index) in parts {
             let Some(&first) = group.first() else { continue };
             let mut orders = traces.by_order(group);
@@ -452,25 +463,28 @@ impl Diagnosis<'_> {
             let column = block.subspans_us.of(block.shape.parts_at(*position) + *index as usize);
             rows.extend(orders.into_iter().map(|list| {
                 let rows = traces.rows(&list);
-                let subspan = sum(column, &rows);
-                let span = block.durations(*position, &rows).map(u128::from).sum();
-                let score = if span == 0 { 0.0 } else { subspan as f64 * subspan as f64 / span as f64 };
-                (score, subspan, span, is_local, (*position, *index), list)
+                let subspan_us = sum(column, &rows);
+                let span_us: u128 = block.durations(*position, &rows).map(u128::from).sum();
+                let score = match span_us {
+                    0 => 0.0,
+                    _ => subspan_us as f64 * subspan_us as f64 / span_us as f64,
+                };
+                let problem = Problem { span: *position, subspan: *index };
+                Ranked { score, subspan_us, span_us, is_local, problem, traces: list }
             }));
             self.pace.spend(2 * group.len()).await;
         }
         let in_all = rows.len() as u64;
-        rows.arrange_by(|a, b| b.0.total_cmp(&a.0));
+        rows.arrange_by(|a, b| b.score.total_cmp(&a.score));
         rows.truncate(self.settings.top[3] as usize);
         let mut out = Vec::with_capacity(rows.len());
-        for (score, subspan, span, is_local, (position, index), list) in rows {
+        for Ranked { score, subspan_us, span_us, is_local, problem, traces: list } in rows {
             let n = list.len() as f64;
-            let problem = Problem { span: position, subspan: index };
             let mut group = DiagnosedGroup {
                 traces: list.len() as u64,
                 is_local,
-                subspan_us: subspan as f64 / n,
-                span_us: span as f64 / n,
+                subspan_us: subspan_us as f64 / n,
+                span_us: span_us as f64 / n,
                 score,
                 aggregate_trace: self.groups,
                 exemplars: Vec::new(),
@@ -483,7 +497,7 @@ impl Diagnosis<'_> {
                 }
                 Some(Aggregates::One(number)) if number != self.groups => {}
                 Some(_) => {
-                    let only = is_local.then_some(position);
+                    let only = is_local.then_some(problem.span);
                     let trace = aggregate_in_steps(traces, &list, only, self.pace).await;
                     self.built.push(AggregateTrace { number: self.groups, problem: Some(problem), ..trace });
                 }

@@ -59,16 +59,17 @@ pub fn run(arguments: &[String]) -> Outcome {
 
 fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) -> Outcome {
     if wanted("diagnosis") {
-        count("diagnosis", report)?;
+        count(&["diagnosis"], report)?;
     }
     if wanted("findings") {
-        count("findings", report)?;
+        count(&["findings"], report)?;
     }
     if wanted("papers") {
-        bench(&["papers"], report)?;
+        count(&["papers", "samples"], report)?;
+        bench(&["papers", "features"], report)?;
     }
     if wanted("weeks") {
-        count("weeks", report)?;
+        count(&["weeks"], report)?;
     }
     if wanted("scale") {
         scale(quick, report)?;
@@ -103,20 +104,11 @@ fn bench(words: &[&str], report: &mut Report) -> Outcome {
 }
 
 /// Runs a part that counts and takes no time: what the tests have built will do.
-fn count(part: &str, report: &mut Report) -> Outcome {
+fn count(words: &[&str], report: &mut Report) -> Outcome {
     let mut command = sh::cargo();
-    command.args([
-        "bench",
-        "--quiet",
-        "--profile",
-        "dev",
-        "-p",
-        "pathlight",
-        "--bench",
-        "native",
-        "--",
-        part,
-    ]);
+    command
+        .args(["bench", "--quiet", "--profile", "dev", "-p", "pathlight", "--bench", "native", "--"])
+        .args(words);
     measure(&mut command, report)
 }
 
