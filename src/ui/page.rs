@@ -16,6 +16,7 @@ use pathlight_backend::source::Wanted;
 use pathlight_ingest::{FileReport, Keep};
 use pathlight_query::Endpoint;
 use pathlight_view::address::{Address, TraceChoice, View};
+use pathlight_view::anomalies;
 use pathlight_view::comparing::{Against, Side, set_name};
 use pathlight_view::intake::Intake;
 use pathlight_view::selection_words::range_words;
@@ -189,9 +190,13 @@ impl Page {
 
     /// Whether the set that views speak of is a summary, not traces.
     pub fn is_summary(self) -> bool {
-        let is_other = self.address().group() == 1;
+        let group = self.address().group();
+        self.is_summary_set(group)
+    }
+
+    fn is_summary_set(self, group: u8) -> bool {
         let overview = self.0.queries.overview.get();
-        overview.is_some_and(|of| if is_other { of.is_other_summary } else { of.summary.is_some() })
+        overview.is_some_and(|of| if group == 1 { of.is_other_summary } else { of.summary.is_some() })
     }
 
     /// What a view needs that is not loaded, in a sentence.
@@ -202,7 +207,12 @@ impl Page {
         if sums && view == View::Compare && self.compares_sets() && Side::BOTH.into_iter().any(is_cut) {
             return Some(summaries::COMPARES_ALL);
         }
-        match self.is_summary() {
+        let group = match view {
+            // The requests that are judged; a summary may say what is normal.
+            View::Anomalies => anomalies::sides(&self.address()).1.group,
+            _ => self.address().group(),
+        };
+        match self.is_summary_set(group) {
             true => summaries::lacks(view, self.compares_sets()),
             false => (view == View::Trend).then_some(pathlight_view::trend::NEEDS_SUMMARIES),
         }

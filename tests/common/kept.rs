@@ -5,10 +5,10 @@ use super::replay::{Random, mutate};
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::generate::{Options, Shape, write_jaeger};
 use pathlight::ingest::{Options as Reading, Reader};
-use pathlight::model::trace::TraceSet;
+use pathlight::model::trace::{Carried, Endpoint, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{PathSettings, PercentileRange, RootEndpoint, Selection, queries};
-use pathlight::summary::{Settings, Summary, compare};
+use pathlight::summary::{Choice, Settings, Summary, compare};
 use pathlight::view::address::Address;
 use pathlight::view::summaries::Selected;
 use std::io::{Read as _, Write as _};
@@ -36,13 +36,15 @@ fn set() -> TraceSet {
     set
 }
 
-const SUMMARY: &[u8] = b"pathlight-summary 1\n";
+const SUMMARY: &[u8] = b"pathlight-summary 3\n";
 
 /// The inside of a summary: in the file it is packed, with a checksum that no change would pass.
 fn summaries() -> Vec<Vec<u8>> {
     let settings = Settings::new(RootEndpoint::TraceRoots, PathSettings::default());
     let summary = Summary::observe(&set(), &settings);
     let file = pathlight::summary::write(&summary).unwrap();
+    // Of another version, nothing of what is changed here would ever be read.
+    assert_eq!(&file[..SUMMARY.len()], SUMMARY);
     let mut inside = Vec::new();
     flate2::read::GzDecoder::new(&file[SUMMARY.len()..]).read_to_end(&mut inside).unwrap();
     vec![inside]
@@ -55,6 +57,15 @@ fn check_summary(inside: &[u8]) {
     let again = pathlight::summary::read(&pathlight::summary::write(&summary).unwrap()).unwrap();
     compare(&summary, &again, None);
     Selected::of(&summary, None, PercentileRange::ALL);
+    let choice = Choice::default();
+    for parent in summary.flow_parents(&choice, None).unwrap_or_default() {
+        let _ = summary.flow(&choice, &Endpoint::new(parent.service, parent.operation), 990_000);
+    }
+    let mut set = TraceSet::new();
+    let (traces, spans, value) = (summary.traces, summary.spans, Box::new(again.clone()));
+    set.summaries.push(Carried { name: String::new(), group: 0, traces, spans, value });
+    let query = queries::AnomalyModel { train: Selection::default(), settings: AnomalySettings::default() };
+    let _ = Pool::of(vec![set]).unwrap().run(query);
     let _ = Summary::merge(summary, again);
 }
 

@@ -21,8 +21,9 @@ const ROWS: usize = 50;
 /// The options of `anomaly`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Normal traces to learn from: files, folders (recursive) or `-`
-    #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "model")]
+    /// Normal traces to learn from: files, folders (recursive) or `-`; or summaries, which hold what some of their requests
+    /// are like
+    #[arg(long, visible_alias = "baseline", num_args = 1.., value_name = "FILE", required_unless_present = "model")]
     train: Vec<PathBuf>,
     /// Traces to judge; without any, each training trace is ranked against all others
     #[arg(long, num_args = 1.., value_name = "FILE")]
@@ -150,7 +151,7 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     if groups.is_empty() {
         return Err(Failure::Usage("name what to judge by the model: --test FILE...".to_owned()));
     }
-    let mut pool = args.settings.load_groups(&groups)?;
+    let mut pool = args.settings.load_groups_or_summaries(&groups)?;
     if let Some(file) = &args.save_model {
         let query = queries::AnomalyModel { train: train.clone(), settings: settings.clone() };
         let bytes = pool.run_watched(query, &mut watch())?;

@@ -4,9 +4,11 @@ use super::Failure;
 use super::input;
 use super::output;
 use super::parse;
+use super::summarise;
 use pathlight_analysis::requests::PathSettings;
 use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
+use pathlight_model::trace::Carried;
 use pathlight_query::native::Pool;
 use pathlight_query::{
     Condition, Endpoint, Filter, GroupBy, Overlap, PercentileRange, Reading, RootEndpoint, Selection, queries,
@@ -260,12 +262,39 @@ impl Settings {
     /// # Errors
     /// [`Failure::NoTrace`] if there is no trace in one of them, [`Failure::NoMatch`] if no request of one is selected.
     pub fn load_groups(&self, groups: &[&[PathBuf]]) -> Result<Pool, Failure> {
+        self.load_into(groups, Vec::new())
+    }
+
+    /// The same; files that are all summaries stand for the traces of their group, for queries that summaries answer.
+    ///
+    /// # Errors
+    /// As [`load_groups`](Self::load_groups) and [`summarise::load`].
+    pub fn load_groups_or_summaries(&self, groups: &[&[PathBuf]]) -> Result<Pool, Failure> {
+        let (mut traces, mut summaries) = (groups.to_vec(), Vec::new());
+        for (group, files) in (0u8..).zip(&mut traces) {
+            let paths = input::list(files)?;
+            if !paths.is_empty() && paths.iter().all(|path| summarise::is_summary(path)) {
+                let summary = summarise::load(files)?;
+                let (traces, spans) = (summary.traces, summary.spans);
+                summaries.push(Carried { name: String::new(), group, traces, spans, value: Box::new(summary) });
+                self.out.iter().try_for_each(|out| output::refuse_inputs(out, &paths))?;
+                *files = &[];
+            }
+        }
+        self.load_into(&traces, summaries)
+    }
+
+    fn load_into(&self, groups: &[&[PathBuf]], summaries: Vec<Carried>) -> Result<Pool, Failure> {
         let keep = self.sample.map_or(Keep::All, Keep::Sample);
-        let loaded = input::load(groups, self.threads, &keep, self.out.as_deref())?;
+        let mut loaded = input::load(groups, self.threads, &keep, self.out.as_deref())?;
+        if let Some(set) = loaded.sets.first_mut() {
+            set.summaries.extend(summaries);
+        }
         let mut pool = Pool::of(loaded.sets).map_err(Failure::from)?;
         let holds = |pool: &Pool, group: u8| {
             let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());
-            traces.any(|trace| trace.id.group == group)
+            let mut summaries = pool.sessions().iter().flat_map(|session| &session.set.summaries);
+            traces.any(|trace| trace.id.group == group) || summaries.any(|summary| summary.group == group)
         };
         let groups = 0..groups.len() as u8;
         if !groups.clone().all(|group| holds(&pool, group)) {

@@ -12,6 +12,7 @@ use pathlight_query::{
     LatencyChange, NodeName, Parallel, Quantile, RootEndpoint, SavingsReport, Selection, Summary,
     TargetReport, TargetWay, TimeoutReport, WhatIfReport, queries,
 };
+use pathlight_summary::{Choice, Summary as Summaries};
 use pathlight_text::format::{DASH, counted, printable};
 use pathlight_view::json;
 use std::fmt::Write as _;
@@ -66,7 +67,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let common = &args.common;
     let (selection, settings) = (common.selection(), settings(args));
-    let mut pool = common.load()?;
+    let mut pool = common.settings.load_groups_or_summaries(&[&common.files])?;
     let min_children = args.min_children.unwrap_or(if common.path.preset == "paper" { 5 } else { 2 });
     let text = if args.evaluate {
         let report = evaluate(&mut pool, selection, settings, min_children)?;
@@ -145,6 +146,15 @@ fn endpoint(pool: &Pool, text: &str) -> Result<Endpoint, Failure> {
             text.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
         });
         found.extend(named.map(|(service, operation)| Endpoint::new(service, operation)));
+        let summaries = session.set.summaries.iter().filter_map(|summary| summary.value.downcast_ref());
+        for summary in summaries {
+            // One that has no flows says so when it is asked for one.
+            let parents = Summaries::flow_parents(summary, &Choice::default(), None).unwrap_or_default();
+            let parents = parents.into_iter().map(|parent| Endpoint::new(parent.service, parent.operation));
+            found.extend(parents.filter(|Endpoint { service, operation }| {
+                text.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
+            }));
+        }
     }
     found.sort_unstable();
     found.into_iter().next().ok_or_else(|| {

@@ -7,7 +7,7 @@ use super::table::{Table, more};
 use super::{Failure, input, output, parse, stream};
 use pathlight_ingest::Keep;
 use pathlight_query::{Endpoint, PercentileRange};
-use pathlight_summary::{DAY_US, FileError, Merger, Settings, Summary, read, write};
+use pathlight_summary::{Choice, DAY_US, FileError, Merger, Settings, Summary, read, write};
 use pathlight_text::format;
 use pathlight_view::errors;
 use pathlight_view::json;
@@ -214,24 +214,25 @@ pub fn load(files: &[PathBuf]) -> Result<Summary, Failure> {
     if sum.traces == 0 { Err(Failure::NoTrace) } else { Ok(sum) }
 }
 
+/// Whether a file is a summary, by its first bytes. A pipe can be read only once, so it is taken for traces.
+pub fn is_summary(path: &Path) -> bool {
+    if path.as_os_str() == "-" || !path.is_file() {
+        return false;
+    }
+    let mut head = Vec::new();
+    // What cannot be read is no summary; the reader of traces then says why.
+    let read = std::fs::File::open(path).and_then(|file| file.take(32).read_to_end(&mut head));
+    read.is_ok() && pathlight_summary::is_summary(&head)
+}
+
 /// Loads one side of a comparison: summaries, and what else there is as traces, read with the settings of the summaries or
 /// else these.
 ///
 /// # Errors
 /// As [`load`] and [`stream::summarise`].
 pub fn load_any(files: &[PathBuf], settings: &Settings, threads: Option<usize>) -> Result<Summary, Failure> {
-    let is_summary = |path: &PathBuf| {
-        // A pipe can be read only once, so it is taken for traces.
-        if path.as_os_str() == "-" || !path.is_file() {
-            return false;
-        }
-        let mut head = Vec::new();
-        // What cannot be read is no summary; the reader of traces then says why.
-        let read = std::fs::File::open(path).and_then(|file| file.take(32).read_to_end(&mut head));
-        read.is_ok() && pathlight_summary::is_summary(&head)
-    };
     let (summaries, traces): (Vec<PathBuf>, Vec<PathBuf>) =
-        input::list(files)?.into_iter().partition(is_summary);
+        input::list(files)?.into_iter().partition(|path| is_summary(path));
     let wanted = Wanted { settings, per_day: false, threads, keep: &Keep::All };
     if summaries.is_empty() {
         return stream::summarise(&traces, wanted);
@@ -279,6 +280,16 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
         selected.part.requests(),
         in_ms(latency.mean),
     );
+    let choice = Choice { root: selected.root.cloned(), ..Choice::default() };
+    // Files of earlier versions have neither.
+    if let (Ok(flows), Some(normal)) = (summary.flow_parents(&choice, None), summary.normal(selected.root)) {
+        let _ = writeln!(
+            out,
+            "execution flows of {} (pathlight flow), {} kept to judge others against (pathlight anomaly --baseline)",
+            format::counted(flows.len() as u64, "endpoint"),
+            format::counted(normal.rows.len() as u64, "request"),
+        );
+    }
     if let Some(cut) = selected.cut_words() {
         let _ = writeln!(out, "{cut}");
     }

@@ -221,6 +221,13 @@ impl<K: Ord, V> OrderedMap<K, V> {
 
     /// Sets the value of a key; the value it had.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        // Most come in order, above all out of a file.
+        if let Some(run) = self.runs.last()
+            && run.last().is_some_and(|(last, _)| *last < key)
+        {
+            self.insert_at((self.runs.len() - 1, run.len()), key, value);
+            return None;
+        }
         match self.find(&key) {
             Ok((run, at)) => Some(std::mem::replace(&mut self.runs[run][at].1, value)),
             Err(place) => {

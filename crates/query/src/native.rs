@@ -57,7 +57,8 @@ impl Pool {
             session.set.retain(|trace| kept.contains(&trace.id));
             session.invalidate();
         }
-        self.cuts = Cuts::default();
+        let has_summaries = self.sessions.iter().any(|session| !session.set.summaries.is_empty());
+        self.cuts = Cuts::of_data(has_summaries);
     }
 
     /// Runs a query on all threads.

@@ -1,7 +1,7 @@
 //! Bands of latency: what lets a percentile range be cut out of a summary.
 
-use super::sketch::join_sorted;
 use pathlight_analysis::requests::PercentileRange;
+use pathlight_model::sort::Arrange;
 use pathlight_model::stats::log_bin;
 use serde::{Deserialize, Serialize};
 
@@ -36,18 +36,19 @@ impl Band {
         log_bin(us) >> 3
     }
 
-    /// Joins two lists, each by number.
-    pub(crate) fn join(a: &[Band], b: &[Band]) -> Vec<Band> {
-        join_sorted(
-            a,
-            b,
-            |band| band.number,
-            |x, y| Band {
-                number: x.number,
-                requests: x.requests + y.requests,
-                us: x.us.saturating_add(y.us),
-            },
-        )
+    /// Joins lists, each by number.
+    pub(crate) fn join<'a>(lists: impl Iterator<Item = &'a [Band]>) -> Vec<Band> {
+        let mut all: Vec<Band> = lists.flatten().copied().collect();
+        all.arrange_by_key(|band| band.number);
+        all.dedup_by(|from, into| {
+            let is_same = from.number == into.number;
+            if is_same {
+                into.requests += from.requests;
+                into.us = into.us.saturating_add(from.us);
+            }
+            is_same
+        });
+        all
     }
 }
 
@@ -95,7 +96,8 @@ mod tests {
     fn bands(latencies: &[u64]) -> Vec<Band> {
         let mut out = Vec::new();
         for &us in latencies {
-            out = Band::join(&out, &[Band { number: Band::of_latency(us), requests: 1, us }]);
+            let one = [Band { number: Band::of_latency(us), requests: 1, us }];
+            out = Band::join([out.as_slice(), &one].into_iter());
         }
         out
     }

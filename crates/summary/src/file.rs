@@ -11,7 +11,7 @@ use std::io::{Read as _, Write as _};
 /// What every summary file begins with; the version and a line break follow.
 const MAGIC: &[u8] = b"pathlight-summary ";
 /// Counts the changes of what is inside.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Larger ones are not unpacked: nobody's summary is.
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -63,7 +63,8 @@ pub fn read(bytes: &[u8]) -> Result<Summary, FileError> {
     let version = String::from_utf8_lossy(&rest[..line]);
     let from_bytes: fn(&[u8]) -> Result<Summary, postcard::Error> = match version.parse() {
         Ok(VERSION) => |inside| postcard::from_bytes(inside),
-        Ok(1) => |inside| postcard::from_bytes::<version1::Summary>(inside).map(Summary::from),
+        Ok(2) => |inside| postcard::from_bytes::<before::Summary<before::Root2>>(inside).map(Summary::from),
+        Ok(1) => |inside| postcard::from_bytes::<before::Summary<before::Root1>>(inside).map(Summary::from),
         _ => return Err(FileError::Version(version.into_owned())),
     };
     let mut inside = Vec::new();
@@ -99,6 +100,7 @@ impl Summary {
                 && root.errors.part.is_sound(MOST)
                 && root.spans.max(root.failed) <= MOST
                 && root.endpoints.values().all(is_endpoint_sound)
+                && root.flows.is_sound()
         };
         self.traces.max(self.spans) <= MOST
             && self.contexts.is_sound()
@@ -106,12 +108,16 @@ impl Summary {
             && self.frames.examples().len() == self.contexts.nodes.len()
             && self.contexts.nodes.iter().all(|node| is_node_sound(&node.value))
             && self.roots.values().all(is_root_sound)
+            && self.normal.facts.is_sound()
     }
 }
 
-/// Files of version 1, which did not sum errors.
-mod version1 {
-    use crate::part::{EndpointPart, ErrorSums, NodePart, Settings};
+/// Files of versions before: 1 did not sum errors, and neither summed flows nor kept normal
+/// requests.
+mod before {
+    use crate::flow::FlowSums;
+    use crate::normal::Normal;
+    use crate::part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings};
     use crate::sketch::Sketch;
     use pathlight_analysis::critical_path::{Contexts, DiffPart};
     use pathlight_analysis::culprit::CulpritPart;
@@ -121,18 +127,18 @@ mod version1 {
     use serde::Deserialize;
 
     #[derive(Deserialize)]
-    pub struct Summary {
+    pub struct Summary<R> {
         settings: Settings,
         traces: u64,
         spans: u64,
         start_us: Option<(u64, u64)>,
         contexts: Contexts<NodePart>,
         frames: DiffPart,
-        roots: OrderedMap<Endpoint, RootPart>,
+        roots: OrderedMap<Endpoint, R>,
     }
 
     #[derive(Deserialize)]
-    struct RootPart {
+    pub struct Root1 {
         failed: u64,
         spans: u64,
         latency: Sketch,
@@ -141,19 +147,33 @@ mod version1 {
         culprit: CulpritPart,
     }
 
-    impl From<Summary> for crate::Summary {
-        fn from(of: Summary) -> crate::Summary {
+    #[derive(Deserialize)]
+    pub struct Root2 {
+        first: Root1,
+        errors: ErrorSums,
+    }
+
+    impl<R: Into<RootPart>> From<Summary<R>> for crate::Summary {
+        fn from(of: Summary<R>) -> crate::Summary {
             let Summary { settings, traces, spans, start_us, contexts, frames, roots } = of;
             let roots = roots.into_iter().map(|(root, part)| (root, part.into()));
-            crate::Summary { settings, traces, spans, start_us, contexts, frames, roots: roots.collect() }
+            let (roots, normal) = (roots.collect(), Normal::missing());
+            crate::Summary { settings, traces, spans, start_us, contexts, frames, roots, normal }
         }
     }
 
-    impl From<RootPart> for crate::RootPart {
-        fn from(of: RootPart) -> crate::RootPart {
-            let RootPart { failed, spans, latency, latency_us, endpoints, culprit } = of;
+    impl From<Root1> for RootPart {
+        fn from(first: Root1) -> RootPart {
             let errors = ErrorSums { is_missing: true, ..ErrorSums::default() };
-            crate::RootPart { failed, spans, latency, latency_us, endpoints, culprit, errors }
+            Root2 { first, errors }.into()
+        }
+    }
+
+    impl From<Root2> for RootPart {
+        fn from(Root2 { first, errors }: Root2) -> RootPart {
+            let Root1 { failed, spans, latency, latency_us, endpoints, culprit } = first;
+            let flows = FlowSums::missing();
+            RootPart { failed, spans, latency, latency_us, endpoints, culprit, errors, flows }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! From traces to a summary.
 
 use super::band::Band;
+use super::flow::FlowObserver;
+use super::normal::Normal;
 use super::part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings, Summary};
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{Contexts, DiffPart, PathTable, Walk};
@@ -101,9 +103,10 @@ impl Summary {
         let roots = roots.into_iter().map(|(root, found)| {
             let overlap = settings.path.overlap;
             let observers = (CulpritObserver::new(set, overlap), ErrorsObserver::new(set, overlap));
+            let observers = (observers, FlowObserver::new(set, overlap));
             let mut walk = Walk::new(observers, settings.path, found.numbers);
             while !walk.step(set, &table, &mut || false) {}
-            let (culprit, (mut errors, _)) = walk.finish(set);
+            let ((culprit, (mut errors, _)), flows) = walk.finish(set);
             let without = Sketch::of(errors.take_without_us());
             // Merging brings names and contexts into their order.
             let errors = ErrorSums { is_missing: false, part: ErrorsPart::merge(vec![errors]), without };
@@ -124,6 +127,7 @@ impl Summary {
                 endpoints: endpoints.collect(),
                 culprit,
                 errors,
+                flows,
             };
             (name(root), part)
         });
@@ -136,6 +140,7 @@ impl Summary {
             contexts,
             frames,
             roots,
+            normal: Normal::observe(set, settings, &table),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What a summary holds.
 
 use super::band::Band;
+use super::flow::FlowSums;
+use super::normal::Normal;
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{Contexts, DiffPart, RequestRef};
 use pathlight_analysis::culprit::CulpritPart;
@@ -53,6 +55,8 @@ pub struct Summary {
     pub(crate) frames: DiffPart,
     /// What is summed of the requests of each root endpoint.
     pub roots: OrderedMap<Endpoint, RootPart>,
+    /// What normal requests are like.
+    pub(crate) normal: Normal,
 }
 
 /// A calling context on critical paths.
@@ -87,6 +91,8 @@ pub struct RootPart {
     pub culprit: CulpritPart,
     /// Where errors start and stop.
     pub errors: ErrorSums,
+    /// What waits for what.
+    pub flows: FlowSums,
 }
 
 /// An endpoint on the critical paths of the requests of a root endpoint.
@@ -113,11 +119,30 @@ pub struct ErrorSums {
     pub without: Sketch,
 }
 
+/// The values of each key in some maps.
+pub(crate) fn by_key<K: Ord, V>(maps: impl Iterator<Item = OrderedMap<K, V>>) -> OrderedMap<K, Vec<V>> {
+    let mut out: OrderedMap<K, Vec<V>> = OrderedMap::new();
+    for (key, value) in maps.flatten() {
+        out.entry(key).or_default().push(value);
+    }
+    out
+}
+
+/// Joins some maps; values of one key by `join`, which must not mind their order.
+pub(crate) fn join_maps<K: Ord, V>(
+    maps: impl Iterator<Item = OrderedMap<K, V>>,
+    join: impl Fn(Vec<V>) -> V,
+) -> OrderedMap<K, V> {
+    by_key(maps).into_iter().map(|(key, values)| (key, join(values))).collect()
+}
+
 impl ErrorSums {
-    fn merge(&mut self, other: ErrorSums) {
-        self.is_missing |= other.is_missing;
-        self.part = ErrorsPart::merge(vec![std::mem::take(&mut self.part), other.part]);
-        self.without.merge(&other.without);
+    fn join(parts: Vec<ErrorSums>) -> ErrorSums {
+        ErrorSums {
+            is_missing: parts.iter().any(|part| part.is_missing),
+            without: Sketch::sum(parts.iter().map(|part| &part.without)),
+            part: ErrorsPart::merge(parts.into_iter().map(|part| part.part).collect()),
+        }
     }
 }
 
@@ -134,35 +159,62 @@ impl RootPart {
         Percentiles { mean, p50, p95, p99, max: self.latency.max_us() }
     }
 
-    pub(crate) fn merge(&mut self, other: RootPart) {
-        self.failed += other.failed;
-        self.spans += other.spans;
-        self.latency.merge(&other.latency);
-        self.latency_us.merge(other.latency_us);
-        for (endpoint, part) in other.endpoints {
-            self.endpoints.entry(endpoint).or_default().merge(&part);
+    /// Joins parts of disjoint requests.
+    pub(crate) fn join(mut parts: Vec<RootPart>) -> RootPart {
+        if parts.len() == 1 {
+            return parts.pop().unwrap_or_default();
         }
-        self.culprit = CulpritPart::merge(vec![std::mem::take(&mut self.culprit), other.culprit]);
-        self.errors.merge(other.errors);
+        let mut out = RootPart {
+            latency: Sketch::sum(parts.iter().map(|part| &part.latency)),
+            ..RootPart::default()
+        };
+        let (mut endpoints, mut culprits) = (Vec::new(), Vec::new());
+        let (mut errors, mut flows) = (Vec::new(), Vec::new());
+        for part in parts {
+            out.failed += part.failed;
+            out.spans += part.spans;
+            out.latency_us.merge(part.latency_us);
+            endpoints.push(part.endpoints);
+            culprits.push(part.culprit);
+            errors.push(part.errors);
+            flows.push(part.flows);
+        }
+        out.endpoints = join_maps(endpoints.into_iter(), EndpointPart::join);
+        out.culprit = CulpritPart::merge(culprits);
+        out.errors = ErrorSums::join(errors);
+        out.flows = FlowSums::join(flows);
+        out
     }
 }
 
 impl EndpointPart {
-    fn merge(&mut self, other: &EndpointPart) {
-        self.spans += other.spans;
-        self.errors += other.errors;
-        self.self_time.merge(&other.self_time);
-        self.self_us.merge(other.self_us);
+    fn join(mut parts: Vec<EndpointPart>) -> EndpointPart {
+        if parts.len() == 1 {
+            return parts.pop().unwrap_or_default();
+        }
+        let self_time = Sketch::sum(parts.iter().map(|part| &part.self_time));
+        let mut out = EndpointPart { self_time, ..EndpointPart::default() };
+        for part in parts {
+            out.spans += part.spans;
+            out.errors += part.errors;
+            out.self_us.merge(part.self_us);
+        }
+        out
     }
 }
 
 impl NodePart {
-    pub(crate) fn merge(&mut self, other: &NodePart) {
-        self.spans += other.spans;
-        self.errors += other.errors;
-        self.exclusive.merge(&other.exclusive);
-        self.inclusive.merge(&other.inclusive);
-        self.bands = Band::join(&self.bands, &other.bands);
+    pub(crate) fn join(mut parts: Vec<NodePart>) -> NodePart {
+        if parts.len() == 1 {
+            return parts.pop().unwrap_or_default();
+        }
+        NodePart {
+            spans: parts.iter().map(|part| part.spans).sum(),
+            errors: parts.iter().map(|part| part.errors).sum(),
+            exclusive: Sketch::sum(parts.iter().map(|part| &part.exclusive)),
+            inclusive: Sketch::sum(parts.iter().map(|part| &part.inclusive)),
+            bands: Band::join(parts.iter().map(|part| part.bands.as_slice())),
+        }
     }
 
     /// Requests that have it.
@@ -180,8 +232,7 @@ impl Summary {
     /// The requests of one root endpoint, or of all together; `None` if there are none.
     pub fn root(&self, root: Option<&Endpoint>) -> Option<RootPart> {
         let Some(root) = root else {
-            let mut all = RootPart::default();
-            self.roots.values().for_each(|part| all.merge(part.clone()));
+            let all = RootPart::join(self.roots.values().cloned().collect());
             return (all.requests() > 0).then_some(all);
         };
         self.roots.get(root).cloned()

@@ -1,6 +1,7 @@
 //! A summary as the reports that traces give, for views that need no spans (`docs/definitions/summary.md` section 9).
 
 use super::band::{Band, BandCut};
+use super::flow::{FlowSums, NoFlow};
 use super::part::{EndpointPart, ErrorSums, NodePart, Summary};
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{
@@ -8,6 +9,7 @@ use pathlight_analysis::critical_path::{
     EndpointsReport, Exemplar, HistogramsReport, ImpactRow, Quantity, RootRow, Weight, top_chains,
 };
 use pathlight_analysis::errors::ErrorsReport;
+use pathlight_analysis::flow::{FlowParent, FlowReport};
 use pathlight_analysis::ids::{EndpointId, NodeId};
 use pathlight_analysis::requests::{PercentileRange, RangeFacts, RangeMark};
 use pathlight_model::ordered::{OrderedMap, OrderedSet};
@@ -97,7 +99,7 @@ impl Summary {
         // Every request has its root context once, so its bands are those of the requests.
         let bands_of = |tree: &Tree| &self.contexts.nodes[tree.nodes.start].value.bands;
         let all: Vec<Band> = if is_over_all {
-            trees.iter().fold(Vec::new(), |sum, tree| Band::join(&sum, bands_of(tree)))
+            Band::join(trees.iter().map(|tree| bands_of(tree).as_slice()))
         } else {
             Vec::new()
         };
@@ -350,6 +352,33 @@ impl Summary {
             self.root(choice.root.as_ref()).unwrap_or_default().errors;
         let without_us = percentiles(&without, without.sum_us());
         (!is_missing).then(|| part.report(without_us, choice.range, facts))
+    }
+
+    /// The flows of the requests of a root endpoint, or of all.
+    fn flows(&self, root: Option<&Endpoint>) -> FlowSums {
+        let roots = self.roots.iter().filter(|(name, _)| root.is_none_or(|root| root == *name));
+        FlowSums::join(roots.map(|(_, part)| part.flows.clone()).collect())
+    }
+
+    /// The endpoints that have a flow, or the one named, over requests of any latency.
+    ///
+    /// # Errors
+    /// [`NoFlow`].
+    pub fn flow_parents(
+        &self,
+        choice: &Choice,
+        only: Option<&Endpoint>,
+    ) -> Result<Vec<FlowParent>, NoFlow> {
+        self.flows(choice.root.as_ref()).parents(only)
+    }
+
+    /// The execution flow of a parent over requests of any latency; an empty one if it has none. How often an edge binds
+    /// is a lower bound.
+    ///
+    /// # Errors
+    /// [`NoFlow`].
+    pub fn flow(&self, choice: &Choice, parent: &Endpoint, tau_ppm: u32) -> Result<FlowReport, NoFlow> {
+        self.flows(choice.root.as_ref()).report(parent, tau_ppm)
     }
 
     /// The histogram of latency; sizes of requests are not in a summary.

@@ -47,51 +47,28 @@ fn pack(sorted: &[u64]) -> Vec<u8> {
     out
 }
 
-fn unpack(bytes: &[u8]) -> Vec<u64> {
-    let (mut out, mut last, mut value, mut shift) = (Vec::new(), 0u64, 0u64, 0u32);
+fn unpack_each(bytes: &[u8], mut each: impl FnMut(u64)) {
+    let (mut last, mut value, mut shift) = (0u64, 0u64, 0u32);
     for &byte in bytes {
         value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
         shift += 7;
         if byte & 0x80 == 0 {
             last = last.wrapping_add(value);
-            out.push(last);
+            each(last);
             (value, shift) = (0, 0);
         }
     }
+}
+
+fn unpack(bytes: &[u8]) -> Vec<u64> {
+    let mut out = Vec::new();
+    unpack_each(bytes, |value| out.push(value));
     out
 }
 
 fn count(sorted: &[u64]) -> Vec<(u32, u64)> {
     let groups = sorted.chunk_by(|&a, &b| log_bin(a) == log_bin(b));
     groups.map(|group| (log_bin(group[0]), group.len() as u64)).collect()
-}
-
-/// Merges two sorted lists of numbered things; those of one number are joined.
-pub(crate) fn join_sorted<T: Copy>(
-    a: &[T],
-    b: &[T],
-    number: impl Fn(&T) -> u32,
-    join: impl Fn(T, T) -> T,
-) -> Vec<T> {
-    let (mut i, mut k) = (0, 0);
-    let mut out = Vec::with_capacity(a.len() + b.len());
-    loop {
-        match (a.get(i), b.get(k)) {
-            (Some(&x), Some(&y)) if number(&x) == number(&y) => {
-                out.push(join(x, y));
-                (i, k) = (i + 1, k + 1);
-            }
-            (Some(&x), y) if y.is_none_or(|y| number(&x) < number(y)) => {
-                out.push(x);
-                i += 1;
-            }
-            (_, Some(&y)) => {
-                out.push(y);
-                k += 1;
-            }
-            _ => return out,
-        }
-    }
 }
 
 impl Sketch {
@@ -108,30 +85,35 @@ impl Sketch {
 
     /// Adds other values.
     pub fn merge(&mut self, other: &Sketch) {
-        if other.n == 0 {
-            return;
+        if other.n > 0 {
+            *self = Sketch::sum([&*self, other].into_iter());
         }
-        if self.n == 0 {
-            *self = other.clone();
-            return;
-        }
-        let n = self.n + other.n;
-        self.held = match (&self.held, &other.held) {
-            (Held::Values(a), Held::Values(b)) if n <= EXACT => {
-                let mut values = unpack(a);
-                values.extend(unpack(b));
-                // A stable sort joins the two runs.
-                values.sort();
-                Held::Values(pack(&values))
-            }
-            (a, b) => {
-                let sum = |x: (u32, u64), y: (u32, u64)| (x.0, x.1 + y.1);
-                Held::Bins(join_sorted(&a.bins(), &b.bins(), |bin| bin.0, sum))
-            }
+    }
+
+    /// The values of all of these. Many at once cost little more than each by itself: what is kept is sorted once, and
+    /// what is counted is counted once.
+    pub fn sum<'a>(sketches: impl Iterator<Item = &'a Sketch> + Clone) -> Sketch {
+        let of = || sketches.clone().filter(|sketch| sketch.n > 0);
+        let n: u64 = of().map(|sketch| sketch.n).sum();
+        let (Some(min_us), Some(max_us)) =
+            (of().map(|sketch| sketch.min_us).min(), of().map(|sketch| sketch.max_us).max())
+        else {
+            return Sketch::default();
         };
-        self.n = n;
-        self.min_us = self.min_us.min(other.min_us);
-        self.max_us = self.max_us.max(other.max_us);
+        let mut lists = of().map_while(|sketch| match &sketch.held {
+            Held::Values(bytes) if n <= EXACT => Some(bytes),
+            _ => None,
+        });
+        let mut values = Vec::new();
+        lists.by_ref().for_each(|bytes| unpack_each(bytes, |value| values.push(value)));
+        let held = if values.len() as u64 == n {
+            // A stable sort joins runs.
+            values.sort();
+            Held::Values(pack(&values))
+        } else {
+            Held::Bins(Held::count(of().map(|sketch| &sketch.held)))
+        };
+        Sketch { n, min_us, max_us, held }
     }
 
     /// How many values there are.
@@ -301,6 +283,25 @@ impl Held {
             Held::Values(bytes) => count(&unpack(bytes)),
             Held::Bins(bins) => bins.clone(),
         }
+    }
+
+    /// How many values of all of these lie in each bin.
+    fn count<'a>(of: impl Iterator<Item = &'a Held>) -> Vec<(u32, u64)> {
+        let mut counts: Vec<u64> = Vec::new();
+        let mut add = |bin: u32, n: u64| {
+            let bin = bin as usize;
+            if counts.len() <= bin {
+                counts.resize(bin + 1, 0);
+            }
+            counts[bin] += n;
+        };
+        for held in of {
+            match held {
+                Held::Values(bytes) => unpack_each(bytes, |value| add(log_bin(value), 1)),
+                Held::Bins(bins) => bins.iter().for_each(|&(bin, n)| add(bin, n)),
+            }
+        }
+        (0..).zip(counts).filter(|&(_, n)| n > 0).collect()
     }
 }
 

@@ -42,6 +42,7 @@ impl Summary {
             contexts: self.contexts.of_root(root),
             frames: self.frames.of_root(root),
             roots: [(root.clone(), part)].into(),
+            normal: self.normal.of_root(root),
         })
     }
 }

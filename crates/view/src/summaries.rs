@@ -7,7 +7,10 @@ use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use pathlight_query::{CriticalPathReport, ErrorsReport, Exemplar, RootEndpoint, SummaryFacts};
-use pathlight_summary::{Band, BandCut, Choice, EndpointPart, NodePart, RELATIVE_ERROR, RootPart, Summary};
+use pathlight_summary::{
+    Band, BandCut, Choice, EndpointPart, MOST_NODES, MOST_NORMAL, NodePart, RELATIVE_ERROR, REPEATS, RootPart,
+    Summary,
+};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 
@@ -15,7 +18,7 @@ use pathlight_text::format::counted;
 /// is about two sets and not about percentile ranges of one.
 pub fn lacks(view: View, compares_sets: bool) -> Option<&'static str> {
     Some(match view {
-        View::Findings | View::Flame | View::Endpoints | View::Errors | View::Trend => return None,
+        View::Findings | View::Flame | View::Endpoints | View::Errors | View::Flow | View::Trend => return None,
         View::Compare if compares_sets => return None,
         View::Compare => {
             "Percentile ranges of one summary cannot be compared: it holds no sums of squares by latency. Open a second \
@@ -23,13 +26,13 @@ pub fn lacks(view: View, compares_sets: bool) -> Option<&'static str> {
         }
         View::Heatmap => "The heat map shows single requests, and a summary holds sums over them.",
         View::Split => "Splitting needs the tags of spans, and a summary holds none.",
-        View::Flow => {
-            "Execution flow needs the order of calls in each request, which a summary does not hold."
-        }
         View::Diagnosis => {
             "The diagnosis groups whole traces by their structure, and a summary holds no traces."
         }
-        View::Anomalies => "Anomalies are single requests, and a summary holds sums over them.",
+        View::Anomalies => {
+            "Anomalies are single requests, and a summary holds what normal ones are like: open traces as a second set, and \
+             judge them against it."
+        }
         View::Requests => "A summary holds no list of requests, but an example of each call path by its id.",
         View::Trace => "The timeline shows the spans of a trace, and a summary knows it by its id only.",
     })
@@ -41,6 +44,10 @@ pub const COMPARES_ALL: &str = "A summary compares over requests of any latency,
 /// Returns what the list of findings says of summaries.
 pub const NO_FINDINGS: &str = "Findings are looked for in single spans, and a summary holds sums over them. Compare two \
                                summaries to see what changed between them.";
+
+/// What stands in place of the panels below a flow that need spans.
+pub const FLOW_ONLY: &str = "What if, targets, timeouts, predictions and savings need the spans of single requests: load \
+                             the traces, or some of them.";
 
 /// Returns what is to be known of summaries that are looked at: how many there are, and what their numbers stand for.
 pub fn facts(of: &SummaryFacts) -> String {
@@ -65,8 +72,16 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
         "A percentile range ends at the nearest band of latency, 6 to 12.5 % wide: its button says how many requests it holds."
             .to_owned(),
         "In a percentile range, self time and requests are those of the range; percentiles, total time, spans and errors \
-         of call paths and endpoints are over requests of any latency, and so is all of Errors."
+         of call paths and endpoints are over requests of any latency, and so is all of Errors and Flow."
             .to_owned(),
+        format!(
+            "In Flow, calls of a callee above the {REPEATS}th share a node, endpoints with more than {MOST_NODES} different \
+             calls have none, and how often an edge binds is a lower bound."
+        ),
+        format!(
+            "Anomalies of another set are judged against at most {MOST_NORMAL} of its requests, of any latency, chosen by \
+             their trace ids."
+        ),
         "Errors of a request type are its requests with a span in error; spans and errors of endpoints are those on \
          critical paths."
             .to_owned(),

@@ -1,12 +1,14 @@
 //! Queries over summaries: opened like traces, they give the reports that their traces give.
 
-use crate::common::generated;
+use crate::common::{Span, generated, set_of, span};
+use pathlight::analysis::anomaly::vae::VaeSettings;
+use pathlight::analysis::anomaly::whole::sample_key;
 use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::generate::Options;
 use pathlight::ingest::{Ended, Options as Reading, Reader};
-use pathlight::model::trace::TraceSet;
+use pathlight::model::trace::{Endpoint, TraceId, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::{Filter, Quantity, RangeFacts, RootEndpoint, queries, unpack};
+use pathlight::query::{AnomalySettings, Detector, Filter, FlowSettings, Quantity, RangeFacts, RootEndpoint, queries, unpack};
 use pathlight::summary::{Settings, Summary, write};
 
 fn shop(traces: u64, seed: u64) -> TraceSet {
@@ -242,4 +244,118 @@ fn what_cannot_be_opened_says_why() {
     assert!(fail(&bytes[..bytes.len() / 2], Some(unpack)).contains("damaged"));
     assert!(fail(b"pathlight-summary 99\nxyz", Some(unpack)).contains("version 99"));
     assert!(fail(&bytes, None).contains("pathlight show"));
+}
+
+#[test]
+fn flows_of_summaries_are_those_of_their_traces_but_for_what_binds() {
+    let parts = [shop(300, 5), shop(200, 6)].map(|set| packed(&set));
+    let first = open(&[("a.pathlight", &parts[0], 0)]);
+    let mut summaries = Pool::of(vec![first, open(&[("b.pathlight", &parts[1], 0)])]).unwrap();
+    let mut traces = Pool::of(vec![shop(300, 5), shop(200, 6)]).unwrap();
+    let query = queries::FlowParents { selection: selection() };
+    let (found, of_traces) = (summaries.run(query.clone()).unwrap(), traces.run(query).unwrap());
+    assert!(found.len() > 5 && found.iter().any(|parent| parent.nodes > 3));
+    assert_eq!(found, of_traces);
+    let settings = FlowSettings::default();
+    let (mut edges, mut same) = (0, 0);
+    for parent in found {
+        let parent = Some(Endpoint::new(parent.service, parent.operation));
+        let query = queries::Flow { selection: selection(), parent, settings };
+        let (mut found, of_traces) = (summaries.run(query.clone()).unwrap(), traces.run(query).unwrap());
+        for (edge, exact) in found.edges.iter_mut().zip(&of_traces.edges) {
+            assert!(edge.binding <= exact.binding, "a lower bound");
+            edges += 1;
+            same += u32::from(edge.binding == exact.binding);
+            edge.binding = exact.binding;
+        }
+        assert_eq!(found, of_traces);
+    }
+    assert!(2 * same > edges && edges > 20, "{same} of {edges}");
+    // Of one root endpoint, whose requests have fewer invocations; and what only spans answer.
+    let root = summaries.run(queries::Overview::default()).unwrap().request_types[0].kind.root.clone();
+    let selection = Selection { root: RootEndpoint::Endpoint(root), ..selection() };
+    let query = queries::Flow { selection: selection.clone(), parent: None, settings };
+    let (found, of_traces) = (summaries.run(query.clone()).unwrap(), traces.run(query).unwrap());
+    assert_eq!((&found.nodes, found.invocations), (&of_traces.nodes, of_traces.invocations));
+    let error = summaries.run(queries::Savings { selection, settings }).unwrap_err();
+    assert!(error.to_string().contains("needs the spans"), "{error}");
+}
+
+/// A trace of a root that makes these calls one after the other, each of an endpoint.
+fn calls(trace: u128, names: impl Iterator<Item = usize>) -> Vec<Span> {
+    let mut spans = vec![span(1, 0, "root", 0, 10_000)];
+    let child = |(name, place): (usize, u64)| span(2 + place, 1, &format!("n{name:03}"), 10 * place, 10 * place + 5);
+    spans.extend(names.zip(0u64..).map(child));
+    spans.into_iter().map(|span| Span { trace, ..span }).collect()
+}
+
+#[test]
+fn calls_beyond_the_eighth_of_a_callee_share_a_node_and_too_many_callees_are_refused_in_words() {
+    let flow = |spans: &[Span]| {
+        let bytes = packed(&set_of(spans));
+        let mut pool = Pool::of(vec![open(&[("a", &bytes, 0)])]).unwrap();
+        let parent = Some(Endpoint::new("root", "root"));
+        let settings = FlowSettings::default();
+        (
+            pool.run(queries::FlowParents { selection: selection() }).unwrap()[0].clone(),
+            pool.run(queries::Flow { selection: selection(), parent, settings }),
+        )
+    };
+    let (parent, found) = flow(&calls(1, std::iter::repeat_n(1, 20)));
+    let found = found.unwrap();
+    assert_eq!((parent.nodes, parent.most_calls, found.repeats_kept), (9, 20, Some(8)));
+    let rest = &found.nodes[8];
+    assert_eq!((rest.label.as_str(), rest.latency_us.max), ("n001:n001#rest", 115));
+    let (parent, found) = flow(&calls(1, 0..65));
+    assert_eq!(parent.nodes, 65);
+    let error = found.unwrap_err().to_string();
+    assert!(error.contains("root:root makes 65 different calls") && error.contains("at most 64"), "{error}");
+    // Wide only together: what each of two has goes when they are joined.
+    let halves = [calls(1, 0..40), calls(2, 40..80)];
+    let parts = halves.clone().map(|spans| Summary::observe(&set_of(&spans), &Settings::default()));
+    let [a, b] = parts;
+    let joined = write(&Summary::merge(a, b).unwrap()).unwrap();
+    assert_eq!(joined, packed(&set_of(&halves.concat())));
+    assert!(flow(&halves.concat()).1.is_err() && flow(&halves[0]).1.is_ok());
+}
+
+#[test]
+fn traces_are_judged_against_a_merged_summary_as_against_the_requests_it_keeps() {
+    let parts = [(400, 5), (300, 6)].map(|(traces, seed)| packed(&shop(traces, seed)));
+    let of_a = [open(&[("a", &parts[0], 0)]), open(&[("b", &parts[1], 0)])];
+    let other = Options { traces: 60, spans: 30, seed: 9, ..Options::demo() };
+    let judged = || crate::common::generated_as(&other, 1);
+    let test = Selection { group: 1, ..selection() };
+    let query = |settings| queries::Anomalies { train: selection(), test: test.clone(), settings };
+    let mut summaries = Pool::of(of_a.into_iter().chain([judged()]).collect()).unwrap();
+    let settings = AnomalySettings::default();
+    let found = summaries.run(query(settings.clone())).unwrap();
+    assert_eq!((found.trained, found.rows.len()), (300, 60));
+    // The same requests, taken out of the traces: those with the smallest hashes.
+    let both = [shop(400, 5), shop(300, 6)];
+    let mut ids: Vec<(u64, TraceId)> = Vec::new();
+    for set in &both {
+        let keys = (0..set.traces().len() as u32).map(|trace| sample_key(&set.trace_id_text(trace)));
+        ids.extend(keys.zip(set.traces()).map(|(key, trace)| (key, trace.id)));
+    }
+    ids.sort_by_key(|(key, _)| *key);
+    let kept: Vec<TraceId> = ids.into_iter().take(300).map(|(_, id)| id).collect();
+    let mut sets: Vec<TraceSet> = both.into_iter().chain([judged()]).collect();
+    for set in &mut sets {
+        set.retain(|trace| trace.id.group == 1 || kept.contains(&trace.id));
+    }
+    let mut traces = Pool::of(sets).unwrap();
+    let of_traces = traces.run(query(settings.clone())).unwrap();
+    assert_eq!(found, of_traces);
+    assert!(found.rows.iter().any(|row| row.nearest.is_some()));
+    // Of one root endpoint only; and what needs spans says so.
+    let root = summaries.run(queries::Overview::default()).unwrap().request_types[0].kind.root.clone();
+    let train = Selection { root: RootEndpoint::Endpoint(root), ..selection() };
+    let few = summaries.run(queries::Anomalies { train, test: test.clone(), settings: settings.clone() }).unwrap();
+    assert!(few.trained > 5 && few.trained < 300, "{}", few.trained);
+    let within = queries::Anomalies { train: selection(), test: selection(), settings: settings.clone() };
+    let error = summaries.run(within).unwrap_err().to_string();
+    assert!(error.contains("judging needs the spans") && error.contains("load the traces"), "{error}");
+    let network = AnomalySettings { detector: Detector::Vae(VaeSettings::default()), ..settings };
+    assert!(summaries.run(query(network)).unwrap_err().to_string().contains("auto-encoder"));
 }

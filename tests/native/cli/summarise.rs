@@ -275,3 +275,29 @@ fn spans_that_lie_anywhere_are_joined_and_partitions_bring_them_together() {
     assert_eq!(output.status.code(), Some(1));
     assert!(!folder.path().join("x").exists());
 }
+
+#[test]
+fn flow_and_anomaly_take_summaries_in_place_of_traces() {
+    let folder = Scratch::new("summaries-for-traces");
+    let out = |args: &[&str]| {
+        let output = run(folder.path(), args, &[]);
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    fs::write(folder.path().join("a.json"), jaeger(120, 1)).unwrap();
+    fs::write(folder.path().join("b.json"), jaeger(40, 2)).unwrap();
+    out(&["summarise", "a.json", "-o", "a.pathlight"]);
+    let parents = out(&["flow", "a.pathlight"]);
+    assert_eq!(parents, out(&["flow", "a.json"]));
+    let words: Vec<&str> = parents.lines().nth(1).unwrap().split_whitespace().skip(2).collect();
+    let busiest = words.join(" ");
+    let flow = |file| out(&["flow", file, "--parent", &busiest]).lines().take(4).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(flow("a.pathlight"), flow("a.json"));
+    let judged = out(&["anomaly", "--baseline", "a.pathlight", "--test", "b.json", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&judged).unwrap();
+    assert_eq!(report["trained"], 120, "{report}");
+    assert_eq!(judged, out(&["anomaly", "--train", "a.json", "--test", "b.json", "--json"]));
+    let refused = run(folder.path(), &["flow", "a.pathlight", "--savings"], &[]);
+    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && words.contains("needs the spans"), "{words}");
+}

@@ -18,6 +18,10 @@ pub struct PairCounts {
     both: Vec<u32>,
 }
 
+fn short(count: u64) -> u32 {
+    count.min(u32::MAX.into()) as u32
+}
+
 /// Edge shares in millionths.
 pub const WHOLE_PPM: u32 = 1_000_000;
 
@@ -51,6 +55,21 @@ impl PairCounts {
                 self.both[node.max(other) * n + node.min(other)] += 1;
             }
         }
+    }
+
+    /// Sets what was counted elsewhere: invocations, and those that have each node.
+    pub fn set_present(&mut self, invocations: u64, present: impl Iterator<Item = u64>) {
+        self.invocations = invocations;
+        self.present.iter_mut().zip(present).for_each(|(into, n)| *into = short(n));
+    }
+
+    /// Sets what was counted elsewhere of two nodes: invocations that have both, and those in which the second waits for
+    /// the first and the other way round.
+    pub fn set(&mut self, (a, b): (u32, u32), both: u64, before: [u64; 2]) {
+        let n = self.nodes as usize;
+        let (a, b) = (a as usize, b as usize);
+        self.both[a.max(b) * n + a.min(b)] = short(both);
+        (self.before[b * n + a], self.before[a * n + b]) = (short(before[0]), short(before[1]));
     }
 
     /// Adds other invocations of the same nodes.

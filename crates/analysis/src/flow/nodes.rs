@@ -101,8 +101,14 @@ impl NodeTable {
             known.callees.values().map(|c| u64::from(c.most.min(kept.saturating_add(1)))).sum()
         };
         let kept = KEPT.into_iter().find(|&kept| size(kept) <= MAX_NODES as u64).unwrap_or(0);
+        NodeTable::folded(parent, known, kept)
+    }
+
+    /// The nodes for these callees if so many first calls of each have nodes of their own.
+    pub fn folded(parent: Endpoint, known: &Callees, kept: u32) -> NodeTable {
+        let is_folded = known.callees.values().any(|callee| callee.most > kept);
         let mut table =
-            NodeTable { parent, repeats_kept: (kept != u32::MAX).then_some(kept), ..NodeTable::default() };
+            NodeTable { parent, repeats_kept: is_folded.then_some(kept), ..NodeTable::default() };
         // Of too many callees the most used keep a node; of equally used ones the first by name.
         let mut own: Vec<(u64, &Endpoint)> =
             known.callees.iter().map(|(name, c)| (c.invocations, name)).collect();

@@ -35,8 +35,9 @@ use pathlight_view::flow;
 use pathlight_view::flow::CallLine;
 use pathlight_view::flow_choice::FlowPanel;
 use pathlight_view::json;
+use pathlight_view::summaries;
 use prediction::PredictionPanel;
-use queries::shown_parent;
+use queries::{panel, shown_parent};
 use savings::SavingsPanel;
 use target::TargetPanel;
 use timeout::TimeoutPanel;
@@ -55,6 +56,7 @@ pub struct Flow {
     parents: ParentBar,
     learn: Learn,
     panels: Segments,
+    needs_spans: El,
     table: CompanionTable<CallLine>,
     what_if: WhatIfPanel,
     target: TargetPanel,
@@ -115,8 +117,9 @@ impl Flow {
                 page.change(|address| address.choices.flow.panel = panel);
             });
         }
+        let needs_spans = span("muted", summaries::FLOW_ONLY).test("flow-needs-spans");
         let below = div("companion flow-companion")
-            .child(&div("tools").child(panels.element()).child(&div("grow")).child(what_if.exports()))
+            .child(&div("tools").child(panels.element()).child(&needs_spans).child(&div("grow")).child(what_if.exports()))
             .child(table.element())
             .child(what_if.element())
             .child(target.element())
@@ -133,6 +136,7 @@ impl Flow {
             parents,
             learn,
             panels,
+            needs_spans,
             table,
             what_if,
             target,
@@ -143,8 +147,10 @@ impl Flow {
     }
 
     fn show_panel(&mut self, page: Page) {
-        let panel = page.address().choices.flow.panel;
+        let panel = panel(page);
         self.panels.press(panel as usize);
+        self.panels.element().show(!page.is_summary());
+        self.needs_spans.show(page.is_summary());
         self.table.show(panel == FlowPanel::Calls);
         self.what_if.element().show(panel == FlowPanel::WhatIf);
         self.what_if.exports().show(panel == FlowPanel::WhatIf);

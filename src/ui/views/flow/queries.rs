@@ -21,7 +21,8 @@ pub fn query(page: Page, address: &Address) {
         queries.flow.want(page, queries::Flow { selection, parent, settings });
     }
     let min_children = choice.least_children();
-    match choice.panel {
+    let panel = panel(page);
+    match panel {
         FlowPanel::Calls => {}
         FlowPanel::WhatIf => {
             queries
@@ -51,19 +52,24 @@ pub fn query(page: Page, address: &Address) {
             }
         }
     }
-    if !matches!(choice.panel, FlowPanel::Calls | FlowPanel::Prediction) {
+    if !matches!(panel, FlowPanel::Calls | FlowPanel::Prediction) {
         let min_children = if choice.paper { 5 } else { 2 };
         queries.back_test.want(page, queries::FlowEvaluation { selection: whole, settings, min_children });
     }
-    if choice.panel != FlowPanel::Savings {
+    if panel != FlowPanel::Savings {
         queries.savings.stop();
     }
-    if choice.panel != FlowPanel::Target {
+    if panel != FlowPanel::Target {
         queries.target.stop();
     }
-    if choice.panel != FlowPanel::Timeout {
+    if panel != FlowPanel::Timeout {
         queries.timeout.stop();
     }
+}
+
+/// Returns the panel below the chart: that of calls where only a summary is loaded.
+pub fn panel(page: Page) -> FlowPanel {
+    if page.is_summary() { FlowPanel::Calls } else { page.address().choices.flow.panel }
 }
 
 /// Returns whose flow is shown; see [`flow::shown_parent`].

@@ -133,6 +133,7 @@ pub const ALL: &[Test] = tests![
     filters::a_search_by_tags_is_completed_counted_and_becomes_filters,
     summaries::a_summary_opens_like_traces_and_says_what_it_lacks,
     summaries::two_summaries_compare_as_the_binary_says,
+    summaries::traces_are_judged_against_a_summary,
     summaries::a_week_of_summaries_says_since_when_it_is_slower,
     compare::the_tail_against_the_bulk_is_what_the_binary_says,
     compare::a_second_set_is_compared_and_let_go,

@@ -49,7 +49,13 @@ pub async fn a_summary_opens_like_traces_and_says_what_it_lacks(page: &Page) -> 
         "errors are not of all requests".into()
     })?;
     page.picture("summary-errors").await?;
-    for view in ["heatmap", "split", "flow", "diagnosis", "anomalies", "requests", "trace", "compare"] {
+    page.click("[data-test='view-flow']").await?;
+    page.ready().await?;
+    ensure(page.number("[data-test='flow']", "data-nodes").await? > 1.0, || "no flow is drawn".into())?;
+    page.visible("[data-test='flow-needs-spans']").await?;
+    page.hidden("[data-test='panel-savings']").await?;
+    page.picture("summary-flow").await?;
+    for view in ["heatmap", "split", "diagnosis", "anomalies", "requests", "trace", "compare"] {
         page.click(&format!("[data-test='view-{view}']")).await?;
         page.ready().await?;
         page.visible("[data-test='no-spans-why']").await?;
@@ -76,6 +82,22 @@ pub async fn two_summaries_compare_as_the_binary_says(page: &Page) -> Outcome {
     }
     ensure(page.number("[data-test='diff']", "data-nodes").await? > 100.0, || "too few frames".into())?;
     page.picture("summary-compare").await
+}
+
+pub async fn traces_are_judged_against_a_summary(page: &Page) -> Outcome {
+    let normal = summarised("normal", "--traces 400 --spans 30 --shape mixed --seed 21")?;
+    let judged = generated("judged.json", "--traces 50 --spans 30 --shape mixed --seed 22")?;
+    page.open("view=compare&against=set").await?;
+    page.drop_files(std::slice::from_ref(&normal)).await?;
+    page.ready().await?;
+    page.drop_files_on("[data-test='drop-compare']", std::slice::from_ref(&judged)).await?;
+    page.ready().await?;
+    page.click("[data-test='view-anomalies']").await?;
+    page.ready().await?;
+    page.hidden("[data-test='no-spans']").await?;
+    let said = page.text("[data-test='anomaly-title']").await?;
+    ensure(said.contains("300 requests"), || said)?;
+    page.picture("summary-anomalies").await
 }
 
 pub async fn a_week_of_summaries_says_since_when_it_is_slower(page: &Page) -> Outcome {

@@ -176,7 +176,7 @@ fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-fn next_number(bytes: &mut &[u8]) -> u64 {
+pub(super) fn next_number(bytes: &mut &[u8]) -> u64 {
     let (mut number, mut shift) = (0, 0);
     while let Some((&byte, rest)) = bytes.split_first() {
         *bytes = rest;
@@ -337,7 +337,8 @@ impl Facts {
         for fact in facts {
             let cell = self.dictionary.cells[fact.cell as usize];
             if cell.kind == Kind::SelfTime {
-                *by_path.entry(cell.context).or_default() += Part::unmark(fact.value).1;
+                let us = by_path.entry(cell.context).or_default();
+                *us = us.saturating_add(Part::unmark(fact.value).1);
             }
         }
         by_path.into_iter().map(|(path, us)| Cell { path, us }).collect()

@@ -6,6 +6,7 @@ mod facts;
 mod model;
 mod observe;
 mod reasons;
+mod sample;
 mod tails;
 mod views;
 
@@ -13,3 +14,4 @@ pub use facts::{Fact, FactPart, FactRow, Facts, Kind, Part};
 pub use model::{Located, Scratch, Tables, Trained, TreeModel, TreeVerdict};
 pub use observe::FactObserver;
 pub use reasons::{Explainer, ReasonKind, TreeReason};
+pub use sample::sample_key;

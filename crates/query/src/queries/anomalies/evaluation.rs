@@ -37,6 +37,7 @@ impl Query for AnomalyEvaluation {
     async fn run(self, workers: Workers) -> Result<EvaluationTable, EngineError> {
         let AnomalyEvaluation { selection, seed, settings } = self;
         let selection = selection.with_recorded_calls();
+        workers.needs_traces(&selection, "the evaluation changes").await?;
         let (requests, _) = workers.cut(&selection).await?;
         let alpha = f64::from(settings.alpha_ppm) / 1e6;
         let mut table = EvaluationTable { alpha, ..EvaluationTable::default() };

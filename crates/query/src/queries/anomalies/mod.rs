@@ -20,10 +20,11 @@ use pathlight_analysis::anomaly::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Features, Model, ReasonNames,
     VectorsReport,
 };
-use pathlight_analysis::requests::Selection;
+use pathlight_analysis::requests::{RootEndpoint, Selection};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
+use pathlight_summary::Settings;
 use serde::{Deserialize, Serialize};
 
 /// The p-value up to which requests are explained: the greatest rate of false alarms that the page offers.
@@ -56,7 +57,11 @@ impl Query for Anomalies {
 
     async fn run(self, workers: Workers) -> Result<AnomalyReport, EngineError> {
         let Anomalies { train: normal, test, settings } = self;
-        let (normal, test) = (normal.with_recorded_calls(), test.with_recorded_calls());
+        let (normal, test) = workers.read_alike(normal, test).await?;
+        if settings.model.is_none() && !matches!(settings.detector, Detector::Tree) {
+            workers.needs_traces(&normal, LEARNS).await?;
+        }
+        workers.needs_traces(&test, "judging needs").await?;
         let given = given(&settings)?;
         let judged = facts(&workers, &test).await?;
         let mut own: OrderedMap<u32, TreeVerdict> = OrderedMap::new();
@@ -166,6 +171,9 @@ impl Query for AnomalyModel {
         let model = match given(&settings)? {
             Some(model) => model,
             None => {
+                if !matches!(settings.detector, Detector::Tree) {
+                    workers.needs_traces(&normal, LEARNS).await?;
+                }
                 let facts = facts(&workers, &normal).await?;
                 learn(&workers, &normal, &facts, &settings).await?.0
             }
@@ -226,7 +234,49 @@ async fn learn(
     Ok((Model { tree, vae }, tables, trained, progress))
 }
 
+/// What the auto-encoder does.
+const LEARNS: &str = "the auto-encoder learns from";
+
+impl Workers {
+    /// Both sides without the rule that names calls; if the normal ones are those of a summary, the others as it was read.
+    async fn read_alike(
+        &self,
+        normal: Selection,
+        test: Selection,
+    ) -> Result<(Selection, Selection), EngineError> {
+        let (normal, mut test) = (normal.with_recorded_calls(), test.with_recorded_calls());
+        if let Some((summary, _)) = self.summary_of(&normal).await? {
+            let Settings { root, path } = &summary.settings;
+            (test.overlap, test.reading) = (path.overlap, path.reading);
+            if matches!(test.root, RootEndpoint::TraceRoots) {
+                test.root = root.clone();
+            }
+        }
+        Ok((normal, test))
+    }
+
+    /// Refuses a summary in place of traces.
+    pub(super) async fn needs_traces(&self, selection: &Selection, what: &str) -> Result<(), EngineError> {
+        match self.summary_of(selection).await? {
+            None => Ok(()),
+            Some(_) => Err(EngineError::Summary(format!(
+                "{what} the spans of single requests, which a summary does not hold: load the traces. Others can be \
+                 judged against a summary."
+            ))),
+        }
+    }
+}
+
+/// The facts of the requests of a selection; of a summary those of the requests that it keeps.
 async fn facts(workers: &Workers, selection: &Selection) -> Result<Facts, EngineError> {
+    if let Some((summary, choice)) = workers.summary_of(selection).await? {
+        let Some(part) = summary.normal(choice.root.as_ref()) else {
+            return Err(EngineError::Summary(
+                "a summary was written by a version that did not keep what normal requests are like: make it again from its traces".to_owned(),
+            ));
+        };
+        return Ok(Facts::merge(vec![part]));
+    }
     let pass = RequestPass::Vectors { told: Told::Facts, made: None };
     let (parts, _) = workers.request_partials(selection, pass).await?;
     Ok(Facts::merge(parts))

@@ -29,6 +29,7 @@ use pathlight_analysis::flow::{
 use pathlight_analysis::requests::{RootEndpoint, Selection};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::Endpoint;
+use pathlight_summary::NoFlow;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,9 @@ impl Query for Flow {
     async fn run(self, workers: Workers) -> Result<FlowReport, EngineError> {
         let Flow { selection, parent, settings } = self;
         let Some(parent) = parent.or_else(|| parent_of(&selection)) else { return Ok(FlowReport::default()) };
+        if let Some((summary, choice)) = workers.summary_of(&selection).await? {
+            return summary.flow(&choice, &parent, settings.tau_ppm).map_err(of_summary);
+        }
         let found = workers.callees(&selection, Some(parent.clone()), false).await?;
         let callees = found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default();
         let table = NodeTable::new(parent, &callees);
@@ -76,6 +80,9 @@ impl Workers {
         selection: &Selection,
         pass: FlowPass,
     ) -> Result<Vec<T>, EngineError> {
+        if self.summary_of(selection).await?.is_some() {
+            return Err(EngineError::Summary(NEEDS_SPANS.to_owned()));
+        }
         let cut = if selection.range.is_all() { None } else { Some(self.cut(selection).await?.0.cut) };
         let selection = selection.at_any_latency();
         self.partials(Pass::Flow { selection, cut, pass: Box::new(pass) }).await
@@ -89,6 +96,14 @@ impl Workers {
     ) -> Result<CalleesPartial, EngineError> {
         Ok(merge_callees(self.flow(selection, FlowPass::Callees { parent, with_starts }).await?))
     }
+}
+
+/// What is said where a summary cannot answer.
+const NEEDS_SPANS: &str = "a summary holds which calls wait for which; what would happen if something were otherwise, and \
+                           how well that is predicted, needs the spans of single requests: load the traces, or some of them";
+
+fn of_summary(error: NoFlow) -> EngineError {
+    EngineError::Summary(error.to_string())
 }
 
 /// The parent that a selection names; `None`: all.
