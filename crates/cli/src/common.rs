@@ -276,7 +276,13 @@ impl Settings {
             if !paths.is_empty() && paths.iter().all(|path| summarise::is_summary(path)) {
                 let summary = summarise::load(files)?;
                 let (traces, spans) = (summary.traces, summary.spans);
-                summaries.push(Carried { name: String::new(), group, traces, spans, value: Box::new(summary) });
+                summaries.push(Carried {
+                    name: String::new(),
+                    group,
+                    traces,
+                    spans,
+                    value: Box::new(summary),
+                });
                 self.out.iter().try_for_each(|out| output::refuse_inputs(out, &paths))?;
                 *files = &[];
             }

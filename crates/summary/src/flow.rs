@@ -191,15 +191,17 @@ impl Parent {
             }
         }
         out.callees.arrange_by_key(|callee| callee.endpoint);
-        out.callees.dedup_by(|CalleePart { endpoint, facts: from }, CalleePart { endpoint: at, facts: into }| {
-            let is_same = endpoint == at;
-            if is_same {
-                into.most = into.most.max(from.most);
-                into.invocations += from.invocations;
-                into.has_calls |= from.has_calls;
-            }
-            is_same
-        });
+        out.callees.dedup_by(
+            |CalleePart { endpoint, facts: from }, CalleePart { endpoint: at, facts: into }| {
+                let is_same = endpoint == at;
+                if is_same {
+                    into.most = into.most.max(from.most);
+                    into.invocations += from.invocations;
+                    into.has_calls |= from.has_calls;
+                }
+                is_same
+            },
+        );
         out.pairs.arrange_by_key(|pair| pair.nodes);
         out.pairs.dedup_by(|from, into| {
             let is_same = from.nodes == into.nodes;
@@ -366,8 +368,7 @@ impl FlowSums {
         let flow = pairs.flow(tau_ppm);
         let mut sample = FlowSample::new(table.len);
         sample.pairs = pairs;
-        let mut report =
-            FlowReport::new(&table, &callees, &sample, &Bindings { flow, counts: bindings });
+        let mut report = FlowReport::new(&table, &callees, &sample, &Bindings { flow, counts: bindings });
         report.invocations = of.invocations;
         (report.latency_us, report.return_us) = (of.latency.percentiles(), of.wait.percentiles());
         for (into, node) in report.nodes.iter_mut().zip(&of.nodes) {
@@ -559,34 +560,32 @@ impl Observer for FlowObserver {
     fn finish(self, _: &TraceSet) -> FlowSums {
         let mut found: Vec<(u32, Invocations)> = self.parents.into_iter().collect();
         found.arrange_by_key(|(number, _)| *number);
-        let parents = found.into_iter().map(|(endpoint, of)| {
-            let mut callees: Vec<CalleePart> =
-                of.callees.into_iter().map(|(endpoint, facts)| CalleePart { endpoint, facts }).collect();
-            callees.arrange_by_key(|callee| callee.endpoint);
-            let nodes = of.nodes.into_iter().map(|(node, Seen { latency_us, wait_us, counts })| NodeTimes {
-                node,
-                latency: Times::of(latency_us),
-                wait: Times::of(wait_us),
-                counts,
+        let parents =
+            found.into_iter().map(|(endpoint, of)| {
+                let mut callees: Vec<CalleePart> =
+                    of.callees.into_iter().map(|(endpoint, facts)| CalleePart { endpoint, facts }).collect();
+                callees.arrange_by_key(|callee| callee.endpoint);
+                let nodes = of.nodes.into_iter().map(|(node, Seen { latency_us, wait_us, counts })| {
+                    NodeTimes { node, latency: Times::of(latency_us), wait: Times::of(wait_us), counts }
+                });
+                let mut nodes: Vec<NodeTimes> = nodes.collect();
+                nodes.arrange_by_key(|of| of.node);
+                let mut pairs: Vec<Pair> =
+                    of.pairs.into_iter().map(|(nodes, counts)| Pair { nodes, counts }).collect();
+                pairs.arrange_by_key(|pair| pair.nodes);
+                Parent {
+                    endpoint,
+                    invocations: of.invocations,
+                    childless: of.childless,
+                    most: of.most,
+                    latency: Times::of(of.latency_us),
+                    wait: Times::of(of.wait_us),
+                    callees,
+                    is_too_wide: of.is_too_wide,
+                    nodes,
+                    pairs,
+                }
             });
-            let mut nodes: Vec<NodeTimes> = nodes.collect();
-            nodes.arrange_by_key(|of| of.node);
-            let mut pairs: Vec<Pair> =
-                of.pairs.into_iter().map(|(nodes, counts)| Pair { nodes, counts }).collect();
-            pairs.arrange_by_key(|pair| pair.nodes);
-            Parent {
-                endpoint,
-                invocations: of.invocations,
-                childless: of.childless,
-                most: of.most,
-                latency: Times::of(of.latency_us),
-                wait: Times::of(of.wait_us),
-                callees,
-                is_too_wide: of.is_too_wide,
-                nodes,
-                pairs,
-            }
-        });
         let parents: Vec<Parent> = parents.collect();
         // Only names that are used: equal requests give an equal part, whatever else is in their set.
         let mut numbers = vec![NO_ROW; self.names.len()];
@@ -595,10 +594,13 @@ impl Observer for FlowObserver {
             parent.callees.iter().for_each(|callee| numbers[callee.endpoint as usize] = 0);
         }
         let used = numbers.iter_mut().zip(self.names).filter(|(number, _)| **number != NO_ROW);
-        let endpoints: Vec<Endpoint> = (0..).zip(used).map(|(next, (number, name))| {
-            *number = next;
-            name
-        }).collect();
+        let endpoints: Vec<Endpoint> = (0..)
+            .zip(used)
+            .map(|(next, (number, name))| {
+                *number = next;
+                name
+            })
+            .collect();
         let parents = parents.into_iter().map(|parent| parent.renumbered(&numbers)).collect();
         FlowSums { is_missing: false, endpoints, parents }
     }

@@ -159,15 +159,27 @@ impl RootPart {
         Percentiles { mean, p50, p95, p99, max: self.latency.max_us() }
     }
 
+    /// A copy for whoever asks for the rest: flows are half of it.
+    fn without_flows(&self) -> RootPart {
+        RootPart {
+            failed: self.failed,
+            spans: self.spans,
+            latency: self.latency.clone(),
+            latency_us: self.latency_us,
+            endpoints: self.endpoints.clone(),
+            culprit: self.culprit.clone(),
+            errors: self.errors.clone(),
+            flows: FlowSums::default(),
+        }
+    }
+
     /// Joins parts of disjoint requests.
     pub(crate) fn join(mut parts: Vec<RootPart>) -> RootPart {
         if parts.len() == 1 {
             return parts.pop().unwrap_or_default();
         }
-        let mut out = RootPart {
-            latency: Sketch::sum(parts.iter().map(|part| &part.latency)),
-            ..RootPart::default()
-        };
+        let mut out =
+            RootPart { latency: Sketch::sum(parts.iter().map(|part| &part.latency)), ..RootPart::default() };
         let (mut endpoints, mut culprits) = (Vec::new(), Vec::new());
         let (mut errors, mut flows) = (Vec::new(), Vec::new());
         for part in parts {
@@ -229,13 +241,13 @@ impl Summary {
         self.roots.values().map(RootPart::requests).sum()
     }
 
-    /// The requests of one root endpoint, or of all together; `None` if there are none.
+    /// The requests of one root endpoint, or of all together, but for their flows; `None` if there are none.
     pub fn root(&self, root: Option<&Endpoint>) -> Option<RootPart> {
         let Some(root) = root else {
-            let all = RootPart::join(self.roots.values().cloned().collect());
+            let all = RootPart::join(self.roots.values().map(RootPart::without_flows).collect());
             return (all.requests() > 0).then_some(all);
         };
-        self.roots.get(root).cloned()
+        self.roots.get(root).map(RootPart::without_flows)
     }
 
     /// Of each calling context the request in which it and all below it took longest.

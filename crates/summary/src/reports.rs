@@ -364,11 +364,7 @@ impl Summary {
     ///
     /// # Errors
     /// [`NoFlow`].
-    pub fn flow_parents(
-        &self,
-        choice: &Choice,
-        only: Option<&Endpoint>,
-    ) -> Result<Vec<FlowParent>, NoFlow> {
+    pub fn flow_parents(&self, choice: &Choice, only: Option<&Endpoint>) -> Result<Vec<FlowParent>, NoFlow> {
         self.flows(choice.root.as_ref()).parents(only)
     }
 

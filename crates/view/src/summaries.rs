@@ -8,8 +8,8 @@ use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use pathlight_query::{CriticalPathReport, ErrorsReport, Exemplar, RootEndpoint, SummaryFacts};
 use pathlight_summary::{
-    Band, BandCut, Choice, EndpointPart, MOST_NODES, MOST_NORMAL, NodePart, RELATIVE_ERROR, REPEATS, RootPart,
-    Summary,
+    Band, BandCut, Choice, EndpointPart, MOST_NODES, MOST_NORMAL, NodePart, RELATIVE_ERROR, REPEATS,
+    RootPart, Summary,
 };
 use pathlight_text::format;
 use pathlight_text::format::counted;
@@ -18,7 +18,9 @@ use pathlight_text::format::counted;
 /// is about two sets and not about percentile ranges of one.
 pub fn lacks(view: View, compares_sets: bool) -> Option<&'static str> {
     Some(match view {
-        View::Findings | View::Flame | View::Endpoints | View::Errors | View::Flow | View::Trend => return None,
+        View::Findings | View::Flame | View::Endpoints | View::Errors | View::Flow | View::Trend => {
+            return None;
+        }
         View::Compare if compares_sets => return None,
         View::Compare => {
             "Percentile ranges of one summary cannot be compared: it holds no sums of squares by latency. Open a second \

@@ -8,7 +8,9 @@ use pathlight::generate::Options;
 use pathlight::ingest::{Ended, Options as Reading, Reader};
 use pathlight::model::trace::{Endpoint, TraceId, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::{AnomalySettings, Detector, Filter, FlowSettings, Quantity, RangeFacts, RootEndpoint, queries, unpack};
+use pathlight::query::{
+    AnomalySettings, Detector, Filter, FlowSettings, Quantity, RangeFacts, RootEndpoint, queries, unpack,
+};
 use pathlight::summary::{Settings, Summary, write};
 
 fn shop(traces: u64, seed: u64) -> TraceSet {
@@ -284,7 +286,8 @@ fn flows_of_summaries_are_those_of_their_traces_but_for_what_binds() {
 /// A trace of a root that makes these calls one after the other, each of an endpoint.
 fn calls(trace: u128, names: impl Iterator<Item = usize>) -> Vec<Span> {
     let mut spans = vec![span(1, 0, "root", 0, 10_000)];
-    let child = |(name, place): (usize, u64)| span(2 + place, 1, &format!("n{name:03}"), 10 * place, 10 * place + 5);
+    let child =
+        |(name, place): (usize, u64)| span(2 + place, 1, &format!("n{name:03}"), 10 * place, 10 * place + 5);
     spans.extend(names.zip(0u64..).map(child));
     spans.into_iter().map(|span| Span { trace, ..span }).collect()
 }
@@ -351,7 +354,8 @@ fn traces_are_judged_against_a_merged_summary_as_against_the_requests_it_keeps()
     // Of one root endpoint only; and what needs spans says so.
     let root = summaries.run(queries::Overview::default()).unwrap().request_types[0].kind.root.clone();
     let train = Selection { root: RootEndpoint::Endpoint(root), ..selection() };
-    let few = summaries.run(queries::Anomalies { train, test: test.clone(), settings: settings.clone() }).unwrap();
+    let few =
+        summaries.run(queries::Anomalies { train, test: test.clone(), settings: settings.clone() }).unwrap();
     assert!(few.trained > 5 && few.trained < 300, "{}", few.trained);
     let within = queries::Anomalies { train: selection(), test: selection(), settings: settings.clone() };
     let error = summaries.run(within).unwrap_err().to_string();

@@ -291,7 +291,9 @@ fn flow_and_anomaly_take_summaries_in_place_of_traces() {
     assert_eq!(parents, out(&["flow", "a.json"]));
     let words: Vec<&str> = parents.lines().nth(1).unwrap().split_whitespace().skip(2).collect();
     let busiest = words.join(" ");
-    let flow = |file| out(&["flow", file, "--parent", &busiest]).lines().take(4).map(str::to_owned).collect::<Vec<_>>();
+    let flow = |file| {
+        out(&["flow", file, "--parent", &busiest]).lines().take(4).map(str::to_owned).collect::<Vec<_>>()
+    };
     assert_eq!(flow("a.pathlight"), flow("a.json"));
     let judged = out(&["anomaly", "--baseline", "a.pathlight", "--test", "b.json", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&judged).unwrap();

@@ -107,8 +107,7 @@ impl NodeTable {
     /// The nodes for these callees if so many first calls of each have nodes of their own.
     pub fn folded(parent: Endpoint, known: &Callees, kept: u32) -> NodeTable {
         let is_folded = known.callees.values().any(|callee| callee.most > kept);
-        let mut table =
-            NodeTable { parent, repeats_kept: is_folded.then_some(kept), ..NodeTable::default() };
+        let mut table = NodeTable { parent, repeats_kept: is_folded.then_some(kept), ..NodeTable::default() };
         // Of too many callees the most used keep a node; of equally used ones the first by name.
         let mut own: Vec<(u64, &Endpoint)> =
             known.callees.iter().map(|(name, c)| (c.invocations, name)).collect();

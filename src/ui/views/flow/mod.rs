@@ -119,7 +119,13 @@ impl Flow {
         }
         let needs_spans = span("muted", summaries::FLOW_ONLY).test("flow-needs-spans");
         let below = div("companion flow-companion")
-            .child(&div("tools").child(panels.element()).child(&needs_spans).child(&div("grow")).child(what_if.exports()))
+            .child(
+                &div("tools")
+                    .child(panels.element())
+                    .child(&needs_spans)
+                    .child(&div("grow"))
+                    .child(what_if.exports()),
+            )
             .child(table.element())
             .child(what_if.element())
             .child(target.element())

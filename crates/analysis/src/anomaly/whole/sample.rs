@@ -111,7 +111,8 @@ impl FactPart {
         let mut out = FactPart::default();
         let nodes = dictionary.paths.nodes.iter().zip(&paths).filter(|(_, is_used)| **is_used);
         let names = dictionary.paths.endpoints.iter().zip(&endpoints).filter(|(_, is_used)| **is_used);
-        let moved = |number: u32, numbers: &[u32]| if number == NO_ROW { NO_ROW } else { numbers[number as usize] };
+        let moved =
+            |number: u32, numbers: &[u32]| if number == NO_ROW { NO_ROW } else { numbers[number as usize] };
         out.dictionary = Dictionary {
             paths: Contexts {
                 endpoints: names.map(|(name, _)| name.clone()).collect(),
