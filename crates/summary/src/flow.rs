@@ -26,7 +26,7 @@ const INDEX_BITS: u32 = 4;
 /// Bins of a node's histogram, as of traces.
 const NODE_BINS: u32 = 24;
 
-/// Times: an exact sum and a sketch.
+/// Times: an exact sum, and bins. All values of all calls would be most of a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Times {
     sum_us: u64,
@@ -122,7 +122,7 @@ pub enum NoFlow {
 
 impl Times {
     fn of(values: Vec<u64>) -> Times {
-        Times { sum_us: values.iter().fold(0, |sum, &us| sum.saturating_add(us)), sketch: Sketch::of(values) }
+        Times { sum_us: values.iter().fold(0, |sum, &us| sum.saturating_add(us)), sketch: Sketch::binned(values) }
     }
 
     fn join<'a>(of: impl Iterator<Item = &'a Times> + Clone) -> Times {

@@ -8,8 +8,8 @@ use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// Requests of a summary whose facts are kept: those whose trace ids have the smallest hashes. With so many, no p-value
-/// is below 1/301.
-pub const MOST_NORMAL: usize = 300;
+/// is below 1/101.
+pub const MOST_NORMAL: usize = 100;
 
 /// Some requests by the facts that anomalies are judged by.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -83,6 +83,16 @@ impl Sketch {
         Sketch { n, min_us, max_us, held }
     }
 
+    /// The same, counted in bins however few they are; what it is added to is then counted too.
+    pub(crate) fn binned(values: Vec<u64>) -> Sketch {
+        let sketch = Sketch::of(values);
+        if sketch.n == 0 {
+            return sketch;
+        }
+        let held = Held::Bins(sketch.held.bins());
+        Sketch { held, ..sketch }
+    }
+
     /// Adds other values.
     pub fn merge(&mut self, other: &Sketch) {
         if other.n > 0 {
@@ -259,11 +269,16 @@ impl Sketch {
     pub(crate) fn is_sound(&self) -> bool {
         match &self.held {
             Held::Values(bytes) => {
-                let values = unpack(bytes);
-                values.len() as u64 == self.n
-                    && self.n <= EXACT
-                    && values.is_sorted()
-                    && (values.first(), values.last()) == (Some(&self.min_us), Some(&self.max_us))
+                let (mut n, mut first, mut last, mut is_sorted) = (0, None, None, true);
+                unpack_each(bytes, |value| {
+                    is_sorted &= last.is_none_or(|last| last <= value);
+                    (n, last) = (n + 1, Some(value));
+                    first = first.or(last);
+                });
+                n == self.n
+                    && n <= EXACT
+                    && is_sorted
+                    && (first, last) == (Some(self.min_us), Some(self.max_us))
                     || *self == Sketch::default()
             }
             Held::Bins(bins) => {

@@ -96,7 +96,7 @@ pub async fn traces_are_judged_against_a_summary(page: &Page) -> Outcome {
     page.ready().await?;
     page.hidden("[data-test='no-spans']").await?;
     let said = page.text("[data-test='anomaly-title']").await?;
-    ensure(said.contains("300 requests"), || said)?;
+    ensure(said.contains("100 requests"), || said)?;
     page.picture("summary-anomalies").await
 }
 
