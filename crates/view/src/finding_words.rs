@@ -3,10 +3,11 @@
 use crate::address::{Address, View};
 use crate::comparing::{Against, Comparison, Side};
 use crate::culprit;
+pub use crate::finding_why::why;
 use crate::sentence::Sentence;
 use pathlight_query::{
-    CulpritReport, Facts, Filter, Finding, FindingKind, FindingsReport, Halved, Interval, PercentileRange,
-    Place, SharedTag, SplitOf,
+    BesideCall, CulpritReport, Facts, Filter, Finding, FindingKind, FindingsReport, Gap, Halved, Interval,
+    PercentileRange, Place, ServicePart, SharedTag, SplitOf,
 };
 use pathlight_text::format;
 use pathlight_text::format::{count, counted, duration, share};
@@ -159,6 +160,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
             endpoints,
             largest,
             halved,
+            beside,
         } => {
             let out = at(out).text(if largest.is_some() { " holds " } else { " takes " });
             let out = out
@@ -184,22 +186,55 @@ pub fn sentence(finding: &Finding) -> Sentence {
                     None => out.text("."),
                     Some(halved) if halved.mean_us < LITTLE * mean_us => {
                         let out = out.text(", but halving its self time would save only ");
-                        out.number(duration(halved.mean_us)).text(": other work runs beside it.")
+                        runs_beside(out.number(duration(halved.mean_us)).text(": "), beside)
                     }
                     Some(halved) => saved(out.text("; halving it"), halved).text("."),
                 },
             }
         }
-        Facts::NotInstrumented { share: of_all } => {
-            at(out.number(share(*of_all)).text(" of the latency is self time of "))
-                .text(" before, between and after its calls: nothing is recorded there.")
+        Facts::NotInstrumented { share: of_all, gap } => {
+            let out = at(out.number(share(*of_all)).text(" of the latency is self time of "));
+            let out = out.text(" before, between and after its calls: nothing is recorded there");
+            match gap {
+                Some(gap) => longest_gap(out.text("; longest gap: "), gap).text("."),
+                None => out.text("."),
+            }
         }
-        Facts::OneAfterTheOther { caller, calls, saving_us } => {
+        Facts::OneAfterTheOther {
+            caller,
+            calls,
+            saving_us,
+            saving_p95_us,
+            model_error,
+            numbers,
+            grows_with,
+        } => {
             let out = at(out.number(format!("{calls:.0} calls")).text(" of ")).text(" by ").name(caller);
-            some(out.text(" run one after the other in "), "request")
+            let out = some(out.text(" run one after the other in "), "request")
                 .text("; side by side they would save up to ")
                 .number(duration(*saving_us))
-                .text(" each time.")
+                .text(" each time (p95 ")
+                .number(duration(*saving_p95_us));
+            let out = match model_error {
+                Some(error) => out.text("; the model is off by ").number(share(*error)).text(" on held-out requests)."),
+                None => out.text(")."),
+            };
+            let (least, most) = *numbers;
+            match grows_with {
+                _ if least >= most => out,
+                Some(grows) => {
+                    let out = out.text(" N+1: their number, ").number(format!("{least} to {most}"));
+                    let out = out.text(", grows with ");
+                    let out = match &grows.tag {
+                        Some(tag) => out.text(&format::printable(tag)).text(" of "),
+                        None => out.text("the duration of "),
+                    };
+                    out.name(&grows.endpoint).text(", the call before them (r = ")
+                        .number(format!("{:.2}", grows.correlation))
+                        .text(").")
+                }
+                None => out.text(" Their number is ").number(format!("{least} to {most}")).text("."),
+            }
         }
         Facts::Timeout { duration_us, p50_us, is_stretch, .. } => {
             let out = at(some(out, "call").text(" of "));
@@ -241,35 +276,78 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 None => out,
             }
         }
-        Facts::Who { root, ratio, ratio_interval, means_us } => {
+        Facts::Who { root, ratio, ratio_interval, means_us, only_with } => {
             let out = at(out.text("Requests ").name(&root.name()).text(" with "))
                 .text(" take ")
                 .number(times(*ratio));
-            out.text(" as long as those with other values (")
+            let out = out.text(" as long as those with other values (")
                 .number(between(*ratio_interval, |ratio| format!("{ratio:.1}")))
                 .text("): ")
                 .number(duration(means_us.0))
                 .text(" against ")
                 .number(duration(means_us.1))
-                .text(" on average.")
+                .text(" on average");
+            match only_with {
+                Some((tag, explains)) => out
+                    .text(&format::printable(&format!(", only with {} = {}", tag.key, tag.value)))
+                    .text(": that pair explains at least ")
+                    .number(share(*explains))
+                    .text(" of the tail."),
+                None => out.text("."),
+            }
         }
-        Facts::SinceWhen { from_us, p50_us, requests } => {
-            at(out.text("Since ").number(format!("{} UTC", format::moment(*from_us))).text(" "))
+        Facts::SinceWhen { from_us, p50_us, requests, change } => {
+            let out = at(out.text("Since ").number(format!("{} UTC", format::moment(*from_us))).text(" "))
                 .text(" takes ")
                 .number(duration(p50_us.1))
                 .text(" instead of ")
                 .number(duration(p50_us.0))
-                .text(&format!(" (medians of {} and {} requests).", count(requests.1), count(requests.0)))
+                .text(&format!(" (medians of {} and {} requests)", count(requests.1), count(requests.0)));
+            match change {
+                Some(change) => {
+                    let out = out.text("; what changed then is ");
+                    let out = match change.part {
+                        ServicePart::Own => out.service(&change.service).text("'s own work: "),
+                        ServicePart::In => out.text("calls into ").service(&change.service).text(": "),
+                        ServicePart::Out => {
+                            out.text("calls that ").service(&change.service).text(" makes: ")
+                        }
+                    };
+                    out.number(format::change(change.excess_us)).text(" per request.")
+                }
+                None => out.text("."),
+            }
         }
-        Facts::ReadWithCare { orphans, dropped, clipped, spans } => {
+        Facts::ReadWithCare { orphans, dropped, clipped, spans, rootless, skew } => {
             let out = out.text("Of ").number(counted(*spans, "span"));
             let facts = [
                 (orphans, "lack their parent"),
                 (dropped, "lie outside their parent and are left out"),
                 (clipped, "are cut to their parent"),
             ];
-            let out = (facts.into_iter().filter(|(n, _)| **n > 0))
-                .fold(out, |out, (n, words)| out.text(", ").number(count(*n)).text(" ").text(words));
+            let some = |out: Sentence, n: u64, of: u64| {
+                let out = out.number(count(n)).text(" (").number(share(n as f64 / of.max(1) as f64));
+                out.text(")")
+            };
+            let out = (facts.into_iter().filter(|(n, _)| **n > 0)).fold(out, |out, (n, words)| {
+                some(out.text(", "), *n, *spans).text(" ").text(words)
+            });
+            let out = match skew {
+                Some((skewed, [caller, callee], most)) => {
+                    let out = some(out.text("; clocks disagree, and could not be set, in "), *skewed, *spans);
+                    let out = out.text(if most == skewed { ", all between " } else { ", most between " });
+                    let out = out.text(&format::printable(caller)).text(" and ");
+                    out.text(&format::printable(callee))
+                }
+                None => out,
+            };
+            let out = match *rootless {
+                (0, _) => out,
+                (n, of) => {
+                    let out = some(out.text(". Of ").number(counted(of, "trace")).text(", "), n, of);
+                    out.text(if n == 1 { " lacks its root" } else { " lack their root" })
+                }
+            };
             out.text(". All numbers are less certain for it.")
         }
     }
@@ -277,6 +355,34 @@ pub fn sentence(finding: &Finding) -> Sentence {
 
 /// Half of a self time saves half of it, unless other work runs beside it: less than this part of it is little.
 const LITTLE: f64 = 0.1;
+
+/// Which work runs beside that of a hot spot.
+fn runs_beside(out: Sentence, beside: &[BesideCall]) -> Sentence {
+    let Some(last) = beside.len().checked_sub(1) else { return out.text("other work runs beside it.") };
+    let out = beside.iter().enumerate().fold(out, |out, (at, call)| {
+        let out = match (at, call.is_after) {
+            (0, _) => out,
+            (_, true) => out.text(" \u{2192} "),
+            (at, false) => out.text(if at == last { " and " } else { ", " }),
+        };
+        out.name(&call.endpoint)
+    });
+    // One way, or several at once.
+    let is_one = beside.iter().skip(1).all(|call| call.is_after);
+    out.text(if is_one { " runs beside it." } else { " run beside it." })
+}
+
+/// Between which calls nothing is recorded longest.
+fn longest_gap(out: Sentence, gap: &Gap) -> Sentence {
+    let out = match &gap.between {
+        [Some(before), Some(after)] if before == after => out.text("between two calls of ").name(before),
+        [Some(before), Some(after)] => out.text("between ").name(before).text(" and ").name(after),
+        [None, Some(after)] => out.text("before ").name(after),
+        [Some(before), None] => out.text("after ").name(before),
+        [None, None] => out.text("all of it"),
+    };
+    out.text(", ").number(duration(gap.mean_us as f64)).text(" on average")
+}
 
 /// The tag that slow requests share.
 fn shared(out: Sentence, tag: &SharedTag, n: u64) -> Sentence {
@@ -361,98 +467,6 @@ pub fn stake(finding: &Finding) -> String {
         Some(interval) => format!("{each} ({})", between(interval, duration)),
         None => each,
     }
-}
-
-/// How what is not there is told.
-const WHAT_IF: &str =
-    " What would be saved is a what-if: every request is run again by what its calls wait for.";
-
-/// Returns how a finding was found, in two lines at most.
-pub fn why(finding: &Finding) -> Vec<String> {
-    let how = match &finding.facts {
-        Facts::Changed(report) => format!(
-            "Own work, calls into and calls out of each service, at B's own numbers of calls, beyond the drift of sets in \
-             which nothing is wrong: {} against {}.",
-            counted(report.requests[1], "request"),
-            count(report.requests[0])
-        ),
-        Facts::SlowTail { latency_excess_us, p50_us, p99_us, .. } => format!(
-            "The slowest tenth of each request type, at least five requests, is compared with its faster half by time \
-             on the critical path, endpoint by endpoint. These requests take {} more than the median of {}.{}",
-            duration(*latency_excess_us),
-            duration(*p50_us as f64),
-            if p99_us.is_some() { WHAT_IF } else { "" }
-        ),
-        Facts::Waiting { is_certain, .. } => format!(
-            "What calls take on the critical path before their callee starts and after it ends: {}. At least five requests \
-             wait at least 5 ms and ten times the median.",
-            if *is_certain { "network or queue" } else { "network, queue or work of the caller" }
-        ),
-        Facts::Bursts { requests, .. } => format!(
-            "Starts of the slowest tenth of each request type among those of all {}: windows of at most a twentieth of the \
-             time that hold more of them than chance would put there.",
-            counted(*requests, "request")
-        ),
-        Facts::HotSpot { halved, is_without_tails, .. } => format!(
-            "Self time on the critical path, summed over {}.{}",
-            match is_without_tails {
-                true => "the requests that are not in the slowest tenth of their type, which has more than half of all latency",
-                false => "all requests",
-            },
-            if halved.is_some() { WHAT_IF } else { "" }
-        ),
-        Facts::WorthMakingFaster(_) => format!(
-            "Of all endpoints the one that saves most of the mean, or of the 99th percentile, if its self time is half as \
-             long.{WHAT_IF} The interval is that of requests; how far such what-ifs are off, Flow says."
-        ),
-        Facts::Abnormal { trained, .. } => format!(
-            "Each request is judged by its whole tree of calls against {} of A: calls that are missing, new, repeated or in \
-             another order, errors, times on and off the critical path. One of a hundred normal requests would be called \
-             abnormal.",
-            counted(*trained, "request")
-        ),
-        Facts::NotInstrumented { .. } => {
-            "Self time on the critical path of spans that make calls, while none of the calls runs.".to_owned()
-        }
-        Facts::OneAfterTheOther { .. } => {
-            "At least four calls of one endpoint below one span, each starting after the one before has ended. Side \
-             by side they would take as long as the longest. At most what they take on the critical path counts."
-                .to_owned()
-        }
-        Facts::Timeout { is_round, .. } => format!(
-            "At least five calls, and 2 % of all, lie within 2 % of this duration, four times as densely as around it, \
-             at three times the median or more{}.",
-            if *is_round { "; it is a round number" } else { "; calls are made again after an error" }
-        ),
-        Facts::Retries { .. } => {
-            "A call of the same endpoint by the same span starts after one that ended in an error. The cost is the \
-             time from start to start, at most what the calls take on the critical path."
-                .to_owned()
-        }
-        Facts::Errors { .. } => {
-            "An error begins in a span of which no child is in error. Requests with errors are compared with those of \
-             the same type without."
-                .to_owned()
-        }
-        Facts::Who { .. } => "Mean latency of the requests of a type with this value of the tag on any span, against \
-                              those with another value (Welch's test)."
-            .to_owned(),
-        Facts::SinceWhen { .. } => {
-            "Requests of a type in the order of their start; the place where the ranks of latency change most (Pettitt \
-             1979)."
-                .to_owned()
-        }
-        Facts::ReadWithCare { .. } => {
-            "Counted when the trees of spans are built; data quality has the details.".to_owned()
-        }
-    };
-    let chance = finding.p.map(|p| {
-        let p = if p < 0.001 { "less than 0.1 %".to_owned() } else { share(p) };
-        format!(
-            "By chance such a difference would be seen in {p} of cases; false discoveries are kept to 5 % of a kind."
-        )
-    });
-    std::iter::once(how).chain(chance).collect()
 }
 
 /// Returns what stands on the button that leads to the evidence of a finding.

@@ -17,6 +17,7 @@ pub mod endpoints;
 pub mod errors;
 pub mod finder;
 pub mod finding_pictures;
+mod finding_why;
 pub mod finding_words;
 pub mod findings;
 pub mod flame;

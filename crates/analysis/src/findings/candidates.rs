@@ -25,8 +25,6 @@ const HOT_SPOTS: usize = 3;
 const UNRECORDED: f64 = 0.9;
 /// And how much of all latency.
 const UNRECORDED_SHARE: f64 = 0.3;
-/// The least share of the data that is worth a warning.
-const CARE_SHARE: f64 = 0.05;
 /// How much slower, or faster, a type must be for a change in time or a tag to be worth a word.
 const WORTH_RATIO: f64 = 1.25;
 /// Fewer requests do not tell a change from chance.
@@ -137,6 +135,10 @@ impl Sums<'_> {
             endpoints,
             largest,
             halved: None,
+            beside: match &place {
+                Place::Endpoint(endpoint) => self.beside(endpoint),
+                _ => Vec::new(),
+            },
         };
         let interval = interval.map(|interval| scaled(interval, part));
         Finding { stake_us: mean_us * part, interval, ..plain(place, sums.requests, all.requests, facts) }
@@ -211,7 +213,7 @@ impl Sums<'_> {
                 && sums.between_us as f64 >= UNRECORDED * sums.time.sum as f64
         };
         let found = self.part.endpoints.iter().filter(|(_, sums)| worth(sums)).map(|(endpoint, sums)| {
-            let facts = Facts::NotInstrumented { share: share(sums.between_us) };
+            let facts = Facts::NotInstrumented { share: share(sums.between_us), gap: self.gap(endpoint) };
             plain(Place::Endpoint(endpoint.clone()), sums.requests, self.requests(), facts)
         });
         found.collect()
@@ -272,6 +274,10 @@ impl Sums<'_> {
                 caller: caller.clone(),
                 calls: sums.calls as f64 / sums.runs.max(1) as f64,
                 saving_us: sums.saving.mean(sums.requests),
+                saving_p95_us: value_at(&sums.savings, (sums.requests * 95).div_ceil(100)),
+                model_error: None,
+                numbers: self.numbers(caller, callee),
+                grows_with: self.grows_with(caller, callee),
             };
             let place = Place::Endpoint(callee.clone());
             Finding { stake_us, interval, ..plain(place, sums.requests, self.requests(), facts) }
@@ -420,7 +426,7 @@ impl Sums<'_> {
         };
         let (a, b) = (moments(before), moments(after));
         let share = b.n as f64 / self.requests().max(1) as f64;
-        let facts = Facts::SinceWhen { from_us: times[change.before].0, p50_us, requests: (a.n, b.n) };
+        let facts = Facts::SinceWhen { from_us: times[change.before].0, p50_us, requests: (a.n, b.n), change: None };
         Some(Finding {
             stake_us: (b.mean - a.mean) * share,
             interval: welch(a, b).map(|interval| scaled(interval, share)),
@@ -461,6 +467,7 @@ impl Sums<'_> {
                         ratio: b.mean / a.mean,
                         ratio_interval: Interval { low: ratio(interval.low), high: ratio(interval.high) },
                         means_us: (b.mean, a.mean),
+                        only_with: None,
                     };
                     let place = Place::Tag { key: key.clone(), value: value.clone() };
                     found.push(Finding {
@@ -473,22 +480,6 @@ impl Sums<'_> {
             }
         }
         found
-    }
-
-    /// What the data lacks.
-    pub fn read_with_care(&self) -> Vec<Finding> {
-        let part = self.part;
-        let most = part.orphans.max(part.dropped).max(part.clipped);
-        if (most as f64) < CARE_SHARE * part.spans as f64 || most == 0 {
-            return Vec::new();
-        }
-        let facts = Facts::ReadWithCare {
-            orphans: part.orphans,
-            dropped: part.dropped,
-            clipped: part.clipped,
-            spans: part.spans,
-        };
-        vec![plain(Place::Data, most, part.spans, facts)]
     }
 }
 

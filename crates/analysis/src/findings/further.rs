@@ -3,11 +3,12 @@
 
 use super::candidates::plain;
 use super::rank::{MOST, arrange};
-use super::report::{Facts, Finding, FindingKind, FindingsReport, Halved, Place};
-use super::tag_rows::PairsPart;
+use super::report::{ChangedThen, Facts, Finding, FindingKind, FindingsReport, Halved, Place};
+use super::tag_rows::{PairsPart, TagValue, TagsReport};
 use crate::anomaly::AnomalyReport;
+use crate::culprit::CulpritReport;
 use crate::errors::ErrorsReport;
-use crate::flow::SavingsReport;
+use crate::flow::{EvaluationReport, SavingsReport};
 use crate::requests::RequestType;
 use pathlight_model::stats::Interval;
 use pathlight_model::trace::Endpoint;
@@ -65,6 +66,12 @@ pub struct Further {
     pub savings: Vec<Saved>,
     /// Requests unlike those of the baseline.
     pub abnormal: Option<Finding>,
+    /// By caller how far its flow is off on held-out requests.
+    pub model_errors: Vec<(Endpoint, f64)>,
+    /// What changed in a request type.
+    pub changes: Vec<(RequestType, ChangedThen)>,
+    /// By request type and tag the other tag that it needs to be slow, and what part of the tail both explain.
+    pub pairs: Vec<(RequestType, TagValue, (TagValue, f64))>,
 }
 
 impl Further {
@@ -87,6 +94,31 @@ impl Further {
             requests: row.affected,
         });
         self.savings = saved.collect();
+    }
+
+    /// Takes over how far the flow of a caller is off.
+    pub fn take_model_error(&mut self, caller: Endpoint, report: &EvaluationReport) {
+        let error = report.flow_error().map(|error| error.p50).filter(|error| error.is_finite());
+        self.model_errors.extend(error.map(|error| (caller, error)));
+    }
+
+    /// Takes over what explains that the requests of a type are slower from some time on.
+    pub fn take_change(&mut self, root: RequestType, report: &CulpritReport) {
+        let lead = report.culprit().and_then(|service| Some((service, service.lead.as_ref()?)));
+        let change = lead.map(|(service, lead)| ChangedThen {
+            service: service.service.clone(),
+            part: lead.part,
+            excess_us: lead.excess.excess_us,
+        });
+        self.changes.extend(change.map(|change| (root, change)));
+    }
+
+    /// Takes over which other tag a tag of a request type needs to be slow: that of the best pair, if the pair explains more
+    /// than the tag does alone.
+    pub fn take_pair(&mut self, root: RequestType, tag: TagValue, report: &TagsReport) {
+        let pair = report.rows.iter().find(|row| row.tags.len() == 2 && row.tags.contains(&tag));
+        let other = pair.and_then(|row| Some((row.tags.iter().find(|other| **other != tag)?.clone(), row.least)));
+        self.pairs.extend(other.map(|other| (root, tag, other)));
     }
 
     /// Takes over which requests are abnormal, if they are more than chance explains.
@@ -126,6 +158,19 @@ impl FindingsReport {
                     }
                 }
                 (Facts::Errors { saved, .. }, _) => *saved = further.without_errors,
+                (Facts::OneAfterTheOther { caller, model_error, .. }, _) => {
+                    let known = further.model_errors.iter().find(|known| known.0 == *caller);
+                    *model_error = known.map(|known| known.1);
+                }
+                (Facts::SinceWhen { change, .. }, Place::RequestType(root)) => {
+                    let known = further.changes.iter().find(|known| known.0 == *root);
+                    *change = known.map(|known| known.1.clone());
+                }
+                (Facts::Who { root, only_with, .. }, Place::Tag { key, value }) => {
+                    let is_it = |tag: &TagValue| tag.key == *key && tag.value == *value;
+                    let known = further.pairs.iter().find(|known| known.0 == *root && is_it(&known.1));
+                    *only_with = known.map(|known| known.2.clone());
+                }
                 (Facts::HotSpot { halved, .. }, Place::Endpoint(endpoint)) => {
                     let known = further.savings.iter().find(|saved| saved.endpoint == *endpoint);
                     *halved = known.map(|saved| saved.halved);

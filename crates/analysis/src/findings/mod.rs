@@ -14,6 +14,8 @@ mod part;
 mod points;
 mod rank;
 mod report;
+mod siblings;
+mod siblings_told;
 mod structure;
 mod tag_rows;
 mod tags;
@@ -23,8 +25,8 @@ pub use further::{Further, FurtherTail, Saved};
 pub use part::{FindingsObserver, FindingsPart};
 pub use rank::{Before, rank, tag_groups};
 pub use report::{
-    AskedTail, Burst, Facts, Finding, FindingKind, FindingPoint, FindingsReport, Halved, Place, SharedTag,
-    TimeBin,
+    Asked, AskedTail, BesideCall, Burst, ChangedThen, Facts, Finding, FindingKind, FindingPoint,
+    FindingsReport, Gap, GrowsWith, Halved, Place, SharedTag, TimeBin,
 };
 pub use tag_rows::{PairsObserver, PairsPart, TagRow, TagValue, TagsReport, tail_groups};
 pub use tags::{TagGroup, TagsObserver, TagsPart};

@@ -1,6 +1,7 @@
 //! The second pass: what requests spend where, what the tail of each type does otherwise than its faster half, and what
 //! is odd about their structure.
 
+use super::siblings::{SiblingSums, Siblings};
 use super::structure::{Durations, RetrySums, RunSums, Structure};
 use super::waiting::WaitTimes;
 use crate::critical_path::{Collapser, Observer, PathTable, RequestRef};
@@ -8,10 +9,14 @@ use crate::requests::{RequestTypes, TypeCut};
 use pathlight_model::ordered::{Entry, OrderedMap};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Moments;
+use pathlight_model::trace::calls::{process_name, process_of};
 use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, Symbol, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// A callee that begins this much before its call has another clock.
+const SKEW_US: i128 = 1_000;
 
 /// Time on the critical path in one endpoint, or one service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +96,12 @@ pub struct FindingsPart {
     pub(super) stretches: OrderedMap<Endpoint, Durations>,
     /// By call and service waited for.
     pub(super) waits: OrderedMap<(Endpoint, String), WaitTimes>,
+    pub(super) siblings: SiblingSums,
+    /// Traces, and those of which every root lacks its parent.
+    pub(super) traces: u64,
+    pub(super) rootless: u64,
+    /// By the processes of a call and of its callee: spans that begin before their call, or lie outside it.
+    pub(super) skewed: OrderedMap<(String, String), u64>,
     /// Spans, and those without parent, left out, cut.
     pub(super) spans: u64,
     pub(super) orphans: u64,
@@ -160,6 +171,10 @@ impl FindingsPart {
             join(&mut all.durations, part.durations, Durations::merge);
             join(&mut all.stretches, part.stretches, Durations::merge);
             join(&mut all.waits, part.waits, WaitTimes::merge);
+            all.siblings.merge(part.siblings);
+            all.traces += part.traces;
+            all.rootless += part.rootless;
+            join(&mut all.skewed, part.skewed, |into, from| *into += from);
             all.spans += part.spans;
             all.orphans += part.orphans;
             all.dropped += part.dropped;
@@ -178,6 +193,9 @@ pub struct FindingsObserver {
     service_of: Vec<u32>,
     collapser: Collapser,
     structure: Structure,
+    siblings: Siblings,
+    /// By the processes of a call and of its callee, each service and host.
+    skewed: FxHashMap<[(Symbol, Symbol); 2], u64>,
     endpoints: Vec<PathSums>,
     services: OrderedMap<u32, PathSums>,
     tails: FxHashMap<(u32, u32), TailSums>,
@@ -212,6 +230,8 @@ impl FindingsObserver {
             service_of: service_of.collect(),
             collapser: Collapser::new(set),
             structure: Structure::new(set),
+            siblings: Siblings::new(set),
+            skewed: FxHashMap::default(),
             endpoints: vec![PathSums::default(); endpoints],
             services: OrderedMap::new(),
             tails: FxHashMap::default(),
@@ -241,6 +261,9 @@ impl FindingsObserver {
                 self.has_calls[endpoint as usize] = self.number;
             }
             self.structure.look(set, tree, (root, i), endpoint);
+            if !is_leaf {
+                self.siblings.look(set, tree, i, endpoint);
+            }
             if set.flags(row).has(Flags::ERROR) {
                 let is_own = tree.children(i).all(|child| !set.flags(tree.row(child)).has(Flags::ERROR));
                 if is_own && self.has_failed[endpoint as usize] != self.number {
@@ -257,10 +280,15 @@ impl FindingsObserver {
         if self.last_trace.replace(tree.trace) == Some(tree.trace) {
             return;
         }
-        let part = &mut self.part;
+        let (part, shape) = (&mut self.part, set.traces()[tree.trace as usize].shape);
+        part.traces += 1;
+        part.rootless += u64::from(shape.is_incomplete());
         part.spans += tree.len() as u64;
-        part.orphans += u64::from(set.traces()[tree.trace as usize].shape.orphans);
+        part.orphans += u64::from(shape.orphans);
         for i in 0..tree.len() as u32 {
+            if let Some(pair) = skewed(set, tree, i) {
+                *self.skewed.entry(pair).or_default() += 1;
+            }
             match tree.role[i as usize] {
                 Role::Dropped => part.dropped += 1,
                 Role::Sync => {
@@ -393,8 +421,30 @@ impl Observer for FindingsObserver {
         };
         part.durations = named(structure.durations);
         part.stretches = named(structure.stretches);
+        part.siblings = self.siblings.finish(set);
+        let process = |process| process_name(set, process);
+        part.skewed = self.skewed.into_iter().map(|([a, b], spans)| ((process(a), process(b)), spans)).collect();
         part
     }
+}
+
+/// The processes of a span's parent and of the span, if it begins a millisecond before its parent, or lies outside it,
+/// although clocks were set: what ends after its parent may be a call that was given up, but nothing begins before it is
+/// called.
+fn skewed(set: &TraceSet, tree: &Tree, span: u32) -> Option<[(Symbol, Symbol); 2]> {
+    let parent = tree.parent_of(span).filter(|&parent| tree.role[parent as usize] != Role::Dropped)?;
+    let is_skewed = match tree.role[span as usize] {
+        Role::Dropped => true,
+        Role::Sync => {
+            let start_us = |of| {
+                i128::from(set.start_us(tree.row(of))) + i128::from(tree.clock_shift_us(of))
+            };
+            start_us(span) + SKEW_US < start_us(parent)
+        }
+        _ => false,
+    };
+    let pair = [parent, span].map(|span| process_of(set, tree.row(span)));
+    (is_skewed && pair[0] != pair[1]).then_some(pair)
 }
 
 /// Keeps a request if it is slower than the one known.

@@ -3,7 +3,7 @@
 use super::tag_rows::TagValue;
 use super::tags::TagGroup;
 use crate::critical_path::RequestRef;
-use crate::culprit::CulpritReport;
+use crate::culprit::{CulpritReport, ServicePart};
 use crate::requests::{PercentileRange, RangeFacts, RequestType};
 use pathlight_model::stats::Interval;
 use pathlight_model::trace::Endpoint;
@@ -171,6 +171,8 @@ pub enum Facts {
         largest: Option<(Endpoint, f64)>,
         /// What half of its self time would save; `None` while that is not known, and of a service.
         halved: Option<Halved>,
+        /// What its calls run beside, by when that begins.
+        beside: Vec<BesideCall>,
     },
     /// See [`FindingKind::WorthMakingFaster`].
     WorthMakingFaster(Halved),
@@ -189,6 +191,8 @@ pub enum Facts {
     NotInstrumented {
         /// Share of all latency.
         share: f64,
+        /// Between which of its calls it is longest alone.
+        gap: Option<Gap>,
     },
     /// See [`FindingKind::OneAfterTheOther`].
     OneAfterTheOther {
@@ -198,6 +202,15 @@ pub enum Facts {
         calls: f64,
         /// What calling side by side would save at most, per request that has them.
         saving_us: f64,
+        /// The 95th percentile of that.
+        saving_p95_us: f64,
+        /// How far the flow of the caller is off on held-out requests: the median of its error, 0 to 1; `None` while that is
+        /// not known.
+        model_error: Option<f64>,
+        /// Least and greatest number of calls of those callers that make several.
+        numbers: (u64, u64),
+        /// What their number grows with.
+        grows_with: Option<GrowsWith>,
     },
     /// See [`FindingKind::Timeout`].
     Timeout {
@@ -236,6 +249,9 @@ pub enum Facts {
         ratio_interval: Interval,
         /// Mean latency with and without it.
         means_us: (f64, f64),
+        /// A second tag that it needs to be slow, and what part of the tail both explain; `None` while that is not known, and
+        /// where there is none.
+        only_with: Option<(TagValue, f64)>,
     },
     /// See [`FindingKind::SinceWhen`].
     SinceWhen {
@@ -245,6 +261,8 @@ pub enum Facts {
         p50_us: (f64, f64),
         /// Requests before and after.
         requests: (u64, u64),
+        /// What changed then; `None` while that is not known, and where no service explains it.
+        change: Option<ChangedThen>,
     },
     /// See [`FindingKind::ReadWithCare`].
     ReadWithCare {
@@ -256,7 +274,54 @@ pub enum Facts {
         clipped: u64,
         /// Spans in all.
         spans: u64,
+        /// Traces of which every root lacks its parent, and traces in all.
+        rootless: (u64, u64),
+        /// Spans whose clock disagrees with that of their caller although clocks were set, between which two processes most
+        /// of them are, and how many these are.
+        skew: Option<(u64, [String; 2], u64)>,
     },
+}
+
+/// Calls that run beside others of the same caller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BesideCall {
+    /// Their endpoint.
+    pub endpoint: Endpoint,
+    /// Whether they begin when those named before them have ended, on average.
+    pub is_after: bool,
+}
+
+/// The longest stretch of spans in which none of their calls runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The calls before and after it; `None`: start or end of the span.
+    pub between: [Option<Endpoint>; 2],
+    /// How long it is, on average, in microseconds.
+    pub mean_us: u64,
+    /// Of how many spans it is the longest.
+    pub spans: u64,
+}
+
+/// What the number of calls grows with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GrowsWith {
+    /// The call right before them.
+    pub endpoint: Endpoint,
+    /// The tag of that call; `None`: its duration.
+    pub tag: Option<String>,
+    /// Pearson's correlation.
+    pub correlation: f64,
+}
+
+/// What explains that requests are slower from some time on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChangedThen {
+    /// The service.
+    pub service: String,
+    /// What of it.
+    pub part: ServicePart,
+    /// How much longer it takes, in microseconds per request of after.
+    pub excess_us: f64,
 }
 
 /// One answer: what, where, what it costs, how sure.
@@ -392,8 +457,27 @@ pub struct FindingsReport {
 }
 
 impl FindingsReport {
+    /// Returns what more can be found out of.
+    pub fn asked(&self) -> Asked {
+        let mut asked = Asked { tails: self.slow_tails(), ..Asked::default() };
+        for finding in &self.findings {
+            match (&finding.facts, &finding.place) {
+                (Facts::Errors { .. }, _) => asked.has_errors = true,
+                (Facts::OneAfterTheOther { caller, .. }, _) => asked.callers.push(caller.clone()),
+                (Facts::SinceWhen { from_us, .. }, Place::RequestType(root)) => {
+                    asked.changes.push((root.clone(), *from_us));
+                }
+                (Facts::Who { root, .. }, Place::Tag { key, value }) => {
+                    asked.tags.push((root.clone(), TagValue { key: key.clone(), value: value.clone() }));
+                }
+                _ => {}
+            }
+        }
+        asked
+    }
+
     /// Returns the slow tails of which more can be found out.
-    pub fn slow_tails(&self) -> Vec<AskedTail> {
+    fn slow_tails(&self) -> Vec<AskedTail> {
         let asked = |finding: &Finding| {
             let (Facts::SlowTail { root, latency_us, is_only_in_tail, tag, .. }, Place::Endpoint(place)) =
                 (&finding.facts, &finding.place)
@@ -409,6 +493,21 @@ impl FindingsReport {
         };
         self.findings.iter().filter_map(asked).collect()
     }
+}
+
+/// Of what more is to be found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Slow tails.
+    pub tails: Vec<AskedTail>,
+    /// What errors cost.
+    pub has_errors: bool,
+    /// Callers: how far their flow is off.
+    pub callers: Vec<Endpoint>,
+    /// Request types that change: what changed then.
+    pub changes: Vec<(RequestType, u64)>,
+    /// Tags of request types: which other tag they need to be slow.
+    pub tags: Vec<(RequestType, TagValue)>,
 }
 
 /// A slow tail of which more is to be found out.

@@ -15,13 +15,15 @@ const MIN_COUNTED_US: u64 = 40_000;
 const ONE_CHILD: f64 = 0.95;
 
 /// Calls of one endpoint by one caller, one after the other: sums over the requests that have such a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RunSums {
     pub requests: u64,
     pub runs: u64,
     pub calls: u64,
     /// What side by side would save per request.
     pub saving: Moments,
+    /// The same requests by bin of that.
+    pub savings: OrderedMap<u32, u64>,
 }
 
 impl RunSums {
@@ -30,6 +32,7 @@ impl RunSums {
         self.runs += other.runs;
         self.calls += other.calls;
         self.saving.merge(other.saving);
+        add_bins(&mut self.savings, other.savings);
     }
 }
 
@@ -238,6 +241,7 @@ impl Structure {
             sums.runs += same.len() as u64;
             sums.calls += same.iter().map(|run| u64::from(run.1)).sum::<u64>();
             sums.saving.add(saving);
+            *sums.savings.entry(log_bin(saving)).or_default() += 1;
         }
         self.savings.clear();
         self.costs.sort_unstable();

@@ -15,6 +15,14 @@ pub fn process_of(set: &TraceSet, row: u32) -> (Symbol, Symbol) {
     (process.service, process.host)
 }
 
+/// What a process is called: its service, and after an `@` its host if the input named one.
+pub fn process_name(set: &TraceSet, (service, host): (Symbol, Symbol)) -> String {
+    match host {
+        Symbol::NONE => set.names.get(service).to_owned(),
+        host => format!("{}@{}", set.names.get(service), set.names.get(host)),
+    }
+}
+
 /// Whether two spans of a tree are of one service.
 pub fn same_service(set: &TraceSet, tree: &Tree, a: u32, b: u32) -> bool {
     set.process_of(tree.row(a)).service == set.process_of(tree.row(b)).service

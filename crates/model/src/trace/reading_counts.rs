@@ -1,9 +1,8 @@
 //! What the rules for real traces did to a set, with one example each (`docs/definitions/real-traces.md`).
 
-use super::calls::{answer, is_call};
+use super::calls::{answer, is_call, process_name};
 use super::clocks::{Pair, pair_of};
 use super::ids::TraceId;
-use super::names::Symbol;
 use super::reading::Rule;
 use super::set::TraceSet;
 use super::tree::{Role, Tree, is_declared_async};
@@ -216,10 +215,6 @@ impl ReadingObserver {
 
     /// The counts.
     pub fn finish(self, set: &TraceSet) -> ReadingCounts {
-        let name = |(service, host): (Symbol, Symbol)| match host {
-            Symbol::NONE => set.names.get(service).to_owned(),
-            host => format!("{}@{}", set.names.get(service), set.names.get(host)),
-        };
         let found = self.found.into_iter().map(|(found, (spans, example))| {
             let example = example.map(|id| id.to_text(&set.id_texts)).unwrap_or_default();
             (found, FoundCount { spans, example })
@@ -227,7 +222,7 @@ impl ReadingObserver {
         let mut counts = ReadingCounts { found: found.collect(), clocks: OrderedMap::new() };
         for ((caller, callee), mut clock) in self.pairs {
             clock.shifts_us.arrange();
-            counts.clocks.insert((name(caller), name(callee)), clock);
+            counts.clocks.insert((process_name(set, caller), process_name(set, callee)), clock);
         }
         counts
     }

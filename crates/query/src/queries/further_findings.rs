@@ -1,15 +1,15 @@
 //! What joins the findings later: where slow requests have the tag they share, what-ifs, requests unlike a baseline.
 
-use super::{Anomalies, Errors, Query, Savings, WhatIf};
+use super::{Anomalies, Culprit, Errors, FlowEvaluation, Query, Savings, Tags, WhatIf};
 use crate::EngineError;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::anomaly::AnomalySettings;
 use pathlight_analysis::findings::{
-    AskedTail, FindingKind, FindingsReport, Further, FurtherTail, PairsPart, TagValue,
+    Asked, AskedTail, FindingsReport, Further, FurtherTail, PairsPart, TagValue,
 };
 use pathlight_analysis::flow::{ChangeOf, Changes, FlowSettings, LatencyChange};
-use pathlight_analysis::requests::{Filter, Selection};
+use pathlight_analysis::requests::{Filter, RequestType, RootEndpoint, Selection};
 use serde::{Deserialize, Serialize};
 
 /// Slow tails of which a what-if is asked.
@@ -20,15 +20,13 @@ const WHAT_IFS: usize = 3;
 pub struct FurtherFindings {
     selection: Selection,
     baseline: Option<Selection>,
-    tails: Vec<AskedTail>,
-    has_errors: bool,
+    asked: Asked,
 }
 
 impl FurtherFindings {
     /// Asks more about the requests of a report on findings.
     pub fn of(selection: Selection, baseline: Option<Selection>, report: &FindingsReport) -> FurtherFindings {
-        let has_errors = report.findings.iter().any(|finding| finding.kind() == FindingKind::Errors);
-        FurtherFindings { selection, baseline, tails: report.slow_tails(), has_errors }
+        FurtherFindings { selection, baseline, asked: report.asked() }
     }
 }
 
@@ -36,8 +34,14 @@ impl Query for FurtherFindings {
     type Report = Further;
 
     async fn run(self, workers: Workers) -> Result<Further, EngineError> {
-        let FurtherFindings { selection, baseline, tails: asked, has_errors } = self;
+        let FurtherFindings { selection, baseline, asked } = self;
+        let Asked { tails: asked, has_errors, callers, changes, tags: asked_tags } = asked;
         let mut further = Further::default();
+        let of_type = |root: &RequestType| {
+            let mut selection = selection.clone();
+            selection.filters.push(Filter::Type(root.clone()));
+            selection
+        };
         let mut tags: Vec<TagValue> =
             asked.iter().filter_map(|tail| Some(tail.tag.as_ref()?.0.clone())).collect();
         tags.sort();
@@ -60,8 +64,6 @@ impl Query for FurtherFindings {
             }
             if let Some(call) = group.with.filter(|_| what_ifs < WHAT_IFS) {
                 what_ifs += 1;
-                let mut of_type = selection.clone();
-                of_type.filters.push(Filter::Type(group.root));
                 let gone = LatencyChange {
                     service: call.service,
                     operation: call.operation,
@@ -70,7 +72,7 @@ impl Query for FurtherFindings {
                     add_us: 0,
                 };
                 let changes = Changes { latencies: vec![gone], ..Changes::default() };
-                let what_if = WhatIf { selection: of_type, settings: FlowSettings::default(), changes };
+                let what_if = WhatIf { selection: of_type(&group.root), settings: FlowSettings::default(), changes };
                 let report = what_if.run(workers.clone()).await?;
                 tail.p99_us = Some((report.before_us.p99, report.after_us.p99));
             }
@@ -82,6 +84,23 @@ impl Query for FurtherFindings {
         }
         let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
         further.take_savings(&savings.run(workers.clone()).await?);
+        for caller in callers {
+            let selection =
+                Selection { root: RootEndpoint::Endpoint(caller.clone()), ..selection.of_all_requests() };
+            let settings = FlowSettings::default();
+            let query = FlowEvaluation { selection, settings, min_children: 0 };
+            further.take_model_error(caller, &query.run(workers.clone()).await?);
+        }
+        for (root, from_us) in changes {
+            let (mut a, mut b) = (of_type(&root), of_type(&root));
+            a.filters.push(Filter::Time { from_us: 0, to_us: from_us });
+            b.filters.push(Filter::Time { from_us, to_us: u64::MAX });
+            further.take_change(root, &Culprit { a, b }.run(workers.clone()).await?);
+        }
+        for (root, tag) in asked_tags {
+            let tags = Tags { selection: of_type(&root).at_any_latency() };
+            further.take_pair(root, tag, &tags.run(workers.clone()).await?);
+        }
         if let Some(train) = baseline {
             let anomalies = Anomalies { train, test: selection, settings: AnomalySettings::default() };
             further.take_abnormal(&anomalies.run(workers).await?);

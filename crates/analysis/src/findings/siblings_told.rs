@@ -1,0 +1,93 @@
+//! What siblings and the data itself add to findings: what runs beside a hot spot, where nothing is recorded, what the number
+//! of calls grows with, what to read with care.
+
+use super::candidates::{Sums, plain};
+use super::report::{BesideCall, Facts, Finding, Gap, GrowsWith, Place};
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::false_discovery;
+use pathlight_model::trace::Endpoint;
+
+/// The least share of the data that is worth a warning.
+const CARE_SHARE: f64 = 0.05;
+/// Calls that run beside others are named from this share of the longest time on.
+const BESIDE_SHARE: f64 = 0.25;
+/// Calls named.
+const MOST_BESIDE: usize = 3;
+/// What explains at least this part of the variance of a number of calls is what it grows with.
+const EXPLAINED: f64 = 0.5;
+
+impl Sums<'_> {
+    /// What the calls of an endpoint run beside, by when it begins.
+    pub(super) fn beside(&self, endpoint: &Endpoint) -> Vec<BesideCall> {
+        let rows = self.part.siblings.beside.iter().filter(|((call, _), _)| call == endpoint);
+        let mut rows: Vec<_> = rows.map(|((_, other), sums)| (other, *sums)).collect();
+        // Stable: equal ones stay by name.
+        rows.arrange_by(|a, b| b.1.us.cmp(&a.1.us));
+        let longest = rows.first().map_or(0, |row| row.1.us);
+        rows.retain(|row| row.1.us as f64 >= BESIDE_SHARE * longest as f64);
+        rows.truncate(MOST_BESIDE);
+        let mean = |us: u64, calls: u64| us as f64 / calls.max(1) as f64;
+        rows.arrange_by(|a, b| mean(a.1.from_us, a.1.calls).total_cmp(&mean(b.1.from_us, b.1.calls)));
+        let mut ended_us = f64::INFINITY;
+        let calls = rows.into_iter().map(|(endpoint, sums)| {
+            let is_after = mean(sums.from_us, sums.calls) >= ended_us;
+            ended_us = mean(sums.to_us, sums.calls);
+            BesideCall { endpoint: endpoint.clone(), is_after }
+        });
+        calls.collect()
+    }
+
+    /// Between which of its calls an endpoint is longest alone: the two neighbours with most time.
+    pub(super) fn gap(&self, endpoint: &Endpoint) -> Option<Gap> {
+        let rows = self.part.siblings.gaps.iter().filter(|((span, _, _), _)| span == endpoint);
+        let ((_, before, after), sums) = rows.reduce(|best, next| if next.1.us > best.1.us { next } else { best })?;
+        let named = |of: &Endpoint| (*of != Endpoint::default()).then(|| of.clone());
+        let mean_us = sums.us / sums.spans.max(1);
+        (mean_us > 0).then(|| Gap { between: [named(before), named(after)], mean_us, spans: sums.spans })
+    }
+
+    /// The least and the greatest number of calls of an endpoint by spans of another that make at least two.
+    pub(super) fn numbers(&self, caller: &Endpoint, callee: &Endpoint) -> (u64, u64) {
+        let sums = self.part.siblings.numbers.get(&(caller.clone(), callee.clone()));
+        sums.map_or((0, 0), |sums| (sums.least, sums.most))
+    }
+
+    /// What the number of calls grows with: of tags and duration of the call right before them that which explains most of
+    /// its variance.
+    pub(super) fn grows_with(&self, caller: &Endpoint, callee: &Endpoint) -> Option<GrowsWith> {
+        let rows = self.part.siblings.together.iter().filter(|(key, _)| key.0 == *caller && key.1 == *callee);
+        let rows: Vec<_> = rows.filter_map(|(key, sums)| Some((key, sums.correlation()?))).collect();
+        let p: Vec<f64> = rows.iter().map(|(_, (_, p))| *p).collect();
+        let certain = rows.into_iter().zip(false_discovery(&p, 0.05)).filter(|(_, is_certain)| *is_certain);
+        let ((key, (r, _)), _) =
+            certain.reduce(|best, next| if next.0.1.0 > best.0.1.0 { next } else { best })?;
+        (r * r >= EXPLAINED).then(|| GrowsWith {
+            endpoint: key.2.clone(),
+            tag: Some(key.3.clone()).filter(|tag| !tag.is_empty()),
+            correlation: r,
+        })
+    }
+
+    /// What the data lacks, and clocks that could not be set.
+    pub fn read_with_care(&self) -> Vec<Finding> {
+        let part = self.part;
+        let share = |(n, of): (u64, u64)| n as f64 / of.max(1) as f64;
+        let skewed: u64 = part.skewed.values().sum();
+        let worst = part.skewed.iter().reduce(|best, next| if next.1 > best.1 { next } else { best });
+        let of_spans = [part.orphans, part.dropped, part.clipped, skewed].map(|n| (n, part.spans));
+        let all = std::iter::once((part.rootless, part.traces)).chain(of_spans);
+        let most = all.reduce(|best, next| if share(next) > share(best) { next } else { best });
+        let Some((n, of)) = most.filter(|most| share(*most) >= CARE_SHARE && most.0 > 0) else {
+            return Vec::new();
+        };
+        let facts = Facts::ReadWithCare {
+            orphans: part.orphans,
+            dropped: part.dropped,
+            clipped: part.clipped,
+            spans: part.spans,
+            rootless: (part.rootless, part.traces),
+            skew: worst.map(|((caller, callee), spans)| (skewed, [caller.clone(), callee.clone()], *spans)),
+        };
+        vec![plain(Place::Data, n, of, facts)]
+    }
+}
