@@ -61,6 +61,9 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let found = shell::search::Search::default();
     let palette = shell::palette::Palette::new(page, &picker, origin);
     let header = shell::header::Header::new(page, &picker, &against, &found, origin, &palette);
+    let headline = el("p").class("report-headline").test("report-headline").text(&origin.headline());
+    headline.attr("title", "The first finding about the traces of this report");
+    headline.show(!origin.headline().is_empty());
     let host = shell::host::Host::new(page, keep);
     let banners = shell::banners::MessageBanners::new();
     let progress = shell::progress::Progress::new(page);
@@ -107,6 +110,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     if let Some(app) = app.and_then(|app| wasm_bindgen::JsCast::dyn_into(app).ok()).map(El::from_html) {
         app.fill([
             header.element(),
+            &headline,
             host.element(),
             fetch.element(),
             progress.element(),

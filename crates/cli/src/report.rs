@@ -13,7 +13,9 @@ use super::output;
 use super::page::{self, PAGE};
 use super::parse;
 use pathlight_model::trace::TraceSet;
+use pathlight_query::queries;
 use pathlight_view::address::{Address, View};
+use pathlight_view::finding_words;
 use pathlight_view::saved;
 
 /// Options of `pathlight report`.
@@ -51,9 +53,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         output::refuse_inputs(out, std::slice::from_ref(&path))?;
     }
     let address = Address { view: args.view, ..args.common.address() };
-    let pool = args.common.load()?;
+    let mut pool = args.common.load()?;
+    let query = queries::Findings { selection: args.common.selection(), baseline: None };
+    let headline = finding_words::headline(&pool.run(query)?);
     let mut out = head.to_owned();
-    out.push_str(&saved::facts(&address.to_fragment()));
+    out.push_str(&saved::facts(&address.to_fragment(), &headline));
     for session in pool.sessions().iter().filter(|session| !session.set.traces().is_empty()) {
         out.push_str(saved::PART.0);
         BASE64_STANDARD.encode_string(pack(&session.set)?, &mut out);

@@ -554,6 +554,15 @@ pub fn show(finding: &Finding, address: &mut Address) {
     }
 }
 
+/// Returns the first finding in words, which stands above all in a saved report; empty without requests.
+pub fn headline(report: &FindingsReport) -> String {
+    match report.findings.first() {
+        Some(first) => format!("{}: {}", kind_name(first.kind()), sentence(first).to_text()),
+        None if report.facts.requests == 0 => String::new(),
+        None => nothing(report),
+    }
+}
+
 /// Returns what is said where nothing stands out.
 pub fn nothing(report: &FindingsReport) -> String {
     format!(

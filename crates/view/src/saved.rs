@@ -2,7 +2,8 @@
 //!
 //! Into the page (`dist/pathlight.html`, or a saved report without its data), before its first running script, go
 //!
-//! - `<script type="application/json" id="report">`: what the page shows, `{"fragment": "v=1&view=..."}`,
+//! - `<script type="application/json" id="report">`: what the page shows, `{"fragment": "v=1&view=...", "headline": "..."}`;
+//!   the headline is the first finding,
 //! - `<script type="application/octet-stream;base64" class="report-part">`, one or more: columns as
 //!   [`ingest`](pathlight_ingest) reads them, gzip, base64.
 //!
@@ -55,13 +56,14 @@ pub fn split(page: &str) -> Option<(&str, &str)> {
     parts.filter(|(head, _)| !head.contains(PART.0) && !head.contains(FACTS.0))
 }
 
-/// The element that says what the page shows, by its fragment.
-pub fn facts(fragment: &str) -> String {
+/// The element that says what the page shows, by its fragment, and above all: the first finding in words.
+pub fn facts(fragment: &str, headline: &str) -> String {
     // Not where the traces came from: they are here, and a page from a disk is not to ask for them again.
     let pairs = fragment.split('&').filter(|pair| !pair.starts_with("api=") && !pair.starts_with("src="));
     let fragment = pairs.collect::<Vec<_>>().join("&");
     // Within a script only `<` could mean something else.
-    let json = serde_json::json!({ "fragment": fragment }).to_string().replace('<', "\\u003c");
+    let facts = serde_json::json!({ "fragment": fragment, "headline": headline });
+    let json = facts.to_string().replace('<', "\\u003c");
     [FACTS.0, &json, FACTS.1].concat()
 }
 
@@ -71,17 +73,18 @@ mod tests {
 
     #[test]
     fn what_is_shown_can_never_end_its_element() {
-        let facts = facts("v=1&search=</script><script>alert(1)");
+        let facts = facts("v=1&search=</script><script>alert(1)", "GET /<b> takes 5 ms");
         assert_eq!(facts.matches('<').count(), 2, "{facts}");
         let json =
             facts.split_once("id=\"report\">").unwrap().1.trim_end().strip_suffix("</script>").unwrap();
         let json: serde_json::Value = serde_json::from_str(json).unwrap();
         assert_eq!(json["fragment"], "v=1&search=</script><script>alert(1)");
+        assert_eq!(json["headline"], "GET /<b> takes 5 ms");
     }
 
     #[test]
     fn a_report_does_not_say_where_to_fetch_from() {
-        let facts = facts("v=1&view=flame&api=/jaeger&traceID=ab&src=a.json");
+        let facts = facts("v=1&view=flame&api=/jaeger&traceID=ab&src=a.json", "");
         assert!(facts.contains("\"v=1&view=flame&traceID=ab\""), "{facts}");
     }
 
@@ -95,7 +98,7 @@ mod tests {
     #[test]
     fn a_report_is_no_page_to_write_another_one_into() {
         let page = |data: &str| format!("<div id=\"app\"></div>\n{data}<script id=\"asset-glue\">x</script>");
-        assert_eq!(split(&page(&facts("v=1"))), None);
+        assert_eq!(split(&page(&facts("v=1", ""))), None);
         assert_eq!(split(&page(&format!("{}QUJD{}", PART.0, PART.1))), None);
         assert!(split(&page("")).is_some());
     }

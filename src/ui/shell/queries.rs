@@ -96,6 +96,16 @@ pub struct Queries {
     pub span: Slot<queries::Span>,
 }
 
+/// Which requests findings are about, and with which they are compared: of two sets the second is asked about, and the
+/// first is what it should be like.
+pub fn of_findings(page: Page) -> (Selection, Option<Selection>) {
+    let address = page.address();
+    match page.compares_sets() {
+        true => (address.side(Side::B), Some(address.side(Side::A))),
+        false => (address.selection(), None),
+    }
+}
+
 /// Asks what the view in sight needs to know.
 pub fn query(page: Page) {
     if !page.has_data() {
@@ -165,12 +175,7 @@ pub fn query(page: Page) {
             if page.is_summary() {
                 return queries.findings.stop();
             }
-            // Of two sets, the second is asked about, and the first is what it should be like.
-            let (selection, baseline) = if page.compares_sets() {
-                (address.side(Side::B), Some(address.side(Side::A)))
-            } else {
-                (selection, None)
-            };
+            let (selection, baseline) = of_findings(page);
             let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
             queries.findings.want(page, query);
             // What takes longer comes later, one after the other.

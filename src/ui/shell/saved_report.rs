@@ -4,9 +4,12 @@
 use crate::pool::{Input, UserError};
 use crate::ui::dom;
 use crate::ui::page::Page;
+use crate::ui::shell::queries::of_findings;
 use crate::ui::widgets::export::save;
 use crate::wire::words;
 use js_sys::{Array, Function, Promise, Reflect};
+use pathlight_query::queries;
+use pathlight_view::finding_words;
 use pathlight_view::saved;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
@@ -30,6 +33,11 @@ impl Origin {
     /// What a saved report shows at first; empty in a page that is none.
     pub fn fragment(&self) -> String {
         self.get("fragment").and_then(|fragment| fragment.as_string()).unwrap_or_default()
+    }
+
+    /// The first finding of a saved report, in words; empty in a page that is none.
+    pub fn headline(&self) -> String {
+        self.get("headline").and_then(|headline| headline.as_string()).unwrap_or_default()
     }
 
     /// The traces of a saved report.
@@ -73,7 +81,7 @@ impl Origin {
             return Err(JsValue::from_str("pathlight.html is another version's"));
         };
         let columns = page.columns().await.map_err(|reason| JsValue::from_str(&reason))?;
-        let parts = Array::of2(&head.into(), &saved::facts(&fragment).into());
+        let parts = Array::of2(&head.into(), &saved::facts(&fragment, &first_finding(page).await).into());
         for blob in &columns {
             parts.push(&saved::PART.0.into());
             parts.push(&self.pack(blob).await?);
@@ -98,4 +106,14 @@ impl Origin {
             }
         });
     }
+}
+
+/// The first finding about what is selected, in words; empty where there is none, as of summaries.
+async fn first_finding(page: Page) -> String {
+    if page.is_summary() {
+        return String::new();
+    }
+    let (selection, baseline) = of_findings(page);
+    let report = page.pool().run(&queries::Findings { selection, baseline }).await;
+    report.map(|report| finding_words::headline(&report)).unwrap_or_default()
 }

@@ -180,6 +180,37 @@ fn calls_one_after_the_other_say_what_side_by_side_would_save() {
 }
 
 #[test]
+fn calls_whose_number_grows_with_a_result_before_them_are_n_plus_1() {
+    const ROWS: [&str; 6] = ["4", "5", "6", "7", "8", "9"];
+    let with_list = |is_told: bool| {
+        requests(60, |i, spans| {
+            let n = 4 + i % 6;
+            let mut list = span(9, 3, "list", 11_000, 11_300);
+            // Another number each time, or that of the calls.
+            list.zone = ROWS[if is_told { n - 4 } else { i / 7 % 6 } as usize];
+            spans.push(list);
+            spans.extend((0..n).map(|at| span(10 + at, 3, "redis", 11_500 + at * 900, 12_300 + at * 900)));
+        })
+    };
+    let mut pool = Pool::of(vec![set_of(&with_list(true))]).unwrap();
+    let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::OneAfterTheOther);
+    let Facts::OneAfterTheOther { saving_us, saving_p95_us, model_error, numbers, .. } = finding.facts else {
+        panic!()
+    };
+    // 3 to 8 calls of 800 us less.
+    assert_eq!((saving_us, numbers), (4400.0, (4, 9)));
+    assert!((6300.0..6500.0).contains(&saving_p95_us), "{saving_p95_us}");
+    assert!(model_error.is_some_and(|error| error < 0.01), "{model_error:?}");
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.contains("(p95 6.4") && text.contains("; the model is off by 0"), "{text}");
+    let grows = " N+1: their number, 4 to 9, grows with zone of list @ list, the call before them (r = 1.00).";
+    assert!(text.ends_with(grows), "{text}");
+    let finding = the(&findings(&with_list(false)), FindingKind::OneAfterTheOther);
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.ends_with(" Their number is 4 to 9."), "{text}");
+}
+
+#[test]
 fn calls_that_end_at_one_round_duration_look_like_a_timeout() {
     let spans = requests(200, |i, spans| {
         if i % 25 == 3 {
@@ -237,9 +268,41 @@ fn a_type_that_is_slower_from_some_time_on_says_since_when() {
             delay(spans, 3, 25_000);
         }
     });
-    let finding = the(&findings(&spans), FindingKind::SinceWhen);
+    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::SinceWhen);
     let Facts::SinceWhen { from_us, requests, .. } = finding.facts else { panic!() };
     assert_eq!((from_us, requests), (1_700_000_060_000_000, (60, 30)));
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.contains("; what changed then is stock's own work: +25.0\u{202f}ms per request."), "{text}");
+}
+
+#[test]
+fn a_tag_that_is_slow_with_another_one_only_says_so() {
+    // Slow where region is eu and version 1.8; either alone does nothing.
+    let trace = |i: u64| {
+        let (region, version) = (["eu", "us", "us"][i as usize % 3], ["1.7", "1.8"][i as usize / 3 % 2]);
+        let us = 20_000 + i * 7919 % 500 + if (region, version) == ("eu", "1.8") { 60_000 } else { 0 };
+        format!(
+            r#"{{"traceID":"{i:x}","spans":[{{"traceID":"{i:x}","spanID":"1","operationName":"GET","references":[],"startTime":{},"duration":{us},"tags":[{{"key":"region","type":"string","value":"{region}"}},{{"key":"version","type":"string","value":"{version}"}}],"processID":"p"}}],"processes":{{"p":{{"serviceName":"shop"}}}}}}"#,
+            1_700_000_000_000_000 + i * 1_000_000
+        )
+    };
+    let traces: Vec<String> = (1..=240).map(trace).collect();
+    let mut set = TraceSet::new();
+    let mut reader = pathlight::ingest::Reader::new("pair.json", pathlight::ingest::Options::default());
+    reader.feed(format!("{{\"data\":[{}]}}", traces.join(",")).as_bytes(), &mut set).unwrap();
+    reader.finish(&mut set);
+    set.seal().unwrap();
+    let mut pool = Pool::of(vec![set]).unwrap();
+    let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::Who);
+    let Facts::Who { only_with: Some((other, explains)), .. } = &finding.facts else { panic!("{finding:?}") };
+    let Place::Tag { key, .. } = &finding.place else { panic!() };
+    let mut keys = [key.as_str(), other.key.as_str()];
+    keys.sort_unstable();
+    assert_eq!(keys, ["region", "version"]);
+    assert!(*explains > 0.5, "{explains}");
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.contains(", only with ") && text.ends_with("\u{202f}% of the tail."), "{text}");
 }
 
 #[test]
@@ -251,6 +314,53 @@ fn what_has_no_calls_while_time_passes_is_not_instrumented_and_orphans_ask_for_c
     let spans = requests(20, |_, spans| spans.push(span(9, 77, "lost", 2000, 3000)));
     let finding = the(&findings(&spans), FindingKind::ReadWithCare);
     assert_eq!((finding.n, finding.of), (20, 80));
+}
+
+#[test]
+fn what_is_not_instrumented_says_between_which_calls_most_time_passes() {
+    // The service is the hot spot, so that its endpoint has a finding of its own.
+    let spans = requests(20, |_, spans| {
+        for span in spans.iter_mut() {
+            span.service = "all".to_owned();
+        }
+        spans.truncate(1);
+        spans[0].duration_us = 100_000;
+        for i in 0..2 {
+            spans.push(span(20 + i, 1, ["cart", "render"][i as usize], 10_000 + i * 70_000, 15_000 + i * 70_000));
+        }
+        spans.push(span(30, 1, "log", 15_000, 16_000));
+    });
+    let report = findings(&spans);
+    let found = report.findings.iter().find(|finding| {
+        finding.kind() == FindingKind::NotInstrumented || finding.also.contains(&FindingKind::NotInstrumented)
+    });
+    let text = finding_words::sentence(found.unwrap()).to_text();
+    let gap = "longest gap: between log @ log and render @ render, 64.0\u{202f}ms on average";
+    assert!(text.contains(gap), "{}", finding_words::to_text(&report));
+}
+
+#[test]
+fn clocks_that_could_not_be_set_and_traces_without_a_root_ask_for_care() {
+    let spans = requests(20, |_, spans| {
+        // Neither kind nor host says that these are two machines, so their clocks were left alone.
+        spans[0].start_us = 5_000;
+        spans[1].start_us = 0;
+    });
+    let finding = the(&findings(&spans), FindingKind::ReadWithCare);
+    let Facts::ReadWithCare { skew: Some((_, pair, _)), .. } = &finding.facts else { panic!("{finding:?}") };
+    assert_eq!(pair[0], "shop");
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.contains("; clocks disagree, and could not be set, in "), "{text}");
+    assert!(text.contains("between shop and "), "{text}");
+    let spans = requests(20, |i, spans| {
+        if i % 4 == 0 {
+            spans[0].parent = 99;
+        }
+    });
+    let finding = the(&findings(&spans), FindingKind::ReadWithCare);
+    assert_eq!((finding.n, finding.of), (5, 20));
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.contains(". Of 20 traces, 5 (25.0\u{202f}%) lack their root."), "{text}");
 }
 
 #[test]
@@ -397,10 +507,26 @@ fn work_beside_which_other_work_runs_is_a_hot_spot_not_worth_making_faster() {
     let text = finding_words::sentence(&finding).to_text();
     assert!(
         text.ends_with(
-            ", but halving its self time would save only 100\u{202f}\u{b5}s: other work runs beside it."
+            ", but halving its self time would save only 100\u{202f}\u{b5}s: beside @ beside runs beside it."
         ),
         "{text}"
     );
+}
+
+#[test]
+fn calls_one_after_the_other_beside_a_hot_spot_are_named_in_their_order() {
+    let spans = requests(40, |_, spans| {
+        spans.truncate(1);
+        spans.push(span(2, 1, "find", 500, 20_500));
+        spans.push(span(3, 1, "update", 600, 9_000));
+        spans.push(span(4, 1, "store", 9_100, 20_300));
+        spans[0].duration_us = 21_000;
+    });
+    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::HotSpot);
+    assert_eq!(finding.place, endpoint("find"));
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.ends_with(": update @ update \u{2192} store @ store runs beside it."), "{text}");
 }
 
 fn tags_of(spans: &[Span], selection: Selection) -> TagsReport {

@@ -176,6 +176,8 @@ pub struct DiffReport {
     pub culprit: CulpritReport,
     /// By [`Basis`] and [`Measure`]: up to which p-value the change of a frame is more than noise.
     pub largest_p: [[f64; 2]; 2],
+    /// By node: the root of its tree, where each root endpoint is tested by itself; else empty.
+    pub root_of: Vec<NodeId>,
 }
 
 /// Changes that are told although there is none: so many of those told, on average.
@@ -196,6 +198,13 @@ impl DiffReport {
     /// Tests all frames together, by Welch's test and with false discoveries at 5 % (Benjamini and Hochberg 1995): of
     /// hundreds of frames some lie outside their 95 % interval by chance.
     pub fn judged(mut self) -> DiffReport {
+        if self.is_within_types() {
+            let mut roots: Vec<NodeId> = Vec::with_capacity(self.nodes.len());
+            for (number, node) in self.nodes.iter().enumerate() {
+                roots.push(node.parent.map_or(NodeId(number as u32), |parent| roots[parent.index()]));
+            }
+            self.root_of = roots;
+        }
         for basis in [Basis::Mean, Basis::Share] {
             for measure in [Measure::Subtree, Measure::Exclusive] {
                 let nodes = (0..self.nodes.len() as u32).map(NodeId);
@@ -219,6 +228,15 @@ impl DiffReport {
         [&self.a, &self.b].iter().any(|side| side.selection.range != PercentileRange::ALL)
     }
 
+    /// Whether both sides are cut out of each type of the same requests: then each has as many of a type as was asked for,
+    /// whatever the latencies, and a frame, which only requests of its root endpoint can have, is tested among these. Among
+    /// all requests it would be 0 in most, and so vary too much for any change to be seen.
+    fn is_within_types(&self) -> bool {
+        let (a, b) = (&self.a.selection, &self.b.selection);
+        let is_cut = a.range != PercentileRange::ALL && b.range != PercentileRange::ALL;
+        is_cut && !a.over_all && a.with_range(b.range) == *b
+    }
+
     /// Whether both sides have requests enough for a test: two.
     pub fn is_tested(&self) -> bool {
         self.a.facts.requests.min(self.b.facts.requests) >= 2
@@ -226,21 +244,25 @@ impl DiffReport {
 
     /// What both sides have of a node.
     fn sides(&self, node: NodeId, basis: Basis, measure: Measure) -> (Side, Side) {
+        let root = self.root_of.get(node.index()).map(|root| &self.nodes[root.index()]);
         let node = &self.nodes[node.index()];
-        let side = |sums: &FrameSums, side: &DiffSide| {
-            let n = side.facts.requests;
+        let side = |sums: &FrameSums, side: &DiffSide, root: Option<&FrameSums>| {
+            let all = side.facts.requests;
+            let n = root.map_or(all, |root| root.requests);
             let unit = match basis {
                 Basis::Mean => 1.0,
                 Basis::Share if side.facts.latency_sum_us == 0 => 1.0,
-                Basis::Share => side.facts.latency_sum_us as f64 / n as f64,
+                Basis::Share => side.facts.latency_sum_us as f64 / all as f64,
             };
+            // Per request of all, whichever vary.
+            let unit = if n > 0 { unit * all as f64 / n as f64 } else { unit };
             let moments = match measure {
                 Measure::Subtree => sums.subtree,
                 Measure::Exclusive => sums.exclusive,
             };
             Side::new(moments, n, unit)
         };
-        (side(&node.a, &self.a), side(&node.b, &self.b))
+        (side(&node.a, &self.a, root.map(|root| &root.a)), side(&node.b, &self.b, root.map(|root| &root.b)))
     }
 
     /// The change of a node.
@@ -252,7 +274,11 @@ impl DiffReport {
             b: b.mean,
             change: b.mean - a.mean,
             interval: welch(a, b),
-            is_noise: welch_p(a, b).is_some_and(|p| p.is_nan() || p > limit),
+            is_noise: match welch_p(a, b) {
+                Some(p) => p.is_nan() || p > limit,
+                // Of a root endpoint with one request on a side nothing is known.
+                None => !self.root_of.is_empty() && a.n.min(b.n) < 2,
+            },
         }
     }
 
