@@ -161,6 +161,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
             largest,
             halved,
             beside,
+            gap,
         } => {
             let out = at(out).text(if largest.is_some() { " holds " } else { " takes " });
             let out = out
@@ -173,7 +174,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .text(" of ")
                 .number(duration(*latency_us))
                 .text(" per request");
-            match largest {
+            let out = match largest {
                 Some((endpoint, share_of_it)) => out
                     .text(", over ")
                     .number(counted(*endpoints, "endpoint"))
@@ -190,6 +191,13 @@ pub fn sentence(finding: &Finding) -> Sentence {
                     }
                     Some(halved) => saved(out.text("; halving it"), halved).text("."),
                 },
+            };
+            match gap {
+                Some(gap) => {
+                    let out = out.text(" Before, between and after its calls nothing is recorded; longest gap: ");
+                    longest_gap(out, gap).text(".")
+                }
+                None => out,
             }
         }
         Facts::NotInstrumented { share: of_all, gap } => {

@@ -4,7 +4,7 @@ use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts, RequestEntry, Selection};
 use pathlight_model::sort::Arrange;
-use pathlight_model::stats::{Interval, Moments, Side, false_discovery_limit, welch, welch_p};
+use pathlight_model::stats::{Interval, Moments, Side, false_discovery_limit, fisher_p, welch, welch_p};
 use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -208,12 +208,7 @@ impl DiffReport {
         for basis in [Basis::Mean, Basis::Share] {
             for measure in [Measure::Subtree, Measure::Exclusive] {
                 let nodes = (0..self.nodes.len() as u32).map(NodeId);
-                let p: Vec<f64> = nodes
-                    .filter_map(|node| {
-                        let (a, b) = self.sides(node, basis, measure);
-                        welch_p(a, b)
-                    })
-                    .collect();
+                let p: Vec<f64> = nodes.filter_map(|node| self.p(node, basis, measure)).collect();
                 // Without one that passes, none is as small as this.
                 let limit = false_discovery_limit(&p, FALSE_DISCOVERIES).unwrap_or(-1.0);
                 self.largest_p[basis as usize][measure as usize] = limit;
@@ -265,6 +260,20 @@ impl DiffReport {
         (side(&node.a, &self.a, root.map(|root| &root.a)), side(&node.b, &self.b, root.map(|root| &root.b)))
     }
 
+    /// How likely the change of a node is by chance: by Welch's test, and within types also by how many requests have it
+    /// (Fisher's, two-sided), unless all have; `None` where nothing can be tested.
+    fn p(&self, node: NodeId, basis: Basis, measure: Measure) -> Option<f64> {
+        let (a, b) = self.sides(node, basis, measure);
+        let longer = welch_p(a, b)?;
+        let (has_a, has_b) = (self.nodes[node.index()].a.requests, self.nodes[node.index()].b.requests);
+        if self.root_of.is_empty() || (has_a, has_b) == (a.n, b.n) {
+            return Some(longer);
+        }
+        let more = fisher_p(has_b, b.n, has_a, a.n).min(fisher_p(has_a, a.n, has_b, b.n));
+        // Two tests of one frame, the second of two sides.
+        Some((2.0 * longer.min(2.0 * more)).min(1.0))
+    }
+
     /// The change of a node.
     pub fn change(&self, node: NodeId, basis: Basis, measure: Measure) -> Change {
         let (a, b) = self.sides(node, basis, measure);
@@ -274,7 +283,7 @@ impl DiffReport {
             b: b.mean,
             change: b.mean - a.mean,
             interval: welch(a, b),
-            is_noise: match welch_p(a, b) {
+            is_noise: match self.p(node, basis, measure) {
                 Some(p) => p.is_nan() || p > limit,
                 // Of a root endpoint with one request on a side nothing is known.
                 None => !self.root_of.is_empty() && a.n.min(b.n) < 2,

@@ -135,9 +135,10 @@ impl Sums<'_> {
             endpoints,
             largest,
             halved: None,
-            beside: match &place {
-                Place::Endpoint(endpoint) => self.beside(endpoint),
-                _ => Vec::new(),
+            beside: self.beside(&place),
+            gap: match &place {
+                Place::Endpoint(endpoint) if self.is_unrecorded(endpoint) => self.gap(endpoint),
+                _ => None,
             },
         };
         let interval = interval.map(|interval| scaled(interval, part));
@@ -205,15 +206,21 @@ impl Sums<'_> {
         found.into_iter().map(|(_, finding)| finding).collect()
     }
 
+    /// Whether an endpoint calls others and yet has most of its time, which is much of all, between the calls.
+    fn is_unrecorded(&self, endpoint: &Endpoint) -> bool {
+        self.part.endpoints.get(endpoint).is_some_and(|sums| {
+            let between_us = sums.between_us as f64;
+            between_us >= UNRECORDED_SHARE * self.total_us().max(1.0)
+                && between_us >= UNRECORDED * sums.time.sum as f64
+        })
+    }
+
     /// Endpoints that call others and yet have most of their time between the calls.
     pub fn not_instrumented(&self) -> Vec<Finding> {
-        let share = |us: u64| us as f64 / self.total_us().max(1.0);
-        let worth = |sums: &PathSums| {
-            share(sums.between_us) >= UNRECORDED_SHARE
-                && sums.between_us as f64 >= UNRECORDED * sums.time.sum as f64
-        };
-        let found = self.part.endpoints.iter().filter(|(_, sums)| worth(sums)).map(|(endpoint, sums)| {
-            let facts = Facts::NotInstrumented { share: share(sums.between_us), gap: self.gap(endpoint) };
+        let found = self.part.endpoints.iter().filter(|(endpoint, _)| self.is_unrecorded(endpoint));
+        let found = found.map(|(endpoint, sums)| {
+            let share = sums.between_us as f64 / self.total_us().max(1.0);
+            let facts = Facts::NotInstrumented { share, gap: self.gap(endpoint) };
             plain(Place::Endpoint(endpoint.clone()), sums.requests, self.requests(), facts)
         });
         found.collect()

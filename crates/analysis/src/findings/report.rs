@@ -173,6 +173,8 @@ pub enum Facts {
         halved: Option<Halved>,
         /// What its calls run beside, by when that begins.
         beside: Vec<BesideCall>,
+        /// Where it is not instrumented too: between which of its calls it is longest alone.
+        gap: Option<Gap>,
     },
     /// See [`FindingKind::WorthMakingFaster`].
     WorthMakingFaster(Halved),

@@ -18,7 +18,8 @@ const EXPLAINED: f64 = 0.5;
 
 impl Sums<'_> {
     /// What the calls of an endpoint run beside, by when it begins.
-    pub(super) fn beside(&self, endpoint: &Endpoint) -> Vec<BesideCall> {
+    pub(super) fn beside(&self, place: &Place) -> Vec<BesideCall> {
+        let Place::Endpoint(endpoint) = place else { return Vec::new() };
         let rows = self.part.siblings.beside.iter().filter(|((call, _), _)| call == endpoint);
         let mut rows: Vec<_> = rows.map(|((_, other), sums)| (other, *sums)).collect();
         // Stable: equal ones stay by name.

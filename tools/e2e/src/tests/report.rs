@@ -35,6 +35,9 @@ async fn opens(page: &Page, report: &Path, view: &str, traces: &Path) -> Outcome
     page.open(&address).await?;
     page.ready().await?;
     same("view", page.run("return document.documentElement.dataset.view").await?, Value::from(view))?;
+    // Above all views stands the first finding, which this set always has.
+    let headline = page.text("[data-test='report-headline']").await?;
+    ensure(headline.starts_with("Slow tail: "), || format!("the header says {headline:?}"))?;
     page.go("view=findings").await?;
     page.ready().await?;
     same("traces, spans, services, endpoints", summary(page).await?, count(traces)?)?;
