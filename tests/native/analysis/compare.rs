@@ -98,27 +98,30 @@ fn sums_changes_and_intervals_are_those_worked_out_by_hand() {
 
 #[test]
 fn a_frame_is_tested_among_the_requests_of_its_root_endpoint() {
-    // 600 requests of sixty types; those of one are slow by a call in one of ten.
+    // 600 requests of sixty types; two of ten are slow by a call.
     let mut random = Random::new(3, 0, 0);
     let spans = (0..600u64).flat_map(|i| {
         let root = format!("R{}", i % 60);
         let us = 1000 + random.below(100) + i % 60 * 400;
-        let call = if i % 60 == 7 && i >= 540 { 0 } else { us / 2 };
         let slow = if i / 60 >= 8 { 3 * us } else { 0 };
-        let mut spans = vec![span(1, 0, &root, 0, us + slow), span(2, 1, "A", 10, 10 + call / 2 + slow)];
+        let mut spans = vec![span(1, 0, &root, 0, us + slow), span(2, 1, "A", 10, 10 + us / 2 + slow)];
         spans.iter_mut().for_each(|s| s.trace = u128::from(i) + 1);
         spans
     });
     let mut pool = Pool::of(vec![set_of(&spans.collect::<Vec<_>>())]).unwrap();
-    let told = |over_all: bool, pool: &mut Pool| {
-        let of = |range| Selection { over_all, ..Selection::default().with_range(range) };
-        let tail = PercentileRange::open(80_000, 100_000);
-        let report = pool.run(Compare { a: of(BULK), b: of(tail) }).unwrap();
+    let tail = PercentileRange::open(80_000, 100_000);
+    let [a, b] = [BULK, tail].map(|range| Selection::default().with_range(range));
+    let report = compare(&mut pool, Compare { a, b });
+    let told = |report: &DiffReport| {
         let rows = report.ranking(Basis::Mean, Measure::Subtree);
         rows.iter().filter(|row| !row.change.is_noise && row.change.change > 0.0).count()
     };
-    // Of two requests against five of each type, every one is three times as slow in its call.
-    assert!(told(false, &mut pool) > 50, "{}", told(false, &mut pool));
+    // Two requests against five of each type, and their call takes several times as long.
+    assert!(told(&report) > 50, "{}", told(&report));
+    // Among all requests, of which one in sixty has it, no frame changes clearly.
+    let mut mixed = DiffReport { root_of: Vec::new(), ..report };
+    (mixed.a.selection.over_all, mixed.b.selection.over_all) = (true, true);
+    assert_eq!(told(&mixed.judged()), 0);
 }
 
 #[test]

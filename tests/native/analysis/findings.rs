@@ -273,7 +273,7 @@ fn a_type_that_is_slower_from_some_time_on_says_since_when() {
     let Facts::SinceWhen { from_us, requests, .. } = finding.facts else { panic!() };
     assert_eq!((from_us, requests), (1_700_000_060_000_000, (60, 30)));
     let text = finding_words::sentence(&finding).to_text();
-    assert!(text.contains("; what changed then is stock's own work: +25.0\u{202f}ms per request."), "{text}");
+    assert!(text.contains("; what changed then is stock's own work: +24.9\u{202f}ms per request."), "{text}");
 }
 
 #[test]

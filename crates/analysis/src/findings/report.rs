@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 /// What costs this many times what it did before is new.
 const TWICE: f64 = 2.0;
 
+/// Findings of a kind of which more is found out: each takes passes of its own.
+const MOST_ASKED: usize = 3;
+
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -475,6 +478,10 @@ impl FindingsReport {
                 _ => {}
             }
         }
+        asked.callers.dedup();
+        asked.callers.truncate(MOST_ASKED);
+        asked.changes.truncate(MOST_ASKED);
+        asked.tags.truncate(MOST_ASKED);
         asked
     }
 
