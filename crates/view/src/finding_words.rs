@@ -194,7 +194,8 @@ pub fn sentence(finding: &Finding) -> Sentence {
             };
             match gap {
                 Some(gap) => {
-                    let out = out.text(" Before, between and after its calls nothing is recorded; longest gap: ");
+                    let out =
+                        out.text(" Before, between and after its calls nothing is recorded; longest gap: ");
                     longest_gap(out, gap).text(".")
                 }
                 None => out,
@@ -224,7 +225,9 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .text(" each time (p95 ")
                 .number(duration(*saving_p95_us));
             let out = match model_error {
-                Some(error) => out.text("; the model is off by ").number(share(*error)).text(" on held-out requests)."),
+                Some(error) => {
+                    out.text("; the model is off by ").number(share(*error)).text(" on held-out requests).")
+                }
                 None => out.text(")."),
             };
             let (least, most) = *numbers;
@@ -237,7 +240,8 @@ pub fn sentence(finding: &Finding) -> Sentence {
                         Some(tag) => out.text(&format::printable(tag)).text(" of "),
                         None => out.text("the duration of "),
                     };
-                    out.name(&grows.endpoint).text(", the call before them (r = ")
+                    out.name(&grows.endpoint)
+                        .text(", the call before them (r = ")
                         .number(format!("{:.2}", grows.correlation))
                         .text(").")
                 }
@@ -288,7 +292,8 @@ pub fn sentence(finding: &Finding) -> Sentence {
             let out = at(out.text("Requests ").name(&root.name()).text(" with "))
                 .text(" take ")
                 .number(times(*ratio));
-            let out = out.text(" as long as those with other values (")
+            let out = out
+                .text(" as long as those with other values (")
                 .number(between(*ratio_interval, |ratio| format!("{ratio:.1}")))
                 .text("): ")
                 .number(duration(means_us.0))
@@ -317,9 +322,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                     let out = match change.part {
                         ServicePart::Own => out.service(&change.service).text("'s own work: "),
                         ServicePart::In => out.text("calls into ").service(&change.service).text(": "),
-                        ServicePart::Out => {
-                            out.text("calls that ").service(&change.service).text(" makes: ")
-                        }
+                        ServicePart::Out => out.text("calls that ").service(&change.service).text(" makes: "),
                     };
                     out.number(format::change(change.excess_us)).text(" per request.")
                 }
@@ -337,9 +340,8 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 let out = out.number(count(n)).text(" (").number(share(n as f64 / of.max(1) as f64));
                 out.text(")")
             };
-            let out = (facts.into_iter().filter(|(n, _)| **n > 0)).fold(out, |out, (n, words)| {
-                some(out.text(", "), *n, *spans).text(" ").text(words)
-            });
+            let out = (facts.into_iter().filter(|(n, _)| **n > 0))
+                .fold(out, |out, (n, words)| some(out.text(", "), *n, *spans).text(" ").text(words));
             let out = match skew {
                 Some((skewed, [caller, callee], most)) => {
                     let out = some(out.text("; clocks disagree, and could not be set, in "), *skewed, *spans);

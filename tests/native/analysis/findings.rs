@@ -129,6 +129,35 @@ fn one_place_in_the_tails_of_two_request_types_costs_what_it_costs_in_both() {
 }
 
 #[test]
+fn a_place_that_makes_one_type_clearly_slow_counts_where_it_makes_another_a_little_slower() {
+    let spans = requests(200, |i, spans| {
+        if i % 2 == 0 {
+            spans[0].operation = "market".to_owned();
+            delay(spans, 1, 60_000);
+        }
+        if i % 20 == 3 || i % 20 == 6 {
+            delay(spans, 3, 30_000);
+        }
+    });
+    let finding = the(&findings(&spans), FindingKind::SlowTail);
+    assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("stock"), 10, 100));
+    assert!((2800.0..3300.0).contains(&finding.stake_us), "{}", finding.stake_us);
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.ends_with(" It is so in 1 other request type too."), "{text}");
+}
+
+#[test]
+fn a_tail_of_which_most_take_nearly_twice_the_median_in_one_place_is_slow() {
+    let spans = requests(400, |i, spans| {
+        if [3, 13, 23].contains(&(i % 40)) {
+            delay(spans, 3, 19_000);
+        }
+    });
+    let finding = the(&findings(&spans), FindingKind::SlowTail);
+    assert_eq!((finding.place, finding.n, finding.of), (endpoint("stock"), 40, 400));
+}
+
+#[test]
 fn where_few_requests_take_most_of_the_time_hot_spots_are_those_of_the_others() {
     let spans = requests(200, |i, spans| {
         if i % 20 == 7 {
@@ -203,7 +232,8 @@ fn calls_whose_number_grows_with_a_result_before_them_are_n_plus_1() {
     assert!(model_error.is_some_and(|error| error < 0.01), "{model_error:?}");
     let text = finding_words::sentence(&finding).to_text();
     assert!(text.contains("(p95 6.") && text.contains("; the model is off by 0"), "{text}");
-    let grows = " N+1: their number, 4 to 9, grows with zone of list @ list, the call before them (r = 1.00).";
+    let grows =
+        " N+1: their number, 4 to 9, grows with zone of list @ list, the call before them (r = 1.00).";
     assert!(text.ends_with(grows), "{text}");
     let finding = the(&findings(&with_list(false)), FindingKind::OneAfterTheOther);
     let text = finding_words::sentence(&finding).to_text();
@@ -325,7 +355,10 @@ fn what_is_not_instrumented_says_between_which_calls_most_time_passes() {
         spans.extend((20..).zip(calls).map(|(id, (name, from, to))| span(id, 1, name, from, to)));
     });
     let finding = the(&findings(&spans), FindingKind::HotSpot);
-    assert_eq!((finding.place.clone(), &finding.also), (endpoint("shop"), &vec![FindingKind::NotInstrumented]));
+    assert_eq!(
+        (finding.place.clone(), &finding.also),
+        (endpoint("shop"), &vec![FindingKind::NotInstrumented])
+    );
     let text = finding_words::sentence(&finding).to_text();
     let gap = " longest gap: between log @ log and render @ render, 64.0\u{202f}ms on average.";
     assert!(text.ends_with(gap), "{text}");

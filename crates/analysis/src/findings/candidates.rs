@@ -4,7 +4,7 @@ use super::part::{FindingsPart, HotSums, PathSums, TailSums};
 use super::report::{Facts, Finding, Place, SharedTag};
 use super::structure::{Durations, value_at};
 use super::tags::{GroupSums, TagsPart};
-use crate::requests::{TypeCut, TypeLatencies};
+use crate::requests::{PercentileRange, TypeCut, TypeLatencies};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{
@@ -226,14 +226,21 @@ impl Sums<'_> {
         found.collect()
     }
 
-    /// For each type the endpoint in which its tail spends most more than its faster half.
-    pub fn slow_tails(&self) -> Vec<Finding> {
-        let numbered = self.cuts.iter().enumerate();
-        numbered.filter_map(|(number, cut)| self.slow_tail(number as u32, cut)).collect()
+    /// For each type the endpoint in which its tail spends most more than its faster half; and apart the others in which it
+    /// surely spends more.
+    pub fn slow_tails(&self) -> (Vec<Finding>, Vec<Finding>) {
+        let (mut most, mut others) = (Vec::new(), Vec::new());
+        for (number, cut) in self.cuts.iter().enumerate() {
+            let mut of_type = self.slow_tails_of(number as u32, cut).into_iter();
+            most.extend(of_type.next());
+            others.extend(of_type);
+        }
+        (most, others)
     }
 
-    fn slow_tail(&self, number: u32, cut: &TypeCut) -> Option<Finding> {
-        let ranges = cut.ranges()?;
+    /// The endpoints in which the tail of a type surely spends more, the one with most first.
+    fn slow_tails_of(&self, number: u32, cut: &TypeCut) -> Vec<Finding> {
+        let Some(ranges) = cut.ranges() else { return Vec::new() };
         let of_cut = (number, Endpoint::default())..(number + 1, Endpoint::default());
         let rows: Vec<Excess> = self
             .part
@@ -242,10 +249,21 @@ impl Sums<'_> {
             .map(|((_, endpoint), sums)| Excess::of(endpoint, sums, cut))
             .collect();
         let p: Vec<f64> = rows.iter().map(|row| row.p).collect();
-        let (best, _) = (rows.iter().zip(false_discovery(&p, 0.05)))
+        let mut rows: Vec<Excess> = (rows.into_iter().zip(false_discovery(&p, 0.05)))
             .filter(|(row, is_certain)| *is_certain && row.least_us > 0.0)
-            // The first of equal ones, which come by name.
-            .reduce(|best, row| if row.0.least_us > best.0.least_us { row } else { best })?;
+            .map(|(row, _)| row)
+            .collect();
+        // Stable: equal ones stay by name.
+        rows.arrange_by(|a, b| b.least_us.total_cmp(&a.least_us));
+        rows.iter().filter_map(|row| self.slow_tail((number, cut), ranges, row)).collect()
+    }
+
+    fn slow_tail(
+        &self,
+        (number, cut): (u32, &TypeCut),
+        ranges: (PercentileRange, PercentileRange),
+        best: &Excess,
+    ) -> Option<Finding> {
         let all = self.part.tails.get(&(number, cut.name.root.clone())).copied().unwrap_or_default();
         let about = if best.is_only_in_tail { *best.sums } else { all };
         let (n, interval) = (best.n, best.interval?);
@@ -433,7 +451,8 @@ impl Sums<'_> {
         };
         let (a, b) = (moments(before), moments(after));
         let share = b.n as f64 / self.requests().max(1) as f64;
-        let facts = Facts::SinceWhen { from_us: times[change.before].0, p50_us, requests: (a.n, b.n), change: None };
+        let facts =
+            Facts::SinceWhen { from_us: times[change.before].0, p50_us, requests: (a.n, b.n), change: None };
         Some(Finding {
             stake_us: (b.mean - a.mean) * share,
             interval: welch(a, b).map(|interval| scaled(interval, share)),

@@ -117,7 +117,8 @@ impl Further {
     /// than the tag does alone.
     pub fn take_pair(&mut self, root: RequestType, tag: TagValue, report: &TagsReport) {
         let pair = report.rows.iter().find(|row| row.tags.len() == 2 && row.tags.contains(&tag));
-        let other = pair.and_then(|row| Some((row.tags.iter().find(|other| **other != tag)?.clone(), row.least)));
+        let other =
+            pair.and_then(|row| Some((row.tags.iter().find(|other| **other != tag)?.clone(), row.least)));
         self.pairs.extend(other.map(|other| (root, tag, other)));
     }
 

@@ -423,7 +423,8 @@ impl Observer for FindingsObserver {
         part.stretches = named(structure.stretches);
         part.siblings = self.siblings.finish(set);
         let process = |process| process_name(set, process);
-        part.skewed = self.skewed.into_iter().map(|([a, b], spans)| ((process(a), process(b)), spans)).collect();
+        part.skewed =
+            self.skewed.into_iter().map(|([a, b], spans)| ((process(a), process(b)), spans)).collect();
         part
     }
 }
@@ -436,9 +437,7 @@ fn skewed(set: &TraceSet, tree: &Tree, span: u32) -> Option<[(Symbol, Symbol); 2
     let is_skewed = match tree.role[span as usize] {
         Role::Dropped => true,
         Role::Sync => {
-            let start_us = |of| {
-                i128::from(set.start_us(tree.row(of))) + i128::from(tree.clock_shift_us(of))
-            };
+            let start_us = |of| i128::from(set.start_us(tree.row(of))) + i128::from(tree.clock_shift_us(of));
             start_us(span) + SKEW_US < start_us(parent)
         }
         _ => false,

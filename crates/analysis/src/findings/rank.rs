@@ -30,7 +30,7 @@ const HALF_SLOW_RATIO: f64 = 2.0;
 /// Returns the request types whose tags the third pass counts: those with most latency, each with the slow requests that
 /// its finding is about.
 pub fn tag_groups(types: &TypeLatencies, cuts: &[TypeCut], part: &FindingsPart) -> Vec<TagGroup> {
-    let tails = certain(Sums { types, cuts, part }.slow_tails());
+    let tails = certain(Sums { types, cuts, part }.slow_tails().0);
     let group = |cut: &TypeCut| {
         let tail = tails
             .iter()
@@ -65,7 +65,7 @@ pub fn rank(
     before: Option<Before>,
 ) -> FindingsReport {
     let sums = Sums { types, cuts, part };
-    let mut tails = sums.slow_tails();
+    let (mut tails, other_tails) = sums.slow_tails();
     for tail in &mut tails {
         let Facts::SlowTail { root, tag, .. } = &mut tail.facts else { continue };
         let number = groups.iter().position(|group| group.root == *root);
@@ -90,8 +90,17 @@ pub fn rank(
     let is_worth = |finding: &Finding| finding.least_us() >= WORTH_SHARE * mean_us;
     let mut all: Vec<Finding> = by_kind.into_iter().flat_map(certain).collect();
     // What runs one after the other, or is repeated, without costing anything is no finding; errors always are.
-    all.retain(|finding| finding.kind() != FindingKind::SlowTail || is_slow(finding));
+    let is_tail = |finding: &&Finding| finding.kind() == FindingKind::SlowTail;
+    // What makes one type clearly slow also counts in those that it makes a little slower.
+    let slow: Vec<Place> =
+        all.iter().filter(is_tail).filter(|tail| is_slow(tail)).map(|tail| tail.place.clone()).collect();
+    all.retain(|finding| !is_tail(&finding) || slow.contains(&finding.place));
     let mut all = join_tails(all);
+    for other in certain(other_tails) {
+        if let Some(known) = all.iter_mut().find(|known| is_tail(&&**known) && known.place == other.place) {
+            add_tail(known, &other);
+        }
+    }
     all.retain(|finding| match finding.kind() {
         FindingKind::Errors => true,
         kind => !kind.is_causal() || is_worth(finding),
@@ -163,11 +172,13 @@ fn changed(mut report: CulpritReport) -> Finding {
     Finding { stake_us, interval, ..plain(place, n, of, facts) }
 }
 
-/// Whether a tail is clearly slower than the median: some requests always are the slowest.
+/// Whether a tail is clearly slower than the median: some requests always are the slowest. That one place alone surely takes
+/// as much longer, on average, is as clear.
 fn is_slow(finding: &Finding) -> bool {
-    matches!(finding.facts, Facts::SlowTail { latency_us, p50_us, tail_p50_us, .. }
+    matches!(finding.facts, Facts::SlowTail { latency_us, p50_us, tail_p50_us, excess_interval, .. }
         if latency_us.0 as f64 >= SLOW_RATIO * p50_us as f64
-            || tail_p50_us as f64 >= HALF_SLOW_RATIO * p50_us as f64)
+            || tail_p50_us as f64 >= HALF_SLOW_RATIO * p50_us as f64
+            || excess_interval.low >= (SLOW_RATIO - 1.0) * p50_us as f64)
 }
 
 /// Puts slow tails of one place together: they are of other requests, so what they cost adds up. The one that costs most
@@ -181,26 +192,27 @@ fn join_tails(findings: Vec<Finding>) -> Vec<Finding> {
             out.push(finding);
             continue;
         };
-        let stake_us = known.stake_us + finding.stake_us;
-        // Means of different requests: their variances add up.
-        let interval = known.interval.zip(finding.interval).map(|(a, b)| {
-            let reach = (a.high - a.low).hypot(b.high - b.low) / 2.0;
-            Interval { low: (stake_us - reach).max(0.0), high: stake_us + reach }
-        });
-        let types = |of: &Finding| match of.facts {
-            Facts::SlowTail { other_types, .. } => other_types + 1,
-            _ => 0,
-        };
-        let others = types(known) + types(&finding) - 1;
         if finding.own_us() > known.own_us() {
             std::mem::swap(known, &mut finding);
         }
-        (known.stake_us, known.interval) = (stake_us, interval);
-        if let Facts::SlowTail { other_types, .. } = &mut known.facts {
-            *other_types = others;
-        }
+        add_tail(known, &finding);
     }
     out
+}
+
+/// Adds what the tails of other types cost at the same place.
+fn add_tail(known: &mut Finding, other: &Finding) {
+    let stake_us = known.stake_us + other.stake_us;
+    // Means of different requests: their variances add up.
+    known.interval = known.interval.zip(other.interval).map(|(a, b)| {
+        let reach = (a.high - a.low).hypot(b.high - b.low) / 2.0;
+        Interval { low: (stake_us - reach).max(0.0), high: stake_us + reach }
+    });
+    known.stake_us = stake_us;
+    let others = if let Facts::SlowTail { other_types, .. } = &other.facts { other_types + 1 } else { 0 };
+    if let Facts::SlowTail { other_types, .. } = &mut known.facts {
+        *other_types += others;
+    }
 }
 
 /// Whether two findings name the same place; of tags, those of the same key are one.

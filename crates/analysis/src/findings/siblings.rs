@@ -40,7 +40,8 @@ impl Together {
     /// four pairs, and where one of the numbers is always the same.
     pub fn correlation(&self) -> Option<(f64, f64)> {
         let n = u128::from(self.n);
-        let spread = |at: usize| n.saturating_mul(self.squares[at]) - self.sums[at].saturating_mul(self.sums[at]);
+        let spread =
+            |at: usize| n.saturating_mul(self.squares[at]) - self.sums[at].saturating_mul(self.sums[at]);
         let (x, y) = (spread(0) as f64, spread(1) as f64);
         if self.n < 4 || x <= 0.0 || y <= 0.0 {
             return None;
@@ -268,9 +269,15 @@ impl Siblings {
         let together = self.together.into_iter();
         SiblingSums {
             numbers: self.numbers.into_iter().map(|((a, b), sums)| ((name(a), name(b)), sums)).collect(),
-            together: together.map(|([a, b, c, d], sums)| ((name(a), name(b), name(c), key(d)), sums)).collect(),
+            together: together
+                .map(|([a, b, c, d], sums)| ((name(a), name(b), name(c), key(d)), sums))
+                .collect(),
             beside: self.beside.into_iter().map(|((a, b), sums)| ((name(a), name(b)), sums)).collect(),
-            gaps: self.gaps.into_iter().map(|([a, b, c], sums)| ((name(a), name(b), name(c)), sums)).collect(),
+            gaps: self
+                .gaps
+                .into_iter()
+                .map(|([a, b, c], sums)| ((name(a), name(b), name(c)), sums))
+                .collect(),
         }
     }
 }

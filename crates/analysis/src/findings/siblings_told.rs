@@ -41,7 +41,8 @@ impl Sums<'_> {
     /// Between which of its calls an endpoint is longest alone: the two neighbours with most time.
     pub(super) fn gap(&self, endpoint: &Endpoint) -> Option<Gap> {
         let rows = self.part.siblings.gaps.iter().filter(|((span, _, _), _)| span == endpoint);
-        let ((_, before, after), sums) = rows.reduce(|best, next| if next.1.us > best.1.us { next } else { best })?;
+        let ((_, before, after), sums) =
+            rows.reduce(|best, next| if next.1.us > best.1.us { next } else { best })?;
         let named = |of: &Endpoint| (*of != Endpoint::default()).then(|| of.clone());
         let mean_us = sums.us / sums.spans.max(1);
         (mean_us > 0).then(|| Gap { between: [named(before), named(after)], mean_us, spans: sums.spans })
