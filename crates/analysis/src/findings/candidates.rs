@@ -135,7 +135,7 @@ impl Sums<'_> {
             endpoints,
             largest,
             halved: None,
-            beside: self.beside(&place),
+            beside: self.beside(&place, sums.time.sum),
             gap: match &place {
                 Place::Endpoint(endpoint) if self.is_unrecorded(endpoint) => self.gap(endpoint),
                 _ => None,

@@ -17,8 +17,8 @@ const MOST_BESIDE: usize = 3;
 const EXPLAINED: f64 = 0.5;
 
 impl Sums<'_> {
-    /// What the calls of an endpoint run beside, by when it begins.
-    pub(super) fn beside(&self, place: &Place) -> Vec<BesideCall> {
+    /// What the calls of an endpoint run beside, by when it begins; nothing that is short against its time on the path.
+    pub(super) fn beside(&self, place: &Place, path_us: u64) -> Vec<BesideCall> {
         let Place::Endpoint(endpoint) = place else { return Vec::new() };
         let rows = self.part.siblings.beside.iter().filter(|((call, _), _)| call == endpoint);
         let mut rows: Vec<_> = rows.map(|((_, other), sums)| (other, *sums)).collect();
@@ -27,6 +27,9 @@ impl Sums<'_> {
         let longest = rows.first().map_or(0, |row| row.1.us);
         rows.retain(|row| row.1.us as f64 >= BESIDE_SHARE * longest as f64);
         rows.truncate(MOST_BESIDE);
+        if 2 * rows.iter().map(|row| row.1.us).sum::<u64>() < path_us {
+            return Vec::new();
+        }
         let mean = |us: u64, calls: u64| us as f64 / calls.max(1) as f64;
         rows.arrange_by(|a, b| mean(a.1.from_us, a.1.calls).total_cmp(&mean(b.1.from_us, b.1.calls)));
         let mut ended_us = f64::INFINITY;
