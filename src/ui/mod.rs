@@ -62,7 +62,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let palette = shell::palette::Palette::new(page, &picker, origin);
     let header = shell::header::Header::new(page, &picker, &against, &found, origin, &palette);
     let headline = el("p").class("report-headline").test("report-headline").text(&origin.headline());
-    headline.attr("title", "The first finding about the traces of this report");
+    let headline = headline.attr("title", "The first finding about the traces of this report");
     headline.show(!origin.headline().is_empty());
     let host = shell::host::Host::new(page, keep);
     let banners = shell::banners::MessageBanners::new();
