@@ -90,27 +90,12 @@ pub fn run() -> std::io::Result<Vec<String>> {
     let causes = STAKES.map(Cause::Everywhere).into_iter();
     let others = [Cause::Rare, Cause::Region, Cause::SinceHalf, Cause::Timeout, Cause::Retries];
     for cause in causes.chain(others) {
-        if std::env::var("F17").is_ok() && cause != Cause::Rare {
-            continue;
-        }
         let (mut first, mut first_three) = (0, 0);
         for case in 0..CASES as u64 {
             let (place, report) = injected(cause, case)?;
             let rank = report.findings.iter().position(|finding| says(finding, cause, &place));
             first += usize::from(rank == Some(0));
             first_three += usize::from(rank.is_some_and(|rank| rank < 3));
-            if rank != Some(0) && std::env::var("F17").is_ok() {
-                eprintln!("=== {} {case}\n{}", place.name, pathlight::view::finding_words::to_text(&report));
-                for f in &report.findings {
-                    eprintln!(
-                        "   {} least {:.0} weight kind {:?} also {:?}",
-                        head(f),
-                        f.least_us(),
-                        f.kind(),
-                        f.also
-                    );
-                }
-            }
             if rank != Some(0) {
                 let found: Vec<String> = report.findings.iter().take(3).map(head).collect();
                 eprintln!(
@@ -125,9 +110,6 @@ pub fn run() -> std::io::Result<Vec<String>> {
         rows.push(row(group, &format!("{}: first", cause.words()), first as f64, &of, cause.bars().0));
         let what = format!("{}: among the first three", cause.words());
         rows.push(row(group, &what, first_three as f64, &of, cause.bars().1));
-    }
-    if std::env::var("F17").is_ok() {
-        return Ok(rows);
     }
     rows.extend(two_at_a_time(group)?);
     rows.extend(labelled(group)?);
