@@ -172,13 +172,14 @@ fn changed(mut report: CulpritReport) -> Finding {
     Finding { stake_us, interval, ..plain(place, n, of, facts) }
 }
 
-/// Whether a tail is clearly slower than the median: some requests always are the slowest. That one place alone surely takes
-/// as much longer, on average, is as clear.
+/// Whether a tail is clearly slower than the median: some requests always are the slowest. Where half of them are, and one
+/// place alone surely takes as much longer on average, that is as clear.
 fn is_slow(finding: &Finding) -> bool {
     matches!(finding.facts, Facts::SlowTail { latency_us, p50_us, tail_p50_us, excess_interval, .. }
         if latency_us.0 as f64 >= SLOW_RATIO * p50_us as f64
             || tail_p50_us as f64 >= HALF_SLOW_RATIO * p50_us as f64
-            || excess_interval.low >= (SLOW_RATIO - 1.0) * p50_us as f64)
+            || tail_p50_us as f64 >= SLOW_RATIO * p50_us as f64
+                && excess_interval.low >= (SLOW_RATIO - 1.0) * p50_us as f64)
 }
 
 /// Puts slow tails of one place together: they are of other requests, so what they cost adds up. The one that costs most
