@@ -151,8 +151,8 @@ impl Ranks {
         let Some(&(_, own)) = means.iter().find(|row| row.0) else { return };
         // An endpoint beyond the report's end has the rank after it.
         self.0[0].push(by_structure.unwrap_or(report.report.len()) as f64 + 1.0);
-        for by in 0..2 {
-            self.0[by + 1].push(means.iter().filter(|row| row.1[by] > own[by]).count() as f64 + 1.0);
+        for ((by, own), ranks) in own.into_iter().enumerate().zip(&mut self.0[1..]) {
+            ranks.push(means.iter().filter(|row| row.1[by] > own).count() as f64 + 1.0);
         }
     }
 

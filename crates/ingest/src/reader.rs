@@ -227,7 +227,7 @@ impl Reader {
                     _ => format!("it looks like {what}"),
                 };
                 let reason = format!("{seen}; it begins with {}", quote(&head));
-                let next = match what.as_ref() {
+                let next = match what {
                     HTML => "If a server gave it, log in there in this browser, then open it again.".to_owned(),
                     _ => format!("{ACCEPTED}."),
                 };

@@ -1,6 +1,5 @@
 //! What takes too long for every run: `cargo xtask soak` runs these. What was measured goes to `target/e2e/soak-*.csv`.
 
-use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -83,7 +82,7 @@ pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -
         page.ready().await?;
         let round = look(page, number).await?;
         let Round { wasm, renderer, listeners, nodes, timers, .. } = round;
-        writeln!(csv, "{number},{wasm},{renderer},{listeners},{nodes},{timers}")?;
+        csv.push_str(&format!("{number},{wasm},{renderer},{listeners},{nodes},{timers}\n"));
         std::fs::write(scratch()?.join("soak-rounds.csv"), &csv)?;
         seen.push(round);
         page.click("[data-test='clear']").await?;
