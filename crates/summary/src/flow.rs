@@ -122,7 +122,10 @@ pub enum NoFlow {
 
 impl Times {
     fn of(values: Vec<u64>) -> Times {
-        Times { sum_us: values.iter().fold(0, |sum, &us| sum.saturating_add(us)), sketch: Sketch::binned(values) }
+        Times {
+            sum_us: values.iter().fold(0, |sum, &us| sum.saturating_add(us)),
+            sketch: Sketch::binned(values),
+        }
     }
 
     fn join<'a>(of: impl Iterator<Item = &'a Times> + Clone) -> Times {

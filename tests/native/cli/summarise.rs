@@ -292,7 +292,12 @@ fn flow_and_anomaly_take_summaries_in_place_of_traces() {
     let words: Vec<&str> = parents.lines().nth(1).unwrap().split_whitespace().skip(2).collect();
     let busiest = words.join(" ");
     let flow = |file| {
-        out(&["flow", file, "--parent", &busiest]).lines().skip(1).take(5).map(str::to_owned).collect::<Vec<_>>()
+        out(&["flow", file, "--parent", &busiest])
+            .lines()
+            .skip(1)
+            .take(5)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     assert_eq!(flow("a.pathlight"), flow("a.json"));
     let judged = out(&["anomaly", "--baseline", "a.pathlight", "--test", "b.json", "--json"]);
