@@ -135,7 +135,7 @@ mod tests {
         let Some(Picture::Points(points, most)) = picture(&finding(bursts)) else { panic!() };
         let expected = [([0.0, 0.5], false), ([0.5, 1.0], true), ([1.0, 0.75], false)];
         assert_eq!((points.as_slice(), most), (expected.as_slice(), 100.0));
-        let strips = strips(&finding(Facts::NotInstrumented { share: 0.0 })).unwrap();
+        let strips = strips(&finding(Facts::NotInstrumented { share: 0.0, gap: None })).unwrap();
         assert_eq!(
             strips,
             Picture::Strips([("slowest", vec![1.0]), ("others", vec![0.0, 0.5])], [50.0, 100.0])
