@@ -228,7 +228,9 @@ impl Reader {
                 };
                 let reason = format!("{seen}; it begins with {}", quote(&head));
                 let next = match what {
-                    HTML => "If a server gave it, log in there in this browser, then open it again.".to_owned(),
+                    HTML => {
+                        "If a server gave it, log in there in this browser, then open it again.".to_owned()
+                    }
                     _ => format!("{ACCEPTED}."),
                 };
                 self.error(ErrorKind::NotRecognised, 0, reason, &next)

@@ -92,7 +92,10 @@ pub fn place_name(place: &PlaceChange) -> String {
     match &place.gap_to {
         Some(to) => format!("the network between {service} and {operation} in {}", printable(to)),
         None => {
-            format!("{operation} in {service} {}", between_endpoints(place.previous.as_ref(), place.next.as_ref()))
+            format!(
+                "{operation} in {service} {}",
+                between_endpoints(place.previous.as_ref(), place.next.as_ref())
+            )
         }
     }
 }
@@ -155,10 +158,7 @@ fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
 }
 
 /// What stands under a group: the subspans of its span, around the problematic one.
-fn subspan_lines(
-    group: &DiagnosedGroup,
-    endpoint: &Endpoint,
-) -> impl Iterator<Item = Line> {
+fn subspan_lines(group: &DiagnosedGroup, endpoint: &Endpoint) -> impl Iterator<Item = Line> {
     group.subspans.iter().map(|subspan| {
         let us = &subspan.duration_us;
         let is_problem = subspan.is_problem;

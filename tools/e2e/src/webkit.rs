@@ -40,10 +40,10 @@ impl WebKit {
         let (Some(driver), Some(browser)) = (std::env::var_os("WEBKIT_DRIVER"), browser()) else {
             return Ok(None);
         };
-        let (display, number) = start(
-            Command::new("Xvfb").args(["-displayfd", "1", "-screen", "0", "1280x900x24"]),
-            |line| line.trim().parse::<u32>().ok(),
-        )?;
+        let (display, number) =
+            start(Command::new("Xvfb").args(["-displayfd", "1", "-screen", "0", "1280x900x24"]), |line| {
+                line.trim().parse::<u32>().ok()
+            })?;
         // It tells nobody which port it took.
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let driver = Running::start(

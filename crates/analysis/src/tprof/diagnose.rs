@@ -1,8 +1,6 @@
 //! The nested diagnosis (section 5): endpoint, request type, part of a span, group.
 
-use super::aggregate::{
-    AggregateTrace, GroupSubspan, Problem, aggregate_in_steps, exemplars, subspans_near,
-};
+use super::aggregate::{AggregateTrace, GroupSubspan, Problem, aggregate_in_steps, exemplars, subspans_near};
 use super::block::{Neighbours, sum};
 use super::traces::{Settings, Traces, normal_of};
 use crate::critical_path::RequestRef;

@@ -3,8 +3,8 @@
 //! stays.
 
 use std::fs;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -57,7 +57,8 @@ async fn shown(page: &Page) -> Outcome<String> {
 
 /// Expects the page to say that a worker was replaced, and nothing else.
 async fn replaced(page: &Page) -> Outcome {
-    let rows = page.run("return [...document.querySelectorAll(\"[data-test='error']\")].map((row) => row.innerText)");
+    let rows = page
+        .run("return [...document.querySelectorAll(\"[data-test='error']\")].map((row) => row.innerText)");
     let rows: Vec<String> = serde_json::from_value(rows.await?)?;
     ensure(rows.len() == 1 && rows[0].starts_with("A worker ended and was replaced"), || {
         format!("the page says {rows:?}")
@@ -106,8 +107,14 @@ pub async fn workers_that_end_in_any_view_are_replaced_and_it_shows_the_same(pag
             let now = shown(page).await?;
             let differs = now.bytes().zip(expected.bytes()).take_while(|(a, b)| a == b).count();
             ensure(now == expected, || {
-                let near = |text: &str| -> String { text.chars().skip(differs.saturating_sub(80)).take(160).collect() };
-                format!("{view} after a worker ended ({how}): found {}, expected {}", near(&now), near(&expected))
+                let near = |text: &str| -> String {
+                    text.chars().skip(differs.saturating_sub(80)).take(160).collect()
+                };
+                format!(
+                    "{view} after a worker ended ({how}): found {}, expected {}",
+                    near(&now),
+                    near(&expected)
+                )
             })?;
         }
     }

@@ -62,13 +62,22 @@ async fn walk(page: &Page) -> Outcome {
             .await?;
         same(&format!("scripts run in {view}"), found["ran"].clone(), json!(0))?;
         same(&format!("elements made of names in {view}"), found["images"].clone(), json!(0))?;
-        ensure(found["elements"].as_u64() < Some(12_000), || format!("{view} has {} elements", found["elements"]))?;
+        ensure(found["elements"].as_u64() < Some(12_000), || {
+            format!("{view} has {} elements", found["elements"])
+        })?;
     }
     page.hidden("[data-test='error']").await
 }
 
 pub async fn markup_and_marks_in_names_are_text_in_every_view(page: &Page) -> Outcome {
-    let odd = ["\u{202e}evil\u{2066}", "zero\u{200b}width\u{feff}", "line\nbreak\r\ttab\u{0}\u{1b}[31m", "__proto__", "constructor", ""];
+    let odd = [
+        "\u{202e}evil\u{2066}",
+        "zero\u{200b}width\u{feff}",
+        "line\nbreak\r\ttab\u{0}\u{1b}[31m",
+        "__proto__",
+        "constructor",
+        "",
+    ];
     let file = traces("markup.json", 120, |number| {
         let name = match number % 3 {
             0 => MARKUP.to_owned(),
@@ -86,7 +95,8 @@ pub async fn markup_and_marks_in_names_are_text_in_every_view(page: &Page) -> Ou
         page.go("view=findings").await?;
         page.click(&format!("[data-test='{opened}']")).await?;
         page.settled().await?;
-        let images = page.run("return document.querySelectorAll('#app img').length + (window.ran ?? 0)").await?;
+        let images =
+            page.run("return document.querySelectorAll('#app img').length + (window.ran ?? 0)").await?;
         same(opened, images, Value::from(0))?;
         page.key("Escape", Modifiers::None).await?;
     }

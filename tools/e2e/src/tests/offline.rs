@@ -63,7 +63,11 @@ pub async fn every_view_shows_the_same_in_webkit(page: &Page) -> Outcome {
         for number in shown {
             ensure(known.contains(&number), || format!("{view}: {number} is WebKit's alone"))?;
         }
-        same("errors", webkit.run("return document.querySelectorAll(\"[data-test='error']\").length").await?, json!(0))?;
+        same(
+            "errors",
+            webkit.run("return document.querySelectorAll(\"[data-test='error']\").length").await?,
+            json!(0),
+        )?;
     }
     Ok(())
 }

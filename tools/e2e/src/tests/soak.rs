@@ -62,7 +62,8 @@ async fn look(page: &Page, number: u32) -> Outcome<Round> {
 pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -> Outcome {
     let rounds = std::env::var("PATHLIGHT_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
     page.devtools("Performance.enable", json!({})).await?;
-    let prepared = page.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": TIMERS })).await?;
+    let prepared =
+        page.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": TIMERS })).await?;
     let (a, b) = (shop()?, generated("soak-b.json", "--traces 300 --spans 30 --shape mixed --seed 22")?);
     page.open("").await?;
     let mut seen = Vec::new();
@@ -93,8 +94,12 @@ pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -
     let (Some(first), Some(last)) = (seen.get(9.min(seen.len() / 2)), seen.last()) else { return Ok(()) };
     eprintln!("round {}: {first:?}\nround {}: {last:?}", first.number, last.number);
     same("listeners", last.listeners, first.listeners)?;
-    ensure(last.timers <= first.timers + 2, || format!("timers: {} at first, {} in the end", first.timers, last.timers))?;
-    ensure(last.nodes <= first.nodes + first.nodes / 10, || format!("nodes: {} then {}", first.nodes, last.nodes))?;
+    ensure(last.timers <= first.timers + 2, || {
+        format!("timers: {} at first, {} in the end", first.timers, last.timers)
+    })?;
+    ensure(last.nodes <= first.nodes + first.nodes / 10, || {
+        format!("nodes: {} then {}", first.nodes, last.nodes)
+    })?;
     ensure(last.wasm <= 1.1 * first.wasm, || format!("wasm memory: {} then {}", first.wasm, last.wasm))?;
     ensure(last.renderer <= first.renderer + first.renderer / 4, || {
         format!("renderer: {} then {} bytes", first.renderer, last.renderer)
@@ -118,7 +123,11 @@ async fn load(page: &Page, files: &[PathBuf]) -> Outcome<bool> {
     let idle = "const { state, busy } = document.documentElement.dataset; return `${state} ${busy}`";
     page.until_within(PATIENCE, "the page to be ready", idle, |found| found == "ready false").await?;
     let [traces, spans, ..] = summary(page).await?;
-    eprintln!("{traces} traces, {spans} spans, renderer {} bytes, sample: {}", renderer_bytes(), state == "forecast");
+    eprintln!(
+        "{traces} traces, {spans} spans, renderer {} bytes, sample: {}",
+        renderer_bytes(),
+        state == "forecast"
+    );
     Ok(state == "forecast")
 }
 
@@ -126,7 +135,12 @@ pub async fn five_thousand_files_at_once_are_read(page: &Page) -> Outcome {
     let folder = scratch()?.join("soak-files");
     std::fs::create_dir_all(&folder)?;
     let text = std::fs::read_to_string(generated("soak-one.json", "--traces 1 --spans 20 --seed 6")?)?;
-    let id = text.split("\"traceID\":").nth(1).and_then(|rest| rest.split('"').nth(1)).unwrap_or_default().to_owned();
+    let id = text
+        .split("\"traceID\":")
+        .nth(1)
+        .and_then(|rest| rest.split('"').nth(1))
+        .unwrap_or_default()
+        .to_owned();
     for number in 1..=5000 {
         let other = format!("{number:0width$x}", width = id.len());
         std::fs::write(folder.join(format!("{number}.json")), text.replace(&id, &other))?;
@@ -164,11 +178,15 @@ pub async fn one_worker_many_and_the_binary_say_the_same(page: &Page) -> Outcome
             for workers in ["limit-workers=1", ""] {
                 page.open(&format!("view=flame&{workers}")).await?;
                 page.drop_files(std::slice::from_ref(&file)).await?;
-                let idle = "const { state, busy } = document.documentElement.dataset; return `${state} ${busy}`";
+                let idle =
+                    "const { state, busy } = document.documentElement.dataset; return `${state} ${busy}`";
                 page.until_within(PATIENCE, "the page", idle, |found| found == "ready false").await?;
                 same("traces", summary(page).await?[0], all)?;
-                let json: Value = serde_json::from_str(&exported(page, "[data-test='flame-view']", "json").await?)?;
-                ensure(json == report, || format!("{shape}, {spans} spans, {workers:?}: another report than the binary's"))?;
+                let json: Value =
+                    serde_json::from_str(&exported(page, "[data-test='flame-view']", "json").await?)?;
+                ensure(json == report, || {
+                    format!("{shape}, {spans} spans, {workers:?}: another report than the binary's")
+                })?;
             }
         }
     }

@@ -117,9 +117,7 @@ impl Dictionary {
                 Kind::Calls | Kind::SelfTime | Kind::TotalTime | Kind::Latency => {
                     (cell.condition as usize) < self.sets.len()
                 }
-                Kind::After | Kind::Wait => {
-                    cell.condition == NO_ROW || (cell.condition as usize) < endpoints
-                }
+                Kind::After | Kind::Wait => cell.condition == NO_ROW || (cell.condition as usize) < endpoints,
                 Kind::Count | Kind::Error | Kind::Critical | Kind::Outside => true,
             };
             condition && (cell.context as usize) < paths
