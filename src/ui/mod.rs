@@ -188,7 +188,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
 
 /// Returns whether the browser gives a canvas something to draw on.
 fn can_draw() -> bool {
-    let canvas = dom::el("canvas");
+    let canvas = el("canvas");
     let canvas = canvas.as_kind::<web_sys::HtmlCanvasElement>();
     canvas.is_some_and(|canvas| matches!(canvas.get_context("2d"), Ok(Some(_))))
 }
