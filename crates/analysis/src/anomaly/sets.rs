@@ -44,8 +44,8 @@ pub struct PathSets {
 /// What finds the set most like another one, made once for some sets.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
-    words: usize,
-    bits: Vec<u64>,
+    /// Call paths there are.
+    paths: usize,
     /// Set numbers by size.
     by_size: Vec<u32>,
 }
@@ -97,14 +97,9 @@ impl PathSets {
 impl Search {
     /// A search among sets over `paths` call paths.
     pub fn new(sets: &PathSets, paths: usize) -> Search {
-        let words = paths.div_ceil(64).max(1);
-        let mut bits = vec![0; words * sets.lists.len()];
-        for (list, bits) in sets.lists.iter().zip(bits.chunks_exact_mut(words)) {
-            list.iter().for_each(|&path| bits[path as usize / 64] |= 1 << (path % 64));
-        }
         let mut by_size: Vec<u32> = (0..sets.lists.len() as u32).collect();
         by_size.arrange_by_key(|&set| sets.lists[set as usize].len());
-        Search { words, bits, by_size }
+        Search { paths, by_size }
     }
 
     /// Of the sets it was made for, the one most like one of `known` path numbers (ascending) and `unknown` others; of
@@ -122,8 +117,8 @@ impl Search {
         {
             return Some((same, Similarity { common: size.max(1), all: size.max(1) }));
         }
-        let mut query = vec![0u64; self.words];
-        known.iter().for_each(|&path| query[path as usize / 64] |= 1 << (path % 64));
+        let mut is_known = vec![false; self.paths];
+        known.iter().for_each(|&path| is_known[path as usize] = true);
         let length = |at: usize| sets.lists[self.by_size[at] as usize].len() as u32;
         let mut best: Option<(u32, Similarity)> = None;
         // Outwards from the sets of the same size: sizes far apart bound how alike two sets can be.
@@ -151,8 +146,8 @@ impl Search {
             if sets.count(set, without) == 0 {
                 continue;
             }
-            let bits = &self.bits[set as usize * self.words..][..self.words];
-            let common: u32 = bits.iter().zip(&query).map(|(a, b)| (a & b).count_ones()).sum();
+            let common =
+                sets.lists[set as usize].iter().filter(|&&path| is_known[path as usize]).count() as u32;
             let found = Similarity { common, all: (size + length(at) - common).max(1) };
             if best.is_none_or(|best| sets.is_better((set, found), best, without)) {
                 best = Some((set, found));

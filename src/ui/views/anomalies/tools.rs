@@ -52,7 +52,7 @@ impl Tools {
             |choice| choice.evaluate = !choice.evaluate,
         );
         let (model, file) = load_button(page, keep);
-        let element = div("tools").children([
+        let element = div("tools wrap").children([
             &normal,
             &rate,
             &rate_words,

@@ -199,10 +199,15 @@ impl DiagnosisTree {
                 Row::More { level, more } => more_row(level, more),
             })
             .collect();
+        let active = dom::document().active_element();
+        let had_focus = active.is_some_and(|active| self.0.element.html().contains(Some(&active)));
         self.0.element.fill(&rows);
-        if let Some(row) = focused.filter(|_| takes_focus) {
+        match focused {
             // Scrolled to, unlike elsewhere: arrow keys may lead out of sight.
-            let _ = row.html().focus();
+            Some(row) if takes_focus => drop(row.html().focus()),
+            // Who walks the lines stays among them when they are built anew.
+            Some(row) if had_focus => row.focus(),
+            _ => {}
         }
     }
 }

@@ -135,6 +135,7 @@ pub async fn the_tree_is_walked_with_arrow_keys(page: &Page) -> Outcome {
     same("the last", press("End").await?, state("1", Some("false")))?;
     same("up", press("ArrowUp").await?, state("1", Some("false")))?;
     // The aggregate trace follows, and what is said of it on hover.
+    page.ready().await?;
     let [x, y, width, _] = page.place("[data-test='aggregate-trace']").await?;
     page.move_to(x + width * 0.6, y + 36.0).await?;
     page.visible("[data-test='tip']:not([hidden])").await?;

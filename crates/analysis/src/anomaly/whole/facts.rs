@@ -105,31 +105,6 @@ pub struct Dictionary {
     pub cells: Vec<CellKey>,
 }
 
-impl Dictionary {
-    /// Returns whether every number in it names something of it, and whether it is sorted.
-    pub(super) fn is_sound(&self) -> bool {
-        let (endpoints, paths) = (self.paths.endpoints.len(), self.paths.nodes.len());
-        let is_set = |set: &Vec<u32>| {
-            set.is_sorted_by(|a, b| a < b) && set.iter().all(|&endpoint| (endpoint as usize) < endpoints)
-        };
-        let is_known = |cell: &CellKey| {
-            let condition = match cell.kind {
-                Kind::Calls | Kind::SelfTime | Kind::TotalTime | Kind::Latency => {
-                    (cell.condition as usize) < self.sets.len()
-                }
-                Kind::After | Kind::Wait => cell.condition == NO_ROW || (cell.condition as usize) < endpoints,
-                Kind::Count | Kind::Error | Kind::Critical | Kind::Outside => true,
-            };
-            condition && (cell.context as usize) < paths
-        };
-        self.paths.is_sound()
-            && self.sets.is_sorted_by(|a, b| a < b)
-            && self.sets.iter().all(is_set)
-            && self.cells.is_sorted_by(|a, b| a < b)
-            && self.cells.iter().all(is_known)
-    }
-}
-
 /// Which request a row is, and where its facts are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FactRow {

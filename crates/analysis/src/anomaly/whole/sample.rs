@@ -157,7 +157,30 @@ impl FactPart {
 
     /// Whether all that it names exists, and its rows can be read: of a part that came from elsewhere.
     pub fn is_sound(&self) -> bool {
-        let Dictionary { paths, sets, cells } = &self.dictionary;
+        let Dictionary { paths, cells, .. } = &self.dictionary;
+        let nodes = paths.nodes.len() as u32;
+        let mut from = 0;
+        let mut is_row = |end: u64, root: u32| {
+            let bytes = self.bytes.get(from..end as usize);
+            from = end as usize;
+            let mut is_sound = root < nodes && bytes.is_some();
+            each_fact(bytes.unwrap_or_default(), |cell, value| {
+                let kind = cells.get(cell as usize).map(|cell| cell.kind);
+                is_sound &= kind.is_some_and(|kind| kind.is_category() == value.is_none());
+                is_sound &= value.is_none_or(|value| Part::unmark(value).1 <= MOST);
+            });
+            is_sound
+        };
+        self.dictionary.is_sound()
+            && self.rows.iter().all(|row| is_row(row.end, row.root))
+            && from == self.bytes.len()
+    }
+}
+
+impl Dictionary {
+    /// Whether every number in it names something of it: it may come from a file that somebody wrote.
+    pub(super) fn is_sound(&self) -> bool {
+        let Dictionary { paths, sets, cells } = self;
         let (endpoints, nodes) = (paths.endpoints.len() as u32, paths.nodes.len() as u32);
         let is_set = |set: &Vec<u32>| {
             set.is_sorted_by(|a, b| a < b) && set.last().is_none_or(|last| *last < endpoints)
@@ -171,23 +194,7 @@ impl FactPart {
             };
             cell.context < nodes && is_condition
         };
-        let mut from = 0;
-        let mut is_row = |end: u64, root: u32| {
-            let bytes = self.bytes.get(from..end as usize);
-            from = end as usize;
-            let mut is_sound = root < nodes && bytes.is_some();
-            each_fact(bytes.unwrap_or_default(), |cell, value| {
-                let kind = cells.get(cell as usize).map(|cell| cell.kind);
-                is_sound &= kind.is_some_and(|kind| kind.is_category() == value.is_none());
-                is_sound &= value.is_none_or(|value| Part::unmark(value).1 <= MOST);
-            });
-            is_sound
-        };
-        paths.is_sound()
-            && sets.iter().all(is_set)
-            && cells.iter().all(is_cell)
-            && self.rows.iter().all(|row| is_row(row.end, row.root))
-            && from == self.bytes.len()
+        paths.is_sound() && sets.iter().all(is_set) && cells.iter().all(is_cell)
     }
 }
 
