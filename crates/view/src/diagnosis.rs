@@ -4,7 +4,7 @@ use crate::address::Address;
 use crate::comparing::Against;
 use crate::diagnosis_choice::{DiagnosisChoice, DiagnosisList};
 use crate::diagnosis_tables::{layers_csv, places_csv, report_csv, services_csv};
-use crate::diagnosis_words::type_name;
+use crate::diagnosis_words::{between, type_name};
 use crate::tip::TipLine;
 use crate::views::WORKING;
 use pathlight_chart::timeline::Timeline;
@@ -153,16 +153,29 @@ pub fn title(trace: &AggregateTrace) -> String {
     }
     let problem = trace.problem.and_then(|problem| {
         let span = trace.spans.get(problem.span as usize)?;
-        Some((span, span.subspans.get(problem.subspan as usize)?))
+        Some((problem, span, span.subspans.get(problem.subspan as usize)?))
     });
     let words = format!("Aggregate of {}", counted(trace.traces, "trace"));
-    let Some((span, subspan)) = problem else { return words };
+    let Some((problem, span, subspan)) = problem else { return words };
     format!(
         "{words}: {} takes {} of {}",
-        printable(&subspan.name),
+        part_name(trace, problem.span, problem.subspan),
         duration(subspan.duration_us.mean),
         duration(span.duration_us.mean)
     )
+}
+
+/// Returns the name of a subspan: that of its span, and what stands before and after it.
+fn part_name(trace: &AggregateTrace, span: u32, subspan: u32) -> String {
+    let name = trace.spans.get(span as usize).map_or("", |span| span.name.as_str());
+    let mut children: Vec<_> = trace.spans.iter().filter(|child| child.parent == Some(span)).collect();
+    if children.is_empty() {
+        return printable(name);
+    }
+    children.arrange_by(|a, b| a.start_us.total_cmp(&b.start_us));
+    let child = |at: Option<usize>| Some(children.get(at?)?.name.as_str());
+    let at = subspan as usize;
+    format!("{} {}", printable(name), between(child(at.checked_sub(1)), child(Some(at))))
 }
 
 /// What is said of an aggregate trace whose calls come in different orders: in a word, and beside the pointer.
@@ -272,7 +285,7 @@ pub fn tip(
         lines.push(TipLine::Muted("on the critical path of the aggregate trace".to_owned()));
     }
     if let Some(part) = subspan.and_then(|at| span.subspans.get(at as usize)) {
-        lines.push(TipLine::Strong(printable(&part.name)));
+        lines.push(TipLine::Strong(part_name(trace, number, subspan.unwrap_or_default())));
         lines.push(statistic(&part.duration_us));
         if timeline.problem_of(row).map(|part| part.index) == subspan {
             lines.push(TipLine::Strong("The problematic subspan".to_owned()));

@@ -32,14 +32,16 @@ fn the_title_names_the_problematic_subspan() {
         start_rounded_us: 0,
         end_rounded_us: 400,
         duration_us: statistic(400.0),
-        subspans: vec![subspan("GET /", 10.0), subspan("pay", 300.0)],
+        subspans: vec![subspan("GET / 0", 10.0), subspan("GET / 1", 300.0)],
     };
-    let mut trace = AggregateTrace { traces: 12, spans: vec![span], ..AggregateTrace::default() };
+    let child =
+        AggregateSpan { parent: Some(0), name: "pay".to_owned(), subspans: Vec::new(), ..span.clone() };
+    let mut trace = AggregateTrace { traces: 12, spans: vec![span, child], ..AggregateTrace::default() };
     assert_eq!(diagnosis::title(&trace), "Aggregate of 12 traces");
     trace.problem = Some(Problem { span: 0, subspan: 1 });
     assert_eq!(
         diagnosis::title(&trace),
-        "Aggregate of 12 traces: pay takes 300\u{202f}\u{b5}s of 400\u{202f}\u{b5}s"
+        "Aggregate of 12 traces: GET / after \u{201c}pay\u{201d} takes 300\u{202f}\u{b5}s of 400\u{202f}\u{b5}s"
     );
     assert_eq!(diagnosis::title(&AggregateTrace::default()), "");
     let request = RequestRef { trace_id: "ab".to_owned(), root_span_id: String::new(), latency_us: 2_500 };

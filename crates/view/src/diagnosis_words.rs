@@ -60,7 +60,7 @@ fn factor(ratio: f64) -> String {
 }
 
 /// Where in a span a part lies: between which of its children.
-fn between(previous: Option<&str>, next: Option<&str>) -> String {
+pub(crate) fn between(previous: Option<&str>, next: Option<&str>) -> String {
     let quoted = |name: &str| format!("\u{201c}{}\u{201d}", printable(name));
     match (previous, next) {
         (None, None) => "itself, calling nothing".to_owned(),
