@@ -72,8 +72,7 @@ pub(crate) fn between(previous: Option<&str>, next: Option<&str>) -> String {
 
 /// The same of children given as endpoints.
 fn between_endpoints(previous: Option<&Endpoint>, next: Option<&Endpoint>) -> String {
-    let operation = |child: &'_ Endpoint| child.operation.clone();
-    between(previous.map(operation).as_deref(), next.map(operation).as_deref())
+    between(previous.map(|child| child.operation.as_str()), next.map(|child| child.operation.as_str()))
 }
 
 fn near(subspan: &GroupSubspan) -> String {

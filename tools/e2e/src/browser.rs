@@ -188,8 +188,13 @@ impl Page {
 
     /// Waits until everything that was dropped is read and every question of the view is answered.
     pub async fn ready(&self) -> Outcome {
+        self.ready_within(PATIENCE).await
+    }
+
+    /// The same with another patience.
+    pub async fn ready_within(&self, patience: Duration) -> Outcome {
         let script = "const { state, busy } = document.documentElement.dataset; return `${state} ${busy}`";
-        self.until("the page to be ready", script, |found| found == "ready false").await?;
+        self.until_within(patience, "the page to be ready", script, |found| found == "ready false").await?;
         self.settled().await
     }
 

@@ -51,6 +51,13 @@ pub fn pathlight(arguments: &[&str]) -> Outcome<Vec<u8>> {
     fail(format!("`pathlight {}` ended with {}: {}", arguments.join(" "), output.status, complaint.trim()))
 }
 
+/// Bytes of memory of a process, by its folder in `/proc`.
+pub fn resident_bytes(process: &Path) -> Option<u64> {
+    let status = std::fs::read_to_string(process.join("status")).ok()?;
+    let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(1024 * size.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?)
+}
+
 /// A program that runs until it is dropped.
 pub(crate) struct Running(Child);
 
@@ -102,9 +109,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// The number of its process.
-    pub fn process(&self) -> u32 {
-        self.running.0.id()
+    /// Bytes of its memory.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        resident_bytes(&Path::new("/proc").join(self.running.0.id().to_string()))
     }
 
     /// Serves a folder.

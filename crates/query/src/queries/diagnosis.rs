@@ -38,15 +38,8 @@ impl Query for Diagnosis {
     type Report = TprofReport;
 
     async fn run(self, workers: Workers) -> Result<TprofReport, EngineError> {
-        let (requests, _) = workers.cut(&self.selection).await?;
-        let partials = requests.run(RequestPass::Traces).await?;
-        let (of, done) = (units(&partials), Done::default());
-        let mut pace = Pace::telling(&done);
-        let work = async move {
-            let traces = merged(partials, &mut pace).await?;
-            Ok(traces.report(&self.settings, &mut pace).await)
-        };
-        workers.watch(work, &done, of).await
+        let Diagnosis { selection, settings } = self;
+        with_traces(&workers, &selection, async |traces, pace| traces.report(&settings, pace).await).await
     }
 }
 
@@ -65,25 +58,32 @@ impl Query for AggregateTraces {
     type Report = Vec<AggregateTrace>;
 
     async fn run(self, workers: Workers) -> Result<Vec<AggregateTrace>, EngineError> {
-        let (requests, _) = workers.cut(&self.selection).await?;
-        let partials = requests.run(RequestPass::Traces).await?;
-        let (of, done) = (units(&partials), Done::default());
-        let mut pace = Pace::telling(&done);
-        let work = async move {
-            let traces = merged(partials, &mut pace).await?;
-            Ok(traces.aggregates(&self.settings, self.wanted, &mut pace).await)
-        };
-        workers.watch(work, &done, of).await
+        let AggregateTraces { selection, settings, wanted } = self;
+        let build = async |traces: Traces, pace: &mut Pace| traces.aggregates(&settings, wanted, pace).await;
+        with_traces(&workers, &selection, build).await
     }
 }
 
-/// Joins what workers sent.
-async fn merged(partials: Vec<Vec<u8>>, pace: &mut Pace) -> Result<Traces, EngineError> {
-    let mut merging = Merging::default();
-    for part in parts(&partials)? {
-        merging.add(postcard::from_bytes(part)?, pace).await;
-    }
-    Ok(merging.finish(pace).await)
+/// Joins the traces of a selection and does long work on them, which is told and can be cancelled.
+async fn with_traces<T>(
+    workers: &Workers,
+    selection: &Selection,
+    work: impl AsyncFnOnce(Traces, &mut Pace) -> T,
+) -> Result<T, EngineError> {
+    let (requests, _) = workers.cut(selection).await?;
+    let partials = requests.run(RequestPass::Traces).await?;
+    let (of, done) = (units(&partials), Done::default());
+    let mut pace = Pace::telling(&done);
+    let work = async move {
+        let mut merging = Merging::default();
+        for part in parts(&partials)? {
+            merging.add(postcard::from_bytes(part)?, &mut pace).await;
+        }
+        let traces = merging.finish(&mut pace).await;
+        drop(partials);
+        Ok(work(traces, &mut pace).await)
+    };
+    workers.watch(work, &done, of).await
 }
 
 /// Reports how two sides differ, place by place and service by service.

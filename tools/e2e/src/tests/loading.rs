@@ -4,11 +4,11 @@
 
 use std::cell::Cell;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use e2e::browser::Page;
 use e2e::failure::{Outcome, ensure, same};
-use e2e::process::scratch;
+use e2e::process::{resident_bytes, scratch};
 use serde_json::json;
 
 use super::drop::{count, findings_agree, generated, native, shop, summary};
@@ -145,21 +145,27 @@ pub async fn what_does_not_fit_is_said_before_and_a_sample_is_offered(page: &Pag
     ensure(summary(page).await?[0] > 100, || "nothing was kept".to_owned())
 }
 
-pub async fn many_small_files_are_read(page: &Page) -> Outcome {
-    let folder = scratch()?.join("many");
+/// Writes a folder of so many files, each with the one trace of a file under an id of its own.
+pub fn small_files(name: &str, of: &Path, count: usize) -> Outcome<PathBuf> {
+    let folder = scratch()?.join(name);
     std::fs::create_dir_all(&folder)?;
-    let made = generated("small.json", "--traces 1 --spans 8 --seed 6")?;
-    let text = std::fs::read_to_string(&made)?;
+    let text = std::fs::read_to_string(of)?;
     let id = text
         .split("\"traceID\":")
         .nth(1)
         .and_then(|rest| rest.split('"').nth(1))
         .unwrap_or_default()
         .to_owned();
-    for number in 1..=600 {
+    for number in 1..=count {
         let other = format!("{number:0width$x}", width = id.len());
         std::fs::write(folder.join(format!("{number}.json")), text.replace(&id, &other))?;
     }
+    Ok(folder)
+}
+
+pub async fn many_small_files_are_read(page: &Page) -> Outcome {
+    let made = generated("small.json", "--traces 1 --spans 8 --seed 6")?;
+    let folder = small_files("many", &made, 600)?;
     page.open("").await?;
     page.drop_files(&[folder]).await?;
     page.ready().await?;
@@ -173,9 +179,7 @@ pub fn renderer_bytes() -> u64 {
     let sizes = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).ok()?;
         let is_renderer = line.windows(15).any(|word| word == b"--type=renderer");
-        let status = std::fs::read_to_string(entry.path().join("status")).ok().filter(|_| is_renderer)?;
-        let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        Some(1024 * size.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?)
+        resident_bytes(&entry.path()).filter(|_| is_renderer)
     });
     sizes.max().unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
 use e2e::browser::Page;
-use e2e::failure::{Outcome, ensure, same};
+use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::process::{Server, dist, scratch};
 use e2e::site::{Site, reply};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::access::VIEWS;
 use super::drop::{count, generated, native, shop, summary};
 use super::flow::exported;
-use super::loading::renderer_bytes;
+use super::loading::{renderer_bytes, small_files};
 
 /// Times a page may take for millions of spans on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(1800);
@@ -120,8 +120,7 @@ async fn load(page: &Page, files: &[PathBuf]) -> Outcome<bool> {
         let script = "return document.documentElement.dataset.state";
         page.until_within(PATIENCE, "the sample to be read", script, |state| state == "ready").await?;
     }
-    let idle = "const { state, busy } = document.documentElement.dataset; return `${state} ${busy}`";
-    page.until_within(PATIENCE, "the page to be ready", idle, |found| found == "ready false").await?;
+    page.ready_within(PATIENCE).await?;
     let [traces, spans, ..] = summary(page).await?;
     eprintln!(
         "{traces} traces, {spans} spans, renderer {} bytes, sample: {}",
@@ -132,19 +131,8 @@ async fn load(page: &Page, files: &[PathBuf]) -> Outcome<bool> {
 }
 
 pub async fn five_thousand_files_at_once_are_read(page: &Page) -> Outcome {
-    let folder = scratch()?.join("soak-files");
-    std::fs::create_dir_all(&folder)?;
-    let text = std::fs::read_to_string(generated("soak-one.json", "--traces 1 --spans 20 --seed 6")?)?;
-    let id = text
-        .split("\"traceID\":")
-        .nth(1)
-        .and_then(|rest| rest.split('"').nth(1))
-        .unwrap_or_default()
-        .to_owned();
-    for number in 1..=5000 {
-        let other = format!("{number:0width$x}", width = id.len());
-        std::fs::write(folder.join(format!("{number}.json")), text.replace(&id, &other))?;
-    }
+    let made = generated("soak-one.json", "--traces 1 --spans 20 --seed 6")?;
+    let folder = small_files("soak-files", &made, 5000)?;
     let sampled = load(page, &[folder]).await?;
     same("sampled", sampled, false)?;
     same("traces", summary(page).await?[0], 5000)
@@ -178,9 +166,7 @@ pub async fn one_worker_many_and_the_binary_say_the_same(page: &Page) -> Outcome
             for workers in ["limit-workers=1", ""] {
                 page.open(&format!("view=flame&{workers}")).await?;
                 page.drop_files(std::slice::from_ref(&file)).await?;
-                let idle =
-                    "const { state, busy } = document.documentElement.dataset; return `${state} ${busy}`";
-                page.until_within(PATIENCE, "the page", idle, |found| found == "ready false").await?;
+                page.ready_within(PATIENCE).await?;
                 same("traces", summary(page).await?[0], all)?;
                 let json: Value =
                     serde_json::from_str(&exported(page, "[data-test='flame-view']", "json").await?)?;
@@ -193,11 +179,9 @@ pub async fn one_worker_many_and_the_binary_say_the_same(page: &Page) -> Outcome
     Ok(())
 }
 
-/// Bytes of memory of `pathlight serve`, the one that was started last.
-fn server_bytes(server: &Server) -> Outcome<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.process()))?;
-    let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-    Ok(1024 * size.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap_or_default())
+/// A request for a path, after whose answer the connection ends.
+fn request(address: &str, path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")
 }
 
 /// `pathlight serve` under idle, slow and half-closed connections, and while a gigabyte passes through to Jaeger.
@@ -215,8 +199,8 @@ pub async fn a_server_under_many_connections_stays_small_and_answers(_: &Page) -
     let jaeger = Site::start(routes)?;
     let server = Server::start_with(&dist(), &["--jaeger", jaeger.url.trim_end_matches('/')])?;
     let address = server.url.trim_start_matches("http://").trim_end_matches('/').to_owned();
-    let ask = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    let begin = server_bytes(&server)?;
+    let bytes = || server.resident_bytes().ok_or_else(|| Failure("the server has ended".to_owned()));
+    let begin = bytes()?;
     let mut open = Vec::new();
     for number in 0..250 {
         let mut stream = TcpStream::connect(&address)?;
@@ -225,17 +209,17 @@ pub async fn a_server_under_many_connections_stays_small_and_answers(_: &Page) -
             0..50 => stream.write_all(b"GET / HTTP/1.1\r\nHo")?,
             // A request, and nobody who writes any more.
             50..100 => {
-                stream.write_all(ask("/").as_bytes())?;
+                stream.write_all(request(&address, "/").as_bytes())?;
                 stream.shutdown(std::net::Shutdown::Write)?;
             }
             _ => {}
         }
         open.push(stream);
     }
-    let (address, request) = (address.clone(), ask("/api/traces"));
+    let (to, wanted) = (address.clone(), request(&address, "/api/traces"));
     let through = tokio::task::spawn_blocking(move || -> std::io::Result<usize> {
-        let mut stream = TcpStream::connect(address)?;
-        stream.write_all(request.as_bytes())?;
+        let mut stream = TcpStream::connect(to)?;
+        stream.write_all(wanted.as_bytes())?;
         let (mut buffer, mut all) = (vec![0; CHUNK], 0);
         loop {
             match stream.read(&mut buffer)? {
@@ -246,14 +230,14 @@ pub async fn a_server_under_many_connections_stays_small_and_answers(_: &Page) -
     });
     let mut most = begin;
     while !through.is_finished() {
-        most = most.max(server_bytes(&server)?);
+        most = most.max(bytes()?);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let passed = through.await.map_err(|error| e2e::failure::Failure(error.to_string()))??;
+    let passed = through.await.map_err(|error| Failure(error.to_string()))??;
     ensure(passed > 1 << 30, || format!("{passed} bytes passed through"))?;
-    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://").trim_end_matches('/'))?;
+    let mut stream = TcpStream::connect(&address)?;
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-    stream.write_all(ask_close(&server.url).as_bytes())?;
+    stream.write_all(request(&address, "/").as_bytes())?;
     let mut first = [0; 15];
     stream.read_exact(&mut first)?;
     same("answer", String::from_utf8_lossy(&first).into_owned(), "HTTP/1.1 200 OK".to_owned())?;
@@ -261,9 +245,4 @@ pub async fn a_server_under_many_connections_stays_small_and_answers(_: &Page) -
     eprintln!("memory of the server: {begin} bytes at first, at most {most}");
     drop(open);
     ensure(most < begin + (64 << 20), || format!("{begin} bytes at first, at most {most}"))
-}
-
-fn ask_close(url: &str) -> String {
-    let host = url.trim_start_matches("http://").trim_end_matches('/');
-    format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
 }
