@@ -542,7 +542,7 @@ impl Fast {
 
     /// Interns an operation that is not known yet.
     fn operation(&mut self, text: &[u8], set: &mut TraceSet) -> Option<Symbol> {
-        let symbol = set.names.intern(plain(text)?);
+        let symbol = set.operation(plain(text)?);
         self.operations.try_insert(memo::hash(text), text, symbol);
         Some(symbol)
     }

@@ -371,7 +371,7 @@ fn read<'a>(
     let Some((start_us, duration_us)) = state.times(at, start, duration, &mut flags) else {
         return Ok(None);
     };
-    let operation = set.names.intern(operation.as_ref().map_or("", |o| &o.text));
+    let operation = set.operation(operation.as_ref().map_or("", |o| &o.text));
     let span = RawSpan { id, parent, start_us, duration_us, operation, process: ProcessId(0), tags, flags };
     Ok(Some(Read { own, span, process: fields.process, process_id }))
 }

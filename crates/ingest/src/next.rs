@@ -24,7 +24,7 @@ pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
     let Some((start_us, duration_us)) = state.times(node.at, start, duration, &mut flags) else {
         return Ok(());
     };
-    let operation = set.names.intern(name.as_ref().map_or("", |n| &n.text));
+    let operation = set.operation(name.as_ref().map_or("", |n| &n.text));
     let process: ProcessId = set.process(SERVICE, "", TagSetId::EMPTY);
     let span = RawSpan { id, parent, start_us, duration_us, operation, process, tags, flags };
     state.stage_or_leave(set, node.at, trace, span)?;

@@ -58,7 +58,7 @@ pub(super) fn read(
     let Some((start_us, duration_us)) = state.times(span.at, start, duration, &mut flags) else {
         return Ok(None);
     };
-    let operation = set.names.intern(name.as_ref().map_or("", |n| &n.text));
+    let operation = set.operation(name.as_ref().map_or("", |n| &n.text));
     let Span { id, parent, .. } = span;
     Ok(Some(RawSpan { id, parent, start_us, duration_us, operation, process, tags, flags }))
 }

@@ -88,7 +88,7 @@ pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
         Some(process) => process_of(state, set, process)?,
         None => state.unknown_process(set, node.at),
     };
-    let operation = set.names.intern(name.as_ref().map_or("", |n| &n.text));
+    let operation = set.operation(name.as_ref().map_or("", |n| &n.text));
     let span = RawSpan { id, parent, start_us, duration_us, operation, process, tags, flags };
     state.stage_or_leave(set, node.at, own, span)?;
     Ok(())

@@ -86,7 +86,7 @@ pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>, is_v1:
             parent,
             start_us,
             duration_us,
-            operation: set.names.intern(name.as_ref().map_or("", |n| &n.text)),
+            operation: set.operation(name.as_ref().map_or("", |n| &n.text)),
             process: set.process(&side.service, &side.host, TagSetId::EMPTY),
             tags,
             flags,

@@ -452,7 +452,10 @@ impl TraceSet {
     /// Whether the name of a row stands for many names with values in them.
     pub fn is_folded(&self, row: u32) -> bool {
         let recorded = self.columns.endpoint[row as usize];
-        self.places.base.get(recorded as usize).is_some_and(|&base| base != recorded)
+        let base = self.places.base.get(recorded as usize);
+        base.is_some_and(|&base| {
+            base != recorded || self.is_full_template(self.endpoints.rows[base as usize].1)
+        })
     }
 
     /// Whether a row is named with what it calls.

@@ -8,7 +8,8 @@ use super::places::Places;
 use super::seal::Sealing;
 use super::span::{Flags, ProcessId, RawSpan, SpanKind};
 use super::tags::{TagSetId, TagTable};
-use hashbrown::HashTable;
+use hashbrown::{HashMap, HashTable};
+use rustc_hash::FxBuildHasher;
 use std::hash::Hasher as _;
 
 /// "No row": the parent of a root.
@@ -69,6 +70,8 @@ impl TraceRow {
 pub struct TraceSet {
     /// Service, operation and host names.
     pub names: Interner,
+    /// By template: how many operations of it are in `names`; see [`operation`](Self::operation).
+    pub(super) templates: HashMap<Symbol, u32, FxBuildHasher>,
     /// Ids that are not hexadecimal.
     pub id_texts: Interner,
     /// All tags.

@@ -1,5 +1,7 @@
 //! Names with values in them, and what is left of a name without its values (`docs/definitions/real-traces.md` section 5).
 
+use super::names::Symbol;
+use super::set::TraceSet;
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -42,6 +44,33 @@ pub fn template(name: &str) -> Cow<'_, str> {
         out = fold_lists(&out);
     }
     if out == name { Cow::Borrowed(name) } else { Cow::Owned(out) }
+}
+
+/// Operations of one template that a set keeps as they were recorded.
+const MOST_RECORDED: u32 = 1 << 14;
+
+impl TraceSet {
+    /// Returns the symbol of an operation's name. Of names that differ in their values alone a set keeps 16,384; what comes
+    /// after these is kept as the template, so that ids in names do not fill the memory while traces are read.
+    pub fn operation(&mut self, name: &str) -> Symbol {
+        if let Some(known) = self.names.find(name) {
+            return known;
+        }
+        if let Cow::Owned(template) = template(name) {
+            let template = self.names.intern(&template);
+            let recorded = self.templates.entry(template).or_default();
+            if *recorded == MOST_RECORDED {
+                return template;
+            }
+            *recorded += 1;
+        }
+        self.names.intern(name)
+    }
+
+    /// Whether an operation is a template that stands for names which were not kept.
+    pub(super) fn is_full_template(&self, operation: Symbol) -> bool {
+        self.templates.get(&operation).is_some_and(|&recorded| recorded == MOST_RECORDED)
+    }
 }
 
 struct Scan<'a> {
@@ -209,6 +238,24 @@ fn fold_lists(statement: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_names_with_values_a_set_keeps_some_thousand() {
+        let mut set = TraceSet::new();
+        let name = |number: u32| format!("GET /user/{}", 1000 + number);
+        for number in 0..2 * MOST_RECORDED {
+            let symbol = set.operation(&name(number));
+            let kept = if number < MOST_RECORDED { &name(number) } else { "GET /user/{n}" };
+            assert_eq!(set.names.get(symbol), kept);
+        }
+        assert_eq!(set.names.len() as u32, MOST_RECORDED + 1);
+        // One that is known stays itself, and so do other templates and names without values.
+        for name in [name(7).as_str(), "GET /cart/1234", "GET /user"] {
+            let symbol = set.operation(name);
+            assert_eq!(set.names.get(symbol), name);
+            assert!(!set.is_full_template(symbol));
+        }
+    }
 
     #[test]
     fn a_name_that_is_very_long_stays_as_it_is() {
