@@ -82,12 +82,6 @@ impl Surface {
         self.metrics
     }
 
-    /// A point of a mouse or touch event, relative to the canvas in CSS pixels, in device pixels.
-    pub fn device_point(&self, css_x: f64, css_y: f64) -> (i32, i32) {
-        let scale = self.metrics.scale;
-        ((css_x * scale).floor() as i32, (css_y * scale).floor() as i32)
-    }
-
     /// Measures text in the surface's font.
     pub fn measure(&self, font_px: i32, bold: bool) -> CanvasMeasure<'_> {
         CanvasMeasure { surface: self, font: (font_px, bold) }

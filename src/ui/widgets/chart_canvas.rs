@@ -3,13 +3,14 @@
 use crate::canvas::{Surface, theme_of};
 use crate::ui::dom;
 use crate::ui::dom::{El, div, el};
+use crate::ui::widgets::filled_canvas::FilledCanvas;
 use crate::ui::widgets::tip;
 use pathlight_chart::{Theme, Viewport};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
-use web_sys::{HtmlCanvasElement, MouseEvent, PointerEvent, WheelEvent};
+use web_sys::{MouseEvent, PointerEvent, WheelEvent};
 
 /// Further than this from where it went down, a pointer is dragged, in CSS pixels.
 const CLICK_PX: f64 = 5.0;
@@ -80,13 +81,11 @@ struct Inner<C: CanvasChart> {
     /// Runs when the chart is zoomed in, or out to all of it again.
     on_zoom: OnceCell<Box<dyn Fn()>>,
     is_zoomed: Cell<bool>,
-    surface: RefCell<Option<Surface>>,
+    filled: FilledCanvas,
     theme: RefCell<Option<Rc<Theme>>>,
     /// What it was last painted for.
     look: RefCell<String>,
     frame_due: Cell<bool>,
-    canvas: El,
-    area: El,
     down: RefCell<Vec<Down>>,
     dragged: Cell<bool>,
     run_frame: OnceCell<Frame>,
@@ -108,18 +107,15 @@ impl<C: CanvasChart> ChartCanvas<C> {
     pub fn new(chart: C, test: &str, label: &str) -> ChartCanvas<C> {
         let canvas =
             el("canvas").attr("tabindex", "0").attr("role", "img").attr("aria-label", label).test(test);
-        let area = div("canvas-box").child(&canvas);
         let chart = ChartCanvas(Box::leak(Box::new(Inner {
             chart: RefCell::new(chart),
             hovered: RefCell::new(None),
             on_zoom: OnceCell::new(),
             is_zoomed: Cell::new(false),
-            surface: RefCell::default(),
+            filled: FilledCanvas::new(div("canvas-box"), canvas),
             theme: RefCell::default(),
             look: RefCell::default(),
             frame_due: Cell::new(false),
-            canvas,
-            area,
             down: RefCell::default(),
             dragged: Cell::new(false),
             run_frame: OnceCell::new(),
@@ -131,12 +127,12 @@ impl<C: CanvasChart> ChartCanvas<C> {
 
     /// The box of the canvas.
     pub fn element(self) -> &'static El {
-        &self.0.area
+        self.0.filled.area()
     }
 
     /// The canvas.
     pub fn canvas(self) -> &'static El {
-        &self.0.canvas
+        self.0.filled.canvas()
     }
 
     /// Changes the chart, then paints it.
@@ -164,7 +160,7 @@ impl<C: CanvasChart> ChartCanvas<C> {
 
     /// Width and height in device pixels, as last painted.
     pub fn size(self) -> (i32, i32) {
-        self.0.surface.borrow().as_ref().map_or((0, 0), Surface::size)
+        self.0.filled.size().map_or((0, 0), |size| (size.width, size.height))
     }
 
     /// Paints in other colours if those of the page have changed; tells whether they have.
@@ -172,7 +168,6 @@ impl<C: CanvasChart> ChartCanvas<C> {
         let look = dom::look();
         let is_new = self.0.look.replace(look.clone()) != look;
         if is_new {
-            self.0.surface.replace(None);
             self.new_theme();
         }
         is_new
@@ -186,7 +181,7 @@ impl<C: CanvasChart> ChartCanvas<C> {
 
     /// The colours it is painted in.
     pub fn theme(self) -> Rc<Theme> {
-        self.0.theme.borrow_mut().get_or_insert_with(|| theme_of(self.0.canvas.html())).clone()
+        self.0.theme.borrow_mut().get_or_insert_with(|| theme_of(self.0.filled.canvas().html())).clone()
     }
 
     /// The plain light or dark colours, for files.
@@ -207,27 +202,19 @@ impl<C: CanvasChart> ChartCanvas<C> {
     fn frame(self, now_ms: f64) {
         let inner = self.0;
         inner.frame_due.set(false);
-        let (width, height) = inner.area.size();
-        if width < 1.0 || height < 1.0 {
-            return;
-        }
-        let mut slot = inner.surface.borrow_mut();
-        if slot.is_none() {
-            // Only once it is in the page does the canvas have a font.
-            *slot = inner.canvas.as_kind::<HtmlCanvasElement>().cloned().and_then(Surface::new);
+        if inner.filled.size().is_none() {
+            // Only once it is in the page does the canvas have colours.
             inner.theme.replace(None);
         }
-        let Some(surface) = &mut *slot else { return };
-        surface.resize(width, height, dom::window().device_pixel_ratio());
+        let Some(surface) = inner.filled.surface() else { return };
         let theme = self.theme();
         let mut chart = inner.chart.borrow_mut();
         if chart.viewport().advance(now_ms, is_still()) {
             self.paint();
         }
-        chart.paint(surface, &theme);
+        chart.paint(&surface, &theme);
         let is_zoomed = chart.viewport().is_zoomed();
-        drop(chart);
-        drop(slot);
+        drop((chart, surface));
         if inner.is_zoomed.replace(is_zoomed) != is_zoomed
             && let Some(run) = inner.on_zoom.get()
         {
@@ -264,12 +251,10 @@ impl<C: CanvasChart> ChartCanvas<C> {
 
     /// A place of the window on the canvas, in device pixels.
     fn device(self, (x, y): (f64, f64)) -> (i32, i32) {
-        let place = self.0.canvas.html().get_bounding_client_rect();
+        let place = self.0.filled.canvas().html().get_bounding_client_rect();
         let (left, top) = (x - place.left(), y - place.top());
-        match &*self.0.surface.borrow() {
-            Some(surface) => surface.device_point(left, top),
-            None => (left as i32, top as i32),
-        }
+        let scale = self.scale();
+        ((left * scale).floor() as i32, (top * scale).floor() as i32)
     }
 
     fn pointed(self, event: &MouseEvent) -> Pointed {
@@ -278,14 +263,16 @@ impl<C: CanvasChart> ChartCanvas<C> {
     }
 
     fn scale(self) -> f64 {
-        self.0.surface.borrow().as_ref().map_or(1.0, |surface| surface.metrics().scale)
+        self.0.filled.scale()
     }
 
     fn listen(self) {
         let add = |event: &'static str, active: bool, run: fn(ChartCanvas<C>, &web_sys::Event)| {
             let how = dom::How { active, ..dom::How::default() };
             // The listener lives as long as the chart: as long as the page.
-            std::mem::forget(dom::listen(self.0.canvas.html(), event, how, move |event| run(self, &event)));
+            std::mem::forget(dom::listen(self.0.filled.canvas().html(), event, how, move |event| {
+                run(self, &event)
+            }));
         };
         add("pointerdown", false, |chart, event| {
             if let Some(pointer) = event.dyn_ref::<PointerEvent>().filter(|pointer| pointer.button() == 0) {
@@ -361,7 +348,7 @@ impl<C: CanvasChart> ChartCanvas<C> {
             return;
         }
         if !self.0.dragged.replace(true) {
-            let _ = self.0.canvas.html().set_pointer_capture(pointer.pointer_id());
+            let _ = self.0.filled.canvas().html().set_pointer_capture(pointer.pointer_id());
         }
         down[mine].1 = now;
         let other = down.iter().position(|(id, ..)| *id != pointer.pointer_id()).map(|at| down[at].1);
@@ -372,7 +359,7 @@ impl<C: CanvasChart> ChartCanvas<C> {
             // Two fingers: the distance zooms, the middle moves.
             Some(other) => {
                 let (was, is) = ((before.0 - other.0).abs().max(20.0), (now.0 - other.0).abs().max(20.0));
-                let place = self.0.canvas.html().get_bounding_client_rect();
+                let place = self.0.filled.canvas().html().get_bounding_client_rect();
                 let middle = ((now.0 + other.0) / 2.0 - place.left(), (now.1 + other.1) / 2.0 - place.top());
                 let viewport = chart.viewport();
                 viewport.zoom((middle.0 * scale, middle.1 * scale), is / was);

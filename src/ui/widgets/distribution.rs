@@ -1,29 +1,26 @@
 //! The latency histogram of the root endpoint, with a brush that cuts the percentile range.
 
-use crate::canvas::{PlotBackend, Surface, theme_of};
+use crate::canvas::{PlotBackend, theme_of};
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, div, el, span};
 use crate::ui::page::Page;
+use crate::ui::widgets::filled_canvas::{FilledCanvas, chart_size};
 use crate::ui::widgets::tip;
-use pathlight_chart::Metrics;
 use pathlight_chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
-use pathlight_chart::plot::ChartSize;
 use pathlight_query::{LogHistogram, PercentileRange, RangeFacts};
 use pathlight_text::format;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlCanvasElement, KeyboardEvent, MouseEvent, PointerEvent};
+use web_sys::{KeyboardEvent, MouseEvent, PointerEvent};
 
 /// Further than this, a pointer brushes, in CSS pixels.
 const BRUSH_PX: f64 = 5.0;
 
 struct Inner {
     page: Page,
-    canvas: El,
-    area: El,
+    filled: FilledCanvas,
     brush: El,
-    surface: RefCell<Option<Surface>>,
     facts: RefCell<RangeFacts>,
     range: Cell<Option<PercentileRange>>,
     axis: Cell<Option<HistogramAxis>>,
@@ -50,13 +47,13 @@ impl Distribution {
         let said = span("unseen", "").attr("aria-live", "polite").test("brush-said");
         let brush = div("brush");
         brush.show(false);
-        let area = div("distribution").child(&canvas).child(&brush).child(&said);
+        let filled = FilledCanvas::new(div("distribution"), canvas);
+        filled.area().add(&brush);
+        filled.area().add(&said);
         let inner = Rc::new(Inner {
             page,
-            canvas,
-            area,
+            filled,
             brush,
-            surface: RefCell::default(),
             facts: RefCell::default(),
             range: Cell::new(None),
             axis: Cell::new(None),
@@ -71,16 +68,16 @@ impl Distribution {
 
     /// Returns its root element.
     pub fn element(&self) -> &El {
-        &self.inner.area
+        self.inner.filled.area()
     }
 
     /// Follows the report of the percentile range.
     pub fn update(&mut self, page: Page) {
         let inner = &self.inner;
         let queries = page.queries();
-        inner.area.class_if("stale", queries.range.is_waiting());
+        inner.filled.area().class_if("stale", queries.range.is_waiting());
         let scale = dom::window().device_pixel_ratio();
-        let now = (queries.range.revision(), dom::look(), inner.area.size(), scale);
+        let now = (queries.range.revision(), dom::look(), inner.filled.area().size(), scale);
         let Some(report) = queries.range.get().filter(|_| self.painted != now) else { return };
         inner.facts.replace(report.facts.clone());
         // What the keys have chosen were bins of the histogram before.
@@ -89,7 +86,7 @@ impl Distribution {
         }
         inner.range.set(Some(report.range).filter(|range| !range.is_all()));
         let facts = &report.facts;
-        inner.canvas.set(
+        inner.filled.canvas().set(
             "aria-label",
             &format!(
                 "Latency of {} requests: median {}, 95th percentile {}, 99th {}. Arrow keys choose a part, Shift \
@@ -100,29 +97,17 @@ impl Distribution {
                 format::duration(facts.all_latency_us.p99)
             ),
         );
-        if self.painted.1 != now.1 {
-            inner.surface.replace(None);
-        }
-        inner.paint(scale);
+        inner.paint();
         self.painted = now;
     }
 }
 
 impl Inner {
-    fn paint(&self, scale: f64) {
-        let (width, height) = self.area.size();
-        if width < 1.0 || height < 1.0 {
-            return;
-        }
-        let mut slot = self.surface.borrow_mut();
-        if slot.is_none() {
-            *slot = self.canvas.as_kind::<HtmlCanvasElement>().cloned().and_then(Surface::new);
-        }
-        let Some(surface) = &mut *slot else { return };
-        surface.resize(width, height, scale);
-        let theme = theme_of(self.canvas.html());
+    fn paint(&self) {
+        let Some(mut surface) = self.filled.surface() else { return };
+        let theme = theme_of(self.filled.canvas().html());
         let facts = self.facts.borrow();
-        let size = size_of(surface);
+        let size = chart_size(&surface);
         self.axis.set(HistogramAxis::new(&Bars::from(&facts.histogram), size));
         let lines = [
             ("p50", facts.all_latency_us.p50),
@@ -135,18 +120,14 @@ impl Inner {
             lines: if facts.all_requests > 0 { &lines } else { &[] },
         };
         // A chart that cannot be drawn leaves the numbers beside it, which say the same.
-        if let Some(backend) = PlotBackend::new(surface) {
+        if let Some(backend) = PlotBackend::new(&mut surface) {
             let _ = draw(backend, &view, size, &theme);
         }
     }
 
-    fn scale(&self) -> f64 {
-        self.surface.borrow().as_ref().map_or(1.0, |surface| surface.metrics().scale)
-    }
-
     /// The place of a pointer on the canvas in CSS pixels.
     fn x_of(&self, event: &MouseEvent) -> f64 {
-        f64::from(event.client_x()) - self.canvas.html().get_bounding_client_rect().left()
+        f64::from(event.client_x()) - self.filled.canvas().html().get_bounding_client_rect().left()
     }
 
     /// The bins from one place to another, in CSS pixels: first, and one past the last.
@@ -154,7 +135,7 @@ impl Inner {
         let axis = self.axis.get()?;
         let facts = self.facts.borrow();
         let edges = &facts.histogram.edges_us;
-        let us = |x: f64| axis.values.value_at((x * self.scale()) as i32);
+        let us = |x: f64| axis.values.value_at((x * self.filled.scale()) as i32);
         let (low, high) = (us(a.min(b)), us(a.max(b)));
         let first = edges.partition_point(|edge| *edge as f64 <= low).saturating_sub(1);
         let end = edges.partition_point(|edge| (*edge as f64) < high).max(first + 1);
@@ -171,7 +152,7 @@ impl Inner {
         let Some(axis) = self.axis.get() else { return };
         let facts = self.facts.borrow();
         let edges = &facts.histogram.edges_us;
-        let scale = self.scale();
+        let scale = self.filled.scale();
         let (left, right) = (
             f64::from(axis.values.pixel(edges[first] as f64)),
             f64::from(axis.values.pixel(edges[end] as f64)),
@@ -189,12 +170,6 @@ impl Inner {
         let client = (f64::from(event.client_x()), f64::from(event.client_y()));
         tip::show(client, &[div("").text(&words), div("").text(&much), div("muted small").text(hint)]);
     }
-}
-
-fn size_of(surface: &Surface) -> ChartSize {
-    let (width, height) = surface.size();
-    let metrics: Metrics = surface.metrics();
-    ChartSize { width, height, metrics }
 }
 
 /// Latencies and requests of some bins in words.
@@ -261,7 +236,7 @@ impl Inner {
 fn listen(inner: &Rc<Inner>) {
     let weak = Rc::downgrade(inner);
     let how = dom::How { active: true, ..dom::How::default() };
-    inner.keep.add(dom::listen(inner.canvas.html(), "keydown", how, move |event| {
+    inner.keep.add(dom::listen(inner.filled.canvas().html(), "keydown", how, move |event| {
         if let (Some(inner), Some(key)) = (weak.upgrade(), event.dyn_ref::<KeyboardEvent>())
             && inner.key(key)
         {
@@ -270,14 +245,14 @@ fn listen(inner: &Rc<Inner>) {
         }
     }));
     let weak = Rc::downgrade(inner);
-    inner.keep.add(dom::listen(inner.canvas.html(), "blur", dom::How::default(), move |_| {
+    inner.keep.add(dom::listen(inner.filled.canvas().html(), "blur", dom::How::default(), move |_| {
         if let Some(inner) = weak.upgrade() {
             inner.forget_chosen();
         }
     }));
     let add = |event: &'static str, run: fn(&Inner, &PointerEvent)| {
         let weak = Rc::downgrade(inner);
-        inner.keep.add(dom::listen(inner.canvas.html(), event, dom::How::default(), move |event| {
+        inner.keep.add(dom::listen(inner.filled.canvas().html(), event, dom::How::default(), move |event| {
             if let (Some(inner), Some(pointer)) = (weak.upgrade(), event.dyn_ref::<PointerEvent>()) {
                 run(&inner, pointer);
             }
@@ -286,7 +261,7 @@ fn listen(inner: &Rc<Inner>) {
     add("pointerdown", |inner, pointer| {
         if pointer.button() == 0 {
             inner.from.set(Some((inner.x_of(pointer), false)));
-            let _ = inner.canvas.html().set_pointer_capture(pointer.pointer_id());
+            let _ = inner.filled.canvas().html().set_pointer_capture(pointer.pointer_id());
         }
     });
     add("pointermove", |inner, pointer| {

@@ -5,6 +5,7 @@ pub mod companion;
 pub mod controls;
 pub mod distribution;
 pub mod export;
+pub mod filled_canvas;
 pub mod frame;
 pub mod grid;
 pub mod grid_columns;

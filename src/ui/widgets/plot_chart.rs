@@ -4,6 +4,7 @@ use crate::canvas::{PlotBackend, Surface};
 use crate::ui::dom::{El, div};
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
 use crate::ui::widgets::export;
+use crate::ui::widgets::filled_canvas::chart_size;
 use pathlight_chart::plot::{ChartError, ChartSize};
 use pathlight_chart::{Metrics, Theme, Viewport};
 
@@ -89,8 +90,7 @@ impl<P: Plot> CanvasChart for ScrolledPlot<P> {
     type Hit = usize;
 
     fn paint(&mut self, surface: &Surface, theme: &Theme) {
-        let (width, height) = surface.size();
-        self.size = ChartSize { width, height, metrics: surface.metrics() };
+        self.size = chart_size(surface);
         self.scroller.1 = self.size.metrics.scale;
         // A chart that cannot be drawn leaves the table below it, which says the same.
         if let Some(backend) = PlotBackend::new(surface) {
