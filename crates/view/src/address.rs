@@ -93,6 +93,9 @@ pub struct Address {
     pub over_all: bool,
     /// How requests are grouped into types.
     pub by: GroupBy,
+    /// How requests of what was loaded first are grouped where that is chosen automatically, and under which reading. It
+    /// stays while more is loaded; it is no part of the text.
+    pub chosen: Option<(Reading, GroupBy)>,
     /// The comparison under way.
     pub comparison: Option<Comparison>,
     /// Conditions on requests.
@@ -138,6 +141,7 @@ impl Default for Address {
             range: PercentileRange::ALL,
             over_all: false,
             by: GroupBy::default(),
+            chosen: None,
             comparison: None,
             filters: Vec::new(),
             overlap: Overlap::default(),
@@ -420,7 +424,16 @@ impl Address {
     /// Groups requests otherwise; a filter by a type of before would keep none of them.
     pub fn group_by(&mut self, by: GroupBy) {
         self.by = by;
+        self.chosen = None;
         self.filters.retain(|filter| !matches!(filter, Filter::Type(_)));
+    }
+
+    /// Returns how requests are grouped: as the address says, or as was chosen for what was loaded first.
+    pub fn grouping(&self) -> &GroupBy {
+        match &self.chosen {
+            Some((reading, by)) if self.by == GroupBy::Automatic && *reading == self.reading => by,
+            _ => &self.by,
+        }
     }
 
     /// Cuts a percentile range out of all requests together, as the histogram of their latency shows them.
@@ -438,7 +451,7 @@ impl Address {
             reading: self.reading,
             by_service: false,
             range: self.range,
-            by: self.by.clone(),
+            by: self.grouping().clone(),
             over_all: self.over_all,
             group: self.group(),
         }
@@ -538,6 +551,19 @@ mod tests {
         assert_eq!(address.filters.len(), 2);
         address.group_by(GroupBy::Route);
         assert_eq!((address.by, address.filters), (GroupBy::Route, vec![Filter::HasError]));
+    }
+
+    #[test]
+    fn what_automatic_grouping_chose_stays_until_the_reading_or_the_grouping_is_another() {
+        let mut address = Address { chosen: Some((Reading::real(), GroupBy::Shape)), ..Address::default() };
+        assert_eq!(address.selection().by, GroupBy::Shape);
+        assert_eq!(address.to_fragment(), "v=1");
+        address.reading = Reading::PLAIN;
+        assert_eq!(address.selection().by, GroupBy::Automatic);
+        address.reading = Reading::real();
+        address.group_by(GroupBy::Root);
+        address.group_by(GroupBy::Automatic);
+        assert_eq!(address.selection().by, GroupBy::Automatic);
     }
 
     #[test]

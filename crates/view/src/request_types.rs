@@ -27,9 +27,19 @@ pub fn name(by: &GroupBy) -> String {
     }
 }
 
-/// Returns how requests are grouped, and why; `chosen` is what the address says.
-pub fn why(overview: &OverviewReport, chosen: &GroupBy) -> &'static str {
+/// Returns how requests are grouped, and why; `chosen` is what the address says, and `is_kept` whether that is as it was
+/// for what was loaded first.
+pub fn why(overview: &OverviewReport, chosen: &GroupBy, is_kept: bool) -> &'static str {
     match (chosen, &overview.by) {
+        (GroupBy::Automatic, GroupBy::Route) if is_kept => {
+            "Grouped by route, as the traces that were loaded first."
+        }
+        (GroupBy::Automatic, GroupBy::Shape) if is_kept => {
+            "Grouped by what they call, as the traces that were loaded first."
+        }
+        (GroupBy::Automatic, _) if is_kept => {
+            "Grouped by root endpoint, as the traces that were loaded first."
+        }
         (GroupBy::Automatic, GroupBy::Route) => {
             "Grouped by route: a root endpoint has requests of several routes, each with at least 5 % of them."
         }
@@ -59,6 +69,6 @@ mod tests {
         assert_eq!(offered.len(), 5);
         assert_eq!(offered[4], ("tag=host".to_owned(), "Tag host".to_owned()));
         assert!(offered.iter().all(|(key, _)| GroupBy::parse(key).is_some()));
-        assert!(why(&overview, &GroupBy::Automatic).starts_with("Grouped by root endpoint"));
+        assert!(why(&overview, &GroupBy::Automatic, false).starts_with("Grouped by root endpoint"));
     }
 }

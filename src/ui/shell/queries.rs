@@ -113,7 +113,7 @@ pub fn query(page: Page) {
     }
     let address = page.address().clone();
     let queries = page.queries();
-    let (settings, by) = (page.address().settings(), page.address().by.clone());
+    let (settings, by) = (address.settings(), address.grouping().clone());
     queries.overview.want(page, queries::Overview { settings, by });
     if queries.overview.get().is_some_and(|overview| overview.traces == 0) {
         return;

@@ -145,12 +145,15 @@ impl Findings {
     }
 
     fn take_overview(&mut self, page: Page, overview: &OverviewReport) {
-        let by = page.address().by.clone();
+        let (by, is_kept) = {
+            let address = page.address();
+            (address.by.clone(), address.grouping() != &address.by)
+        };
         // Those of a summary are its root endpoints.
         self.grouping.show(overview.summary.is_none());
         self.why.show(overview.summary.is_none());
         controls::offer(&self.by, &request_types::choices(overview, &by), &by.key());
-        self.why.set_text(request_types::why(overview, &by));
+        self.why.set_text(request_types::why(overview, &by, is_kept));
         let cards = findings::cards(overview).into_iter().map(|card| {
             let value = span("card-value", &card.words).test(card.test).attr("data-value", &card.digits);
             let element = div("card").child(&value).child(&span("card-name", card.name));

@@ -202,6 +202,39 @@ pub async fn a_second_drop_asks_and_can_be_undone(page: &Page) -> Outcome {
     same("the first again", summary(page).await?, alone)
 }
 
+pub async fn request_types_stay_as_they_are_while_more_is_loaded(page: &Page) -> Outcome {
+    let of_routes = |name: &str, routes: [&str; 2]| -> Outcome<[PathBuf; 1]> {
+        let trace = |number: usize| {
+            let id = format!("{name}{number:08x}");
+            let route = match routes[number % 2] {
+                "" => String::new(),
+                route => format!("{{\"key\":\"http.route\",\"type\":\"string\",\"value\":\"{route}\"}}"),
+            };
+            format!(
+                "{{\"traceID\":\"{id}\",\"spans\":[{{\"traceID\":\"{id}\",\"spanID\":\"1\",\"operationName\":\"GET\",\
+                 \"references\":[],\"startTime\":1600000000000000,\"duration\":10,\"processID\":\"p\",\"tags\":[{route}]}}],\
+                 \"processes\":{{\"p\":{{\"serviceName\":\"s\"}}}}}}"
+            )
+        };
+        let traces: Vec<String> = (0..20).map(trace).collect();
+        let file = scratch()?.join(format!("routes-{name}.json"));
+        std::fs::write(&file, format!("{{\"data\":[{}]}}", traces.join(",")))?;
+        Ok([file])
+    };
+    let (plain, routed) = (of_routes("a", ["", ""])?, of_routes("b", ["/cart", "/pay"])?);
+    let said = || page.text("[data-test='group-by-why']");
+    page.open("").await?;
+    page.drop_files(&plain).await?;
+    page.ready().await?;
+    ensure(said().await?.starts_with("Grouped by root endpoint: "), || "grouped otherwise".to_owned())?;
+    page.drop_files_on("[data-test='drop-add']", &routed).await?;
+    traces(page, 40).await?;
+    same("added", said().await?.as_str(), "Grouped by root endpoint, as the traces that were loaded first.")?;
+    page.drop_files_on("[data-test='drop-replace']", &routed).await?;
+    traces(page, 20).await?;
+    ensure(said().await?.starts_with("Grouped by route: "), || "an earlier grouping stayed".to_owned())
+}
+
 pub async fn what_is_opened_besides_is_asked_about(page: &Page) -> Outcome {
     page.open("").await?;
     page.drop_files(&[generated("first.json", "--traces 40 --spans 20 --seed 1")?]).await?;
