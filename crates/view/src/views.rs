@@ -130,23 +130,6 @@ impl View {
             View::Trend => "Summaries over time: what changed, and since when",
         }
     }
-
-    /// Returns what selecting something in it does, in a sentence.
-    pub fn focus_hint(self) -> &'static str {
-        match self {
-            View::Flow => "Select a call to see its numbers, to change it, or to go to its own flow.",
-            View::Flame => "Select a frame to see its numbers and example requests.",
-            View::Compare => "Select a frame to see both sides and a request of each.",
-            View::Endpoints => "Select an endpoint to see which root endpoints spend time in it.",
-            View::Split => {
-                "Click a violin, or open a row, to keep only requests with that value. Select an endpoint in another \
-                 view to split its self time."
-            }
-            View::Requests => "Select a request; open it to see its timeline.",
-            View::Trace => "Select a span to see its times and tags.",
-            _ => "Select an endpoint to see where it is called and in which requests it costs most.",
-        }
-    }
 }
 
 #[cfg(test)]
@@ -170,5 +153,14 @@ mod tests {
             assert_ne!(view.key(), key);
         }
         assert_eq!(View::from_key("Heat map"), None);
+    }
+
+    #[test]
+    fn the_guide_has_a_page_for_every_view_under_its_name() {
+        for view in View::ALL {
+            let page = format!("{}/../../docs/guide/{}.md", env!("CARGO_MANIFEST_DIR"), view.key());
+            let text = std::fs::read_to_string(&page).unwrap();
+            assert_eq!(text.lines().next(), Some(format!("# {}", view.name()).as_str()), "{page}");
+        }
     }
 }

@@ -61,7 +61,7 @@ impl Header {
         let search = SearchField::new(page, found);
         let help = button("?")
             .class("quiet square")
-            .label("Keys (?)")
+            .label("Help (?)")
             .test("help")
             .on_click(&keep, move || keys::show_help(page));
         let theme = button("").class("quiet square").test("theme").on_click(&keep, move || {

@@ -1,12 +1,13 @@
-//! The keyboard: one table, from which keys are understood and `?` lists them.
+//! The keyboard: one table, from which keys are understood and `?` lists them below the guide of the view.
 
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use crate::ui::shell::palette::Palette;
+use pathlight_view::address::View;
 use pathlight_view::glossary::WORDS;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlDialogElement, KeyboardEvent};
+use web_sys::{HtmlDialogElement, HtmlTemplateElement, KeyboardEvent, Node};
 
 /// What a key means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub enum Command {
     NextMatch,
     /// Match before.
     PreviousMatch,
-    /// List the keys.
+    /// Explain the view, list the keys.
     Help,
     /// Close what is open, else unselect, else zoom out.
     Leave,
@@ -132,7 +133,7 @@ const HELP: &[(&str, &[Line])] = &[
         (&["Ctrl+Enter"], "Make filters of what is searched for (in the search field)"),
         (&["N", "Shift+N"], "Next match, match before"),
         (&["Esc"], "Close, leave the search, unselect, zoom out"),
-        (&["?"], "List the keys"),
+        (&["?"], "Explain the view, list the keys"),
     ]),
     ("Flame graph, flow and timeline", &[
         (&["W", "+"], "Zoom in"),
@@ -233,16 +234,24 @@ fn is_control(event: &web_sys::Event) -> bool {
     target.is_some_and(|target| matches!(target.tag_name().as_str(), "BUTTON" | "A" | "SUMMARY"))
 }
 
-/// Shows the list of keys.
+/// Returns the page of the guide about a view, which the build has put into the page (`docs/guide`).
+fn guide(view: View) -> Option<Node> {
+    let pages = dom::document().get_element_by_id("guide")?.dyn_into::<HtmlTemplateElement>().ok()?.content();
+    let page = pages.query_selector(&format!("[data-guide='{}']", view.key())).ok()??;
+    page.clone_node_with_deep(true).ok()
+}
+
+/// Explains the view in sight, the keys and the words.
 pub fn show_help(page: Page) {
     let keep = Keep::default();
-    let dialog = el("dialog").class("keys").test("keys").attr("aria-label", "Keys");
+    let dialog = el("dialog").class("keys").test("keys").attr("aria-label", "Help");
     let close = button("Close").class("quiet").test("close-keys");
-    let head = div("dialog-head").child(&el("h2").text("Keys")).child(&close);
+    let head = div("dialog-head").child(&el("h2").text("Help")).child(&close);
     let view = page.address().view;
-    let about = el("section").class("about-view").test("about-view");
-    let about = about.child(&el("h3").text(view.name()));
-    let about = about.child(&el("p").text(&format!("{}. {}", view.hint(), view.focus_hint())));
+    let about = div("about-view").test("about-view");
+    if let Some(page) = guide(view) {
+        let _ = about.html().append_child(&page);
+    }
     let groups = div("key-groups");
     for (title, lines) in HELP {
         let list = el("dl");

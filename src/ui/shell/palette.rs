@@ -69,7 +69,7 @@ impl Palette {
         ] {
             entries.command(name, "", move || page.change(|address| address.theme = theme));
         }
-        entries.command("List the keys", "?", move || keys::show_help(page));
+        entries.command("Help: this view, keys, words", "?", move || keys::show_help(page));
         if page.has_data() {
             for (at, view) in View::ALL.into_iter().enumerate() {
                 let key =

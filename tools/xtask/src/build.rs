@@ -4,7 +4,7 @@
 //! generated, as `pathlight.js` (wasm-bindgen's glue, target no-modules), `pathlight.wasm`, `pathlight.wasm.js` (the same
 //! as a script, for frames that may not fetch). What it names, directly or through a style sheet or
 //! script, gets a hash of its content into its name, so that a host may cache it for ever; the rest of `www/` is copied under its own name. How the single file comes about is in
-//! [`crate::single`].
+//! [`crate::single`], how the guide comes into the page in [`crate::guide`].
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
 
 use crate::args::Arguments;
-use crate::{Outcome, html, sh, single, tools};
+use crate::{Outcome, guide, html, sh, single, tools};
 
 pub const USAGE: &str = "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt";
 
@@ -46,7 +46,7 @@ pub fn build(fast: bool) -> Outcome {
     if !index.is_file() {
         return Err("there is no index.html".to_owned());
     }
-    let index = sh::on(&index, fs::read_to_string(&index))?;
+    let index = guide::fill(&sh::on(&index, fs::read_to_string(&index))?)?;
 
     let mut sizes = Vec::new();
     let _ = fs::remove_dir_all(dist());

@@ -7,6 +7,7 @@ mod bench;
 mod build;
 mod dense;
 mod fuzz;
+mod guide;
 mod html;
 mod serve;
 mod sh;

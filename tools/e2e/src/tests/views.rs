@@ -270,6 +270,19 @@ pub async fn the_keys_are_listed_and_every_control_has_a_name(page: &Page) -> Ou
     same("controls without a name", page.run(script).await?, Value::Array(Vec::new()))
 }
 
+pub async fn help_begins_with_the_guide_of_the_view(page: &Page) -> Outcome {
+    for (view, name) in [("flame", "Flame graph"), ("trend", "Trend"), ("trace", "Timeline")] {
+        shop_at(page, &format!("view={view}")).await?;
+        page.click("[data-test='help']").await?;
+        same("guide", page.text("[data-test='about-view'] h3").await?.as_str(), name)?;
+        let read = "return document.querySelectorAll(\"[data-test='about-view'] li\").length >= 3";
+        same("what is to be read", page.run(read).await?, Value::Bool(true))?;
+        page.picture(&format!("guide-{view}")).await?;
+        page.click("[data-test='close-keys']").await?;
+    }
+    Ok(())
+}
+
 pub async fn dark_and_narrow_pages_are_whole(page: &Page) -> Outcome {
     shop_at(page, "").await?;
     for view in ["findings", "flame", "compare", "heatmap", "requests", "trace"] {
