@@ -86,9 +86,9 @@ fn what_earlier_versions_wrote_is_read() {
         }
         let mut compare =
             |name: &str, found: &str| golden.compare(&format!("upgrade/{version}/{name}"), found);
-        compare("summary.txt", &run(&folder, &["show", "summary.pathlight"]));
+        compare("summary.txt", &run(&folder, &["show", "summary.pathlight", "--all"]));
         // Written between two versions, after errors were summed and before flows were.
-        compare("summary2.txt", &run(&folder, &["show", "summary2.pathlight"]));
+        compare("summary2.txt", &run(&folder, &["show", "summary2.pathlight", "--all"]));
         let judged = ["anomaly", "--model", "anomaly.model", "--test", "traces.json", "--alpha", "0.2"];
         compare("anomaly.txt", &run(&folder, &judged));
         compare("report.txt", &opened(&std::fs::read_to_string(folder.join("report.html")).unwrap()));

@@ -15,9 +15,6 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-/// Abnormal requests printed as text.
-const ROWS: usize = 50;
-
 /// The options of `anomaly`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -164,15 +161,14 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     let test = Selection { group: groups.len() as u8 - 1, ..train.clone() };
     let query = queries::Anomalies { train, test, settings };
     let report = pool.run_watched(query, &mut watch())?;
-    let text = if args.settings.json { json::anomaly(&report)? + "\n" } else { report_text(&report) };
-    args.settings.print(&text)?;
+    args.settings.print_report(|| json::anomaly(&report), |rows| report_text(&report, rows))?;
     match args.fail_on {
         Some(least) if report.abnormal() >= least => Err(Failure::Abnormal(report.abnormal())),
         _ => Ok(()),
     }
 }
 
-fn report_text(report: &AnomalyReport) -> String {
+fn report_text(report: &AnomalyReport, rows_listed: usize) -> String {
     let mut out = anomalies::title(report) + "\n";
     // Writing to a String cannot fail.
     for (requests, what) in anomalies::groups(report).iter().map(|group| (group.requests, &group.words)) {
@@ -183,7 +179,7 @@ fn report_text(report: &AnomalyReport) -> String {
         let _ = writeln!(out, "{:>8}  {groups_left}", "");
     }
     let rows = report.rows.iter().filter(|row| report.is_abnormal(row) || !report.has_verdicts);
-    for row in rows.clone().take(ROWS) {
+    for row in rows.clone().take(rows_listed) {
         let _ = writeln!(
             out,
             "\n{}  {}  {}; score {:.1}, p {:.4}",
@@ -203,7 +199,7 @@ fn report_text(report: &AnomalyReport) -> String {
             let _ = writeln!(out, "    most like it among normal requests: {}", nearest.trace_id);
         }
     }
-    let rows_left = more(rows.count(), ROWS, "requests");
+    let rows_left = more(rows.count(), rows_listed, "requests");
     if !rows_left.is_empty() {
         let _ = write!(out, "\n{rows_left}");
     }

@@ -1,13 +1,13 @@
 //! `pathlight check`: whether a candidate is slower than a baseline, for a job that decides.
 
-use super::common::{SummaryOptions, in_ms};
+use super::common::SummaryOptions;
 use super::summarise::{load_any, name};
 use super::{Failure, output};
 use pathlight_chart::flame::{self, DiffFlame, DiffOptions, FlameView, FlameWords};
 use pathlight_chart::theme::Theme;
 use pathlight_query::{DiffReport, Endpoint};
 use pathlight_summary::{Rule, Subject, Summary, Verdict, check, compare};
-use pathlight_text::format::{change, counted, markdown as cell};
+use pathlight_text::format::{change, counted, duration, markdown as cell};
 use pathlight_view::culprit;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ const ROWS: usize = 30;
 fn amount(verdict: &Verdict, value: f64) -> String {
     match verdict.rule.subject {
         Subject::Errors => format!("{:.2} %", 100.0 * value),
-        _ => in_ms(value),
+        _ => duration(value),
     }
 }
 

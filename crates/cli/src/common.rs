@@ -5,6 +5,7 @@ use super::input;
 use super::output;
 use super::parse;
 use super::summarise;
+use super::terminal;
 use pathlight_analysis::requests::PathSettings;
 use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
@@ -13,6 +14,7 @@ use pathlight_query::native::Pool;
 use pathlight_query::{
     Condition, Endpoint, Filter, GroupBy, Overlap, PercentileRange, Reading, RootEndpoint, Selection, queries,
 };
+use pathlight_text::format::{counted, duration};
 use pathlight_view::address::Address;
 use pathlight_view::search_help;
 use std::path::PathBuf;
@@ -194,17 +196,73 @@ impl Sets {
     }
 }
 
+/// In which form a result is printed, and where.
+#[derive(Debug, clap::Args)]
+pub struct OutputOptions {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// List every row as text, not only the first 15 of each list
+    #[arg(long)]
+    pub all: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, short = 'o')]
+    pub out: Option<PathBuf>,
+}
+
+impl OutputOptions {
+    /// Returns how many rows a list has as text.
+    pub fn rows(&self) -> usize {
+        if self.all { usize::MAX } else { terminal::ROWS }
+    }
+
+    /// Prints text for a person, or writes it to the file asked for.
+    ///
+    /// # Errors
+    /// [`Failure::Io`].
+    pub fn print_text(&self, text: &str) -> Result<(), Failure> {
+        match self.out {
+            Some(_) => self.print(text),
+            None => self.print(&terminal::dressed(text)),
+        }
+    }
+
+    /// Prints a report as JSON, or as text for a person with so many rows in each list.
+    ///
+    /// # Errors
+    /// [`Failure::Io`].
+    pub fn print_report(
+        &self,
+        json: impl FnOnce() -> serde_json::Result<String>,
+        text: impl FnOnce(usize) -> String,
+    ) -> Result<(), Failure> {
+        if self.json { self.print(&(json()? + "\n")) } else { self.print_text(&text(self.rows())) }
+    }
+
+    /// Prints a result, or writes it to the file asked for.
+    ///
+    /// # Errors
+    /// [`Failure::Io`].
+    pub fn print(&self, text: &str) -> Result<(), Failure> {
+        output::print(self.out.as_deref(), text)
+    }
+}
+
+impl std::ops::Deref for Settings {
+    type Target = OutputOptions;
+
+    fn deref(&self) -> &OutputOptions {
+        &self.output
+    }
+}
+
 /// Options of every analysis.
 #[derive(Debug, clap::Args)]
 pub struct Settings {
     #[command(flatten)]
     root: RootOption,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Write to this file instead of standard output
-    #[arg(long, short = 'o')]
-    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputOptions,
     /// Percentiles of latency: `95-99` for a range of them, `P95` for everything up to it
     #[arg(long, visible_alias = "band", value_parser = parse::range)]
     pub range: Option<PercentileRange>,
@@ -361,14 +419,6 @@ impl Settings {
             group: 0,
         }
     }
-
-    /// Prints a result, or writes it to the file asked for.
-    ///
-    /// # Errors
-    /// [`Failure::Io`].
-    pub fn print(&self, text: &str) -> Result<(), Failure> {
-        output::print(self.out.as_deref(), text)
-    }
 }
 
 /// The key of a search that has too many values for it to be answered.
@@ -384,18 +434,8 @@ fn unknown_tag<'a>(pool: &Pool, filter: &'a Filter) -> Option<&'a str> {
     })
 }
 
-/// Microseconds as milliseconds.
-pub fn ms(us: f64) -> f64 {
-    us / 1000.0
-}
-
-/// Microseconds as text in milliseconds.
-pub fn in_ms(us: f64) -> String {
-    format!("{:.3} ms", ms(us))
-}
-
 /// How many requests there are and how long they take, for the head of a table.
 pub fn latency(requests: u64, latency_us: &Summary) -> String {
-    let [p50, p95, p99] = [latency_us.p50, latency_us.p95, latency_us.p99].map(in_ms);
-    format!("{requests} requests, latency p50 {p50}, p95 {p95}, p99 {p99}")
+    let [p50, p95, p99] = [latency_us.p50, latency_us.p95, latency_us.p99].map(duration);
+    format!("{}, latency p50 {p50}, p95 {p95}, p99 {p99}", counted(requests, "request"))
 }

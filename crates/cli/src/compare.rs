@@ -1,12 +1,12 @@
 //! `pathlight compare`: two sets of traces, or two percentile ranges of one, frame by frame and service by service.
 
 use super::Failure;
-use super::common::{PlacesOption, Sets, Settings, in_ms, ms};
+use super::common::{PlacesOption, Sets, Settings, latency};
 use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_query::{Basis, DiffReport, Measure, NodeId, PercentileRange, Presence, Selection, queries};
-use pathlight_text::format::{DASH, change};
+use pathlight_text::format::{self, DASH, change, duration};
 use pathlight_view::culprit::excess_words;
 use pathlight_view::{culprit, json};
 use std::fmt::Write as _;
@@ -56,36 +56,26 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let report = pool.run(queries::Compare { a, b })?;
     let basis = if args.basis == "share" { Basis::Share } else { Basis::Mean };
     let measure = if args.exclusive { Measure::Exclusive } else { Measure::Subtree };
-    let text = match (settings.json, args.folded) {
-        (true, _) => json::compare(&report, basis, measure)? + "\n",
-        (false, true) => report.to_folded(),
-        (false, false) => to_text(&report, basis, measure),
-    };
-    settings.print(&text)
+    match (settings.json, args.folded) {
+        (true, _) => settings.print(&(json::compare(&report, basis, measure)? + "\n")),
+        (false, true) => settings.print(&report.to_folded()),
+        (false, false) => settings.print_text(&to_text(&report, basis, measure, settings.rows())),
+    }
 }
 
-/// Rows of each table.
-const ROWS: usize = 30;
-
-fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
+fn to_text(report: &DiffReport, basis: Basis, measure: Measure, rows: usize) -> String {
     let mut out = culprit::summary(&report.culprit) + "\n\n";
     // Writing to a String cannot fail.
     for (name, side) in [("A", &report.a), ("B", &report.b)] {
         let facts = &side.facts;
-        let _ = writeln!(
-            out,
-            "{name}: {} requests, latency mean {:.3} ms, p50 {:.3} ms, p99 {:.3} ms",
-            facts.requests,
-            ms(facts.latency_us.mean),
-            ms(facts.latency_us.p50),
-            ms(facts.latency_us.p99)
-        );
+        let mean = duration(facts.latency_us.mean);
+        let _ = writeln!(out, "{name}: {}, mean {mean}", latency(facts.requests, &facts.latency_us));
     }
     let say = |value: f64, sign: bool| match (basis, sign) {
-        (Basis::Mean, true) => format!("{:+.3} ms", ms(value)),
-        (Basis::Mean, false) => in_ms(value),
+        (Basis::Mean, true) => change(value),
+        (Basis::Mean, false) => duration(value),
         (Basis::Share, true) => format!("{:+.1} %", 100.0 * value),
-        (Basis::Share, false) => format!("{:.1} %", 100.0 * value),
+        (Basis::Share, false) => format::share(value),
     };
     let mut frames = Table::new([
         Right("change"),
@@ -95,22 +85,22 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
         Right(""),
         Left("where it changed"),
     ]);
-    for row in report.ranking(basis, measure).into_iter().take(ROWS) {
-        let change = row.change;
-        let interval = change
+    for row in report.ranking(basis, measure).into_iter().take(rows) {
+        let frame = row.change;
+        let interval = frame
             .interval
             .map_or(DASH.to_owned(), |i| format!("{} .. {}", say(i.low, true), say(i.high, true)));
         let mark = match report.nodes[row.node.index()].presence() {
             Presence::New => "new",
             Presence::Gone => "gone",
-            Presence::Both if change.is_noise => "~",
+            Presence::Both if frame.is_noise => "~",
             Presence::Both => "",
         };
         frames.row([
-            say(change.change, true),
+            say(frame.change, true),
             interval,
-            say(change.a, false),
-            say(change.b, false),
+            say(frame.a, false),
+            say(frame.b, false),
             mark.to_owned(),
             call_path(report, row.node),
         ]);
@@ -123,7 +113,7 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
         Right("calls it makes"),
         Left("service, per request"),
     ]);
-    for row in report.culprit.services.iter().take(ROWS) {
+    for row in report.culprit.services.iter().take(rows) {
         services.row([
             row.rank.map_or(DASH.to_owned(), |rank| rank.to_string()),
             change(row.score_us),
@@ -133,8 +123,8 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure) -> String {
             row.service.clone(),
         ]);
     }
-    let services_left = more(report.culprit.services.len(), ROWS, "services");
-    let frames_left = more(report.ranking(basis, measure).len(), ROWS, "places");
+    let services_left = more(report.culprit.services.len(), rows, "services");
+    let frames_left = more(report.ranking(basis, measure).len(), rows, "places");
     let _ = write!(out, "\n{services}{services_left}\n{frames}{frames_left}");
     out
 }

@@ -1,11 +1,13 @@
 //! `pathlight critical-path`: the aggregate critical calling contexts of many traces.
 
 use super::Failure;
-use super::common::{self, Common, PlacesOption, in_ms};
+use super::common::{self, Common, PlacesOption};
 use super::table::Column::{Left, Right};
-use super::table::Table;
-use pathlight_query::{CriticalPathReport, queries};
+use super::table::{Table, more};
+use pathlight_query::{CriticalPathReport, NodeId, queries};
+use pathlight_text::format::{count, duration, endpoint, share_of};
 use pathlight_view::json;
+use std::collections::BTreeSet;
 
 /// The options of `critical-path`.
 #[derive(Debug, clap::Args)]
@@ -39,44 +41,57 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return args.common.print(&(json::per_request(&report)? + "\n"));
     }
     let report = pool.run(queries::CriticalPath { selection })?;
-    let text = match format {
-        "json" => json::critical_path(&report)? + "\n",
-        "folded" => report.to_folded(),
-        _ => to_text(&report),
-    };
-    args.common.print(&text)
+    match format {
+        "json" => args.common.print(&(json::critical_path(&report)? + "\n")),
+        "folded" => args.common.print(&report.to_folded()),
+        _ => args.common.print_text(&to_text(&report, args.common.rows())),
+    }
 }
 
-/// Contexts as an indented table, those below a thousandth of the percentile range's latency left out.
-fn to_text(report: &CriticalPathReport) -> String {
+/// The largest calling contexts by self time with their callers, as an indented table; the endpoint first that holds most.
+fn to_text(report: &CriticalPathReport, rows: usize) -> String {
     let facts = &report.facts;
+    let mut largest: Vec<NodeId> = (0..report.nodes.len() as u32).map(NodeId).collect();
+    // Stable: equal ones stay in the order of the tree.
+    largest.sort_by_key(|id| std::cmp::Reverse(report.nodes[id.index()].exclusive_us.sum));
+    let shown: BTreeSet<NodeId> = largest.iter().take(rows).flat_map(|&id| callers(report, id)).collect();
     let mut table = Table::new([
-        Right("excl. mean"),
+        Right("self mean"),
         Right("share"),
-        Right("excl. p99"),
+        Right("self p99"),
         Right("requests"),
         Left("calling context"),
     ]);
     let mut depth: Vec<usize> = Vec::with_capacity(report.nodes.len());
-    for node in &report.nodes {
+    for (id, node) in (0..).map(NodeId).zip(&report.nodes) {
         let level = node.parent.map_or(0, |parent| depth[parent.index()] + 1);
         depth.push(level);
-        if u128::from(node.subtree_us) * 1000 < u128::from(facts.latency_sum_us) {
+        if !shown.contains(&id) {
             continue;
         }
-        let share = if facts.latency_sum_us == 0 {
-            "–".to_owned()
-        } else {
-            format!("{:.1}%", 100.0 * node.exclusive_us.sum as f64 / facts.latency_sum_us as f64)
-        };
         let (service, operation) = report.name(node.endpoint);
         table.row([
-            in_ms(node.exclusive_us.mean),
-            share,
-            in_ms(node.exclusive_us.p99),
-            node.requests.to_string(),
+            duration(node.exclusive_us.mean),
+            share_of(node.exclusive_us.sum, facts.latency_sum_us),
+            duration(node.exclusive_us.p99),
+            count(node.requests),
             format!("{:indent$}[{service}] {operation}", "", indent = 2 * level).trim_end().to_owned(),
         ]);
     }
-    format!("{}\n\n{table}", common::latency(facts.requests, &facts.latency_us))
+    let latency = common::latency(facts.requests, &facts.latency_us);
+    let most = largest.first().map(|id| &report.nodes[id.index()]).map(|node| {
+        let (service, operation) = report.name(node.endpoint);
+        let share = share_of(node.exclusive_us.sum, facts.latency_sum_us);
+        format!(
+            "The largest calling context, {}, has {share} of the latency as self time.\n",
+            endpoint(service, operation)
+        )
+    });
+    let left = more(report.nodes.len(), shown.len(), "calling contexts");
+    format!("{}{latency}\n\n{table}{left}", most.unwrap_or_default())
+}
+
+/// A calling context and its callers.
+fn callers(report: &CriticalPathReport, node: NodeId) -> impl Iterator<Item = NodeId> {
+    std::iter::successors(Some(node), |id| report.nodes[id.index()].parent)
 }

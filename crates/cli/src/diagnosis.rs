@@ -3,6 +3,7 @@
 use super::Failure;
 use super::common::{Sets, Settings};
 use super::parse;
+use super::table::more;
 use pathlight_analysis::tprof::to_jaeger;
 use pathlight_query::{Aggregates, GroupBy, Selection, TprofSettings, queries};
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
@@ -53,7 +54,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let report = pool.run(query)?;
         match format {
             "json" => json::diagnosis_sets(&report)? + "\n",
-            _ => sets_markdown(&report),
+            _ => return args.settings.print_text(&listed(&sets_markdown(&report), args.settings.rows())),
         }
     } else if is_of_aggregates {
         let wanted = args.aggregate.map_or(Aggregates::All, Aggregates::One);
@@ -67,7 +68,33 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     } else {
         let report = pool.run(queries::Diagnosis { selection, settings })?;
-        if format == "json" { json::diagnosis(&report)? + "\n" } else { markdown(&report) }
+        match format {
+            "json" => json::diagnosis(&report)? + "\n",
+            _ => return args.settings.print_text(&listed(&markdown(&report), args.settings.rows())),
+        }
     };
     args.settings.print(&text)
+}
+
+/// The first so many lines of each list, with a word on those that are left out.
+fn listed(markdown: &str, rows: usize) -> String {
+    let mut out = String::new();
+    let (mut lines, mut left) = (0, 0);
+    for line in markdown.lines() {
+        let start = line.trim_start();
+        let is_item =
+            start.starts_with("- ") || start.split_once(". ").is_some_and(|(n, _)| n.parse::<u32>().is_ok());
+        if !is_item && left > 0 {
+            out.push_str(&more(lines, rows, "lines"));
+            left = 0;
+        }
+        lines = if is_item { lines + 1 } else { 0 };
+        if lines > rows {
+            left += 1;
+        } else {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out + &if left > 0 { more(lines, rows, "lines") } else { String::new() }
 }

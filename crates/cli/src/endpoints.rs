@@ -21,9 +21,9 @@ pub struct Args {
     /// How much faster an endpoint could become, in percent, for the upper bound of what that would save
     #[arg(long, default_value_t = 10.0, value_name = "PERCENT", value_parser = parse::percent)]
     faster: f64,
-    /// How many endpoints the text lists
-    #[arg(long, default_value_t = 30)]
-    top: usize,
+    /// How many endpoints the text lists (default: 15)
+    #[arg(long)]
+    top: Option<usize>,
 }
 
 /// Runs the command.
@@ -34,13 +34,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.places.of(args.common.selection());
     let report = pool.run(queries::BottomUp { selection })?;
-    let text =
-        if args.common.json { json::endpoints(&report, args.faster)? + "\n" } else { to_text(&report, args) };
-    args.common.print(&text)
+    args.common.print_report(|| json::endpoints(&report, args.faster), |rows| to_text(&report, args, rows))
 }
 
-fn to_text(report: &BottomUpReport, args: &Args) -> String {
+fn to_text(report: &BottomUpReport, args: &Args, rows: usize) -> String {
     let total = report.facts.latency_sum_us;
+    let top = args.top.unwrap_or(rows);
     // Writing to a String cannot fail.
     let mut out = String::new();
     let _ = writeln!(
@@ -60,7 +59,7 @@ fn to_text(report: &BottomUpReport, args: &Args) -> String {
         Right(&saves),
         Left("endpoint"),
     ]);
-    for row in report.rows.iter().filter(|row| row.is_interior).take(args.top) {
+    for row in report.rows.iter().filter(|row| row.is_interior).take(top) {
         let (service, operation) = report.name(row.endpoint);
         table.row([
             duration_us(row.exclusive_us),
@@ -83,5 +82,5 @@ fn to_text(report: &BottomUpReport, args: &Args) -> String {
         }
     }
     let all = report.rows.iter().filter(|row| row.is_interior).count();
-    out + &table.to_string() + &more(all, args.top, "endpoints")
+    out + &table.to_string() + &more(all, top, "endpoints")
 }

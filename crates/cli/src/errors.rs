@@ -18,9 +18,9 @@ pub struct Args {
     /// json, text, or the error paths as folded stacks
     #[arg(long, value_name = "FORMAT", value_parser = ["json", "text", "folded"], conflicts_with = "json")]
     format: Option<String>,
-    /// How many endpoints the text lists
-    #[arg(long, default_value_t = 30)]
-    top: usize,
+    /// How many endpoints the text lists (default: 15)
+    #[arg(long)]
+    top: Option<usize>,
 }
 
 /// Runs the command.
@@ -32,12 +32,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let selection = args.common.selection();
     let report = pool.run(queries::Errors { selection })?;
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
-    let text = match format {
-        "json" => json::errors(&report)? + "\n",
-        "folded" => report.to_folded(),
-        _ => to_text(&report, args.top),
-    };
-    args.common.print(&text)
+    match format {
+        "json" => args.common.print(&(json::errors(&report)? + "\n")),
+        "folded" => args.common.print(&report.to_folded()),
+        _ => args.common.print_text(&to_text(&report, args.top.unwrap_or(args.common.rows()))),
+    }
 }
 
 fn to_text(report: &ErrorsReport, top: usize) -> String {

@@ -48,7 +48,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             finding_words::to_markdown(&report, &loaded(args), None)
                 + &tag_rows::to_markdown(&tags, is_of_range)
         }
-        _ => finding_words::to_text(&report) + &tag_rows::to_text(&tags, is_of_range),
+        _ => {
+            let text = finding_words::to_text(&report) + &tag_rows::to_text(&tags, is_of_range);
+            return args.common.print_text(&text);
+        }
     };
     args.common.print(&text)
 }

@@ -1,7 +1,7 @@
 //! `pathlight flow`: the execution flow of a parent endpoint, how well it predicts, and what-if.
 
 use super::Failure;
-use super::common::{self, Common, in_ms, ms};
+use super::common::{self, Common};
 use super::parse::{self, Change};
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
@@ -13,7 +13,7 @@ use pathlight_query::{
     TargetReport, TargetWay, TimeoutReport, WhatIfReport, queries,
 };
 use pathlight_summary::{Choice, Summary as Summaries};
-use pathlight_text::format::{DASH, counted, printable};
+use pathlight_text::format::{DASH, counted, duration, printable};
 use pathlight_view::json;
 use std::fmt::Write as _;
 
@@ -69,20 +69,25 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let (selection, settings) = (common.selection(), settings(args));
     let mut pool = common.settings.load_groups_or_summaries(&[&common.files])?;
     let min_children = args.min_children.unwrap_or(if common.path.preset == "paper" { 5 } else { 2 });
+    let rows = common.rows();
     let text = if args.evaluate {
         let report = evaluate(&mut pool, selection, settings, min_children)?;
         if common.json { json::flow_evaluation(&report)? + "\n" } else { evaluation_text(&report) }
     } else if args.savings {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
         let report = pool.run(queries::Savings { selection, settings })?;
-        if common.json { json::savings(&report, Some(&test))? + "\n" } else { savings_text(&report, &test) }
+        if common.json {
+            json::savings(&report, Some(&test))? + "\n"
+        } else {
+            savings_text(&report, &test, rows)
+        }
     } else if let Some((quantile, target_us)) = args.target {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
         let report = pool.run(queries::Target { selection, settings, quantile, target_us })?;
         if common.json {
             json::flow_target(&report, Some(&test))? + "\n"
         } else {
-            target_text(&report, &test)
+            target_text(&report, &test, rows)
         }
     } else if let Some((name, timeout_us)) = &args.timeout {
         let endpoint = endpoint(&pool, name)?;
@@ -97,16 +102,20 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let changes = changes(args, &pool)?;
         let test = back_test(&mut pool, &selection, settings, min_children)?;
         let report = pool.run(queries::WhatIf { selection, settings, changes })?;
-        if common.json { json::what_if(&report, Some(&test))? + "\n" } else { what_if_text(&report, &test) }
+        if common.json {
+            json::what_if(&report, Some(&test))? + "\n"
+        } else {
+            what_if_text(&report, &test, rows)
+        }
     } else if selection.root == RootEndpoint::TraceRoots && args.parent.is_none() {
         let parents = pool.run(queries::FlowParents { selection })?;
-        if common.json { json::flow_parents(&parents)? + "\n" } else { parents_text(&parents) }
+        if common.json { json::flow_parents(&parents)? + "\n" } else { parents_text(&parents, rows) }
     } else {
         let parent = args.parent.as_deref().map(|name| endpoint(&pool, name)).transpose()?;
         let report = pool.run(queries::Flow { selection, parent, settings })?;
-        if common.json { json::flow(&report)? + "\n" } else { flow_text(&report) }
+        if common.json { json::flow(&report)? + "\n" } else { flow_text(&report, rows) }
     };
-    common.print(&text)
+    if common.json { common.print(&text) } else { common.print_text(&text) }
 }
 
 fn settings(args: &Args) -> FlowSettings {
@@ -200,48 +209,49 @@ fn share(value: f64) -> String {
 
 // Writing to a String cannot fail.
 
-fn parents_text(parents: &[FlowParent]) -> String {
+fn parents_text(parents: &[FlowParent], rows: usize) -> String {
     let mut parents: Vec<&FlowParent> = parents.iter().collect();
     parents.sort_by_key(|p| (std::cmp::Reverse(p.nodes), std::cmp::Reverse(p.invocations)));
     let mut table = Table::new([Right("calls"), Right("invocations"), Left("parent")]);
-    for p in parents {
+    for p in parents.iter().take(rows) {
         let name = format!("{}:{}", p.service, p.operation);
         table.row([p.nodes.to_string(), p.invocations.to_string(), name]);
     }
-    table.to_string()
+    table.to_string() + &more(parents.len(), rows, "parents")
 }
 
-fn flow_text(report: &FlowReport) -> String {
+fn flow_text(report: &FlowReport, rows: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{}:{}, {} invocations, latency p50 {:.3} ms, p99 {:.3} ms",
+        "{}:{}, {} invocations, latency p50 {}, p99 {}",
         printable(&report.parent.service),
         printable(&report.parent.operation),
         report.invocations,
-        ms(report.latency_us.p50),
-        ms(report.latency_us.p99),
+        duration(report.latency_us.p50),
+        duration(report.latency_us.p99),
     );
     if let Some(kept) = report.repeats_kept {
         let _ = writeln!(out, "repeats of a callee above #{kept} are folded into one");
     }
     let mut calls =
         Table::new([Right("latency"), Right("wait"), Right("critical"), Right("invocations"), Left("call")]);
-    for node in &report.nodes {
+    for node in report.nodes.iter().take(rows) {
         calls.row([
-            in_ms(node.latency_us.mean),
-            in_ms(node.wait_us.mean),
+            duration(node.latency_us.mean),
+            duration(node.wait_us.mean),
             share(node.critical_share()),
             node.invocations.to_string(),
             node.label.clone(),
         ]);
     }
     let mut edges = Table::new([Right("support"), Right("binding"), Left("edge")]);
-    for edge in &report.edges {
+    for edge in report.edges.iter().take(rows) {
         let ends = format!("{} -> {}", report.label(edge.from), report.label(edge.to));
         edges.row([share(edge.support()), share(edge.binding_share()), ends]);
     }
-    let _ = write!(out, "\n{calls}\n{edges}");
+    let left = [more(report.nodes.len(), rows, "calls"), more(report.edges.len(), rows, "edges")];
+    let _ = write!(out, "\n{calls}{}\n{edges}{}", left[0], left[1]);
     out
 }
 
@@ -276,7 +286,7 @@ type Figure = fn(&Summary) -> f64;
 const SUMMARY: [(&str, Figure); 4] =
     [("mean", |of| of.mean), ("p50", |of| of.p50), ("p95", |of| of.p95), ("p99", |of| of.p99)];
 
-fn what_if_text(report: &WhatIfReport, test: &EvaluationReport) -> String {
+fn what_if_text(report: &WhatIfReport, test: &EvaluationReport, rows: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{} of {} requests change\n", report.changed, report.requests);
     let (before, after) = (&report.before_us, &report.after_us);
@@ -285,14 +295,14 @@ fn what_if_text(report: &WhatIfReport, test: &EvaluationReport) -> String {
         let (before, after) = (of(before), of(after));
         let change =
             if before == 0.0 { DASH.to_owned() } else { format!("{:+.1}%", 100.0 * (after / before - 1.0)) };
-        latency.row([name.to_owned(), in_ms(before), in_ms(after), change]);
+        latency.row([name.to_owned(), duration(before), duration(after), change]);
     }
     let mut shares = Table::new([Right("before"), Right("after"), Left("share of the latency")]);
-    for endpoint in report.endpoints.iter().take(20) {
+    for endpoint in report.endpoints.iter().take(rows) {
         let name = format!("{}:{}", endpoint.service, endpoint.operation);
         shares.row([share(endpoint.before_share), share(endpoint.after_share), name]);
     }
-    let _ = writeln!(out, "{latency}\n{shares}{}", more(report.endpoints.len(), 20, "endpoints"));
+    let _ = writeln!(out, "{latency}\n{shares}{}", more(report.endpoints.len(), rows, "endpoints"));
     back_test_text(&mut out, test);
     out
 }
@@ -302,20 +312,20 @@ fn way_name(way: &TargetWay) -> String {
     names.collect::<Vec<_>>().join(" and ")
 }
 
-fn target_text(report: &TargetReport, test: &EvaluationReport) -> String {
+fn target_text(report: &TargetReport, test: &EvaluationReport, rows: usize) -> String {
     let name = report.quantile.name();
-    let (before, target) = (ms(report.before_us), ms(report.target_us as f64));
-    let mut out = format!("{name} of {} requests is {before:.3} ms", report.requests);
+    let (before, target) = (duration(report.before_us), duration(report.target_us as f64));
+    let mut out = format!("{name} of {} requests is {before}", report.requests);
     if report.is_reached() {
-        let _ = writeln!(out, ", which is not above {target:.3} ms");
+        let _ = writeln!(out, ", which is not above {target}");
         return out;
     }
-    let _ = writeln!(out, "; for {target:.3} ms the own work has to be faster by\n");
+    let _ = writeln!(out, "; for {target} the own work has to be faster by\n");
     let best = format!("{name} if gone");
     let mut table = Table::new([Right("faster"), Right(&best), Left("of")]);
     for way in report.ways() {
         let faster = way.faster_percent.map_or_else(|| DASH.to_owned(), |percent| format!("{percent}%"));
-        table.row([faster, in_ms(way.at_best_us), way_name(way)]);
+        table.row([faster, duration(way.at_best_us), way_name(way)]);
     }
     let _ = writeln!(out, "{table}\n{} can reach it alone", counted(report.reaching, "endpoint"));
     if let Some(way) = report.reaching_way() {
@@ -323,14 +333,14 @@ fn target_text(report: &TargetReport, test: &EvaluationReport) -> String {
         let mut budgets = Table::new([Right(&now), Right(&then), Left("calls of")]);
         let less: Vec<&CallBudget> =
             report.budgets.iter().filter(|budget| budget.budget_us < budget.before_us).collect();
-        for CallBudget { service, operation, before_us, budget_us, .. } in less.iter().take(20) {
-            budgets.row([in_ms(*before_us), in_ms(*budget_us), format!("{service}:{operation}")]);
+        for CallBudget { service, operation, before_us, budget_us, .. } in less.iter().take(rows) {
+            budgets.row([duration(*before_us), duration(*budget_us), format!("{service}:{operation}")]);
         }
         let _ = writeln!(
             out,
             "\nwhat calls may then take, with {} faster:\n\n{budgets}{}",
             way_name(way),
-            more(less.len(), 20, "endpoints")
+            more(less.len(), rows, "endpoints")
         );
     }
     back_test_text(&mut out, test);
@@ -348,41 +358,44 @@ fn timeout_text(report: &TimeoutReport, test: &EvaluationReport) -> String {
     let TimeoutReport { call_latency_us, cut_calls, cut_requests, requests, .. } = report;
     let _ = writeln!(
         out,
-        ", p50 {:.3} ms, p99 {:.3} ms, longest {:.3} ms\n\
-         {:.3} ms cuts {cut_calls} of the calls, in {cut_requests} of {requests} requests; a retry takes {:.3} ms\n\
-         {:.3} ms is the least that cuts at most 0.1% of the calls\n",
-        ms(call_latency_us.p50),
-        ms(call_latency_us.p99),
-        ms(call_latency_us.max as f64),
-        ms(report.timeout_us as f64),
-        ms(report.retry_us as f64),
-        ms(report.suggested_us as f64),
+        ", p50 {}, p99 {}, longest {}\n\
+         {} cuts {cut_calls} of the calls, in {cut_requests} of {requests} requests; a retry takes {}\n\
+         {} is the least that cuts at most 0.1% of the calls\n",
+        duration(call_latency_us.p50),
+        duration(call_latency_us.p99),
+        duration(call_latency_us.max as f64),
+        duration(report.timeout_us as f64),
+        duration(report.retry_us as f64),
+        duration(report.suggested_us as f64),
     );
     let mut table = Table::new([Left(""), Right("as it is"), Right("failing fast"), Right("retried once")]);
     let [now, fast, retried] = [&report.latency_us, &report.failing_fast_us, &report.retried_us];
     for (name, of) in SUMMARY {
-        table.row([name.to_owned(), in_ms(of(now)), in_ms(of(fast)), in_ms(of(retried))]);
+        table.row([name.to_owned(), duration(of(now)), duration(of(fast)), duration(of(retried))]);
     }
     let _ = writeln!(out, "{table}");
     back_test_text(&mut out, test);
     out
 }
 
-fn savings_text(report: &SavingsReport, test: &EvaluationReport) -> String {
+fn savings_text(report: &SavingsReport, test: &EvaluationReport, rows: usize) -> String {
     let titles: Vec<String> = [10, 50, 100]
         .iter()
-        .flat_map(|faster| ["p50", "p95", "p99"].map(|of| format!("-{faster}% {of} ms")))
+        .flat_map(|faster| ["p50", "p95", "p99"].map(|of| format!("-{faster}% {of}")))
         .collect();
     let numbers = titles.iter().map(|title| Right(title));
     let mut table = Table::new(numbers.chain([Left("endpoint")]));
-    for endpoint in &report.endpoints {
+    for endpoint in report.endpoints.iter().take(rows) {
         let levels =
             endpoint.saved_us.levels().into_iter().flat_map(|level| [level.p50, level.p95, level.p99]);
-        let saved = levels.map(|us| format!("{:.3}", ms(us)));
+        let saved = levels.map(duration);
         table.row(saved.chain([format!("{}:{}", endpoint.service, endpoint.operation)]));
     }
     let head = common::latency(report.requests, &report.latency_us);
-    let mut out = format!("{head}; saved if the own work of an endpoint were faster by\n\n{table}\n");
+    let mut out = format!(
+        "{head}; saved if the own work of an endpoint were faster by\n\n{table}{}\n",
+        more(report.endpoints.len(), rows, "endpoints")
+    );
     back_test_text(&mut out, test);
     out
 }

@@ -4,7 +4,8 @@ use super::Failure;
 use super::common::{Common, PlacesOption};
 use super::parse;
 use super::table::Column::{Left, Right};
-use super::table::Table;
+use super::table::{Table, more};
+use super::terminal;
 use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime, queries};
 use pathlight_text::format::{duration, share_of};
 use pathlight_view::json;
@@ -16,7 +17,7 @@ pub struct Args {
     common: Common,
     #[command(flatten)]
     places: PlacesOption,
-    /// At most this many columns; if there are more requests, several share a column (default: 60 as text, else 10000)
+    /// At most this many columns; if there are more requests, several share a column (default: 60 as text, fewer in a narrow terminal, else 10000)
     #[arg(long)]
     columns: Option<u32>,
     /// Order of columns: `latency`, `start`, or the self time of an endpoint
@@ -38,29 +39,29 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let order = args.sort_columns.clone();
     let mut pool = args.common.load()?;
     let selection = args.places.of(args.common.selection());
-    let columns = args.columns.unwrap_or(if args.common.json { 10_000 } else { 60 });
+    // As text the names need the rest of a line.
+    let room = terminal::columns().saturating_sub(60).clamp(20, 60) as u32;
+    let columns = args.columns.unwrap_or(if args.common.json { 10_000 } else { room });
     let report = pool.run(queries::Heatmap { selection, columns, order })?;
     let stat = args.sort_rows;
     let time = if args.inclusive { RowTime::Inclusive } else { RowTime::Exclusive };
-    let text = if args.common.json {
-        json::heatmap(&report, time, stat)? + "\n"
-    } else {
-        to_text(&report, time, stat)
-    };
-    args.common.print(&text)
+    args.common.print_report(|| json::heatmap(&report, time, stat), |rows| to_text(&report, time, stat, rows))
 }
 
 /// Rows as lines of shades, darker for a greater share of the request's latency.
-fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat) -> String {
+fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat, rows: usize) -> String {
     const SHADES: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '#', '@'];
     let columns = report.column_requests.len();
     let mut cells = vec![vec![0u32; columns]; report.rows.rows.len()];
     for (column, cell) in (0..columns).flat_map(|c| report.cells(c).map(move |cell| (c, cell))) {
         cells[report.cell_row[cell] as usize][column] = report.cell_share_ppm[cell];
     }
-    let mut table = Table::new([Left(""), Right(""), Right(""), Left("")]);
+    let mut table =
+        Table::new([Left("share of each request"), Right("time"), Right("share"), Left("endpoint")]);
     let total = report.rows.facts.latency_sum_us;
-    for row in report.rows.order(time, stat) {
+    let order = report.rows.order(time, stat);
+    let left = more(order.len(), rows, "endpoints");
+    for row in order.into_iter().take(rows) {
         let shades: String = cells[row.index()]
             .iter()
             .map(|&ppm| SHADES[(ppm as usize * (SHADES.len() - 1)).div_ceil(1_000_000).min(SHADES.len() - 1)])
@@ -75,5 +76,5 @@ fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat) -> String {
             format!("[{service}] {operation}").trim_end().to_owned(),
         ]);
     }
-    table.to_string()
+    table.to_string() + &left
 }

@@ -24,11 +24,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.common.selection();
     let report = pool.run(queries::Histograms { selection })?;
-    let text = if args.common.json { json::histograms(&report)? + "\n" } else { to_text(&report) };
-    args.common.print(&text)
+    args.common.print_report(|| json::histograms(&report), |rows| to_text(&report, rows))
 }
 
-fn to_text(report: &HistogramsReport) -> String {
+/// A histogram of at most so many rows for each quantity: neighbouring bins share one.
+fn to_text(report: &HistogramsReport, rows: usize) -> String {
     /// Width of the longest bar.
     const BAR: u64 = 50;
     let mut out = String::new();
@@ -50,11 +50,13 @@ fn to_text(report: &HistogramsReport) -> String {
             say(*max as f64),
             if *is_log { ", bins on a logarithmic axis" } else { "" }
         );
-        let most = counts.iter().max().copied().unwrap_or(0).max(1);
-        let mut table = Table::new([Right(""), Right(""), Left("")]);
-        for (bin, &values) in counts.iter().enumerate() {
+        let bins = counts.len().div_ceil(rows).max(1);
+        let values: Vec<u64> = counts.chunks(bins).map(|bins| bins.iter().sum()).collect();
+        let most = values.iter().max().copied().unwrap_or(0).max(1);
+        let mut table = Table::new([Right("from"), Right("requests"), Left("")]);
+        for (edge, &values) in edges.iter().step_by(bins).zip(&values) {
             let bar = "#".repeat((u128::from(values) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
-            table.row([say(edges[bin] as f64), count(values), bar]);
+            table.row([say(*edge as f64), count(values), bar]);
         }
         let _ = writeln!(out, "{table}");
     }

@@ -38,12 +38,14 @@ mod stream;
 mod summarise;
 mod summary;
 mod table;
+mod terminal;
 mod trend;
 
-use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::{fs, io};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use pathlight_text::format::harmless;
 
 /// What the command line may say.
@@ -63,55 +65,100 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Say what is slow, where, why and for whom
+    #[command(after_help = "Example: pathlight findings traces.json --baseline yesterday.json")]
     Findings(findings::Args),
     /// List the top endpoints by percentiles of their time, with call chains
+    #[command(after_help = "Example: pathlight summary traces.json --format markdown")]
     Summary(summary::Args),
     /// Aggregate the critical paths of many traces
+    #[command(
+        after_help = "Example: pathlight critical-path traces.json --service shop --operation \"GET /cart\" --range 95-99"
+    )]
     CriticalPath(critical_path::Args),
     /// Compare two sets of traces, or two percentile ranges of one
+    #[command(after_help = "Example: pathlight compare -a before.json -b after.json")]
     Compare(compare::Args),
     /// Show where each request spends its time: endpoints against requests
+    #[command(after_help = "Example: pathlight heatmap traces.json --sort-columns start")]
     Heatmap(heatmap::Args),
     /// Rank interior endpoints by what they cost all root endpoints together
     #[command(visible_alias = "bottom-up")]
+    #[command(after_help = "Example: pathlight endpoints traces.json --faster 50")]
     Endpoints(endpoints::Args),
     /// Show how large, deep and parallel requests are
+    #[command(after_help = "Example: pathlight histograms traces.json")]
     Histograms(histograms::Args),
     /// Split latency, or the time of one endpoint, by the values of a tag
+    #[command(after_help = "Example: pathlight split traces.json --tag region")]
     Split(split::Args),
     /// Learn which calls wait for which, how well that predicts latency, and answer what-if
+    #[command(after_help = "Example: pathlight flow traces.json --target p99=300ms")]
     Flow(flow::Args),
     /// Diagnose what is slow, in all requests and in the tail, with aggregate traces
     #[command(visible_alias = "tprof")]
+    #[command(after_help = "Example: pathlight diagnosis traces.json --by tag=version")]
     Diagnosis(diagnosis::Args),
     /// Learn what is normal and say which requests are not, and why
+    #[command(
+        after_help = "Example: pathlight anomaly --train yesterday.json --test today.json --fail-on 10"
+    )]
     Anomaly(anomaly::Args),
     /// Show where errors start and stop, and what requests would take without them
+    #[command(after_help = "Example: pathlight errors traces.json")]
     Errors(errors::Args),
     /// Fetch traces from a Jaeger or Tempo into a file
+    #[command(
+        after_help = "Example: pathlight fetch --jaeger http://localhost:16686 --service shop --since 1h -o shop.ndjson.gz"
+    )]
     Fetch(fetch::Args),
     /// Summarise traces of any number into one small file that merges with others
+    #[command(after_help = "Example: pathlight summarise day1/ -o day1.pathlight")]
     Summarise(summarise::SummariseArgs),
     /// Write traces into files by trace id, so that an engine such as Apache Spark can bring those of one trace together
+    #[command(after_help = "Example: pathlight partition traces/ --into 64 -o parts/")]
     Partition(partition::Args),
     /// Merge summaries of different traces
+    #[command(after_help = "Example: pathlight merge day1.pathlight day2.pathlight -o both.pathlight")]
     Merge(summarise::MergeArgs),
     /// Say what a summary holds
+    #[command(after_help = "Example: pathlight show day1.pathlight --range 95-99")]
     Show(summarise::ShowArgs),
     /// Say whether a candidate is slower than a baseline, by rules; exit status 3 if one is broken
+    #[command(
+        after_help = "Example: pathlight check --baseline before.json --candidate after.json --fail-on 'p95>10%'"
+    )]
     Check(check::Args),
     /// Say what changed from one summary to the next, and since when
+    #[command(after_help = "Example: pathlight trend day1.pathlight day2.pathlight day3.pathlight")]
     Trend(trend::Args),
     /// Say what files hold, their formats, and what is wrong with them
+    #[command(after_help = "Example: pathlight inspect traces.json")]
     Inspect(inspect::Args),
     /// Write the page with the traces inside, one file that opens anywhere
+    #[command(after_help = "Example: pathlight report traces.json -o report.html")]
     Report(report::Args),
     /// Serve a folder with the page, and a Jaeger query service beside it
+    #[command(after_help = "Example: pathlight serve dist --jaeger http://localhost:16686")]
     Serve(pathlight_serve::Args),
     /// Take spans from programs (OTLP over HTTP), keep them in files, and serve the page that follows
+    #[command(after_help = "Example: pathlight listen -o spans/")]
     Listen(listen::Args),
     /// Write synthetic traces as Jaeger JSON
+    #[command(after_help = "Example: pathlight generate --traces 300 --out traces.json")]
     Generate(generate::Args),
+    /// Print completions of the command line for a shell
+    #[command(after_help = "Example: pathlight completions bash > /etc/bash_completion.d/pathlight")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages, one for each command, into a folder
+    #[command(after_help = "Example: pathlight man -o man1")]
+    Man {
+        /// The folder
+        #[arg(long, short = 'o')]
+        out: PathBuf,
+    },
 }
 
 /// Why a command did not do what it was asked to.
@@ -178,8 +225,20 @@ pub fn run() -> ExitCode {
         Command::Show(args) => summarise::show(&args),
         Command::Summary(args) => summary::run(&args),
         Command::Diagnosis(args) => diagnosis::run(&args),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut CommandLine::command(), "pathlight", &mut io::stdout());
+            Ok(())
+        }
+        Command::Man { out } => manual(&out),
     };
     exit_code(result)
+}
+
+/// Writes a page for the program and for each of its commands.
+fn manual(folder: &Path) -> Result<(), Failure> {
+    let written =
+        fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(CommandLine::command(), folder));
+    written.map_err(|error| Failure::Usage(format!("cannot write to {}: {error}", folder.display())))
 }
 
 /// The exit status of a command's result; says on standard error why it is not 0.
@@ -203,8 +262,48 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        use clap::CommandFactory;
         CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_an_example_that_it_understands() {
+        for command in CommandLine::command().get_subcommands() {
+            let example =
+                command.get_after_help().unwrap_or_else(|| panic!("{}", command.get_name())).to_string();
+            let (_, line) = example.split_once("Example: ").unwrap();
+            // As a shell takes it apart: what is in quotes is one word, and output may be redirected.
+            let line = line.split(" > ").next().unwrap_or_default();
+            let words = line.split(['"', '\'']).enumerate().flat_map(|(at, part)| match at % 2 {
+                0 => part.split_whitespace().collect(),
+                _ => vec![part],
+            });
+            let parsed = CommandLine::try_parse_from(words);
+            assert!(
+                parsed.is_ok(),
+                "{example}: {}",
+                parsed.err().map(|error| error.to_string()).unwrap_or_default()
+            );
+            assert!(line.starts_with(&format!("pathlight {}", command.get_name())), "{example}");
+        }
+    }
+
+    #[test]
+    fn completions_and_manual_pages_name_every_command() {
+        let mut script = Vec::new();
+        clap_complete::generate(
+            clap_complete::Shell::Bash,
+            &mut CommandLine::command(),
+            "pathlight",
+            &mut script,
+        );
+        let script = String::from_utf8(script).unwrap();
+        let folder = std::env::temp_dir().join(format!("pathlight-man-{}", std::process::id()));
+        manual(&folder).unwrap();
+        for command in CommandLine::command().get_subcommands().map(clap::Command::get_name) {
+            assert!(script.contains(command), "{command}");
+            assert!(folder.join(format!("pathlight-{command}.1")).is_file(), "{command}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

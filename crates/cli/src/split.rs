@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::Common;
 use super::parse;
 use super::table::Column::{Left, Right};
-use super::table::Table;
+use super::table::{Table, more};
 use pathlight_query::{Endpoint, ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal, queries};
 use pathlight_text::format::{DASH, count, duration};
 use pathlight_view::json;
@@ -35,20 +35,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let of = args.endpoint.clone().map_or(SplitOf::Latency, of_endpoint);
     let mut pool = args.common.load()?;
     let selection = args.common.selection();
+    let rows = args.common.rows();
     let text = match args.tag.clone() {
         Some(key) => {
             let report = pool.run(queries::Split { selection, of, key })?;
-            if args.common.json { json::split(&report)? + "\n" } else { to_text(&report) }
+            if args.common.json { json::split(&report)? + "\n" } else { to_text(&report, rows) }
         }
         None => {
             let report = pool.run(queries::Proposals { selection, of })?;
-            if args.common.json { json::proposals(&report)? + "\n" } else { list(&report) }
+            if args.common.json { json::proposals(&report)? + "\n" } else { list(&report, rows) }
         }
     };
-    args.common.print(&text)
+    if args.common.json { args.common.print(&text) } else { args.common.print_text(&text) }
 }
 
-fn list(report: &ProposalsReport) -> String {
+fn list(report: &ProposalsReport, rows: usize) -> String {
     // Writing to a String cannot fail.
     let mut out = format!("Each sample is the {}.\n\n", report.of.sample_words());
     let mut table = Table::new([
@@ -57,7 +58,7 @@ fn list(report: &ProposalsReport) -> String {
         Right("values"),
         Left("tag: slowest and fastest median"),
     ]);
-    for TagProposal { key, effect, values } in &report.proposals {
+    for TagProposal { key, effect, values } in report.proposals.iter().take(rows) {
         let interval = format!("{:.3} .. {:.3}", effect.interval.low, effect.interval.high);
         let said = |value: Option<&ProposedValue>| {
             value
@@ -73,14 +74,15 @@ fn list(report: &ProposalsReport) -> String {
     }
     let _ = writeln!(
         out,
-        "{table}\n{} of {} tags differ by more than chance.",
+        "{table}{}\n{} of {} tags differ by more than chance.",
+        more(report.proposals.len(), rows, "tags"),
         report.proposals.len(),
         report.proposals.len() + report.left_out.len()
     );
     out
 }
 
-fn to_text(report: &SplitReport) -> String {
+fn to_text(report: &SplitReport, rows: usize) -> String {
     // Writing to a String cannot fail.
     let mut out = format!("Each sample is the {}.\n\n", report.of.sample_words());
     let mut table = Table::new([
@@ -92,7 +94,7 @@ fn to_text(report: &SplitReport) -> String {
         Right("95 % interval"),
         Left(&report.key),
     ]);
-    for value in &report.values {
+    for value in report.values.iter().take(rows) {
         let [median, ..] = value.ratios;
         let ratio = median.ratio.map_or(DASH.to_owned(), |r| format!("{r:.3}"));
         let interval = median.interval.map_or(DASH.to_owned(), |i| format!("{:.3} .. {:.3}", i.low, i.high));
@@ -106,7 +108,12 @@ fn to_text(report: &SplitReport) -> String {
             value.value.to_string(),
         ]);
     }
-    let _ = writeln!(out, "{table}\n{} without the tag", count(report.missing));
+    let _ = writeln!(
+        out,
+        "{table}{}\n{} without the tag",
+        more(report.values.len(), rows, "values"),
+        count(report.missing)
+    );
     if report.others.0 > 0 {
         let _ = writeln!(out, "{} of {} rarer values", count(report.others.1), report.others.0);
     }

@@ -1,6 +1,6 @@
 //! `pathlight summarise`, `merge` and `show`: files of what the analyses sum, without the traces.
 
-use super::common::{RootOption, SummaryOptions, in_ms};
+use super::common::{OutputOptions, RootOption, SummaryOptions};
 use super::stream::Wanted;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
@@ -68,12 +68,8 @@ pub struct ShowArgs {
     /// Percentiles of latency: `95-99` for a range of them; the nearest one that the bands of a summary allow is taken
     #[arg(long, visible_alias = "band", value_parser = parse::range)]
     range: Option<PercentileRange>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    /// Write to this file instead of standard output
-    #[arg(long, short = 'o')]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputOptions,
 }
 
 /// Runs `summarise`.
@@ -165,8 +161,7 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
     let root = args.root.named();
     let selected = Selected::of(&summary, root.as_ref(), range);
     let selected = selected.ok_or_else(|| no_such_root(&summary, root.as_ref()))?;
-    let text = if args.json { json::show(&summary, &selected)? + "\n" } else { to_text(&summary, &selected) };
-    output::print(args.out.as_deref(), &text)
+    args.output.print_report(|| json::show(&summary, &selected), |rows| to_text(&summary, &selected, rows))
 }
 
 /// Says that a summary has no requests of a root endpoint.
@@ -257,19 +252,16 @@ fn read_file(path: &Path) -> Result<Summary, Failure> {
     read(&bytes).map_err(|error: FileError| fail(&error))
 }
 
-/// Rows of each table.
-const ROWS: usize = 20;
-
 /// Returns an endpoint as `operation @ service`, with nothing in it that a terminal would obey.
 pub fn name(endpoint: &Endpoint) -> String {
     format::endpoint(&endpoint.service, &endpoint.operation)
 }
 
-fn to_text(summary: &Summary, selected: &Selected) -> String {
+fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
     let latency = selected.part.percentiles();
-    let [p50, p95, p99] = [latency.p50, latency.p95, latency.p99].map(in_ms);
+    let [p50, p95, p99] = [latency.p50, latency.p95, latency.p99].map(format::duration);
     let about = selected.error_words();
     let _ = writeln!(
         out,
@@ -278,7 +270,7 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
         summary.spans,
         summary.roots.len(),
         selected.part.requests(),
-        in_ms(latency.mean),
+        format::duration(latency.mean),
     );
     let choice = Choice { root: selected.root.cloned(), ..Choice::default() };
     // Files of earlier versions have neither.
@@ -303,12 +295,12 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
             Right("p99"),
             Left("root endpoint"),
         ]);
-        let mut rows: Vec<_> = summary.roots.iter().collect();
+        let mut parts: Vec<_> = summary.roots.iter().collect();
         // Stable: equal ones stay by name.
-        rows.sort_by_key(|(_, part)| std::cmp::Reverse(part.latency_us.sum));
-        for (root, part) in rows.into_iter().take(ROWS) {
+        parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.latency_us.sum));
+        for (root, part) in parts.into_iter().take(rows) {
             let latency = part.percentiles();
-            let times = [latency.mean, latency.p50, latency.p95, latency.p99].map(in_ms);
+            let times = [latency.mean, latency.p50, latency.p95, latency.p99].map(format::duration);
             let [mean, p50, p95, p99] = times;
             roots.row([
                 part.requests().to_string(),
@@ -320,7 +312,7 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
                 name(root),
             ]);
         }
-        let _ = write!(out, "\n{roots}{}", more(summary.roots.len(), ROWS, "root endpoints"));
+        let _ = write!(out, "\n{roots}{}", more(summary.roots.len(), rows, "root endpoints"));
     }
     if let Some(errors) = &selected.errors {
         let _ = writeln!(out, "\n{}", errors::sentences(errors).join(" "));
@@ -334,10 +326,10 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
         Right("errors"),
         Left("endpoint on critical paths"),
     ]);
-    for row in selected.endpoints().into_iter().take(ROWS) {
-        let [p50, p95, p99] = row.percentiles.map(in_ms);
+    for row in selected.endpoints().into_iter().take(rows) {
+        let [p50, p95, p99] = row.percentiles.map(format::duration);
         endpoints.row([
-            in_ms(row.mean_us),
+            format::duration(row.mean_us),
             format!("{:.1} %", 100.0 * row.share),
             p50,
             p95,
@@ -347,18 +339,18 @@ fn to_text(summary: &Summary, selected: &Selected) -> String {
         ]);
     }
     let mut nodes = Table::new([Right("self"), Right("total"), Left("calling context, per request")]);
-    for node in selected.nodes.iter().take(2 * ROWS) {
+    for node in selected.nodes.iter().take(rows) {
         let requests = selected.requests.max(1) as f64;
         let indent = "  ".repeat(node.depth as usize);
         nodes.row([
-            in_ms(node.self_us as f64 / requests),
-            in_ms(node.total_us as f64 / requests),
+            format::duration(node.self_us as f64 / requests),
+            format::duration(node.total_us as f64 / requests),
             format!("{indent}{}", name(node.endpoint)),
         ]);
     }
     let left = [
-        more(selected.endpoints().len(), ROWS, "endpoints"),
-        more(selected.nodes.len(), 2 * ROWS, "calling contexts"),
+        more(selected.endpoints().len(), rows, "endpoints"),
+        more(selected.nodes.len(), rows, "calling contexts"),
     ];
     let _ = write!(out, "\n{endpoints}{}\n{nodes}{}", left[0], left[1]);
     out

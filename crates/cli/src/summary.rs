@@ -2,18 +2,24 @@
 
 use super::Failure;
 use super::common::Common;
+use super::terminal;
 use pathlight_query::queries;
 use pathlight_view::json;
 use pathlight_view::summary::{self, ListsBy};
+
+/// Endpoints of each of the four lists.
+const TOP: usize = 10;
+/// Where names and call chains begin in a line.
+const CHAIN_AT: usize = 44;
 
 /// The options of `summary`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     common: Common,
-    /// How many endpoints each list has
-    #[arg(long, default_value_t = 10)]
-    top: usize,
+    /// How many endpoints each list has (default: 10)
+    #[arg(long)]
+    top: Option<usize>,
     /// What the lists by p50, p95 and p99 are about: `latency`, the requests at these percentiles of their latency; or
     /// `endpoint`, the percentiles of each endpoint's own time over the requests that have it
     #[arg(long, value_parser = ["latency", "endpoint"], default_value = "latency")]
@@ -34,11 +40,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let at = pool.run(queries::AtLatencies { selection })?;
     let by = ListsBy::from_key(&args.lists);
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
-    let text = match format {
-        "json" => json::summary(&report, &at)? + "\n",
-        "markdown" => summary::to_markdown(&report, &at, by, args.top),
-        "csv" => summary::to_csv(&report, &at),
-        _ => summary::to_text(&report, &at, by, args.top),
-    };
-    args.common.print(&text)
+    let top = args.top.unwrap_or(if args.common.all { usize::MAX } else { TOP });
+    match format {
+        "json" => args.common.print(&(json::summary(&report, &at)? + "\n")),
+        "markdown" => args.common.print(&summary::to_markdown(&report, &at, by, top)),
+        "csv" => args.common.print(&summary::to_csv(&report, &at)),
+        _ => args.common.print_text(&terminal::fit_lines(&summary::to_text(&report, &at, by, top), CHAIN_AT)),
+    }
 }

@@ -6,11 +6,16 @@ use comfy_table::CellAlignment;
 use comfy_table::presets::NOTHING;
 use pathlight_text::format::{count, harmless};
 
+use super::terminal::{self, width};
+
+/// Columns that a name has at least.
+const LEAST_NAME: usize = 24;
+
 /// What is said below a list of which only the first rows are printed: how many more there are; nothing if there are none.
 pub fn more(in_all: usize, listed: usize, what: &str) -> String {
     match in_all.saturating_sub(listed) {
         0 => String::new(),
-        left => format!("{} more {what} are not listed\n", count(left as u64)),
+        left => format!("{} more {what}: --all lists them\n", count(left as u64)),
     }
 }
 
@@ -27,6 +32,9 @@ pub enum Column<'a> {
 pub struct Table {
     table: comfy_table::Table,
     has_titles: bool,
+    /// The widest cell of each column.
+    widths: Vec<usize>,
+    rows: Vec<Vec<String>>,
 }
 
 impl Table {
@@ -41,31 +49,46 @@ impl Table {
             .unzip();
         let mut table = comfy_table::Table::new();
         let has_titles = titles.iter().any(|title| !title.is_empty());
+        let widths = titles.iter().map(|title| width(title)).collect();
         table.load_style(NOTHING).set_header(titles.into_iter().map(harmless));
         for (column, alignment) in table.column_iter_mut().zip(alignments) {
             column.set_padding((0, 2)).set_cell_alignment(alignment);
         }
-        Table { table, has_titles }
+        Table { table, has_titles, widths, rows: Vec::new() }
     }
 
     /// Adds a row, a cell a column. Control characters of names, which a terminal would obey, become spaces.
     pub fn row<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
-        self.table.add_row(cells.into_iter().map(|cell| harmless(&cell.to_string())));
+        let cells: Vec<String> = cells.into_iter().map(|cell| harmless(&cell.to_string())).collect();
+        for (widest, cell) in self.widths.iter_mut().zip(&cells) {
+            *widest = (*widest).max(width(cell));
+        }
+        self.rows.push(cells);
     }
 
     /// Adds a remark to the row before: a line below it in the last column.
     pub fn remark(&mut self, text: &str) {
-        let columns = self.table.column_count();
+        let columns = self.widths.len();
         let mut cells = vec![""; columns];
         cells[columns - 1] = text;
         self.row(cells);
     }
 }
 
-/// Every line ends with a line break.
+/// Every line ends with a line break. Names in the last column are cut in the middle where the terminal is too narrow.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lines = self.table.lines().skip(usize::from(!self.has_titles));
+        let others: usize = self.widths.iter().rev().skip(1).map(|width| width + 2).sum();
+        let room = terminal::columns().saturating_sub(others).max(LEAST_NAME);
+        let mut table = self.table.clone();
+        for row in &self.rows {
+            let mut row = row.clone();
+            if let Some(last) = row.last_mut() {
+                *last = terminal::fit(last, room);
+            }
+            table.add_row(row);
+        }
+        let mut lines = table.lines().skip(usize::from(!self.has_titles));
         lines.try_for_each(|line| writeln!(f, "{}", line.trim_end()))
     }
 }
@@ -92,6 +115,15 @@ mod tests {
         table.row(["\x1b[31mred\x07", "one\r\ntwo"]);
         table.remark("\u{202e}mark\u{9b}1m");
         assert_eq!(table.to_string(), "a b        name\n [31mred   one  two\n            mark 1m\n");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_in_the_middle_and_numbers_are_not() {
+        let mut table = Table::new([Column::Right("spans"), Column::Left("name")]);
+        table.row(["12,345", &"name ".repeat(100)]);
+        let text = table.to_string();
+        assert!(text.lines().all(|line| width(line) <= terminal::columns()), "{text}");
+        assert!(text.contains("12,345  name") && text.contains('…'), "{text}");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! `pathlight trend`: what changed from one summary to the next, and when.
 
-use super::common::{SummaryOptions, in_ms};
+use super::Failure;
+use super::common::{OutputOptions, SummaryOptions};
 use super::summarise::load_any;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
-use super::{Failure, output};
 use pathlight_summary::{Series, Trend};
-use pathlight_text::format::{harmless, probability};
+use pathlight_text::format::{duration, harmless, probability};
 use pathlight_view::{json, trend};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -19,12 +19,8 @@ pub struct Args {
     files: Vec<PathBuf>,
     #[command(flatten)]
     reading: SummaryOptions,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    /// Write to this file instead of standard output
-    #[arg(long, short = 'o')]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputOptions,
 }
 
 /// Runs the command.
@@ -38,8 +34,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .collect::<Result<_, _>>()?;
     let trend = Trend::of(&days).map_err(|error| Failure::Usage(error.to_string()))?;
     let names: Vec<String> = args.files.iter().map(|file| day_name(file)).collect();
-    let text = if args.json { json::trend(&trend, &names)? + "\n" } else { to_text(&trend, &names) };
-    output::print(args.out.as_deref(), &text)
+    args.output.print_report(|| json::trend(&trend, &names), |rows| to_text(&trend, &names, rows))
 }
 
 /// What a day is called: its file's name.
@@ -47,10 +42,7 @@ fn day_name(file: &std::path::Path) -> String {
     file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Rows of each table.
-const ROWS: usize = 30;
-
-fn to_text(of: &Trend, days: &[String]) -> String {
+fn to_text(of: &Trend, days: &[String], rows: usize) -> String {
     let days: Vec<String> = days.iter().map(|day| harmless(day)).collect();
     let mut out = String::new();
     // Writing to a String cannot fail.
@@ -58,24 +50,22 @@ fn to_text(of: &Trend, days: &[String]) -> String {
         let _ = writeln!(out, "No change of 5 % or more beyond chance over {} days.\n", days.len());
     }
     for moved in &of.moved {
-        let Some(change) = trend::moved_words(of, moved, &days, in_ms) else { continue };
-        let _ = writeln!(out, "{change}\n{}\n", trend::explanation(of, moved, in_ms));
+        let Some(change) = trend::moved_words(of, moved, &days, duration) else { continue };
+        let _ = writeln!(out, "{change}\n{}\n", trend::explanation(of, moved, duration));
     }
     let mut table = Table::new(
         [Right("change"), Right("since"), Right("p")]
             .into_iter()
             .chain(days.iter().map(|day| Right(day)))
-            .chain([Left("number, milliseconds")]),
+            .chain([Left("number")]),
     );
-    let mut rows: Vec<&Series> = of.series.iter().collect();
+    let mut series: Vec<&Series> = of.series.iter().collect();
     // Stable: what is equally clear stays by name.
-    rows.sort_by(|a, b| trend::clearness(a).total_cmp(&trend::clearness(b)));
-    for series in rows.into_iter().take(ROWS) {
+    series.sort_by(|a, b| trend::clearness(a).total_cmp(&trend::clearness(b)));
+    for series in series.into_iter().take(rows) {
         let certain = series.change.filter(|change| change.is_certain);
-        let points = series
-            .points
-            .iter()
-            .map(|point| point.map_or(String::new(), |point| format!("{:.3}", point.value / 1000.0)));
+        let points =
+            series.points.iter().map(|point| point.map_or(String::new(), |point| duration(point.value)));
         let told = match certain {
             Some(change) => [format!("{:+.1} %", 100.0 * change.growth()), days[change.day].clone()],
             None => Default::default(),
@@ -83,6 +73,6 @@ fn to_text(of: &Trend, days: &[String]) -> String {
         let p = series.change.map_or(String::new(), |change| probability(change.p));
         table.row(told.into_iter().chain([p]).chain(points).chain([trend::name(series)]));
     }
-    let _ = write!(out, "{table}{}", more(of.series.len(), ROWS, "numbers"));
+    let _ = write!(out, "{table}{}", more(of.series.len(), rows, "numbers"));
     out
 }
