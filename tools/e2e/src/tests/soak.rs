@@ -12,6 +12,10 @@ use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::process::{Server, dist, scratch};
 use e2e::site::{Site, reply};
+use pathlight_chart::color::Rgba;
+use pathlight_chart::curves::{Axis, CurvesView, Legend, NamedCurve, export_svg};
+use pathlight_chart::plot::ChartSize;
+use pathlight_chart::{Metrics, Theme};
 use serde_json::{Value, json};
 
 use super::access::VIEWS;
@@ -90,6 +94,7 @@ pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -
         page.state("empty").await?;
     }
     page.devtools("Page.removeScriptToEvaluateOnNewDocument", prepared).await?;
+    std::fs::write(scratch()?.join("soak-rounds.svg"), curves(&seen)?)?;
     // The first rounds warm up: code is compiled, caches fill.
     let (Some(first), Some(last)) = (seen.get(9.min(seen.len() / 2)), seen.last()) else { return Ok(()) };
     eprintln!("round {}: {first:?}\nround {}: {last:?}", first.number, last.number);
@@ -104,6 +109,38 @@ pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -
     ensure(last.renderer <= first.renderer + first.renderer / 4, || {
         format!("renderer: {} then {} bytes", first.renderer, last.renderer)
     })
+}
+
+/// How memory, listeners and elements went from round to round, as a picture.
+fn curves(rounds: &[Round]) -> Outcome<String> {
+    let Some(first) = rounds.get(9.min(rounds.len() / 2)) else { return Ok(String::new()) };
+    let of: [(&str, u32, fn(&Round) -> f64); 4] = [
+        ("wasm memory", 0x3b78d8, |round| round.wasm),
+        ("renderer", 0xd0572b, |round| round.renderer as f64),
+        ("listeners", 0x2f8f5b, |round| round.listeners as f64),
+        ("elements", 0x8757b8, |round| round.nodes as f64),
+    ];
+    let all = rounds.len() as f64;
+    let curve = |&(name, color, value): &(&'static str, u32, fn(&Round) -> f64)| NamedCurve {
+        name,
+        color: Rgba::hex(color),
+        strong: false,
+        points: rounds
+            .iter()
+            .map(|round| (f64::from(round.number) / all, value(round) / value(first)))
+            .collect(),
+    };
+    let across = format!("of {} rounds", rounds.len());
+    let view = CurvesView {
+        x: (Axis::Share, &across),
+        y: (Axis::Ratio { from: 0.5, to: 2.0 }, "times round 10"),
+        curves: of.iter().map(curve).collect(),
+        rule: Some(1.0),
+        legend: Legend::TopLeft,
+    };
+    let size = ChartSize { width: 900, height: 320, metrics: Metrics::default() };
+    let title = "Drop, all views, compare, filter, clear: again and again in one tab";
+    export_svg(&view, size, &Theme::light(), title).map_err(|error| Failure(error.to_string()))
 }
 
 /// Waits until a large load is over; returns whether it was offered to keep less.
