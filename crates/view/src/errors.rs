@@ -3,7 +3,7 @@
 use crate::table::{Attributes, Column, Table};
 use crate::tip::TipLine;
 use pathlight_query::{ErrorRow, ErrorsReport, NodeId};
-use pathlight_text::format::{count, counted, duration, duration_us, printable, share_of};
+use pathlight_text::format::{self, count, counted, duration, duration_us, share_of};
 use std::rc::Rc;
 
 /// What happened, where errors start and stop, what they cost: a sentence each; one alone if there are none.
@@ -82,7 +82,7 @@ fn most(report: &ErrorsReport, of: impl Fn(&ErrorRow) -> u64) -> Option<&ErrorRo
 
 fn endpoint(report: &ErrorsReport, row: &ErrorRow) -> String {
     let (service, operation) = report.name(row.endpoint);
-    printable(&format!("[{service}] {operation}"))
+    format::endpoint(service, operation)
 }
 
 /// What stands for the percentile range in the title where the report is of all requests.

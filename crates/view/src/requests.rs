@@ -41,7 +41,7 @@ pub fn note(label: &str, report: &RequestsReport) -> String {
              timeline."
         );
     }
-    format!("{label}, slowest first. A click opens the timeline.")
+    format!("{label}. A click opens the timeline.")
 }
 
 /// Returns the table.

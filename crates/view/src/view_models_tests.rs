@@ -223,7 +223,7 @@ fn requests_are_listed_and_lead_to_their_traces() {
     };
     assert_eq!(TraceChoice::from(&row).root_span_id, None);
     let mut report = RequestsReport { facts: facts(1, 5), rows: vec![row] };
-    assert!(requests::note("All requests", &report).starts_with("All requests, slowest first."));
+    assert!(requests::note("All requests", &report).starts_with("All requests. A click"));
     report.rows = vec![report.rows[0].clone(); requests::LISTED as usize];
     report.facts.requests = 20_000;
     assert!(

@@ -136,18 +136,23 @@ impl Detail {
     fn numbers(&self, report: &CriticalPathReport, node: &ContextNode) {
         let whole = report.facts.latency_sum_us;
         let facts = el("dl").class("pairs");
-        pair(&facts, "Share of latency, own", &format::share_of(node.exclusive_us.sum, whole), "share-own");
-        pair(&facts, "with what it calls", &format::share_of(node.subtree_us, whole), "share-subtree");
+        pair(&facts, "Share of latency, self", &format::share_of(node.exclusive_us.sum, whole), "share-own");
+        pair(&facts, "Share of latency, total", &format::share_of(node.subtree_us, whole), "share-subtree");
         let requests =
             format!("{} of {}", format::count(node.requests), format::count(report.facts.requests));
         pair(&facts, "Requests", &requests, "node-requests");
-        pair(&facts, "Spans", &format::count(node.spans), "node-spans");
+        pair(&facts, "Spans on the path", &format::count(node.spans), "node-spans");
         if node.errors > 0 {
             pair(&facts, "Error spans", &format::count(node.errors), "node-errors");
         }
         for wait in &node.waiting {
             let share = format::share_of(wait.us, node.exclusive_us.sum);
-            pair(&facts, &format!("Waiting for {}", wait.callee), &format!("{share} of own"), "node-waiting");
+            pair(
+                &facts,
+                &format!("Waiting for {}", wait.callee),
+                &format!("{share} of self time"),
+                "node-waiting",
+            );
         }
         self.body.add(&facts);
         let weight = |name: &str, hint: &str, weight: &Weight| {
@@ -240,16 +245,16 @@ impl Detail {
         let whole = report.facts.latency_sum_us;
         let sum: u64 = contexts.iter().map(|(_, node)| node.exclusive_us.sum).sum();
         let facts = el("dl").class("pairs");
-        pair(&facts, "Share of latency, own", &format::share_of(sum, whole), "share-own");
+        pair(&facts, "Share of latency, self", &format::share_of(sum, whole), "share-own");
         pair(
             &facts,
-            "Mean a request",
+            "Self time per request",
             &format::duration(sum as f64 / report.facts.requests.max(1) as f64),
             "mean-own",
         );
         pair(
             &facts,
-            "Spans",
+            "Spans on the path",
             &format::count(contexts.iter().map(|(_, node)| node.spans).sum()),
             "node-spans",
         );
@@ -330,7 +335,7 @@ impl Detail {
         } else {
             format::DASH.to_owned()
         };
-        pair(&facts, "Own time on the path", &own, "span-own");
+        pair(&facts, "Self time on the path", &own, "span-own");
         for wait in trace.waiting.iter().filter(|wait| wait.span == index) {
             let name = format!("of it waiting for {}", wait.callee);
             pair(&facts, &name, &format::duration_us(wait.us), "span-waiting");

@@ -7,7 +7,8 @@ use crate::ui::page::{Page, Part};
 use crate::ui::widgets::frame;
 use pathlight_query::PercentileRange;
 use pathlight_text::format;
-use pathlight_view::address::{Address, View, parse_range, range_name};
+use pathlight_view::address::{Address, Normal, View, parse_range, range_name};
+use pathlight_view::anomalies;
 use pathlight_view::comparing::{Against, Comparison, Side};
 use pathlight_view::selection_words::range_words;
 use web_sys::HtmlSelectElement;
@@ -17,6 +18,7 @@ pub struct Sides {
     element: El,
     cards: [Card; 2],
     speak: El,
+    speaks_of: El,
     speakers: [El; 2],
     shown: Option<(Comparison, [PercentileRange; 2], u64, bool, usize)>,
     _keep: Keep,
@@ -47,14 +49,15 @@ impl Sides {
                 .on_click(&keep, move || page.change(|address| address.speak_of(side)))
         });
         let group = div("segments").attr("role", "group").attr("aria-label", "Side").children(&speakers);
-        let speak = div("speaks").child(&span("muted", "This view speaks of")).child(&group);
+        let speaks_of = span("muted", "");
+        let speak = div("speaks").child(&speaks_of).child(&group);
         let stop =
             button("Stop comparing").test("stop-comparing").on_click(&keep, move || page.stop_comparing());
         let [a, b] = &cards;
         let element = div("sides").attr("role", "region").attr("aria-label", "Sides of the comparison");
         let element =
             element.test("sides").children([&a.element, &swap, &b.element, &div("grow"), &speak, &stop]);
-        Sides { element, cards, speak, speakers, shown: None, _keep: keep }
+        Sides { element, cards, speak, speaks_of, speakers, shown: None, _keep: keep }
     }
 
     /// Returns its root element.
@@ -109,7 +112,12 @@ impl Part for Sides {
         }
         let Some(comparison) = comparison else { return };
         let is_here = page.address().view == View::Compare;
-        self.speak.show(!is_here);
+        // Anomalies judge one set by the other, and findings compare the two, whichever side is chosen.
+        let judges_b =
+            page.address().view == View::Anomalies && anomalies::normal(&page.address()) == Normal::SetA;
+        self.speak.show(!is_here && !judges_b);
+        let is_findings = page.address().view == View::Findings && comparison.against == Against::Set;
+        self.speaks_of.set_text(if is_findings { "Cards and tables are of" } else { "This view speaks of" });
         for (side, button) in Side::BOTH.iter().zip(&self.speakers) {
             button.set_flag("aria-pressed", *side == comparison.side);
         }

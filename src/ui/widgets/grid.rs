@@ -51,6 +51,7 @@ pub struct Grid {
     body: El,
     heads: Vec<El>,
     empty: El,
+    why_empty: RefCell<String>,
     /// Rows shown, in order.
     order: RefCell<Vec<u32>>,
     hits: RefCell<Option<Rc<Vec<bool>>>>,
@@ -144,6 +145,7 @@ impl Grid {
             body,
             heads,
             empty,
+            why_empty: RefCell::default(),
             order: RefCell::default(),
             hits: RefCell::default(),
             sort: RefCell::new(sort),
@@ -315,7 +317,15 @@ impl Grid {
 
     /// Says why it is empty, or nothing.
     pub fn set_empty(&self, why: &str) {
-        self.empty.set_text(why);
+        self.why_empty.replace(why.to_owned());
+        self.say_empty();
+    }
+
+    fn say_empty(&self) {
+        // Rows that a search hides are there all the same.
+        let is_hidden = self.order.borrow().is_empty() && self.rows.borrow().count() > 0;
+        let why = self.why_empty.borrow();
+        self.empty.set_text(if is_hidden { "No row here fits the search." } else { &why });
     }
 
     /// Dims what is about to be replaced.
@@ -365,6 +375,7 @@ impl Grid {
         self.wrap.set("data-rows", &order.len().to_string());
         self.empty.show(order.is_empty());
         self.order.replace(order);
+        self.say_empty();
         self.paint(true);
     }
 

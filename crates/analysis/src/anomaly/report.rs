@@ -242,7 +242,12 @@ impl AnomalyReport {
         let Some(reason) = self.rows[group.rows[0]].reasons.first() else { return String::new() };
         let (operation, service, caller) = self.names(reason.path);
         let by = if caller.is_empty() { String::new() } else { format!(" called by {caller}") };
-        let place = format!("{operation} in {service}{by}");
+        // The same call in requests of another root endpoint is another group.
+        let mut path = self.path(reason.path);
+        let root = path.next();
+        let root = root.filter(|_| path.nth(1).is_some());
+        let below = root.map_or(String::new(), |(_, root)| format!(" below {root}"));
+        let place = format!("{operation} in {service}{by}{below}");
         match reason.kind {
             ReasonKind::MissingCall => format!("{place} is missing"),
             ReasonKind::NewCall => format!("{place} is new"),

@@ -89,7 +89,8 @@ fn paint_row(
     let mut behind = own;
     if let Some(tail) = row.tail {
         let (thin, cap) = (px(4.0), px(1.0));
-        bars.fill(tail.x, bar_y + (bar_h - thin) / 2, tail.w, thin, theme.background.mix(own, 0.45));
+        // Below the label that follows the bar.
+        bars.fill(tail.x, bar_y + bar_h - thin, tail.w, thin, theme.background.mix(own, 0.45));
         over.fill(tail.x + tail.w - cap, bar_y + px(3.0), cap, bar_h - 2 * px(3.0), own);
     }
     if let Some(bar) = row.bar {
