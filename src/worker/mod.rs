@@ -204,8 +204,13 @@ impl Worker {
                 let _ = write_jaeger(&Options::demo(), &mut json);
                 self.answer(number, Ok((Done::Nothing, vec![wire::buffer(&json)])));
             }
-            Call::CopyColumns { from } => {
-                let columns = saved::columns(&self.session.borrow().set, from);
+            Call::CopyColumns { from, first, given } => {
+                let Ok(given) = saved::read_given(&given) else {
+                    // Rather nothing than what was not to travel.
+                    self.post(&FromWorker::Failed(number, "what is left out is damaged".to_owned()), &[]);
+                    return;
+                };
+                let columns = saved::columns(&self.session.borrow().set, from, &given, first);
                 let answer = columns.map(|(bytes, next)| (Done::Columns(next), vec![wire::buffer(&bytes)]));
                 self.answer(number, answer);
             }

@@ -1,7 +1,8 @@
-//! What is kept between runs besides traces: summaries, models, addresses. Whatever the bytes, reading them fails in words or
-//! gives something that every command can use.
+//! What is kept between runs besides traces: summaries, models, addresses; and with [`spoken`] what is said between page,
+//! workers and hosts. Whatever the bytes, reading them fails in words or gives something that every command can use.
 
 use super::replay::{Random, mutate};
+use super::spoken;
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::generate::{Options, Shape, write_jaeger};
 use pathlight::ingest::{Options as Reading, Reader};
@@ -12,19 +13,23 @@ use pathlight::summary::{Choice, Settings, Summary, compare};
 use pathlight::view::address::Address;
 use pathlight::view::summaries::Selected;
 use std::io::{Read as _, Write as _};
+use std::path::Path;
 
 /// A kind of thing that is kept: its name, bytes that are changed, and what is checked of changed ones.
 pub type Kept = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));
 
 /// All of them.
-pub const KEPT: [Kept; 3] = [
+pub const KEPT: [Kept; 6] = [
     ("summary", summaries, check_summary),
     ("model", models, check_model),
     ("address", addresses, check_address),
+    ("query", spoken::calls, spoken::check_call),
+    ("embedding", spoken::embedding, spoken::check_embedding),
+    ("columns", spoken::columns, spoken::check_columns),
 ];
 
 /// A few traces as they are read.
-fn set() -> TraceSet {
+pub fn set() -> TraceSet {
     let options = Options { spans: 5, traces: 12, shape: Shape::Mixed, seed: 5, ..Options::default() };
     let mut json = Vec::new();
     write_jaeger(&options, &mut json).unwrap();
@@ -101,8 +106,18 @@ fn check_address(bytes: &[u8]) {
     assert_eq!(written(&once), once, "an address is not what it was");
 }
 
-/// Checks so many seeded changes of what is kept.
+/// Inputs of a target that were found to break something once, by name of file.
+fn found(name: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/fuzz/found").join(name);
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read(file).unwrap()).collect()
+}
+
+/// Checks what was found before, and so many seeded changes of what is kept.
 pub fn replay((name, texts, check): Kept, run: u64, cases: u64) {
+    found(name).iter().for_each(|text| check(text));
     let texts = texts();
     texts.iter().for_each(|text| check(text));
     for number in 0..cases {

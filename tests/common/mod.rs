@@ -6,6 +6,8 @@ pub mod archives;
 pub mod kept;
 pub mod random;
 pub mod replay;
+pub mod spoken;
+pub mod words;
 
 use pathlight::model::trace::{Flags, RawSpan, SpanId, SpanKind, TagSetId, TraceId, TraceSet};
 use std::io::Write as _;

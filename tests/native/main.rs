@@ -40,6 +40,7 @@ mod cli {
     mod gate;
     mod inspect;
     mod listen;
+    mod redaction;
     mod refused;
     mod summarise;
 }

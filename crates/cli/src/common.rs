@@ -9,13 +9,14 @@ use super::terminal;
 use pathlight_analysis::requests::PathSettings;
 use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
-use pathlight_model::trace::Carried;
+use pathlight_model::trace::{Carried, Pseudonyms, Redaction};
 use pathlight_query::native::Pool;
 use pathlight_query::{
     Condition, Endpoint, Filter, GroupBy, Overlap, PercentileRange, Reading, RootEndpoint, Selection, queries,
 };
 use pathlight_text::format::{counted, duration};
 use pathlight_view::address::Address;
+use pathlight_view::saved::Given;
 use pathlight_view::search_help;
 use std::path::PathBuf;
 
@@ -50,6 +51,31 @@ impl ReadingOption {
     /// Returns what was chosen, else what goes with the overlaps.
     pub fn over(&self, overlap: Overlap) -> Reading {
         self.reading.unwrap_or(overlap.implied_reading())
+    }
+}
+
+/// What does not travel with what is written.
+#[derive(Debug, clap::Args)]
+pub struct RedactionOptions {
+    /// Leave out tags, and findings about them; hosts get pseudonyms
+    #[arg(long)]
+    no_tags: bool,
+    /// Replace names of services and operations by pseudonyms, the same in all that is made of the same input (service-1,
+    /// operation-1), and leave out ids, names of files, and searches
+    #[arg(long)]
+    pseudonyms: bool,
+}
+
+impl RedactionOptions {
+    /// Returns what was chosen, with the pseudonyms of what is loaded.
+    ///
+    /// # Errors
+    /// [`Failure`] of the query.
+    pub fn given(&self, pool: &mut Pool) -> Result<Given, Failure> {
+        let redaction = Redaction { tags: self.no_tags, names: self.pseudonyms };
+        let pseudonyms =
+            if redaction.is_nothing() { Pseudonyms::default() } else { pool.run(queries::Pseudonyms {})? };
+        Ok((redaction, pseudonyms))
     }
 }
 

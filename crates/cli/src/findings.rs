@@ -1,10 +1,12 @@
 //! `pathlight findings`: what is slow, where, why and for whom, in sentences.
 
 use super::Failure;
-use super::common::Common;
+use super::common::{Common, RedactionOptions};
+use pathlight_query::TagsReport;
 use pathlight_query::queries;
 use pathlight_view::finding_words;
 use pathlight_view::json;
+use pathlight_view::redacted;
 use pathlight_view::tag_rows;
 use std::path::PathBuf;
 
@@ -13,6 +15,8 @@ use std::path::PathBuf;
 pub struct Args {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    redaction: RedactionOptions,
     /// Files or folders to compare with: before, or normal
     #[arg(long, num_args = 1.., value_name = "FILE")]
     baseline: Vec<PathBuf>,
@@ -40,16 +44,22 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let further = pool.run(queries::FurtherFindings::of(selection.clone(), baseline, &report))?;
     let report = report.with(&further);
     let tags = pool.run(queries::Tags { selection })?;
+    let (redaction, pseudonyms) = args.redaction.given(&mut pool)?;
+    let report = redacted::findings(&report, redaction, &pseudonyms);
+    let tags = redacted::tags(&tags, redaction);
     let is_of_range = !range.is_all();
+    let of_tags = |write: fn(&TagsReport, bool) -> String| {
+        if redaction.tags { String::new() } else { write(&tags, is_of_range) }
+    };
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     let text = match format {
         "json" => json::findings(&report, &tags, range)? + "\n",
         "markdown" => {
-            finding_words::to_markdown(&report, &loaded(args), None)
-                + &tag_rows::to_markdown(&tags, is_of_range)
+            let loaded = if redaction.names { String::new() } else { loaded(args) };
+            finding_words::to_markdown(&report, &loaded, None) + &of_tags(tag_rows::to_markdown)
         }
         _ => {
-            let text = finding_words::to_text(&report) + &tag_rows::to_text(&tags, is_of_range);
+            let text = finding_words::to_text(&report) + &of_tags(tag_rows::to_text);
             return args.common.print_text(&text);
         }
     };

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::Failure;
-use super::common::Common;
+use super::common::{Common, RedactionOptions};
 use super::output;
 use super::page::{self, PAGE};
 use super::parse;
@@ -16,13 +16,16 @@ use pathlight_model::trace::TraceSet;
 use pathlight_query::queries;
 use pathlight_view::address::{Address, View};
 use pathlight_view::finding_words;
-use pathlight_view::saved;
+use pathlight_view::redacted;
+use pathlight_view::saved::{self, Given};
 
 /// Options of `pathlight report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    redaction: RedactionOptions,
     /// What the report shows at first: a value of `view=` in the page's address
     #[arg(long, default_value = "findings", value_parser = parse::view)]
     view: View,
@@ -55,12 +58,17 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let address = Address { view: args.view, ..args.common.address() };
     let mut pool = args.common.load()?;
     let query = queries::Findings { selection: args.common.selection(), baseline: None };
-    let headline = finding_words::headline(&pool.run(query)?);
+    let report = pool.run(query)?;
+    let given = args.redaction.given(&mut pool)?;
+    let headline = finding_words::headline(&redacted::findings(&report, given.0, &given.1));
+    let address = redacted::report_address(&address, given.0);
     let mut out = head.to_owned();
     out.push_str(&saved::facts(&address.to_fragment(), &headline));
-    for session in pool.sessions().iter().filter(|session| !session.set.traces().is_empty()) {
+    for (number, session) in
+        (1..).zip(pool.sessions()).filter(|(_, session)| !session.set.traces().is_empty())
+    {
         out.push_str(saved::PART.0);
-        BASE64_STANDARD.encode_string(pack(&session.set)?, &mut out);
+        BASE64_STANDARD.encode_string(pack(&session.set, &given, number << u32::BITS)?, &mut out);
         out.push_str(saved::PART.1);
     }
     out.push_str(tail);
@@ -68,11 +76,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// A set's columns as a gzip file without a time stamp: same input, same file.
-fn pack(set: &TraceSet) -> Result<Vec<u8>, Failure> {
+fn pack(set: &TraceSet, given: &Given, first: u64) -> Result<Vec<u8>, Failure> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     let mut from = Some(0);
-    while let Some(first) = from {
-        let (bytes, next) = saved::columns(set, first)?;
+    while let Some(trace) = from {
+        let (bytes, next) = saved::columns(set, trace, given, first)?;
         gzip.write_all(&bytes)?;
         from = next;
     }

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Pass {
     /// Names with values, and what calls call.
     Places,
+    /// All names.
+    Names,
     /// Summaries, joined by group.
     Summaries,
     /// The summaries of a group one by one.
@@ -74,7 +76,11 @@ impl Pass {
     /// How traces are read; `None` where that does not matter.
     pub fn settings(&self) -> Option<PathSettings> {
         match self {
-            Pass::Places | Pass::Summaries | Pass::NamedSummaries { .. } | Pass::Span { .. } => None,
+            Pass::Places
+            | Pass::Names
+            | Pass::Summaries
+            | Pass::NamedSummaries { .. }
+            | Pass::Span { .. } => None,
             Pass::Types { settings }
             | Pass::Overview { settings, .. }
             | Pass::Trace { settings, .. }
@@ -104,6 +110,7 @@ impl Pass {
                 (is_cut || filters_by_type(selection)).then_some(&selection.by)
             }
             Pass::Places
+            | Pass::Names
             | Pass::Summaries
             | Pass::NamedSummaries { .. }
             | Pass::Types { .. }

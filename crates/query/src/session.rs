@@ -11,7 +11,7 @@ use pathlight_analysis::requests::{
     PathSettings, RequestKey, RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeFacts, TypeNames,
 };
 use pathlight_model::ordered::OrderedMap;
-use pathlight_model::trace::{PlaceFacts, PlaceNames, TraceSet, hash_bytes};
+use pathlight_model::trace::{Names, PlaceFacts, PlaceNames, TraceSet, hash_bytes};
 use std::sync::Arc;
 
 /// How many root endpoints keep their tables.
@@ -219,6 +219,7 @@ impl Task {
                 Ok(Some(postcard::to_allocvec(&session.named_summaries(*group))?))
             }
             Pass::Places => Ok(Some(postcard::to_allocvec(&PlaceFacts::of(&session.set))?)),
+            Pass::Names => Ok(Some(postcard::to_allocvec(&Names::of(&session.set))?)),
             Pass::Types { .. } => Ok(Some(postcard::to_allocvec(&TypeFacts::of(&session.set))?)),
             Pass::Overview { settings, .. } => {
                 let types = || self.types.clone().unwrap_or_default();

@@ -100,7 +100,7 @@ impl Workers {
     }
 
     /// What decides over the names of places, over all workers.
-    async fn place_facts(&self) -> Result<&PlaceFacts, EngineError> {
+    pub(super) async fn place_facts(&self) -> Result<&PlaceFacts, EngineError> {
         if let Some(known) = self.cuts.places() {
             return Ok(known);
         }

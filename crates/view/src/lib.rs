@@ -36,6 +36,7 @@ mod normal;
 pub mod over_time;
 pub mod palette;
 pub mod reading_words;
+pub mod redacted;
 pub mod request_types;
 pub mod requests;
 pub mod saved;

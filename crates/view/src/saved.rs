@@ -11,7 +11,7 @@
 //! takes them out and loads them as files would be.
 
 use pathlight_ingest::columns;
-use pathlight_model::trace::{Portable, TraceSet};
+use pathlight_model::trace::{Portable, Pseudonyms, Redaction, TraceSet};
 use pathlight_query::EngineError;
 
 /// Spans of a record at least, unless it is the last: what is copied at once.
@@ -27,11 +27,37 @@ const FACTS: (&str, &str) = ("<script type=\"application/json\" id=\"report\">",
 /// Where the data goes: before the first script that runs.
 const PLACE: &str = "<script id=\"asset-glue\">";
 
+/// What is left out of a report, and the pseudonyms of names.
+pub type Given = (Redaction, Pseudonyms);
+
+/// Writes it for workers.
+///
+/// # Errors
+/// serde_json's.
+pub fn write_given(given: &Given) -> serde_json::Result<String> {
+    if given.0.is_nothing() { Ok(String::new()) } else { serde_json::to_string(given) }
+}
+
+/// Reads what [`write_given`] wrote.
+///
+/// # Errors
+/// serde_json's.
+pub fn read_given(text: &str) -> serde_json::Result<Given> {
+    if text.is_empty() { Ok(Given::default()) } else { serde_json::from_str(text) }
+}
+
 /// The next columns of a set as a part's bytes, beginning with trace number `from`, and where to go on.
+///
+/// What `redaction` names stays here; the traces of every set are numbered from another `first` then.
 ///
 /// # Errors
 /// [`EngineError::Message`] if they cannot be written.
-pub fn columns(set: &TraceSet, from: u32) -> Result<(Vec<u8>, Option<u32>), EngineError> {
+pub fn columns(
+    set: &TraceSet,
+    from: u32,
+    (redaction, pseudonyms): &Given,
+    first: u64,
+) -> Result<(Vec<u8>, Option<u32>), EngineError> {
     let traces = set.traces();
     let mut end = from as usize;
     let mut spans = 0;
@@ -40,6 +66,7 @@ pub fn columns(set: &TraceSet, from: u32) -> Result<(Vec<u8>, Option<u32>), Engi
         end += 1;
     }
     let mut portable = Portable::copy(set, from..end as u32);
+    portable.redact(*redaction, pseudonyms, first + u64::from(from));
     let mut out = Vec::new();
     if from == 0 {
         portable.count(set);

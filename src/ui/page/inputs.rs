@@ -10,6 +10,8 @@ use pathlight_ingest::Keep;
 use pathlight_view::address::Address;
 use pathlight_view::comparing::{Against, Side, set_name};
 use pathlight_view::intake::Intake;
+use pathlight_view::saved;
+use pathlight_view::saved::Given;
 use pathlight_view::selection_words::range_words;
 
 /// Files whose names are remembered over a reload.
@@ -192,8 +194,9 @@ impl Page {
     ///
     /// # Errors
     /// In words.
-    pub async fn columns(self) -> Result<Vec<web_sys::Blob>, String> {
-        let mut columns = self.0.pool.columns().await?;
+    pub async fn columns(self, given: &Given) -> Result<Vec<web_sys::Blob>, String> {
+        let message = saved::write_given(given).map_err(|error| error.to_string())?;
+        let mut columns = self.0.pool.columns(message).await?;
         let load = self.0.load.borrow();
         let is_summary = |name: &str| {
             let mut files = load.files.iter().filter(|file| file.name == name);
@@ -202,6 +205,9 @@ impl Page {
         for (input, group) in load.inputs.iter().filter(|(input, _)| is_summary(&input.name)) {
             if *group != 0 {
                 return Err("A comparison with a summary cannot be saved: stop comparing first.".to_owned());
+            }
+            if !given.0.is_nothing() {
+                return Err("A summary can only be saved as it is, with its names.".to_owned());
             }
             // As it is: it is read again as any input is.
             columns.push(input.blob.clone());

@@ -74,13 +74,13 @@ impl Header {
             });
         });
         let from = origin.clone();
-        let save = button("Save report")
+        let save = button("Save report\u{2026}")
             .test("save-report")
             .attr(
                 "title",
                 "One file with these traces and this view, to be opened by anybody, without Pathlight",
             )
-            .on_click(&keep, move || from.save(page));
+            .on_click(&keep, move || from.open(page));
         let palette = palette.clone();
         let commands = button("Commands\u{2026}")
             .test("commands")

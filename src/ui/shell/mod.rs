@@ -6,6 +6,7 @@ pub mod fetch_row;
 pub mod fetching;
 pub mod file_input;
 pub mod filters;
+pub mod give;
 pub mod header;
 pub mod host;
 pub mod jaeger_dialog;

@@ -109,7 +109,7 @@ impl Palette {
         if page.has_data() {
             let origin = self.origin.clone();
             entries.command("Save report", "One file with these traces and this view", move || {
-                origin.save(page)
+                origin.open(page)
             });
             let origin = self.origin.clone();
             let copy = "An address of this view, and what it needs elsewhere";

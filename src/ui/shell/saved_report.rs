@@ -3,14 +3,19 @@
 
 use crate::pool::{Input, UserError};
 use crate::ui::dom;
+use crate::ui::dom::El;
 use crate::ui::page::Page;
+use crate::ui::shell::give;
 use crate::ui::shell::queries::of_findings;
 use crate::ui::widgets::export::save;
 use crate::wire::words;
 use js_sys::{Array, Function, Promise, Reflect};
 use pathlight_query::queries;
 use pathlight_view::finding_words;
+use pathlight_view::redacted;
+use pathlight_view::redacted::Carrier;
 use pathlight_view::saved;
+use pathlight_view::saved::Given;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -74,14 +79,15 @@ impl Origin {
         JsFuture::from(packed).await
     }
 
-    async fn report(&self, page: Page) -> Result<Blob, JsValue> {
-        let fragment = page.address().to_fragment();
+    async fn report(&self, page: Page, given: &Given) -> Result<Blob, JsValue> {
+        let fragment = redacted::report_address(&page.address(), given.0).to_fragment();
         let template = self.page().await?;
         let Some((head, tail)) = saved::split(&template) else {
             return Err(JsValue::from_str("pathlight.html is another version's"));
         };
-        let columns = page.columns().await.map_err(|reason| JsValue::from_str(&reason))?;
-        let parts = Array::of2(&head.into(), &saved::facts(&fragment, &first_finding(page).await).into());
+        let columns = page.columns(given).await.map_err(|reason| JsValue::from_str(&reason))?;
+        let headline = first_finding(page, given).await;
+        let parts = Array::of2(&head.into(), &saved::facts(&fragment, &headline).into());
         for blob in &columns {
             parts.push(&saved::PART.0.into());
             parts.push(&self.pack(blob).await?);
@@ -91,11 +97,17 @@ impl Origin {
         Blob::new_with_str_sequence(&parts)
     }
 
-    /// Saves what is loaded and shown as one file.
-    pub fn save(&self, page: Page) {
+    /// Asks what is to travel, then saves what is loaded and shown as one file.
+    pub fn open(&self, page: Page) {
+        let origin = self.clone();
+        let act = move |given: Given, _: &El| origin.save(page, given);
+        give::open(page, "Save report", Carrier::Report, ("Save report", "give-report"), act);
+    }
+
+    fn save(&self, page: Page, given: Given) {
         let origin = self.clone();
         spawn_local(async move {
-            match origin.report(page).await {
+            match origin.report(page, &given).await {
                 Ok(blob) => save(page, &blob, "pathlight-report.html"),
                 Err(error) => page.fail(UserError {
                     message: "The report could not be saved.".to_owned(),
@@ -109,11 +121,12 @@ impl Origin {
 }
 
 /// The first finding about what is selected, in words; empty where there is none, as of summaries.
-async fn first_finding(page: Page) -> String {
+async fn first_finding(page: Page, (redaction, pseudonyms): &Given) -> String {
     if page.is_summary() {
         return String::new();
     }
     let (selection, baseline) = of_findings(page);
     let report = page.pool().run(&queries::Findings { selection, baseline }).await;
-    report.map(|report| finding_words::headline(&report)).unwrap_or_default()
+    let redacted = |report| redacted::findings(&report, *redaction, pseudonyms);
+    report.map(|report| finding_words::headline(&redacted(report))).unwrap_or_default()
 }

@@ -5,7 +5,11 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el};
 use crate::ui::page::Page;
 use crate::ui::shell::banners::copy_text;
+use crate::ui::shell::give::switches;
 use crate::ui::shell::saved_report::Origin;
+use pathlight_model::trace::Redaction;
+use pathlight_view::redacted;
+use pathlight_view::redacted::Carrier;
 use pathlight_view::sharing::{Needs, link_words};
 use web_sys::HtmlInputElement;
 
@@ -30,23 +34,30 @@ pub fn open(page: Page, origin: &Origin) {
     let close = button("Close").class("quiet").test("share-close");
     let head = div("dialog-head").child(&el("h2").text("Link to this view")).child(&close);
     let field = el("input").attr("readonly", "").attr("aria-label", "Link").test("share-link");
-    if let Some(field) = field.as_kind::<HtmlInputElement>() {
-        field.set_value(&href);
-    }
+    let shown = field.as_kind::<HtmlInputElement>().cloned();
+    let show = move |redaction: Redaction| {
+        let base = href.split('#').next().unwrap_or_default();
+        let reduced = || format!("{base}#{}", redacted::address(&page.address(), redaction).to_fragment());
+        let link = if redaction.is_nothing() { href.clone() } else { reduced() };
+        shown.iter().for_each(|field| field.set_value(&link));
+    };
+    show(Redaction::default());
     let copy = button("Copy link").class("primary").test("share-copy");
-    let label = copy.clone();
-    let copy = copy.on_click(&keep, move || copy_text(&href, &label));
+    let (label, link) = (copy.clone(), field.as_kind::<HtmlInputElement>().cloned());
+    let copied = move || link.iter().for_each(|link| copy_text(&link.value(), &label));
+    let copy = copy.on_click(&keep, copied);
     let needs = needs(page);
     let words = el("p").test("share-words").text(link_words(needs));
     let buttons = div("buttons").child(&copy);
     if needs == Needs::Files {
         let (origin, done) = (origin.clone(), close.clone());
-        buttons.add(&button("Save report").test("share-save").on_click(&keep, move || {
+        buttons.add(&button("Save report\u{2026}").test("share-save").on_click(&keep, move || {
             done.html().click();
-            origin.save(page);
+            origin.open(page);
         }));
     }
-    let body = div("share-body").child(&field).child(&words).child(&buttons);
+    let switches = switches(&keep, Carrier::Link, show);
+    let body = div("share-body").child(&field).child(&words).child(&switches).child(&buttons);
     let dialog: El = el("dialog").class("share").test("share").attr("aria-label", "Link to this view");
     keys::open_dialog(&dialog.child(&head).child(&body), &close, keep);
     if let Some(field) = field.as_kind::<HtmlInputElement>() {

@@ -9,6 +9,7 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::settings;
 use crate::ui::settings::Store;
 use crate::ui::shell::banners::copy_text;
+use crate::ui::shell::give;
 use crate::ui::shell::selection_bar::look_at_type;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::companion::CompanionTable;
@@ -24,7 +25,10 @@ use pathlight_view::finding_words;
 use pathlight_view::findings;
 use pathlight_view::findings::{Cost, ShareBar, TypeLine};
 use pathlight_view::json;
+use pathlight_view::redacted;
+use pathlight_view::redacted::Carrier;
 use pathlight_view::request_types;
+use pathlight_view::saved::Given;
 use pathlight_view::summaries;
 use pathlight_view::summary;
 use pathlight_view::summary::ListsBy;
@@ -217,39 +221,51 @@ fn all_findings(page: Page) -> Option<(Rc<FindingsReport>, bool)> {
     })
 }
 
-/// What is loaded: how much, and which files were opened.
-fn loaded(page: Page) -> String {
+/// What is loaded: how much, and unless names are left out, which files were opened.
+fn loaded(page: Page, without_files: bool) -> String {
     let Some(overview) = page.queries().overview.get() else { return String::new() };
-    let opened = settings::get(Store::Window, settings::OPENED).unwrap_or_default();
+    let opened =
+        settings::get(Store::Window, settings::OPENED).filter(|_| !without_files).unwrap_or_default();
     let files = finding_words::files(&opened.lines().collect::<Vec<_>>());
     findings::loaded(&overview, &files)
 }
 
 /// The button that copies the findings as an incident note.
 fn note(page: Page, keep: &Keep) -> El {
-    let copy = button("Copy as Markdown")
+    let copy = button("Copy as Markdown\u{2026}")
         .attr("title", "Copy the findings with their numbers, as a note for an incident or a ticket")
-        .attr("aria-live", "polite")
         .test("copy-findings");
-    let pressed = copy.clone();
     copy.on_click(keep, move || {
-        if let Some((report, _)) = all_findings(page) {
-            let base = dom::window().location().href().unwrap_or_default();
-            let base = base.split('#').next().unwrap_or_default().to_owned();
-            let link = |finding: Option<&Finding>| {
-                let mut address = page.address().clone();
-                if let Some(finding) = finding {
-                    finding_words::show(finding, &mut address);
-                }
-                format!("{base}#{}", address.to_fragment())
-            };
-            let queries = page.queries();
-            let tags = queries.findings.fresh().and_then(|_| queries.tags.fresh());
-            let is_of_range = !page.address().range.is_all();
-            let tags = tags.map(|tags| tag_rows::to_markdown(&tags, is_of_range)).unwrap_or_default();
-            copy_text(&(finding_words::to_markdown(&report, &loaded(page), Some(&link)) + &tags), &pressed);
-        }
+        let act = move |given: Given, pressed: &El| {
+            if let Some((report, _)) = all_findings(page) {
+                copy_text(&note_text(page, &report, &given), pressed);
+            }
+        };
+        give::open(page, "Incident note", Carrier::Note, ("Copy as Markdown", "give-note"), act);
     })
+}
+
+/// The findings as an incident note, without what is left out.
+fn note_text(page: Page, report: &FindingsReport, (redaction, pseudonyms): &Given) -> String {
+    let base = dom::window().location().href().unwrap_or_default();
+    let base = base.split('#').next().unwrap_or_default().to_owned();
+    // A file's address names folders of this machine.
+    let has_links = !redaction.names || !base.starts_with("file:");
+    let redacted = redacted::findings(report, *redaction, pseudonyms);
+    let link = |finding: Option<&Finding>| {
+        let mut address = page.address().clone();
+        // Of names that have pseudonyms the page knows nothing, and the view is what is left.
+        if let Some(finding) = finding {
+            finding_words::show(finding, &mut address);
+        }
+        format!("{base}#{}", redacted::address(&address, *redaction).to_fragment())
+    };
+    let queries = page.queries();
+    let tags = queries.findings.fresh().and_then(|_| queries.tags.fresh()).filter(|_| !redaction.tags);
+    let is_of_range = !page.address().range.is_all();
+    let tags = tags.map(|tags| tag_rows::to_markdown(&tags, is_of_range)).unwrap_or_default();
+    let link: Option<&finding_words::LinkTo> = if has_links { Some(&link) } else { None };
+    finding_words::to_markdown(&redacted, &loaded(page, redaction.names), link) + &tags
 }
 
 /// The endpoints of the percentile range, and of the requests at percentiles of latency once these are known.

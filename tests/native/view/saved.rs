@@ -21,7 +21,7 @@ fn columns(set: &TraceSet) -> Vec<u8> {
     let mut out = Vec::new();
     let mut from = Some(0);
     while let Some(first) = from {
-        let (bytes, next) = saved::columns(set, first).unwrap();
+        let (bytes, next) = saved::columns(set, first, &Default::default(), 1).unwrap();
         out.extend_from_slice(&bytes);
         from = next;
     }

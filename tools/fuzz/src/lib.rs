@@ -1,3 +1,4 @@
+#![allow(dead_code, reason = "the tests use more of what is shared")]
 //! What every target does with its bytes: the check of the replays in `tests/`.
 
 #[path = "../../../tests/common/archives.rs"]
@@ -6,6 +7,8 @@ pub mod archives;
 pub mod kept;
 #[path = "../../../tests/common/replay.rs"]
 pub mod replay;
+#[path = "../../../tests/common/spoken.rs"]
+pub mod spoken;
 
 /// Reads bytes in every way; chunk boundaries follow from the bytes, so that a finding repeats.
 pub fn check(bytes: &[u8]) {
@@ -13,7 +16,7 @@ pub fn check(bytes: &[u8]) {
     replay::check(bytes, &mut replay::Random(seed));
 }
 
-/// Reads bytes as what is kept between runs: a summary's inside, a model, an address.
+/// Reads bytes as what is kept between runs or said between page, workers and hosts.
 pub fn check_kept(name: &str, bytes: &[u8]) {
     kept::KEPT.iter().filter(|(known, ..)| *known == name).for_each(|(_, _, check)| check(bytes));
 }

@@ -11,7 +11,7 @@ use crate::{Outcome, sh};
 pub const USAGE: &str = "[TARGET]... [--minutes N] [--replay]  fuzz the readers, or replay seeded changes";
 
 /// As in `tests/common/replay.rs`, and then as in `tests/common/kept.rs`.
-const TARGETS: [&str; 18] = [
+const TARGETS: [&str; 21] = [
     "jaeger",
     "jaeger-ui",
     "jaeger-spans",
@@ -30,6 +30,9 @@ const TARGETS: [&str; 18] = [
     "summary",
     "model",
     "address",
+    "query",
+    "embedding",
+    "columns",
 ];
 
 /// What libFuzzer needs to see which code ran, as cargo-fuzz sets it.

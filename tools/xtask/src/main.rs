@@ -13,6 +13,7 @@ mod serve;
 mod sh;
 mod single;
 mod soak;
+mod supply;
 mod test;
 mod tools;
 mod workflows;
@@ -33,6 +34,7 @@ const COMMANDS: &[Command] = &[
     ("bench", bench::USAGE, bench::run),
     ("fuzz", fuzz::USAGE, fuzz::run),
     ("soak", soak::USAGE, soak::run),
+    ("sbom", supply::USAGE, supply::run),
 ];
 
 fn main() -> ExitCode {

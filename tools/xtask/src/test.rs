@@ -2,7 +2,7 @@
 //!
 //! | part | what |
 //! |---|---|
-//! | lint | rustfmt, clippy natively and on wasm32, rustdoc, the workflows: one test each |
+//! | lint | rustfmt, clippy natively and on wasm32, rustdoc, the workflows, dependencies: one test each |
 //! | native | the crate's tests, its doc tests, those of the tools |
 //! | wasm | the crate's tests in a browser |
 //! | e2e | the built page in a browser |
@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Instant;
 
 use crate::args::Arguments;
-use crate::{Outcome, build, sh, tools, workflows};
+use crate::{Outcome, build, sh, supply, tools, workflows};
 
 pub const USAGE: &str = "[lint] [native] [wasm] [e2e] [scale]  run every check, or some parts of them";
 
@@ -90,6 +90,11 @@ fn lint(results: &mut Results) {
         Ok(()) => results.passed += 1,
         Err(reason) => results.fail("workflows", &reason),
     }
+    match supply::check_reasons() {
+        Ok(()) => results.passed += 1,
+        Err(reason) => results.fail("reasons of dependencies", &reason),
+    }
+    deny(results);
     let clippy = |line: &str| {
         let mut command = sh::cargo();
         command.arg("clippy").args(line.split(' ')).args(["--", "-D", "warnings"]);
@@ -116,6 +121,27 @@ fn lint(results: &mut Results) {
     docs.args(["doc", "--no-deps", "--workspace", "--exclude", "xtask", "--exclude", "e2e"])
         .env("RUSTDOCFLAGS", "-D warnings");
     results.step("rustdoc", Count::Whole, &mut docs);
+}
+
+/// Licences, sources and versions of dependencies against `deny.toml`, and the advisories against them: where cargo-deny is
+/// installed, and where its database of advisories can be had.
+fn deny(results: &mut Results) {
+    if sh::output(sh::cargo().args(["deny", "--version"])).is_none() {
+        let how = format!("cargo install --locked cargo-deny --version {}", tools::CARGO_DENY);
+        return results.skipped.push((1, format!("licences and sources of dependencies ({how})")));
+    }
+    let run = |what: &[&str]| {
+        let mut deny = sh::cargo();
+        deny.args(["deny", "--workspace", "--locked", "--log-level", "error", "check"]).args(what);
+        deny
+    };
+    let what = ["licenses", "bans", "sources"];
+    results.step("licences and sources of dependencies", Count::Whole, &mut run(&what));
+    if sh::output(sh::cargo().args(["deny", "fetch", "db"])).is_some() {
+        results.step("advisories", Count::Whole, &mut run(&["advisories"]));
+    } else {
+        results.skipped.push((1, "advisories, whose database cannot be fetched here".to_owned()));
+    }
 }
 
 fn native(results: &mut Results) {

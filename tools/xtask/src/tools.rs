@@ -9,11 +9,30 @@ use crate::{Outcome, sh};
 /// The wasm target of everything here.
 pub const WASM: &str = "wasm32-unknown-unknown";
 
+/// The version of cargo-deny that `deny.toml` is written for; it is used where it is installed.
+pub const CARGO_DENY: &str = "0.20.2";
+
 /// The npm package that wasm-opt comes from.
-const BINARYEN: &str = "132.0.0";
+const BINARYEN: Npm = Npm {
+    name: "binaryen",
+    version: "132.0.0",
+    integrity: "sha512-4Usg7yEvwO3FMso3Oov6qkOOHSod1IEv+boKkh77kTljM+eNBouqCTbqWswGzbG+vDNO/b/v2C4gfEh1WgB9Lg==",
+};
 
 /// The npm package whose rules of accessibility the end-to-end tests apply.
-const AXE: &str = "4.14.1";
+const AXE: Npm = Npm {
+    name: "axe-core",
+    version: "4.14.1",
+    integrity: "sha512-FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==",
+};
+
+/// A package of npm.
+struct Npm {
+    name: &'static str,
+    version: &'static str,
+    /// The checksum of the archive, as npm writes it; whatever else the registry gives is not used.
+    integrity: &'static str,
+}
 
 /// The PyPI package that the job for Apache Spark runs on; it needs Java 17 or newer.
 const PYSPARK: &str = "4.3.0";
@@ -68,7 +87,7 @@ pub fn wasm_bindgen() -> Outcome<PathBuf> {
 
 /// A wasm-opt command, if this machine has node: it makes the page smaller and faster, but nothing depends on it.
 pub fn wasm_opt() -> Option<Command> {
-    match npm("npm", "binaryen", BINARYEN) {
+    match npm("npm", &BINARYEN) {
         Ok(modules) => Some(sh::command(modules.join(".bin/wasm-opt"))),
         Err(error) => {
             eprintln!("{error}: the wasm stays as the compiler left it, with names and larger.");
@@ -79,17 +98,18 @@ pub fn wasm_opt() -> Option<Command> {
 
 /// Brings axe-core, where the end-to-end tests look for it; without node they skip what needs it.
 pub fn axe() {
-    if let Err(error) = npm("axe", "axe-core", AXE) {
+    if let Err(error) = npm("axe", &AXE) {
         eprintln!("{error}: the rules of accessibility are not applied.");
     }
 }
 
 /// The folder `node_modules` with this version of a package; each has a folder of its own below `target/tools`, since npm
 /// takes away what it was not asked for.
-fn npm(folder: &str, package: &str, version: &str) -> Outcome<PathBuf> {
+fn npm(folder: &str, package: &Npm) -> Outcome<PathBuf> {
+    let Npm { name, version, integrity } = package;
     let folder = sh::target().join("tools").join(folder);
     let modules = folder.join("node_modules");
-    let manifest = modules.join(package).join("package.json");
+    let manifest = modules.join(name).join("package.json");
     let present = std::fs::read_to_string(&manifest).unwrap_or_default();
     if !present.contains(&format!("\"version\": \"{version}\"")) {
         if sh::find("node").is_none() || sh::find("npm").is_none() {
@@ -97,7 +117,12 @@ fn npm(folder: &str, package: &str, version: &str) -> Outcome<PathBuf> {
         }
         sh::on(&folder, std::fs::create_dir_all(&folder))?;
         let install = ["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", "--prefix"];
-        sh::run(sh::command("npm").args(install).arg(&folder).arg(format!("{package}@{version}")))?;
+        sh::run(sh::command("npm").args(install).arg(&folder).arg(format!("{name}@{version}")))?;
+    }
+    // Written by npm, which has compared it with the archive.
+    let lock = std::fs::read_to_string(modules.join(".package-lock.json")).unwrap_or_default();
+    if !lock.contains(integrity) {
+        return Err(format!("{name} {version} is not the archive that was pinned"));
     }
     Ok(modules)
 }

@@ -125,12 +125,23 @@ impl PlaceFacts {
         }
     }
 
+    /// Templates that stand for their names.
+    pub(super) fn folded(&self) -> OrderedSet<Endpoint> {
+        let many = self.names.iter().filter(|(_, names)| names.len() > MOST_NAMES);
+        many.map(|(template, _)| template.clone()).collect()
+    }
+
+    /// What tags name as called, where no callee was recorded.
+    pub(super) fn peers(&self) -> impl Iterator<Item = &str> {
+        let callees = self.calls.values().flat_map(OrderedMap::keys);
+        callees.filter(|callee| !callee.is_recorded).map(|callee| callee.name.as_str())
+    }
+
     /// Returns what places are called under a reading.
     pub fn names(&self, reading: Reading) -> PlaceNames {
         let mut names = PlaceNames::default();
         if reading.has(Rule::Templates) {
-            let many = self.names.iter().filter(|(_, names)| names.len() > MOST_NAMES);
-            names.folded = many.map(|(template, _)| template.clone()).collect();
+            names.folded = self.folded();
         }
         if reading.has(Rule::Callees) {
             let all = || self.calls.values().flat_map(OrderedMap::keys);

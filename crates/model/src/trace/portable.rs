@@ -11,29 +11,29 @@ use serde::{Deserialize, Serialize};
 /// Some traces with their own names, independent of any set.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Portable {
-    names: Interner,
-    id_texts: Interner,
+    pub(super) names: Interner,
+    pub(super) id_texts: Interner,
     /// Tag sets as (key, value) names.
-    tag_sets: Vec<Vec<(Symbol, Symbol)>>,
-    high_cardinality: Vec<String>,
+    pub(super) tag_sets: Vec<Vec<(Symbol, Symbol)>>,
+    pub(super) high_cardinality: Vec<String>,
     /// (service, host, tag set).
-    processes: Vec<(Symbol, Option<Symbol>, u32)>,
+    pub(super) processes: Vec<(Symbol, Option<Symbol>, u32)>,
     /// (trace, number of spans).
-    traces: Vec<(TraceId, u32)>,
-    spans: Vec<PortableSpan>,
+    pub(super) traces: Vec<(TraceId, u32)>,
+    pub(super) spans: Vec<PortableSpan>,
     /// Log records and removed copies of spans to be counted with it.
     logs: u64,
     copies: u64,
 }
 
 #[derive(Serialize, Deserialize)]
-struct PortableSpan {
-    id: SpanId,
-    parent: SpanId,
+pub(super) struct PortableSpan {
+    pub(super) id: SpanId,
+    pub(super) parent: SpanId,
     start_us: u64,
     duration_us: u64,
-    operation: Symbol,
-    process: u32,
+    pub(super) operation: Symbol,
+    pub(super) process: u32,
     tags: u32,
     flags: u16,
 }

@@ -58,6 +58,10 @@ pub enum Call {
     CopyColumns {
         /// Number of the first trace.
         from: u32,
+        /// What the traces of this worker are numbered from if they lose their ids.
+        first: u64,
+        /// What is left out, and the pseudonyms of names, as JSON; empty: nothing.
+        given: String,
     },
     /// Begin the plan of a query; its message is attached. Answered by [`Done::Pass`], [`Done::Working`] or
     /// [`Done::Report`], with the pass, the progress or the report attached.

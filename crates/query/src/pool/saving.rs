@@ -12,25 +12,38 @@ use std::collections::VecDeque;
 pub(super) struct Save<P> {
     /// The data that is copied; `None` for the demo, which has nothing to do with it.
     generation: Option<u64>,
+    /// What is left out, for the workers to read.
+    given: String,
     /// Slots of the workers that are still to be copied; the first is being copied.
     slots: VecDeque<usize>,
     /// The columns of each worker.
     columns: Vec<Vec<P>>,
 }
 
+impl<P> Save<P> {
+    /// What the worker is told whose columns come next.
+    fn copy(&self, from: u32) -> Call {
+        // No number of a trace comes twice: no worker has so many.
+        let first = (self.columns.len() as u64) << u32::BITS;
+        Call::CopyColumns { from, first, given: self.given.clone() }
+    }
+}
+
 impl<P: Clone> PoolState<P> {
-    pub(super) fn begin_save(&mut self, save: u64) {
+    pub(super) fn begin_save(&mut self, save: u64, given: String) {
         if self.is_loading() {
             return self.end_save(save, Err("traces are still being read"));
         }
         let slots = self.holders().into();
-        self.saves.insert(save, Save { generation: Some(self.generation), slots, columns: Vec::new() });
+        let generation = Some(self.generation);
+        self.saves.insert(save, Save { generation, given, slots, columns: Vec::new() });
         self.copy_next_worker(save);
     }
 
     pub(super) fn begin_demo(&mut self, save: u64) {
         let slots = VecDeque::from([COORDINATOR]);
-        self.saves.insert(save, Save { generation: None, slots, columns: vec![Vec::new()] });
+        self.saves
+            .insert(save, Save { generation: None, given: String::new(), slots, columns: vec![Vec::new()] });
         self.call(COORDINATOR, Purpose::Save(save), Call::WriteDemo, Vec::new());
     }
 
@@ -39,7 +52,8 @@ impl<P: Clone> PoolState<P> {
         match state.slots.front().copied() {
             Some(slot) => {
                 state.columns.push(Vec::new());
-                self.call(slot, Purpose::Save(save), Call::CopyColumns { from: 0 }, Vec::new());
+                let call = state.copy(0);
+                self.call(slot, Purpose::Save(save), call, Vec::new());
             }
             None => self.end_save(save, Ok(())),
         }
@@ -65,7 +79,8 @@ impl<P: Clone> PoolState<P> {
         columns.extend(buffers);
         match (next, state.slots.front().copied()) {
             (Some(from), Some(slot)) => {
-                self.call(slot, Purpose::Save(save), Call::CopyColumns { from }, Vec::new());
+                let call = state.copy(from);
+                self.call(slot, Purpose::Save(save), call, Vec::new());
             }
             _ => {
                 state.slots.pop_front();

@@ -15,6 +15,7 @@ mod flow;
 mod further_findings;
 mod heatmap;
 mod histograms;
+mod names;
 mod overview;
 mod per_request;
 mod proposals;
@@ -42,6 +43,7 @@ pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, Target, Timeout, What
 pub use further_findings::FurtherFindings;
 pub use heatmap::Heatmap;
 pub use histograms::Histograms;
+pub use names::Pseudonyms;
 pub use overview::{EndpointCount, Overview, OverviewReport, SummaryFacts, TagKey, TypeRow};
 pub use per_request::{PerRequest, PerRequestReport};
 pub use proposals::Proposals;
@@ -145,6 +147,7 @@ list! {
     Overview,
     PerRequest,
     Proposals,
+    Pseudonyms,
     Range,
     Requests,
     Savings,

@@ -197,4 +197,5 @@ pub const ALL: &[Test] = tests![
     offline::every_view_shows_the_same_in_webkit,
     report::a_saved_report_opens_from_disk_with_every_view,
     report::the_binary_writes_the_same_report,
+    report::what_is_left_out_is_in_no_report_note_or_link,
 ];

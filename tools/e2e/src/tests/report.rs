@@ -3,12 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use e2e::browser::Page;
+use e2e::browser::{Look, Page};
 use e2e::failure::{Outcome, ensure, fail, same};
 use e2e::process::{dist, pathlight, scratch};
 use serde_json::{Value, json};
 
 use super::drop::{count, findings_agree, native, shop, summary};
+use super::tables::{catch_files, caught};
+
+#[path = "../../../../tests/common/words.rs"]
+mod words;
 
 /// Presses "Save report" and waits for the file.
 async fn save(page: &Page) -> Outcome<PathBuf> {
@@ -19,6 +23,7 @@ async fn save(page: &Page) -> Outcome<PathBuf> {
     page.devtools("Browser.setDownloadBehavior", to).await?;
     page.click("[data-test='more']").await?;
     page.click("[data-test='save-report']").await?;
+    page.click("[data-test='give-report']").await?;
     let (file, start) = (folder.join("pathlight-report.html"), Instant::now());
     while !file.is_file() {
         if start.elapsed() > Duration::from_secs(30) {
@@ -87,4 +92,78 @@ pub async fn the_binary_writes_the_same_report(page: &Page) -> Outcome {
     page.go("view=trace").await?;
     page.ready().await?;
     page.picture("report").await
+}
+
+/// Unpacks the report that was caught and says which of these words are anywhere in it, and how many parts it has.
+const LOOK_INTO: &str = "window.found = null; (async (words) => { const text = window.caught[0]; let all = text; let parts = 0; \
+    for (const [, part] of text.matchAll(/class=\"report-part\">([^<]*)</g)) { \
+        const bytes = Uint8Array.from(atob(part.trim()), (letter) => letter.charCodeAt(0)); parts += 1; \
+        const columns = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip')); \
+        all += new TextDecoder('latin1').decode(await new Response(columns).arrayBuffer()); } \
+    window.found = { parts: Math.min(parts, 1), words: words.filter((word) => all.includes(word)) }; })(WORDS); return true";
+
+pub async fn what_is_left_out_is_in_no_report_note_or_link(page: &Page) -> Outcome {
+    let words = words::words();
+    let file = scratch()?.join(format!("{}.json", words.ids[0]));
+    std::fs::write(&file, &words.json[1])?;
+    let all = [&words.services[..], &words.operations, &words.tags, &words.ids].concat();
+    page.open("view=findings").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    page.hidden("[data-test='findings-coming']").await?;
+    let filter = format!("tag.{}={}&search={}", words.tags[0], words.tags[4], words.operations[3]);
+    page.go(&format!("view=findings&{filter}")).await?;
+    page.ready().await?;
+    page.hidden("[data-test='findings-coming']").await?;
+    catch_files(page).await?;
+    let whole = caught(page, &["[data-test='copy-findings']", "[data-test='give-note']"]).await?;
+    ensure(whole.contains(&words.services[3]), || format!("the whole note names no service: {whole}"))?;
+    page.click("[data-test='give-close']").await?;
+    // Left out, nothing of it is in the note, and its pseudonyms are those of the binary.
+    let choices = ["[data-test='give-tags']", "[data-test='give-names']"];
+    let note =
+        caught(page, &["[data-test='copy-findings']", choices[0], choices[1], "[data-test='give-note']"])
+            .await?;
+    same("words in the note", words::Words::found(&all, &note), Vec::<&str>::new())?;
+    let said = page.text("[data-test='give-words']").await?;
+    ensure(said.starts_with("Travels: ") && !said.contains("tags"), || format!("the dialog says {said:?}"))?;
+    for (name, look) in [("give-narrow", Look::NARROW), ("give-dark", Look::DARK), ("give", Look::DESK)] {
+        page.look(look).await?;
+        page.picture(name).await?;
+    }
+    page.click("[data-test='give-close']").await?;
+    let path = file.to_string_lossy();
+    let tag = format!("{}={}", words.tags[0], words.tags[4]);
+    let options =
+        ["findings", &path, "--with-tag", &tag, "--format", "markdown", "--no-tags", "--pseudonyms"];
+    let printed = String::from_utf8_lossy(&pathlight(&options)?).into_owned();
+    let first = printed.lines().find(|line| line.starts_with("1. ")).unwrap_or_default();
+    ensure(first.contains("service-") && note.contains(first), || format!("{first:?} is not in {note}"))?;
+    // Nor in the report, unpacked.
+    page.run("window.caught = []; return true").await?;
+    for selector in [
+        "[data-test='more']",
+        "[data-test='save-report']",
+        choices[0],
+        choices[1],
+        "[data-test='give-report']",
+    ] {
+        page.click(selector).await?;
+    }
+    page.until("a report", "return (window.caught[0] ?? null) !== null", |there| *there == Value::Bool(true))
+        .await?;
+    page.run(&LOOK_INTO.replace("WORDS", &json!(all).to_string())).await?;
+    let found = page.until("a look into it", "return window.found", Value::is_object).await?;
+    same("words in the report", found, json!({ "parts": 1, "words": [] }))?;
+    // Nor in a link.
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='share-open']").await?;
+    page.click(choices[0]).await?;
+    page.click(choices[1]).await?;
+    let link = page.run("return document.querySelector(\"[data-test='share-link']\").value").await?;
+    same(
+        "words in the link",
+        words::Words::found(&all, link.as_str().unwrap_or_default()),
+        Vec::<&str>::new(),
+    )
 }

@@ -87,7 +87,7 @@ impl SimWorker {
             }
             Call::Pass { .. } => (Done::Nothing, vec![self.session.run_pass(&attachments[0]).unwrap()]),
             Call::WriteDemo => (Done::Nothing, vec![b"demo".to_vec()]),
-            Call::CopyColumns { from } => {
+            Call::CopyColumns { from, .. } => {
                 let next = (*from < 2).then_some(from + 1);
                 (Done::Columns(next), vec![vec![*from as u8]])
             }

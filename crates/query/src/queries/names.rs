@@ -1,0 +1,24 @@
+//! The names of all that is loaded, for pseudonyms.
+
+use super::Query;
+use crate::EngineError;
+use crate::pass::Pass;
+use crate::workers::Workers;
+use pathlight_model::trace::{Names as Found, Pseudonyms as Table};
+use serde::{Deserialize, Serialize};
+
+/// Reports the pseudonyms of services, operations and hosts of all that is loaded, both sets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pseudonyms {}
+
+impl Query for Pseudonyms {
+    type Report = Table;
+
+    async fn run(self, workers: Workers) -> Result<Table, EngineError> {
+        let mut names = Found::default();
+        for part in workers.partials::<Found>(Pass::Names).await? {
+            names.merge(part);
+        }
+        Ok(names.pseudonyms(workers.place_facts().await?))
+    }
+}

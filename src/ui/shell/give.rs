@@ -1,0 +1,86 @@
+//! Giving something away: what will travel is said before it is saved or copied, and tags and names can be left out.
+
+use super::keys;
+use crate::pool::UserError;
+use crate::ui::dom::{El, Keep, button, div, el};
+use crate::ui::page::Page;
+use pathlight_model::trace::Redaction;
+use pathlight_query::queries;
+use pathlight_view::redacted::{Carrier, travels};
+use pathlight_view::saved::Given;
+use std::cell::Cell;
+use std::rc::Rc;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::HtmlInputElement;
+
+/// What can be left out: its name in tests, and in words.
+const LEFT_OUT: [(&str, &str); 2] = [
+    ("give-tags", "Leave tags out"),
+    ("give-names", "Replace names of services and operations (service-1, operation-1)"),
+];
+
+/// Returns switches of what is left out, with a line that says what will travel; `changed` hears of every choice.
+pub fn switches(keep: &Keep, carrier: Carrier, changed: impl Fn(Redaction) + 'static) -> El {
+    let chosen = Rc::new(Cell::new(Redaction::default()));
+    let changed = Rc::new(changed);
+    let line = el("p").class("muted").test("give-words").attr("aria-live", "polite");
+    line.set_text(&travels(carrier, chosen.get()));
+    let group = div("give").attr("role", "group").attr("aria-label", "What travels");
+    for (name, words) in LEFT_OUT {
+        let check = el("input").attr("type", "checkbox").test(name);
+        let input = check.as_kind::<HtmlInputElement>().cloned();
+        let (chosen, changed, line) = (chosen.clone(), changed.clone(), line.clone());
+        let check = check.on(keep, "change", move |_| {
+            let is_on = input.as_ref().is_some_and(HtmlInputElement::checked);
+            let now = chosen.get();
+            chosen.set(match name == LEFT_OUT[0].0 {
+                true => Redaction { tags: is_on, ..now },
+                false => Redaction { names: is_on, ..now },
+            });
+            line.set_text(&travels(carrier, chosen.get()));
+            changed(chosen.get());
+        });
+        group.add(&el("label").child(&check).text(" ").text(words));
+    }
+    group.child(&line)
+}
+
+/// Opens a dialog with the switches, and a button that gives it away: `act` hears what is left out, with the button.
+pub fn open(
+    page: Page,
+    title: &'static str,
+    carrier: Carrier,
+    (label, test): (&'static str, &'static str),
+    act: impl Fn(Given, &El) + 'static,
+) {
+    let keep = Keep::default();
+    let close = button("Close").class("quiet").test("give-close");
+    let head = div("dialog-head").child(&el("h2").text(title)).child(&close);
+    let chosen = Rc::new(Cell::new(Redaction::default()));
+    let takes = chosen.clone();
+    let switches = switches(&keep, carrier, move |redaction| takes.set(redaction));
+    let give = button(label).class("primary").test(test).attr("aria-live", "polite");
+    let (pressed, act, closing) = (give.clone(), Rc::new(act), close.clone());
+    let give = give.on_click(&keep, move || {
+        let (redaction, act, pressed) = (chosen.get(), act.clone(), pressed.clone());
+        if carrier == Carrier::Report {
+            closing.html().click();
+        }
+        if redaction.is_nothing() {
+            return act(Given::default(), &pressed);
+        }
+        spawn_local(async move {
+            match page.pool().run(&queries::Pseudonyms {}).await {
+                Ok(pseudonyms) => act((redaction, pseudonyms), &pressed),
+                Err(_) => page.fail(UserError {
+                    message: "The names to replace could not be read.".to_owned(),
+                    detail: String::new(),
+                    next_step: "Wait until everything is read, and try again.".to_owned(),
+                }),
+            }
+        });
+    });
+    let body = div("share-body").child(&switches).child(&div("buttons").child(&give));
+    let dialog = el("dialog").class("ask").test("give").attr("aria-label", title);
+    keys::open_dialog(&dialog.child(&head).child(&body), &close, keep);
+}

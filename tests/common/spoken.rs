@@ -1,0 +1,210 @@
+//! What page, workers and host pages say to each other, and the traces in saved reports: whatever the bytes, they are refused
+//! in words or understood, and what was loaded before is still there.
+
+use super::kept::set;
+use pathlight::analysis::anomaly::AnomalySettings;
+use pathlight::ingest::{Options as Reading, Reader};
+use pathlight::model::trace::{Portable, TraceSet};
+use pathlight::query::native::Pool;
+use pathlight::query::pool::Server;
+use pathlight::query::pool::messages::{Call, Done};
+use pathlight::query::{
+    Changes, ColumnOrder, Endpoint, FlowSettings, PathSettings, Query, RootEndpoint, Selection, Session,
+    SpanSearch, SplitOf, TprofSettings, queries,
+};
+use pathlight::view::address::Address;
+use pathlight::view::contract::{Envelope, Incoming, follow};
+use pathlight::view::saved;
+
+/// Steps of a plan, more than any query of these few traces takes.
+const STEPS: usize = 2000;
+
+/// What the first byte says about the others: a query; a pass; a partial for the query of the next byte; traces of another
+/// worker; keys of traces, for two calls.
+const WAYS: u8 = 6;
+
+/// One query of every kind.
+fn messages() -> Vec<Vec<u8>> {
+    let selection = Selection::default;
+    let settings = FlowSettings::default();
+    let root = || {
+        let first = Pool::of(vec![set()]).unwrap().run(queries::Overview::default()).unwrap();
+        first.endpoints.first().map(|of| Endpoint::new(&of.service, &of.operation)).unwrap_or_default()
+    };
+    let anomaly = AnomalySettings::default;
+    [
+        queries::Overview::default().to_message(),
+        queries::CriticalPath { selection: selection() }.to_message(),
+        queries::BottomUp { selection: selection() }.to_message(),
+        queries::Compare { a: selection(), b: selection() }.to_message(),
+        queries::Culprit { a: selection(), b: selection() }.to_message(),
+        queries::Diagnosis { selection: selection(), settings: TprofSettings::default() }.to_message(),
+        queries::Endpoints { selection: selection() }.to_message(),
+        queries::Errors { selection: selection() }.to_message(),
+        queries::Findings { selection: selection(), baseline: None }.to_message(),
+        queries::FlowParents { selection: selection() }.to_message(),
+        queries::WhatIf { selection: selection(), settings, changes: Changes::default() }.to_message(),
+        queries::Savings { selection: selection(), settings }.to_message(),
+        queries::Heatmap { selection: selection(), columns: 40, order: ColumnOrder::Start }.to_message(),
+        queries::Histograms { selection: selection() }.to_message(),
+        queries::Range { selection: selection() }.to_message(),
+        queries::Tags { selection: selection() }.to_message(),
+        queries::TagValues { selection: selection(), key: "http.status_code".to_owned() }.to_message(),
+        queries::Split { selection: selection(), of: SplitOf::Calls(root()), key: "host".to_owned() }
+            .to_message(),
+        queries::Search { selection: selection(), search: SpanSearch::parse("error= OR db") }.to_message(),
+        queries::Pseudonyms {}.to_message(),
+        queries::AnomalyModel { train: selection(), settings: anomaly() }.to_message(),
+        queries::Trace {
+            trace_id: "1".to_owned(),
+            root_span_id: None,
+            settings: PathSettings::default(),
+            group: 0,
+        }
+        .to_message(),
+        queries::CriticalPath {
+            selection: Selection { root: RootEndpoint::Endpoint(root()), ..Selection::default() },
+        }
+        .to_message(),
+    ]
+    .map(Result::unwrap)
+    .into()
+}
+
+/// Drives a query as page and worker do; `pass` answers its passes. False if it was refused.
+fn drive(
+    session: &mut Session,
+    message: Vec<u8>,
+    mut pass: impl FnMut(&mut Session, Vec<u8>) -> Option<Vec<u8>>,
+) -> bool {
+    let mut server = Server::default();
+    let begin = Call::Begin { plan: 1, data: Some(1), has_summaries: false };
+    let mut answers = server.serve(session, 1, &begin, vec![message]);
+    for number in 2..STEPS as u64 {
+        let partials = match answers.pop() {
+            Some((_, Ok((Done::Pass, passes)))) => {
+                let partials: Option<Vec<_>> = passes.into_iter().map(|bytes| pass(session, bytes)).collect();
+                let Some(partials) = partials else { return false };
+                partials
+            }
+            Some((_, Ok((Done::Working, _)))) => Vec::new(),
+            Some((_, Ok((Done::Report, _)))) => return true,
+            _ => return false,
+        };
+        answers = server.serve(session, number, &Call::Merge { plan: 1 }, partials);
+    }
+    false
+}
+
+/// Seeds of every way.
+pub fn calls() -> Vec<Vec<u8>> {
+    let of = |way: u8, bytes: &[u8]| [&[way], bytes].concat();
+    let mut seeds = Vec::new();
+    for (number, message) in (0..).zip(messages()) {
+        seeds.push(of(0, &message));
+        let mut session = Session::of(set());
+        let is_done = drive(&mut session, message, |session, pass| {
+            seeds.push(of(1, &pass));
+            let partial = session.run_pass(&pass).unwrap();
+            seeds.push(of(2, &of(number, &partial)));
+            Some(partial)
+        });
+        assert!(is_done, "query {number}");
+    }
+    let set = set();
+    let portable = postcard::to_allocvec(&Portable::copy(&set, 0..3)).unwrap();
+    seeds.push(of(3, &portable));
+    let keys = Session::of(set).trace_keys().unwrap();
+    seeds.extend([of(4, &keys), of(5, &keys)]);
+    seeds.sort();
+    seeds.dedup();
+    seeds
+}
+
+/// A worker that is told anything goes on: a query of its own still gives its report.
+pub fn check_call(bytes: &[u8]) {
+    let Some((way, rest)) = bytes.split_first() else { return };
+    let mut session = Session::of(set());
+    match way % WAYS {
+        0 => drop(drive(&mut session, rest.to_vec(), |session, pass| session.run_pass(&pass).ok())),
+        1 => drop(session.run_pass(rest)),
+        2 => {
+            let Some((number, partial)) = rest.split_first() else { return };
+            let messages = messages();
+            let message = messages[usize::from(*number) % messages.len()].clone();
+            let mut changed = Some(partial.to_vec());
+            drive(&mut session, message, |session, pass| {
+                changed.take().or_else(|| session.run_pass(&pass).ok())
+            });
+        }
+        3 => drop(session.put_traces(rest)),
+        4 => drop(session.take_traces(rest)),
+        _ => {
+            let keys = session.trace_keys().unwrap();
+            let _ = pathlight::query::plan_moves(&[keys, rest.to_vec()]);
+        }
+    }
+    let message = queries::Endpoints { selection: Selection::default() }.to_message().unwrap();
+    session.set.seal().unwrap();
+    session.invalidate();
+    assert!(drive(&mut session, message, |session, pass| session.run_pass(&pass).ok()), "the worker goes on");
+}
+
+/// Messages of host pages, as JSON.
+pub fn embedding() -> Vec<Vec<u8>> {
+    let texts = [
+        r#"{"pathlight":1,"type":"ping"}"#,
+        r#"{"pathlight":1,"type":"traces","title":"a.json","replace":true,"data":"[]"}"#,
+        r#"{"pathlight":1,"type":"query","query":"view=flame&tag.region=eu&traceID=ab&where=error%3D"}"#,
+        r#"{"pathlight":1,"type":"theme","theme":"dark"}"#,
+        r#"{"pathlight":1,"type":"view","view":"trace"}"#,
+        r#"{"pathlight":2,"type":"__proto__","query":null,"allow":["x"]}"#,
+    ];
+    texts.map(|text| text.as_bytes().to_vec()).into()
+}
+
+/// A message is none of ours, is answered with an error that is JSON, or is followed without changing what the host has set.
+pub fn check_embedding(bytes: &[u8]) {
+    let Ok(envelope) = serde_json::from_slice::<Envelope>(bytes) else { return };
+    match envelope.read() {
+        Ok(Incoming::Query(query)) => {
+            let mut address = Address::parse("embed=1&theme=dark&allow=https://a.example");
+            let before = address.clone();
+            follow(&query, &mut address);
+            assert_eq!((address.embed, &address.allow), (true, &before.allow));
+            Address::parse(&address.to_fragment());
+        }
+        Ok(_) => {}
+        Err(answer) => drop(serde_json::from_str::<serde_json::Value>(&answer.to_json()).unwrap()),
+    }
+}
+
+/// The traces of a saved report, unpacked.
+pub fn columns() -> Vec<Vec<u8>> {
+    vec![saved::columns(&set(), 0, &saved::Given::default(), 1).unwrap().0]
+}
+
+/// What is read can be asked, and saved again.
+pub fn check_columns(bytes: &[u8]) {
+    let mut set = TraceSet::new();
+    let mut reader = Reader::new("report", Reading::default());
+    if reader.feed(bytes, &mut set).is_err() {
+        return;
+    }
+    reader.finish(&mut set);
+    set.seal().unwrap();
+    let again = saved::columns(&set, 0, &saved::Given::default(), 1).unwrap().0;
+    let mut copy = TraceSet::new();
+    let mut reader = Reader::new("again", Reading::default());
+    reader.feed(&again, &mut copy).unwrap();
+    reader.finish(&mut copy);
+    copy.seal().unwrap();
+    let spans = |set: &TraceSet| set.traces().iter().map(|trace| trace.len()).sum::<usize>();
+    if spans(&set) < 8192 {
+        assert_eq!(spans(&copy), spans(&set));
+    }
+    let mut pool = Pool::of(vec![set]).unwrap();
+    pool.run(queries::Overview::default()).unwrap();
+    pool.run(queries::CriticalPath { selection: Selection::default() }).unwrap();
+    pool.run(queries::Errors { selection: Selection::default() }).unwrap();
+}
