@@ -53,7 +53,10 @@ struct Seen {
 /// The categories of one key.
 #[derive(Clone, Debug, Default)]
 pub struct Categories {
+    /// Of those who leave nothing out, where there are any, there is one: a key may have a single call.
     seen: Vec<Seen>,
+    /// By fold left out: its place there.
+    of: [u8; FOLDS],
 }
 
 /// The logarithm of a share, in billionths: sums of such do not depend on their order.
@@ -84,7 +87,7 @@ impl Seen {
 impl Categories {
     /// Learns from categories with their counts; sets (sorted endpoints) where they are sets, else empty ones.
     pub fn new(categories: &[(&[u32], Counts)], are_sets: bool) -> Categories {
-        let seen = (0..FOLDS).map(|fold| {
+        let learn = |fold: usize| {
             let mut seen = Seen {
                 n: categories.iter().map(|(_, counts)| without(counts, fold)).sum(),
                 ..Seen::default()
@@ -114,14 +117,27 @@ impl Categories {
             }
             seen.rarer = rarer;
             seen
-        });
-        Categories { seen: seen.collect() }
+        };
+        let (mut out, mut whole) = (Categories::default(), None);
+        for fold in 0..FOLDS {
+            let is_whole = categories.iter().all(|(_, counts)| counts[fold] == 0);
+            let known = whole.filter(|_| is_whole);
+            out.of[fold] = known.unwrap_or(out.seen.len() as u8);
+            if known.is_none() {
+                out.seen.push(learn(fold));
+            }
+            if is_whole {
+                whole = Some(out.of[fold]);
+            }
+        }
+        out.seen.shrink_to_fit();
+        out
     }
 
     /// The surprise of a category with these counts in training, with each fold left out.
     pub fn surprises(&self, set: &[u32], counts: &Counts, unseen: impl Fn(usize) -> f64) -> [f64; FOLDS] {
         std::array::from_fn(|fold| {
-            let seen = &self.seen[fold];
+            let seen = &self.seen[usize::from(self.of[fold])];
             if seen.n == 0 {
                 return 0.0;
             }

@@ -71,7 +71,8 @@ pub struct TreeVerdict {
 pub struct Tables {
     pub(super) key_of: Vec<u32>,
     pub(super) keys: Vec<KeyTable>,
-    cell_tails: Vec<Option<Tail>>,
+    /// Of few cells; the others have none.
+    cell_tails: Vec<Option<Box<Tail>>>,
     pub(super) categories: Vec<[f64; FOLDS]>,
     pub(super) unseen: Unseen,
     quantiser: Quantiser,
@@ -336,7 +337,7 @@ impl Tables {
                 for histogram in histograms() {
                     let n: u32 = histogram.iter().flat_map(|(_, counts)| counts).sum();
                     let is_apart = same.len() > 1 && n >= ENOUGH;
-                    tables.cell_tails.push(is_apart.then(|| Tail::new(histogram, prior)));
+                    tables.cell_tails.push(is_apart.then(|| Box::new(Tail::new(histogram, prior))));
                 }
                 pace.spend(20 * all.len()).await;
             }
@@ -461,7 +462,7 @@ impl Tables {
             return place.category[fold];
         }
         let q = (value >> 2) as u16;
-        let cell = self.cell_tails.get(place.cell as usize).and_then(Option::as_ref);
+        let cell = self.cell_tails.get(place.cell as usize).and_then(Option::as_deref);
         let cell = cell.filter(|tail| tail.len(fold) >= ENOUGH);
         let Some(tail) = cell.or(match self.keys.get(place.key as usize) {
             Some(KeyTable::Numbers(tail)) => Some(&**tail),

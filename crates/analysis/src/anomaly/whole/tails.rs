@@ -109,7 +109,7 @@ struct End {
     /// Excesses summed, the number they are measured from, and how many there are.
     excess: f64,
     from: u16,
-    k: f64,
+    k: u32,
 }
 
 /// Numbers of training, for any fold left out.
@@ -169,7 +169,7 @@ impl Tail {
             return End::default();
         }
         let k = (n - 1).min((n.div_ceil(50)).max(3));
-        let mut end = End { k: f64::from(k), ..End::default() };
+        let mut end = End { k, ..End::default() };
         let (mut seen, mut sum) = (0u32, 0.0);
         for (q, counts) in outermost {
             let here = counts.iter().sum::<u32>() - counts[fold];
@@ -187,7 +187,7 @@ impl Tail {
                 break;
             }
         }
-        end.excess = (sum - end.k * f64::from(end.from)).abs() / STEPS;
+        end.excess = (sum - f64::from(k) * f64::from(end.from)).abs() / STEPS;
         end
     }
 
@@ -197,8 +197,9 @@ impl Tail {
         let end = if is_high { &self.high[fold] } else { &self.low[fold] };
         let x = (f64::from(q) - f64::from(end.from)).abs() / STEPS;
         let Prior { weight, mean } = self.prior;
-        let fall = (end.k + weight) * ln(1.0 + x / (end.excess + weight * mean));
-        let s = ln((n + 1.0) / (end.k + 1.0)) + fall;
+        let k = f64::from(end.k);
+        let fall = (k + weight) * ln(1.0 + x / (end.excess + weight * mean));
+        let s = ln((n + 1.0) / (k + 1.0)) + fall;
         s.max(ln(n + 1.0)) - std::f64::consts::LN_2
     }
 
