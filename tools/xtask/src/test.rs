@@ -126,18 +126,18 @@ fn lint(results: &mut Results) {
 /// Licences, sources and versions of dependencies against `deny.toml`, and the advisories against them: where cargo-deny is
 /// installed, and where its database of advisories can be had.
 fn deny(results: &mut Results) {
-    if sh::output(sh::cargo().args(["deny", "--version"])).is_none() {
+    let Some(program) = tools::cargo_deny() else {
         let how = format!("cargo install --locked cargo-deny --version {}", tools::CARGO_DENY);
         return results.skipped.push((1, format!("licences and sources of dependencies ({how})")));
-    }
+    };
     let run = |what: &[&str]| {
-        let mut deny = sh::cargo();
-        deny.args(["deny", "--workspace", "--locked", "--log-level", "error", "check"]).args(what);
+        let mut deny = sh::command(&program);
+        deny.args(["--workspace", "--locked", "--log-level", "error", "check"]).args(what);
         deny
     };
     let what = ["licenses", "bans", "sources"];
     results.step("licences and sources of dependencies", Count::Whole, &mut run(&what));
-    if sh::output(sh::cargo().args(["deny", "fetch", "db"])).is_some() {
+    if sh::output(sh::command(&program).args(["fetch", "db"])).is_some() {
         results.step("advisories", Count::Whole, &mut run(&["advisories"]));
     } else {
         results.skipped.push((1, "advisories, whose database cannot be fetched here".to_owned()));

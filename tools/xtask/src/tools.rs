@@ -12,6 +12,12 @@ pub const WASM: &str = "wasm32-unknown-unknown";
 /// The version of cargo-deny that `deny.toml` is written for; it is used where it is installed.
 pub const CARGO_DENY: &str = "0.20.2";
 
+/// The program cargo-deny, in `target/tools` or on the path, where it is installed.
+pub fn cargo_deny() -> Option<PathBuf> {
+    let own = sh::target().join("tools/bin/cargo-deny");
+    if own.is_file() { Some(own) } else { sh::find("cargo-deny") }
+}
+
 /// The npm package that wasm-opt comes from.
 const BINARYEN: Npm = Npm {
     name: "binaryen",
