@@ -10,6 +10,7 @@ use crate::common::replay::read;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pathlight::view::address::Address;
 use pathlight::view::saved;
+use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
@@ -35,6 +36,55 @@ v=1&view=anomalies&src=traces.json&from=10&to=20&overlap=paper&reading=plain&pla
 band=P50-95&subject=all&view=summary
 ";
 
+/// Commands that print JSON, as programs of others read it.
+const JSON: [&str; 14] = [
+    "findings traces.json",
+    "summary traces.json",
+    "critical-path traces.json",
+    "compare -a traces.json -b traces.json",
+    "heatmap traces.json",
+    "endpoints traces.json",
+    "histograms traces.json",
+    "split --tag http.status_code traces.json",
+    "flow traces.json",
+    "diagnosis traces.json",
+    "anomaly --train traces.json",
+    "errors traces.json",
+    "inspect traces.json",
+    "show summary.pathlight",
+];
+
+/// Every key of the JSON that commands print, by command and path, each with the kind of its value, one a line.
+fn keys(folder: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    for line in JSON {
+        let args: Vec<&str> = line.split(' ').chain(["--json"]).collect();
+        let value: Value = serde_json::from_str(&run(folder, &args)).unwrap();
+        let command = args[0];
+        let mut rest = vec![(command.to_owned(), &value)];
+        while let Some((path, value)) = rest.pop() {
+            let kind = match value {
+                Value::Null => continue,
+                Value::Bool(_) => "true or false",
+                Value::Number(_) => "number",
+                Value::String(_) => "text",
+                Value::Array(values) => {
+                    rest.extend(values.iter().map(|value| (format!("{path}[]"), value)));
+                    "list"
+                }
+                Value::Object(values) => {
+                    rest.extend(values.iter().map(|(key, value)| (format!("{path}.{key}"), value)));
+                    "object"
+                }
+            };
+            all.push(format!("{path}: {kind}"));
+        }
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
 /// Makes the inputs of a version that are not there.
 fn write(folder: &Path) {
     std::fs::create_dir_all(folder).unwrap();
@@ -53,6 +103,9 @@ fn write(folder: &Path) {
         std::fs::write(folder.join("page.html"), page).unwrap();
         run(folder, &["report", "traces.json", "--page", "page.html", "-o", "report.html"]);
         std::fs::remove_file(folder.join("page.html")).unwrap();
+    }
+    if missing("json.keys.txt") {
+        std::fs::write(folder.join("json.keys.txt"), keys(folder).join("\n") + "\n").unwrap();
     }
     if missing("addresses.txt") {
         std::fs::write(folder.join("addresses.txt"), ADDRESSES).unwrap();
@@ -95,6 +148,14 @@ fn what_earlier_versions_wrote_is_read() {
         let addresses = std::fs::read_to_string(folder.join("addresses.txt")).unwrap();
         let read: Vec<String> = addresses.lines().map(|line| Address::parse(line).to_fragment()).collect();
         compare("addresses.read.txt", &(read.join("\n") + "\n"));
+        // Keys may come; none goes, and none becomes of another kind.
+        let now = keys(&folder);
+        let then = std::fs::read_to_string(folder.join("json.keys.txt")).unwrap();
+        let gone: Vec<&str> = then
+            .lines()
+            .filter(|key| now.binary_search_by(|known| known.as_str().cmp(key)).is_err())
+            .collect();
+        assert!(gone.is_empty() && then.lines().count() > 100, "JSON lacks what {version} had: {gone:#?}");
     }
     golden.finish();
 }

@@ -179,6 +179,8 @@ impl Address {
             match key.as_str() {
                 "v" => {}
                 "view" => address.view = View::from_key(&value).unwrap_or_default(),
+                // No span has such a service: without a name it has one that says so.
+                "service" if value.is_empty() => {}
                 "service" if service.is_none() => service = Some(value),
                 "operation" if operation.is_none() => operation = Some(value),
                 "rootEndpoint" => address.root = root_of_name(&value).unwrap_or(address.root),
@@ -642,6 +644,19 @@ mod tests {
         );
     }
 
+    #[test]
+    fn an_empty_service_is_none() {
+        for text in ["service=", "service=&operation=GET", "service=&operation="] {
+            let address = Address::parse(text);
+            assert_eq!(address.root, RootEndpoint::TraceRoots, "{text}");
+            assert_eq!(address.to_fragment(), "v=1", "{text}");
+        }
+        // In a search at Jaeger it is any, and of it follows no root endpoint.
+        let search = Address::parse("api=/jaeger&service=&operation=GET&traceID=ab");
+        assert!(search.source.is_search() && search.root == RootEndpoint::TraceRoots);
+        assert_eq!(Address::parse(&search.to_fragment()), search);
+    }
+
     fn name() -> impl Strategy<Value = String> {
         "[a-z .&=#%+/\"\\\\\u{e4}\u{1F600}]{0,6}"
     }
@@ -670,7 +685,7 @@ mod tests {
             let mut address = Address { view: View::ALL[view], inverted: flags[0], ..Address::default() };
             if flags[1] {
                 address.root =
-                    RootEndpoint::Endpoint(Endpoint { service: names[0].clone(), operation: names[1].clone() });
+                    RootEndpoint::Endpoint(Endpoint { service: format!("s{}", names[0]), operation: names[1].clone() });
             }
             address.range = PercentileRange::open(range.0, (range.0 + range.1).min(100_000));
             if address.range.is_all() {
