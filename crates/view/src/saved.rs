@@ -30,20 +30,31 @@ const PLACE: &str = "<script id=\"asset-glue\">";
 /// What is left out of a report, and the pseudonyms of names.
 pub type Given = (Redaction, Pseudonyms);
 
-/// Writes it for workers.
+/// Writes it for workers, as hexadecimal digits; empty if nothing is left out.
 ///
 /// # Errors
-/// serde_json's.
-pub fn write_given(given: &Given) -> serde_json::Result<String> {
-    if given.0.is_nothing() { Ok(String::new()) } else { serde_json::to_string(given) }
+/// [`EngineError::Message`] if it cannot be written.
+pub fn write_given(given: &Given) -> Result<String, EngineError> {
+    if given.0.is_nothing() {
+        return Ok(String::new());
+    }
+    let digit = |four: u8| char::from(b"0123456789abcdef"[usize::from(four)]);
+    let bytes = postcard::to_allocvec(given)?;
+    Ok(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect())
 }
 
 /// Reads what [`write_given`] wrote.
 ///
 /// # Errors
-/// serde_json's.
-pub fn read_given(text: &str) -> serde_json::Result<Given> {
-    if text.is_empty() { Ok(Given::default()) } else { serde_json::from_str(text) }
+/// [`EngineError::Message`] if it is something else.
+pub fn read_given(text: &str) -> Result<Given, EngineError> {
+    if text.is_empty() {
+        return Ok(Given::default());
+    }
+    let four = |digit: u8| char::from(digit).to_digit(16).map(|four| four as u8);
+    let byte = |pair: &[u8]| Some(four(pair[0])? << 4 | four(*pair.get(1)?)?);
+    let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
+    Ok(postcard::from_bytes(&bytes.ok_or(postcard::Error::DeserializeBadEncoding)?)?)
 }
 
 /// The next columns of a set as a part's bytes, beginning with trace number `from`, and where to go on.
@@ -120,6 +131,17 @@ mod tests {
         let page = "<div id=\"app\"></div>\n<script id=\"asset-glue\">x</script>";
         assert_eq!(split(page).map(|(head, _)| head), Some("<div id=\"app\"></div>\n"));
         assert_eq!(split("<html>"), None);
+    }
+
+    #[test]
+    fn what_is_left_out_comes_to_a_worker_as_it_was_or_not_at_all() {
+        let given: Given = (Redaction { tags: true, names: true }, Pseudonyms::default());
+        let text = write_given(&given).unwrap();
+        assert_eq!(read_given(&text).unwrap(), given);
+        assert_eq!(read_given(&write_given(&Given::default()).unwrap()).unwrap(), Given::default());
+        for damaged in ["0", "zz", "01", &text[1..]] {
+            assert!(read_given(damaged).is_err(), "{damaged}");
+        }
     }
 
     #[test]
