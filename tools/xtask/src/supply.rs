@@ -204,4 +204,11 @@ mod tests {
         let empty = page.replace("for it", "");
         assert!(compare_reasons(&empty, &named(&["a", "b"])).unwrap_err().contains("without a reason"));
     }
+
+    #[test]
+    fn ci_installs_the_version_of_cargo_deny_that_is_pinned() {
+        let file = sh::root().join(".github/workflows/ci.yml");
+        let ci = std::fs::read_to_string(file).unwrap();
+        assert!(ci.contains(&format!("cargo-deny --version {} ", crate::tools::CARGO_DENY)));
+    }
 }
