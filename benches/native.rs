@@ -65,7 +65,8 @@ mod bench {
         let (Some(before), Some(after)) = (before, scheduled()) else { return Ok(()) };
         let (ran_s, waited_s) = (after.0 - before.0, after.1 - before.1);
         let percent = 100.0 * waited_s / (ran_s + waited_s).max(1e-9);
-        if matches!(words, ["diagnosis" | "findings" | "weeks", ..] | ["papers", "samples"]) {
+        let counts = matches!(words, ["diagnosis" | "findings" | "weeks", ..] | ["papers", "samples"]);
+        if counts && words != ["diagnosis", "steps"] {
             return Ok(());
         }
         let what =

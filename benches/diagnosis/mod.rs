@@ -9,6 +9,7 @@
 //! duration, of all spans and of those in the slowest tenth of the traces, as in the paper's Table 2.
 
 mod media;
+mod steps;
 
 use crate::shared::{median, read, row};
 use pathlight::analysis::requests::Selection;
@@ -34,8 +35,12 @@ const RARE: f64 = 0.07;
 const FAULT: f64 = 0.02;
 const FAULTS: [u64; 2] = [1000, 10_000];
 
-/// A row for each delay, of all parts or one of them. What was not found is told on stderr.
+/// A row for each delay, of all parts but [`steps`] or of one of them. What was not found is told on stderr.
 pub fn run(part: Option<&str>) -> std::io::Result<Vec<String>> {
+    // The one part that takes times.
+    if part == Some("steps") {
+        return steps::steps();
+    }
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let mut rows = Vec::new();
     let mut places = generator(&options(1, Vec::new()))?.places();

@@ -5,6 +5,7 @@
 //! sort, and only moving the items is done per type. It costs an indirect call a comparison and four bytes an item, so
 //! numbers and the loops over spans keep the standard sorts.
 
+use crate::steps::Pace;
 use std::cmp::Ordering;
 
 /// Stable sorts of slices; as `sort_by` and `sort_by_key` of the standard library, in less code.
@@ -60,6 +61,133 @@ fn settle<T>(items: &mut [T], mut places: Vec<u32>) {
     }
 }
 
+/// Comparisons in one step of a [`Sorting`], about.
+const STEP: usize = 1 << 16;
+
+/// The same stable sort in steps, for what may be a million items: a step takes some milliseconds at most.
+pub struct Sorting {
+    /// Sorted in runs of `width`.
+    places: Vec<u32>,
+    /// Where two runs are merged.
+    spare: Vec<u32>,
+    /// Items in a run sorted at once, and outputs of a step of merging.
+    at_once: usize,
+    /// Items of a run; 0 as long as runs are being sorted.
+    width: usize,
+    /// Where the runs under way begin, and how much of each is merged.
+    at: usize,
+    taken: [usize; 2],
+}
+
+impl Sorting {
+    /// A sort of so many items, each comparison of which takes about `cost` units of work.
+    pub fn new(len: usize, cost: usize) -> Sorting {
+        let cost = cost.max(1);
+        // A run takes a comparison per item and level.
+        let at_once = (STEP / cost / 12).clamp(8, 1 << 13);
+        Sorting {
+            places: (0..len as u32).collect(),
+            spare: Vec::new(),
+            at_once,
+            width: 0,
+            at: 0,
+            taken: [0; 2],
+        }
+    }
+
+    /// Works for a step; true when done. A comparison of two items is asked for by their places.
+    #[inline(never)]
+    pub fn step(&mut self, compare: &mut dyn FnMut(u32, u32) -> Ordering) -> bool {
+        let n = self.places.len();
+        if self.width == 0 {
+            let to = n.min(self.at + self.at_once);
+            self.places[self.at..to].sort_by(|&a, &b| compare(a, b));
+            self.at = to;
+            if to == n {
+                (self.width, self.at) = (self.at_once, 0);
+                self.spare = if n > self.width { vec![0; n] } else { Vec::new() };
+            }
+            return self.width >= n;
+        }
+        let mut left = 8 * self.at_once;
+        while left > 0 {
+            let middle = n.min(self.at + self.width);
+            let end = n.min(middle + self.width);
+            if self.taken == [0; 2] && middle < end {
+                let [x, y] = [self.places[middle - 1], self.places[middle]];
+                if compare(x, y).is_le() {
+                    // In order already.
+                    self.spare[self.at..end].copy_from_slice(&self.places[self.at..end]);
+                    self.taken = [middle - self.at, end - middle];
+                    left = left.saturating_sub((end - self.at) / 16);
+                }
+            }
+            let [mut a, mut b] = [self.at + self.taken[0], middle + self.taken[1]];
+            let mut to = self.at + self.taken[0] + self.taken[1];
+            while to < end && left > 0 {
+                let (x, y) = (self.places.get(a).copied(), self.places.get(b).copied());
+                let is_first = match (x.filter(|_| a < middle), y.filter(|_| b < end)) {
+                    (Some(x), Some(y)) => compare(x, y).is_le(),
+                    (x, _) => x.is_some(),
+                };
+                let from = if is_first { &mut a } else { &mut b };
+                self.spare[to] = self.places[*from];
+                *from += 1;
+                to += 1;
+                left -= 1;
+            }
+            self.taken = [a - self.at, b - middle];
+            if to == end {
+                (self.at, self.taken) = (end, [0; 2]);
+                if end == n {
+                    std::mem::swap(&mut self.places, &mut self.spare);
+                    (self.width, self.at) = (2 * self.width, 0);
+                    return self.width >= n;
+                }
+            }
+        }
+        false
+    }
+
+    /// For each place the item that belongs there, once it is done.
+    pub fn places(self) -> Vec<u32> {
+        self.places
+    }
+
+    /// Units of work of a step, at most.
+    pub const UNITS: usize = 2 * STEP;
+}
+
+/// Sorts items in steps, as [`Arrange::arrange_by`] does at once. A comparison takes about `cost` units of work.
+pub async fn arrange_in_steps<T: Send + Sync>(
+    items: &mut [T],
+    cost: usize,
+    compare: impl Fn(&T, &T) -> Ordering + Send + Sync,
+    pace: &mut Pace,
+) {
+    if items.len() * cost.max(1) <= FEW {
+        pace.spend(items.len() * cost).await;
+        return items.arrange_by(compare);
+    }
+    let mut sorting = Sorting::new(items.len(), cost);
+    while !sorting.step(&mut |a, b| compare(&items[a as usize], &items[b as usize])) {
+        pace.spend(Sorting::UNITS).await;
+    }
+    let mut places = sorting.places();
+    for start in 0..places.len() {
+        let mut at = start;
+        loop {
+            let from = std::mem::replace(&mut places[at], at as u32) as usize;
+            if from == start || from == at {
+                break;
+            }
+            items.swap(at, from);
+            at = from;
+            pace.spend(4).await;
+        }
+    }
+}
+
 /// Fewer items are sorted by comparison.
 const FEW: usize = 1 << 10;
 /// Bits of the number that one pass looks at.
@@ -99,6 +227,7 @@ pub fn sort_by_number(items: &mut Vec<(u64, u32)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::steps::all_at_once;
     use proptest::prelude::*;
 
     proptest! {
@@ -111,6 +240,19 @@ mod tests {
             let mut there = here.clone();
             sort_by_number(&mut here);
             there.sort_by_key(|item| item.0);
+            prop_assert_eq!(here, there);
+        }
+
+        #[test]
+        fn in_steps_it_is_the_stable_sort(
+            items in prop::collection::vec((0..50_u32, any::<u8>()), 0..3000),
+            cost in prop::sample::select(vec![1, 100, 5000]),
+        ) {
+            let (mut here, mut there) = (items.clone(), items);
+            there.sort_by_key(|item| item.0);
+            all_at_once(async {
+                arrange_in_steps(&mut here, cost, |a, b| a.0.cmp(&b.0), &mut Pace::default()).await;
+            });
             prop_assert_eq!(here, there);
         }
 

@@ -7,16 +7,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 /// Units of work in one step: a unit is a value looked at, read or sorted, well below a tenth of a microsecond natively.
-const STEP: u64 = 200_000;
+pub const STEP: u64 = 200_000;
 
 /// How much of some work is done, for those who wait for it.
 #[derive(Clone, Default)]
-pub struct Done(Arc<AtomicU64>);
+pub struct Done(Arc<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    units: AtomicU64,
+    longest: AtomicU64,
+}
 
 impl Done {
     /// Units spent so far.
     pub fn units(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.units.load(Ordering::Relaxed)
+    }
+
+    /// The most units between two pauses; [`STEP`] and what one piece of the work takes.
+    pub fn longest(&self) -> u64 {
+        self.0.longest.load(Ordering::Relaxed)
     }
 }
 
@@ -37,7 +48,8 @@ impl Pace {
     pub async fn spend(&mut self, units: usize) {
         self.spent += units as u64;
         if self.spent >= STEP {
-            self.done.0.fetch_add(self.spent, Ordering::Relaxed);
+            self.done.0.units.fetch_add(self.spent, Ordering::Relaxed);
+            self.done.0.longest.fetch_max(self.spent, Ordering::Relaxed);
             self.spent = 0;
             Pause(false).await;
         }

@@ -22,8 +22,9 @@ pub use pathlight_analysis::findings::{
     GrowsWith, Halved, Place, SharedTag, TagRow, TagValue, TagsReport, TimeBin,
 };
 pub use pathlight_analysis::flow::{
-    CallBudget, ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange,
-    NodeName, Parallel, Quantile, SavingsReport, TargetReport, TargetWay, TimeoutReport, WhatIfReport,
+    CallBudget, CallTimeout, ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings,
+    LatencyChange, NodeName, Parallel, Quantile, SavingsReport, TargetReport, TargetWay, TimeoutReport,
+    WhatIfReport,
 };
 pub use pathlight_analysis::ids::{EndpointId, NodeId};
 pub use pathlight_analysis::requests::{
@@ -34,8 +35,8 @@ pub use pathlight_analysis::search::{
     Condition, FoundEndpoint, SearchReport, SpanSearch, Token, quoted, token_at,
 };
 pub use pathlight_analysis::tprof::{
-    AggregateTrace, Aggregates, DiagnosedGroup, GroupSubspan, PlaceChange, PlacesReport, SetsReport,
-    Settings as TprofSettings, Statistic, TprofReport, TypeLeftOut, TypePlaces,
+    AggregateSpan, AggregateSubspan, AggregateTrace, Aggregates, DiagnosedGroup, GroupSubspan, PlaceChange,
+    PlacesReport, SetsReport, Settings as TprofSettings, Statistic, TprofReport, TypeLeftOut, TypePlaces,
 };
 pub use pathlight_model::stats::{Distribution, Effect, Interval, LogHistogram, Moments, Summary};
 pub use pathlight_model::trace::Endpoint;

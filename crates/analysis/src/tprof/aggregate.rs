@@ -23,6 +23,8 @@ pub struct AggregateTrace {
     pub problem: Option<Problem>,
     /// The trace whose starts and ends are nearest to the means (ties by id), then the slowest.
     pub exemplars: Vec<RequestRef>,
+    /// How many spans it has.
+    pub spans_in_all: u64,
     /// Its spans, parents first.
     pub spans: Vec<AggregateSpan>,
     /// Its critical path in order of time, over the rounded starts and ends.
@@ -83,6 +85,10 @@ pub struct AggregateSpan {
 pub struct AggregateSubspan {
     /// `A0`, `A1`, ... with the name of the position before the number.
     pub name: String,
+    /// Name of the child that begins or ends last before it; `null` where it begins with the span.
+    pub after: Option<String>,
+    /// Name of the child whose start ends it; `null` where it ends with the span.
+    pub before: Option<String>,
     /// Mean end in microseconds since the root's start; it begins the mean duration before.
     pub end_us: f64,
     /// Duration of the subspan.
@@ -115,9 +121,9 @@ pub struct GroupSubspan {
     pub subspan: u32,
     /// Name of its span with that number.
     pub name: String,
-    /// Name of the child whose start begins it; `null` for the start of the span.
+    /// Name of the child that begins or ends last before it; `null` where it begins with the span.
     pub after: Option<String>,
-    /// Name of the child whose start ends it; `null` for the end of the span.
+    /// Name of the child whose start ends it; `null` where it ends with the span.
     pub before: Option<String>,
     /// Whether it is the problematic one.
     pub is_problem: bool,
@@ -138,25 +144,26 @@ pub(super) async fn subspans_near(
     let Some(&first) = group.first() else { return Vec::new() };
     let (block, rows) = (traces.block_of(first), traces.rows(group));
     let shape = &block.shape;
-    let events = block.events(span, traces.traces[first as usize].row);
-    let starts: Vec<u32> = events.iter().filter(|e| e.1 == CHILD_STARTS).map(|e| e.3).collect();
+    let around = block.children_around(span, traces.traces[first as usize].row, pace).await;
     let own = shape.name(span, &traces.endpoints);
-    let name = |at: Option<usize>| Some(shape.name(*starts.get(at?)?, &traces.endpoints));
+    let name = |child: u32| (child != NO_ROW).then(|| shape.name(child, &traces.endpoints));
     let mut values = Vec::with_capacity(rows.len());
     let from = (subspan as usize).saturating_sub(NEIGHBOURS);
     let mut out = Vec::new();
-    for at in from..shape.parts(span).min(subspan as usize + NEIGHBOURS + 1) {
+    for (at, &(after, before)) in
+        around.iter().enumerate().skip(from).take(subspan as usize + NEIGHBOURS + 1 - from)
+    {
         values.clear();
         values.extend(pick(block.subspans_us.of(shape.parts_at(span) + at), &rows));
         out.push(GroupSubspan {
             subspan: at as u32,
             name: format!("{own} {at}"),
-            after: name(at.checked_sub(1)),
-            before: name(Some(at)),
+            after: name(after),
+            before: name(before),
             is_problem: at == subspan as usize,
-            duration_us: Statistic::of(&mut values),
+            duration_us: Statistic::of(&mut values, pace).await,
         });
-        pace.spend(5 * rows.len() + shape.len() / 4).await;
+        pace.spend(rows.len() + shape.len() / 4).await;
     }
     out
 }
@@ -195,25 +202,25 @@ async fn without_subspans(traces: &Traces, group: &[u32], pace: &mut Pace) -> Ag
     let (block, rows) = (traces.block_of(first), traces.rows(group));
     let shape = &block.shape;
     let n = group.len() as u64;
-    let names = shape.names(&traces.endpoints);
+    let mut names = shape.names(&traces.endpoints, pace).await;
     let mut spans = Vec::with_capacity(shape.len());
     // By trace: how far its starts and ends are from the means, n times.
     let mut distance = vec![0u128; group.len()];
     let mut values = Vec::with_capacity(group.len());
-    for (position, name) in (0..shape.len() as u32).zip(names) {
+    for position in 0..shape.len() as u32 {
         let start = far(block.start_us.of(position as usize), &rows, &mut distance);
         let end = far(block.end_us.of(position as usize), &rows, &mut distance);
         values.clear();
         values.extend(block.durations(position, &rows));
-        let duration_us = Statistic::of(&mut values);
-        pace.spend(6 * rows.len()).await;
+        let duration_us = Statistic::of(&mut values, pace).await;
+        pace.spend(4 * rows.len()).await;
         let Endpoint { service, operation } =
             traces.endpoints[shape.endpoint[position as usize] as usize].clone();
         spans.push(AggregateSpan {
             parent: Some(shape.parent[position as usize]).filter(|&p| p != NO_ROW),
             service,
             operation,
-            name,
+            name: names.next(position),
             start_us: mean(start, n),
             end_us: mean(end, n),
             start_rounded_us: rounded(start, n),
@@ -230,6 +237,7 @@ async fn without_subspans(traces: &Traces, group: &[u32], pace: &mut Pace) -> Ag
         problem: None,
         exemplars: nearest_and_slowest(traces, group, &distance),
         critical_path: critical_path(&spans),
+        spans_in_all: spans.len() as u64,
         spans,
     }
 }
@@ -248,21 +256,24 @@ async fn put_subspans(
     for position in 0..trace.spans.len() {
         let mut subspans = Vec::new();
         if only.is_none_or(|p| p as usize == position) {
-            let events = block.events(position as u32, traces.traces[first as usize].row);
-            let ends = events.iter().filter(|e| e.1 == CHILD_STARTS || e.1 == SPAN_ENDS).map(|e| e.3);
+            let around =
+                block.children_around(position as u32, traces.traces[first as usize].row, pace).await;
             let columns = block.shape.parts_at(position as u32)..;
-            for ((index, child), column) in ends.enumerate().zip(columns) {
+            let name = |child: u32| trace.spans.get(child as usize).map(|span| span.name.clone());
+            for ((index, (after, before)), column) in around.into_iter().enumerate().zip(columns) {
                 values.clear();
                 values.extend(pick(block.subspans_us.of(column), &rows));
                 subspans.push(AggregateSubspan {
                     name: format!("{} {index}", trace.spans[position].name),
-                    end_us: match child {
+                    after: name(after),
+                    before: name(before),
+                    end_us: match before {
                         NO_ROW => trace.spans[position].end_us,
                         child => trace.spans[child as usize].start_us,
                     },
-                    duration_us: Statistic::of(&mut values),
+                    duration_us: Statistic::of(&mut values, pace).await,
                 });
-                pace.spend(5 * rows.len()).await;
+                pace.spend(rows.len()).await;
             }
         }
         trace.spans[position].subspans = subspans;
@@ -338,7 +349,9 @@ pub fn recursive(traces: &Traces, group: &[u32]) -> Vec<(f64, f64)> {
     let mut length = vec![0.0; shape.len()];
     for position in (0..shape.len()).rev() {
         let (mut at, mut index) = (0.0, shape.parts_at(position as u32));
-        for event in block.events(position as u32, rows[0]) {
+        let events =
+            all_at_once(async { block.events(position as u32, rows[0], &mut Pace::default()).await });
+        for event in events {
             if event.1 == CHILD_STARTS || event.1 == SPAN_ENDS {
                 at += sum(block.subspans_us.of(index), &rows) as f64 / n;
                 index += 1;

@@ -1,9 +1,9 @@
 //! All traces of one shape: what every layer needs of their spans, column by column.
 
-use super::collect::put_children;
-use super::merge::Numbers;
+use super::collect::Children;
+use super::merge::{CHUNK, Numbers};
 use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
+use pathlight_model::sort::arrange_in_steps;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use rustc_hash::FxHashMap;
@@ -16,17 +16,26 @@ const TILE: usize = 16;
 pub(super) struct Shape {
     pub endpoint: Vec<u32>,
     pub parent: Vec<u32>,
-    /// Children of all positions, one position after the other; where those of a position begin, and one more.
-    children: Vec<u32>,
-    children_at: Vec<u32>,
+    children: Children,
 }
 
 impl Shape {
-    pub fn new(positions: &[(u32, u32)]) -> Shape {
-        let (endpoint, parent): (Vec<u32>, Vec<u32>) = positions.iter().copied().unzip();
-        let (mut children, mut children_at) = (Vec::new(), Vec::new());
-        put_children(parent.iter().copied(), &mut children, &mut children_at);
-        Shape { endpoint, parent, children, children_at }
+    /// Of positions as (endpoint, parent); `number` gives endpoints their numbers.
+    pub async fn new(positions: Vec<(u32, u32)>, number: &[u32], pace: &mut Pace) -> Shape {
+        let n = positions.len();
+        let (mut endpoint, mut parent) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        for positions in positions.chunks(CHUNK) {
+            endpoint.extend(positions.iter().map(|position| number[position.0 as usize]));
+            parent.extend(positions.iter().map(|position| position.1));
+            pace.spend(CHUNK).await;
+        }
+        drop(positions);
+        let mut children = Children::default();
+        children.begin(n);
+        while !children.step(CHUNK, |position| parent[position]) {
+            pace.spend(CHUNK).await;
+        }
+        Shape { endpoint, parent, children }
     }
 
     pub fn len(&self) -> usize {
@@ -34,8 +43,7 @@ impl Shape {
     }
 
     pub fn children(&self, position: u32) -> &[u32] {
-        let at = position as usize;
-        &self.children[self.children_at[at] as usize..self.children_at[at + 1] as usize]
+        self.children.of(position as usize)
     }
 
     /// Subspans of a position: one more than children.
@@ -45,7 +53,7 @@ impl Shape {
 
     /// Where the subspans of a position begin.
     pub fn parts_at(&self, position: u32) -> usize {
-        self.children_at[position as usize] as usize + position as usize
+        self.children.range(position as usize).start + position as usize
     }
 
     /// Positions of an endpoint.
@@ -53,17 +61,14 @@ impl Shape {
         (0..).zip(&self.endpoint).filter(move |p| *p.1 == endpoint).map(|p| p.0)
     }
 
-    /// By position `operation#2`, or the operation alone where an endpoint has one position.
-    pub fn names(&self, endpoints: &[Endpoint]) -> Vec<String> {
+    /// Names of positions.
+    pub async fn names<'a>(&'a self, endpoints: &'a [Endpoint], pace: &mut Pace) -> Names<'a> {
         let mut count: FxHashMap<u32, u32> = FxHashMap::default();
-        self.endpoint.iter().for_each(|&e| *count.entry(e).or_default() += 1);
-        let mut seen: FxHashMap<u32, u32> = FxHashMap::default();
-        let names = self.endpoint.iter().map(|&e| {
-            let number = seen.entry(e).or_default();
-            *number += 1;
-            named(&endpoints[e as usize].operation, *number, count[&e])
-        });
-        names.collect()
+        for positions in self.endpoint.chunks(CHUNK) {
+            positions.iter().for_each(|&e| *count.entry(e).or_default() += 1);
+            pace.spend(2 * CHUNK).await;
+        }
+        Names { shape: self, endpoints, count, seen: FxHashMap::default() }
     }
 
     /// That of one position.
@@ -72,6 +77,24 @@ impl Shape {
         let count = self.positions_of(endpoint).count() as u32;
         let number = self.positions_of(endpoint).take_while(|&p| p <= position).count() as u32;
         named(&endpoints[endpoint as usize].operation, number, count)
+    }
+}
+
+/// Names of the positions of a shape, one after the other.
+pub(super) struct Names<'a> {
+    shape: &'a Shape,
+    endpoints: &'a [Endpoint],
+    count: FxHashMap<u32, u32>,
+    seen: FxHashMap<u32, u32>,
+}
+
+impl Names<'_> {
+    /// Of the next position, `operation#2`, or the operation alone where an endpoint has one position.
+    pub fn next(&mut self, position: u32) -> String {
+        let endpoint = self.shape.endpoint[position as usize];
+        let number = self.seen.entry(endpoint).or_default();
+        *number += 1;
+        named(&self.endpoints[endpoint as usize].operation, *number, self.count[&endpoint])
     }
 }
 
@@ -168,8 +191,8 @@ impl Block {
                     block.start_us.put(position, tile * TILE + at, start[position]);
                     block.end_us.put(position, tile * TILE + at, end[position]);
                 }
+                pace.spend(2 * times.len()).await;
             }
-            pace.spend(times.len() * n).await;
         }
         drop(times);
         let mut forks = 0;
@@ -182,8 +205,7 @@ impl Block {
                 pace.spend(2 * rows).await;
             }
         }
-        block.rank_orders();
-        pace.spend(4 * rows * block.forks.len()).await;
+        block.rank_orders(pace).await;
         block
     }
 
@@ -212,23 +234,26 @@ impl Block {
     async fn derive_fork(&mut self, position: u32, fork: usize, pace: &mut Pace) {
         let (mut events, mut order, mut orders) = (Vec::new(), Vec::new(), Numbers::default());
         for row in 0..self.rows() {
-            self.put_events(position, row, &mut events);
+            self.put_events(position, row, &mut events, pace).await;
             let (begin, end) = self.span(position, row);
             let (mut before, mut child_start, mut last_end, mut covered) = (begin, begin, begin, 0);
             let mut part = self.shape.parts_at(position);
-            for &(time, rank, child_end, _) in &events {
-                if rank == CHILD_STARTS {
-                    self.subspans_us.put(part, row, time - before);
-                    self.diffs_us.put(part, row, time - child_start);
-                    child_start = time;
-                    covered += child_end.saturating_sub(last_end.max(time));
-                    last_end = last_end.max(child_end);
-                    part += 1;
-                } else if rank == SPAN_ENDS {
-                    self.subspans_us.put(part, row, time - before);
-                    self.diffs_us.put(part, row, time - last_end);
+            for events in events.chunks(CHUNK) {
+                for &(time, rank, child_end, _) in events {
+                    if rank == CHILD_STARTS {
+                        self.subspans_us.put(part, row, time - before);
+                        self.diffs_us.put(part, row, time - child_start);
+                        child_start = time;
+                        covered += child_end.saturating_sub(last_end.max(time));
+                        last_end = last_end.max(child_end);
+                        part += 1;
+                    } else if rank == SPAN_ENDS {
+                        self.subspans_us.put(part, row, time - before);
+                        self.diffs_us.put(part, row, time - last_end);
+                    }
+                    before = time;
                 }
-                before = time;
+                pace.spend(2 * events.len()).await;
             }
             self.self_us.put(position as usize, row, end - begin - covered);
             if self.rows() > 1 {
@@ -236,11 +261,11 @@ impl Block {
                 let own = events.iter().filter(|e| e.1 != SPAN_ENDS);
                 order.extend(own.map(|e| e.3 * 2 + u32::from(e.1 != CHILD_STARTS)));
                 self.ways.put(fork, row, orders.number(&order[..]));
+                pace.spend(events.len() / 2).await;
             }
-            pace.spend(4 * events.len()).await;
         }
-        let (_, rank) = orders.sorted();
         if self.rows() > 1 {
+            let rank = orders.ranks(order.len() / 8, pace).await;
             for row in 0..self.rows() {
                 let number = self.ways.of(fork)[row];
                 self.ways.put(fork, row, rank[number as usize]);
@@ -250,53 +275,80 @@ impl Block {
 
     /// The events of a position in order (section 2). `out` is empty, or has those of another row, whose order is often the
     /// same.
-    fn put_events(&self, position: u32, row: usize, out: &mut Vec<Event>) {
+    async fn put_events(&self, position: u32, row: usize, out: &mut Vec<Event>, pace: &mut Pace) {
         if out.is_empty() {
-            for &child in self.shape.children(position) {
-                out.extend([(0, CHILD_STARTS, 0, child), (0, CHILD_ENDS, 0, child)]);
+            for children in self.shape.children(position).chunks(CHUNK) {
+                for &child in children {
+                    out.extend([(0, CHILD_STARTS, 0, child), (0, CHILD_ENDS, 0, child)]);
+                }
+                pace.spend(2 * children.len()).await;
             }
             out.push((0, SPAN_ENDS, 0, NO_ROW));
         }
-        for event in out.iter_mut() {
-            let (_, rank, _, child) = *event;
-            if rank == SPAN_ENDS {
-                event.0 = self.span(position, row).1;
-                continue;
+        for events in out.chunks_mut(CHUNK) {
+            pace.spend(events.len()).await;
+            for event in events {
+                let (_, rank, _, child) = *event;
+                if rank == SPAN_ENDS {
+                    event.0 = self.span(position, row).1;
+                    continue;
+                }
+                let (start, end) = self.span(child, row);
+                *event = match rank {
+                    CHILD_STARTS => (start, rank, end, child),
+                    _ if start == end => (end, EMPTY_CHILD_ENDS, start, child),
+                    _ => (end, CHILD_ENDS, start, child),
+                };
             }
-            let (start, end) = self.span(child, row);
-            *event = match rank {
-                CHILD_STARTS => (start, rank, end, child),
-                _ if start == end => (end, EMPTY_CHILD_ENDS, start, child),
-                _ => (end, CHILD_ENDS, start, child),
-            };
         }
-        out.sort_unstable();
+        if out.len() <= CHUNK {
+            pace.spend(8 * out.len()).await;
+            out.sort_unstable();
+        } else {
+            arrange_in_steps(out, 1, Event::cmp, pace).await;
+        }
     }
 
     /// The events of a position in order.
-    pub fn events(&self, position: u32, row: u32) -> Vec<Event> {
+    pub async fn events(&self, position: u32, row: u32, pace: &mut Pace) -> Vec<Event> {
         let mut out = Vec::new();
-        self.put_events(position, row as usize, &mut out);
+        self.put_events(position, row as usize, &mut out, pace).await;
         out
     }
 
     /// By subspan of a position in a row what stands before and after it: the endpoint of the child that began or ended last,
     /// and of the one that begins next. [`NO_ROW`] is the start of the span itself, and its end.
-    pub fn neighbours(&self, position: u32, row: u32) -> Vec<Neighbours> {
-        let endpoint = |child: u32| self.shape.endpoint[child as usize];
+    pub async fn neighbours(&self, position: u32, row: u32, pace: &mut Pace) -> Vec<Neighbours> {
+        let mut out = self.children_around(position, row, pace).await;
+        let endpoint =
+            |child: u32| if child == NO_ROW { NO_ROW } else { self.shape.endpoint[child as usize] };
+        for between in out.chunks_mut(CHUNK) {
+            between.iter_mut().for_each(|(before, after)| {
+                (*before, *after) = (endpoint(*before), endpoint(*after));
+            });
+            pace.spend(between.len()).await;
+        }
+        out
+    }
+
+    /// The same children as positions.
+    pub async fn children_around(&self, position: u32, row: u32, pace: &mut Pace) -> Vec<(u32, u32)> {
         if let [child] = *self.shape.children(position) {
-            return vec![(NO_ROW, endpoint(child)), (endpoint(child), NO_ROW)];
+            return vec![(NO_ROW, child), (child, NO_ROW)];
         }
         let (mut before, mut out) = (NO_ROW, Vec::with_capacity(self.shape.parts(position)));
-        for (_, rank, _, child) in self.events(position, row) {
-            match rank {
-                SPAN_ENDS => out.push((before, NO_ROW)),
-                CHILD_STARTS => out.push((before, endpoint(child))),
-                _ => {}
+        for events in self.events(position, row, pace).await.chunks(CHUNK) {
+            for &(_, rank, _, child) in events {
+                match rank {
+                    SPAN_ENDS => out.push((before, NO_ROW)),
+                    CHILD_STARTS => out.push((before, child)),
+                    _ => {}
+                }
+                if rank != SPAN_ENDS {
+                    before = child;
+                }
             }
-            if rank != SPAN_ENDS {
-                before = endpoint(child);
-            }
+            pace.spend(2 * events.len()).await;
         }
         out
     }
@@ -316,20 +368,21 @@ impl Block {
         self.forks.binary_search(&position).ok().map(|fork| self.ways.of(fork))
     }
 
-    fn rank_orders(&mut self) {
+    async fn rank_orders(&mut self, pace: &mut Pace) {
         let mut rows: Vec<u32> = (0..self.rows() as u32).collect();
-        let ways = &self.ways;
+        let (ways, forks) = (&self.ways, self.forks.len());
         let compare = |a: u32, b: u32| {
-            let ways = (0..self.forks.len()).map(|fork| ways.of(fork));
+            let ways = (0..forks).map(|fork| ways.of(fork));
             let mut orders = ways.map(|way| way[a as usize].cmp(&way[b as usize]));
             orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
         };
-        rows.arrange_by(|&a, &b| compare(a, b));
+        arrange_in_steps(&mut rows, forks / 2, |&a, &b| compare(a, b), pace).await;
         let mut order = vec![0; rows.len()];
         let mut rank = 0;
         for (at, &row) in rows.iter().enumerate().skip(1) {
             rank += u32::from(compare(rows[at - 1], row).is_ne());
             order[row as usize] = rank;
+            pace.spend(forks / 2).await;
         }
         self.order = order;
     }
@@ -340,9 +393,13 @@ impl Block {
 
     /// Own time of a position in some rows: all its subspans. Self time lacks those in which a child that began earlier
     /// still runs, and with them the work between the calls of a span that does not wait for one before the next.
-    pub fn own(&self, position: u32, rows: &[u32]) -> u128 {
-        let at = self.shape.parts_at(position);
-        (at..at + self.shape.parts(position)).map(|column| sum(self.subspans_us.of(column), rows)).sum()
+    pub async fn own(&self, position: u32, rows: &[u32], pace: &mut Pace) -> u128 {
+        let (at, mut own) = (self.shape.parts_at(position), 0);
+        for column in at..at + self.shape.parts(position) {
+            own += sum(self.subspans_us.of(column), rows);
+            pace.spend(rows.len()).await;
+        }
+        own
     }
 
     /// Durations of a position in some rows.

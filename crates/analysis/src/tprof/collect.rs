@@ -1,11 +1,12 @@
 //! What a worker makes of its traces: canonical shapes and the times of their positions.
 
 use crate::requests::RequestTypes;
-use pathlight_model::sort::Arrange;
+use pathlight_model::sort::{Arrange, Sorting};
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Name of the root put above several parentless roots.
@@ -44,7 +45,8 @@ struct Form {
     endpoint: u32,
     /// Of names only, so the same for every worker.
     hash: u64,
-    children: Vec<u32>,
+    /// Where those of the children stand among all.
+    children: Range<u32>,
 }
 
 /// Collects the traces of one worker.
@@ -54,8 +56,10 @@ pub struct TraceCollector {
     rank: Vec<u32>,
     name_hash: Vec<u64>,
     forms: Vec<Form>,
-    /// By endpoint and the forms of the children.
-    form_index: FxHashMap<Box<[u32]>, u32>,
+    /// The forms of the children of all forms, in one list: a million lists of their own take long to give back.
+    form_children: Vec<u32>,
+    /// By hash; of forms with one hash the later ones by the next free one.
+    form_index: FxHashMap<u64, u32>,
     shape_of_form: FxHashMap<u32, u32>,
     types: FxHashMap<Endpoint, u32>,
     request_types: Arc<RequestTypes>,
@@ -66,86 +70,151 @@ pub struct TraceCollector {
 /// What is known of the trace under way; kept from trace to trace for its memory.
 #[derive(Default)]
 struct Work {
+    stage: Stage,
+    /// Whether a root of no span stands above several.
+    is_synthetic: bool,
     /// In pre-order the local span, none for a synthetic root, and the place of its parent in this list.
     nodes: Vec<(u32, u32)>,
     /// By local span its place there.
     place_of: Vec<u32>,
     /// By node.
     times: Vec<(u64, u64)>,
-    endpoints: Vec<u32>,
     form_of: Vec<u32>,
-    /// Children of all nodes, one node after the other; where those of a node begin, and one more.
-    children: Vec<u32>,
-    children_at: Vec<u32>,
+    children: Children,
+    /// The children of the next node, if there are many and they are being sorted.
+    sorting: Option<Sorting>,
+    /// Forms of the children of a node.
     key: Vec<u32>,
     stack: Vec<u32>,
+    trace: TraceTimes,
 }
 
+/// What is done of a trace, so that the worker can hear between two steps.
+#[derive(Default)]
+enum Stage {
+    #[default]
+    Begin,
+    /// Nodes are taken, next this local span.
+    Nodes(u32),
+    Children,
+    /// Forms are found from the leaves up; so many nodes are left.
+    Forms(usize),
+    /// The shape is known; positions are written.
+    Positions,
+}
+
+/// Children sorted at once, at most.
+const FEW: usize = 1 << 12;
+
 impl Work {
-    /// Takes the synchronous spans below a root, or all with a synthetic root above them.
-    fn put_nodes(&mut self, tree: &Tree, root: u32, is_synthetic: bool) {
-        let Work { nodes, place_of, times, .. } = self;
-        nodes.clear();
-        times.clear();
-        self.endpoints.clear();
-        self.stack.clear();
-        place_of.resize(tree.len(), NO_ROW);
-        let end = if is_synthetic { tree.len() as u32 } else { tree.subtree_end[root as usize] };
-        if is_synthetic {
-            nodes.push((NO_ROW, NO_ROW));
+    fn begin(&mut self, tree: &Tree, root: u32) {
+        self.nodes.clear();
+        self.times.clear();
+        self.place_of.resize(tree.len(), NO_ROW);
+        if self.is_synthetic {
+            self.nodes.push((NO_ROW, NO_ROW));
             let roots = (0..tree.len()).filter(|&i| tree.role[i] == Role::Root);
             let whole = (u64::MAX, 0);
-            times.push(roots.fold(whole, |(s, e), i| (s.min(tree.start_us[i]), e.max(tree.end_us[i]))));
+            let whole = roots.fold(whole, |(s, e), i| (s.min(tree.start_us[i]), e.max(tree.end_us[i])));
+            self.times.push(whole);
         }
-        let mut at = root;
-        while at < end {
+        self.stage = Stage::Nodes(root);
+    }
+
+    /// Takes the synchronous spans below a root, or all with a synthetic root above them, from this one on; the next one if
+    /// there are more.
+    fn put_nodes(&mut self, tree: &Tree, root: u32, from: u32, left: &mut usize) -> Option<u32> {
+        let end = if self.is_synthetic { tree.len() as u32 } else { tree.subtree_end[root as usize] };
+        let mut at = from;
+        while at < end && *left > 0 {
             let span = at as usize;
-            let is_root = at == root || is_synthetic && tree.role[span] == Role::Root;
+            *left -= 1;
+            let is_root = at == root || self.is_synthetic && tree.role[span] == Role::Root;
             if !is_root && tree.role[span] != Role::Sync {
                 at = tree.subtree_end[span];
                 continue;
             }
-            let parent = match (is_root, is_synthetic) {
+            let parent = match (is_root, self.is_synthetic) {
                 (true, true) => 0,
                 (true, false) => NO_ROW,
-                _ => place_of[tree.parent[span] as usize],
+                _ => self.place_of[tree.parent[span] as usize],
             };
-            place_of[span] = nodes.len() as u32;
-            nodes.push((at, parent));
-            times.push((tree.start_us[span], tree.end_us[span]));
+            self.place_of[span] = self.nodes.len() as u32;
+            self.nodes.push((at, parent));
+            self.times.push((tree.start_us[span], tree.end_us[span]));
             at += 1;
         }
-        let n = nodes.len();
-        self.form_of.clear();
-        self.form_of.resize(n, 0);
-        put_children(nodes.iter().map(|node| node.1), &mut self.children, &mut self.children_at);
+        (at < end).then_some(at)
     }
 }
 
-/// Children by the parents of nodes in pre-order, [`NO_ROW`] for a root: all of them, one parent after the other, and where
-/// those of a parent begin, and one more.
-pub(super) fn put_children(
-    parents: impl ExactSizeIterator<Item = u32> + Clone,
-    children: &mut Vec<u32>,
-    children_at: &mut Vec<u32>,
-) {
-    let n = parents.len();
-    children_at.clear();
-    children_at.resize(n + 2, 0);
-    let below = || (0..).zip(parents.clone()).filter(|p| p.1 != NO_ROW);
-    // Counted two places on, so that while they are filled in the ends of one become the starts of the next.
-    below().for_each(|(_, above)| children_at[above as usize + 2] += 1);
-    for node in 0..n {
-        children_at[node + 2] += children_at[node + 1];
+/// Children of nodes in pre-order.
+#[derive(Default)]
+pub(super) struct Children {
+    /// Those of all nodes, one node after the other.
+    list: Vec<u32>,
+    /// Where those of a node begin, and one more.
+    at: Vec<u32>,
+    /// Nodes, and how many were looked at, each three times.
+    nodes: usize,
+    done: usize,
+}
+
+impl Children {
+    /// Begins with so many nodes; call [`step`](Self::step) until it returns true.
+    pub fn begin(&mut self, nodes: usize) {
+        self.at.clear();
+        self.at.resize(nodes + 2, 0);
+        self.list.clear();
+        (self.nodes, self.done) = (nodes, 0);
     }
-    children.clear();
-    children.resize(children_at[n + 1] as usize, 0);
-    for (own, above) in below() {
-        let next = &mut children_at[above as usize + 1];
-        children[*next as usize] = own;
-        *next += 1;
+
+    /// Looks at so many more nodes, whose parents are these, [`NO_ROW`] for a root; true when done.
+    pub fn step(&mut self, nodes: usize, parent: impl Fn(usize) -> u32) -> bool {
+        let n = self.nodes;
+        let to = (3 * n).min(self.done.saturating_add(nodes));
+        while self.done < to {
+            let pass = self.done / n;
+            let end = to.min((pass + 1) * n);
+            for node in self.done - pass * n..end - pass * n {
+                match (pass, parent(node)) {
+                    // Counted two places on, so that while they are filled in the ends of one become the starts of the next.
+                    (1, _) => self.at[node + 2] += self.at[node + 1],
+                    (_, NO_ROW) => {}
+                    (0, above) => self.at[above as usize + 2] += 1,
+                    (_, above) => {
+                        let next = &mut self.at[above as usize + 1];
+                        self.list[*next as usize] = node as u32;
+                        *next += 1;
+                    }
+                }
+            }
+            self.done = end;
+            if end == 2 * n {
+                self.list.resize(self.at[n + 1] as usize, 0);
+            }
+        }
+        if self.done < 3 * n {
+            return false;
+        }
+        self.at.truncate(n + 1);
+        true
     }
-    children_at.truncate(n + 1);
+
+    /// Where those of a node stand among all.
+    pub fn range(&self, node: usize) -> Range<usize> {
+        self.at[node] as usize..self.at[node + 1] as usize
+    }
+
+    /// Those of a node.
+    pub fn of(&self, node: usize) -> &[u32] {
+        &self.list[self.range(node)]
+    }
+
+    /// How many nodes are children.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
 }
 
 fn mix(hash: u64, value: u64) -> u64 {
@@ -175,6 +244,7 @@ impl TraceCollector {
             rank,
             name_hash,
             forms: Vec::new(),
+            form_children: Vec::new(),
             form_index: FxHashMap::default(),
             shape_of_form: FxHashMap::default(),
             types: FxHashMap::default(),
@@ -203,63 +273,150 @@ impl TraceCollector {
 
     /// Takes note of a request of a loaded tree that begins at local span `root`.
     pub fn observe(&mut self, set: &TraceSet, tree: &Tree, request: u32, root: u32) {
-        let shape = set.traces()[tree.trace as usize].shape;
-        if shape.orphans > 0 {
-            self.part.orphans += 1;
-            return;
-        }
-        let is_synthetic = root == 0 && shape.roots > 1 && !tree.settings.reading.has(Rule::Roots);
+        while !self.step(set, tree, (request, root), &mut { usize::MAX }) {}
+    }
+
+    /// The same for about `left` spans, which it counts down; true when the request is done.
+    pub fn step(
+        &mut self,
+        set: &TraceSet,
+        tree: &Tree,
+        (request, root): (u32, u32),
+        left: &mut usize,
+    ) -> bool {
         let mut work = std::mem::take(&mut self.work);
-        work.put_nodes(tree, root, is_synthetic);
-        let Work { nodes, times, endpoints, children, children_at, form_of, key, stack, .. } = &mut work;
-        let n = nodes.len();
-        for &(span, _) in nodes.iter() {
-            endpoints.push(match span {
-                NO_ROW => self.rank[self.rank.len() - 1],
-                span => self.rank[set.endpoint(tree.row(span)).0 as usize],
-            });
+        let mut is_done = false;
+        while !is_done && *left > 0 {
+            is_done = self.advance(&mut work, set, tree, (request, root), left);
         }
-        for node in (0..n).rev() {
-            let below = &mut children[children_at[node] as usize..children_at[node + 1] as usize];
-            let id = |node: u32| set.span_id(tree.row(nodes[node as usize].0));
-            below.sort_unstable_by(|&a, &b| {
-                let (x, y) = (a as usize, b as usize);
-                self.compare(form_of[x], form_of[y])
-                    .then_with(|| times[x].cmp(&times[y]))
-                    .then_with(|| id(a).compare(id(b), &set.id_texts))
-            });
-            key.clear();
-            key.push(endpoints[node]);
-            key.extend(below.iter().map(|&child| form_of[child as usize]));
-            form_of[node] = self.form(key);
-        }
-        let shape = self.shape(form_of[0]);
-        let mut trace = TraceTimes {
-            id: set.trace_id_text(tree.trace),
-            root_span_id: set.span_id_text(tree.row(root)),
-            request_type: self.request_type(request, is_synthetic),
-            shape,
-            start_us: Vec::with_capacity(n),
-            end_us: Vec::with_capacity(n),
-            callers: Vec::new(),
-        };
-        let base = times[0].0;
-        stack.push(0);
-        while let Some(node) = stack.pop() {
-            let node = node as usize;
-            let (start, end) = times[node];
-            let span = nodes[node].0;
-            if span != NO_ROW && set.kind(tree.row(span)) == SpanKind::Client {
-                trace.callers.push(trace.start_us.len() as u32);
-            }
-            trace.start_us.push(start - base);
-            trace.end_us.push(end - base);
-            let below = &children[children_at[node] as usize..children_at[node + 1] as usize];
-            stack.extend(below.iter().rev());
-        }
-        self.positions += n;
-        self.part.traces.push(trace);
         self.work = work;
+        is_done
+    }
+
+    /// Goes on with the trace under way, as far as the next stage or as `left` allows; true when it is done.
+    fn advance(
+        &mut self,
+        work: &mut Work,
+        set: &TraceSet,
+        tree: &Tree,
+        (request, root): (u32, u32),
+        left: &mut usize,
+    ) -> bool {
+        match std::mem::take(&mut work.stage) {
+            Stage::Begin => {
+                let shape = set.traces()[tree.trace as usize].shape;
+                if shape.orphans > 0 {
+                    self.part.orphans += 1;
+                    return true;
+                }
+                work.is_synthetic = root == 0 && shape.roots > 1 && !tree.settings.reading.has(Rule::Roots);
+                work.begin(tree, root);
+            }
+            Stage::Nodes(from) => {
+                work.stage = match work.put_nodes(tree, root, from, left) {
+                    Some(next) => Stage::Nodes(next),
+                    None => {
+                        work.form_of.clear();
+                        work.form_of.resize(work.nodes.len(), 0);
+                        work.children.begin(work.nodes.len());
+                        Stage::Children
+                    }
+                };
+            }
+            Stage::Children => {
+                let nodes = &work.nodes;
+                let is_done = work.children.step(*left, |node| nodes[node].1);
+                *left = if is_done { left.saturating_sub(nodes.len()) } else { 0 };
+                work.stage = if is_done { Stage::Forms(nodes.len()) } else { Stage::Children };
+            }
+            Stage::Forms(0) => {
+                work.trace = TraceTimes {
+                    id: set.trace_id_text(tree.trace),
+                    root_span_id: set.span_id_text(tree.row(root)),
+                    request_type: self.request_type(request, work.is_synthetic),
+                    shape: self.shape(work.form_of[0]),
+                    start_us: Vec::with_capacity(work.nodes.len()),
+                    end_us: Vec::with_capacity(work.nodes.len()),
+                    callers: Vec::new(),
+                };
+                work.stack.clear();
+                work.stack.push(0);
+                *left = left.saturating_sub(work.nodes.len());
+                work.stage = Stage::Positions;
+            }
+            Stage::Forms(nodes) => {
+                let mut nodes = nodes;
+                while nodes > 0 && *left > 0 {
+                    nodes -= usize::from(self.put_form(work, (set, tree), nodes - 1, left));
+                }
+                work.stage = Stage::Forms(nodes);
+            }
+            Stage::Positions => {
+                let Work { nodes, times, children, stack, trace, .. } = work;
+                let base = times[0].0;
+                while *left > 0 {
+                    let Some(node) = stack.pop() else {
+                        self.positions += nodes.len();
+                        self.part.traces.push(std::mem::take(trace));
+                        return true;
+                    };
+                    let node = node as usize;
+                    let (start, end) = times[node];
+                    let span = nodes[node].0;
+                    if span != NO_ROW && set.kind(tree.row(span)) == SpanKind::Client {
+                        trace.callers.push(trace.start_us.len() as u32);
+                    }
+                    trace.start_us.push(start - base);
+                    trace.end_us.push(end - base);
+                    stack.extend(children.of(node).iter().rev());
+                    *left -= 1;
+                }
+                work.stage = Stage::Positions;
+            }
+        }
+        false
+    }
+
+    /// Puts the children of a node in order and finds its form; false if that takes another step.
+    fn put_form(
+        &mut self,
+        work: &mut Work,
+        (set, tree): (&TraceSet, &Tree),
+        node: usize,
+        left: &mut usize,
+    ) -> bool {
+        let Work { nodes, times, form_of, children, key, sorting, .. } = work;
+        let id = |node: u32| set.span_id(tree.row(nodes[node as usize].0));
+        let compare = |a: u32, b: u32| {
+            let (x, y) = (a as usize, b as usize);
+            self.compare(form_of[x], form_of[y])
+                .then_with(|| times[x].cmp(&times[y]))
+                .then_with(|| id(a).compare(id(b), &set.id_texts))
+        };
+        let range = children.range(node);
+        let below = &mut children.list[range];
+        if below.len() <= FEW {
+            below.sort_unstable_by(|&a, &b| compare(a, b));
+            *left = left.saturating_sub(1 + below.len());
+        } else {
+            let under_way = sorting.get_or_insert_with(|| Sorting::new(below.len(), 4));
+            *left = left.saturating_sub(Sorting::UNITS / 16);
+            if !under_way.step(&mut |a, b| compare(below[a as usize], below[b as usize])) {
+                return false;
+            }
+            let places = sorting.take().map(Sorting::places).unwrap_or_default();
+            let sorted: Vec<u32> = places.iter().map(|&place| below[place as usize]).collect();
+            below.copy_from_slice(&sorted);
+            *left = 0;
+        }
+        key.clear();
+        key.extend(below.iter().map(|&child| form_of[child as usize]));
+        let endpoint = match nodes[node].0 {
+            NO_ROW => self.rank.len() - 1,
+            span => set.endpoint(tree.row(span)).0 as usize,
+        };
+        form_of[node] = self.form(self.rank[endpoint], key);
+        true
     }
 
     /// Order of forms by names alone: endpoint, then hash, then, for forms whose hashes collide, all that is in them.
@@ -271,19 +428,29 @@ impl TraceCollector {
             .then_with(|| if a == b { Ordering::Equal } else { self.expand(a).cmp(&self.expand(b)) })
     }
 
-    /// The form of a key: an endpoint, then the forms of the children in their order.
-    fn form(&mut self, key: &[u32]) -> u32 {
-        if let Some(&found) = self.form_index.get(key) {
-            return found;
-        }
-        let (endpoint, children) = (key[0], &key[1..]);
+    /// The form of an endpoint above children of these forms in their order.
+    fn form(&mut self, endpoint: u32, children: &[u32]) -> u32 {
         let begin = self.name_hash[endpoint as usize];
         let hash = children.iter().fold(begin, |hash, &c| mix(hash, self.forms[c as usize].hash));
-        let number = self.forms.len() as u32;
         let hash = mix(hash, children.len() as u64);
-        self.forms.push(Form { endpoint, hash, children: children.to_vec() });
-        self.form_index.insert(key.into(), number);
+        let mut key = hash;
+        while let Some(&found) = self.form_index.get(&key) {
+            if self.forms[found as usize].endpoint == endpoint && self.children_of(found) == children {
+                return found;
+            }
+            key = key.wrapping_add(1);
+        }
+        let (number, from) = (self.forms.len() as u32, self.form_children.len() as u32);
+        self.form_children.extend_from_slice(children);
+        let children = from..self.form_children.len() as u32;
+        self.forms.push(Form { endpoint, hash, children });
+        self.form_index.insert(key, number);
         number
+    }
+
+    fn children_of(&self, form: u32) -> &[u32] {
+        let Range { start, end } = self.forms[form as usize].children;
+        &self.form_children[start as usize..end as usize]
     }
 
     /// The positions of a form in pre-order as (endpoint, parent).
@@ -291,10 +458,9 @@ impl TraceCollector {
         let mut out = Vec::new();
         let mut stack = vec![(form, NO_ROW)];
         while let Some((form, parent)) = stack.pop() {
-            let form = &self.forms[form as usize];
             let place = out.len() as u32;
-            out.push((form.endpoint, parent));
-            stack.extend(form.children.iter().rev().map(|&child| (child, place)));
+            out.push((self.forms[form as usize].endpoint, parent));
+            stack.extend(self.children_of(form).iter().rev().map(|&child| (child, place)));
         }
         out
     }

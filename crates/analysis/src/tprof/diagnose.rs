@@ -11,7 +11,6 @@ use pathlight_model::trace::{Endpoint, NO_ROW};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::cmp::Reverse;
 
 /// Tail over normal above which it is a tail issue.
 const TAIL_RATIO: u128 = 4;
@@ -140,7 +139,12 @@ pub enum Aggregates {
     All,
     /// That of the group with this `aggregate_trace`.
     One(u32),
+    /// The same to be drawn: without spans if it has more than 20,000, which a page would take seconds to take over.
+    Drawn(u32),
 }
+
+/// Spans of an aggregate trace to be drawn.
+const DRAWN: usize = 20_000;
 
 /// Count and sum.
 #[derive(Clone, Copy, Default)]
@@ -161,13 +165,34 @@ impl Total {
     }
 }
 
-/// How many there are, and of these rows in the order of their keys the first `n` by sum, greatest first; equal ones by key.
-fn top<K>(rows: impl IntoIterator<Item = (K, Total)>, n: u32) -> (u64, Vec<(K, Total)>) {
-    let mut rows: Vec<(K, Total)> = rows.into_iter().collect();
-    let in_all = rows.len() as u64;
-    rows.arrange_by_key(|row| Reverse(row.1.sum));
-    rows.truncate(n as usize);
-    (in_all, rows)
+/// The first by sum, greatest first, of rows that come in the order of their keys; equal ones stay by key. Few are kept, so
+/// that a million need no sort.
+struct Top<K> {
+    most: usize,
+    in_all: u64,
+    rows: Vec<(K, Total)>,
+}
+
+impl<K> Top<K> {
+    fn new(most: u32) -> Top<K> {
+        Top { most: most as usize, in_all: 0, rows: Vec::new() }
+    }
+
+    fn put(&mut self, key: K, total: Total) {
+        self.in_all += 1;
+        if self.rows.len() < self.most || self.rows.last().is_some_and(|last| last.1.sum < total.sum) {
+            let at = self.rows.partition_point(|row| row.1.sum >= total.sum);
+            self.rows.insert(at, (key, total));
+            self.rows.truncate(self.most);
+        }
+    }
+
+    /// Of all these rows.
+    fn of(rows: impl IntoIterator<Item = (K, Total)>, most: u32) -> (u64, Vec<(K, Total)>) {
+        let mut top = Top::new(most);
+        rows.into_iter().for_each(|(key, total)| top.put(key, total));
+        (top.in_all, top.rows)
+    }
 }
 
 /// The traces of a request type: all, and by shape.
@@ -195,6 +220,11 @@ struct Ranked {
 struct Gathered<'a> {
     parts: Vec<PartOf<'a>>,
     total: Total,
+}
+
+/// Positions of the shape of some traces.
+fn positions_of(traces: &Traces, list: &[u32]) -> usize {
+    list.first().map_or(0, |&first| traces.block_of(first).shape.len())
 }
 
 /// A report in the making.
@@ -227,9 +257,8 @@ pub(super) async fn diagnose(
         for (number, group) in &shapes {
             let (block, rows) = (&traces.blocks[*number as usize], traces.rows(group));
             for (position, &endpoint) in block.shape.endpoint.iter().enumerate() {
-                let own = block.own(position as u32, &rows);
+                let own = block.own(position as u32, &rows, pace).await;
                 pairs.entry((endpoint, kind)).or_default().add(rows.len(), own);
-                pace.spend(block.shape.parts(position as u32) * rows.len()).await;
             }
         }
         types.insert(kind, OfType { traces: group, shapes });
@@ -240,11 +269,11 @@ pub(super) async fn diagnose(
     }
     let (built, known) = (Vec::new(), FxHashMap::default());
     let mut work = Diagnosis { traces, settings, pace, groups: 0, wanted, built, known };
-    let (endpoints_in_all, endpoints) = top(endpoints, settings.top[0]);
+    let (endpoints_in_all, endpoints) = Top::of(endpoints, settings.top[0]);
     let mut report = Vec::with_capacity(endpoints.len());
     for (endpoint, total) in endpoints {
         let own = pairs.range((endpoint, 0)..=(endpoint, u32::MAX)).map(|(&(_, kind), &t)| (kind, t));
-        let (types_in_all, own) = top(own, settings.top[1]);
+        let (types_in_all, own) = Top::of(own, settings.top[1]);
         let mut rows = Vec::with_capacity(own.len());
         for (kind, total) in own {
             if let Some(group) = types.get(&kind) {
@@ -284,9 +313,8 @@ impl Diagnosis<'_> {
             let (normal, tail) = rows.split_at(group.partition_point(|&t| t < first_tail));
             for position in positions {
                 for (half, rows) in halves.iter_mut().zip([normal, tail]) {
-                    half.add(rows.len(), block.own(position, rows));
+                    half.add(rows.len(), block.own(position, rows, self.pace).await);
                 }
-                self.pace.spend(block.shape.parts(position) * rows.len()).await;
             }
         }
         let [usual, tail] = halves;
@@ -328,7 +356,7 @@ impl Diagnosis<'_> {
     /// Of traces by shape.
     async fn of_spans(&mut self, endpoint: u32, chosen: &[(u32, &[u32])]) -> (u64, Vec<DiagnosedSpan>) {
         let traces = self.traces;
-        let mut parts: Vec<(PartOf, Total)> = Vec::new();
+        let mut parts: Top<PartOf> = Top::new(self.settings.top[2]);
         // Own time of the endpoint in all shapes, and the most in one.
         let (mut in_all, mut most) = (0, 0);
         for &(number, group) in chosen {
@@ -337,11 +365,11 @@ impl Diagnosis<'_> {
             self.pace.spend(block.shape.len() / 4 + rows.len()).await;
             let mut own = 0;
             for position in block.shape.positions_of(endpoint) {
-                own += block.own(position, &rows);
+                own += block.own(position, &rows, self.pace).await;
                 for index in 0..block.shape.parts(position) {
                     let column = block.diffs_us.of(block.shape.parts_at(position) + index);
                     let total = Total { count: rows.len() as u64, sum: sum(column, &rows) };
-                    parts.push(((group.into(), position, index as u32), total));
+                    parts.put((group.into(), position, index as u32), total);
                     self.pace.spend(2 * rows.len()).await;
                 }
             }
@@ -352,39 +380,26 @@ impl Diagnosis<'_> {
             drop(parts);
             return self.of_spans_over_shapes(endpoint, chosen).await;
         }
-        let (in_all, top) = top(parts, self.settings.top[2]);
-        let mut rows = Vec::with_capacity(top.len());
-        for ((group, position, index), total) in top {
+        let mut rows = Vec::with_capacity(parts.rows.len());
+        for ((group, position, index), total) in parts.rows {
             let Some(&first) = group.first() else { continue };
             let block = traces.block_of(first);
-            let children = block.shape.children(position).len() as u32;
             // The order of most of them; of equally common ones the last.
             let most = traces.by_local_order(&group, position).into_iter().max_by_key(Vec::len);
             let one = most.and_then(|most| most.first().copied()).unwrap_or(first);
-            let neighbours = block.neighbours(position, traces.traces[one as usize].row);
-            let (previous, next) = neighbours.get(index as usize).copied().unwrap_or((NO_ROW, NO_ROW));
-            self.pace.spend(2 * group.len() + 4 * children as usize).await;
-            let (groups_in_all, groups) = self.of_groups(&[(group, position, index)]).await;
-            rows.push(DiagnosedSpan {
-                name: block.shape.name(position, &traces.endpoints),
-                metric: match index {
-                    _ if children == 0 => "span".to_owned(),
-                    index if index == children => "end_diff".to_owned(),
-                    index => format!("child_diff[{index}]"),
-                },
-                is_over_shapes: false,
-                previous: traces.endpoints.get(previous as usize).cloned(),
-                next: traces.endpoints.get(next as usize).cloned(),
-                subspan: index,
-                children,
-                count: total.count,
-                mean_us: total.mean(),
-                total_us: total.sum as u64,
-                groups_in_all,
-                groups,
-            });
+            self.pace.spend(2 * group.len() + block.shape.len() / 4).await;
+            let neighbours = block.neighbours(position, traces.traces[one as usize].row, self.pace).await;
+            let between = neighbours.get(index as usize).copied().unwrap_or((NO_ROW, NO_ROW));
+            let children = block.shape.children(position).len() as u32;
+            let metric = match index {
+                _ if children == 0 => "span".to_owned(),
+                index if index == children => "end_diff".to_owned(),
+                index => format!("child_diff[{index}]"),
+            };
+            let name = block.shape.name(position, &traces.endpoints);
+            rows.push(self.of_span((name, metric), between, vec![(group, position, index)], total).await);
         }
-        (in_all, rows)
+        (parts.in_all, rows.into_iter().flatten().collect())
     }
 
     /// The same where no shape has half of the time: subspans of all shapes together, by what stands before and after them.
@@ -402,7 +417,7 @@ impl Diagnosis<'_> {
             for position in block.shape.positions_of(endpoint) {
                 for way in block.by_way(position, &rows) {
                     let Some(&first) = way.first() else { continue };
-                    let neighbours = block.neighbours(position, rows[first as usize]);
+                    let neighbours = block.neighbours(position, rows[first as usize], self.pace).await;
                     let own: Vec<u32> = way.iter().map(|&at| rows[at as usize]).collect();
                     for (index, between) in neighbours.into_iter().enumerate() {
                         let column = block.subspans_us.of(block.shape.parts_at(position) + index);
@@ -415,32 +430,43 @@ impl Diagnosis<'_> {
                 }
             }
         }
-        let rows = parts.into_iter().map(|(between, part)| ((between, part.parts), part.total));
-        let (in_all, top) = top(rows, self.settings.top[2]);
+        let parts = parts.into_iter().map(|(between, part)| ((between, part.parts), part.total));
+        let (in_all, top) = Top::of(parts, self.settings.top[2]);
         let mut rows = Vec::with_capacity(top.len());
-        for (((previous, next), parts), total) in top {
-            let Some((group, position, index)) = parts.iter().max_by_key(|part| part.0.len()) else {
-                continue;
-            };
-            let Some(&first) = group.first() else { continue };
-            let (subspan, children) = (*index, traces.block_of(first).shape.children(*position).len() as u32);
-            let (groups_in_all, groups) = self.of_groups(&parts).await;
-            rows.push(DiagnosedSpan {
-                name: traces.endpoints[endpoint as usize].operation.clone(),
-                metric: "subspan".to_owned(),
-                is_over_shapes: true,
-                previous: traces.endpoints.get(previous as usize).cloned(),
-                next: traces.endpoints.get(next as usize).cloned(),
-                subspan,
-                children,
-                count: total.count,
-                mean_us: total.mean(),
-                total_us: total.sum as u64,
-                groups_in_all,
-                groups,
-            });
+        for ((between, parts), total) in top {
+            let name = traces.endpoints[endpoint as usize].operation.clone();
+            rows.push(self.of_span((name, "subspan".to_owned()), between, parts, total).await);
         }
-        (in_all, rows)
+        (in_all, rows.into_iter().flatten().collect())
+    }
+
+    /// A part of this name and metric, of the traces of one shape or of several, which lies between these endpoints.
+    async fn of_span(
+        &mut self,
+        (name, metric): (String, String),
+        (previous, next): Neighbours,
+        parts: Vec<PartOf<'_>>,
+        total: Total,
+    ) -> Option<DiagnosedSpan> {
+        let traces = self.traces;
+        let (group, position, subspan) = parts.iter().max_by_key(|part| part.0.len())?;
+        let block = traces.block_of(*group.first()?);
+        let (subspan, children) = (*subspan, block.shape.children(*position).len() as u32);
+        let (groups_in_all, groups) = self.of_groups(&parts).await;
+        Some(DiagnosedSpan {
+            is_over_shapes: metric == "subspan",
+            name,
+            metric,
+            previous: traces.endpoints.get(previous as usize).cloned(),
+            next: traces.endpoints.get(next as usize).cloned(),
+            subspan,
+            children,
+            count: total.count,
+            mean_us: total.mean(),
+            total_us: total.sum as u64,
+            groups_in_all,
+            groups,
+        })
     }
 
     /// The groups of traces that these parts are in, of one shape each.
@@ -493,7 +519,15 @@ impl Diagnosis<'_> {
                     group.subspans = subspans_near(traces, &list, problem, self.pace).await;
                     group.exemplars = self.exemplars(list).await;
                 }
-                Some(Aggregates::One(number)) if number != self.groups => {}
+                Some(Aggregates::One(number) | Aggregates::Drawn(number)) if number != self.groups => {}
+                Some(Aggregates::Drawn(number)) if positions_of(traces, &list) > DRAWN => {
+                    let spans_in_all = positions_of(traces, &list) as u64;
+                    let exemplars = exemplars(traces, &list, self.pace).await;
+                    let traces = list.len() as u64;
+                    let trace =
+                        AggregateTrace { number, traces, exemplars, spans_in_all, ..Default::default() };
+                    self.built.push(trace);
+                }
                 Some(_) => {
                     let only = is_local.then_some(problem.span);
                     let trace = aggregate_in_steps(traces, &list, only, self.pace).await;

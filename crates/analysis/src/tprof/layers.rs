@@ -9,6 +9,10 @@ use pathlight_model::trace::Endpoint;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+/// Positions and parts of them in layer 3 and in layer 4: one trace may have a million, which nobody reads and which a page
+/// would take seconds to take over.
+const MOST: usize = 20_000;
+
 /// One layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -35,7 +39,10 @@ pub struct Group {
     pub root_us: SplitStatistic,
     /// Layers 1 and 2: the times of every endpoint, by name.
     pub endpoints: Vec<EndpointTimes>,
-    /// Layers 3 and 4: the times of every position in the tree, parents first.
+    /// Layers 3 and 4: how many positions its tree has.
+    pub positions_in_all: u64,
+    /// Layers 3 and 4: the times of every position in the tree, parents first. Of a layer the first 20,000 positions and
+    /// parts are listed, in the order of its groups.
     pub positions: Vec<PositionTimes>,
 }
 
@@ -63,6 +70,8 @@ pub struct PositionTimes {
     pub service: String,
     /// Operation name, numbered if its endpoint has several positions.
     pub name: String,
+    /// Number of its subspans; none is listed where there are more than the layer has room for.
+    pub subspans_in_all: u64,
     /// Duration of the span.
     pub duration_us: SplitStatistic,
     /// Layer 3: from the start of the span to that of its first child, then from the start of each child to that of the next.
@@ -112,19 +121,25 @@ async fn listed(
     pace.spend(4 * traces.traces.len()).await;
     timed.truncate(settings.groups as usize);
     let mut out = Vec::with_capacity(timed.len());
+    let mut left = MOST;
     for (_, group) in &timed {
-        out.push(by_position(traces, group, layer, settings, pace).await);
+        out.push(by_position(traces, group, layer, &mut left, settings, pace).await);
     }
     Layer { layer, groups_in_all, groups: out }
 }
 
-fn head(traces: &Traces, group: &[u32], settings: &Settings) -> (Group, Option<usize>) {
+async fn head(
+    traces: &Traces,
+    group: &[u32],
+    settings: &Settings,
+    pace: &mut Pace,
+) -> (Group, Option<usize>) {
     let normal = normal_of(group.len(), settings);
     let mut roots: Vec<u64> = group.iter().map(|&t| traces.traces[t as usize].duration_us).collect();
     let out = Group {
         traces: group.len() as u64,
         normal: normal.map(|k| k as u64),
-        root_us: SplitStatistic::of(&mut roots, normal),
+        root_us: SplitStatistic::of(&mut roots, normal, pace).await,
         ..Group::default()
     };
     (out, normal)
@@ -137,7 +152,7 @@ async fn by_endpoint(
     settings: &Settings,
     pace: &mut Pace,
 ) -> Group {
-    let (mut out, normal) = head(traces, group, settings);
+    let (mut out, normal) = head(traces, group, settings, pace).await;
     out.root = kind.map(|kind| traces.types[kind as usize].clone());
     // Traces of a group stand in the order of their numbers.
     let first_tail = normal.and_then(|k| group.get(k)).copied().unwrap_or(u32::MAX);
@@ -161,10 +176,8 @@ async fn by_endpoint(
         let count = normal.map(|_| all.own.len());
         all.durations.extend(tail.durations);
         all.own.extend(tail.own);
-        let duration_us = SplitStatistic::of(&mut all.durations, count);
-        pace.spend(4 * all.own.len()).await;
-        let self_us = SplitStatistic::of(&mut all.own, count);
-        pace.spend(4 * all.own.len()).await;
+        let duration_us = SplitStatistic::of(&mut all.durations, count, pace).await;
+        let self_us = SplitStatistic::of(&mut all.own, count, pace).await;
         out.endpoints.push(EndpointTimes { service, operation, duration_us, self_us });
     }
     out
@@ -181,27 +194,35 @@ async fn by_position(
     traces: &Traces,
     group: &[u32],
     layer: u32,
+    left: &mut usize,
     settings: &Settings,
     pace: &mut Pace,
 ) -> Group {
-    let (mut out, normal) = head(traces, group, settings);
+    let (mut out, normal) = head(traces, group, settings, pace).await;
     let Some(&first) = group.first() else { return out };
     let (block, rows) = (traces.block_of(first), traces.rows(group));
     let shape = &block.shape;
     let part = if layer == 3 { &block.diffs_us } else { &block.subspans_us };
     let mut values = Vec::with_capacity(rows.len());
     out.root = Some(traces.endpoints[shape.endpoint[0] as usize].clone());
-    for (position, name) in (0..shape.len() as u32).zip(shape.names(&traces.endpoints)) {
+    out.positions_in_all = shape.len() as u64;
+    let mut names = shape.names(&traces.endpoints, pace).await;
+    for position in 0..shape.len() as u32 {
+        if *left == 0 {
+            break;
+        }
         values.clear();
         values.extend(block.durations(position, &rows));
-        let duration_us = SplitStatistic::of(&mut values, normal);
-        pace.spend(4 * rows.len()).await;
-        let mut parts = Vec::new();
-        for at in (shape.parts_at(position)..).take(shape.parts(position)) {
-            values.clear();
-            values.extend(pick(part.of(at), &rows));
-            parts.push(SplitStatistic::of(&mut values, normal));
-            pace.spend(4 * rows.len()).await;
+        let duration_us = SplitStatistic::of(&mut values, normal, pace).await;
+        let (in_all, mut parts) = (shape.parts(position), Vec::new());
+        *left -= 1;
+        if in_all <= *left {
+            *left -= in_all;
+            for at in (shape.parts_at(position)..).take(in_all) {
+                values.clear();
+                values.extend(pick(part.of(at), &rows));
+                parts.push(SplitStatistic::of(&mut values, normal, pace).await);
+            }
         }
         let end_diff_us = if layer == 3 { parts.pop() } else { None };
         let (child_diff_us, subspans_us) = if layer == 3 { (parts, Vec::new()) } else { (Vec::new(), parts) };
@@ -209,7 +230,8 @@ async fn by_position(
         out.positions.push(PositionTimes {
             parent: Some(shape.parent[position as usize]).filter(|&p| p != pathlight_model::trace::NO_ROW),
             service,
-            name,
+            name: names.next(position),
+            subspans_in_all: in_all as u64,
             duration_us,
             child_diff_us,
             end_diff_us,

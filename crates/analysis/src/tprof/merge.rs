@@ -3,16 +3,18 @@
 use super::block::{Block, Shape, Times};
 use super::collect::{TraceTimes, TracesPart};
 use super::traces::{Trace, Traces};
-use pathlight_model::sort::Arrange;
+use pathlight_model::sort::arrange_in_steps;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::Endpoint;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::borrow::Borrow;
-use std::hash::Hash;
+use std::cmp::Ordering;
+use std::hash::{BuildHasher, Hash};
 
 /// Values numbered in the order they came.
 pub(super) struct Numbers<T> {
-    of: FxHashMap<T, u32>,
+    /// By hash; of values with one hash the later ones by the next free hash.
+    of: FxHashMap<u64, u32>,
     list: Vec<T>,
 }
 
@@ -22,31 +24,66 @@ impl<T> Default for Numbers<T> {
     }
 }
 
-impl<T: Clone + Eq + Hash + Ord> Numbers<T> {
+impl<T: Eq + Hash + Ord + Send + Sync> Numbers<T> {
     pub fn number<Q: ?Sized + Eq + Hash + ToOwned<Owned = T>>(&mut self, value: &Q) -> u32
     where
         T: Borrow<Q>,
     {
-        if let Some(&number) = self.of.get(value) {
-            return number;
+        let mut hash = FxBuildHasher.hash_one(value);
+        while let Some(&number) = self.of.get(&hash) {
+            if self.list[number as usize].borrow() == value {
+                return number;
+            }
+            hash = hash.wrapping_add(1);
         }
         let number = self.list.len() as u32;
         self.list.push(value.to_owned());
-        self.of.insert(value.to_owned(), number);
+        self.of.insert(hash, number);
         number
     }
 
+    /// For each number its place in the order of the values; two of them take about `cost` units to compare.
+    pub async fn ranks(&self, cost: usize, pace: &mut Pace) -> Vec<u32> {
+        ranks(self.list.len(), cost, |a, b| self.list[a as usize].cmp(&self.list[b as usize]), pace).await
+    }
+
     /// The values in order, and for each number its place there.
-    pub fn sorted(self) -> (Vec<T>, Vec<u32>) {
-        let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
-        order.arrange_by(|&a, &b| self.list[a as usize].cmp(&self.list[b as usize]));
-        let mut place = vec![0; order.len()];
-        for (at, &number) in order.iter().enumerate() {
-            place[number as usize] = at as u32;
-        }
-        (order.iter().map(|&number| self.list[number as usize].clone()).collect(), place)
+    async fn sorted(mut self, pace: &mut Pace) -> (Vec<T>, Vec<u32>) {
+        let ranks = self.ranks(4, pace).await;
+        place(&mut self.list, ranks.clone());
+        (self.list, ranks)
     }
 }
+
+/// Moves items to their places.
+fn place<T>(items: &mut [T], mut places: Vec<u32>) {
+    for at in 0..places.len() {
+        while places[at] as usize != at {
+            let to = places[at] as usize;
+            items.swap(at, to);
+            places.swap(at, to);
+        }
+    }
+}
+
+/// For each of so many items its place in their order.
+async fn ranks(
+    len: usize,
+    cost: usize,
+    compare: impl Fn(u32, u32) -> Ordering + Send + Sync,
+    pace: &mut Pace,
+) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..len as u32).collect();
+    arrange_in_steps(&mut order, cost, |&a, &b| compare(a, b), pace).await;
+    let mut place = vec![0; len];
+    for (at, &number) in order.iter().enumerate() {
+        place[number as usize] = at as u32;
+    }
+    place
+}
+
+/// Positions looked at between two pauses.
+pub(super) const CHUNK: usize = 1 << 13;
 
 /// Traces of which more parts come.
 #[derive(Default)]
@@ -70,11 +107,14 @@ impl Merging {
             self.type_of = part.types.iter().map(|t| self.types.number(t)).collect();
             self.shape_of.clear();
             for mut shape in part.shapes {
-                for position in &mut shape {
-                    position.0 = endpoint.get(position.0 as usize).copied().unwrap_or(0);
+                for positions in shape.chunks_mut(CHUNK) {
+                    for position in positions {
+                        position.0 = endpoint.get(position.0 as usize).copied().unwrap_or(0);
+                    }
+                    pace.spend(CHUNK).await;
                 }
-                pace.spend(shape.len()).await;
                 self.shape_of.push(self.shapes.number(&shape));
+                pace.spend(shape.len() / 8).await;
             }
         }
         self.orphans += part.orphans;
@@ -96,35 +136,27 @@ impl Merging {
 
     /// All traces in their order.
     pub async fn finish(self, pace: &mut Pace) -> Traces {
-        let (endpoints, endpoint_at) = self.endpoints.sorted();
-        let (types, type_at) = self.types.sorted();
-        let mut shapes: Vec<Shape> = Vec::with_capacity(self.shapes.list.len());
-        for positions in &self.shapes.list {
-            let mut shape = Shape::new(positions);
-            shape.endpoint.iter_mut().for_each(|endpoint| *endpoint = endpoint_at[*endpoint as usize]);
-            pace.spend(2 * positions.len()).await;
-            shapes.push(shape);
+        let (endpoints, endpoint_at) = self.endpoints.sorted(pace).await;
+        let (types, type_at) = self.types.sorted(pace).await;
+        let mut forming: Vec<(Shape, Vec<Times>)> = Vec::with_capacity(self.shapes.list.len());
+        let mut positions_in_all = 0;
+        for positions in self.shapes.list {
+            positions_in_all += positions.len();
+            // By shape its positions and, by row, the times of its traces.
+            forming.push((Shape::new(positions, &endpoint_at, pace).await, Vec::new()));
         }
-        drop(self.shapes);
-        let mut order: Vec<u32> = (0..shapes.len() as u32).collect();
-        let key = |number: u32| (&shapes[number as usize].endpoint, &shapes[number as usize].parent);
-        order.arrange_by(|&a, &b| key(a).cmp(&key(b)));
-        let mut shape_at = vec![0; order.len()];
-        for (at, &number) in order.iter().enumerate() {
-            shape_at[number as usize] = at as u32;
-        }
-        pace.spend(20 * order.len()).await;
-        let mut slots: Vec<Option<Shape>> = shapes.into_iter().map(Some).collect();
-        let shapes = order.iter().filter_map(|&number| slots[number as usize].take());
-        // By shape its positions and, by row, the times of its traces.
-        let mut forming: Vec<(Shape, Vec<Times>)> = shapes.map(|shape| (shape, Vec::new())).collect();
+        // Of two shapes, about so many positions are equal before one differs, at worst.
+        let cost = positions_in_all / forming.len().max(1) / 4;
+        let key = |number: u32| (&forming[number as usize].0.endpoint, &forming[number as usize].0.parent);
+        let shape_at = ranks(forming.len(), cost, |a, b| key(a).cmp(&key(b)), pace).await;
+        place(&mut forming, shape_at.clone());
         let duration = |times: &TraceTimes| times.end_us.first().copied().unwrap_or(0);
         let mut order = self.traces;
-        order.arrange_by(|x, y| {
+        let compare = |x: &TraceTimes, y: &TraceTimes| {
             let id = || (&x.id, &x.root_span_id).cmp(&(&y.id, &y.root_span_id));
             duration(x).cmp(&duration(y)).then_with(id)
-        });
-        pace.spend(4 * order.len()).await;
+        };
+        arrange_in_steps(&mut order, 2, compare, pace).await;
         let mut traces = Vec::with_capacity(order.len());
         for times in order {
             let shape = shape_at[times.shape as usize];

@@ -6,7 +6,7 @@ use super::merge::Merging;
 use super::traces::{Settings, Traces, normal_of};
 use crate::culprit::CulpritReport;
 use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::Arrange;
+use pathlight_model::sort::{Arrange, arrange_in_steps};
 use pathlight_model::stats::{Interval, Moments, Side, welch};
 use pathlight_model::steps::{Pace, all_at_once};
 use pathlight_model::trace::{Endpoint, NO_ROW};
@@ -119,11 +119,12 @@ struct Source {
 }
 
 /// The places that the traces of a shape pass through, by key, and lists of traces.
-fn sources(
+async fn sources(
     traces: &Traces,
     group: &[u32],
     rows: &[u32],
     caller_of: &OrderedMap<String, u32>,
+    pace: &mut Pace,
 ) -> (Vec<Source>, Vec<Vec<u32>>) {
     let Some(&first) = group.first() else { return Default::default() };
     let block = traces.block_of(first);
@@ -152,10 +153,12 @@ fn sources(
         }
         if ways.is_empty() {
             ways = block.by_way(position, rows);
+            pace.spend(rows.len()).await;
         }
         for way in ways {
             let Some(&first) = way.first() else { continue };
-            let neighbours = block.neighbours(position, rows[first as usize]);
+            let neighbours = block.neighbours(position, rows[first as usize], pace).await;
+            pace.spend(2 * neighbours.len()).await;
             let list = put_list(&mut lists, way, group.len());
             out.extend(neighbours.into_iter().zip(0..).map(|(part, number)| {
                 let key = (endpoint, Part::Subspan(part));
@@ -163,7 +166,7 @@ fn sources(
             }));
         }
     }
-    out.arrange();
+    arrange_in_steps(&mut out, 1, Source::cmp, pace).await;
     (out, lists)
 }
 
@@ -180,8 +183,7 @@ async fn sums(traces: &Traces, group: &[u32], callers: &OrderedMap<String, u32>,
     let (mut out, mut times) = (Sums::new(), Vec::new());
     for (number, group) in traces.by_shape(group) {
         let (block, rows) = (&traces.blocks[number as usize], traces.rows(&group));
-        let (sources, lists) = sources(traces, &group, &rows, callers);
-        pace.spend(8 * sources.len() + lists.iter().map(Vec::len).sum::<usize>()).await;
+        let (sources, lists) = sources(traces, &group, &rows, callers, pace).await;
         for place in sources.chunk_by(|a, b| a.key == b.key) {
             times.clear();
             times.resize(rows.len(), 0);

@@ -1,7 +1,11 @@
 //! Count, mean, deviation and percentiles, of all traces and of both halves.
 
-use pathlight_model::stats::{Moments, select_percentile};
+use pathlight_model::stats::{Moments, percentile_in_steps};
+use pathlight_model::steps::Pace;
 use serde::{Deserialize, Serialize};
+
+/// Values added up between two pauses.
+const CHUNK: usize = 1 << 14;
 
 /// Statistics of some times in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,40 +38,45 @@ pub struct SplitStatistic {
 
 impl Statistic {
     /// Of values in any order, which is changed.
-    pub fn of(values: &mut [u64]) -> Statistic {
-        Statistic::with(moments(values), values)
+    pub async fn of(values: &mut [u64], pace: &mut Pace) -> Statistic {
+        Statistic::with(moments(values, pace).await, values, pace).await
     }
 
-    fn with(moments: Moments, values: &mut [u64]) -> Statistic {
+    async fn with(moments: Moments, values: &mut [u64], pace: &mut Pace) -> Statistic {
         let count = values.len() as u64;
         Statistic {
             count,
             mean: moments.mean(count),
             sd: moments.variance(count).sqrt(),
-            p50: select_percentile(values, 0.5),
-            p99: select_percentile(values, 0.99),
+            p50: percentile_in_steps(values, 0.5, pace).await,
+            p99: percentile_in_steps(values, 0.99, pace).await,
         }
     }
 }
 
-fn moments(values: &[u64]) -> Moments {
+async fn moments(values: &[u64], pace: &mut Pace) -> Moments {
     let mut moments = Moments::default();
-    values.iter().for_each(|&v| moments.add(v));
+    for values in values.chunks(CHUNK) {
+        values.iter().for_each(|&v| moments.add(v));
+        pace.spend(values.len()).await;
+    }
     moments
 }
 
 impl SplitStatistic {
     /// Of values in the order of the group's traces, the first `normal` of them of the normal half. Their order is changed.
-    pub fn of(values: &mut [u64], normal: Option<usize>) -> SplitStatistic {
+    pub async fn of(values: &mut [u64], normal: Option<usize>, pace: &mut Pace) -> SplitStatistic {
         let Some(k) = normal else {
-            return SplitStatistic { all: Statistic::of(values), ..SplitStatistic::default() };
+            return SplitStatistic { all: Statistic::of(values, pace).await, ..SplitStatistic::default() };
         };
         let (a, b) = values.split_at_mut(k);
-        let (a_moments, b_moments) = (moments(a), moments(b));
-        let halves = (Statistic::with(a_moments, a), Statistic::with(b_moments, b));
+        let (a_moments, b_moments) = (moments(a, pace).await, moments(b, pace).await);
+        let normal = Statistic::with(a_moments, a, pace).await;
+        let tail = Statistic::with(b_moments, b, pace).await;
         let mut both = a_moments;
         both.merge(b_moments);
-        SplitStatistic { all: Statistic::with(both, values), normal: Some(halves.0), tail: Some(halves.1) }
+        let all = Statistic::with(both, values, pace).await;
+        SplitStatistic { all, normal: Some(normal), tail: Some(tail) }
     }
 }
 
@@ -75,13 +84,22 @@ impl SplitStatistic {
 mod tests {
     use super::*;
     use pathlight_model::stats::percentile;
+    use pathlight_model::steps::all_at_once;
     use proptest::prelude::*;
+
+    fn at_once<T>(work: impl AsyncFnOnce(&mut Pace) -> T) -> T {
+        all_at_once(async { work(&mut Pace::default()).await })
+    }
+
+    fn of(values: &[u64], normal: Option<usize>) -> SplitStatistic {
+        at_once(async |pace| SplitStatistic::of(&mut values.to_vec(), normal, pace).await)
+    }
 
     /// By sorting, as the definition has it.
     fn plain(values: &[u64]) -> Statistic {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
-        let (moments, count) = (moments(&sorted), sorted.len() as u64);
+        let (moments, count) = (at_once(async |pace| moments(&sorted, pace).await), sorted.len() as u64);
         Statistic {
             count,
             mean: moments.mean(count),
@@ -102,9 +120,9 @@ mod tests {
                 let k = values.len() * share / 100;
                 let (normal, tail) = (plain(&values[..k]), plain(&values[k..]));
                 let split = SplitStatistic { all: plain(&values), normal: Some(normal), tail: Some(tail) };
-                prop_assert_eq!(SplitStatistic::of(&mut values.clone(), Some(k)), split);
+                prop_assert_eq!(of(&values, Some(k)), split);
                 let whole = SplitStatistic { all: plain(&values), ..SplitStatistic::default() };
-                prop_assert_eq!(SplitStatistic::of(&mut values.clone(), None), whole);
+                prop_assert_eq!(of(&values, None), whole);
             }
         }
     }

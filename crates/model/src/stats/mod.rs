@@ -16,7 +16,7 @@ pub use distribution::Distribution;
 pub use effect::{Effect, LogCounts, log_bin, log_bin_middle_us, rank_effect};
 pub use math::{exp, ln};
 pub use random::{Random, mix};
-pub use summary::{LogHistogram, Summary, percentile, select_percentile};
+pub use summary::{LogHistogram, Summary, percentile, percentile_in_steps, select_percentile};
 pub use testing::{
     ChangePoint, change_point, false_discovery, false_discovery_limit, fisher_p, normal_p, student_p, welch_p,
 };

@@ -1,6 +1,9 @@
 //! Mean, percentiles and logarithmic histograms of microseconds.
 
+use crate::steps::Pace;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::cmp::Ordering;
 
 /// Mean and percentiles of some times in microseconds (linear interpolation at (n - 1) p); all 0 if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,6 +44,64 @@ pub fn select_percentile(values: &mut [u64], p: f64) -> f64 {
     let (_, &mut low, above) = values.select_nth_unstable(below);
     let next = if part == 0 { None } else { above.iter().min() };
     between(low, next.copied().unwrap_or(low), part)
+}
+
+/// Fewer values are selected from at once; so many are looked at between two pauses; and buckets of one look at all.
+const FEW: usize = 1 << 15;
+const CHUNK: usize = 1 << 14;
+const BUCKETS: usize = 1 << 11;
+
+/// The same as [`select_percentile`], in steps.
+pub async fn percentile_in_steps(values: &mut [u64], p: f64, pace: &mut Pace) -> f64 {
+    let Some(last) = values.len().checked_sub(1) else { return 0.0 };
+    if values.len() <= FEW {
+        pace.spend(2 * values.len()).await;
+        return select_percentile(values, p);
+    }
+    let (mut rank, part) = place(last, p);
+    // Those among which the rank is, and the least of those above them.
+    let (mut among, mut above) = (Cow::Borrowed(&*values), None);
+    let (low, next) = loop {
+        if among.len() <= FEW {
+            let mut values = among.into_owned();
+            pace.spend(12 * values.len()).await;
+            values.sort_unstable();
+            break (values[rank], values.get(rank + 1).copied().or(above));
+        }
+        let (mut least, mut greatest) = (u64::MAX, 0);
+        for chunk in among.chunks(CHUNK) {
+            chunk.iter().for_each(|&value| (least, greatest) = (least.min(value), greatest.max(value)));
+            pace.spend(CHUNK).await;
+        }
+        if least == greatest {
+            break (least, if rank + 1 < among.len() { Some(least) } else { above });
+        }
+        let shift = (u64::BITS - (greatest - least).leading_zeros()).saturating_sub(BUCKETS.ilog2());
+        let bucket = |value: u64| ((value - least) >> shift) as usize;
+        let mut counts = vec![0; BUCKETS];
+        for chunk in among.chunks(CHUNK) {
+            chunk.iter().for_each(|&value| counts[bucket(value)] += 1);
+            pace.spend(CHUNK).await;
+        }
+        let mut wanted = 0;
+        while rank >= counts[wanted] {
+            rank -= counts[wanted];
+            wanted += 1;
+        }
+        let mut kept = Vec::with_capacity(counts[wanted]);
+        for chunk in among.chunks(CHUNK) {
+            for &value in chunk {
+                match bucket(value).cmp(&wanted) {
+                    Ordering::Less => {}
+                    Ordering::Equal => kept.push(value),
+                    Ordering::Greater => above = Some(above.map_or(value, |above: u64| above.min(value))),
+                }
+            }
+            pace.spend(CHUNK).await;
+        }
+        among = Cow::Owned(kept);
+    };
+    between(low, next.unwrap_or(low), part)
 }
 
 /// Quantiles are reckoned in millionths and integers up to the last division, so that 68,672.15 does not read
@@ -121,6 +182,7 @@ impl LogHistogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::steps::{Done, STEP, all_at_once};
 
     #[test]
     fn percentiles_interpolate_between_ranks() {
@@ -128,6 +190,24 @@ mod tests {
         assert_eq!(percentile(&[10, 20], 0.99), 19.9);
         assert_eq!(percentile(&[7], 0.99), 7.0);
         assert_eq!(percentile(&[], 0.5), 0.0);
+    }
+
+    #[test]
+    fn in_steps_percentiles_are_the_same() {
+        let random = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let kinds: [fn(u64, u64) -> u64; 5] =
+            [|_, r| r, |i, _| i, |_, _| 7, |i, r| if i % 1000 == 0 { r } else { i % 5 }, |_, r| r >> 40];
+        for kind in kinds {
+            for p in [0.0, 0.001, 0.5, 0.99, 0.9999, 1.0] {
+                let mut values: Vec<u64> = (0..3 * FEW as u64).map(|i| kind(i, random(i))).collect();
+                let done = Done::default();
+                let found = all_at_once(async {
+                    percentile_in_steps(&mut values, p, &mut Pace::telling(&done)).await
+                });
+                assert_eq!(found, select_percentile(&mut values, p), "{p}");
+                assert!(done.longest() <= 3 * STEP, "{}", done.longest());
+            }
+        }
     }
 
     #[test]

@@ -17,11 +17,13 @@ use pathlight_model::trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Spans between two looks at the clock; the least a trace counts for; and positions in one part, which is read in one
-/// step.
-const CHUNK: usize = 512;
+/// Units between two looks at the clock, of which a span takes about five; the least a trace counts for; and positions in one
+/// part, which is read in one step.
+const CHUNK: usize = 2048;
 const LEAST: usize = 32;
 const PART: usize = 1 << 13;
+/// Bytes that are read in a unit of work.
+const BYTES_PER_UNIT: usize = 8;
 /// About how many units of work come of a byte that workers send; only for telling how far it is.
 const UNITS_PER_BYTE: u64 = 24;
 
@@ -76,8 +78,10 @@ async fn with_traces<T>(
     let mut pace = Pace::telling(&done);
     let work = async move {
         let mut merging = Merging::default();
-        for part in parts(&partials)? {
-            merging.add(postcard::from_bytes(part)?, &mut pace).await;
+        for bytes in parts(&partials)? {
+            let part = postcard::from_bytes(bytes)?;
+            pace.spend(bytes.len() / BYTES_PER_UNIT).await;
+            merging.add(part, &mut pace).await;
         }
         let traces = merging.finish(&mut pace).await;
         drop(partials);
@@ -110,8 +114,10 @@ impl Query for CompareDiagnoses {
         let work = async move {
             let mut comparing = Comparing::default();
             for (partials, is_b) in traces.iter().zip([false, true]) {
-                for part in parts(partials)? {
-                    comparing.add(postcard::from_bytes(part)?, is_b, &mut pace).await;
+                for bytes in parts(partials)? {
+                    let part = postcard::from_bytes(bytes)?;
+                    pace.spend(bytes.len() / BYTES_PER_UNIT).await;
+                    comparing.add(part, is_b, &mut pace).await;
                 }
             }
             let places = comparing.finish(&mut pace).await;
@@ -136,6 +142,8 @@ pub(crate) struct TracesPass {
     requests: Vec<u32>,
     at: usize,
     tree: Tree,
+    is_loading: bool,
+    is_loaded: bool,
     settings: PathSettings,
     parts: Vec<Result<Vec<u8>, postcard::Error>>,
 }
@@ -148,7 +156,16 @@ impl TracesPass {
         requests: Vec<u32>,
     ) -> TracesPass {
         let collector = TraceCollector::new(set, types);
-        TracesPass { collector, requests, at: 0, tree: Tree::default(), settings, parts: Vec::new() }
+        TracesPass {
+            collector,
+            requests,
+            at: 0,
+            tree: Tree::default(),
+            is_loading: false,
+            is_loaded: false,
+            settings,
+            parts: Vec::new(),
+        }
     }
 
     fn put(&mut self, part: &TracesPart) {
@@ -166,13 +183,31 @@ impl TracesPass {
                 left = CHUNK;
             }
             let entry = &table.requests[request as usize];
-            self.tree.load(set, entry.trace, self.settings);
-            self.collector.observe(set, &self.tree, request, entry.row - self.tree.first);
-            left = left.saturating_sub(self.tree.len().max(LEAST));
+            if !self.is_loaded {
+                if !self.is_loading {
+                    self.tree.begin(set, entry.trace, self.settings);
+                }
+                let before = self.tree.len();
+                self.is_loaded = self.tree.step(set, left);
+                self.is_loading = !self.is_loaded;
+                left = left.saturating_sub(self.tree.len() - before);
+                continue;
+            }
+            let root = entry.row - self.tree.first;
+            let before = left;
+            if !self.collector.step(set, &self.tree, (request, root), &mut left) {
+                continue;
+            }
+            left = left.min(before.saturating_sub(LEAST));
+            self.is_loaded = false;
             self.at += 1;
             if self.collector.positions() >= PART {
                 let part = self.collector.take_traces();
                 self.put(&part);
+                // That of a large trace takes the time of a step to write; so do its names and shapes at the end.
+                if self.tree.len() >= PART && time_is_up() {
+                    return false;
+                }
             }
         }
         true

@@ -59,7 +59,7 @@ fn want_aggregate(page: Page, number: Option<u32>) {
         let address = page.address();
         (address.selection(), address.choices.diagnosis.settings.clone())
     };
-    let wanted = Aggregates::One(number);
+    let wanted = Aggregates::Drawn(number);
     slot.want(page, queries::AggregateTraces { selection, settings, wanted });
 }
 
@@ -249,7 +249,7 @@ impl Diagnosis {
         self.title.set_text(&diagnosis::title(&trace));
         self.badge.show(is_there && trace.order_varies);
         for (button, request) in self.examples.iter().zip([trace.exemplars.first(), trace.exemplars.get(1)]) {
-            button.show(is_there && request.is_some());
+            button.show(request.is_some());
             if let Some(request) = request {
                 button.set("title", &diagnosis::open_words(request));
                 button.set("data-trace", &request.trace_id);

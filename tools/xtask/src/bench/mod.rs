@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | native | reading, growth, analyses on one thread | `benches/native.rs` |
 //! | summaries | summing a set up, joining many sums | `benches/native.rs` |
-//! | diagnosis | whether tprof names an injected delay | `benches/diagnosis` |
+//! | diagnosis | whether tprof names an injected delay; how long its steps take | `benches/diagnosis` |
 //! | findings | whether the findings name an injected cause | `benches/findings` |
 //! | papers | how many traces suffice; the columns of CRISP's Table 2 | `benches/papers` |
 //! | weeks | whether trend and check name an injected regression | `benches/weeks` |
@@ -60,6 +60,7 @@ pub fn run(arguments: &[String]) -> Outcome {
 fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) -> Outcome {
     if wanted("diagnosis") {
         count(&["diagnosis"], report)?;
+        bench(&["diagnosis", "steps"], report)?;
     }
     if wanted("findings") {
         count(&["findings"], report)?;
