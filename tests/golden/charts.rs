@@ -15,8 +15,8 @@ use pathlight::chart::{Metrics, Rgba, Theme, Window, anomalies, dag, multiples, 
 use pathlight::model::trace::{Endpoint, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{
-    AnomalySettings, ColumnOrder, FlowSettings, Overlap, PathSettings, Reading, RootEndpoint, Selection,
-    SplitOf, TraceReport, queries,
+    AggregateTrace, Aggregates, AnomalySettings, ColumnOrder, FlowSettings, Overlap, PathSettings, Reading,
+    RootEndpoint, Selection, SplitOf, TprofSettings, TraceReport, queries,
 };
 
 /// Compares the chart of a case.
@@ -161,6 +161,17 @@ fn timeline_of_a_trace() {
     check("timeline", &timeline_svg(&timeline, &Theme::light()));
     timeline.set_path_only(true);
     check("timeline-path", &timeline_svg(&timeline, &Theme::dark()));
+}
+
+#[test]
+fn aggregate_trace() {
+    let (settings, wanted) = (TprofSettings::default(), Aggregates::All);
+    let traces = pool().run(queries::AggregateTraces { selection: slow(), settings, wanted }).unwrap();
+    let has_parts = |trace: &&AggregateTrace| {
+        trace.problem.is_some_and(|problem| trace.spans[problem.span as usize].subspans.len() > 2)
+    };
+    let (timeline, _) = Timeline::of_aggregate(traces.iter().find(has_parts).unwrap());
+    check("aggregate", &timeline_svg(&timeline, &Theme::light()));
 }
 
 #[test]

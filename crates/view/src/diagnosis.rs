@@ -4,16 +4,16 @@ use crate::address::Address;
 use crate::comparing::Against;
 use crate::diagnosis_choice::{DiagnosisChoice, DiagnosisList};
 use crate::diagnosis_tables::{layers_csv, places_csv, report_csv, services_csv};
-use crate::diagnosis_words::{between, type_name};
+use crate::diagnosis_words::type_name;
 use crate::tip::TipLine;
 use crate::views::WORKING;
-use pathlight_chart::timeline::Timeline;
+use pathlight_chart::timeline::{Timeline, part_name};
 use pathlight_model::sort::Arrange;
 use pathlight_query::{
     AggregateTrace, OverviewReport, PlacesReport, RequestRef, SetsReport, Statistic, TprofReport,
     TraceReport, TypeLeftOut, TypePlaces,
 };
-use pathlight_text::format::{THIN, count, counted, duration, duration_us, printable, sample, share};
+use pathlight_text::format::{THIN, count, counted, duration, duration_us, sample, share};
 
 /// Where the tail may begin, in thousandths.
 const TAILS: [u32; 5] = [500, 750, 900, 950, 990];
@@ -149,33 +149,28 @@ pub fn progress_words(done: u64, of: u64) -> String {
 /// Returns the title of an aggregate trace; empty for none.
 pub fn title(trace: &AggregateTrace) -> String {
     if trace.spans.is_empty() {
-        return String::new();
+        return match trace.spans_in_all {
+            0 => String::new(),
+            spans => format!(
+                "Aggregate of {} of {} each, too many to draw: pathlight diagnosis --aggregate {} writes it",
+                counted(trace.traces, "trace"),
+                counted(spans, "span"),
+                trace.number
+            ),
+        };
     }
     let problem = trace.problem.and_then(|problem| {
         let span = trace.spans.get(problem.span as usize)?;
-        Some((problem, span, span.subspans.get(problem.subspan as usize)?))
+        Some((span, span.subspans.get(problem.subspan as usize)?))
     });
     let words = format!("Aggregate of {}", counted(trace.traces, "trace"));
-    let Some((problem, span, subspan)) = problem else { return words };
+    let Some((span, subspan)) = problem else { return words };
     format!(
         "{words}: {} takes {} of {}",
-        part_name(trace, problem.span, problem.subspan),
+        part_name(span, subspan),
         duration(subspan.duration_us.mean),
         duration(span.duration_us.mean)
     )
-}
-
-/// Returns the name of a subspan: that of its span, and what stands before and after it.
-fn part_name(trace: &AggregateTrace, span: u32, subspan: u32) -> String {
-    let name = trace.spans.get(span as usize).map_or("", |span| span.name.as_str());
-    let mut children: Vec<_> = trace.spans.iter().filter(|child| child.parent == Some(span)).collect();
-    if children.is_empty() {
-        return printable(name);
-    }
-    children.arrange_by(|a, b| a.start_us.total_cmp(&b.start_us));
-    let child = |at: Option<usize>| Some(children.get(at?)?.name.as_str());
-    let at = subspan as usize;
-    format!("{} {}", printable(name), between(child(at.checked_sub(1)), child(Some(at))))
 }
 
 /// What is said of an aggregate trace whose calls come in different orders: in a word, and beside the pointer.
@@ -285,7 +280,7 @@ pub fn tip(
         lines.push(TipLine::Muted("on the critical path of the aggregate trace".to_owned()));
     }
     if let Some(part) = subspan.and_then(|at| span.subspans.get(at as usize)) {
-        lines.push(TipLine::Strong(part_name(trace, number, subspan.unwrap_or_default())));
+        lines.push(TipLine::Strong(part_name(span, part)));
         lines.push(statistic(&part.duration_us));
         if timeline.problem_of(row).map(|part| part.index) == subspan {
             lines.push(TipLine::Strong("The problematic subspan".to_owned()));

@@ -17,8 +17,10 @@ fn statistic(mean: f64) -> Statistic {
 
 #[test]
 fn the_title_names_the_problematic_subspan() {
-    let subspan = |name: &str, mean| AggregateSubspan {
+    let subspan = |name: &str, [after, before]: [Option<&str>; 2], mean| AggregateSubspan {
         name: name.to_owned(),
+        after: after.map(str::to_owned),
+        before: before.map(str::to_owned),
         end_us: 0.0,
         duration_us: statistic(mean),
     };
@@ -32,7 +34,10 @@ fn the_title_names_the_problematic_subspan() {
         start_rounded_us: 0,
         end_rounded_us: 400,
         duration_us: statistic(400.0),
-        subspans: vec![subspan("GET / 0", 10.0), subspan("GET / 1", 300.0)],
+        subspans: vec![
+            subspan("GET / 0", [None, Some("pay")], 10.0),
+            subspan("GET / 1", [Some("pay"), None], 300.0),
+        ],
     };
     let child =
         AggregateSpan { parent: Some(0), name: "pay".to_owned(), subspans: Vec::new(), ..span.clone() };
@@ -44,6 +49,10 @@ fn the_title_names_the_problematic_subspan() {
         "Aggregate of 12 traces: GET / after \u{201c}pay\u{201d} takes 300\u{202f}\u{b5}s of 400\u{202f}\u{b5}s"
     );
     assert_eq!(diagnosis::title(&AggregateTrace::default()), "");
+    let large = AggregateTrace { number: 3, traces: 1, spans_in_all: 30_000, ..AggregateTrace::default() };
+    let said = "Aggregate of 1 trace of 30\u{202f}000 spans each, too many to draw: pathlight diagnosis --aggregate 3 \
+                writes it";
+    assert_eq!(diagnosis::title(&large), said);
     let request = RequestRef { trace_id: "ab".to_owned(), root_span_id: String::new(), latency_us: 2_500 };
     assert_eq!(diagnosis::open_words(&request), "Open trace ab (2.50\u{202f}ms)");
     assert_eq!(diagnosis::progress_words(1, 3), "Diagnosing\u{2026} 33\u{202f}%");

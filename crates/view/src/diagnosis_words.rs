@@ -5,6 +5,7 @@ use crate::diagnosis::left_out;
 use pathlight_analysis::tprof::{
     DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, Verdict,
 };
+use pathlight_chart::timeline::between;
 use pathlight_query::{Endpoint, Interval, PlaceChange, SetsReport, TprofReport, TypePlaces};
 use pathlight_text::format::markdown as marked;
 use pathlight_text::format::{change, count, counted, duration, number, printable, sample, share_of};
@@ -59,18 +60,7 @@ fn factor(ratio: f64) -> String {
     if ratio < 100.0 { format!("{ratio:.1}") } else { number(ratio) }
 }
 
-/// Where in a span a part lies: between which of its children.
-pub(crate) fn between(previous: Option<&str>, next: Option<&str>) -> String {
-    let quoted = |name: &str| format!("\u{201c}{}\u{201d}", printable(name));
-    match (previous, next) {
-        (None, None) => "itself, calling nothing".to_owned(),
-        (None, Some(next)) => format!("before {}", quoted(next)),
-        (Some(previous), None) => format!("after {}", quoted(previous)),
-        (Some(previous), Some(next)) => format!("between {} and {}", quoted(previous), quoted(next)),
-    }
-}
-
-/// The same of children given as endpoints.
+/// Where in a span a part lies, of children given as endpoints.
 fn between_endpoints(previous: Option<&Endpoint>, next: Option<&Endpoint>) -> String {
     between(previous.map(|child| child.operation.as_str()), next.map(|child| child.operation.as_str()))
 }
@@ -330,7 +320,7 @@ pub fn sets_markdown(report: &SetsReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::between;
+    use pathlight_chart::timeline::between;
 
     #[test]
     fn a_part_is_named_by_what_stands_before_and_after_it() {

@@ -21,7 +21,7 @@ pub use layout::{
 pub use minimap::Minimap;
 pub use model::{Row, Sign, SpanMatches, Timeline};
 pub use paint::{export_svg, scene};
-pub use parts::{PartBox, SpanPart};
+pub use parts::{PartBox, SpanPart, between, part_name};
 pub use ticks::{Tick, nice_step, ticks};
 
 #[cfg(test)]

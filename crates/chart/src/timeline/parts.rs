@@ -3,9 +3,9 @@
 use super::layout::{Bar, TimelineSize};
 use super::model::{Sign, Timeline};
 use crate::Window;
-use crate::text::Measure;
+use crate::text::{Measure, elide_middle};
 use pathlight_model::ordered::OrderedMap;
-use pathlight_query::{AggregateTrace, Endpoint, TraceReport};
+use pathlight_query::{AggregateSpan, AggregateSubspan, AggregateTrace, Endpoint, TraceReport};
 use pathlight_text::format;
 
 const NONE: u32 = u32::MAX;
@@ -23,6 +23,8 @@ pub struct SpanPart {
     pub end_us: u64,
     /// Its name.
     pub name: String,
+    /// Where in its span it lies, in words; nothing for the whole of a span that calls nothing.
+    pub place: String,
     /// It is the problematic one.
     pub is_problem: bool,
 }
@@ -44,6 +46,29 @@ impl SpanPart {
         let mark = if self.is_problem { " (problematic)" } else { "" };
         format!("{} {}{mark}", self.name, format::duration_us(self.end_us.saturating_sub(self.start_us)))
     }
+}
+
+/// Where in a span a part lies: between which of its children.
+pub fn between(previous: Option<&str>, next: Option<&str>) -> String {
+    let quoted = |name: &str| format!("\u{201c}{}\u{201d}", format::printable(name));
+    match (previous, next) {
+        (None, None) => "itself, calling nothing".to_owned(),
+        (None, Some(next)) => format!("before {}", quoted(next)),
+        (Some(previous), None) => format!("after {}", quoted(previous)),
+        (Some(previous), Some(next)) => format!("between {} and {}", quoted(previous), quoted(next)),
+    }
+}
+
+/// Where in its span a subspan lies; nothing for that of a span that calls nothing.
+fn place(subspan: &AggregateSubspan) -> Option<String> {
+    let (after, before) = (subspan.after.as_deref(), subspan.before.as_deref());
+    (after.is_some() || before.is_some()).then(|| between(after, before))
+}
+
+/// The name of a subspan: that of its span, and what stands before and after it.
+pub fn part_name(span: &AggregateSpan, subspan: &AggregateSubspan) -> String {
+    let name = format::printable(&span.name);
+    place(subspan).map_or(name.clone(), |place| format!("{name} {place}"))
 }
 
 /// Halves up, as the engine rounds.
@@ -95,10 +120,11 @@ impl Timeline {
             report.bits.push(0);
             for (index, subspan) in (0..).zip(&span.subspans) {
                 let is_problem = trace.problem.is_some_and(|p| p.span == number && p.subspan == index);
-                let name = format::printable(&subspan.name);
+                let name = part_name(span, subspan);
+                let place = place(subspan).unwrap_or_default();
                 let end_us = rounded(subspan.end_us).min(span.end_rounded_us);
                 let start_us = rounded(subspan.end_us - subspan.duration_us.mean).min(end_us);
-                parts.push(SpanPart { span: row, index, start_us, end_us, name, is_problem });
+                parts.push(SpanPart { span: row, index, start_us, end_us, name, place, is_problem });
             }
         }
         for segment in &trace.critical_path {
@@ -115,7 +141,10 @@ impl Timeline {
         }
         let mut timeline = Timeline::new(report);
         let problems = parts.iter().filter(|part| part.is_problem);
-        let sign = |part: &SpanPart| Sign { letter: '!', words: format!("slow in {}", part.name) };
+        let sign = |part: &SpanPart| Sign {
+            letter: '!',
+            words: format!("slow {}", part.place).trim_end().to_owned(),
+        };
         timeline.set_signs(problems.map(|part| (part.span, sign(part))).collect());
         timeline.parts = parts;
         (timeline, order)
@@ -171,9 +200,9 @@ pub(super) fn boxes(
         filled = filled.max(x + w);
         let bar = Bar { x: size.column_px + x, w };
         let mark = if part.is_problem { "! " } else { "" };
-        let fits = |text: &String, small: &mut dyn Measure| small.text_px(text).ceil() as i32 + 2 * pad <= w;
-        let texts = [format!("{mark}{}", part.name), format!("{mark}{}", part.index)];
-        let label = texts.into_iter().find(|text| fits(text, small)).map(|text| (bar.x + pad, text));
+        let text = format!("{mark}{}", part.place);
+        let text = elide_middle(text.trim_end(), f64::from(w - 2 * pad), small);
+        let label = text.map(|text| (bar.x + pad, text));
         out.push(PartBox { bar, label, is_problem: part.is_problem });
     }
     out.len()
@@ -190,33 +219,42 @@ mod tests {
 
     /// A over [0, 1000] with B over [200, 400] and C over [100, 150]; A 2 is slow.
     fn aggregate() -> AggregateTrace {
-        let span = |parent, name: &str, start: u64, end: u64, subspans: &[(f64, f64)]| AggregateSpan {
-            parent,
-            service: "svc".into(),
-            operation: name.into(),
-            name: name.into(),
-            start_us: start as f64,
-            end_us: end as f64,
-            start_rounded_us: start,
-            end_rounded_us: end,
-            duration_us: Statistic { count: 7, mean: (end - start) as f64, ..Statistic::default() },
-            subspans: subspans
-                .iter()
-                .enumerate()
-                .map(|(index, &(start, end))| AggregateSubspan {
-                    name: format!("{name} {index}"),
-                    end_us: end,
-                    duration_us: Statistic { count: 7, mean: end - start, ..Statistic::default() },
-                })
-                .collect(),
-        };
+        let span =
+            |parent, name: &str, start: u64, end: u64, subspans: &[((f64, f64), [&str; 2])]| AggregateSpan {
+                parent,
+                service: "svc".into(),
+                operation: name.into(),
+                name: name.into(),
+                start_us: start as f64,
+                end_us: end as f64,
+                start_rounded_us: start,
+                end_rounded_us: end,
+                duration_us: Statistic { count: 7, mean: (end - start) as f64, ..Statistic::default() },
+                subspans: subspans
+                    .iter()
+                    .enumerate()
+                    .map(|(index, &((start, end), around))| AggregateSubspan {
+                        name: format!("{name} {index}"),
+                        after: Some(around[0].to_owned()).filter(|name| !name.is_empty()),
+                        before: Some(around[1].to_owned()).filter(|name| !name.is_empty()),
+                        end_us: end,
+                        duration_us: Statistic { count: 7, mean: end - start, ..Statistic::default() },
+                    })
+                    .collect(),
+            };
         AggregateTrace {
             traces: 7,
             problem: Some(Problem { span: 0, subspan: 2 }),
             spans: vec![
-                span(None, "A", 0, 1000, &[(0.0, 100.0), (149.5, 200.4), (400.0, 1000.0)]),
-                span(Some(0), "B", 200, 400, &[(200.0, 400.0)]),
-                span(Some(0), "C", 100, 150, &[(100.0, 150.0)]),
+                span(
+                    None,
+                    "A",
+                    0,
+                    1000,
+                    &[((0.0, 100.0), ["", "C"]), ((149.5, 200.4), ["C", "B"]), ((400.0, 1000.0), ["B", ""])],
+                ),
+                span(Some(0), "B", 200, 400, &[((200.0, 400.0), ["", ""])]),
+                span(Some(0), "C", 100, 150, &[((100.0, 150.0), ["", ""])]),
             ],
             critical_path: vec![
                 AggregateSegment { span: 0, start_us: 0, end_us: 200 },
@@ -263,8 +301,10 @@ mod tests {
         let row = &out.rows[0];
         let boxes = &out.parts[row.parts.clone()];
         assert_eq!(boxes.len(), 3);
-        assert_eq!(boxes[0].label.as_ref().map(|label| label.1.as_str()), Some("A 0"));
-        assert_eq!(boxes[2].label.as_ref().map(|label| label.1.as_str()), Some("! A 2"));
+        assert_eq!(boxes[0].label.as_ref().map(|label| label.1.as_str()), Some("before \u{201c}C\u{201d}"));
+        assert_eq!(boxes[2].label.as_ref().map(|label| label.1.as_str()), Some("! after \u{201c}B\u{201d}"));
+        // The middle goes where there is no room for all of it.
+        assert_eq!(boxes[1].label.as_ref().map(|label| label.1.as_str()), Some("bet…B\u{201d}"));
         // A bar with parts has no room for words; beside it there is.
         assert_eq!(row.text, None);
         let theme = Theme::light();
@@ -272,7 +312,7 @@ mod tests {
             scene(&out, &theme).layers[3].fills.iter().filter(|fill| fill.color == theme.text).count();
         assert_eq!(frames, 4);
         let text = lay(Window { from: 0.0, to: 2000.0 }).rows[0].text.clone().unwrap();
-        assert!(text.text.ends_with(", slow in A 2") && !text.inside, "{text:?}");
+        assert!(text.text.ends_with(", slow after \u{201c}B\u{201d}") && !text.inside, "{text:?}");
         // Seen from far away it still has its frame.
         let far = lay(Window { from: 0.0, to: 1e6 });
         assert_eq!(far.parts[far.rows[0].parts.clone()].iter().filter(|part| part.is_problem).count(), 1);
@@ -292,6 +332,6 @@ mod tests {
         };
         let svg = export_svg(&timeline, &view, 900, &Theme::light(), "Aggregate").replace(format::THIN, " ");
         assert!(svg.contains("Timeline of the aggregate trace of 7 traces: 3 of 3 spans"), "{svg}");
-        assert!(svg.contains("A 2 600 µs (problematic)"), "{svg}");
+        assert!(svg.contains("A after \u{201c}B\u{201d} 600 µs (problematic)"), "{svg}");
     }
 }
