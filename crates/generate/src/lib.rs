@@ -153,9 +153,8 @@ pub struct Options {
     pub injects: Vec<Inject>,
     /// Endpoints that are faster or slower; they too change times only.
     pub speeds: Vec<Speed>,
-    /// Endpoints whose calls are given up: `SERVICE:OPERATION`, and after how many microseconds. Their callers go on as if they
-    /// had returned.
-    pub timeouts: Vec<(String, u64)>,
+    /// Endpoints whose calls are given up.
+    pub timeouts: Vec<GiveUp>,
     /// What is to be wrong with the traces.
     pub defects: Defects,
 }
@@ -181,6 +180,18 @@ impl Default for Options {
             defects: Defects::default(),
         }
     }
+}
+
+/// Calls of an endpoint are given up after a time. Their callers go on as if they had returned, or call once more.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GiveUp {
+    /// `SERVICE:OPERATION`.
+    pub endpoint: String,
+    /// After so many microseconds.
+    pub after_us: u64,
+    /// What a second call may take, in microseconds; one of them is drawn, and is given up as the first was. Empty: there is
+    /// no second call.
+    pub retries_us: Vec<u64>,
 }
 
 /// What was written.
@@ -273,6 +284,7 @@ mod stream {
     pub const CONDITIONS: u64 = 2;
     pub const INJECT: u64 = 3;
     pub const DEFECTS: u64 = 4;
+    pub const RETRIES: u64 = 5;
 }
 
 /// A system that makes traces.
@@ -323,8 +335,8 @@ impl Generator {
         for speed in &options.speeds {
             speeds.add(topology.endpoints.len(), find(&speed.endpoint)?, speed);
         }
-        for (name, after_us) in &options.timeouts {
-            speeds.give_up(topology.endpoints.len(), find(name)?, *after_us);
+        for given_up in &options.timeouts {
+            speeds.give_up(topology.endpoints.len(), find(&given_up.endpoint)?, given_up);
         }
         Ok(Generator { options: options.clone(), topology, pages, weights, inject_places, speeds })
     }
@@ -340,7 +352,8 @@ impl Generator {
         let mut random = Random::new(seed, stream::CONDITIONS, index);
         let surroundings = build::Surroundings::new(&self.topology, &mut random);
         self.plan(index, &surroundings.conditions, plan);
-        plan.schedule(&self.extra_us(index), &self.speeds);
+        let retries = Random::new(seed, stream::RETRIES, index);
+        plan.schedule(&self.extra_us(index), &self.speeds, retries);
         let mut trace = build::assemble(&self.options, &self.topology, plan, &surroundings, index);
         if self.options.defects.any() {
             self.options.defects.apply(&mut trace, &mut Random::new(seed, stream::DEFECTS, index));

@@ -74,7 +74,7 @@ impl Outcome {
 pub(super) struct Speeds {
     own: Vec<f64>,
     whole: Vec<f64>,
-    longest_us: Vec<u64>,
+    given_up: Vec<Option<super::GiveUp>>,
 }
 
 impl Speeds {
@@ -86,10 +86,22 @@ impl Speeds {
         factors[endpoint] *= 1.0 + f64::from(speed.share_ppm) / 1e6;
     }
 
-    /// Gives up the calls of one of so many endpoints after a time.
-    pub fn give_up(&mut self, endpoints: usize, endpoint: usize, after_us: u64) {
-        self.longest_us.resize(endpoints, u64::MAX);
-        self.longest_us[endpoint] = after_us;
+    /// Gives up the calls of one of so many endpoints.
+    pub fn give_up(&mut self, endpoints: usize, endpoint: usize, given_up: &super::GiveUp) {
+        self.given_up.resize(endpoints, None);
+        self.given_up[endpoint] = Some(given_up.clone());
+    }
+
+    /// What a call of an endpoint takes that would take so long, if it may be given up.
+    fn cut(&self, endpoint: u16, us: u64, retries: &mut Random) -> u64 {
+        let given_up = self.given_up.get(endpoint as usize).and_then(Option::as_ref);
+        match given_up.filter(|given_up| us > given_up.after_us) {
+            None => us,
+            Some(super::GiveUp { after_us, retries_us, .. }) if retries_us.is_empty() => *after_us,
+            Some(super::GiveUp { after_us, retries_us, .. }) => {
+                after_us + retries_us[retries.below(retries_us.len() as u64) as usize].min(*after_us)
+            }
+        }
     }
 
     /// By span, the factors of its own work, and of all times within it.
@@ -425,7 +437,7 @@ impl Plan {
     }
 
     /// Durations from the leaves up, then starts from the root down. `extra_us` is what each place takes besides.
-    pub fn schedule(&mut self, extra_us: &[u64], speeds: &Speeds) {
+    pub fn schedule(&mut self, extra_us: &[u64], speeds: &Speeds, mut retries: Random) {
         let Plan { nodes, work, .. } = self;
         let factors = speeds.of(nodes);
         for at in (0..nodes.len()).rev() {
@@ -460,8 +472,7 @@ impl Plan {
                     }
                 }
             }
-            let longest_us = speeds.longest_us.get(nodes[at].endpoint as usize);
-            nodes[at].duration_us = longest_us.map_or(now, |longest_us| now.min(*longest_us));
+            nodes[at].duration_us = speeds.cut(nodes[at].endpoint, now, &mut retries);
         }
         for at in 1..nodes.len() {
             nodes[at].start_us += nodes[nodes[at].parent as usize].start_us;

@@ -6,9 +6,9 @@ use pathlight_analysis::flow::FlowNode;
 use pathlight_chart::curves::{Axis, CurvesView, Legend, NamedCurve};
 use pathlight_chart::{Shade, Theme};
 use pathlight_query::{
-    ChangeOf, Changes, Endpoint, FlowReport, LatencyChange, NodeName, Parallel, WhatIfReport,
+    CallTimeout, ChangeOf, Changes, Endpoint, FlowReport, LatencyChange, NodeName, Parallel, WhatIfReport,
 };
-use pathlight_text::format::{DASH, change, count, duration, printable, share};
+use pathlight_text::format::{DASH, change, count, duration, duration_us, printable, share};
 
 /// Endpoints listed of those whose share changed.
 const LISTED: usize = 12;
@@ -87,6 +87,8 @@ pub enum ChangeAt {
     Latency(usize),
     /// Calls side by side.
     Parallel(usize),
+    /// A timeout.
+    Timeout(usize),
 }
 
 impl ChangeAt {
@@ -95,6 +97,7 @@ impl ChangeAt {
         match self {
             ChangeAt::Latency(at) => drop(changes.latencies.remove(at)),
             ChangeAt::Parallel(at) => drop(changes.parallel.remove(at)),
+            ChangeAt::Timeout(at) => drop(changes.timeouts.remove(at)),
         }
     }
 }
@@ -109,7 +112,20 @@ pub fn chips(changes: &Changes) -> Vec<(ChangeAt, String)> {
         let [a, b] = [&change.first, &change.second].map(|node| printable(&node.operation));
         (ChangeAt::Parallel(at), format!("{a} beside {b}"))
     });
-    latencies.chain(parallel).collect()
+    let timeouts = changes.timeouts.iter().enumerate().map(|(at, change)| {
+        let retry = change.retry_us.map(|us| format!(", retried once ({})", duration_us(us)));
+        let (operation, after) = (printable(&change.operation), duration_us(change.after_us));
+        (ChangeAt::Timeout(at), format!("{operation}: given up after {after}{}", retry.unwrap_or_default()))
+    });
+    latencies.chain(parallel).chain(timeouts).collect()
+}
+
+/// Makes one timeout of an endpoint.
+pub fn set_timeout(changes: &mut Changes, timeout: CallTimeout) {
+    changes
+        .timeouts
+        .retain(|other| (&other.service, &other.operation) != (&timeout.service, &timeout.operation));
+    changes.timeouts.push(timeout);
 }
 
 /// Returns, for each node of a flow, whether a what-if changes it.
@@ -122,6 +138,7 @@ pub fn changed_nodes(report: &FlowReport, changes: &Changes) -> Vec<bool> {
             (&name.service, &name.operation, name.index) == (&node.service, &node.operation, node.index)
         };
         changes.latencies.iter().any(|c| c.service == node.service && c.operation == node.operation)
+            || changes.timeouts.iter().any(|c| c.service == node.service && c.operation == node.operation)
             || here.iter().any(|parallel| is_node(&parallel.first) || is_node(&parallel.second))
     };
     report.nodes.iter().map(is_changed).collect()

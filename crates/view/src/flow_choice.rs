@@ -3,7 +3,7 @@
 
 use super::address;
 use pathlight_query::{
-    ChangeOf, Changes, Endpoint, FlowSettings, LatencyChange, NodeName, Parallel, Quantile,
+    CallTimeout, ChangeOf, Changes, Endpoint, FlowSettings, LatencyChange, NodeName, Parallel, Quantile,
 };
 use serde::{Deserialize, Serialize};
 
@@ -74,8 +74,8 @@ pub struct FlowChoice {
     pub changes: Changes,
     /// Which percentile is to be how long, in microseconds.
     pub target: Option<(Quantile, u64)>,
-    /// The timeout of an endpoint, in microseconds; `None`: as suggested.
-    pub timeout: Option<(Endpoint, u64)>,
+    /// Whose calls have a timeout, and in microseconds which; without one, the one that is suggested.
+    pub timeout: Option<(Endpoint, Option<u64>)>,
 }
 
 /// Ends a change of own work: links of version 1.0 have none, and are about whole calls.
@@ -91,12 +91,14 @@ enum ChangeText {
     OwnWork(String, String, i64, i64, String),
     /// The same of whole calls.
     WholeCall(String, String, i64, i64),
+    /// Endpoint whose calls are given up: after how many microseconds, and what a retry takes if there is one.
+    Timeout(String, String, Vec<u64>),
 }
 
 impl FlowChoice {
     /// The timeout that was chosen for an endpoint, in microseconds.
     pub fn timeout_us(&self, endpoint: Option<&Endpoint>) -> Option<u64> {
-        self.timeout.as_ref().filter(|(of, _)| Some(of) == endpoint).map(|(_, us)| *us)
+        self.timeout.as_ref().filter(|(of, _)| Some(of) == endpoint).and_then(|(_, us)| *us)
     }
 
     /// How flows are learned.
@@ -137,8 +139,8 @@ impl FlowChoice {
             "whatif" => self.changes = parse_changes(value),
             "target" => self.target = parse_target(value),
             "timeout" => {
-                let timeout: Option<(Endpoint, u64)> = serde_json::from_str(value).ok();
-                self.timeout = timeout.filter(|(_, us)| *us > 0);
+                let timeout: Option<(Endpoint, Option<u64>)> = serde_json::from_str(value).ok();
+                self.timeout = timeout.filter(|(_, us)| *us != Some(0));
             }
             _ => return false,
         }
@@ -203,7 +205,11 @@ fn changes_text(changes: &Changes) -> String {
             b.index,
         )
     });
-    let list: Vec<ChangeText> = latencies.chain(parallel).collect();
+    let timeouts = changes.timeouts.iter().cloned().map(|c| {
+        let us = [Some(c.after_us), c.retry_us].into_iter().flatten().collect();
+        ChangeText::Timeout(c.service, c.operation, us)
+    });
+    let list: Vec<ChangeText> = latencies.chain(parallel).chain(timeouts).collect();
     serde_json::to_string(&list).unwrap_or_default()
 }
 
@@ -219,6 +225,12 @@ fn parse_changes(text: &str) -> Changes {
             }
             ChangeText::WholeCall(service, operation, share_ppm, add_us) => {
                 latency(ChangeOf::WholeCall, service, operation, share_ppm, add_us);
+            }
+            ChangeText::Timeout(service, operation, us) => {
+                if let Some((&after_us, retry)) = us.split_first() {
+                    let retry_us = retry.first().copied();
+                    changes.timeouts.push(CallTimeout { service, operation, after_us, retry_us });
+                }
             }
             ChangeText::Parallel(service, operation, sa, oa, a, sb, ob, b) => {
                 changes.parallel.push(Parallel {
@@ -269,10 +281,17 @@ mod tests {
                     first: node("x", 1),
                     second: node("y", 0),
                 }],
-                timeouts: Vec::new(),
+                timeouts: [None, Some(40_000)]
+                    .map(|retry_us| CallTimeout {
+                        service: "s".to_owned(),
+                        operation: "GET".to_owned(),
+                        after_us: 90_000,
+                        retry_us,
+                    })
+                    .to_vec(),
             },
             target: Some((Quantile::P95, 300_000)),
-            timeout: Some((Endpoint::new("a", "GET /"), 200_000)),
+            timeout: Some((Endpoint::new("a", "GET /"), Some(200_000))),
         };
         let choices = Choices { flow, ..Choices::default() };
         let address = Address { choices, ..Address::default() };
@@ -280,6 +299,20 @@ mod tests {
         assert!(text.contains("&panel=whatif&pooled=1&children=5&learn=paper&tau=0.95&whatif="), "{text}");
         assert!(text.contains("&target=p95:300000"), "{text}");
         assert_eq!(Address::parse(&text), address);
+    }
+
+    #[test]
+    fn a_timeout_stands_in_the_address_also_as_suggested() {
+        for (us, text) in
+            [(Some(200_000), r#"timeout=[["a","GET /"],200000]"#), (None, r#"timeout=[["a","GET /"],null]"#)]
+        {
+            let mut address = Address::default();
+            address.choices.flow.timeout = Some((Endpoint::new("a", "GET /"), us));
+            assert_eq!(Address::parse(text), address);
+            assert_eq!(Address::parse(&address.to_fragment()), address);
+            let decoded = address.to_fragment().replace("%22", "\"").replace("%20", " ");
+            assert!(decoded.contains(text), "{decoded}");
+        }
     }
 
     #[test]

@@ -212,6 +212,18 @@ fn changes_are_made_said_and_taken_away() {
         ]
     );
     assert_eq!(flow_changes::changed_nodes(&report, &changes), [true, false, true, false]);
+    let timeout = |operation: &str, retry_us| CallTimeout {
+        service: "s".to_owned(),
+        operation: operation.to_owned(),
+        after_us: 2_000,
+        retry_us,
+    };
+    flow_changes::set_timeout(&mut changes, timeout("c", None));
+    flow_changes::set_timeout(&mut changes, timeout("c", Some(500)));
+    let chips = flow_changes::chips(&changes);
+    let said = "c: given up after 2.00\u{202f}ms, retried once (500\u{202f}\u{b5}s)";
+    assert_eq!(chips[2..], [(ChangeAt::Timeout(0), said.to_owned())]);
+    ChangeAt::Timeout(0).remove(&mut changes);
     flow_changes::set_latency(&mut changes, &a, (ChangeOf::OwnWork, 0, 0));
     ChangeAt::Parallel(0).remove(&mut changes);
     assert_eq!(changes, Changes::default());

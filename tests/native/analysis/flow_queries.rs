@@ -1,8 +1,9 @@
 //! Execution flows as requests: any number of workers, real traces, and what-if against what really happens.
 
 use crate::cases::case;
+use crate::common::generated;
 use pathlight::analysis::flow::EndpointSaving;
-use pathlight::generate::{Defects, Generator, Inject, Options, Shape, Speed};
+use pathlight::generate::{Defects, Generator, GiveUp, Inject, Options, Shape, Speed};
 use pathlight::model::stats::Random;
 use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
@@ -12,7 +13,7 @@ use pathlight::query::{
 };
 
 fn pool(options: &Options) -> Pool {
-    Pool::of(vec![crate::common::generated(options)]).unwrap()
+    Pool::of(vec![generated(options)]).unwrap()
 }
 
 fn endpoint(service: &str, operation: &str) -> Selection {
@@ -371,10 +372,20 @@ fn what_a_target_asks_for_reaches_it_in_regenerated_traces() {
     assert!(checked >= 12, "{checked}");
 }
 
+/// What the calls of an endpoint take in the traces of these options.
+fn call_latencies(options: &Options, service: &str, operation: &str) -> Vec<u64> {
+    let set = generated(options);
+    let endpoint = set.find_endpoint(service, operation).unwrap();
+    let rows = (0..set.spans() as u32).filter(|row| set.endpoint(*row) == endpoint);
+    rows.map(|row| set.duration_us(row)).collect()
+}
+
 #[test]
-fn a_timeout_that_fails_fast_is_what_regenerated_traces_show_at_20_random_places() {
+fn a_timeout_is_what_regenerated_traces_show_at_20_random_places() {
     let (selection, settings) = (Selection::default(), FlowSettings::default());
-    let (mut worst, mut effective, mut checked, mut missed) = (0f64, 0, 0, Vec::new());
+    // Failing fast, and retried.
+    let (mut worst, mut effective, mut checked) = ([0f64; 2], [0; 2], [0; 2]);
+    let mut missed = [Vec::new(), Vec::new()];
     for (options, service, operation) in chosen_endpoints() {
         let mut before = pool(&options);
         let mut timeout = |timeout_us| {
@@ -384,31 +395,41 @@ fn a_timeout_that_fails_fast_is_what_regenerated_traces_show_at_20_random_places
         let suggested = timeout(None);
         assert!(suggested.calls > 0 && suggested.timeout_us == suggested.suggested_us);
         assert!(1_000 * suggested.cut_calls <= suggested.calls, "{suggested:?}");
+        let retries_us = call_latencies(&options, &service, &operation);
         for of in [|calls: &Summary| calls.p50, |calls: &Summary| calls.p95] {
             let after_us = of(&suggested.call_latency_us).ceil() as u64;
             let report = timeout(Some(after_us));
             assert!(report.cut_calls > 0 && report.cut_requests <= report.cut_calls.min(report.requests));
             assert!(report.retry_us <= after_us);
-            let place = format!("{service}:{operation}");
-            let given_up = Options { timeouts: vec![(place.clone(), after_us)], ..options.clone() };
-            let really = what_if(&mut pool(&given_up), Changes::default()).before_us;
-            effective += usize::from(really.mean < 0.999 * report.latency_us.mean);
-            for (predicted, actual) in quantiles(&report.failing_fast_us).into_iter().zip(quantiles(&really))
-            {
-                let away = (predicted / actual - 1.0).abs();
-                worst = worst.max(away);
-                checked += 1;
-                if away >= 0.05 {
-                    missed.push(format!("{place} {after_us}: predicted {predicted}, really {actual}"));
-                }
-            }
             // A retry costs time that failing fast does not.
             assert!(report.retried_us.mean >= report.failing_fast_us.mean);
+            let endpoint = format!("{service}:{operation}");
+            for (at, predicted) in [&report.failing_fast_us, &report.retried_us].into_iter().enumerate() {
+                let retries_us = if at == 0 { Vec::new() } else { retries_us.clone() };
+                let given_up = GiveUp { endpoint: endpoint.clone(), after_us, retries_us };
+                let given_up = Options { timeouts: vec![given_up], ..options.clone() };
+                let really = what_if(&mut pool(&given_up), Changes::default()).before_us;
+                effective[at] += usize::from((really.mean / report.latency_us.mean - 1.0).abs() > 0.001);
+                for (predicted, actual) in quantiles(predicted).into_iter().zip(quantiles(&really)) {
+                    let away = (predicted / actual - 1.0).abs();
+                    worst[at] = worst[at].max(away);
+                    checked[at] += 1;
+                    if away >= 0.05 {
+                        missed[at]
+                            .push(format!("{endpoint} {after_us}: predicted {predicted}, really {actual}"));
+                    }
+                }
+            }
         }
     }
-    println!("worst of {checked} quantiles: {:.2} %; {effective} of 40 change the mean", 100.0 * worst);
-    assert!(missed.is_empty(), "{missed:#?}");
-    assert!(effective >= 15, "{effective}");
+    for (at, name) in ["failing fast", "retried"].into_iter().enumerate() {
+        let (percent, missed) = (100.0 * worst[at], &missed[at]);
+        println!("{name}: worst of {} quantiles {percent:.2} %, {} missed", checked[at], missed.len());
+        println!("{} of 40 change the mean\n{}", effective[at], missed.join("\n"));
+    }
+    assert_eq!(checked, [120, 120]);
+    assert!(missed[0].is_empty(), "{missed:#?}");
+    assert!(effective[0] >= 15, "{effective:?}");
 }
 
 #[test]

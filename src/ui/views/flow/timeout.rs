@@ -8,6 +8,8 @@ use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
 use crate::ui::widgets::tip::numbers_element;
 use pathlight_query::Endpoint;
+use pathlight_view::flow_changes::set_timeout;
+use pathlight_view::flow_choice::FlowPanel;
 use pathlight_view::flow_prediction::back_test_words;
 use pathlight_view::flow_timeout;
 use pathlight_view::json;
@@ -20,6 +22,7 @@ pub struct TimeoutPanel {
     suggested: El,
     words: El,
     figures: El,
+    attempts: [El; 2],
     notes: [El; 2],
     /// Revision of the report and endpoint that are shown.
     shown: Option<(u64, Endpoint)>,
@@ -33,14 +36,21 @@ pub fn endpoint(page: Page) -> Option<Endpoint> {
     }
 }
 
+/// Makes the timeout that is shown a change of the what-if.
+fn attempt(page: Page, is_retried: bool) {
+    let Some(report) = page.queries().timeout.fresh().filter(|report| report.calls > 0) else { return };
+    page.change(|address| {
+        set_timeout(&mut address.choices.flow.changes, report.change(is_retried));
+        address.choices.flow.panel = FlowPanel::WhatIf;
+    });
+}
+
 impl TimeoutPanel {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Keep) -> TimeoutPanel {
         let set = move |us: Option<u64>| {
             let Some(endpoint) = endpoint(page) else { return };
-            // Without a time the address does not name it.
-            page.set_focus(Focus::Endpoint(endpoint.clone()));
-            page.change(|address| address.choices.flow.timeout = us.map(|us| (endpoint, us)));
+            page.change(|address| address.choices.flow.timeout = Some((endpoint, us)));
         };
         let label = ("Timeout", "suggested");
         let time = TimeField::new(page, keep, "timeout-time", label, set);
@@ -48,12 +58,20 @@ impl TimeoutPanel {
             .attr("title", "The least timeout that cuts at most 0.1 % of the calls")
             .test("timeout-suggested")
             .on_click(keep, move || set(None));
+        let attempts = [("fast", "Failing fast in What if", false), ("retried", "Retried in What if", true)];
+        let attempts = attempts.map(|(key, words, is_retried)| {
+            button(words)
+                .attr("title", "The whole request with this timeout, beside other changes")
+                .test(&format!("timeout-try-{key}"))
+                .on_click(keep, move || attempt(page, is_retried))
+        });
         let title = div("whatif-title").test("timeout-title");
         let tools = div("tools")
             .child(&title)
             .child(&el("label").class("fixed").text("times out after ").child(time.input()))
             .child(&suggested)
             .child(&div("grow"))
+            .children(&attempts)
             .child(&export::menu(page, keep, "timeout", None, formats(page)));
         let words = el("p").class("target-sentence").test("timeout-words");
         let figures = div("timeout-figures").test("timeout-figures");
@@ -61,7 +79,7 @@ impl TimeoutPanel {
         let facts = div("timeout-facts").child(&figures).children(&notes);
         let element = div("target").test("timeout").child(&tools).child(time.trouble()).child(&words);
         let element = element.child(&facts);
-        TimeoutPanel { element, title, time, suggested, words, figures, notes, shown: None }
+        TimeoutPanel { element, title, time, suggested, words, figures, attempts, notes, shown: None }
     }
 
     /// Returns its root element.
@@ -73,6 +91,11 @@ impl TimeoutPanel {
     pub fn update(&mut self, page: Page) {
         let slot = &page.queries().timeout;
         let endpoint = endpoint(page);
+        let is_named = page.address().choices.flow.timeout.as_ref().map(|(of, _)| of) == endpoint.as_ref();
+        if let Some(endpoint) = endpoint.clone().filter(|_| !is_named) {
+            // As suggested: a link shows the same.
+            page.change(|address| address.choices.flow.timeout = Some((endpoint, None)));
+        }
         let asked = page.address().choices.flow.timeout_us(endpoint.as_ref());
         self.time.show(asked);
         self.suggested.show(asked.is_some());
@@ -86,6 +109,7 @@ impl TimeoutPanel {
         }
         let has_calls = report.as_ref().is_some_and(|report| report.calls > 0);
         self.figures.show(has_calls);
+        self.attempts.iter().for_each(|attempt| attempt.show(has_calls));
         self.notes.iter().for_each(|note| note.show(has_calls));
         self.notes[1].set_text(&back_test_words(page.queries().back_test.fresh().as_deref()));
         self.title.clear();

@@ -3,7 +3,7 @@
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::drop::{SPANS_AS_TABLE, generated, native, shop};
 
@@ -245,6 +245,17 @@ pub async fn a_target_says_what_has_to_be_faster_and_becomes_a_what_if(page: &Pa
     ensure(after <= us, || format!("the what-if has a p99 of {after}, the target is {us}"))
 }
 
+/// Opens the address of the page anew: it shows the same timeout.
+async fn reopened(page: &Page, file: &Path) -> Outcome {
+    let hash = page.run("return location.hash.slice(1)").await?;
+    let figure = "[data-test='failing fast-mean']";
+    let before = page.number(figure, "data-value").await?;
+    page.open(hash.as_str().unwrap_or_default()).await?;
+    page.drop_files(&[file.to_owned()]).await?;
+    page.ready().await?;
+    same("mean by its address", page.number(figure, "data-value").await?, before)
+}
+
 pub async fn a_timeout_of_the_selected_call_cuts_what_the_binary_says(page: &Page) -> Outcome {
     let file = flow_at(page, "&panel=timeout").await?;
     let words = page.text("[data-test='timeout-words']").await?;
@@ -275,6 +286,8 @@ pub async fn a_timeout_of_the_selected_call_cuts_what_the_binary_says(page: &Pag
         Ok(said)
     };
     let suggested = check(&endpoint).await?;
+    // Its address is about the same call, also where the timeout is the one suggested.
+    reopened(page, &file).await?;
     // Half of the calls.
     let us = suggested["call_latency_us"]["p50"].as_f64().unwrap_or(f64::NAN).floor();
     write(page, "timeout-time", "2 ms 3").await?;
@@ -286,14 +299,15 @@ pub async fn a_timeout_of_the_selected_call_cuts_what_the_binary_says(page: &Pag
     let said = check(&format!("{endpoint}={us}us")).await?;
     ensure(said["cut_requests"].as_u64() > Some(0), || format!("{us} us cuts nothing"))?;
     page.picture("flow-timeout").await?;
-    // Its address is about the same call.
-    let hash = page.run("return location.hash.slice(1)").await?;
-    let figure = "[data-test='failing fast-mean']";
-    let before = page.number(figure, "data-value").await?;
-    page.open(hash.as_str().unwrap_or_default()).await?;
-    page.drop_files(std::slice::from_ref(&file)).await?;
+    reopened(page, &file).await?;
+    // As a change beside others.
+    let mean = page.number("[data-test='retried once-mean']", "data-value").await?;
+    page.click("[data-test='timeout-try-retried']").await?;
+    page.visible("[data-test='whatif-change']").await?;
     page.ready().await?;
-    same("mean by its address", page.number(figure, "data-value").await?, before)?;
+    same("mean in the what-if", page.number("[data-test='after-mean']", "data-value").await?, mean)?;
+    page.click("[data-test='panel-timeout']").await?;
+    page.ready().await?;
     write(page, "timeout-time", "12").await?;
     page.visible("[data-test='timeout-time-trouble']").await?;
     page.click("[data-test='timeout-suggested']").await?;
