@@ -33,9 +33,9 @@ fn flows_what_ifs_and_savings_are_about_the_selected_requests() {
     // Set B is slower, so no number of its is one of A's.
     let inject = Inject { place: "auth:Auth/ValidateToken:0".to_owned(), extra_us: 5000, share: 1.0 };
     let b = Options { injects: vec![inject], traces: 120, ..options.clone() };
-    let mut set = crate::common::generated(&options);
+    let mut set = generated(&options);
     let mut both =
-        Pool::of(vec![crate::common::generated(&options), crate::common::generated_as(&b, 1)]).unwrap();
+        Pool::of(vec![generated(&options), crate::common::generated_as(&b, 1)]).unwrap();
     let settings = FlowSettings::default();
     let mut latencies: Vec<(u64, u128)> =
         set.traces().iter().map(|trace| (set.duration_us(trace.first), trace.id.bits)).collect();
@@ -93,7 +93,7 @@ fn evaluate(pool: &mut Pool, settings: FlowSettings) -> EvaluationReport {
 fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
     let options = Options { traces: 150, seed: 5, defects: Defects::ALL, ..Options::default() };
     let part = |part: u128| {
-        let mut set = crate::common::generated(&options);
+        let mut set = generated(&options);
         set.retain(|trace| trace.id.bits % 3 == part);
         set
     };
@@ -429,7 +429,11 @@ fn a_timeout_is_what_regenerated_traces_show_at_20_random_places() {
     }
     assert_eq!(checked, [120, 120]);
     assert!(missed[0].is_empty(), "{missed:#?}");
-    assert!(effective[0] >= 15, "{effective:?}");
+    // A retry is taken to last the mean of all calls. Where the request is little more than that call, the spread of the
+    // second calls is missing in the latencies.
+    assert!(missed[1].len() <= 18 && missed[1].iter().all(|miss| miss.contains("chain-")), "{missed:#?}");
+    assert!(worst[1] < 0.22, "{worst:?}");
+    assert!(effective.iter().all(|&effective| effective >= 15), "{effective:?}");
 }
 
 #[test]
