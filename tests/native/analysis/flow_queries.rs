@@ -34,8 +34,7 @@ fn flows_what_ifs_and_savings_are_about_the_selected_requests() {
     let inject = Inject { place: "auth:Auth/ValidateToken:0".to_owned(), extra_us: 5000, share: 1.0 };
     let b = Options { injects: vec![inject], traces: 120, ..options.clone() };
     let mut set = generated(&options);
-    let mut both =
-        Pool::of(vec![generated(&options), crate::common::generated_as(&b, 1)]).unwrap();
+    let mut both = Pool::of(vec![generated(&options), crate::common::generated_as(&b, 1)]).unwrap();
     let settings = FlowSettings::default();
     let mut latencies: Vec<(u64, u128)> =
         set.traces().iter().map(|trace| (set.duration_us(trace.first), trace.id.bits)).collect();
