@@ -17,6 +17,15 @@ pub trait Number: Copy + Serialize + for<'de> Deserialize<'de> {
 
     /// Reads it; `None` unless there are [`BYTES`](Self::BYTES) bytes.
     fn unpack(bytes: &[u8]) -> Option<Self>;
+
+    /// Reads all of them; `None` if the last is cut.
+    fn unpack_all(bytes: &[u8]) -> Option<Vec<Self>> {
+        let mut numbers = Vec::with_capacity(bytes.len() / Self::BYTES);
+        for bytes in bytes.chunks(Self::BYTES) {
+            numbers.push(Self::unpack(bytes)?);
+        }
+        Some(numbers)
+    }
 }
 
 macro_rules! numbers {
@@ -35,7 +44,23 @@ macro_rules! numbers {
     };
 }
 
-numbers!(u8, u32, u64);
+numbers!(u32, u64);
+
+impl Number for u8 {
+    const BYTES: usize = 1;
+
+    fn pack(self, into: &mut Vec<u8>) {
+        into.push(self);
+    }
+
+    fn unpack(bytes: &[u8]) -> Option<u8> {
+        if let [byte] = *bytes { Some(byte) } else { None }
+    }
+
+    fn unpack_all(bytes: &[u8]) -> Option<Vec<u8>> {
+        Some(bytes.to_vec())
+    }
+}
 
 /// Writes the numbers.
 ///
@@ -71,11 +96,7 @@ impl<T: Number> Visitor<'_> for Bytes<T> {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<T>, E> {
-        let mut numbers = Vec::with_capacity(bytes.len() / T::BYTES);
-        for bytes in bytes.chunks(T::BYTES) {
-            numbers.push(T::unpack(bytes).ok_or_else(|| E::invalid_length(bytes.len(), &self))?);
-        }
-        Ok(numbers)
+        T::unpack_all(bytes).ok_or_else(|| E::invalid_length(bytes.len(), &self))
     }
 }
 

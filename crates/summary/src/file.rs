@@ -11,7 +11,7 @@ use std::io::{Read as _, Write as _};
 /// What every summary file begins with; the version and a line break follow.
 const MAGIC: &[u8] = b"pathlight-summary ";
 /// Counts the changes of what is inside.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Larger ones are not unpacked: nobody's summary is.
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -44,13 +44,26 @@ pub fn is_summary(head: &[u8]) -> bool {
 /// # Errors
 /// [`FileError::Damaged`] only if it cannot be packed, which no summary has shown yet.
 pub fn write(summary: &Summary) -> Result<Vec<u8>, FileError> {
-    let damaged = |error: String| FileError::Damaged(error);
-    let inside = postcard::to_allocvec(summary).map_err(|error| damaged(error.to_string()))?;
-    let mut out = [MAGIC, format!("{VERSION}\n").as_bytes()].concat();
-    let mut packer = GzEncoder::new(&mut out, Compression::default());
-    packer.write_all(&inside).map_err(|error| damaged(error.to_string()))?;
-    packer.finish().map_err(|error| damaged(error.to_string()))?;
-    Ok(out)
+    let Summary { settings, traces, spans, start_us, contexts, frames, roots, normal } = summary;
+    let normal = normal.packed()?;
+    let inside = (settings, traces, spans, start_us, contexts, frames, roots, normal);
+    let inside = postcard::to_allocvec(&inside).map_err(|error| FileError::Damaged(error.to_string()))?;
+    Ok([MAGIC, format!("{VERSION}\n").as_bytes(), &zip(&inside)?].concat())
+}
+
+/// Packs bytes with a checksum.
+pub(crate) fn zip(bytes: &[u8]) -> Result<Vec<u8>, FileError> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::default());
+    let packed = packer.write_all(bytes).and_then(|()| packer.finish());
+    packed.map_err(|error| FileError::Damaged(error.to_string()))
+}
+
+/// Undoes [`zip`].
+pub(crate) fn unzip(bytes: &[u8]) -> Result<Vec<u8>, FileError> {
+    let mut out = Vec::new();
+    let mut packed = GzDecoder::new(bytes).take(MOST_BYTES + 1);
+    packed.read_to_end(&mut out).map_err(|error| FileError::Damaged(error.to_string()))?;
+    if out.len() as u64 > MOST_BYTES { Err(FileError::TooLarge) } else { Ok(out) }
 }
 
 /// Reads a file that [`write()`] has made.
@@ -63,16 +76,12 @@ pub fn read(bytes: &[u8]) -> Result<Summary, FileError> {
     let version = String::from_utf8_lossy(&rest[..line]);
     let from_bytes: fn(&[u8]) -> Result<Summary, postcard::Error> = match version.parse() {
         Ok(VERSION) => |inside| postcard::from_bytes(inside),
+        Ok(3) => |inside| postcard::from_bytes::<before::Summary3>(inside).map(Summary::from),
         Ok(2) => |inside| postcard::from_bytes::<before::Summary<before::Root2>>(inside).map(Summary::from),
         Ok(1) => |inside| postcard::from_bytes::<before::Summary<before::Root1>>(inside).map(Summary::from),
         _ => return Err(FileError::Version(version.into_owned())),
     };
-    let mut inside = Vec::new();
-    let mut packed = GzDecoder::new(&rest[line + 1..]).take(MOST_BYTES + 1);
-    packed.read_to_end(&mut inside).map_err(|error| FileError::Damaged(error.to_string()))?;
-    if inside.len() as u64 > MOST_BYTES {
-        return Err(FileError::TooLarge);
-    }
+    let inside = unzip(&rest[line + 1..])?;
     let summary = from_bytes(&inside).map_err(|error| FileError::Damaged(error.to_string()))?;
     if summary.is_sound() {
         Ok(summary)
@@ -108,17 +117,17 @@ impl Summary {
             && self.frames.examples().len() == self.contexts.nodes.len()
             && self.contexts.nodes.iter().all(|node| is_node_sound(&node.value))
             && self.roots.values().all(is_root_sound)
-            && self.normal.facts.is_sound()
+            && self.normal.is_sound()
     }
 }
 
-/// Files of versions before: 1 did not sum errors, and neither summed flows nor kept normal
-/// requests.
+/// Files of versions before: 1 did not sum errors, and neither it nor 2 flows and what normal requests are like.
 mod before {
     use crate::flow::FlowSums;
     use crate::normal::Normal;
     use crate::part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings};
     use crate::sketch::Sketch;
+    use pathlight_analysis::anomaly::whole::FactPart;
     use pathlight_analysis::critical_path::{Contexts, DiffPart};
     use pathlight_analysis::culprit::CulpritPart;
     use pathlight_model::ordered::OrderedMap;
@@ -138,6 +147,13 @@ mod before {
     }
 
     #[derive(Deserialize)]
+    pub struct Summary3 {
+        first: Summary<Root3>,
+        is_missing: bool,
+        facts: FactPart,
+    }
+
+    #[derive(Deserialize)]
     pub struct Root1 {
         failed: u64,
         spans: u64,
@@ -153,12 +169,24 @@ mod before {
         errors: ErrorSums,
     }
 
+    #[derive(Deserialize)]
+    pub struct Root3 {
+        first: Root2,
+        flows: FlowSums,
+    }
+
     impl<R: Into<RootPart>> From<Summary<R>> for crate::Summary {
         fn from(of: Summary<R>) -> crate::Summary {
             let Summary { settings, traces, spans, start_us, contexts, frames, roots } = of;
             let roots = roots.into_iter().map(|(root, part)| (root, part.into()));
             let (roots, normal) = (roots.collect(), Normal::missing());
             crate::Summary { settings, traces, spans, start_us, contexts, frames, roots, normal }
+        }
+    }
+
+    impl From<Summary3> for crate::Summary {
+        fn from(Summary3 { first, is_missing, facts }: Summary3) -> crate::Summary {
+            crate::Summary { normal: Normal::of(is_missing, facts), ..first.into() }
         }
     }
 
@@ -170,9 +198,14 @@ mod before {
     }
 
     impl From<Root2> for RootPart {
-        fn from(Root2 { first, errors }: Root2) -> RootPart {
+        fn from(first: Root2) -> RootPart {
+            Root3 { first, flows: FlowSums::missing() }.into()
+        }
+    }
+
+    impl From<Root3> for RootPart {
+        fn from(Root3 { first: Root2 { first, errors }, flows }: Root3) -> RootPart {
             let Root1 { failed, spans, latency, latency_us, endpoints, culprit } = first;
-            let flows = FlowSums::missing();
             RootPart { failed, spans, latency, latency_us, endpoints, culprit, errors, flows }
         }
     }

@@ -1,5 +1,6 @@
 //! What normal requests are like, in a summary: the facts of some of them, to learn a baseline of anomalies from.
 
+use super::file::{FileError, unzip, zip};
 use super::part::{Settings, Summary};
 use pathlight_analysis::anomaly::whole::{FactObserver, FactPart, sample_key};
 use pathlight_analysis::critical_path::{PathTable, Walk};
@@ -16,14 +17,57 @@ pub const MOST_NORMAL: usize = 100;
 pub struct Normal {
     /// Some file was written by a version that did not keep them.
     pub is_missing: bool,
-    /// The requests.
-    pub(crate) facts: FactPart,
+    /// The requests, and perhaps others, whose hashes are greater.
+    pieces: Vec<Piece>,
+}
+
+/// The facts of the requests of some traces.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Piece {
+    /// Hashes of the trace ids, ascending.
+    #[serde(with = "pathlight_model::packed")]
+    keys: Vec<u64>,
+    facts: Held,
+}
+
+/// Of a thousand files that are joined, the requests of nine hundred are left out unseen.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Held {
+    Open(FactPart),
+    /// Postcard in gzip.
+    Packed(#[serde(with = "pathlight_model::packed")] Vec<u8>),
+}
+
+impl Piece {
+    fn of(facts: FactPart) -> Piece {
+        let keys = facts.rows.iter().map(|row| sample_key(&row.facts.request.trace_id));
+        let mut keys: Vec<u64> = keys.collect();
+        keys.sort_unstable();
+        Piece { keys, facts: Held::Open(facts) }
+    }
+
+    /// Its facts; `None` if they were damaged by hand: a checksum guards the file around them.
+    fn open(&self) -> Option<FactPart> {
+        match &self.facts {
+            Held::Open(facts) => Some(facts.clone()),
+            Held::Packed(bytes) => {
+                let facts: FactPart = postcard::from_bytes(&unzip(bytes).ok()?).ok()?;
+                facts.is_sound().then_some(facts)
+            }
+        }
+    }
 }
 
 impl Normal {
     /// Those of a file that has none.
     pub(crate) fn missing() -> Normal {
         Normal { is_missing: true, ..Normal::default() }
+    }
+
+    /// These.
+    pub(crate) fn of(is_missing: bool, facts: FactPart) -> Normal {
+        let pieces = if facts.rows.is_empty() { Vec::new() } else { vec![Piece::of(facts)] };
+        Normal { is_missing, pieces }
     }
 
     /// Looks at the requests of a set.
@@ -37,19 +81,68 @@ impl Normal {
         let observer = FactObserver::new(settings.path.overlap);
         let mut walk = Walk::new(observer, settings.path, requests.collect());
         while !walk.step(set, table, &mut || false) {}
-        Normal { is_missing: false, facts: FactPart::sample(vec![walk.finish(set)], MOST_NORMAL) }
+        Normal::of(false, FactPart::sample(vec![walk.finish(set)], MOST_NORMAL))
     }
 
-    /// Joins those of disjoint traces.
+    /// Joins those of disjoint traces. What is packed stays so, as long as it may be among those that are kept.
     pub(crate) fn join(parts: Vec<Normal>) -> Normal {
-        Normal {
-            is_missing: parts.iter().any(|part| part.is_missing),
-            facts: FactPart::sample(parts.into_iter().map(|part| part.facts).collect(), MOST_NORMAL),
+        let is_missing = parts.iter().any(|part| part.is_missing);
+        let mut pieces: Vec<Piece> = parts.into_iter().flat_map(|part| part.pieces).collect();
+        let mut keys: Vec<u64> = pieces.iter().flat_map(|piece| piece.keys.iter().copied()).collect();
+        keys.sort_unstable();
+        if let Some(&last) = keys.get(MOST_NORMAL - 1) {
+            pieces.iter_mut().for_each(|piece| piece.keys.retain(|&key| key <= last));
+            pieces.retain(|piece| !piece.keys.is_empty());
         }
+        let (packed, open): (Vec<Piece>, Vec<Piece>) =
+            pieces.into_iter().partition(|piece| matches!(piece.facts, Held::Packed(_)));
+        let open = match open.len() {
+            0 | 1 => open,
+            _ => Normal { is_missing, pieces: open }.opened().pieces,
+        };
+        Normal { is_missing, pieces: packed.into_iter().chain(open).collect() }
+    }
+
+    /// Whether they are missing, and what there is of them.
+    fn facts(&self) -> (bool, FactPart) {
+        let parts: Vec<FactPart> = self.pieces.iter().filter_map(Piece::open).collect();
+        let is_missing = self.is_missing || parts.len() < self.pieces.len();
+        (is_missing, FactPart::sample(parts, MOST_NORMAL))
+    }
+
+    /// The same in one piece that is not packed.
+    fn opened(&self) -> Normal {
+        let (is_missing, facts) = self.facts();
+        Normal::of(is_missing, facts)
+    }
+
+    /// The same as it stands in a file: in one piece, packed.
+    ///
+    /// # Errors
+    /// Those of packing.
+    pub(crate) fn packed(&self) -> Result<Normal, FileError> {
+        let mut out = if self.pieces.len() > 1 { self.opened() } else { self.clone() };
+        for piece in &mut out.pieces {
+            if let Held::Open(facts) = &piece.facts {
+                let bytes = postcard::to_allocvec(facts).map_err(|error| FileError::Damaged(error.to_string()))?;
+                piece.facts = Held::Packed(zip(&bytes)?);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Whether it can be joined, if it came from elsewhere; what is packed is looked at when it is opened.
+    pub(crate) fn is_sound(&self) -> bool {
+        let is_piece = |piece: &Piece| match &piece.facts {
+            Held::Open(facts) => facts.is_sound(),
+            Held::Packed(_) => piece.keys.is_sorted(),
+        };
+        self.pieces.iter().all(is_piece)
     }
 
     pub(crate) fn of_root(&self, root: &Endpoint) -> Normal {
-        Normal { is_missing: self.is_missing, facts: self.facts.of_roots(|name| name == root) }
+        let (is_missing, facts) = self.facts();
+        Normal::of(is_missing, facts.of_roots(|name| name == root))
     }
 }
 
@@ -57,10 +150,10 @@ impl Summary {
     /// The facts of some requests of a root endpoint, or of all, of any latency; `None` if a file was written by a version
     /// that did not keep them.
     pub fn normal(&self, root: Option<&Endpoint>) -> Option<FactPart> {
-        let known = &self.normal;
-        (!known.is_missing).then(|| match root {
-            Some(root) => known.of_root(root).facts,
-            None => known.facts.clone(),
+        let (is_missing, facts) = self.normal.facts();
+        (!is_missing).then(|| match root {
+            Some(root) => facts.of_roots(|name| name == root),
+            None => facts,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Values of which percentiles are asked: all of them while they are few, counts in bins beyond.
 
 use pathlight_model::stats::{log_bin, log_bin_middle_us, percentile};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Up to so many values are kept as they are, so percentiles are exact.
 pub const EXACT: u64 = 10_000;
@@ -18,12 +18,43 @@ pub struct Sketch {
     held: Held,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Bytes as they stand in a file: what is joined a thousand times is not read number by number before it is needed.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "Stored")]
 enum Held {
     /// Differences of the sorted values, seven bits a byte; of up to [`EXACT`] values.
     Values(Vec<u8>),
-    /// Number of a bin and how many values lie in it, by number; of more values.
-    Bins(Vec<(u32, u64)>),
+    /// Of each bin with values the difference of its number from that of the bin before, and how many values it has.
+    Bins(Vec<u8>),
+}
+
+/// The same in a file.
+#[derive(Serialize, Deserialize)]
+enum Stored {
+    Values(#[serde(with = "pathlight_model::packed")] Vec<u8>),
+    /// Bins of files before version 4.
+    Pairs(Vec<(u32, u64)>),
+    Bins(#[serde(with = "pathlight_model::packed")] Vec<u8>),
+}
+
+impl From<Stored> for Held {
+    fn from(stored: Stored) -> Held {
+        match stored {
+            Stored::Values(bytes) => Held::Values(bytes),
+            Stored::Pairs(bins) => Held::Bins(pack_bins(bins)),
+            Stored::Bins(bytes) => Held::Bins(bytes),
+        }
+    }
+}
+
+impl Serialize for Held {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let stored = match self {
+            Held::Values(bytes) => Stored::Values(bytes.clone()),
+            Held::Bins(bytes) => Stored::Bins(bytes.clone()),
+        };
+        stored.serialize(serializer)
+    }
 }
 
 impl Default for Held {
@@ -32,32 +63,68 @@ impl Default for Held {
     }
 }
 
+/// Appends a number, seven bits a byte.
+pub(crate) fn push_number(out: &mut Vec<u8>, mut rest: u64) {
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}
+
+/// Reads numbers, seven bits a byte.
+pub(crate) fn each_number(bytes: &[u8], mut each: impl FnMut(u64)) {
+    let (mut value, mut shift) = (0u64, 0u32);
+    for &byte in bytes {
+        value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+        shift += 7;
+        if byte & 0x80 == 0 {
+            each(value);
+            (value, shift) = (0, 0);
+        }
+    }
+}
+
 fn pack(sorted: &[u64]) -> Vec<u8> {
     let mut out = Vec::with_capacity(sorted.len() * 2);
     let mut last = 0;
     for &value in sorted {
-        let mut rest = value - last;
+        push_number(&mut out, value - last);
         last = value;
-        while rest >= 0x80 {
-            out.push(rest as u8 | 0x80);
-            rest >>= 7;
-        }
-        out.push(rest as u8);
     }
     out
 }
 
 fn unpack_each(bytes: &[u8], mut each: impl FnMut(u64)) {
-    let (mut last, mut value, mut shift) = (0u64, 0u64, 0u32);
-    for &byte in bytes {
-        value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
-        shift += 7;
-        if byte & 0x80 == 0 {
-            last = last.wrapping_add(value);
-            each(last);
-            (value, shift) = (0, 0);
-        }
+    let mut last = 0u64;
+    each_number(bytes, |difference| {
+        last = last.wrapping_add(difference);
+        each(last);
+    });
+}
+
+/// Bins by number, none twice.
+fn pack_bins(bins: impl IntoIterator<Item = (u32, u64)>) -> Vec<u8> {
+    let (mut out, mut last) = (Vec::new(), 0);
+    for (bin, n) in bins {
+        // Out of order it can be only in a file that somebody made, which is then refused.
+        push_number(&mut out, u64::from(bin.wrapping_sub(last)));
+        push_number(&mut out, n);
+        last = bin;
     }
+    out
+}
+
+fn each_bin(bytes: &[u8], mut each: impl FnMut(u32, u64)) {
+    let (mut bin, mut is_number) = (0u32, false);
+    each_number(bytes, |number| {
+        if is_number {
+            each(bin, number);
+        } else {
+            bin = bin.saturating_add(u32::try_from(number).unwrap_or(u32::MAX));
+        }
+        is_number = !is_number;
+    });
 }
 
 fn unpack(bytes: &[u8]) -> Vec<u64> {
@@ -79,7 +146,7 @@ impl Sketch {
             return Sketch::default();
         };
         let n = values.len() as u64;
-        let held = if n <= EXACT { Held::Values(pack(&values)) } else { Held::Bins(count(&values)) };
+        let held = if n <= EXACT { Held::Values(pack(&values)) } else { Held::Bins(pack_bins(count(&values))) };
         Sketch { n, min_us, max_us, held }
     }
 
@@ -89,7 +156,7 @@ impl Sketch {
         if sketch.n == 0 {
             return sketch;
         }
-        let held = Held::Bins(sketch.held.bins());
+        let held = Held::Bins(pack_bins(sketch.held.bins()));
         Sketch { held, ..sketch }
     }
 
@@ -121,7 +188,7 @@ impl Sketch {
             values.sort();
             Held::Values(pack(&values))
         } else {
-            Held::Bins(Held::count(of().map(|sketch| &sketch.held)))
+            Held::Bins(pack_bins(Held::count(of().map(|sketch| &sketch.held))))
         };
         Sketch { n, min_us, max_us, held }
     }
@@ -153,10 +220,10 @@ impl Sketch {
             Held::Values(bytes) => {
                 unpack(bytes).chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u64)).collect()
             }
-            Held::Bins(bins) => bins
-                .iter()
-                .map(|&(bin, n)| ((log_bin_middle_us(bin) as u64).clamp(self.min_us, self.max_us), n))
-                .collect(),
+            held => {
+                let middle = |bin| (log_bin_middle_us(bin) as u64).clamp(self.min_us, self.max_us);
+                held.bins().into_iter().map(|(bin, n)| (middle(bin), n)).collect()
+            }
         }
     }
 
@@ -171,10 +238,10 @@ impl Sketch {
                 let end = values.len().min(ranks.end as usize);
                 Sketch::of(values[end.min(ranks.start as usize)..end].to_vec())
             }
-            Held::Bins(bins) => {
+            held => {
                 let mut rank = 0;
                 let mut inside = Vec::new();
-                for &(bin, n) in bins {
+                for (bin, n) in held.bins() {
                     let (from, to) = (rank.max(ranks.start), (rank + n).min(ranks.end));
                     inside.extend((from < to).then_some((bin, to.saturating_sub(from))));
                     rank += n;
@@ -186,7 +253,7 @@ impl Sketch {
                     n: inside.iter().map(|bin| bin.1).sum(),
                     min_us: if ranks.start == 0 { self.min_us } else { middle(inside.first()) },
                     max_us: if ranks.end >= self.n { self.max_us } else { middle(inside.last()) },
-                    held: Held::Bins(inside),
+                    held: Held::Bins(pack_bins(inside)),
                 }
             }
         }
@@ -204,7 +271,10 @@ impl Sketch {
                 let values = unpack(bytes);
                 p.map(|p| percentile(&values, p))
             }
-            Held::Bins(bins) => p.map(|p| self.quantile_of(bins, p)),
+            held => {
+                let bins = held.bins();
+                p.map(|p| self.quantile_of(&bins, p))
+            }
         }
     }
 
@@ -281,10 +351,15 @@ impl Sketch {
                     && (first, last) == (Some(self.min_us), Some(self.max_us))
                     || *self == Sketch::default()
             }
-            Held::Bins(bins) => {
-                bins.is_sorted_by(|a, b| a.0 < b.0)
-                    && bins.last().is_some_and(|bin| bin.0 <= log_bin(u64::MAX))
-                    && bins.iter().try_fold(0u64, |sum, bin| sum.checked_add(bin.1)) == Some(self.n)
+            Held::Bins(bytes) => {
+                let (mut sum, mut last, mut is_sorted) = (Some(0u64), None, true);
+                each_bin(bytes, |bin, n| {
+                    is_sorted &= last.is_none_or(|last| last < bin);
+                    (sum, last) = (sum.and_then(|sum| sum.checked_add(n)), Some(bin));
+                });
+                is_sorted
+                    && last.is_some_and(|bin| bin <= log_bin(u64::MAX))
+                    && sum == Some(self.n)
                     && self.n <= MOST
                     && self.min_us <= self.max_us
             }
@@ -296,7 +371,11 @@ impl Held {
     fn bins(&self) -> Vec<(u32, u64)> {
         match self {
             Held::Values(bytes) => count(&unpack(bytes)),
-            Held::Bins(bins) => bins.clone(),
+            Held::Bins(bytes) => {
+                let mut bins = Vec::new();
+                each_bin(bytes, |bin, n| bins.push((bin, n)));
+                bins
+            }
         }
     }
 
@@ -313,7 +392,7 @@ impl Held {
         for held in of {
             match held {
                 Held::Values(bytes) => unpack_each(bytes, |value| add(log_bin(value), 1)),
-                Held::Bins(bins) => bins.iter().for_each(|&(bin, n)| add(bin, n)),
+                Held::Bins(bytes) => each_bin(bytes, &mut add),
             }
         }
         (0..).zip(counts).filter(|&(_, n)| n > 0).collect()
