@@ -121,7 +121,9 @@ pub fn run() -> std::io::Result<Vec<String>> {
             first += usize::from(is_first);
             with_part += usize::from(
                 is_first
-                    && part.is_some_and(|part| part.subspan as usize == *at.min(&(part.children as usize))),
+                    && part.is_some_and(|part| {
+                        part.subspan == part.children.map(|children| children.min(*at as u32))
+                    }),
             );
             in_tail += usize::from(is_tail);
             if !if share < 1.0 { is_tail } else { is_first } {

@@ -232,7 +232,7 @@ fn is_first_of_report(place: &Place, report: &TprofReport) -> bool {
     let span = endpoint.types.first().and_then(|kind| kind.spans.first());
     endpoint.service == place.service
         && endpoint.operation == place.operation
-        && span.is_some_and(|span| span.subspan == place.subspan.unwrap_or(0))
+        && span.is_some_and(|span| span.subspan == Some(place.subspan.unwrap_or(0)))
 }
 
 fn is_first_of_tail(place: &Place, report: &TprofReport) -> bool {
@@ -252,7 +252,7 @@ fn head(report: &TprofReport) -> String {
         "{} {} subspan {:?} comes first",
         endpoint.service,
         endpoint.operation,
-        span.map(|span| span.subspan)
+        span.and_then(|span| span.subspan)
     )
 }
 

@@ -11,7 +11,7 @@ use crate::ui::shell::queries;
 use crate::ui::shell::queries::Queries;
 use crate::ui::shell::undo::Undo;
 use crate::ui::widgets::grid::refit_all;
-use pathlight_ingest::FileReport;
+use pathlight_ingest::{Accounts, FileReport};
 use pathlight_query::Endpoint;
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::anomalies;
@@ -57,7 +57,7 @@ pub struct Load {
     /// What is being read will not fit, and waits for a word on that.
     pub forecast: Option<MemoryForecast>,
     /// Every file read so far, of all loads.
-    pub files: Vec<FileReport>,
+    accounts: Accounts,
     /// What the reader should know, oldest first; the number tells them apart.
     pub errors: Vec<(u32, UserError)>,
     next_error: u32,
@@ -67,6 +67,13 @@ pub struct Load {
     pub opened: usize,
     /// How many inputs there were before the load that runs.
     inputs_before: usize,
+}
+
+impl Load {
+    /// Every file read so far, of all loads; of very many the later ones are added up.
+    pub fn files(&self) -> &[FileReport] {
+        self.accounts.list()
+    }
 }
 
 /// A part of the page that follows what the page knows.
@@ -187,6 +194,11 @@ impl Page {
         self.is_summary_set(group)
     }
 
+    /// Whether any set that is loaded is a summary.
+    pub fn has_summary(self) -> bool {
+        self.0.queries.overview.get().is_some_and(|of| of.summary.is_some() || of.is_other_summary)
+    }
+
     fn is_summary_set(self, group: u8) -> bool {
         let overview = self.0.queries.overview.get();
         overview.is_some_and(|of| if group == 1 { of.is_other_summary } else { of.summary.is_some() })
@@ -194,8 +206,7 @@ impl Page {
 
     /// What a view needs that is not loaded, in a sentence.
     pub fn lacks(self, view: View) -> Option<&'static str> {
-        let sums =
-            self.0.queries.overview.get().is_some_and(|of| of.summary.is_some() || of.is_other_summary);
+        let sums = self.has_summary();
         let is_cut = |side| !self.address().side(side).range.is_all();
         if sums && view == View::Compare && self.compares_sets() && Side::BOTH.into_iter().any(is_cut) {
             return Some(summaries::COMPARES_ALL);
@@ -406,7 +417,7 @@ impl Page {
                     load.running = false;
                     load.progress = None;
                     load.forecast = None;
-                    load.files.extend(outcome.reports.iter().cloned());
+                    outcome.reports.iter().cloned().for_each(|report| load.accounts.add(report));
                 }
                 self.data_changed();
                 outcome.errors.into_iter().for_each(|error| self.fail(error));

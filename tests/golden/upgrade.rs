@@ -142,6 +142,12 @@ fn what_earlier_versions_wrote_is_read() {
         compare("summary.txt", &run(&folder, &["show", "summary.pathlight", "--all"]));
         // Written between two versions, after errors were summed and before flows were.
         compare("summary2.txt", &run(&folder, &["show", "summary2.pathlight", "--all"]));
+        // The same after flows were summed and before what a diagnosis needs.
+        compare("summary3.txt", &run(&folder, &["show", "summary3.pathlight", "--all"]));
+        compare("summary3.flow.txt", &run(&folder, &["flow", "summary3.pathlight"]));
+        let by_summary =
+            ["anomaly", "--baseline", "summary3.pathlight", "--test", "traces.json", "--alpha", "0.2"];
+        compare("summary3.anomaly.txt", &run(&folder, &by_summary));
         let judged = ["anomaly", "--model", "anomaly.model", "--test", "traces.json", "--alpha", "0.2"];
         compare("anomaly.txt", &run(&folder, &judged));
         compare("report.txt", &opened(&std::fs::read_to_string(folder.join("report.html")).unwrap()));

@@ -209,6 +209,14 @@ impl Sets {
         Ok(!self.a.is_empty())
     }
 
+    /// Loads the only one; files that are all summaries stand for their traces.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_or_summaries(&self, settings: &Settings) -> Result<Pool, Failure> {
+        settings.load_groups_or_summaries(&[&self.files])
+    }
+
     /// Loads them: the only one as group 0, or A as group 0 and B as group 1.
     ///
     /// # Errors

@@ -47,7 +47,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if two_sets && is_of_aggregates {
         return Err(Failure::Usage("two sets have no aggregate traces".to_owned()));
     }
-    let mut pool = args.sets.load(&args.settings)?;
+    let mut pool = if two_sets {
+        args.sets.load(&args.settings)?
+    } else {
+        args.sets.load_or_summaries(&args.settings)?
+    };
     let text = if two_sets {
         let b = Selection { group: 1, ..selection.clone() };
         let query = queries::CompareDiagnoses { a: selection, b };

@@ -247,6 +247,46 @@ impl FileReport {
     }
 }
 
+/// The accounts of inputs of which there may be no end, as while a page follows: the first ones by themselves, all later
+/// ones added up. Summaries stay by themselves: each is a day of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Accounts {
+    list: Vec<FileReport>,
+    /// How many are added up, the name of the first of them, and the place of the sum.
+    joined: Option<(u64, String, usize)>,
+}
+
+impl Accounts {
+    /// So many are listed by themselves.
+    pub const LISTED: usize = 200;
+
+    /// Adds an account.
+    pub fn add(&mut self, report: FileReport) {
+        let is_summary = report.format.split('+').any(|format| format == "summary");
+        if self.list.len() < Self::LISTED || is_summary {
+            return self.list.push(report);
+        }
+        let Some((count, first, place)) = &mut self.joined else {
+            self.joined = Some((1, report.name.clone(), self.list.len()));
+            return self.list.push(report);
+        };
+        *count += 1;
+        let sum = &mut self.list[*place];
+        sum.name = if *first == report.name {
+            format!("{count} pieces of {first}")
+        } else {
+            format!("{count} inputs, {first} to {}", report.name)
+        };
+        sum.traces += report.traces;
+        sum.append(report);
+    }
+
+    /// The accounts in the order in which they came.
+    pub fn list(&self) -> &[FileReport] {
+        &self.list
+    }
+}
+
 /// Format names of two parts of an input, in the order of [`FORMATS`].
 fn joined_names(a: &str, b: &str) -> String {
     let names = FORMATS.iter().filter(|name| a.split('+').chain(b.split('+')).any(|other| other == **name));
@@ -262,4 +302,40 @@ pub struct Progress {
     pub traces: u64,
     /// Spans so far.
     pub spans: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(name: &str, format: &str) -> FileReport {
+        FileReport {
+            name: name.to_owned(),
+            format: format.to_owned(),
+            bytes: 10,
+            traces: 2,
+            spans: 7,
+            problems: Vec::new(),
+            ended: Ended::Whole,
+            keep: Keep::All,
+            chunk: None,
+        }
+    }
+
+    #[test]
+    fn accounts_without_end_become_one_that_says_what_it_is_of() {
+        let mut accounts = Accounts::default();
+        (0..Accounts::LISTED + 300).for_each(|n| accounts.add(account(&format!("look {n}"), "jaeger")));
+        accounts.add(account("a.pathlight", "summary"));
+        accounts.add(account("last", "otlp"));
+        let list = accounts.list();
+        assert_eq!(list.len(), Accounts::LISTED + 2);
+        let sum = &list[Accounts::LISTED];
+        assert_eq!((sum.name.as_str(), sum.format.as_str()), ("301 inputs, look 200 to last", "jaeger+otlp"));
+        assert_eq!((sum.bytes, sum.traces, sum.spans), (3_010, 602, 2_107));
+        assert_eq!(list[Accounts::LISTED + 1].name, "a.pathlight");
+        let mut pieces = Accounts::default();
+        (0..Accounts::LISTED + 5).for_each(|_| pieces.add(account("traces.json", "jaeger")));
+        assert_eq!(pieces.list()[Accounts::LISTED].name, "5 pieces of traces.json");
+    }
 }

@@ -110,6 +110,7 @@ impl Summary {
                 && root.spans.max(root.failed) <= MOST
                 && root.endpoints.values().all(is_endpoint_sound)
                 && root.flows.is_sound()
+                && root.diagnosis.is_sound()
         };
         self.traces.max(self.spans) <= MOST
             && self.contexts.is_sound()
@@ -121,8 +122,10 @@ impl Summary {
     }
 }
 
-/// Files of versions before: 1 did not sum errors, and neither it nor 2 flows and what normal requests are like.
+/// Files of versions before: 1 did not sum errors, 1 and 2 neither flows nor what normal requests are like, and none of
+/// them what a diagnosis needs.
 mod before {
+    use crate::diagnosis::DiagnosisSums;
     use crate::flow::FlowSums;
     use crate::normal::Normal;
     use crate::part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings};
@@ -206,7 +209,8 @@ mod before {
     impl From<Root3> for RootPart {
         fn from(Root3 { first: Root2 { first, errors }, flows }: Root3) -> RootPart {
             let Root1 { failed, spans, latency, latency_us, endpoints, culprit } = first;
-            RootPart { failed, spans, latency, latency_us, endpoints, culprit, errors, flows }
+            let diagnosis = DiagnosisSums::missing();
+            RootPart { failed, spans, latency, latency_us, endpoints, culprit, errors, flows, diagnosis }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! How often calls of a parent are made decides which of them have a node of their own in a flow learned from traces.
 //! Parts that merge cannot know that, so here the first [`REPEATS`] calls of each callee always have one.
 
+use super::names;
 use super::part::by_key;
 use super::sketch::{MOST, Sketch};
 use pathlight_analysis::critical_path::{Observer, PathTable};
@@ -294,12 +295,7 @@ impl FlowSums {
         if parts.len() == 1 {
             return parts.pop().unwrap_or_default();
         }
-        let names = parts.iter().flat_map(|part| &part.endpoints);
-        let mut all: OrderedMap<&Endpoint, u32> = names.map(|name| (name, 0)).collect();
-        all.values_mut().zip(0..).for_each(|(number, next)| *number = next);
-        let numbers: Vec<Vec<u32>> =
-            parts.iter().map(|part| part.endpoints.iter().map(|name| all[name]).collect()).collect();
-        let endpoints = all.into_keys().cloned().collect();
+        let (endpoints, numbers) = names::join(parts.iter().map(|part| part.endpoints.as_slice()));
         let is_missing = parts.iter().any(|part| part.is_missing);
         let parents = parts.into_iter().zip(&numbers).map(|(part, numbers)| {
             let parents = part.parents.into_iter().map(|parent| parent.renumbered(numbers));
@@ -434,15 +430,11 @@ pub(crate) struct FlowObserver {
 impl FlowObserver {
     /// An observer that has seen nothing.
     pub fn new(set: &TraceSet, overlap: Overlap) -> FlowObserver {
-        let names = set.endpoints().map(|(service, operation)| Endpoint::new(service, operation));
-        let mut numbered: Vec<(Endpoint, u32)> = names.zip(0..).collect();
-        numbered.arrange_by(|a, b| a.cmp(b));
-        let mut number_of = vec![0; numbered.len()];
-        (0..).zip(&numbered).for_each(|(number, (_, endpoint))| number_of[*endpoint as usize] = number);
+        let (names, number_of) = names::of_set(set);
         FlowObserver {
             overlap,
-            seen: vec![(0, 0); numbered.len()],
-            names: numbered.into_iter().map(|(name, _)| name).collect(),
+            seen: vec![(0, 0); names.len()],
+            names,
             number_of,
             parents: FxHashMap::default(),
             invocation: 0,
@@ -596,14 +588,7 @@ impl Observer for FlowObserver {
             numbers[parent.endpoint as usize] = 0;
             parent.callees.iter().for_each(|callee| numbers[callee.endpoint as usize] = 0);
         }
-        let used = numbers.iter_mut().zip(self.names).filter(|(number, _)| **number != NO_ROW);
-        let endpoints: Vec<Endpoint> = (0..)
-            .zip(used)
-            .map(|(next, (number, name))| {
-                *number = next;
-                name
-            })
-            .collect();
+        let endpoints = names::used(self.names, &mut numbers);
         let parents = parents.into_iter().map(|parent| parent.renumbered(&numbers)).collect();
         FlowSums { is_missing: false, endpoints, parents }
     }

@@ -8,10 +8,13 @@
 
 mod band;
 mod compare;
+mod diagnose;
+mod diagnosis;
 mod file;
 mod flow;
 mod gate;
 mod merge;
+mod names;
 mod normal;
 mod observe;
 mod part;
@@ -23,6 +26,8 @@ mod trend;
 
 pub use band::{Band, BandCut};
 pub use compare::compare;
+pub use diagnose::NoDiagnosis;
+pub use diagnosis::{DiagnosisSums, MOST_PLACES};
 pub use file::{FileError, is_summary, read, write};
 pub use flow::{FlowSums, MOST_NODES, NoFlow, REPEATS};
 pub use gate::{Rule, Subject, Verdict, check};

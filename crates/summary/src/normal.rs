@@ -124,7 +124,8 @@ impl Normal {
         let mut out = if self.pieces.len() > 1 { self.opened() } else { self.clone() };
         for piece in &mut out.pieces {
             if let Held::Open(facts) = &piece.facts {
-                let bytes = postcard::to_allocvec(facts).map_err(|error| FileError::Damaged(error.to_string()))?;
+                let bytes =
+                    postcard::to_allocvec(facts).map_err(|error| FileError::Damaged(error.to_string()))?;
                 piece.facts = Held::Packed(zip(&bytes)?);
             }
         }

@@ -1,6 +1,7 @@
 //! From traces to a summary.
 
 use super::band::Band;
+use super::diagnosis::DiagnosisObserver;
 use super::flow::FlowObserver;
 use super::normal::Normal;
 use super::part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings, Summary};
@@ -103,10 +104,10 @@ impl Summary {
         let roots = roots.into_iter().map(|(root, found)| {
             let overlap = settings.path.overlap;
             let observers = (CulpritObserver::new(set, overlap), ErrorsObserver::new(set, overlap));
-            let observers = (observers, FlowObserver::new(set, overlap));
+            let observers = (observers, (FlowObserver::new(set, overlap), DiagnosisObserver::new(set)));
             let mut walk = Walk::new(observers, settings.path, found.numbers);
             while !walk.step(set, &table, &mut || false) {}
-            let ((culprit, (mut errors, _)), flows) = walk.finish(set);
+            let ((culprit, (mut errors, _)), (flows, diagnosis)) = walk.finish(set);
             let without = Sketch::of(errors.take_without_us());
             // Merging brings names and contexts into their order.
             let errors = ErrorSums { is_missing: false, part: ErrorsPart::merge(vec![errors]), without };
@@ -128,6 +129,7 @@ impl Summary {
                 culprit,
                 errors,
                 flows,
+                diagnosis,
             };
             (name(root), part)
         });

@@ -1,6 +1,7 @@
 //! What a summary holds.
 
 use super::band::Band;
+use super::diagnosis::DiagnosisSums;
 use super::flow::FlowSums;
 use super::normal::Normal;
 use super::sketch::Sketch;
@@ -93,6 +94,8 @@ pub struct RootPart {
     pub errors: ErrorSums,
     /// What waits for what.
     pub flows: FlowSums,
+    /// Where time is spent, also off critical paths.
+    pub diagnosis: DiagnosisSums,
 }
 
 /// An endpoint on the critical paths of the requests of a root endpoint.
@@ -159,7 +162,7 @@ impl RootPart {
         Percentiles { mean, p50, p95, p99, max: self.latency.max_us() }
     }
 
-    /// A copy for whoever asks for the rest: flows are half of it.
+    /// A copy for whoever asks for the rest: flows and what a diagnosis needs are most of it.
     fn without_flows(&self) -> RootPart {
         RootPart {
             failed: self.failed,
@@ -170,6 +173,7 @@ impl RootPart {
             culprit: self.culprit.clone(),
             errors: self.errors.clone(),
             flows: FlowSums::default(),
+            diagnosis: DiagnosisSums::default(),
         }
     }
 
@@ -181,7 +185,7 @@ impl RootPart {
         let mut out =
             RootPart { latency: Sketch::sum(parts.iter().map(|part| &part.latency)), ..RootPart::default() };
         let (mut endpoints, mut culprits) = (Vec::new(), Vec::new());
-        let (mut errors, mut flows) = (Vec::new(), Vec::new());
+        let (mut errors, mut flows, mut diagnoses) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts {
             out.failed += part.failed;
             out.spans += part.spans;
@@ -190,11 +194,13 @@ impl RootPart {
             culprits.push(part.culprit);
             errors.push(part.errors);
             flows.push(part.flows);
+            diagnoses.push(part.diagnosis);
         }
         out.endpoints = join_maps(endpoints.into_iter(), EndpointPart::join);
         out.culprit = CulpritPart::merge(culprits);
         out.errors = ErrorSums::join(errors);
         out.flows = FlowSums::join(flows);
+        out.diagnosis = DiagnosisSums::join(diagnoses);
         out
     }
 }

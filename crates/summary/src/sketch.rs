@@ -146,7 +146,8 @@ impl Sketch {
             return Sketch::default();
         };
         let n = values.len() as u64;
-        let held = if n <= EXACT { Held::Values(pack(&values)) } else { Held::Bins(pack_bins(count(&values))) };
+        let held =
+            if n <= EXACT { Held::Values(pack(&values)) } else { Held::Bins(pack_bins(count(&values))) };
         Sketch { n, min_us, max_us, held }
     }
 

@@ -5,18 +5,24 @@ use crate::comparing::Against;
 use crate::diagnosis_choice::{DiagnosisChoice, DiagnosisList};
 use crate::diagnosis_tables::{layers_csv, places_csv, report_csv, services_csv};
 use crate::diagnosis_words::type_name;
+use crate::summaries;
 use crate::tip::TipLine;
 use crate::views::WORKING;
+use pathlight_analysis::tprof::OfSummary;
 use pathlight_chart::timeline::{Timeline, part_name};
 use pathlight_model::sort::Arrange;
 use pathlight_query::{
     AggregateTrace, OverviewReport, PlacesReport, RequestRef, SetsReport, Statistic, TprofReport,
     TraceReport, TypeLeftOut, TypePlaces,
 };
+use pathlight_summary::MOST_PLACES;
 use pathlight_text::format::{THIN, count, counted, duration, duration_us, sample, share};
 
 /// Where the tail may begin, in thousandths.
 const TAILS: [u32; 5] = [500, 750, 900, 950, 990];
+
+/// Traces of a request type that it takes to tell its tail.
+const LEAST_SPLIT: u64 = 10;
 
 /// Request types named of those that are left out.
 const NAMED: usize = 3;
@@ -59,6 +65,22 @@ pub fn note(label: &str, report: &TprofReport) -> String {
     note
 }
 
+/// Returns what is to be known of a diagnosis of a summary, a sentence each.
+pub fn of_summary(report: &TprofReport) -> Vec<String> {
+    let Some(OfSummary { too_wide, has_roots }) = report.summary else { return Vec::new() };
+    let mut out = vec![summaries::DIAGNOSIS_ONLY.to_owned()];
+    if too_wide > 0 {
+        out.push(format!(
+            "{} with more than {MOST_PLACES} parts in a request type: a summary does not tell them apart.",
+            counted(too_wide, "endpoint")
+        ));
+    }
+    if has_roots > 0 {
+        out.push(format!("{} of traces with several roots are left out.", counted(has_roots, "request")));
+    }
+    out
+}
+
 /// Returns what the lists of places leave out, a sentence each: places beyond those listed, and request types that are not
 /// compared, in the tail or between two sets.
 pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
@@ -91,7 +113,17 @@ pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
         types(|kind| if kind.b_traces == 0 { kind.a_traces } else { 0 }, "only in A cannot be compared");
         types(|kind| if kind.a_traces == 0 { kind.b_traces } else { 0 }, "only in B cannot be compared");
     } else {
-        types(|kind| kind.a_traces, "left out, as it takes 10 of a type to tell its tail");
+        fn is_small(kind: &TypeLeftOut) -> bool {
+            kind.a_traces < LEAST_SPLIT
+        }
+        types(
+            |kind| if is_small(kind) { kind.a_traces } else { 0 },
+            "left out, as it takes 10 of a type to tell its tail",
+        );
+        types(
+            |kind| if is_small(kind) { 0 } else { kind.a_traces },
+            "left out, as all their latencies lie in one band of a summary",
+        );
     }
     out
 }
@@ -204,9 +236,14 @@ impl Evidence {
     pub const ALL: [Evidence; 5] =
         [Evidence::Aggregate, Evidence::Nearest, Evidence::Slowest, Evidence::Flame, Evidence::Flow];
 
-    /// Returns the kinds that a line of this level has: what is slowest is known of a group of traces.
-    pub fn of_level(level: u32) -> impl Iterator<Item = Evidence> {
-        Evidence::ALL.into_iter().filter(move |kind| *kind != Evidence::Slowest || level == 4)
+    /// Returns the kinds that a line of this level has: what is slowest is known of a group of traces, and of a summary no
+    /// group is.
+    pub fn of_line(level: u32, has_group: bool) -> impl Iterator<Item = Evidence> {
+        Evidence::ALL.into_iter().filter(move |kind| match kind {
+            Evidence::Slowest => has_group && level == 4,
+            Evidence::Aggregate | Evidence::Nearest => has_group,
+            Evidence::Flame | Evidence::Flow => true,
+        })
     }
 
     /// Returns the name that the page and tests know it by.
@@ -255,14 +292,15 @@ pub fn list_csv(
     }
 }
 
+/// Mean and percentiles of some times; a summary knows no percentiles.
+pub(crate) fn statistic_words(us: &Statistic) -> String {
+    let percentiles = us.p50.zip(us.p99);
+    let percentiles = percentiles.map(|(p50, p99)| format!(", p50 {}, p99 {}", duration(p50), duration(p99)));
+    format!("{} on average{} ({})", duration(us.mean), percentiles.unwrap_or_default(), sample(us.count))
+}
+
 fn statistic(us: &Statistic) -> TipLine {
-    TipLine::Text(format!(
-        "{} on average, p50 {}, p99 {} ({})",
-        duration(us.mean),
-        duration(us.p50),
-        duration(us.p99),
-        sample(us.count)
-    ))
+    TipLine::Text(statistic_words(us))
 }
 
 /// Returns what the tip says of a span of an aggregate trace: of the one with this number, in this row of its timeline, and

@@ -101,7 +101,7 @@ fn sides_are_compared_once_there_are_two() {
 
 #[test]
 fn a_line_of_a_group_has_all_evidence_and_others_not_the_slowest_trace() {
-    let keys = |level| Evidence::of_level(level).map(Evidence::key).collect::<Vec<_>>();
+    let keys = |level| Evidence::of_line(level, true).map(Evidence::key).collect::<Vec<_>>();
     assert_eq!(keys(4), ["aggregate", "nearest", "slowest", "flame", "flow"]);
     assert_eq!(keys(3), ["aggregate", "nearest", "flame", "flow"]);
     assert_eq!(diagnosis::more_words(1, 25), "Show 10 more of 25 other endpoints");

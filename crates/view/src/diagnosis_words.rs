@@ -1,7 +1,7 @@
 //! The diagnosis of tprof in words: its lines as a tree, as Markdown for a ticket and as CSV.
 
 use crate::culprit;
-use crate::diagnosis::left_out;
+use crate::diagnosis::{left_out, of_summary, statistic_words};
 use pathlight_analysis::tprof::{
     DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, Verdict,
 };
@@ -123,7 +123,12 @@ fn span_words(service: &str, kind: &DiagnosedType, span: &DiagnosedSpan) -> Stri
         printable(&span.name),
         printable(service),
         between_endpoints(span.previous.as_ref(), span.next.as_ref()),
-        if span.is_over_shapes { " (traces of all shapes, as they differ)" } else { "" },
+        match (span.is_over_shapes, span.subspan) {
+            (false, _) => "",
+            (true, Some(_)) => " (traces of all shapes, as they differ)",
+            // A summary knows of no shapes.
+            (true, None) => "",
+        },
         spread(kind),
         duration(span.mean_us),
         sample(span.count)
@@ -154,13 +159,10 @@ fn subspan_lines(group: &DiagnosedGroup, endpoint: &Endpoint) -> impl Iterator<I
         Line {
             level: 5,
             words: format!(
-                "{}, {}: {} on average, p50 {}, p99 {} ({}){}",
+                "{}, {}: {}{}",
                 printable(&subspan.name),
                 near(subspan),
-                duration(us.mean),
-                duration(us.p50),
-                duration(us.p99),
-                sample(us.count),
+                statistic_words(us),
                 if is_problem { ": the problematic subspan" } else { "" }
             ),
             endpoint: endpoint.clone(),
@@ -264,6 +266,9 @@ pub fn markdown(report: &TprofReport) -> String {
             "{} more have spans without their parent and are left out.\n",
             count(report.has_orphans)
         );
+    }
+    for sentence in of_summary(report) {
+        let _ = writeln!(out, "{}\n", marked(&sentence));
     }
     let mut place = 0;
     for line in lines(report).iter().filter(|line| line.level < 5) {

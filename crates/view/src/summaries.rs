@@ -8,8 +8,8 @@ use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use pathlight_query::{CriticalPathReport, ErrorsReport, Exemplar, RootEndpoint, SummaryFacts};
 use pathlight_summary::{
-    Band, BandCut, Choice, EndpointPart, MOST_NODES, MOST_NORMAL, NodePart, RELATIVE_ERROR, REPEATS,
-    RootPart, Summary,
+    Band, BandCut, Choice, EndpointPart, MOST_NODES, MOST_NORMAL, MOST_PLACES, NodePart, RELATIVE_ERROR,
+    REPEATS, RootPart, Summary,
 };
 use pathlight_text::format;
 use pathlight_text::format::counted;
@@ -18,7 +18,13 @@ use pathlight_text::format::counted;
 /// is about two sets and not about percentile ranges of one.
 pub fn lacks(view: View, compares_sets: bool) -> Option<&'static str> {
     Some(match view {
-        View::Findings | View::Flame | View::Endpoints | View::Errors | View::Flow | View::Trend => {
+        View::Findings
+        | View::Flame
+        | View::Endpoints
+        | View::Errors
+        | View::Flow
+        | View::Diagnosis
+        | View::Trend => {
             return None;
         }
         View::Compare if compares_sets => return None,
@@ -28,9 +34,6 @@ pub fn lacks(view: View, compares_sets: bool) -> Option<&'static str> {
         }
         View::Heatmap => "The heat map shows single requests, and a summary holds sums over them.",
         View::Split => "Splitting needs the tags of spans, and a summary holds none.",
-        View::Diagnosis => {
-            "The diagnosis groups whole traces by their structure, and a summary holds no traces."
-        }
         View::Anomalies => {
             "Anomalies are single requests, and a summary holds what normal ones are like: open traces as a second set, and \
              judge them against it."
@@ -50,6 +53,20 @@ pub const NO_FINDINGS: &str = "Findings are looked for in single spans, and a su
 /// What stands in place of the panels below a flow that need spans.
 pub const FLOW_ONLY: &str = "What if, targets, timeouts, predictions and savings need the spans of single requests: load \
                              the traces, or some of them.";
+
+/// What a diagnosis of a summary lacks.
+pub const DIAGNOSIS_ONLY: &str = "From sums over requests of any latency: there are no groups of traces with their \
+                                  aggregate traces, no percentiles and no intervals. Request types are root endpoints, \
+                                  and the tail begins at the nearest band of latency.";
+
+/// What stands in place of the aggregate trace.
+pub const NO_AGGREGATE: &str = "An aggregate trace stands for traces of one structure, and a summary holds sums over all. \
+                                Below stand the parts of spans that take the time; the flame graph has an example of each \
+                                call path by its id. Load the traces, or some of them, to see where in a trace they lie.";
+
+/// What stands in place of places that changed between two sides, one of which is a summary.
+pub const NO_CHANGED_PLACES: &str = "Changed places and services are found in the spans of both sides, and a summary holds \
+                                     sums over them. Compare shows what changed, service by service.";
 
 /// Returns what is to be known of summaries that are looked at: how many there are, and what their numbers stand for.
 pub fn facts(of: &SummaryFacts) -> String {
@@ -74,7 +91,7 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
         "A percentile range ends at the nearest band of latency, 6 to 12.5 % wide: its button says how many requests it holds."
             .to_owned(),
         "In a percentile range, self time and requests are those of the range; percentiles, total time, spans and errors \
-         of call paths and endpoints are over requests of any latency, and so is all of Errors and Flow."
+         of call paths and endpoints are over requests of any latency, and so is all of Errors, Flow and Diagnosis."
             .to_owned(),
         format!(
             "In Flow, calls of a callee above the {REPEATS}th share a node, endpoints with more than {MOST_NODES} different \
@@ -83,6 +100,10 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
         format!(
             "Anomalies of another set are judged against at most {MOST_NORMAL} of its requests, of any latency, chosen by \
              their trace ids."
+        ),
+        format!(
+            "In Diagnosis, parts of spans are told by what stands before and after them, over all traces; endpoints with \
+             more than {MOST_PLACES} of them in a request type have none."
         ),
         "Errors of a request type are its requests with a span in error; spans and errors of endpoints are those on \
          critical paths."

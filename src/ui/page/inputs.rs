@@ -199,7 +199,7 @@ impl Page {
         let mut columns = self.0.pool.columns(message).await?;
         let load = self.0.load.borrow();
         let is_summary = |name: &str| {
-            let mut files = load.files.iter().filter(|file| file.name == name);
+            let mut files = load.files().iter().filter(|file| file.name == name);
             files.any(|file| file.format.split('+').any(|format| format == "summary"))
         };
         for (input, group) in load.inputs.iter().filter(|(input, _)| is_summary(&input.name)) {

@@ -172,7 +172,7 @@ pub fn show(page: Page) {
         body.add(&reading(page, &close, &keep));
     }
     body.add(&el("h3").text("Files"));
-    body.add(&files(&page.loading().files));
+    body.add(&files(page.loading().files()));
     let dialog = el("dialog")
         .class("notes")
         .test("notes")

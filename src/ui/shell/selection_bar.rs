@@ -336,7 +336,7 @@ impl Part for SelectionBar {
             }
             self.figures.fill(&figures);
         }
-        let count = notes::count(&overview, &page.loading().files) as u64;
+        let count = notes::count(&overview, page.loading().files()) as u64;
         self.notes.class_if("calm", count == 0);
         let left_out = reading_words::left_out(&overview.quality);
         self.notes.class_if("grave", left_out.is_some());

@@ -65,7 +65,7 @@ impl Part for Status {
             loaded += &format!(" \u{b7} {}", summaries::facts(summary));
         }
         let kept: OrderedSet<String> =
-            page.loading().files.iter().filter_map(|file| file.keep.words()).collect();
+            page.loading().files().iter().filter_map(|file| file.keep.words()).collect();
         for words in kept {
             loaded += &format!(" \u{b7} {words}");
         }

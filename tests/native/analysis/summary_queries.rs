@@ -4,16 +4,19 @@ use crate::common::{Span, generated, set_of, span};
 use pathlight::analysis::anomaly::vae::VaeSettings;
 use pathlight::analysis::anomaly::whole::sample_key;
 use pathlight::analysis::requests::{PercentileRange, Selection};
+use pathlight::analysis::tprof::{DiagnosedSpan, DiagnosedType, Group};
 use pathlight::generate::Options;
 use pathlight::ingest::{Ended, Options as Reading, Reader};
+use pathlight::model::ordered::OrderedSet;
 use pathlight::model::stats::Summary as Percentiles;
-use pathlight::model::trace::{Endpoint, TraceId, TraceSet};
+use pathlight::model::trace::{Endpoint, Portable, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{
-    AnomalySettings, Detector, Filter, FlowReport, FlowSettings, Quantity, RangeFacts, RootEndpoint, queries,
-    unpack,
+    Aggregates, AnomalySettings, Detector, Filter, FlowReport, FlowSettings, GroupBy, PlaceChange, Quantity,
+    RangeFacts, RootEndpoint, TprofReport, TprofSettings, TypePlaces, queries, unpack,
 };
-use pathlight::summary::{RELATIVE_ERROR, Settings, Summary, write};
+use pathlight::summary::{Merger, RELATIVE_ERROR, Settings, Summary, read, write};
+use pathlight::view::diagnosis::of_summary;
 
 fn shop(traces: u64, seed: u64) -> TraceSet {
     generated(&Options { traces, spans: 30, seed, ..Options::demo() })
@@ -201,8 +204,7 @@ fn an_overview_is_that_of_the_summaries_and_says_so() {
         sums
     };
     assert_eq!(found.request_types.iter().map(|row| row.requests).sum::<u64>(), 250);
-    let expected =
-        traces.run(queries::Overview { by: pathlight::query::GroupBy::Root, ..Default::default() }).unwrap();
+    let expected = traces.run(queries::Overview { by: GroupBy::Root, ..Default::default() }).unwrap();
     assert_eq!(found.request_types.len(), roots(&expected).len());
 }
 
@@ -387,4 +389,150 @@ fn traces_are_judged_against_a_merged_summary_as_against_the_requests_it_keeps()
     assert!(error.contains("judging needs the spans") && error.contains("load the traces"), "{error}");
     let network = AnomalySettings { detector: Detector::Vae(VaeSettings::default()), ..settings };
     assert!(summaries.run(query(network)).unwrap_err().to_string().contains("auto-encoder"));
+}
+
+/// Places of a request type: where, and the mean of normal traces and of the tail.
+fn places_of(kind: &TypePlaces) -> Vec<(String, f64, f64)> {
+    let where_ = |place: &PlaceChange| {
+        format!("{:?}", (&place.service, &place.operation, &place.previous, &place.next, &place.gap_to))
+    };
+    kind.places.iter().map(|place| (where_(place), place.a_us, place.b_us)).collect()
+}
+
+/// Endpoints of layers 1 and 2 with what sums tell of them.
+fn layer_of(report: &TprofReport, number: usize) -> Vec<(String, u64, f64, f64, f64, f64)> {
+    let of = |group: &Group| {
+        let root = format!("{:?} {}", group.root, group.traces);
+        let times = group.endpoints.iter().map(move |times| {
+            let (duration, own) = (times.duration_us.all, times.self_us.all);
+            let name = format!("{root} {} {}", times.service, times.operation);
+            (name, own.count, duration.mean, duration.sd, own.mean, own.sd)
+        });
+        times.collect::<Vec<_>>()
+    };
+    report.layers[number].groups.iter().flat_map(of).collect()
+}
+
+#[test]
+fn a_diagnosis_of_summaries_is_that_of_their_traces_but_for_groups() {
+    let parts = [shop(300, 5), shop(400, 6)].map(|set| packed(&set));
+    let first = open(&[("a.pathlight", &parts[0], 0)]);
+    let mut summaries = Pool::of(vec![first, open(&[("b.pathlight", &parts[1], 0)])]).unwrap();
+    let mut traces = Pool::of(vec![shop(300, 5), shop(400, 6)]).unwrap();
+    let by_root = Selection { by: GroupBy::Root, ..selection() };
+    let settings = TprofSettings { top: [1000, 1000, 1000, 0], ..TprofSettings::default() };
+    let query = |selection, settings| queries::Diagnosis { selection, settings };
+    let found = summaries.run(query(by_root.clone(), settings.clone())).unwrap();
+    let of_traces = traces.run(query(by_root.clone(), settings.clone())).unwrap();
+    let rows = |report: &TprofReport| {
+        let mut rows = Vec::new();
+        for row in &report.report {
+            rows.push((format!("{} {}", row.service, row.operation), row.count, row.own_us, row.total_us, 0));
+            rows.extend(row.types.iter().map(|kind| {
+                let name = format!("{} {} {}", kind.service, kind.operation, kind.traces);
+                (name, kind.count, kind.own_us, kind.total_us, kind.affected)
+            }));
+        }
+        rows
+    };
+    assert!(rows(&found).len() > 30);
+    assert_eq!(rows(&found), rows(&of_traces));
+    assert_eq!((found.traces, found.endpoints_in_all), (of_traces.traces, of_traces.endpoints_in_all));
+    assert_eq!((found.summary.unwrap().too_wide, of_traces.summary), (0, None));
+    assert_eq!((found.layers.len(), of_traces.layers.len()), (2, 4));
+    for number in 0..2 {
+        assert_eq!(layer_of(&found, number), layer_of(&of_traces, number));
+    }
+    // Verdicts, parts and the slow tail, with the tail of traces where a band of the summary ends.
+    let (mut kinds, mut alike, mut verdicts) = (0, 0, OrderedSet::new());
+    for group in &found.layers[1].groups {
+        let Some(normal) = group.normal else { continue };
+        let tail_permille = (1000 * normal).div_ceil(group.traces) as u32;
+        assert_eq!(group.traces * u64::from(tail_permille) / 1000, normal);
+        let selection =
+            Selection { root: RootEndpoint::Endpoint(group.root.clone().unwrap()), ..by_root.clone() };
+        let of_type = summaries.run(query(selection.clone(), settings.clone())).unwrap();
+        let exact = TprofSettings { tail_permille, ..settings.clone() };
+        let of_traces = traces.run(query(selection, exact)).unwrap();
+        assert_eq!(of_type.tail.types.len(), 1);
+        assert_eq!(places_of(&of_type.tail.types[0]), places_of(&of_traces.tail.types[0]));
+        for (a, b) in of_type.report.iter().zip(&of_traces.report) {
+            let (a, b) = (&a.types[0], &b.types[0]);
+            assert_eq!((a.verdict, a.tail_ratio), (b.verdict, b.tail_ratio));
+            verdicts.insert(format!("{:?}", a.verdict));
+            kinds += 1;
+            // Traces of which most have one shape are told by its positions.
+            if b.spans.iter().all(|span| span.is_over_shapes) {
+                let parts = |kind: &DiagnosedType| {
+                    let of = |span: &DiagnosedSpan| {
+                        format!("{:?}", (&span.previous, &span.next, span.count, span.total_us, span.mean_us))
+                    };
+                    kind.spans.iter().map(of).collect::<Vec<_>>()
+                };
+                assert_eq!(parts(a), parts(b));
+                alike += 1;
+            }
+        }
+    }
+    assert!(kinds > 50 && alike > 10 && verdicts.len() > 1, "{kinds} {alike} {verdicts:?}");
+    let error = summaries.run(queries::AggregateTraces {
+        selection: selection(),
+        settings,
+        wanted: Aggregates::One(0),
+    });
+    assert!(error.unwrap_err().to_string().contains("load the traces"));
+}
+
+#[test]
+fn a_diagnosis_of_a_summary_says_what_it_does_not_tell_apart() {
+    let diagnosis = |spans: &[Span]| {
+        let mut pool = Pool::of(vec![open(&[("a", &packed(&set_of(spans)), 0)])]).unwrap();
+        let query = queries::Diagnosis { selection: selection(), settings: TprofSettings::default() };
+        pool.run(query).unwrap()
+    };
+    // 63 calls in turn have 64 parts: before, between and after them.
+    let spans_of = |report: &TprofReport| {
+        let root = report.report.iter().find(|row| row.operation == "root").unwrap();
+        root.types[0].spans_in_all
+    };
+    let found = diagnosis(&calls(1, 0..63));
+    assert_eq!((found.summary.unwrap().too_wide, spans_of(&found)), (0, 64));
+    let found = diagnosis(&calls(1, 0..64));
+    assert_eq!((found.summary.unwrap().too_wide, spans_of(&found)), (1, 0));
+    assert!(of_summary(&found)[1].starts_with("1 endpoint with more than 64 parts"));
+    // Wide only together, in any order.
+    let halves = [calls(1, 0..40), calls(2, 40..80)];
+    let [a, b] = halves.clone().map(|spans| Summary::observe(&set_of(&spans), &Settings::default()));
+    let joined = write(&Summary::merge(b, a).unwrap()).unwrap();
+    assert_eq!(joined, packed(&set_of(&halves.concat())));
+    assert_eq!(spans_of(&diagnosis(&halves.concat())), 0);
+    // Spans without their parent have no shape.
+    let mut lost = calls(1, 0..2);
+    lost.extend([span(90, 89, "lost", 0, 10)].map(|span| Span { trace: 1, ..span }));
+    lost.extend(calls(2, 0..2));
+    let found = diagnosis(&lost);
+    assert_eq!((found.traces, found.has_orphans), (1, 1));
+}
+
+#[test]
+fn summaries_joined_from_files_are_that_of_all_their_traces() {
+    // More than the 100 requests that are kept, in files of which some keep none of them.
+    let all = generated(&Options { traces: 900, spans: 10, seed: 3, ..Options::demo() });
+    let parts = (0..30u32).map(|part| {
+        let mut set = TraceSet::new();
+        let own = (0..all.traces().len() as u32).filter(|trace| trace % 30 == part);
+        Portable::copy(&all, own).add_to(&mut set).unwrap();
+        set.seal().unwrap();
+        packed(&set)
+    });
+    let parts: Vec<Vec<u8>> = parts.collect();
+    let join = |parts: &mut dyn Iterator<Item = &Vec<u8>>| {
+        let mut sum = Merger::default();
+        parts.for_each(|part| sum.add(read(part).unwrap()).unwrap());
+        write(&sum.finish().unwrap()).unwrap()
+    };
+    let whole = packed(&all);
+    assert_eq!(join(&mut parts.iter()), whole);
+    let groups = [join(&mut parts[..7].iter()), join(&mut parts[7..].iter().rev())];
+    assert_eq!(join(&mut groups.iter().rev()), whole);
 }

@@ -52,6 +52,29 @@ pub enum Verdict {
     Unsplit,
 }
 
+impl Verdict {
+    /// Compares spans and their own time in normal traces with those in the tail; also says how many times as long they
+    /// take there.
+    pub fn of(normal: (u64, u128), tail: (u64, u128)) -> (Verdict, Option<f64>) {
+        let [usual, tail] = [normal, tail].map(|(count, sum)| Total { count, sum });
+        let ratio = (usual.sum > 0).then(|| tail.mean() / usual.mean());
+        let verdict = if usual.sum == 0 && tail.sum > 0 {
+            Verdict::New
+        } else if tail.sum * u128::from(usual.count) > TAIL_RATIO * usual.sum * u128::from(tail.count) {
+            // tail.sum / tail.count > 4 usual.sum / usual.count, without division.
+            Verdict::Tail
+        } else {
+            Verdict::Always
+        };
+        (verdict, ratio)
+    }
+
+    /// Whether it is about the tail, so that only its traces are looked at further.
+    pub fn is_of_tail(self) -> bool {
+        matches!(self, Verdict::Tail | Verdict::New)
+    }
+}
+
 /// Step 2: the endpoint in one request type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -94,10 +117,10 @@ pub struct DiagnosedSpan {
     pub previous: Option<Endpoint>,
     /// The child that begins after the part; `null` where it ends with the span.
     pub next: Option<Endpoint>,
-    /// Number of the subspan it points at, in most of these traces.
-    pub subspan: u32,
+    /// Number of the subspan it points at, in most of these traces; `null` of a summary, as the next.
+    pub subspan: Option<u32>,
     /// Number of children of the span.
-    pub children: u32,
+    pub children: Option<u32>,
     /// Number of values.
     pub count: u64,
     /// Mean of these values.
@@ -318,25 +341,17 @@ impl Diagnosis<'_> {
             }
         }
         let [usual, tail] = halves;
-        let verdict = match normal {
-            None => Verdict::Unsplit,
-            Some(_) if usual.sum == 0 && tail.sum > 0 => Verdict::New,
-            // tail.sum / tail.count > 4 usual.sum / usual.count, without division.
-            Some(_)
-                if tail.sum * u128::from(usual.count) > TAIL_RATIO * usual.sum * u128::from(tail.count) =>
-            {
-                Verdict::Tail
-            }
-            Some(_) => Verdict::Always,
+        let (verdict, tail_ratio) = match normal {
+            None => (Verdict::Unsplit, None),
+            Some(_) => Verdict::of((usual.count, usual.sum), (tail.count, tail.sum)),
         };
-        let is_tail = matches!(verdict, Verdict::Tail | Verdict::New);
+        let is_tail = verdict.is_of_tail();
         let chosen = group.shapes.iter().map(|(number, group)| match is_tail {
             true => (*number, &group[group.partition_point(|&t| t < first_tail)..]),
             false => (*number, group.as_slice()),
         });
         let chosen: Vec<(u32, &[u32])> = chosen.filter(|(_, group)| !group.is_empty()).collect();
         let Endpoint { service, operation } = traces.types[kind as usize].clone();
-        let has_ratio = normal.is_some() && usual.sum > 0;
         let (spans_in_all, spans) = self.of_spans(endpoint, &chosen).await;
         DiagnosedType {
             service,
@@ -346,7 +361,7 @@ impl Diagnosis<'_> {
             count: total.count,
             own_us: total.mean(),
             total_us: total.sum as u64,
-            tail_ratio: has_ratio.then(|| tail.mean() / usual.mean()),
+            tail_ratio,
             verdict,
             spans_in_all,
             spans,
@@ -459,8 +474,8 @@ impl Diagnosis<'_> {
             metric,
             previous: traces.endpoints.get(previous as usize).cloned(),
             next: traces.endpoints.get(next as usize).cloned(),
-            subspan,
-            children,
+            subspan: Some(subspan),
+            children: Some(children),
             count: total.count,
             mean_us: total.mean(),
             total_us: total.sum as u64,

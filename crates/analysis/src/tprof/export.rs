@@ -36,8 +36,8 @@ impl AggregateTrace {
             let tag = |key: &str, value: String| json!({ "key": key, "type": "string", "value": value });
             let mut tags = vec![
                 tag("tprof.traces", self.traces.to_string()),
-                tag("tprof.p50_us", span.duration_us.p50.to_string()),
-                tag("tprof.p99_us", span.duration_us.p99.to_string()),
+                tag("tprof.p50_us", span.duration_us.p50.unwrap_or_default().to_string()),
+                tag("tprof.p99_us", span.duration_us.p99.unwrap_or_default().to_string()),
             ];
             tags.extend(span.subspans.iter().enumerate().map(|(index, subspan)| {
                 let is_problem =

@@ -26,4 +26,4 @@ pub use layers::{EndpointTimes, Group, Layer, PositionTimes};
 pub use merge::Merging;
 pub use places::{Comparing, PlaceChange, PlacesReport, SetsReport, TypeLeftOut, TypePlaces};
 pub use statistic::{SplitStatistic, Statistic};
-pub use traces::{Settings, TprofReport, Traces};
+pub use traces::{OfSummary, Settings, TprofReport, Traces};

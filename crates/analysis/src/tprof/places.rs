@@ -69,7 +69,8 @@ pub struct PlaceChange {
     pub service: String,
     /// Operation of the span; for a gap that of the called side.
     pub operation: String,
-    /// Number of the subspan, as it is in most spans; `null` for the gap between a client span and its server span.
+    /// Number of the subspan, as it is in most spans; `null` for the gap between a client span and its server span, and of a
+    /// summary.
     pub subspan: Option<u32>,
     /// The child that begins or ends last before the subspan; `null` where it begins with the span, and for a gap.
     pub previous: Option<Endpoint>,
@@ -83,7 +84,7 @@ pub struct PlaceChange {
     pub b_us: f64,
     /// B minus A.
     pub change_us: f64,
-    /// Welch's 95 % interval of the change; `null` where there is nothing to test.
+    /// Welch's 95 % interval of the change; `null` where there is nothing to test, and of a summary.
     pub interval: Option<Interval>,
 }
 
@@ -313,6 +314,11 @@ fn sorted(mut types: Vec<TypePlaces>, mut left_out: Vec<TypeLeftOut>) -> PlacesR
 }
 
 impl PlacesReport {
+    /// Of request types with all their places, what grew most first; and of those that are not compared.
+    pub fn new(types: Vec<TypePlaces>, left_out: Vec<TypeLeftOut>) -> PlacesReport {
+        sorted(types, left_out)
+    }
+
     /// Every list: all request types together, then each of them.
     pub fn lists(&self) -> impl Iterator<Item = &TypePlaces> {
         self.all.iter().chain(&self.types)

@@ -17,14 +17,14 @@ pub struct Statistic {
     pub mean: f64,
     /// Sample standard deviation; 0 for fewer than two.
     pub sd: f64,
-    /// Median, interpolated.
-    pub p50: f64,
-    /// 99th percentile, interpolated.
-    pub p99: f64,
+    /// Median, interpolated; `null` where only sums are known.
+    pub p50: Option<f64>,
+    /// 99th percentile, interpolated; `null` where only sums are known.
+    pub p99: Option<f64>,
 }
 
 /// Statistics of a group of traces, of its normal and of its tail traces, in microseconds; these are missing where a group is
-/// not split, for it has fewer than 10 traces.
+/// not split, for it has fewer than 10 traces, and of a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SplitStatistic {
@@ -42,14 +42,17 @@ impl Statistic {
         Statistic::with(moments(values, pace).await, values, pace).await
     }
 
+    /// Of values of which only the sums are known.
+    pub fn of_sums(moments: Moments, count: u64) -> Statistic {
+        let (mean, sd) = (moments.mean(count), moments.variance(count).sqrt());
+        Statistic { count, mean, sd, p50: None, p99: None }
+    }
+
     async fn with(moments: Moments, values: &mut [u64], pace: &mut Pace) -> Statistic {
-        let count = values.len() as u64;
         Statistic {
-            count,
-            mean: moments.mean(count),
-            sd: moments.variance(count).sqrt(),
-            p50: percentile_in_steps(values, 0.5, pace).await,
-            p99: percentile_in_steps(values, 0.99, pace).await,
+            p50: Some(percentile_in_steps(values, 0.5, pace).await),
+            p99: Some(percentile_in_steps(values, 0.99, pace).await),
+            ..Statistic::of_sums(moments, values.len() as u64)
         }
     }
 }
@@ -104,8 +107,8 @@ mod tests {
             count,
             mean: moments.mean(count),
             sd: moments.variance(count).sqrt(),
-            p50: percentile(&sorted, 0.5),
-            p99: percentile(&sorted, 0.99),
+            p50: Some(percentile(&sorted, 0.5)),
+            p99: Some(percentile(&sorted, 0.99)),
         }
     }
 

@@ -50,6 +50,20 @@ pub struct TprofReport {
     pub report: Vec<DiagnosedEndpoint>,
     /// What makes the tail slow, by request type.
     pub tail: PlacesReport,
+    /// What is to be known of a diagnosis of a summary; `null` of traces.
+    pub summary: Option<OfSummary>,
+}
+
+/// A diagnosis of a summary has neither groups of traces nor layers 3 and 4, percentiles and intervals. Request types are
+/// root endpoints, their traces are those of any latency, and the tail begins at the nearest end of a band of latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OfSummary {
+    /// Endpoints of request types that have more places than a summary tells apart: they have no parts, and are not among
+    /// what makes the tail slow.
+    pub too_wide: u64,
+    /// Requests kept out because their trace has several roots.
+    pub has_roots: u64,
 }
 
 impl TprofReport {
@@ -119,6 +133,7 @@ impl Traces {
             endpoints_in_all,
             report,
             tail: tail_places(self, settings, pace).await,
+            summary: None,
         }
     }
 

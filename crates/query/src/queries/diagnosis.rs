@@ -40,6 +40,10 @@ impl Query for Diagnosis {
     type Report = TprofReport;
 
     async fn run(self, workers: Workers) -> Result<TprofReport, EngineError> {
+        if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
+            let found = summary.diagnosis(&choice, &self.settings);
+            return found.map_err(|error| EngineError::Summary(error.to_string()));
+        }
         let Diagnosis { selection, settings } = self;
         with_traces(&workers, &selection, async |traces, pace| traces.report(&settings, pace).await).await
     }
@@ -61,6 +65,7 @@ impl Query for AggregateTraces {
 
     async fn run(self, workers: Workers) -> Result<Vec<AggregateTrace>, EngineError> {
         let AggregateTraces { selection, settings, wanted } = self;
+        workers.needs_traces(&selection, "an aggregate trace stands for").await?;
         let build = async |traces: Traces, pace: &mut Pace| traces.aggregates(&settings, wanted, pace).await;
         with_traces(&workers, &selection, build).await
     }
@@ -105,6 +110,9 @@ impl Query for CompareDiagnoses {
     async fn run(self, workers: Workers) -> Result<SetsReport, EngineError> {
         let (mut traces, mut sides) = (Vec::new(), Vec::new());
         for selection in [&self.a, &self.b] {
+            workers
+                .needs_traces(selection, "what changed between two sets, place by place, is found in")
+                .await?;
             let (requests, _) = workers.cut(selection).await?;
             traces.push(requests.run(RequestPass::Traces).await?);
             sides.push((selection, times(&requests).await?));

@@ -36,13 +36,15 @@ use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
 use pathlight_view::request_types;
+use pathlight_view::summaries;
 use std::rc::Rc;
 
 /// Asks what the view shows.
 pub fn query(page: Page, address: &Address) {
     let queries = page.queries();
     let settings = address.choices.diagnosis.settings.clone();
-    if address.choices.diagnosis.list.is_of_sides() && address.comparison.is_some() {
+    let is_of_sides = address.choices.diagnosis.list.is_of_sides() && !page.has_summary();
+    if is_of_sides && address.comparison.is_some() {
         let [a, b] = Side::BOTH.map(|side| address.side(side));
         queries.compare_diagnoses.want(page, queries::CompareDiagnoses { a, b });
     } else {
@@ -216,6 +218,7 @@ impl Diagnosis {
         self.lists.press(list as usize);
         let (overview, sets) = (queries.overview.get(), queries.compare_diagnoses.get());
         let why = match list.is_of_sides() {
+            true if page.has_summary() => summaries::NO_CHANGED_PLACES,
             true => diagnosis::why_no_sides(&page.address(), overview.as_deref(), sets.as_deref()),
             false => "",
         };
@@ -228,6 +231,11 @@ impl Diagnosis {
             (DiagnosisList::Tail, Some(report), _) => diagnosis::left_out(&report.tail, false),
             _ => Vec::new(),
         };
+        let of_summary = match queries.diagnosis.get() {
+            Some(report) if !list.is_of_sides() => diagnosis::of_summary(&report),
+            _ => Vec::new(),
+        };
+        let words = [of_summary, words].concat();
         self.left_out.set_text(&words.join(" "));
         self.left_out.show(!words.is_empty());
         self.note.show(!list.is_of_sides());
@@ -294,6 +302,9 @@ impl PageView for Diagnosis {
             let number = self.tree.take(&report).and_then(|at| self.tree.line(at)?.1);
             want_aggregate(page, number);
             is_empty = number.is_none();
+            if report.summary.is_some() {
+                show_trace(None, self.chart, &self.spans);
+            }
             self.places[0].set_rows(PlaceRow::of(&report.tail), diagnosis::why_no_tail(&report));
             self.layers.set_rows(LayerRow::of(&report), "There is no trace to look at.");
             self.note.set_text(&diagnosis::note(&page.selection_label(), &report));
@@ -318,8 +329,15 @@ impl PageView for Diagnosis {
     }
 
     fn show_choices(&mut self, page: Page) {
-        let report = page.queries().diagnosis.get();
-        let why = report.map_or(WORKING.to_owned(), |report| diagnosis::why_empty(&report, page.why_empty()));
+        let slot = &page.queries().diagnosis;
+        let why = match (slot.failure(), slot.get()) {
+            (Some(failure), _) => failure,
+            (None, None) => WORKING.to_owned(),
+            (None, Some(report)) => match diagnosis::why_empty(&report, page.why_empty()) {
+                why if why.is_empty() && report.summary.is_some() => summaries::NO_AGGREGATE.to_owned(),
+                why => why,
+            },
+        };
         self.frame.set_text(&why);
         self.offer(page);
         self.show_list(page);

@@ -236,9 +236,10 @@ fn line_row(tree: &Tree, at: usize, is_chosen: bool) -> El {
         body.add(&names::dot(&line.endpoint.service));
     }
     body.add(&span("tree-words", &line.words));
-    if line.level < 5 && line.aggregate.is_some() {
+    // A subspan has those of its group.
+    if line.level < 5 {
         let links = span("tree-links", "");
-        for evidence in Evidence::of_level(line.level) {
+        for evidence in Evidence::of_line(line.level, line.aggregate.is_some()) {
             let ((name, title), key) = (evidence.words(), evidence.key());
             let link = button(name).class("link").attr("title", title).attr("data-do", key);
             links

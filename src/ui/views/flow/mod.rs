@@ -180,10 +180,13 @@ impl Flow {
 fn why_empty(page: Page) -> String {
     let queries = page.queries();
     let parent = shown_parent(page);
-    let is_waiting = match parent {
-        Some(_) => queries.flow.is_waiting(),
-        None => queries.flow_parents.is_waiting(),
+    let (is_waiting, failure) = match parent {
+        Some(_) => (queries.flow.is_waiting(), queries.flow.failure()),
+        None => (queries.flow_parents.is_waiting(), queries.flow_parents.failure()),
     };
+    if let Some(failure) = failure {
+        return failure;
+    }
     flow::why_empty(&page.address(), parent.as_ref(), queries.flow.get().as_deref(), is_waiting)
 }
 

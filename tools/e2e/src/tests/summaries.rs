@@ -55,7 +55,23 @@ pub async fn a_summary_opens_like_traces_and_says_what_it_lacks(page: &Page) -> 
     page.visible("[data-test='flow-needs-spans']").await?;
     page.hidden("[data-test='panel-savings']").await?;
     page.picture("summary-flow").await?;
-    for view in ["heatmap", "split", "diagnosis", "anomalies", "requests", "trace", "compare"] {
+    page.click("[data-test='view-diagnosis']").await?;
+    page.ready().await?;
+    ensure(page.text("[data-test='diagnosis-empty']").await?.contains("aggregate trace"), || {
+        "no word on aggregate traces".into()
+    })?;
+    ensure(page.text("[data-test='diagnosis-left-out']").await?.contains("any latency"), || {
+        "no word on what the diagnosis is of".into()
+    })?;
+    page.visible("[data-test='diagnosis-line']").await?;
+    page.picture("summary-diagnosis").await?;
+    page.click("[data-test='list-tail']").await?;
+    page.ready().await?;
+    page.visible("[data-test='place']").await?;
+    page.click("[data-test='list-layers']").await?;
+    page.ready().await?;
+    page.visible("[data-test='layer-row']").await?;
+    for view in ["heatmap", "split", "anomalies", "requests", "trace", "compare"] {
         page.click(&format!("[data-test='view-{view}']")).await?;
         page.ready().await?;
         page.visible("[data-test='no-spans-why']").await?;

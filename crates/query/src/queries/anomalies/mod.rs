@@ -260,8 +260,7 @@ impl Workers {
         match self.summary_of(selection).await? {
             None => Ok(()),
             Some(_) => Err(EngineError::Summary(format!(
-                "{what} the spans of single requests, which a summary does not hold: load the traces. Others can be \
-                 judged against a summary."
+                "{what} the spans of single requests, which a summary does not hold: load the traces"
             ))),
         }
     }

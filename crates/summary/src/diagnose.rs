@@ -1,0 +1,311 @@
+//! The diagnosis of a summary: endpoints, request types and parts of spans, without the groups of traces that show them
+//! (`docs/definitions/summary.md` section 9).
+
+use super::band::{Band, BandCut};
+use super::diagnosis::{DiagnosisSums, EndpointSums};
+use super::part::Summary;
+use super::reports::Choice;
+use pathlight_analysis::requests::PercentileRange;
+use pathlight_analysis::tprof::{
+    DiagnosedEndpoint, DiagnosedSpan, DiagnosedType, EndpointTimes, Group, Layer, OfSummary, PlaceChange,
+    PlacesReport, Settings, SplitStatistic, Statistic, TprofReport, TypeLeftOut, TypePlaces, Verdict,
+};
+use pathlight_model::ordered::OrderedMap;
+use pathlight_model::sort::Arrange;
+use pathlight_model::stats::Moments;
+use pathlight_model::trace::{Endpoint, NO_ROW};
+use std::cmp::Reverse;
+use std::ops::Range;
+
+/// Request types with fewer traces are not split.
+const LEAST: u64 = 10;
+
+/// Why a summary has no diagnosis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a summary here was written by a version that did not sum what a diagnosis needs; make it again from its traces"
+)]
+pub struct NoDiagnosis;
+
+/// The requests of one root endpoint.
+struct Kind<'a> {
+    root: &'a Endpoint,
+    sums: &'a DiagnosisSums,
+    traces: u64,
+    /// Bands of the tail, and how many requests lie below; `None` if there are too few to split, or all in one band.
+    tail: Option<(Range<u32>, u64)>,
+}
+
+/// How often, and how long in all.
+#[derive(Clone, Copy, Default)]
+struct Total {
+    count: u64,
+    us: u128,
+}
+
+impl Total {
+    fn add(&mut self, band: &Band) {
+        self.count += band.requests;
+        self.us += u128::from(band.us);
+    }
+
+    fn of<'a>(bands: impl IntoIterator<Item = &'a Band>) -> Total {
+        let mut out = Total::default();
+        bands.into_iter().for_each(|band| out.add(band));
+        out
+    }
+
+    fn mean(self) -> f64 {
+        self.us as f64 / self.count.max(1) as f64
+    }
+}
+
+impl<'a> Kind<'a> {
+    fn of(root: &'a Endpoint, sums: &'a DiagnosisSums, settings: &Settings) -> Kind<'a> {
+        let bands = sums.requests.list();
+        let traces = bands.iter().map(|band| band.requests).sum();
+        let slowest = PercentileRange::open(100 * settings.tail_permille.min(1000), 100_000);
+        let cut = BandCut::of(&bands, slowest);
+        let is_split = traces >= LEAST && cut.ranks.start > 0;
+        Kind { root, sums, traces, tail: is_split.then_some((cut.bands, cut.ranks.start)) }
+    }
+
+    /// Of normal requests, and of the tail; all of them are normal where there is none.
+    fn halves(&self, bands: &[Band]) -> [Total; 2] {
+        let mut out = [Total::default(); 2];
+        for band in bands {
+            let is_tail = self.tail.as_ref().is_some_and(|(tail, _)| tail.contains(&band.number));
+            out[usize::from(is_tail)].add(band);
+        }
+        out
+    }
+
+    fn name(&self, number: u32) -> Option<Endpoint> {
+        self.sums.endpoints.get(number.checked_sub(1)? as usize).cloned()
+    }
+
+    fn row(&self, row: &EndpointSums, settings: &Settings) -> DiagnosedType {
+        let own = row.own.list();
+        let (total, [normal, tail]) = (Total::of(&own), self.halves(&own));
+        let (verdict, tail_ratio) = match self.tail {
+            None => (Verdict::Unsplit, None),
+            Some(_) => Verdict::of((normal.count, normal.us), (tail.count, tail.us)),
+        };
+        let mut parts: OrderedMap<(u32, u32), Total> = OrderedMap::new();
+        for (place, bands) in row.parts() {
+            let of = match verdict.is_of_tail() {
+                true => self.halves(&bands)[1],
+                false => Total::of(&bands),
+            };
+            // The ends of a span stand behind all names, as in a diagnosis of traces.
+            let key = |end: u32| end.checked_sub(1).unwrap_or(NO_ROW);
+            if of.count > 0 {
+                let sum = parts.entry((key(place.previous), key(place.next))).or_default();
+                (sum.count, sum.us) = (sum.count + of.count, sum.us + of.us);
+            }
+        }
+        let spans_in_all = parts.len() as u64;
+        let spans = top(parts, settings.top[2]).into_iter().map(|((previous, next), total)| DiagnosedSpan {
+            name: self.sums.endpoints[row.endpoint as usize].operation.clone(),
+            metric: "subspan".to_owned(),
+            is_over_shapes: true,
+            previous: self.name(previous.wrapping_add(1)),
+            next: self.name(next.wrapping_add(1)),
+            subspan: None,
+            children: None,
+            count: total.count,
+            mean_us: total.mean(),
+            total_us: total.us as u64,
+            groups_in_all: 0,
+            groups: Vec::new(),
+        });
+        DiagnosedType {
+            service: self.root.service.clone(),
+            operation: self.root.operation.clone(),
+            traces: self.traces,
+            affected: row.requests,
+            count: total.count,
+            own_us: total.mean(),
+            total_us: total.us as u64,
+            tail_ratio,
+            verdict,
+            spans_in_all,
+            spans: spans.collect(),
+        }
+    }
+
+    /// What the tail spends more time on.
+    fn places(&self, normal_traces: u64) -> TypePlaces {
+        let tail_traces = self.traces - normal_traces;
+        let names = &self.sums.endpoints;
+        let first = |service: &str| names.partition_point(|name| name.service.as_str() < service) as u32;
+        // By endpoint, whether it is a gap, and what stands before and after; of a gap the first endpoint of the caller.
+        let mut sums: OrderedMap<(u32, bool, u32, u32), [Total; 2]> = OrderedMap::new();
+        for row in &self.sums.rows {
+            for (place, bands) in row.parts() {
+                let key = |end: u32| end.checked_sub(1).unwrap_or(NO_ROW);
+                let child = place.previous.max(place.next).saturating_sub(1);
+                let key = match place.is_gap {
+                    true => (child, true, first(&names[row.endpoint as usize].service), NO_ROW),
+                    false => (row.endpoint, false, key(place.previous), key(place.next)),
+                };
+                let halves = self.halves(&bands);
+                for (sum, half) in sums.entry(key).or_default().iter_mut().zip(halves) {
+                    (sum.count, sum.us) = (sum.count + half.count, sum.us + half.us);
+                }
+            }
+        }
+        let place = |((endpoint, is_gap, previous, next), [normal, tail]): (_, [Total; 2])| {
+            let Endpoint { service: own, operation } = names[endpoint as usize].clone();
+            let mean = |total: Total, traces: u64| total.us as f64 / traces.max(1) as f64;
+            let (a_us, b_us) = (mean(normal, normal_traces), mean(tail, tail_traces));
+            let name = |number: u32| names.get(number as usize).cloned();
+            let caller = name(previous).filter(|_| is_gap).map(|caller| caller.service);
+            PlaceChange {
+                service: caller.unwrap_or_else(|| own.clone()),
+                operation,
+                subspan: None,
+                previous: name(previous).filter(|_| !is_gap),
+                next: name(next),
+                gap_to: is_gap.then_some(own),
+                a_us,
+                b_us,
+                change_us: b_us - a_us,
+                interval: None,
+            }
+        };
+        let mut places: Vec<PlaceChange> = sums.into_iter().map(place).collect();
+        // Stable: equal changes stay by name.
+        places.arrange_by(|x, y| y.change_us.total_cmp(&x.change_us));
+        let Endpoint { service, operation } = self.root.clone();
+        let places_in_all = places.len() as u64;
+        TypePlaces {
+            service,
+            operation,
+            a_traces: normal_traces,
+            b_traces: tail_traces,
+            places_in_all,
+            places,
+        }
+    }
+
+    fn layer(&self) -> Group {
+        let endpoints = self.sums.rows.iter().map(|row| {
+            let count = Total::of(&row.own.list()).count;
+            times(&self.sums.endpoints[row.endpoint as usize], count, [row.duration_us, row.self_us])
+        });
+        Group {
+            root: Some(self.root.clone()),
+            traces: self.traces,
+            normal: self.tail.as_ref().map(|(_, normal)| *normal),
+            root_us: of_all(self.sums.latency_us, self.traces),
+            endpoints: endpoints.collect(),
+            positions_in_all: 0,
+            positions: Vec::new(),
+        }
+    }
+}
+
+fn of_all(moments: Moments, count: u64) -> SplitStatistic {
+    SplitStatistic { all: Statistic::of_sums(moments, count), ..SplitStatistic::default() }
+}
+
+fn times(name: &Endpoint, count: u64, [duration_us, self_us]: [Moments; 2]) -> EndpointTimes {
+    EndpointTimes {
+        service: name.service.clone(),
+        operation: name.operation.clone(),
+        duration_us: of_all(duration_us, count),
+        self_us: of_all(self_us, count),
+    }
+}
+
+/// Of rows in the order of their keys the first `n` by sum, greatest first; equal ones by key.
+fn top<K>(rows: impl IntoIterator<Item = (K, Total)>, n: u32) -> Vec<(K, Total)> {
+    let mut rows: Vec<(K, Total)> = rows.into_iter().collect();
+    rows.arrange_by_key(|row| Reverse(row.1.us));
+    rows.truncate(n as usize);
+    rows
+}
+
+impl Summary {
+    /// The diagnosis of the requests of a root endpoint, or of all, of any latency.
+    ///
+    /// # Errors
+    /// [`NoDiagnosis`].
+    pub fn diagnosis(&self, choice: &Choice, settings: &Settings) -> Result<TprofReport, NoDiagnosis> {
+        let roots =
+            self.roots.iter().filter(|(name, _)| choice.root.as_ref().is_none_or(|root| root == *name));
+        let kinds: Vec<Kind> = roots.map(|(root, part)| Kind::of(root, &part.diagnosis, settings)).collect();
+        if kinds.iter().any(|kind| kind.sums.is_missing) {
+            return Err(NoDiagnosis);
+        }
+        let sum = |of: fn(&DiagnosisSums) -> u64| kinds.iter().map(|kind| of(kind.sums)).sum();
+        // By endpoint its rows in each request type, and its spans in all of them.
+        let mut endpoints: OrderedMap<&Endpoint, (Total, [Moments; 2], Vec<(usize, &EndpointSums)>)> =
+            OrderedMap::new();
+        for (number, kind) in kinds.iter().enumerate() {
+            for row in &kind.sums.rows {
+                let (total, [duration_us, self_us], rows) =
+                    endpoints.entry(&kind.sums.endpoints[row.endpoint as usize]).or_default();
+                row.own.list().iter().for_each(|band| total.add(band));
+                duration_us.merge(row.duration_us);
+                self_us.merge(row.self_us);
+                rows.push((number, row));
+            }
+        }
+        let mut latency_us = Moments::default();
+        kinds.iter().for_each(|kind| latency_us.merge(kind.sums.latency_us));
+        let traces: u64 = kinds.iter().map(|kind| kind.traces).sum();
+        let first = Group {
+            traces,
+            root_us: of_all(latency_us, traces),
+            endpoints: endpoints
+                .iter()
+                .map(|(name, (total, sums, _))| times(name, total.count, *sums))
+                .collect(),
+            ..Group::default()
+        };
+        let endpoints_in_all = endpoints.len() as u64;
+        let totals = endpoints.iter().map(|(name, (total, ..))| (*name, *total));
+        let report = top(totals, settings.top[0]).into_iter().map(|(name, total)| {
+            let rows = &endpoints[&name].2;
+            let own = rows.iter().map(|of| (of, Total::of(&of.1.own.list())));
+            let types = top(own, settings.top[1]).into_iter();
+            DiagnosedEndpoint {
+                service: name.service.clone(),
+                operation: name.operation.clone(),
+                count: total.count,
+                own_us: total.mean(),
+                total_us: total.us as u64,
+                types_in_all: rows.len() as u64,
+                types: types.map(|(&(kind, row), _)| kinds[kind].row(row, settings)).collect(),
+            }
+        });
+        let report = report.collect();
+        let second: Vec<Group> = kinds.iter().filter(|kind| kind.traces > 0).map(Kind::layer).collect();
+        let left_out = kinds.iter().filter(|kind| kind.tail.is_none() && kind.traces > 0);
+        let left_out = left_out.map(|kind| TypeLeftOut {
+            service: kind.root.service.clone(),
+            operation: kind.root.operation.clone(),
+            a_traces: kind.traces,
+            b_traces: 0,
+        });
+        let split = kinds.iter().filter_map(|kind| Some(kind.places(kind.tail.as_ref()?.1)));
+        Ok(TprofReport {
+            traces,
+            has_orphans: sum(|of| of.orphans),
+            layers: [vec![first], second]
+                .into_iter()
+                .zip(1..)
+                .map(|(groups, layer)| Layer { layer, groups_in_all: groups.len() as u64, groups })
+                .collect(),
+            endpoints_in_all,
+            report,
+            tail: PlacesReport::new(split.collect(), left_out.collect()),
+            summary: Some(OfSummary {
+                too_wide: sum(|of| of.rows.iter().filter(|row| row.is_too_wide).count() as u64),
+                has_roots: sum(|of| of.several_roots),
+            }),
+        })
+    }
+}
