@@ -87,10 +87,7 @@ fn flame_svg(tree: &FlameTree, words: &FlameWords) -> String {
 }
 
 fn timeline_svg(timeline: &Timeline, theme: &Theme) -> String {
-    timeline_part_svg(timeline, timeline.full(), theme)
-}
-
-fn timeline_part_svg(timeline: &Timeline, window: Window, theme: &Theme) -> String {
+    let window = timeline.full();
     let view =
         TimelineView { window, scroll_px: 0, selected: None, hovered: None, matches: None, slack: true };
     timeline::export_svg(timeline, &view, 1000, theme, "One request")
@@ -174,11 +171,7 @@ fn aggregate_trace() {
         trace.problem.is_some_and(|problem| trace.spans[problem.span as usize].subspans.len() > 2)
     };
     let (timeline, _) = Timeline::of_aggregate(traces.iter().find(has_parts).unwrap());
-    // As near as it takes for the names of parts.
-    let problem = (0..).find_map(|span| timeline.problem_of(span)).unwrap();
-    let (from, to) = (problem.start_us as f64, problem.end_us as f64);
-    let window = Window { from: from - 2.0 * (to - from), to: to + 2.0 * (to - from) };
-    check("aggregate", &timeline_part_svg(&timeline, window, &Theme::light()));
+    check("aggregate", &timeline_svg(&timeline, &Theme::light()));
 }
 
 #[test]
