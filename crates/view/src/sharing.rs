@@ -21,7 +21,8 @@ pub fn link_words(needs: Needs) -> &'static str {
         Needs::Nothing => "The link opens the page with these choices; no traces are loaded.",
         Needs::Demo => "The link opens the demo traces with this view.",
         Needs::Source => {
-            "The link fetches the same traces again and opens this view, wherever their address can be reached."
+            "The link fetches the same traces again and opens this view, wherever their address can be reached; without names \
+             it opens the view alone."
         }
         Needs::Files => {
             "The link holds the view, not the traces: they were opened from files here and went nowhere. Who follows it \

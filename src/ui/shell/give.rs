@@ -2,7 +2,7 @@
 
 use super::keys;
 use crate::pool::UserError;
-use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::dom::{El, Keep, button, div, el};
 use crate::ui::page::Page;
 use pathlight_model::trace::Redaction;
 use pathlight_query::queries;
@@ -13,8 +13,11 @@ use std::rc::Rc;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlInputElement;
 
-/// What can be left out, by name in tests.
-const LEFT_OUT: [&str; 2] = ["give-tags", "give-names"];
+/// What can be left out: its name in tests, and in words.
+const LEFT_OUT: [(&str, &str); 2] = [
+    ("give-tags", "Leave tags out"),
+    ("give-names", "Replace names of services and operations (service-1, operation-1)"),
+];
 
 /// Returns switches of what is left out, with a line that says what will travel; `changed` hears of every choice.
 pub fn switches(keep: &Keep, carrier: Carrier, changed: impl Fn(Redaction) + 'static) -> El {
@@ -23,26 +26,21 @@ pub fn switches(keep: &Keep, carrier: Carrier, changed: impl Fn(Redaction) + 'st
     let line = el("p").class("muted").test("give-words").attr("aria-live", "polite");
     line.set_text(&travels(carrier, chosen.get()));
     let group = div("give").attr("role", "group").attr("aria-label", "What travels");
-    for (place, name) in LEFT_OUT.into_iter().enumerate() {
-        let words = match (place, carrier) {
-            (0, _) => "Leave tags out",
-            (_, Carrier::Link) => "Leave names of services and operations out",
-            _ => "Replace names of services and operations",
-        };
+    for (name, words) in LEFT_OUT {
         let check = el("input").attr("type", "checkbox").test(name);
         let input = check.as_kind::<HtmlInputElement>().cloned();
         let (chosen, changed, line) = (chosen.clone(), changed.clone(), line.clone());
         let check = check.on(keep, "change", move |_| {
             let is_on = input.as_ref().is_some_and(HtmlInputElement::checked);
             let now = chosen.get();
-            chosen.set(match place {
-                0 => Redaction { tags: is_on, ..now },
-                _ => Redaction { names: is_on, ..now },
+            chosen.set(match name == LEFT_OUT[0].0 {
+                true => Redaction { tags: is_on, ..now },
+                false => Redaction { names: is_on, ..now },
             });
             line.set_text(&travels(carrier, chosen.get()));
             changed(chosen.get());
         });
-        group.add(&el("label").child(&check).child(&span("", words)));
+        group.add(&el("label").child(&check).text(" ").text(words));
     }
     group.child(&line)
 }

@@ -34,23 +34,20 @@ pub fn open(page: Page, origin: &Origin) {
     let close = button("Close").class("quiet").test("share-close");
     let head = div("dialog-head").child(&el("h2").text("Link to this view")).child(&close);
     let field = el("input").attr("readonly", "").attr("aria-label", "Link").test("share-link");
-    let needs = needs(page);
-    let words = el("p").test("share-words");
-    let (shown, said) = (field.as_kind::<HtmlInputElement>().cloned(), words.clone());
+    let shown = field.as_kind::<HtmlInputElement>().cloned();
     let show = move |redaction: Redaction| {
         let base = href.split('#').next().unwrap_or_default();
         let reduced = || format!("{base}#{}", redacted::address(&page.address(), redaction).to_fragment());
         let link = if redaction.is_nothing() { href.clone() } else { reduced() };
         shown.iter().for_each(|field| field.set_value(&link));
-        // Where traces come from is left out with the names.
-        let is_without_source = redaction.names && needs == Needs::Source;
-        said.set_text(link_words(if is_without_source { Needs::Nothing } else { needs }));
     };
     show(Redaction::default());
     let copy = button("Copy link").class("primary").test("share-copy");
     let (label, link) = (copy.clone(), field.as_kind::<HtmlInputElement>().cloned());
     let copied = move || link.iter().for_each(|link| copy_text(&link.value(), &label));
     let copy = copy.on_click(&keep, copied);
+    let needs = needs(page);
+    let words = el("p").test("share-words").text(link_words(needs));
     let buttons = div("buttons").child(&copy);
     if needs == Needs::Files {
         let (origin, done) = (origin.clone(), close.clone());
