@@ -27,6 +27,9 @@ const LEAST: u64 = 10;
 )]
 pub struct NoDiagnosis;
 
+/// The sums of an endpoint in request types, with the number of the type.
+type RowsOfTypes<'a> = Vec<(usize, &'a EndpointSums)>;
+
 /// The requests of one root endpoint.
 struct Kind<'a> {
     root: &'a Endpoint,
@@ -241,8 +244,7 @@ impl Summary {
         }
         let sum = |of: fn(&DiagnosisSums) -> u64| kinds.iter().map(|kind| of(kind.sums)).sum();
         // By endpoint its rows in each request type, and its spans in all of them.
-        let mut endpoints: OrderedMap<&Endpoint, (Total, [Moments; 2], Vec<(usize, &EndpointSums)>)> =
-            OrderedMap::new();
+        let mut endpoints: OrderedMap<&Endpoint, (Total, [Moments; 2], RowsOfTypes<'_>)> = OrderedMap::new();
         for (number, kind) in kinds.iter().enumerate() {
             for row in &kind.sums.rows {
                 let (total, [duration_us, self_us], rows) =

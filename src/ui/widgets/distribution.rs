@@ -104,7 +104,7 @@ impl Distribution {
 
 impl Inner {
     fn paint(&self) {
-        let Some(mut surface) = self.filled.surface() else { return };
+        let Some(surface) = self.filled.surface() else { return };
         let theme = theme_of(self.filled.canvas().html());
         let facts = self.facts.borrow();
         let size = chart_size(&surface);
@@ -120,7 +120,7 @@ impl Inner {
             lines: if facts.all_requests > 0 { &lines } else { &[] },
         };
         // A chart that cannot be drawn leaves the numbers beside it, which say the same.
-        if let Some(backend) = PlotBackend::new(&mut surface) {
+        if let Some(backend) = PlotBackend::new(&surface) {
             let _ = draw(backend, &view, size, &theme);
         }
     }

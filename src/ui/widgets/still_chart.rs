@@ -44,11 +44,11 @@ impl StillChart {
         if *self.painted.borrow() == now {
             return;
         }
-        let Some(mut surface) = self.filled.surface() else { return };
+        let Some(surface) = self.filled.surface() else { return };
         self.painted.replace(now);
         let size = chart_size(&surface);
         // A chart that cannot be drawn leaves the numbers beside it, which say the same.
-        if let Some(backend) = PlotBackend::new(&mut surface) {
+        if let Some(backend) = PlotBackend::new(&surface) {
             let _ = draw(backend, size, &theme_of(self.filled.canvas().html()));
         }
     }

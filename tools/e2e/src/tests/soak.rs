@@ -111,17 +111,20 @@ pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -
     })
 }
 
+/// A figure of a round.
+type Figure = fn(&Round) -> f64;
+
 /// How memory, listeners and elements went from round to round, as a picture.
 fn curves(rounds: &[Round]) -> Outcome<String> {
     let Some(first) = rounds.get(9.min(rounds.len() / 2)) else { return Ok(String::new()) };
-    let of: [(&str, u32, fn(&Round) -> f64); 4] = [
+    let of: [(&str, u32, Figure); 4] = [
         ("wasm memory", 0x3b78d8, |round| round.wasm),
         ("renderer", 0xd0572b, |round| round.renderer as f64),
         ("listeners", 0x2f8f5b, |round| round.listeners as f64),
         ("elements", 0x8757b8, |round| round.nodes as f64),
     ];
     let all = rounds.len() as f64;
-    let curve = |&(name, color, value): &(&'static str, u32, fn(&Round) -> f64)| NamedCurve {
+    let curve = |&(name, color, value): &(&'static str, u32, Figure)| NamedCurve {
         name,
         color: Rgba::hex(color),
         strong: false,
