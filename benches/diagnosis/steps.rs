@@ -12,11 +12,14 @@ const SPANS: u64 = 1_000_000;
 /// How long a worker works before it yields, in milliseconds, as the page's do.
 const STEP_MS: f64 = 12.0;
 
+/// The number of a span's parent, from its own.
+type ParentOf = fn(u64) -> u64;
+
 /// One row for what each shape's worker does, and one for the plan.
 pub fn steps() -> std::io::Result<Vec<String>> {
     let group = "Steps of the diagnosis of one trace of 1,000,000 spans (native)";
     let mut rows = Vec::new();
-    let shapes: [(&str, fn(u64) -> u64); 3] = [
+    let shapes: [(&str, ParentOf); 3] = [
         ("a chain", |i| i - 1),
         ("one span with all others below it", |_| 0),
         ("ten calls each", |i| (i - 1) / 10),

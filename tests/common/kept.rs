@@ -41,7 +41,7 @@ pub fn set() -> TraceSet {
     set
 }
 
-const SUMMARY: &[u8] = b"pathlight-summary 3\n";
+const SUMMARY: &[u8] = b"pathlight-summary 4\n";
 
 /// The inside of a summary: in the file it is packed, with a checksum that no change would pass.
 fn summaries() -> Vec<Vec<u8>> {

@@ -139,11 +139,11 @@ fn what_earlier_versions_wrote_is_read() {
         }
         let mut compare =
             |name: &str, found: &str| golden.compare(&format!("upgrade/{version}/{name}"), found);
-        compare("summary.txt", &run(&folder, &["show", "summary.pathlight", "--all"]));
+        compare("summary.json", &run(&folder, &["show", "summary.pathlight", "--json"]));
         // Written between two versions, after errors were summed and before flows were.
-        compare("summary2.txt", &run(&folder, &["show", "summary2.pathlight", "--all"]));
+        compare("summary2.json", &run(&folder, &["show", "summary2.pathlight", "--json"]));
         // The same after flows were summed and before what a diagnosis needs.
-        compare("summary3.txt", &run(&folder, &["show", "summary3.pathlight", "--all"]));
+        compare("summary3.json", &run(&folder, &["show", "summary3.pathlight", "--json"]));
         compare("summary3.flow.txt", &run(&folder, &["flow", "summary3.pathlight"]));
         let by_summary =
             ["anomaly", "--baseline", "summary3.pathlight", "--test", "traces.json", "--alpha", "0.2"];

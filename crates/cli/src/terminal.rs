@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn names_are_cut_in_the_middle_and_sentences_between_words() {
         assert_eq!(fit("[shop] GET /cart", 16), "[shop] GET /cart");
-        assert_eq!(fit("[shop] GET /cart", 12), "[sho… /cart");
+        assert_eq!(fit("[shop] GET /cart", 12), "[shop]…/cart");
         assert_eq!(width("日本 é"), 6);
         assert_eq!(wrapped("  one two three", 10), "  one two\n    three");
         assert_eq!(wrapped("  one two three", 15), "  one two three");

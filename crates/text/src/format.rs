@@ -207,11 +207,27 @@ pub fn harmless(text: &str) -> String {
 /// The text, made [`printable`], with what Markdown would read as marks told to be text.
 pub fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in printable(text).chars() {
-        if matches!(c, '*' | '_' | '`' | '<' | '[' | '\\' | '|' | '#' | '&' | '~' | '@') {
+    let text = printable(text);
+    let mut chars = text.chars().peekable();
+    let mut before = None;
+    while let Some(c) = chars.next() {
+        let joins = |side: Option<char>| side.is_some_and(char::is_alphanumeric);
+        let after = chars.peek().copied();
+        let is_mark = match c {
+            '*' | '`' | '<' | '[' | '\\' | '|' | '~' => true,
+            // Within a word it is a letter.
+            '_' => !(joins(before) && joins(after)),
+            // A heading, a reference, an entity, a mention: not before a space.
+            '#' => before.is_none() || joins(after),
+            '&' => joins(after) || after == Some('#'),
+            '@' => joins(after),
+            _ => false,
+        };
+        if is_mark {
             out.push('\\');
         }
         out.push(c);
+        before = Some(c);
     }
     out
 }
@@ -296,6 +312,17 @@ mod tests {
     /// With plain spaces, which are easier to write down.
     fn plain(text: String) -> String {
         text.replace([THIN, '\u{a0}'], " ")
+    }
+
+    #[test]
+    fn markdown_escapes_marks_and_leaves_letters_alone() {
+        let name = "SELECT product_details @ shop & co";
+        assert_eq!(markdown(name), name);
+        assert_eq!(
+            markdown("_a_ *b* [x](y) <b> @me &lt; #2 |"),
+            "\\_a\\_ \\*b\\* \\[x](y) \\<b> \\@me \\&lt; \\#2 \\|"
+        );
+        assert_eq!(markdown("# a"), "\\# a");
     }
 
     #[test]

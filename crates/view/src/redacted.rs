@@ -319,7 +319,7 @@ mod tests {
             assert!(!names.contains(word), "{word} in {names}");
         }
         let report = report_address(&whole, Redaction { tags: true, names: true }).to_fragment();
-        assert_eq!(report, "v=1&view=flame&range=P95-99&error=1&reading=real%2C-templates");
+        assert_eq!(report, "v=1&view=flame&range=P95-99&error=1&reading=real,-templates");
     }
 
     #[test]

@@ -43,7 +43,9 @@ fn binary() -> Outcome<PathBuf> {
 
 /// What `pathlight ARGUMENTS` prints.
 pub fn pathlight(arguments: &[&str]) -> Outcome<Vec<u8>> {
-    let output = Command::new(binary()?).args(arguments).stdin(Stdio::null()).output()?;
+    let mut command = Command::new(binary()?);
+    // No terminal: names as long as the page copies them.
+    let output = command.args(arguments).env("COLUMNS", "10000").stdin(Stdio::null()).output()?;
     if output.status.success() {
         return Ok(output.stdout);
     }

@@ -74,7 +74,7 @@ pub async fn the_report_is_that_of_the_binary_and_its_lines_lead_to_evidence(pag
     // Copied and saved is what the binary writes.
     let copied = written(page, None, "[data-test='copy-diagnosis']").await?;
     let path = file.to_string_lossy();
-    same("Markdown", copied.into_bytes(), pathlight(&["tprof", &path])?)?;
+    same("Markdown", copied.into_bytes(), pathlight(&["diagnosis", "--all", &path])?)?;
     same("JSON", serde_json::from_str::<Value>(&exported(page, "json").await?)?, report.clone())?;
     let csv = exported(page, "csv").await?;
     ensure(csv.starts_with("level,service,operation") && csv.lines().count() > 20, || csv.clone())?;

@@ -336,7 +336,7 @@ pub async fn siblings_share_a_row_and_the_path_is_walked(page: &Page) -> Outcome
     let [left, _, whole, _] = page.place("[data-test='timeline']").await?;
     ensure(x > left + 150.0 && x + width < left + whole, || format!("the overview at {x}, {width} wide"))?;
     page.click("[data-test='find-path']").await?;
-    let detail = "return document.body.innerText.includes('Own time on the path')";
+    let detail = "return document.body.innerText.includes('Self time on the path')";
     page.until("the detail of a span on the path", detail, |found| found == true).await?;
     page.click("[data-test='group-siblings']").await?;
     page.ready().await?;
