@@ -271,10 +271,19 @@ impl Evidence {
 
 /// Returns the words of the button that lists more lines of a level, of which there are `more`.
 pub fn more_words(level: u32, more: u64) -> String {
-    let what = ["endpoints", "request types", "parts of spans", "groups of traces"];
-    let what = what.get(level.saturating_sub(1) as usize).copied().unwrap_or_default();
+    let what = [
+        ("endpoint", "endpoints"),
+        ("request type", "request types"),
+        ("part of a span", "parts of spans"),
+        ("group of traces", "groups of traces"),
+    ];
+    let (one, several) = what.get(level.saturating_sub(1) as usize).copied().unwrap_or_default();
     let next = more.min(DiagnosisChoice::more(level).into());
-    format!("Show {} more of {} other {what}", count(next), count(more))
+    match more {
+        1 => format!("Show 1 other {one}"),
+        _ if next == more => format!("Show {} other {several}", count(more)),
+        _ => format!("Show {} more of {} other {several}", count(next), count(more)),
+    }
 }
 
 /// Returns a list as comma-separated values; `None` as long as its report is not there.

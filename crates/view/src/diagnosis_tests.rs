@@ -105,7 +105,7 @@ fn a_line_of_a_group_has_all_evidence_and_others_not_the_slowest_trace() {
     assert_eq!(keys(4), ["aggregate", "nearest", "slowest", "flame", "flow"]);
     assert_eq!(keys(3), ["aggregate", "nearest", "flame", "flow"]);
     assert_eq!(diagnosis::more_words(1, 25), "Show 10 more of 25 other endpoints");
-    assert_eq!(diagnosis::more_words(4, 1), "Show 1 more of 1 other groups of traces");
+    assert_eq!(diagnosis::more_words(4, 1), "Show 1 other group of traces");
 }
 
 #[test]
