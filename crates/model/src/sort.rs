@@ -45,19 +45,44 @@ fn sorted(len: usize, compare: &mut dyn FnMut(u32, u32) -> Ordering) -> Vec<u32>
     places
 }
 
-/// Moves every item to its place, one cycle of the permutation after the other.
+/// Moves every item to its place; `places` says for each place the item that belongs there.
 #[inline(never)]
-fn settle<T>(items: &mut [T], mut places: Vec<u32>) {
-    for start in 0..places.len() {
-        let mut at = start;
-        loop {
-            let from = std::mem::replace(&mut places[at], at as u32) as usize;
-            if from == start || from == at {
-                break;
+pub fn settle<T>(items: &mut [T], places: Vec<u32>) {
+    for (a, b) in Swaps::new(places) {
+        items.swap(a, b);
+    }
+}
+
+/// The swaps that put every item in its place, one cycle of the permutation after the other.
+struct Swaps {
+    /// For each place the item that belongs there; its own number once it is there.
+    places: Vec<u32>,
+    /// Where the cycle under way began, and how far it has come.
+    start: usize,
+    at: usize,
+}
+
+impl Swaps {
+    fn new(places: Vec<u32>) -> Swaps {
+        Swaps { places, start: 0, at: 0 }
+    }
+}
+
+impl Iterator for Swaps {
+    type Item = (usize, usize);
+
+    fn next(&mut self) -> Option<(usize, usize)> {
+        while self.start < self.places.len() {
+            let at = self.at;
+            let from = std::mem::replace(&mut self.places[at], at as u32) as usize;
+            if from != self.start && from != at {
+                self.at = from;
+                return Some((at, from));
             }
-            items.swap(at, from);
-            at = from;
+            self.start += 1;
+            self.at = self.start;
         }
+        None
     }
 }
 
@@ -165,27 +190,30 @@ pub async fn arrange_in_steps<T: Send + Sync>(
     compare: impl Fn(&T, &T) -> Ordering + Send + Sync,
     pace: &mut Pace,
 ) {
-    if items.len() * cost.max(1) <= FEW {
-        pace.spend(items.len() * cost).await;
-        return items.arrange_by(compare);
+    let compare = |a, b| compare(&items[a as usize], &items[b as usize]);
+    let places = order_in_steps(items.len(), cost, &compare, pace).await;
+    for (a, b) in Swaps::new(places) {
+        items.swap(a, b);
+        pace.spend(4).await;
     }
-    let mut sorting = Sorting::new(items.len(), cost);
-    while !sorting.step(&mut |a, b| compare(&items[a as usize], &items[b as usize])) {
+}
+
+/// For each place the item that belongs there, found in steps; two items are compared by their numbers.
+pub async fn order_in_steps(
+    len: usize,
+    cost: usize,
+    compare: &(dyn Fn(u32, u32) -> Ordering + Send + Sync),
+    pace: &mut Pace,
+) -> Vec<u32> {
+    if len * cost.max(1) <= FEW {
+        pace.spend(len * cost).await;
+        return sorted(len, &mut |a, b| compare(a, b));
+    }
+    let mut sorting = Sorting::new(len, cost);
+    while !sorting.step(&mut |a, b| compare(a, b)) {
         pace.spend(Sorting::UNITS).await;
     }
-    let mut places = sorting.places();
-    for start in 0..places.len() {
-        let mut at = start;
-        loop {
-            let from = std::mem::replace(&mut places[at], at as u32) as usize;
-            if from == start || from == at {
-                break;
-            }
-            items.swap(at, from);
-            at = from;
-            pace.spend(4).await;
-        }
-    }
+    sorting.places()
 }
 
 /// Fewer items are sorted by comparison.

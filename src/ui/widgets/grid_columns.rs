@@ -1,4 +1,4 @@
-//! The columns of a table as a person wants them: drawn wider, shown and hidden, kept for the next time.
+//! Lets a person resize, show and hide the columns of a table, and keeps these choices in the settings.
 
 use super::grid::Grid;
 use super::popover::Popover;

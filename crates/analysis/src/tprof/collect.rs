@@ -1,7 +1,7 @@
 //! What a worker makes of its traces: canonical shapes and the times of their positions.
 
 use crate::requests::RequestTypes;
-use pathlight_model::sort::{Arrange, Sorting};
+use pathlight_model::sort::{Arrange, Sorting, settle};
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -405,8 +405,7 @@ impl TraceCollector {
                 return false;
             }
             let places = sorting.take().map(Sorting::places).unwrap_or_default();
-            let sorted: Vec<u32> = places.iter().map(|&place| below[place as usize]).collect();
-            below.copy_from_slice(&sorted);
+            settle(below, places);
             *left = 0;
         }
         key.clear();

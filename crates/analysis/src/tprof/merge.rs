@@ -3,12 +3,11 @@
 use super::block::{Block, Shape, Times};
 use super::collect::{TraceTimes, TracesPart};
 use super::traces::{Trace, Traces};
-use pathlight_model::sort::arrange_in_steps;
+use pathlight_model::sort::{arrange_in_steps, order_in_steps, settle};
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::Endpoint;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::borrow::Borrow;
-use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash};
 
 /// Values numbered in the order they came.
@@ -42,44 +41,33 @@ impl<T: Eq + Hash + Ord + Send + Sync> Numbers<T> {
         number
     }
 
-    /// For each number its place in the order of the values; two of them take about `cost` units to compare.
+    /// The numbers in the order of their values; two of these take about `cost` units to compare.
+    async fn order(&self, cost: usize, pace: &mut Pace) -> Vec<u32> {
+        let list = &self.list;
+        order_in_steps(list.len(), cost, &|a, b| list[a as usize].cmp(&list[b as usize]), pace).await
+    }
+
+    /// For each number its place in the order of the values; two of these take about `cost` units to compare.
     pub async fn ranks(&self, cost: usize, pace: &mut Pace) -> Vec<u32> {
-        ranks(self.list.len(), cost, |a, b| self.list[a as usize].cmp(&self.list[b as usize]), pace).await
+        ranks(&self.order(cost, pace).await)
     }
 
     /// The values in order, and for each number its place there.
     async fn sorted(mut self, pace: &mut Pace) -> (Vec<T>, Vec<u32>) {
-        let ranks = self.ranks(4, pace).await;
-        place(&mut self.list, ranks.clone());
+        let order = self.order(4, pace).await;
+        let ranks = ranks(&order);
+        settle(&mut self.list, order);
         (self.list, ranks)
     }
 }
 
-/// Moves items to their places.
-fn place<T>(items: &mut [T], mut places: Vec<u32>) {
-    for at in 0..places.len() {
-        while places[at] as usize != at {
-            let to = places[at] as usize;
-            items.swap(at, to);
-            places.swap(at, to);
-        }
+/// For each number its place in an order.
+fn ranks(order: &[u32]) -> Vec<u32> {
+    let mut ranks = vec![0; order.len()];
+    for (place, &number) in (0..).zip(order) {
+        ranks[number as usize] = place;
     }
-}
-
-/// For each of so many items its place in their order.
-async fn ranks(
-    len: usize,
-    cost: usize,
-    compare: impl Fn(u32, u32) -> Ordering + Send + Sync,
-    pace: &mut Pace,
-) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..len as u32).collect();
-    arrange_in_steps(&mut order, cost, |&a, &b| compare(a, b), pace).await;
-    let mut place = vec![0; len];
-    for (at, &number) in order.iter().enumerate() {
-        place[number as usize] = at as u32;
-    }
-    place
+    ranks
 }
 
 /// Positions looked at between two pauses.
@@ -148,8 +136,9 @@ impl Merging {
         // Of two shapes, about so many positions are equal before one differs, at worst.
         let cost = positions_in_all / forming.len().max(1) / 4;
         let key = |number: u32| (&forming[number as usize].0.endpoint, &forming[number as usize].0.parent);
-        let shape_at = ranks(forming.len(), cost, |a, b| key(a).cmp(&key(b)), pace).await;
-        place(&mut forming, shape_at.clone());
+        let order = order_in_steps(forming.len(), cost, &|a, b| key(a).cmp(&key(b)), pace).await;
+        let shape_at = ranks(&order);
+        settle(&mut forming, order);
         let duration = |times: &TraceTimes| times.end_us.first().copied().unwrap_or(0);
         let mut order = self.traces;
         let compare = |x: &TraceTimes, y: &TraceTimes| {
