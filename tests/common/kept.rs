@@ -6,7 +6,7 @@ use super::spoken;
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::generate::{Options, Shape, write_jaeger};
 use pathlight::ingest::{Options as Reading, Reader};
-use pathlight::model::trace::{Carried, Endpoint, TraceSet};
+use pathlight::model::trace::{Endpoint, LoadedSummary, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{PathSettings, PercentileRange, RootEndpoint, Selection, queries};
 use pathlight::summary::{Choice, Settings, Summary, compare};
@@ -68,7 +68,7 @@ fn check_summary(inside: &[u8]) {
     }
     let mut set = TraceSet::new();
     let (traces, spans, value) = (summary.traces, summary.spans, Box::new(again.clone()));
-    set.summaries.push(Carried { name: String::new(), group: 0, traces, spans, value });
+    set.summaries.push(LoadedSummary { name: String::new(), group: 0, traces, spans, value });
     let query = queries::AnomalyModel { train: Selection::default(), settings: AnomalySettings::default() };
     let _ = Pool::of(vec![set]).unwrap().run(query);
     let _ = Summary::merge(summary, again);

@@ -241,9 +241,9 @@ impl Scan {
     }
 }
 
-/// What was asked for.
+/// What is requested of Jaeger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum Requested {
     /// Names of services or operations.
     Names,
     /// Traces of a time range.
@@ -270,7 +270,7 @@ pub(super) enum Verdict {
 }
 
 /// What the reply to a question means.
-pub(super) fn judge(dialect: Dialect, asked: Asked, reply: &Reply) -> Verdict {
+pub(super) fn judge(dialect: Dialect, requested: Requested, reply: &Reply) -> Verdict {
     let answer = match reply {
         Reply::Answer(answer) => answer,
         Reply::Lost(lost @ (Lost::Down | Lost::Broken)) => return Verdict::Again(Trouble::Lost(*lost)),
@@ -294,10 +294,10 @@ pub(super) fn judge(dialect: Dialect, asked: Asked, reply: &Reply) -> Verdict {
         dialect == Dialect::Tempo && memchr::memmem::find(&body.head, b"trace not found").is_some();
     match status {
         200..=299 if body.is_whole_json() && body.fits(dialect) => match complaint {
-            Some(message) if body.ids.is_empty() && asked != Asked::Names => {
+            Some(message) if body.ids.is_empty() && requested != Requested::Names => {
                 Verdict::Over(Trouble::Says { status, message })
             }
-            _ if body.ids.is_empty() && asked != Asked::Names => match body.misshapen(dialect) {
+            _ if body.ids.is_empty() && requested != Requested::Names => match body.misshapen(dialect) {
                 Some(what) => Verdict::Over(Trouble::Shape(what)),
                 None => Verdict::Nothing,
             },
@@ -309,8 +309,10 @@ pub(super) fn judge(dialect: Dialect, asked: Asked, reply: &Reply) -> Verdict {
         401 => Verdict::Over(Trouble::Unauthorized),
         403 => Verdict::Over(Trouble::Forbidden(complaint.unwrap_or_default())),
         // The third dialect has no other way to say that a search finds nothing.
-        404 if is_no_trace && asked == Asked::Trace => Verdict::Nothing,
-        404 if in_its_form && (asked == Asked::Trace || asked == Asked::Search && !is_first) => {
+        404 if is_no_trace && requested == Requested::Trace => Verdict::Nothing,
+        404 if in_its_form
+            && (requested == Requested::Trace || requested == Requested::Search && !is_first) =>
+        {
             Verdict::Nothing
         }
         200..=299 | 400 | 404 | 405 | 406 | 410 | 501 => Verdict::OtherDialect(refusal),
@@ -362,14 +364,14 @@ mod tests {
 
     #[test]
     fn answers_mean_what_jaegers_versions_mean_by_them() {
-        use Asked::{Names, Search, Trace};
+        use Requested::{Names, Search, Trace};
         let says = |status, message: &str| Trouble::Says { status, message: message.to_owned() };
         let v1_error = |code: u16| format!(r#"{{"data":null,"errors":[{{"code":{code},"msg":"why"}}]}}"#);
         let v3_error = |code: u16| format!("{{\"error\":{{\"httpCode\":{code},\"message\":\"why\"}}}}\n");
         let html = "<!doctype html><title>Jaeger UI</title><div id=\"jaeger-ui-root\"></div>";
         let login = "<!doctype html><title>Log in to Jaeger</title>";
         let tempo = r#"{"traces":[{"traceID":"ab","rootServiceName":"shop","spanSets":[{"spans":[{"spanID":"c"}]}]}],"metrics":{}}"#;
-        for (dialect, asked, status, text, verdict) in [
+        for (dialect, requested, status, text, verdict) in [
             (Dialect::V1, Search, 200, V1.to_owned(), Verdict::Good),
             (Dialect::V3, Search, 200, V3.to_owned(), Verdict::Good),
             (Dialect::V1, Names, 200, r#"{"data":null,"total":0}"#.to_owned(), Verdict::Good),
@@ -445,7 +447,11 @@ mod tests {
             (Dialect::V1, Search, 503, String::new(), Verdict::Later(None)),
             (Dialect::V1, Search, 418, String::new(), Verdict::Over(says(418, ""))),
         ] {
-            assert_eq!(judge(dialect, asked, &reply(status, &text)), verdict, "{dialect:?} {status} {text}");
+            assert_eq!(
+                judge(dialect, requested, &reply(status, &text)),
+                verdict,
+                "{dialect:?} {status} {text}"
+            );
         }
         let lost = |lost| judge(Dialect::V1, Search, &Reply::Lost(lost));
         assert_eq!(lost(Lost::Cors), Verdict::Over(Trouble::Lost(Lost::Cors)));

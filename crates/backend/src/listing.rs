@@ -1,6 +1,6 @@
 //! Names of services and operations, to choose from.
 
-use super::answer::{Asked, Reply, Verdict, judge};
+use super::answer::{Reply, Requested, Verdict, judge};
 use super::request::{self, Dialect};
 use super::trouble::Trouble;
 use pathlight_model::sort::Arrange;
@@ -61,7 +61,7 @@ impl Listing {
 
     /// Takes a reply; `body` is the whole text of its body.
     pub fn replied(&mut self, reply: &Reply, body: &str) -> Listed {
-        match judge(self.dialect, Asked::Names, reply) {
+        match judge(self.dialect, Requested::Names, reply) {
             Verdict::Good => Listed::Names(names(body)),
             Verdict::Nothing => Listed::Names(Vec::new()),
             Verdict::OtherDialect(trouble) => {

@@ -4,7 +4,7 @@
 //! search gives the same traces, however answers overtake each other. Where a search finds ids only (Tempo), each id it
 //! finds becomes a part of its own, after all parts of the range.
 
-use super::answer::{Asked, Reply, Verdict, judge};
+use super::answer::{Reply, Requested, Verdict, judge};
 use super::fields::{go_duration_ns, normal_tags};
 use super::request::{self, Dialect};
 use super::trouble::Trouble;
@@ -280,8 +280,8 @@ impl Plan {
         let Some(key) = self.asked.remove(&ticket) else { return false };
         let Some(part) = self.parts.get_mut(&key) else { return false };
         self.answered += 1;
-        let asked = if matches!(part.what, What::Id(_)) { Asked::Trace } else { Asked::Search };
-        let verdict = judge(self.dialect, asked, reply);
+        let requested = if matches!(part.what, What::Id(_)) { Requested::Trace } else { Requested::Search };
+        let verdict = judge(self.dialect, requested, reply);
         let mut is_kept = false;
         let mut failure = None;
         match verdict {

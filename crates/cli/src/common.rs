@@ -9,7 +9,7 @@ use super::terminal;
 use pathlight_analysis::requests::PathSettings;
 use pathlight_ingest::Keep;
 use pathlight_model::stats::Summary;
-use pathlight_model::trace::{Carried, Pseudonyms, Redaction};
+use pathlight_model::trace::{LoadedSummary, Pseudonyms, Redaction};
 use pathlight_query::native::Pool;
 use pathlight_query::{
     Condition, Endpoint, Filter, GroupBy, Overlap, PercentileRange, Reading, RootEndpoint, Selection, queries,
@@ -257,7 +257,7 @@ impl OutputOptions {
     pub fn print_text(&self, text: &str) -> Result<(), Failure> {
         match self.out {
             Some(_) => self.print(text),
-            None => self.print(&terminal::dressed(text)),
+            None => self.print(&terminal::styled(text)),
         }
     }
 
@@ -368,7 +368,7 @@ impl Settings {
             if !paths.is_empty() && paths.iter().all(|path| summarise::is_summary(path)) {
                 let summary = summarise::load(files)?;
                 let (traces, spans) = (summary.traces, summary.spans);
-                summaries.push(Carried {
+                summaries.push(LoadedSummary {
                     name: String::new(),
                     group,
                     traces,
@@ -382,7 +382,7 @@ impl Settings {
         self.load_into(&traces, summaries)
     }
 
-    fn load_into(&self, groups: &[&[PathBuf]], summaries: Vec<Carried>) -> Result<Pool, Failure> {
+    fn load_into(&self, groups: &[&[PathBuf]], summaries: Vec<LoadedSummary>) -> Result<Pool, Failure> {
         let keep = self.sample.map_or(Keep::All, Keep::Sample);
         let mut loaded = input::load(groups, self.threads, &keep, self.out.as_deref())?;
         if let Some(set) = loaded.sets.first_mut() {

@@ -55,7 +55,7 @@ fn known_columns() -> Option<usize> {
 
 /// Returns text as somebody at a terminal reads it: the first paragraph, which says the answer, in bold, and sentences
 /// broken between words. For a file or another program it stays as it is, a sentence a line.
-pub fn dressed(text: &str) -> String {
+pub fn styled(text: &str) -> String {
     let Some(columns) = known_columns() else { return text.to_owned() };
     let is_bold =
         io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

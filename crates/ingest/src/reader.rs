@@ -8,7 +8,7 @@ use super::source::{Context, Source, Stop};
 use super::state::State;
 use super::walk::WalkEnd;
 use super::walk::split::SplitPoint;
-use pathlight_model::trace::{Carried, TraceSet};
+use pathlight_model::trace::{LoadedSummary, TraceSet};
 
 /// What can be read, for messages.
 const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
@@ -16,7 +16,7 @@ const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents i
                         protobuf; also as .gz or .zip";
 
 /// Unpacks a summary of traces; of what it cannot, the reason in words. Name and group are filled in by the reader.
-pub type Unpack = fn(&[u8]) -> Result<Carried, String>;
+pub type Unpack = fn(&[u8]) -> Result<LoadedSummary, String>;
 
 /// How an input is read.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@ use super::report::{ProblemKind, Problems};
 use super::window::Window;
 use hashbrown::HashTable;
 use pathlight_model::trace::{
-    Carried, Flags, ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet, hash_bytes,
+    Flags, LoadedSummary, ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet, hash_bytes,
 };
 
 /// Why a value was not taken.
@@ -139,7 +139,7 @@ pub(super) struct State {
     /// Who unpacks summaries.
     pub unpack: Option<Unpack>,
     /// The summaries found, named after their archive member.
-    pub summaries: Vec<Carried>,
+    pub summaries: Vec<LoadedSummary>,
 }
 
 impl Building {
@@ -275,12 +275,12 @@ impl State {
     }
 
     /// Takes a summary in.
-    pub fn add_summary(&mut self, summary: Carried, group: u8) {
+    pub fn add_summary(&mut self, summary: LoadedSummary, group: u8) {
         self.saw(Format::Summary);
         self.traces += summary.traces;
         self.spans += summary.spans;
         let name = self.problems.member.clone().unwrap_or_default();
-        self.summaries.push(Carried { name, group, ..summary });
+        self.summaries.push(LoadedSummary { name, group, ..summary });
     }
 
     /// Takes note of an archive.

@@ -10,7 +10,7 @@ use super::session::Session;
 use super::workers::Workers;
 use pathlight_analysis::requests::{Filter, RequestType, RootEndpoint, Selection};
 use pathlight_model::ordered::OrderedMap;
-use pathlight_model::trace::Carried;
+use pathlight_model::trace::LoadedSummary;
 use pathlight_summary::{Choice, Merger, OtherSettings, Summary, read};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -29,10 +29,10 @@ pub(super) type Named = (String, Summary);
 ///
 /// # Errors
 /// Why it cannot be, in words.
-pub fn unpack(bytes: &[u8]) -> Result<Carried, String> {
+pub fn unpack(bytes: &[u8]) -> Result<LoadedSummary, String> {
     let summary = read(bytes).map_err(|error| error.to_string())?;
     let (name, group) = (String::new(), 0);
-    Ok(Carried { name, group, traces: summary.traces, spans: summary.spans, value: Box::new(summary) })
+    Ok(LoadedSummary { name, group, traces: summary.traces, spans: summary.spans, value: Box::new(summary) })
 }
 
 /// Joins summaries of one group after the other, in steps.

@@ -6,7 +6,7 @@ use crate::table::{Attributes, Column, Number, Table, Width};
 use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
-use pathlight_chart::flame::{DiffFlame, FlameTree, FlameWords, is_told};
+use pathlight_chart::flame::{DiffFlame, FlameTree, FlameWords, counts_as_changed};
 use pathlight_query::{
     Basis, Change, DiffNode, DiffReport, Endpoint, EndpointId, Interval, Measure, NodeId, Presence,
     RankedChange,
@@ -70,7 +70,9 @@ impl DiffSource {
             Presence::New => "new",
             Presence::Gone => "gone",
             Presence::Both if change.is_noise => "noise",
-            Presence::Both if change.change != 0.0 && !is_told(&self.report, &self.choices.diff, change) => {
+            Presence::Both
+                if change.change != 0.0 && !counts_as_changed(&self.report, &self.choices.diff, change) =>
+            {
                 "small"
             }
             Presence::Both => "",

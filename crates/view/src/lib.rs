@@ -16,7 +16,7 @@ pub mod diagnosis_words;
 pub mod endpoints;
 pub mod errors;
 pub mod finder;
-pub mod finding_pictures;
+pub mod finding_charts;
 mod finding_why;
 pub mod finding_words;
 pub mod findings;

@@ -1,4 +1,4 @@
-//! The findings as cards: what each says, a small picture, how it was found, and the way to its evidence.
+//! The findings as cards: what each says, a small chart, how it was found, and the way to its evidence.
 
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
@@ -6,7 +6,7 @@ use crate::ui::widgets::names;
 use pathlight_query::{Endpoint, Finding, FindingsReport, RequestRef};
 use pathlight_text::format::duration;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::finding_pictures::{Picture, bar_places, picture};
+use pathlight_view::finding_charts::{FindingChart, bar_places, finding_chart};
 use pathlight_view::finding_words::{kind_name, left_out, nothing, sentence, show, show_words, stake, why};
 use pathlight_view::sentence::Part;
 use std::rc::Rc;
@@ -88,7 +88,7 @@ impl FindingList {
         let said = div("finding-said").child(&head).child(&words).child(&foot.child(&reasons));
         let card =
             el("li").class("finding").test("finding").attr("data-kind", &format!("{kind:?}")).child(&said);
-        picture(&finding).into_iter().fold(card, |card, picture| card.child(&drawn(&picture)))
+        finding_chart(&finding).into_iter().fold(card, |card, chart| card.child(&drawn(&chart)))
     }
 
     fn part(&self, page: Page, part: Part) -> El {
@@ -123,23 +123,25 @@ fn percent(part: f64) -> String {
     format!("{:.1}%", part * 100.0)
 }
 
-/// A picture as boxes whose places are parts of the space there is.
-fn drawn(picture: &Picture) -> El {
+/// Draws a chart as boxes whose places are parts of the space there is.
+fn drawn(chart: &FindingChart) -> El {
     let out = div("finding-picture").attr("aria-hidden", "true");
     let row = |name: &str, track: El, words: &str| {
         div("finding-bar-row").child(&span("muted", name)).child(&track).child(&span("number", words))
     };
     let track = || div("finding-track");
-    match picture {
-        Picture::Bars(bars) => bars.iter().zip(bar_places(bars)).fold(out, |out, (bar, (end, interval))| {
-            let drawn = track().child(&div("finding-bar").styled("width", &percent(end.max(0.01))));
-            let drawn = interval.into_iter().fold(drawn, |drawn, [low, high]| {
-                let reach = div("finding-reach").styled("left", &percent(low));
-                drawn.child(&reach.styled("width", &percent(high - low)))
-            });
-            out.child(&row(bar.name, drawn, &duration(bar.us)))
-        }),
-        Picture::Strips(rows, ends) => {
+    match chart {
+        FindingChart::Bars(bars) => {
+            bars.iter().zip(bar_places(bars)).fold(out, |out, (bar, (end, interval))| {
+                let drawn = track().child(&div("finding-bar").styled("width", &percent(end.max(0.01))));
+                let drawn = interval.into_iter().fold(drawn, |drawn, [low, high]| {
+                    let reach = div("finding-reach").styled("left", &percent(low));
+                    drawn.child(&reach.styled("width", &percent(high - low)))
+                });
+                out.child(&row(bar.name, drawn, &duration(bar.us)))
+            })
+        }
+        FindingChart::Strips(rows, ends) => {
             let out = rows.iter().fold(out, |out, (name, places)| {
                 let tick = |place: &f64| div("finding-tick").styled("left", &percent(*place));
                 let ticks: Vec<El> = places.iter().map(tick).collect();
@@ -148,7 +150,7 @@ fn drawn(picture: &Picture) -> El {
             let ends = ends.map(|us| span("number", &duration(us)));
             out.child(&row("", div("finding-ends").children(&ends), ""))
         }
-        Picture::Points(points, most) => {
+        FindingChart::Points(points, most) => {
             let point = |([x, y], is_meant): &([f64; 2], bool)| {
                 let point = div("finding-point").styled("left", &percent(*x)).styled("bottom", &percent(*y));
                 point.class_if("meant", *is_meant);
@@ -158,7 +160,7 @@ fn drawn(picture: &Picture) -> El {
             let said = format!("up to {}, over time", duration(*most));
             out.child(&div("finding-points").children(&points)).child(&span("muted", &said))
         }
-        Picture::Steps(steps) => {
+        FindingChart::Steps(steps) => {
             let step = |(number, [start, length]): (usize, &[f64; 2])| {
                 let top = number as f64 / steps.len() as f64;
                 let step = div("finding-step").styled("left", &percent(*start));

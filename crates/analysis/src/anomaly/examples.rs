@@ -1,8 +1,8 @@
 //! Normal requests that are kept to stand beside anomalous ones.
 
 use super::features::Cell;
+use super::path_baseline::log_us;
 use super::sets::{PathSets, Search};
-use super::usual::log_us;
 use crate::critical_path::RequestRef;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! The detector that was the default before: vectors, judged by structure and time (`docs/definitions/anomaly.md` section 6).
 
 use super::features::{Cell, Features};
+use super::path_baseline::PathBaselines;
 use super::sets::{FOLDS, LeftOut, PathSets, Search, Similarity};
-use super::usual::UsualTimes;
 use crate::critical_path::{Contexts, RequestRef};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Random;
@@ -19,7 +19,7 @@ pub struct Rule {
     /// The call paths seen in training.
     pub paths: Contexts<()>,
     sets: PathSets,
-    usual: UsualTimes,
+    baselines: PathBaselines,
     /// The training requests with their own scores, each judged without its fold; by id.
     trained: Vec<(RequestRef, Scores)>,
     /// Sorted scores of the training requests.
@@ -32,7 +32,7 @@ pub struct Rule {
 pub struct Scores {
     /// One minus the greatest Jaccard similarity of its critical call paths to those of a training request.
     pub structure: f64,
-    /// Mean of the greatest distances of its known paths' times from the usual ones.
+    /// Mean of the greatest distances of its known paths' times from their baselines.
     pub time: f64,
 }
 
@@ -87,7 +87,7 @@ impl RuleTraining {
         let (sets, set_of) = PathSets::of(rows);
         let rule = Rule {
             paths: features.paths.clone(),
-            usual: UsualTimes::learn(features, &folds, &sets, &set_of),
+            baselines: PathBaselines::learn(features, &folds, &sets, &set_of),
             trained: Vec::with_capacity(features.len()),
             sets,
             ..Rule::default()
@@ -108,7 +108,7 @@ impl RuleTraining {
                 let nearest = self.search.nearest(&self.rule.sets, (list, 0), Some(fold));
                 nearest.map_or(1.0, |(_, like)| like.distance())
             });
-            let time = self.rule.usual.score(cells, Some(set), Some(fold));
+            let time = self.rule.baselines.score(cells, Some(set), Some(fold));
             scored.push((features.rows[row].request.clone(), Scores { structure, time }));
         }
         self.rule.trained.extend(scored);
@@ -226,7 +226,7 @@ impl Judge<'_> {
             let nearest = self.nearest(&known, None);
             let same = nearest.filter(|(_, like)| like.common == like.all).map(|(set, _)| set);
             let structure = nearest.map_or(1.0, |(_, like)| like.distance());
-            Scores { structure, time: self.rule.usual.score(&known.cells, same, None) }
+            Scores { structure, time: self.rule.baselines.score(&known.cells, same, None) }
         });
         Verdict {
             scores,

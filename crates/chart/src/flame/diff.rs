@@ -41,8 +41,8 @@ pub struct DiffFlame {
     pub grey: u32,
 }
 
-/// Whether a change is coloured: tested and more than noise, and not smaller than is asked for.
-pub fn is_told(report: &DiffReport, options: &DiffOptions, change: &Change) -> bool {
+/// Returns whether a frame is coloured as changed: the change was tested, is more than noise, and is not smaller than the options say.
+pub fn counts_as_changed(report: &DiffReport, options: &DiffOptions, change: &Change) -> bool {
     let unit = match options.basis {
         Basis::Mean => report.a.facts.latency_sum_us as f64 / report.a.facts.requests.max(1) as f64,
         Basis::Share => 1.0,
@@ -85,7 +85,8 @@ impl DiffFlame {
         let changes: Vec<Change> = (0..nodes.len() as u32)
             .map(|at| report.change(NodeId(at), options.basis, options.measure))
             .collect();
-        let told: Vec<bool> = changes.iter().map(|change| is_told(report, options, change)).collect();
+        let told: Vec<bool> =
+            changes.iter().map(|change| counts_as_changed(report, options, change)).collect();
         let sizes = changes.iter().zip(&told).filter(|(_, told)| **told).map(|(c, _)| c.change.abs());
         let scale = sizes.fold(0.0, f64::max);
         let frames = nodes.iter().zip(changes.iter().zip(&told)).map(|(node, (change, told))| {

@@ -11,7 +11,7 @@ mod search;
 mod table;
 mod tree;
 
-pub use diff::{DiffFlame, DiffOptions, DiffWidth, is_told};
+pub use diff::{DiffFlame, DiffOptions, DiffWidth, counts_as_changed};
 pub use inverted::{Inverted, callees_of};
 pub use layout::{FlameBox, FlameHit, FlameLayout, FlameSize, FlameView, layout};
 pub use paint::{FlameWords, export_svg, scene};

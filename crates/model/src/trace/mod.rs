@@ -38,7 +38,7 @@ pub use reading::{Overlap, PathSettings, Reading, Rule};
 pub use reading_counts::{ClockPair, Found, FoundCount, ReadingCounts, ReadingObserver};
 pub use redact::{Names, Pseudonyms, Redaction};
 pub use seal::Sealing;
-pub use set::{Carried, EndpointId, NO_ROW, Process, SetFull, TraceRow, TraceSet, UNKNOWN_SERVICE};
+pub use set::{EndpointId, LoadedSummary, NO_ROW, Process, SetFull, TraceRow, TraceSet, UNKNOWN_SERVICE};
 pub use span::{Flags, ProcessId, RawSpan, SpanKind};
 pub use tags::{KeyFacts, MAX_VALUES_PER_KEY, TagSetId, TagTable};
 pub use templates::template;

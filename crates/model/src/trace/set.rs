@@ -96,15 +96,15 @@ pub struct TraceSet {
     pub logs: u64,
     normaliser: Normaliser,
     /// Summaries of traces that were read besides, in the order in which they were.
-    pub summaries: Vec<Carried>,
+    pub summaries: Vec<LoadedSummary>,
     /// What whoever fills the set wants to remember between inputs; the set never looks at it. Its numbers are those of
     /// this set's names and tags.
     pub memory: Option<Box<dyn std::any::Any + Send>>,
     pub(super) max_bytes: Option<usize>,
 }
 
-/// A summary of traces as whoever unpacked it has it; the set never looks inside.
-pub struct Carried {
+/// A summary of traces that was read beside traces. Only the crate that unpacked it knows its type.
+pub struct LoadedSummary {
     /// Name of the input.
     pub name: String,
     /// The group that it was read into.

@@ -1,4 +1,4 @@
-//! What times are usual for a call path: robust centre and width of their logarithms.
+//! The baseline of a call path: robust centre and width of the logarithms of its times.
 
 use super::features::{Cell, Features};
 use super::sets::{FOLDS, LeftOut, PathSets};
@@ -14,9 +14,9 @@ const NORMAL_MAD: f64 = 1.4826;
 /// Ways to leave a fold out: each of them, or none.
 const WAYS: usize = FOLDS + 1;
 
-/// The usual time on a call path; times are logarithms of microseconds.
+/// The baseline of a call path; times are logarithms of microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usual {
+pub struct PathBaseline {
     /// Median.
     pub median: f64,
     /// Scaled median absolute deviation, at least 0.05.
@@ -30,16 +30,16 @@ pub fn log_us(us: u64) -> f64 {
     ln(us.max(1) as f64)
 }
 
-impl Usual {
-    fn of_sorted(sorted: &[f64], scratch: &mut Vec<f64>) -> Usual {
+impl PathBaseline {
+    fn of_sorted(sorted: &[f64], scratch: &mut Vec<f64>) -> PathBaseline {
         if sorted.is_empty() {
-            return Usual::default();
+            return PathBaseline::default();
         }
         let median = quantile(sorted, 0.5);
         scratch.clear();
         scratch.extend(sorted.iter().map(|x| (x - median).abs()));
         scratch.sort_by(f64::total_cmp);
-        Usual {
+        PathBaseline {
             median,
             width: (NORMAL_MAD * quantile(scratch, 0.5)).max(LEAST_WIDTH),
             times: sorted.len() as u32,
@@ -60,22 +60,22 @@ pub fn quantile(sorted: &[f64], p: f64) -> f64 {
     sorted[below] + (high - sorted[below]) * (place - below as f64)
 }
 
-/// The usual times of all call paths, over all requests and by path set, with any fold left out.
+/// The baselines of all call paths, over all requests and by path set, with any fold left out.
 #[derive(Clone, Debug, Default)]
-pub struct UsualTimes {
-    by_path: Vec<[Usual; WAYS]>,
+pub struct PathBaselines {
+    by_path: Vec<[PathBaseline; WAYS]>,
     /// First entry of each path set in `by_set`; sets too small for any way have none.
     starts: Vec<Option<u32>>,
-    by_set: Vec<[Usual; WAYS]>,
+    by_set: Vec<[PathBaseline; WAYS]>,
 }
 
 fn way(without: LeftOut) -> usize {
     without.map_or(FOLDS, usize::from)
 }
 
-impl UsualTimes {
+impl PathBaselines {
     /// Learns from training rows; `folds` and `set_of` tell the fold and path set of each.
-    pub fn learn(features: &Features, folds: &[u8], sets: &PathSets, set_of: &[u32]) -> UsualTimes {
+    pub fn learn(features: &Features, folds: &[u8], sets: &PathSets, set_of: &[u32]) -> PathBaselines {
         // (logarithm, set, fold) of each path's times, sorted by time.
         let mut times: Vec<Vec<(f64, u32, u8)>> = vec![Vec::new(); features.paths.nodes.len()];
         for row in 0..features.len() {
@@ -84,14 +84,14 @@ impl UsualTimes {
             }
         }
         let mut scratch = Vec::new();
-        let mut out = UsualTimes::default();
+        let mut out = PathBaselines::default();
         let mut total = 0;
         for (set, list) in sets.lists.iter().enumerate() {
             let is_large = sets.count(set as u32, None) >= ENOUGH;
             out.starts.push(is_large.then_some(total));
             total += if is_large { list.len() as u32 } else { 0 };
         }
-        out.by_set = vec![[Usual::default(); WAYS]; total as usize];
+        out.by_set = vec![[PathBaseline::default(); WAYS]; total as usize];
         for (path, mut times) in times.into_iter().enumerate() {
             times.arrange_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
             let all: Vec<(f64, u8)> = times.iter().map(|&(time, _, fold)| (time, fold)).collect();
@@ -111,12 +111,12 @@ impl UsualTimes {
         out
     }
 
-    /// What is usual for the path that stands at `place` in the list of `set`, or, where that set is not known or too
+    /// Returns the baseline of the path that stands at `place` in the list of `set`, or, where that set is not known or too
     /// few requests have it, for the path in any request.
-    pub fn of(&self, path: u32, set: Option<u32>, place: usize, without: LeftOut) -> &Usual {
+    pub fn of(&self, path: u32, set: Option<u32>, place: usize, without: LeftOut) -> &PathBaseline {
         let start = set.and_then(|set| self.starts[set as usize]);
         let of_set = start.map(|start| &self.by_set[start as usize + place][way(without)]);
-        of_set.filter(|usual| usual.times > 0).unwrap_or(&self.by_path[path as usize][way(without)])
+        of_set.filter(|baseline| baseline.times > 0).unwrap_or(&self.by_path[path as usize][way(without)])
     }
 
     /// The mean of the greatest min(3, known) distances of the known paths of a row; 0 if none is known.
@@ -124,12 +124,12 @@ impl UsualTimes {
         let mut greatest = [0.0f64; 3];
         let mut count = 0;
         for (place, cell) in known.iter().enumerate() {
-            let usual = self.of(cell.path, set, place, without);
-            if usual.times == 0 {
+            let baseline = self.of(cell.path, set, place, without);
+            if baseline.times == 0 {
                 continue;
             }
             count += 1;
-            let mut distance = usual.distance(log_us(cell.us));
+            let mut distance = baseline.distance(log_us(cell.us));
             for great in &mut greatest {
                 if distance > *great {
                     std::mem::swap(great, &mut distance);
@@ -140,13 +140,17 @@ impl UsualTimes {
     }
 }
 
-/// What is usual with each fold left out, and with none; nothing where fewer than `least` times are left.
-fn ways(sorted: &[(f64, u8)], least: u32, scratch: &mut Vec<f64>) -> [Usual; WAYS] {
+/// Returns the baselines with each fold left out, and with none; nothing where fewer than `least` times are left.
+fn ways(sorted: &[(f64, u8)], least: u32, scratch: &mut Vec<f64>) -> [PathBaseline; WAYS] {
     let mut left = Vec::with_capacity(sorted.len());
     std::array::from_fn(|way| {
         left.clear();
         left.extend(sorted.iter().filter(|&&(_, fold)| usize::from(fold) != way).map(|&(time, _)| time));
-        if left.len() < least as usize { Usual::default() } else { Usual::of_sorted(&left, scratch) }
+        if left.len() < least as usize {
+            PathBaseline::default()
+        } else {
+            PathBaseline::of_sorted(&left, scratch)
+        }
     })
 }
 
@@ -157,11 +161,11 @@ mod tests {
     #[test]
     fn centre_and_width_are_robust() {
         let mut scratch = Vec::new();
-        let usual = Usual::of_sorted(&[1.0, 2.0, 3.0, 4.0, 100.0], &mut scratch);
+        let baseline = PathBaseline::of_sorted(&[1.0, 2.0, 3.0, 4.0, 100.0], &mut scratch);
         // Absolute deviations 2 1 0 1 97: their median is 1.
-        assert_eq!((usual.median, usual.width, usual.times), (3.0, NORMAL_MAD, 5));
-        assert!((usual.distance(3.0 + 2.0 * NORMAL_MAD) - 2.0).abs() < 1e-12);
-        assert_eq!(Usual::of_sorted(&[5.0, 5.0], &mut scratch).width, LEAST_WIDTH);
+        assert_eq!((baseline.median, baseline.width, baseline.times), (3.0, NORMAL_MAD, 5));
+        assert!((baseline.distance(3.0 + 2.0 * NORMAL_MAD) - 2.0).abs() < 1e-12);
+        assert_eq!(PathBaseline::of_sorted(&[5.0, 5.0], &mut scratch).width, LEAST_WIDTH);
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! The small pictures of findings: what is drawn, without a pixel.
+//! The small charts of findings, as data: bars, strips, points and steps with places from 0 to 1.
 
 use crate::finding_words::reaches_p99;
 use pathlight_query::{Facts, Finding, Interval};
 
-/// The picture of a finding. Places are 0 to 1, from left to right and from below.
+/// The chart of a finding. Places are 0 to 1, from left to right and from below.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Picture {
+pub enum FindingChart {
     /// Bars from a common left end.
     Bars(Vec<Bar>),
     /// Two rows of ticks, one for each request: what the finding is about, and the others. The last is what stands below:
@@ -35,8 +35,8 @@ fn bar(name: &'static str, us: f64) -> Bar {
     Bar { name, us, interval: None }
 }
 
-/// Returns the picture of a finding; `None` if there is nothing to draw.
-pub fn picture(finding: &Finding) -> Option<Picture> {
+/// Returns the chart of a finding; `None` if there is nothing to draw.
+pub fn finding_chart(finding: &Finding) -> Option<FindingChart> {
     let stake = |name| Bar { name, us: finding.stake_us, interval: finding.interval };
     let bars = match &finding.facts {
         Facts::Changed(report) => vec![bar("B", report.mean_us[1]), bar("A", report.mean_us[0])],
@@ -44,7 +44,7 @@ pub fn picture(finding: &Finding) -> Option<Picture> {
         Facts::SinceWhen { .. } | Facts::Bursts { .. } => return over_time(finding),
         Facts::OneAfterTheOther { calls, .. } => {
             let drawn = calls.round().clamp(2.0, STEPS);
-            return Some(Picture::Steps(
+            return Some(FindingChart::Steps(
                 (0..drawn as u32).map(|at| [f64::from(at) / drawn, 0.8 / drawn]).collect(),
             ));
         }
@@ -61,7 +61,7 @@ pub fn picture(finding: &Finding) -> Option<Picture> {
         Facts::Retries { .. } | Facts::Errors { .. } if finding.stake_us > 0.0 => vec![stake("costs")],
         _ => return None,
     };
-    Some(Picture::Bars(bars))
+    Some(FindingChart::Bars(bars))
 }
 
 /// Where values lie between the least and the greatest.
@@ -70,7 +70,7 @@ fn places(of: impl Iterator<Item = u64> + Clone) -> impl Fn(u64) -> f64 {
     move |value| (value - least) as f64 / (most - least).max(1) as f64
 }
 
-fn strips(finding: &Finding) -> Option<Picture> {
+fn strips(finding: &Finding) -> Option<FindingChart> {
     let latencies = finding.points.iter().map(|point| point.latency_us);
     let place = places(latencies.clone());
     let row = |is_meant| {
@@ -78,18 +78,18 @@ fn strips(finding: &Finding) -> Option<Picture> {
         points.map(|point| place(point.latency_us)).collect::<Vec<f64>>()
     };
     let ends = [latencies.clone().min()? as f64, latencies.max()? as f64];
-    Some(Picture::Strips([("slowest", row(true)), ("others", row(false))], ends))
+    Some(FindingChart::Strips([("slowest", row(true)), ("others", row(false))], ends))
 }
 
-fn over_time(finding: &Finding) -> Option<Picture> {
+fn over_time(finding: &Finding) -> Option<FindingChart> {
     let x = places(finding.points.iter().map(|point| point.start_us));
     let most = finding.points.iter().map(|point| point.latency_us).max()?;
     let point = |latency_us: u64| latency_us as f64 / most.max(1) as f64;
     let points = finding.points.iter().map(|p| ([x(p.start_us), point(p.latency_us)], p.is_meant));
-    Some(Picture::Points(points.collect(), most as f64))
+    Some(FindingChart::Points(points.collect(), most as f64))
 }
 
-/// Returns where a bar of a picture ends, and where its interval begins and ends, 0 to 1.
+/// Returns where a bar of a chart ends, and where its interval begins and ends, 0 to 1.
 pub fn bar_places(bars: &[Bar]) -> Vec<(f64, Option<[f64; 2]>)> {
     let high = |bar: &Bar| bar.interval.map_or(bar.us, |interval| interval.high.max(bar.us));
     let most = bars.iter().map(high).fold(f64::MIN_POSITIVE, f64::max);
@@ -124,21 +124,21 @@ mod tests {
     #[test]
     fn a_stake_is_drawn_with_its_interval_on_one_scale() {
         let found = finding(Facts::Errors { requests: 1, ratio: Some(2.0), saved: None });
-        let Some(Picture::Bars(bars)) = picture(&found) else { panic!() };
+        let Some(FindingChart::Bars(bars)) = finding_chart(&found) else { panic!() };
         assert_eq!(bar_places(&bars), [(0.5, Some([0.25, 1.0]))]);
-        assert_eq!(picture(&Finding { stake_us: 0.0, ..found }), None);
+        assert_eq!(finding_chart(&Finding { stake_us: 0.0, ..found }), None);
     }
 
     #[test]
     fn requests_are_points_between_the_first_and_the_last_and_up_to_the_slowest() {
         let bursts = Facts::Bursts { bursts: Vec::new(), requests: 3 };
-        let Some(Picture::Points(points, most)) = picture(&finding(bursts)) else { panic!() };
+        let Some(FindingChart::Points(points, most)) = finding_chart(&finding(bursts)) else { panic!() };
         let expected = [([0.0, 0.5], false), ([0.5, 1.0], true), ([1.0, 0.75], false)];
         assert_eq!((points.as_slice(), most), (expected.as_slice(), 100.0));
         let strips = strips(&finding(Facts::NotInstrumented { share: 0.0, gap: None })).unwrap();
         assert_eq!(
             strips,
-            Picture::Strips([("slowest", vec![1.0]), ("others", vec![0.0, 0.5])], [50.0, 100.0])
+            FindingChart::Strips([("slowest", vec![1.0]), ("others", vec![0.0, 0.5])], [50.0, 100.0])
         );
     }
 }
