@@ -130,10 +130,8 @@ fn save_in(folder: &Path, stem: &str, summary: &Summary, per_root: bool) -> Resu
     }
     let roots = folder.join(stem);
     make(&roots)?;
-    for root in summary.roots.keys() {
-        if let Some(part) = summary.of_root(root) {
-            save(&roots.join(format!("{}.pathlight", file_name(root))), &part)?;
-        }
+    for (root, part) in summary.clone().into_roots() {
+        save(&roots.join(format!("{}.pathlight", file_name(&root))), &part)?;
     }
     Ok(())
 }

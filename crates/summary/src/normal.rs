@@ -2,10 +2,11 @@
 
 use super::file::{FileError, unzip, zip};
 use super::part::{Settings, Summary};
-use pathlight_analysis::anomaly::whole::{FactObserver, FactPart, sample_key};
+use pathlight_analysis::anomaly::whole::{FactObserver, FactPart};
 use pathlight_analysis::critical_path::{PathTable, Walk};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{Endpoint, TraceSet};
+use pathlight_model::trace::{Endpoint, TraceSet, hash_text};
 use serde::{Deserialize, Serialize};
 
 /// Requests of a summary whose facts are kept: those whose trace ids have the smallest hashes. With so many, no p-value
@@ -40,7 +41,7 @@ enum Held {
 
 impl Piece {
     fn of(facts: FactPart) -> Piece {
-        let keys = facts.rows.iter().map(|row| sample_key(&row.facts.request.trace_id));
+        let keys = facts.rows.iter().map(|row| hash_text(&row.facts.request.trace_id));
         let mut keys: Vec<u64> = keys.collect();
         keys.sort_unstable();
         Piece { keys, facts: Held::Open(facts) }
@@ -72,7 +73,7 @@ impl Normal {
 
     /// Looks at the requests of a set.
     pub(crate) fn observe(set: &TraceSet, settings: &Settings, table: &PathTable) -> Normal {
-        let key = |request: u32| sample_key(&set.trace_id_text(table.requests[request as usize].trace));
+        let key = |request: u32| hash_text(&set.trace_id_text(table.requests[request as usize].trace));
         let mut keys: Vec<(u64, u32)> = (0..table.requests.len() as u32).map(|r| (key(r), r)).collect();
         keys.arrange();
         // Requests of one trace have the same hash, and which of them are kept is for the ids of their roots to say.
@@ -141,9 +142,10 @@ impl Normal {
         self.pieces.iter().all(is_piece)
     }
 
-    pub(crate) fn of_root(&self, root: &Endpoint) -> Normal {
+    /// Whether they are missing, and what there is of them by root endpoint.
+    pub(crate) fn by_root(&self) -> (bool, OrderedMap<Endpoint, FactPart>) {
         let (is_missing, facts) = self.facts();
-        Normal::of(is_missing, facts.of_roots(|name| name == root))
+        (is_missing, facts.into_roots())
     }
 }
 
@@ -153,7 +155,7 @@ impl Summary {
     pub fn normal(&self, root: Option<&Endpoint>) -> Option<FactPart> {
         let (is_missing, facts) = self.normal.facts();
         (!is_missing).then(|| match root {
-            Some(root) => facts.of_roots(|name| name == root),
+            Some(root) => facts.into_roots().remove(root).unwrap_or_default(),
             None => facts,
         })
     }

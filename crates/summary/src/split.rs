@@ -1,5 +1,6 @@
 //! Summaries of a part: of one day's traces, or of one root endpoint's requests.
 
+use super::normal::Normal;
 use super::part::{Settings, Summary};
 use pathlight_model::trace::{Endpoint, Portable, SetFull, TraceSet};
 use std::collections::BTreeMap;
@@ -30,19 +31,24 @@ pub fn by_day(set: &TraceSet, settings: &Settings) -> Result<BTreeMap<u64, Summa
 }
 
 impl Summary {
-    /// What it holds of the requests of one root endpoint; `None` if it has none. Each request counts as a trace, since a
-    /// summary does not know which requests share one; the range of times is that of all requests.
-    pub fn of_root(&self, root: &Endpoint) -> Option<Summary> {
-        let part = self.roots.get(root)?.clone();
-        Some(Summary {
-            settings: self.settings.clone(),
-            traces: part.requests(),
-            spans: part.spans,
-            start_us: self.start_us,
-            contexts: self.contexts.of_root(root),
-            frames: self.frames.of_root(root),
-            roots: [(root.clone(), part)].into(),
-            normal: self.normal.of_root(root),
+    /// What it holds of the requests of each root endpoint. Each request counts as a trace, since a summary does not know
+    /// which requests share one; the range of times is that of all requests. In linear time, however many roots there are.
+    pub fn into_roots(self) -> impl Iterator<Item = (Endpoint, Summary)> {
+        let Summary { settings, start_us, contexts, frames, roots, normal, .. } = self;
+        let (mut contexts, mut frames) = (contexts.into_roots(), frames.into_roots());
+        let (is_missing, mut normals) = normal.by_root();
+        roots.into_iter().map(move |(root, part)| {
+            let summary = Summary {
+                settings: settings.clone(),
+                traces: part.requests(),
+                spans: part.spans,
+                start_us,
+                contexts: contexts.remove(&root).unwrap_or_default(),
+                frames: frames.remove(&root).unwrap_or_default(),
+                normal: Normal::of(is_missing, normals.remove(&root).unwrap_or_default()),
+                roots: [(root.clone(), part)].into(),
+            };
+            (root, summary)
         })
     }
 }

@@ -1,18 +1,19 @@
 //! What the rules for real traces did, in words: for the notes of the page and for `inspect`.
 
-use pathlight_model::trace::{Found, Quality, ReadingCounts, Rule};
+use pathlight_model::trace::{Found, NameCount, Quality, ReadingCounts, Rule};
 use pathlight_query::OverviewReport;
 use pathlight_text::format::{self, count, counted, duration, duration_us, share_of};
+use std::borrow::Cow;
 
-/// What was found, and what it means for the numbers.
+/// What was found in traces, and what it means for the numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadingNote {
+pub struct Note {
     /// A key, the same in every build.
     pub key: &'static str,
     /// How many.
     pub count: u64,
     /// Of what.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// What was done about it.
     pub meaning: String,
     /// Canonical id of a trace to look at; empty where there is no single one.
@@ -32,17 +33,17 @@ pub fn left_out(quality: &Quality) -> Option<String> {
 const CLOCKS_NAMED: usize = 5;
 
 /// Returns a note for all that was found, in the order of the rules; clocks that are wrong come last.
-pub fn notes(counts: &ReadingCounts) -> Vec<ReadingNote> {
-    let mut notes: Vec<ReadingNote> = (counts.found.iter())
+pub fn notes(counts: &ReadingCounts) -> Vec<Note> {
+    let mut notes: Vec<Note> = (counts.found.iter())
         .map(|(&found, of)| {
             let (what, meaning) = words(found);
-            ReadingNote {
-                key: found.key(),
-                count: of.spans,
-                what,
-                meaning: meaning.to_owned(),
-                example: of.example.clone(),
+            let (mut count, mut what, mut meaning) = (of.spans, what.into(), meaning.to_owned());
+            if found == Found::Templates {
+                (count, what) = (counts.names.names, names_words(counts.names).into());
+                let spans = counted(of.spans, "span");
+                meaning = format!("{meaning} They are those of {spans}.");
             }
+            Note { key: found.key(), count, what, meaning, example: of.example.clone() }
         })
         .collect();
     let wrong: Vec<_> = counts.clocks.iter().filter(|(_, clock)| clock.is_fault()).collect();
@@ -58,15 +59,21 @@ pub fn notes(counts: &ReadingCounts) -> Vec<ReadingNote> {
         if wrong.len() > CLOCKS_NAMED {
             named.push(format!("and {} more", count((wrong.len() - CLOCKS_NAMED) as u64)));
         }
-        notes.push(ReadingNote {
+        notes.push(Note {
             key: "wrong-clocks",
             count: wrong.len() as u64,
-            what: "pairs of processes whose clocks differ",
+            what: "pairs of processes whose clocks differ".into(),
             meaning: named.join("; ") + ".",
             example: String::new(),
         });
     }
     notes
+}
+
+/// Of so many names, what became of them.
+fn names_words(of: NameCount) -> String {
+    let more = if of.is_at_least { "or more " } else { "" };
+    format!("{more}names became {}", counted(of.templates, "template"))
 }
 
 fn words(found: Found) -> (&'static str, &'static str) {
@@ -86,10 +93,10 @@ fn words(found: Found) -> (&'static str, &'static str) {
             "What they take on the critical path before it starts and after it ends is shown as waiting for its service: network \
              or queue, not work of the caller.",
         ),
-        Found::Templates => (
-            "spans with values in their names",
-            "More than 100 names that differ in a number, an id or an address count as one.",
-        ),
+        // [`names_words`] says of how many.
+        Found::Templates => {
+            ("names", "More than 100 names that differ in a number, an id or an address count as one.")
+        }
         Found::NobodyWaits => (
             "spans that outlive their parent in the same process",
             "Nobody waits for them: they count as asynchronous.",
@@ -139,11 +146,26 @@ pub fn overlaps(overview: &OverviewReport) -> Option<(String, Vec<(String, u64)>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_model::trace::FoundCount;
 
     #[test]
     fn much_that_is_left_out_is_said_with_its_share() {
         let words = |orphan_us| left_out(&Quality { orphan_us, span_us: 1000, ..Quality::default() });
         assert_eq!((words(0), words(50)), (None, None));
         assert_eq!(words(874), Some(format!("{} of span time left out", format::share(0.874))));
+    }
+
+    #[test]
+    fn names_with_values_are_counted_by_what_became_of_them() {
+        let note = |names, templates, is_at_least| {
+            let mut counts = ReadingCounts::default();
+            counts.found.insert(Found::Templates, FoundCount { spans: 20_000, example: "1".to_owned() });
+            counts.names = NameCount { names, templates, is_at_least };
+            let note = notes(&counts).remove(0);
+            assert!(note.meaning.ends_with(&format!("those of {}.", counted(20_000, "span"))), "{note:?}");
+            format!("{} {}", note.count, note.what)
+        };
+        assert_eq!(note(12_041, 18, false), "12041 names became 18 templates");
+        assert_eq!(note(16_384, 1, true), "16384 or more names became 1 template");
     }
 }

@@ -9,25 +9,15 @@ use pathlight_query::{OverviewReport, Rule};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::reading_words;
+use pathlight_view::reading_words::{self, Note};
 use pathlight_view::summaries;
 use web_sys::HtmlInputElement;
 
 /// Files listed at most; those with problems come first.
 const FILES_LISTED: usize = 500;
 
-/// One fact on the traces: how often, of what, and what it means for the numbers.
-struct Fact {
-    test: &'static str,
-    count: u64,
-    what: &'static str,
-    meaning: String,
-    /// Id of a trace to look at; empty where there is none.
-    example: String,
-}
-
 /// Facts that are not zero, weightiest first.
-fn facts(overview: &OverviewReport) -> Vec<Fact> {
+fn facts(overview: &OverviewReport) -> Vec<Note> {
     let quality = &overview.quality;
     let clipped = format!(
         "They begin or end outside their parent. {} were cut off, {} of all span time; above 5 % the clocks deserve a look.",
@@ -42,10 +32,10 @@ fn facts(overview: &OverviewReport) -> Vec<Fact> {
         "Each begins a tree of its own, which is on no critical path but its own. {} of all span time is left out by them.",
         format::share(quality.orphan_share())
     );
-    let fact = |test, count, what, meaning: &str| Fact {
-        test,
+    let fact = |key, count, what: &'static str, meaning: &str| Note {
+        key,
         count,
-        what,
+        what: what.into(),
         meaning: meaning.to_owned(),
         example: String::new(),
     };
@@ -87,13 +77,7 @@ fn facts(overview: &OverviewReport) -> Vec<Fact> {
             "Their parents do not wait for them; this is no fault.",
         ),
     ];
-    all.extend(reading_words::notes(&overview.reading).into_iter().map(|note| Fact {
-        test: note.key,
-        count: note.count,
-        what: note.what,
-        meaning: note.meaning,
-        example: note.example,
-    }));
+    all.extend(reading_words::notes(&overview.reading));
     all.retain(|fact| fact.count > 0);
     all
 }
@@ -104,7 +88,7 @@ fn is_bad(file: &FileReport) -> bool {
 
 /// Notes worth a word: kinds of oddities in the traces but for asynchronous spans, and files with problems.
 pub fn count(overview: &OverviewReport, files: &[FileReport]) -> usize {
-    let odd = facts(overview).iter().filter(|fact| fact.test != "async-spans").count();
+    let odd = facts(overview).iter().filter(|fact| fact.key != "async-spans").count();
     odd + files.iter().filter(|file| is_bad(file)).count()
 }
 
@@ -142,7 +126,7 @@ pub fn show(page: Page) {
             .attr("data-value", &fact.count.to_string());
         let is_grave = fact.test == "orphan-roots" && reading_words::left_out(&overview.quality).is_some();
         number.class_if("grave", is_grave);
-        list.add(&el("dt").child(&number).text(" ").text(fact.what));
+        list.add(&el("dt").child(&number).text(" ").text(&fact.what));
         let meaning = el("dd").text(&fact.meaning);
         if !fact.example.is_empty() {
             let (trace_id, closing) = (fact.example.clone(), close.clone());

@@ -2,7 +2,6 @@
 
 use crate::common::{Span, generated, set_of, span};
 use pathlight::analysis::anomaly::vae::VaeSettings;
-use pathlight::analysis::anomaly::whole::sample_key;
 use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::analysis::tprof::Group;
 use pathlight::generate::Options;
@@ -365,7 +364,7 @@ fn traces_are_judged_against_a_merged_summary_as_against_the_requests_it_keeps()
     let both = [shop(400, 5), shop(300, 6)];
     let mut ids: Vec<(u64, TraceId)> = Vec::new();
     for set in &both {
-        let keys = (0..set.traces().len() as u32).map(|trace| sample_key(&set.trace_id_text(trace)));
+        let keys = (0..set.traces().len() as u32).map(|trace| hash_text(&set.trace_id_text(trace)));
         ids.extend(keys.zip(set.traces()).map(|(key, trace)| (key, trace.id)));
     }
     ids.sort_by_key(|(key, _)| *key);

@@ -108,14 +108,40 @@ impl<T> Contexts<T> {
                 nodes.push(Context { parent, ..node.clone() });
             }
         }
-        let mut name_of = vec![NO_ROW; self.endpoints.len()];
-        nodes.iter().for_each(|node| name_of[node.endpoint as usize] = 0);
-        let mut endpoints = Vec::new();
-        for (name, place) in self.endpoints.iter().zip(&mut name_of).filter(|(_, place)| **place != NO_ROW) {
-            *place = endpoints.len() as u32;
-            endpoints.push(name.clone());
+        Contexts::of_nodes(&self.endpoints, nodes)
+    }
+
+    /// The same of all root endpoints at once, in linear time, however many there are.
+    pub fn into_roots(self) -> OrderedMap<Endpoint, Contexts<T>> {
+        let mut by_root: Vec<Vec<Context<T>>> = self.endpoints.iter().map(|_| Vec::new()).collect();
+        // By node: the endpoint of its root, and its place among the nodes there.
+        let mut place_of: Vec<(u32, u32)> = Vec::with_capacity(self.nodes.len());
+        for mut node in self.nodes {
+            let root = match node.parent {
+                NO_ROW => node.endpoint,
+                parent => {
+                    let (root, place) = place_of[parent as usize];
+                    node.parent = place;
+                    root
+                }
+            };
+            let nodes = &mut by_root[root as usize];
+            place_of.push((root, nodes.len() as u32));
+            nodes.push(node);
         }
-        nodes.iter_mut().for_each(|node| node.endpoint = name_of[node.endpoint as usize]);
+        let roots = self.endpoints.iter().zip(by_root).filter(|(_, nodes)| !nodes.is_empty());
+        roots.map(|(root, nodes)| (root.clone(), Contexts::of_nodes(&self.endpoints, nodes))).collect()
+    }
+
+    /// These nodes, with those of the endpoints that they name.
+    fn of_nodes(endpoints: &[Endpoint], mut nodes: Vec<Context<T>>) -> Contexts<T> {
+        let mut used: Vec<u32> = nodes.iter().map(|node| node.endpoint).collect();
+        used.sort_unstable();
+        used.dedup();
+        for node in &mut nodes {
+            node.endpoint = used.partition_point(|&endpoint| endpoint < node.endpoint) as u32;
+        }
+        let endpoints = used.into_iter().map(|endpoint| endpoints[endpoint as usize].clone()).collect();
         Contexts { endpoints, nodes }
     }
 
@@ -217,5 +243,14 @@ mod tests {
         assert_eq!(names, ["r", "x", "y", "z"]);
         let said: Vec<(u32, u32, u64)> = part.nodes.iter().map(|n| (n.parent, n.endpoint, n.value)).collect();
         assert_eq!(said, [(NO_ROW, 0, 17), (0, 1, 32), (0, 2, 66), (2, 3, 4)]);
+        // All at once, also where the trees of a file stand among each other.
+        let mut mixed = forest(&[(NO_ROW, "r", 1), (NO_ROW, "q", 2), (0, "y", 4), (1, "x", 8), (2, "z", 16)]);
+        for forest in [&merged, &mixed] {
+            let roots = forest.clone().into_roots();
+            assert_eq!(roots.keys().map(|name| name.service.as_str()).collect::<Vec<_>>(), ["q", "r"]);
+            assert!(roots.iter().all(|(root, part)| *part == forest.of_root(root)));
+        }
+        mixed.nodes.clear();
+        assert!(mixed.into_roots().is_empty());
     }
 }

@@ -5,7 +5,9 @@ use super::diff_report::{DiffNode, DiffReport, DiffSide, FrameSums, RequestRef};
 use super::table::PathTable;
 use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -86,7 +88,7 @@ impl DiffPart {
             forests.push(part.contexts);
         }
         let contexts = Contexts::merge(forests, |into, from| into.join(&from, &examples));
-        DiffPart { contexts, examples }.with_used_examples()
+        DiffPart::with_used_examples(contexts, &examples)
     }
 
     /// Of each frame the request with its greatest subtree time, and that time in microseconds.
@@ -99,8 +101,13 @@ impl DiffPart {
 
     /// The frames of the requests with one root endpoint.
     pub fn of_root(&self, root: &Endpoint) -> DiffPart {
-        let contexts = self.contexts.of_root(root);
-        DiffPart { contexts, examples: self.examples.clone() }.with_used_examples()
+        DiffPart::with_used_examples(self.contexts.of_root(root), &self.examples)
+    }
+
+    /// The same of all root endpoints at once.
+    pub fn into_roots(self) -> OrderedMap<Endpoint, DiffPart> {
+        let roots = self.contexts.into_roots().into_iter();
+        roots.map(|(root, frames)| (root, DiffPart::with_used_examples(frames, &self.examples))).collect()
     }
 
     /// Whether all numbers in it exist: of a part that came from elsewhere.
@@ -112,17 +119,15 @@ impl DiffPart {
     }
 
     /// Keeps only the examples that some frame points to, numbered in the order of frames.
-    fn with_used_examples(self) -> DiffPart {
+    fn with_used_examples(contexts: Contexts<FrameSums>, all: &[RequestRef]) -> DiffPart {
         let mut examples: Vec<RequestRef> = Vec::new();
-        let mut place_of = vec![NO_ROW; self.examples.len()];
-        let contexts = self.contexts.map(|mut sums| {
+        let mut place_of: FxHashMap<u32, u32> = FxHashMap::default();
+        let contexts = contexts.map(|mut sums| {
             sums.example = sums.example.map(|example| {
-                let place = &mut place_of[example as usize];
-                if *place == NO_ROW {
-                    *place = examples.len() as u32;
-                    examples.push(self.examples[example as usize].clone());
-                }
-                *place
+                *place_of.entry(example).or_insert_with(|| {
+                    examples.push(all[example as usize].clone());
+                    examples.len() as u32 - 1
+                })
             });
             sums
         });

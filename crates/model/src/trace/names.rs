@@ -28,6 +28,17 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
+/// A hash of a text, the same in every build, all bits of which depend on all of it: FNV-1a of 64 bits, mixed as MurmurHash3
+/// does at its end.
+pub fn hash_text(text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    let mut hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
+        hash = (hash ^ hash >> 33).wrapping_mul(factor);
+    }
+    hash ^ hash >> 33
+}
+
 impl Interner {
     /// The symbol of `text`, new if it was never seen.
     pub fn intern(&mut self, text: &str) -> Symbol {

@@ -3,14 +3,17 @@
 use super::calls::{answer, is_call, process_name};
 use super::clocks::{Pair, pair_of};
 use super::ids::TraceId;
+use super::names::hash_text;
 use super::reading::Rule;
 use super::set::TraceSet;
+use super::templates::{MOST_RECORDED, template};
 use super::tree::{Role, Tree, is_declared_async};
 use crate::ordered::OrderedMap;
 use crate::sort::Arrange;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// Something that was found in spans.
@@ -73,6 +76,72 @@ pub struct FoundCount {
     pub example: String,
 }
 
+/// How many names with values in them became how few.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NameCount {
+    /// Different names, as recorded.
+    pub names: u64,
+    /// Templates that stand for them.
+    pub templates: u64,
+    /// Whether there may be more names: a worker keeps 16,384 of one template.
+    pub is_at_least: bool,
+}
+
+/// Names by the template that stands for them; an accumulator.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Folded {
+    /// By template, the hashes of its names, ascending: names themselves would fill messages.
+    names: OrderedMap<String, Vec<u64>>,
+    is_at_least: bool,
+}
+
+impl Folded {
+    /// The names of the endpoints that are marked.
+    fn of(set: &TraceSet, is_folded: &[bool]) -> Folded {
+        let mut folded = Folded::default();
+        for ((_, operation), _) in set.endpoints().zip(is_folded).filter(|(_, is_folded)| **is_folded) {
+            match template(operation) {
+                Cow::Owned(template) => {
+                    folded.names.entry(template).or_default().push(hash_text(operation));
+                }
+                // It stands for names that were not kept.
+                Cow::Borrowed(template) => {
+                    folded.names.entry(template.to_owned()).or_default();
+                    folded.is_at_least = true;
+                }
+            }
+        }
+        folded.names.values_mut().for_each(distinct);
+        folded
+    }
+
+    fn merge(&mut self, other: Folded) {
+        self.is_at_least |= other.is_at_least;
+        for (template, mut names) in other.names {
+            let into = self.names.entry(template).or_default();
+            into.append(&mut names);
+            distinct(into);
+        }
+    }
+
+    /// The count. Of each template those that one worker would keep: it does not depend on how many there are.
+    fn count(&self) -> NameCount {
+        let most = MOST_RECORDED as usize;
+        NameCount {
+            names: self.names.values().map(|names| names.len().clamp(1, most) as u64).sum(),
+            templates: self.names.len() as u64,
+            is_at_least: self.is_at_least || self.names.values().any(|names| names.len() > most),
+        }
+    }
+}
+
+/// Sorts numbers and leaves out those that repeat.
+fn distinct(numbers: &mut Vec<u64>) {
+    numbers.sort_unstable();
+    numbers.dedup();
+}
+
 /// The clocks of two processes, in the traces in which one calls the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockPair {
@@ -118,11 +187,15 @@ pub struct ReadingCounts {
     pub found: OrderedMap<Found, FoundCount>,
     /// By caller and callee, each `service` or `service@host`: clocks that were set in some trace.
     pub clocks: OrderedMap<(String, String), ClockPair>,
+    /// Names with values in them that count as one, once all parts are merged.
+    pub names: NameCount,
+    folded: Folded,
 }
 
 impl ReadingCounts {
     /// Adds the counts of other traces.
     pub fn merge(&mut self, other: ReadingCounts) {
+        self.folded.merge(other.folded);
         for (found, count) in other.found {
             let into = self.found.entry(found).or_default();
             if into.spans == 0 || count.example < into.example {
@@ -138,8 +211,9 @@ impl ReadingCounts {
         }
     }
 
-    /// Leaves out pairs whose clocks were never set, once all parts are merged.
-    pub fn drop_right_clocks(&mut self) {
+    /// Counts names and leaves out pairs whose clocks were never set, once all parts are merged.
+    pub fn settle(&mut self) {
+        self.names = std::mem::take(&mut self.folded).count();
         self.clocks.retain(|_, clock| !clock.shifts_us.is_empty());
     }
 }
@@ -149,6 +223,8 @@ impl ReadingCounts {
 pub struct ReadingObserver {
     found: OrderedMap<Found, (u64, Option<TraceId>)>,
     pairs: HashMap<Pair, ClockPair, FxBuildHasher>,
+    /// By endpoint as recorded: whether it is one of many names with values in them.
+    is_folded: Vec<bool>,
     /// By pair in the current trace: how far callees were moved.
     here: HashMap<Pair, i64, FxBuildHasher>,
 }
@@ -167,12 +243,14 @@ impl ReadingObserver {
         let has_clocks = tree.settings.reading.has(Rule::Clocks);
         let has_waiting = tree.settings.reading.has(Rule::Waiting);
         self.here.clear();
+        self.is_folded.resize(set.endpoints().len(), false);
         for span in 0..tree.len() as u32 {
             if set.says_callee(tree.row(span)) {
                 note(Found::Callees);
             }
             if set.is_folded(tree.row(span)) {
                 note(Found::Templates);
+                self.is_folded[set.recorded_endpoint(tree.row(span)).0 as usize] = true;
             }
             if has_waiting
                 && let Some(answer) = answer(set, tree, span)
@@ -219,7 +297,9 @@ impl ReadingObserver {
             let example = example.map(|id| id.to_text(&set.id_texts)).unwrap_or_default();
             (found, FoundCount { spans, example })
         });
-        let mut counts = ReadingCounts { found: found.collect(), clocks: OrderedMap::new() };
+        let found = found.collect();
+        let folded = Folded::of(set, &self.is_folded);
+        let mut counts = ReadingCounts { found, folded, ..ReadingCounts::default() };
         for ((caller, callee), mut clock) in self.pairs {
             clock.shifts_us.arrange();
             counts.clocks.insert((process_name(set, caller), process_name(set, callee)), clock);
@@ -231,6 +311,7 @@ impl ReadingObserver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::{Flags, PathSettings, PlaceFacts, RawSpan, Reading, SpanId, SpanKind, TagSetId};
 
     #[test]
     fn a_clock_is_wrong_if_it_nearly_always_errs_to_one_side() {
@@ -248,5 +329,63 @@ mod tests {
         assert_eq!(pair(5, vec![-7, 8]).median_us(), 0);
         assert_eq!(pair(5, vec![-9, -8, -7, 8]).median_us(), -7);
         assert_eq!(pair(4, vec![5, 6, 7]).median_us(), 5);
+    }
+
+    #[test]
+    fn names_that_became_templates_are_counted_alike_for_any_number_of_workers() {
+        // Each worker keeps what it reads first: 16,384 of one template.
+        let worker = |numbers: std::ops::Range<u32>| {
+            let mut set = TraceSet::new();
+            let service = set.process("a", "", TagSetId::EMPTY);
+            for number in numbers {
+                // Two templates, the second with 200 names.
+                let name = match number % 10 {
+                    0 => format!("cart {}", 1000 + number % 2000),
+                    _ => format!("GET /user/{}", 1000 + number),
+                };
+                let mut raw = [RawSpan {
+                    id: SpanId::hex(1),
+                    parent: SpanId::hex(0),
+                    start_us: 1,
+                    duration_us: 1,
+                    operation: set.operation(&name),
+                    process: service,
+                    tags: TagSetId::EMPTY,
+                    flags: Flags::of_kind(SpanKind::Server),
+                }]
+                .to_vec();
+                assert_eq!(set.add_trace(TraceId::hex(u128::from(number) + 1), &mut raw), Ok(()));
+            }
+            set
+        };
+        let count = |parts: &[std::ops::Range<u32>]| {
+            let mut sets: Vec<TraceSet> = parts.iter().cloned().map(worker).collect();
+            let mut facts = PlaceFacts::default();
+            sets.iter().for_each(|set| facts.merge(PlaceFacts::of(set)));
+            let names = facts.names(Reading::real());
+            let mut sum = ReadingCounts::default();
+            for set in &mut sets {
+                set.name_places(Some(&names), false);
+                let (mut observer, mut tree) = (ReadingObserver::default(), Tree::default());
+                for trace in 0..set.traces().len() as u32 {
+                    tree.load(set, trace, PathSettings::default());
+                    observer.observe(set, &tree);
+                }
+                sum.merge(observer.finish(set));
+            }
+            sum.settle();
+            (sum.found[&Found::Templates].spans, sum.names)
+        };
+        let exact = NameCount { names: 9_090 + 200, templates: 2, is_at_least: false };
+        assert_eq!(count(&[0..10_100]), (10_100, exact));
+        assert_eq!(count(&[5_000..10_100, 0..6_000]), (11_100, exact));
+        let most = NameCount { names: 16_384 + 200, templates: 2, is_at_least: true };
+        for parts in [
+            vec![0..40_000],
+            vec![0..20_000, 20_000..40_000],
+            vec![0..16_000, 16_000..32_000, 32_000..40_000],
+        ] {
+            assert_eq!(count(&parts), (40_000, most));
+        }
     }
 }

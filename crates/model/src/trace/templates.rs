@@ -47,7 +47,7 @@ pub fn template(name: &str) -> Cow<'_, str> {
 }
 
 /// Operations of one template that a set keeps as they were recorded.
-const MOST_RECORDED: u32 = 1 << 14;
+pub(super) const MOST_RECORDED: u32 = 1 << 14;
 
 impl TraceSet {
     /// Returns the symbol of an operation's name. Of names that differ in their values alone a set keeps 16,384; what comes

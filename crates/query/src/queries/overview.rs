@@ -255,7 +255,7 @@ impl OverviewPartial {
     }
 
     pub fn finish(mut self) -> OverviewReport {
-        self.reading.drop_right_clocks();
+        self.reading.settle();
         let mut all = Vec::with_capacity(self.traces as usize);
         let mut request_types: Vec<(u128, TypeRow)> = Vec::new();
         for (kind, (errors, latencies)) in self.types {

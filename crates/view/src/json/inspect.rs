@@ -2,7 +2,7 @@
 
 use super::{Text, compact, public_json};
 use pathlight_ingest::FileReport;
-use pathlight_model::trace::{AcceptedOverlaps, ClockPair, FoundCount, Quality};
+use pathlight_model::trace::{AcceptedOverlaps, ClockPair, FoundCount, NameCount, Quality};
 use pathlight_query::OverviewReport;
 use std::collections::BTreeMap;
 
@@ -39,6 +39,8 @@ public_json! {
         /// after their caller gave up) and `stopped-waiting` (callees that were cut at the end of their call); what was
         /// not found is left out.
         reading: BTreeMap<&'static str, FoundOf<'a>> = found(overview),
+        /// Names with values in them that count as one.
+        names: &'a NameCount = &overview.reading.names,
         /// Pairs of processes whose clocks were set, by caller and callee.
         clocks: Vec<ClockOf<'a>> =
             overview.reading.clocks.iter().map(|(pair, clock)| ClockOf::of(pair, clock)).collect(),

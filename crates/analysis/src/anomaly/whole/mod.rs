@@ -14,4 +14,3 @@ pub use facts::{Fact, FactPart, FactRow, Facts, Kind, Part};
 pub use model::{Located, Scratch, Tables, Trained, TreeModel, TreeVerdict};
 pub use observe::FactObserver;
 pub use reasons::{Explainer, ReasonKind, TreeReason};
-pub use sample::sample_key;

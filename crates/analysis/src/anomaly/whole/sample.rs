@@ -4,21 +4,12 @@
 
 use super::facts::{CellKey, Dictionary, FactPart, Facts, Kind, Part, next_number, push_fact};
 use crate::critical_path::{Context, Contexts};
+use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_model::trace::{Endpoint, NO_ROW, hash_text};
 
 /// Longer times, in microseconds, and greater numbers are not believed of a file.
 const MOST: u64 = 1 << 48;
-
-/// A hash of a trace id, all bits of which depend on all of it: FNV-1a of 64 bits, mixed as MurmurHash3 does at its end.
-pub fn sample_key(trace_id: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    let mut hash = trace_id.bytes().fold(0xcbf2_9ce4_8422_2325, step);
-    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
-        hash = (hash ^ hash >> 33).wrapping_mul(factor);
-    }
-    hash ^ hash >> 33
-}
 
 /// Numbers the things that are used in their order; [`NO_ROW`] for the others.
 fn number(used: &[bool]) -> Vec<u32> {
@@ -45,7 +36,7 @@ impl FactPart {
     pub fn sample(parts: Vec<FactPart>, most: usize) -> FactPart {
         let mut all: Vec<(u64, usize, usize)> = Vec::new();
         for (number, part) in parts.iter().enumerate() {
-            let keys = part.rows.iter().map(|row| sample_key(&row.facts.request.trace_id));
+            let keys = part.rows.iter().map(|row| hash_text(&row.facts.request.trace_id));
             all.extend(keys.enumerate().map(|(row, key)| (key, number, row)));
         }
         let request = |&(_, part, row): &(u64, usize, usize)| &parts[part].rows[row].facts.request;
@@ -62,12 +53,15 @@ impl FactPart {
         Facts::merge(kept.collect()).into_part()
     }
 
-    /// The requests that `is_kept` names by the endpoint at their root.
-    pub fn of_roots(&self, is_kept: impl Fn(&Endpoint) -> bool) -> FactPart {
+    /// The requests by the endpoint at their root.
+    pub fn into_roots(self) -> OrderedMap<Endpoint, FactPart> {
         let Contexts { endpoints, nodes } = &self.dictionary.paths;
-        let root = |row: usize| &endpoints[nodes[self.rows[row].root as usize].endpoint as usize];
-        let rows: Vec<usize> = (0..self.rows.len()).filter(|&row| is_kept(root(row))).collect();
-        self.only(&rows)
+        let mut rows: OrderedMap<&Endpoint, Vec<usize>> = OrderedMap::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            let root = &endpoints[nodes[row.root as usize].endpoint as usize];
+            rows.entry(root).or_default().push(number);
+        }
+        rows.into_iter().map(|(root, rows)| (root.clone(), self.only(&rows))).collect()
     }
 
     /// Some rows, ascending, with the names that they use.
