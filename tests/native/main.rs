@@ -30,6 +30,7 @@ mod analysis {
     mod summary_queries;
     mod tables;
     mod tprof;
+    mod tprof_report;
     mod tprof_steps;
     mod trend;
 }

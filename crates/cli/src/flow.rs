@@ -359,7 +359,7 @@ fn timeout_text(report: &TimeoutReport, test: &EvaluationReport) -> String {
     let _ = writeln!(
         out,
         ", p50 {}, p99 {}, longest {}\n\
-         {} cuts {cut_calls} of the calls, in {cut_requests} of {requests} requests; a retry takes {}\n\
+         {} cuts {cut_calls} of the calls, in {cut_requests} of {requests} requests; a retry takes {} on average\n\
          {} is the least that cuts at most 0.1% of the calls\n",
         duration(call_latency_us.p50),
         duration(call_latency_us.p99),

@@ -8,13 +8,13 @@ use super::reports::Choice;
 use pathlight_analysis::requests::PercentileRange;
 use pathlight_analysis::tprof::{
     DiagnosedEndpoint, DiagnosedSpan, DiagnosedType, EndpointTimes, Group, Layer, OfSummary, PlaceChange,
-    PlacesReport, Settings, SplitStatistic, Statistic, TprofReport, TypeLeftOut, TypePlaces, Verdict,
+    PlacesReport, Settings, SplitStatistic, Statistic, Top, Total, TprofReport, TypeLeftOut, TypePlaces,
+    Verdict,
 };
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, NO_ROW};
-use std::cmp::Reverse;
 use std::ops::Range;
 
 /// Request types with fewer traces are not split.
@@ -39,28 +39,15 @@ struct Kind<'a> {
     tail: Option<(Range<u32>, u64)>,
 }
 
-/// How often, and how long in all.
-#[derive(Clone, Copy, Default)]
-struct Total {
-    count: u64,
-    us: u128,
+/// Adds how often and how long.
+fn add(total: &mut Total, band: &Band) {
+    total.add(band.requests, u128::from(band.us));
 }
 
-impl Total {
-    fn add(&mut self, band: &Band) {
-        self.count += band.requests;
-        self.us += u128::from(band.us);
-    }
-
-    fn of<'a>(bands: impl IntoIterator<Item = &'a Band>) -> Total {
-        let mut out = Total::default();
-        bands.into_iter().for_each(|band| out.add(band));
-        out
-    }
-
-    fn mean(self) -> f64 {
-        self.us as f64 / self.count.max(1) as f64
-    }
+fn total_of<'a>(bands: impl IntoIterator<Item = &'a Band>) -> Total {
+    let mut out = Total::default();
+    bands.into_iter().for_each(|band| add(&mut out, band));
+    out
 }
 
 impl<'a> Kind<'a> {
@@ -78,7 +65,7 @@ impl<'a> Kind<'a> {
         let mut out = [Total::default(); 2];
         for band in bands {
             let is_tail = self.tail.as_ref().is_some_and(|(tail, _)| tail.contains(&band.number));
-            out[usize::from(is_tail)].add(band);
+            add(&mut out[usize::from(is_tail)], band);
         }
         out
     }
@@ -89,26 +76,25 @@ impl<'a> Kind<'a> {
 
     fn row(&self, row: &EndpointSums, settings: &Settings) -> DiagnosedType {
         let own = row.own.list();
-        let (total, [normal, tail]) = (Total::of(&own), self.halves(&own));
+        let (total, [normal, tail]) = (total_of(&own), self.halves(&own));
         let (verdict, tail_ratio) = match self.tail {
             None => (Verdict::Unsplit, None),
-            Some(_) => Verdict::of((normal.count, normal.us), (tail.count, tail.us)),
+            Some(_) => Verdict::of(normal, tail),
         };
         let mut parts: OrderedMap<(u32, u32), Total> = OrderedMap::new();
         for (place, bands) in row.parts() {
             let of = match verdict.is_of_tail() {
                 true => self.halves(&bands)[1],
-                false => Total::of(&bands),
+                false => total_of(&bands),
             };
             // The ends of a span stand behind all names, as in a diagnosis of traces.
             let key = |end: u32| end.checked_sub(1).unwrap_or(NO_ROW);
             if of.count > 0 {
-                let sum = parts.entry((key(place.previous), key(place.next))).or_default();
-                (sum.count, sum.us) = (sum.count + of.count, sum.us + of.us);
+                parts.entry((key(place.previous), key(place.next))).or_default().add(of.count, of.sum);
             }
         }
-        let spans_in_all = parts.len() as u64;
-        let spans = top(parts, settings.top[2]).into_iter().map(|((previous, next), total)| DiagnosedSpan {
+        let (spans_in_all, spans) = Top::of(parts, settings.top[2]);
+        let spans = spans.into_iter().map(|((previous, next), total)| DiagnosedSpan {
             name: self.sums.endpoints[row.endpoint as usize].operation.clone(),
             metric: "subspan".to_owned(),
             is_over_shapes: true,
@@ -118,7 +104,7 @@ impl<'a> Kind<'a> {
             children: None,
             count: total.count,
             mean_us: total.mean(),
-            total_us: total.us as u64,
+            total_us: total.sum as u64,
             groups_in_all: 0,
             groups: Vec::new(),
         });
@@ -129,7 +115,7 @@ impl<'a> Kind<'a> {
             affected: row.requests,
             count: total.count,
             own_us: total.mean(),
-            total_us: total.us as u64,
+            total_us: total.sum as u64,
             tail_ratio,
             verdict,
             spans_in_all,
@@ -154,13 +140,13 @@ impl<'a> Kind<'a> {
                 };
                 let halves = self.halves(&bands);
                 for (sum, half) in sums.entry(key).or_default().iter_mut().zip(halves) {
-                    (sum.count, sum.us) = (sum.count + half.count, sum.us + half.us);
+                    sum.add(half.count, half.sum);
                 }
             }
         }
         let place = |((endpoint, is_gap, previous, next), [normal, tail]): (_, [Total; 2])| {
             let Endpoint { service: own, operation } = names[endpoint as usize].clone();
-            let mean = |total: Total, traces: u64| total.us as f64 / traces.max(1) as f64;
+            let mean = |total: Total, traces: u64| total.sum as f64 / traces.max(1) as f64;
             let (a_us, b_us) = (mean(normal, normal_traces), mean(tail, tail_traces));
             let name = |number: u32| names.get(number as usize).cloned();
             let caller = name(previous).filter(|_| is_gap).map(|caller| caller.service);
@@ -194,7 +180,7 @@ impl<'a> Kind<'a> {
 
     fn layer(&self) -> Group {
         let endpoints = self.sums.rows.iter().map(|row| {
-            let count = Total::of(&row.own.list()).count;
+            let count = total_of(&row.own.list()).count;
             times(&self.sums.endpoints[row.endpoint as usize], count, [row.duration_us, row.self_us])
         });
         Group {
@@ -222,14 +208,6 @@ fn times(name: &Endpoint, count: u64, [duration_us, self_us]: [Moments; 2]) -> E
     }
 }
 
-/// Of rows in the order of their keys the first `n` by sum, greatest first; equal ones by key.
-fn top<K>(rows: impl IntoIterator<Item = (K, Total)>, n: u32) -> Vec<(K, Total)> {
-    let mut rows: Vec<(K, Total)> = rows.into_iter().collect();
-    rows.arrange_by_key(|row| Reverse(row.1.us));
-    rows.truncate(n as usize);
-    rows
-}
-
 impl Summary {
     /// The diagnosis of the requests of a root endpoint, or of all, of any latency.
     ///
@@ -249,7 +227,7 @@ impl Summary {
             for row in &kind.sums.rows {
                 let (total, [duration_us, self_us], rows) =
                     endpoints.entry(&kind.sums.endpoints[row.endpoint as usize]).or_default();
-                row.own.list().iter().for_each(|band| total.add(band));
+                row.own.list().iter().for_each(|band| add(total, band));
                 duration_us.merge(row.duration_us);
                 self_us.merge(row.self_us);
                 rows.push((number, row));
@@ -267,20 +245,20 @@ impl Summary {
                 .collect(),
             ..Group::default()
         };
-        let endpoints_in_all = endpoints.len() as u64;
         let totals = endpoints.iter().map(|(name, (total, ..))| (*name, *total));
-        let report = top(totals, settings.top[0]).into_iter().map(|(name, total)| {
+        let (endpoints_in_all, report) = Top::of(totals, settings.top[0]);
+        let report = report.into_iter().map(|(name, total)| {
             let rows = &endpoints[&name].2;
-            let own = rows.iter().map(|of| (of, Total::of(&of.1.own.list())));
-            let types = top(own, settings.top[1]).into_iter();
+            let own = rows.iter().map(|of| (of, total_of(&of.1.own.list())));
+            let (types_in_all, types) = Top::of(own, settings.top[1]);
             DiagnosedEndpoint {
                 service: name.service.clone(),
                 operation: name.operation.clone(),
                 count: total.count,
                 own_us: total.mean(),
-                total_us: total.us as u64,
-                types_in_all: rows.len() as u64,
-                types: types.map(|(&(kind, row), _)| kinds[kind].row(row, settings)).collect(),
+                total_us: total.sum as u64,
+                types_in_all,
+                types: types.into_iter().map(|(&(kind, row), _)| kinds[kind].row(row, settings)).collect(),
             }
         });
         let report = report.collect();

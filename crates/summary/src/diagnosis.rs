@@ -6,6 +6,7 @@ use super::names;
 use super::part::by_key;
 use super::sketch::{MOST, each_number, push_number};
 use pathlight_analysis::critical_path::{Observer, PathTable};
+use pathlight_analysis::tprof::{Event, Subspans, child_events, span_end};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Moments;
@@ -249,14 +250,6 @@ struct Seen {
     self_us: Moments,
 }
 
-/// An event of a span: time, rank, of a child its other end and its endpoint.
-type Event = (u64, u8, u64, u32);
-
-const CHILD_ENDS: u8 = 1;
-const CHILD_STARTS: u8 = 2;
-const EMPTY_CHILD_ENDS: u8 = 3;
-const SPAN_ENDS: u8 = 9;
-
 /// An endpoint, a part of its spans or `None` for all of them, and a band.
 type Key = (u32, Option<Place>, u32);
 
@@ -308,30 +301,22 @@ impl DiagnosisObserver {
         for child in tree.sync_children(span) {
             let (start, end) = (tree.start_us[child as usize], tree.end_us[child as usize]);
             let endpoint = self.number_of[set.endpoint(tree.row(child)).0 as usize];
-            let rank = if start == end { EMPTY_CHILD_ENDS } else { CHILD_ENDS };
-            self.events.extend([(start, CHILD_STARTS, end, endpoint), (end, rank, start, endpoint)]);
+            self.events.extend(child_events(start, end, endpoint));
         }
         let service = |number: u32| &self.names[number as usize].service;
         let is_gap = matches!(self.events[..], [(_, _, _, child), _]
             if set.kind(tree.row(span)) == SpanKind::Client && service(child) != service(number));
-        let (mut own, mut self_us) = (end - begin, end - begin);
+        let (mut own, mut subspans) = (end - begin, Subspans::new(begin));
         if !self.events.is_empty() {
-            self.events.push((end, SPAN_ENDS, 0, 0));
+            self.events.push(span_end(end));
             self.events.sort_unstable();
             own = 0;
-            let (mut previous, mut before, mut last_end) = (0, begin, begin);
             let events = std::mem::take(&mut self.events);
-            for &(time, rank, other_end, endpoint) in &events {
-                if rank == CHILD_STARTS || rank == SPAN_ENDS {
-                    let next = if rank == SPAN_ENDS { 0 } else { endpoint + 1 };
-                    self.add((number, Some(Place { previous, next, is_gap }), band), time - before);
-                    own += time - before;
-                }
-                if rank == CHILD_STARTS {
-                    self_us -= other_end.saturating_sub(last_end.max(time));
-                    last_end = last_end.max(other_end);
-                }
-                (before, previous) = (time, endpoint + 1);
+            for found in events.iter().filter_map(|event| subspans.pass(event)) {
+                // Counted from 1; none is 0.
+                let [previous, next] = [found.previous, found.next].map(|child| child.wrapping_add(1));
+                self.add((number, Some(Place { previous, next, is_gap }), band), found.us);
+                own += found.us;
             }
             self.events = events;
         }
@@ -340,7 +325,7 @@ impl DiagnosisObserver {
         seen.requests += u64::from(seen.last != self.requests);
         seen.last = self.requests;
         seen.duration_us.add(end - begin);
-        seen.self_us.add(self_us);
+        seen.self_us.add(end - begin - subspans.covered_us);
     }
 }
 

@@ -91,7 +91,7 @@ enum ChangeText {
     OwnWork(String, String, i64, i64, String),
     /// The same of whole calls.
     WholeCall(String, String, i64, i64),
-    /// Endpoint whose calls are given up: after how many microseconds, and what a retry takes if there is one.
+    /// Endpoint whose calls are given up: after how many microseconds, and what retries take if there are any.
     Timeout(String, String, Vec<u64>),
 }
 
@@ -206,7 +206,7 @@ fn changes_text(changes: &Changes) -> String {
         )
     });
     let timeouts = changes.timeouts.iter().cloned().map(|c| {
-        let us = [Some(c.after_us), c.retry_us].into_iter().flatten().collect();
+        let us = [c.after_us].into_iter().chain(c.retry_us).collect();
         ChangeText::Timeout(c.service, c.operation, us)
     });
     let list: Vec<ChangeText> = latencies.chain(parallel).chain(timeouts).collect();
@@ -228,7 +228,7 @@ fn parse_changes(text: &str) -> Changes {
             }
             ChangeText::Timeout(service, operation, us) => {
                 if let Some((&after_us, retry)) = us.split_first() {
-                    let retry_us = retry.first().copied();
+                    let retry_us = retry.to_vec();
                     changes.timeouts.push(CallTimeout { service, operation, after_us, retry_us });
                 }
             }
@@ -281,7 +281,7 @@ mod tests {
                     first: node("x", 1),
                     second: node("y", 0),
                 }],
-                timeouts: [None, Some(40_000)]
+                timeouts: [vec![], vec![40_000], vec![40_000, 90_000]]
                     .map(|retry_us| CallTimeout {
                         service: "s".to_owned(),
                         operation: "GET".to_owned(),

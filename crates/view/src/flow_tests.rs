@@ -218,8 +218,8 @@ fn changes_are_made_said_and_taken_away() {
         after_us: 2_000,
         retry_us,
     };
-    flow_changes::set_timeout(&mut changes, timeout("c", None));
-    flow_changes::set_timeout(&mut changes, timeout("c", Some(500)));
+    flow_changes::set_timeout(&mut changes, timeout("c", vec![]));
+    flow_changes::set_timeout(&mut changes, timeout("c", vec![300, 700]));
     let chips = flow_changes::chips(&changes);
     let said = "c: given up after 2.00\u{202f}ms, retried once (500\u{202f}\u{b5}s)";
     assert_eq!(chips[2..], [(ChangeAt::Timeout(0), said.to_owned())]);

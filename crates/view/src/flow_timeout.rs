@@ -50,7 +50,8 @@ pub fn cut_words(report: &TimeoutReport) -> String {
 /// Returns what a retry is taken to be.
 pub fn retry_words(report: &TimeoutReport) -> String {
     format!(
-        "A retry takes {}: the mean of all calls, cut by the timeout too. Callers go on as if the call had returned.",
+        "A retry takes what a call drawn at random takes, cut by the timeout too: {} on average. Callers go on as if the call \
+         had returned.",
         duration_us(report.retry_us)
     )
 }
@@ -104,7 +105,7 @@ mod tests {
             cut_words(&report),
             "A timeout of 200\u{202f}ms cuts 12 of 2\u{202f}000 calls (0.6\u{202f}%), in 11 of 320 requests."
         );
-        assert!(retry_words(&report).starts_with("A retry takes 40.0\u{202f}ms: the mean"));
+        assert!(retry_words(&report).contains("too: 40.0\u{202f}ms on average."));
         assert_eq!(
             suggested_words(&report),
             "250\u{202f}ms is the least that cuts at most 0.1 % of the calls."

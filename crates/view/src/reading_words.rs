@@ -88,6 +88,9 @@ fn words(found: Found) -> (&'static str, &'static str) {
             "Their own name says too little: the same span name calls several services or operations. Where the callee was \
              not recorded, it is named by tags.",
         ),
+        Found::SeveralCallees => {
+            ("calls with several callees", "The first of them is taken for what the call waits for.")
+        }
         Found::Waiting => (
             "calls that take longer than their callee",
             "What they take on the critical path before it starts and after it ends is shown as waiting for its service: network \

@@ -248,16 +248,16 @@ fn a_timeout_cuts_calls_and_may_make_them_once_more() {
         assert_eq!(calls.before_us, [100, 350]);
         (run.cut(), calls.after_us, run.finish().after_us.p50)
     };
-    assert_eq!(timeout(350, None), ((0, 0), vec![100, 350], 500.0));
-    assert_eq!(timeout(345, None), ((1, 1), vec![100, 345], 495.0));
+    assert_eq!(timeout(350, vec![]), ((0, 0), vec![100, 350], 500.0));
+    assert_eq!(timeout(345, vec![]), ((1, 1), vec![100, 345], 495.0));
     // The outer call is cut as it is once the inner one is: at 330.
-    assert_eq!(timeout(80, None), ((2, 1), vec![80, 80], 230.0));
-    assert_eq!(timeout(120, Some(30)), ((1, 1), vec![100, 150], 300.0));
-    assert_eq!(timeout(90, Some(40)), ((2, 1), vec![130, 130], 280.0));
+    assert_eq!(timeout(80, vec![]), ((2, 1), vec![80, 80], 230.0));
+    assert_eq!(timeout(120, vec![30]), ((1, 1), vec![100, 150], 300.0));
+    assert_eq!(timeout(90, vec![40]), ((2, 1), vec![130, 130], 280.0));
     // A timeout comes after a change of the latency: 50 and 175 remain.
     let mut both = faster("P", -500_000);
     let (service, operation) = ("P".to_owned(), "P".to_owned());
-    both.timeouts = vec![CallTimeout { service, operation, after_us: 170, retry_us: None }];
+    both.timeouts = vec![CallTimeout { service, operation, after_us: 170, retry_us: Vec::new() }];
     let run = what_if_of(&spans, &spans, &both);
     assert_eq!((run.cut(), run.finish().after_us.p50), ((1, 1), 320.0));
 }

@@ -47,7 +47,7 @@ fn part(set: &TraceSet) -> (TracesPart, usize) {
     while !collector.step(set, &tree, (0, 0), &mut { CHUNK }) {
         looks += 1;
     }
-    (collector.finish(), looks)
+    (collector.take(), looks)
 }
 
 /// The report, and the most work between two pauses.

@@ -455,12 +455,17 @@ impl Page {
 
     /// Pictures of this state for the documentation: NAME.png, NAME-dark.png and NAME-narrow.png.
     pub async fn picture(&self, name: &str) -> Outcome {
-        std::fs::create_dir_all(&self.pictures)?;
         for (look, suffix) in [(Look::DARK, "-dark"), (Look::NARROW, "-narrow"), (Look::DESK, "")] {
             self.look(look).await?;
-            self.picture_to(&self.pictures.join(format!("{name}{suffix}.png"))).await?;
+            self.picture_of(&format!("{name}{suffix}")).await?;
         }
         Ok(())
+    }
+
+    /// A picture of the window as it is for the documentation: NAME.png.
+    pub async fn picture_of(&self, name: &str) -> Outcome {
+        std::fs::create_dir_all(&self.pictures)?;
+        self.picture_to(&self.pictures.join(format!("{name}.png"))).await
     }
 
     /// Keeps what a failed test looked like; tells where.

@@ -28,8 +28,11 @@ pub struct TimeoutReport {
     pub cut_calls: u64,
     /// Requests that have such a call.
     pub cut_requests: u64,
-    /// What a retry takes: the mean of all calls, each cut by the timeout too, in microseconds.
+    /// What a retry takes on average: the mean of all calls, each cut by the timeout too, in microseconds.
     pub retry_us: u64,
+    /// What retries take: the 2.5th, 7.5th, .. 97.5th percentile of the same, in microseconds. A call that is cut takes one of
+    /// these by chance, and each as often.
+    pub retry_levels_us: Vec<u64>,
     /// Latency of the requests as it is, in microseconds.
     pub latency_us: Summary,
     /// The same if a call that is cut fails, and its caller goes on.
@@ -41,6 +44,9 @@ pub struct TimeoutReport {
 impl TimeoutReport {
     /// Of so many calls the suggested timeout cuts at most one.
     pub const SUGGESTED_CUTS_ONE_OF: usize = 1_000;
+
+    /// Levels of what a retry takes: the middles of as many equal parts of all calls.
+    const RETRY_LEVELS: usize = 20;
 
     /// Starts from the requests as they are and the calls, sorted; the timeout is `None` if the suggested one is looked at.
     pub fn new(
@@ -55,6 +61,8 @@ impl TimeoutReport {
         let timeout_us = timeout_us.unwrap_or(suggested_us);
         let sum: u128 = sorted.iter().map(|&us| u128::from(us.min(timeout_us))).sum();
         let count = sorted.len().max(1) as u128;
+        let middles = (0..TimeoutReport::RETRY_LEVELS)
+            .filter_map(|level| sorted.get((2 * level + 1) * sorted.len() / (2 * TimeoutReport::RETRY_LEVELS)));
         TimeoutReport {
             service: endpoint.service,
             operation: endpoint.operation,
@@ -65,6 +73,7 @@ impl TimeoutReport {
             timeout_us,
             // A mean is never above the greatest, which is a u64.
             retry_us: ((sum + count / 2) / count) as u64,
+            retry_levels_us: middles.map(|&us| us.min(timeout_us)).collect(),
             latency_us: before.before_us,
             failing_fast_us: before.before_us,
             retried_us: before.before_us,
@@ -78,7 +87,7 @@ impl TimeoutReport {
             service: self.service.clone(),
             operation: self.operation.clone(),
             after_us: self.timeout_us,
-            retry_us: is_retried.then_some(self.retry_us),
+            retry_us: if is_retried { self.retry_levels_us.clone() } else { Vec::new() },
         }
     }
 }
@@ -110,10 +119,15 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_takes_the_mean_of_calls_that_are_cut_too() {
+    fn a_retry_takes_what_calls_take_that_are_cut_too() {
         let of = |timeout_us| report(vec![10, 20, 100], Some(timeout_us)).retry_us;
         assert_eq!([of(1_000), of(40), of(5)], [43, 23, 5]);
-        let report = report(vec![10, 20, 100], Some(40));
-        assert_eq!((report.change(false).retry_us, report.change(true).retry_us), (None, Some(23)));
+        let few = report(vec![10, 20, 100], Some(40));
+        let levels = few.change(true).retry_us;
+        assert_eq!(levels, [[10; 7].as_slice(), &[20; 6], &[40; 7]].concat());
+        assert!(few.change(false).retry_us.is_empty());
+        let many = report((0..1_000).collect(), Some(970));
+        assert_eq!(many.retry_levels_us[..2], [25, 75]);
+        assert_eq!(many.retry_levels_us[18..], [925, 970]);
     }
 }

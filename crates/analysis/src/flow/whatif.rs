@@ -8,8 +8,8 @@ use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
-use pathlight_model::stats::{Summary, percentile};
-use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceRow, TraceSet, Tree};
+use pathlight_model::stats::{Summary, mix, percentile};
+use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceRow, TraceSet, Tree, hash_text};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -83,14 +83,21 @@ pub struct CallTimeout {
     pub operation: String,
     /// After so many microseconds.
     pub after_us: u64,
-    /// What a second call takes then, in microseconds; `None`: there is none.
-    pub retry_us: Option<u64>,
+    /// What a second call takes then, in microseconds: each of these in as many calls. Without any there is none.
+    pub retry_us: Vec<u64>,
 }
 
 impl CallTimeout {
     /// Whether a call is given up that takes so long.
     fn cuts(&self, latency_us: u64) -> bool {
         latency_us > self.after_us
+    }
+
+    /// What a call takes that is given up: by chance, which is the same whenever and wherever it is asked about.
+    fn given_up_us(&self, trace: u64, span: u64) -> u64 {
+        let drawn = u128::from(mix(trace ^ mix(span))) * self.retry_us.len() as u128;
+        let retry_us = self.retry_us.get((drawn >> u64::BITS) as usize);
+        self.after_us.saturating_add(retry_us.copied().unwrap_or(0))
     }
 }
 
@@ -302,6 +309,8 @@ pub struct WhatIfRun {
     changes: Vec<Vec<(ChangeOf, i64, i64)>>,
     /// By endpoint of the set; empty without any.
     timeouts: Vec<Option<CallTimeout>>,
+    /// Of the id of the trace at hand.
+    trace_hash: u64,
     /// Calls that are cut, and requests that have one.
     cut: (u64, u64),
     /// By target: whether it lies within a call of its own endpoint, which changes as a whole.
@@ -349,6 +358,7 @@ impl WhatIfRun {
         }
         WhatIfRun {
             timeouts,
+            trace_hash: 0,
             cut: (0, 0),
             preparer: Preparer::new(set, model, overlap, &changes.parallel),
             requests,
@@ -389,9 +399,7 @@ impl WhatIfRun {
     fn apply(&self, target: usize, latency_us: u64) -> u64 {
         let us = self.before_timeout(target, latency_us);
         match self.timeout(target) {
-            Some(timeout) if timeout.cuts(us) => {
-                timeout.after_us.saturating_add(timeout.retry_us.unwrap_or(0))
-            }
+            Some(timeout) if timeout.cuts(us) => timeout.given_up_us(self.trace_hash, target as u64),
             _ => us,
         }
     }
@@ -504,6 +512,9 @@ impl Visit for WhatIfRun {
 
     fn begin(&mut self, set: &TraceSet, tree: &Tree) {
         self.preparer.begin(set, tree, &mut self.prepared);
+        if !self.timeouts.is_empty() {
+            self.trace_hash = hash_text(&set.trace_id_text(tree.trace));
+        }
         self.stage = Stage::Prepare(tree.len() as u32);
     }
 

@@ -1,6 +1,7 @@
 //! The aggregate trace of a group (section 3): every span and every event at its mean.
 
-use super::block::{CHILD_STARTS, SPAN_ENDS, pick, sum};
+use super::block::{pick, sum};
+use super::events::{is_span_end, is_start};
 use super::statistic::Statistic;
 use super::traces::Traces;
 use crate::critical_path::{PathFinder, RequestRef};
@@ -352,7 +353,7 @@ pub fn recursive(traces: &Traces, group: &[u32]) -> Vec<(f64, f64)> {
         let events =
             all_at_once(async { block.events(position as u32, rows[0], &mut Pace::default()).await });
         for event in events {
-            if event.1 == CHILD_STARTS || event.1 == SPAN_ENDS {
+            if is_start(&event) || is_span_end(&event) {
                 at += sum(block.subspans_us.of(index), &rows) as f64 / n;
                 index += 1;
                 match event.3 {

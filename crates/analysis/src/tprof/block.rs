@@ -1,6 +1,7 @@
 //! All traces of one shape: what every layer needs of their spans, column by column.
 
 use super::collect::Children;
+use super::events::{Event, Subspans, child_events, is_span_end, is_start, span_end};
 use super::merge::{CHUNK, Numbers};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::arrange_in_steps;
@@ -137,18 +138,8 @@ pub(super) fn sum(column: &[u64], rows: &[u32]) -> u128 {
 /// When the positions of a trace begin and end.
 pub(super) type Times = (Vec<u64>, Vec<u64>);
 
-/// An event of a span: time; rank; of a child its other end, and its position. The end of the span itself has none.
-pub(super) type Event = (u64, u8, u64, u32);
-
 /// Endpoints before and after a subspan.
 pub(super) type Neighbours = (u32, u32);
-
-const CHILD_ENDS: u8 = 1;
-/// Rank of the start of a child.
-pub(super) const CHILD_STARTS: u8 = 2;
-const EMPTY_CHILD_ENDS: u8 = 3;
-/// Rank of the span's own end.
-pub(super) const SPAN_ENDS: u8 = 9;
 
 /// The traces of one shape. A row is a trace.
 pub(super) struct Block {
@@ -236,30 +227,20 @@ impl Block {
         for row in 0..self.rows() {
             self.put_events(position, row, &mut events, pace).await;
             let (begin, end) = self.span(position, row);
-            let (mut before, mut child_start, mut last_end, mut covered) = (begin, begin, begin, 0);
-            let mut part = self.shape.parts_at(position);
+            let (mut subspans, mut part) = (Subspans::new(begin), self.shape.parts_at(position));
             for events in events.chunks(CHUNK) {
-                for &(time, rank, child_end, _) in events {
-                    if rank == CHILD_STARTS {
-                        self.subspans_us.put(part, row, time - before);
-                        self.diffs_us.put(part, row, time - child_start);
-                        child_start = time;
-                        covered += child_end.saturating_sub(last_end.max(time));
-                        last_end = last_end.max(child_end);
-                        part += 1;
-                    } else if rank == SPAN_ENDS {
-                        self.subspans_us.put(part, row, time - before);
-                        self.diffs_us.put(part, row, time - last_end);
-                    }
-                    before = time;
+                for found in events.iter().filter_map(|event| subspans.pass(event)) {
+                    self.subspans_us.put(part, row, found.us);
+                    self.diffs_us.put(part, row, found.diff_us);
+                    part += 1;
                 }
                 pace.spend(2 * events.len()).await;
             }
-            self.self_us.put(position as usize, row, end - begin - covered);
+            self.self_us.put(position as usize, row, end - begin - subspans.covered_us);
             if self.rows() > 1 {
                 order.clear();
-                let own = events.iter().filter(|e| e.1 != SPAN_ENDS);
-                order.extend(own.map(|e| e.3 * 2 + u32::from(e.1 != CHILD_STARTS)));
+                let own = events.iter().filter(|event| !is_span_end(event));
+                order.extend(own.map(|event| event.3 * 2 + u32::from(!is_start(event))));
                 self.ways.put(fork, row, orders.number(&order[..]));
                 pace.spend(events.len() / 2).await;
             }
@@ -279,25 +260,21 @@ impl Block {
         if out.is_empty() {
             for children in self.shape.children(position).chunks(CHUNK) {
                 for &child in children {
-                    out.extend([(0, CHILD_STARTS, 0, child), (0, CHILD_ENDS, 0, child)]);
+                    out.extend(child_events(0, 1, child));
                 }
                 pace.spend(2 * children.len()).await;
             }
-            out.push((0, SPAN_ENDS, 0, NO_ROW));
+            out.push(span_end(0));
         }
         for events in out.chunks_mut(CHUNK) {
             pace.spend(events.len()).await;
             for event in events {
-                let (_, rank, _, child) = *event;
-                if rank == SPAN_ENDS {
-                    event.0 = self.span(position, row).1;
-                    continue;
-                }
-                let (start, end) = self.span(child, row);
-                *event = match rank {
-                    CHILD_STARTS => (start, rank, end, child),
-                    _ if start == end => (end, EMPTY_CHILD_ENDS, start, child),
-                    _ => (end, CHILD_ENDS, start, child),
+                *event = if is_span_end(event) {
+                    span_end(self.span(position, row).1)
+                } else {
+                    let (start, end) = self.span(event.3, row);
+                    let [starts, ends] = child_events(start, end, event.3);
+                    if is_start(event) { starts } else { ends }
                 };
             }
         }
@@ -336,18 +313,11 @@ impl Block {
         if let [child] = *self.shape.children(position) {
             return vec![(NO_ROW, child), (child, NO_ROW)];
         }
-        let (mut before, mut out) = (NO_ROW, Vec::with_capacity(self.shape.parts(position)));
+        let mut subspans = Subspans::new(self.span(position, row as usize).0);
+        let mut out = Vec::with_capacity(self.shape.parts(position));
         for events in self.events(position, row, pace).await.chunks(CHUNK) {
-            for &(_, rank, _, child) in events {
-                match rank {
-                    SPAN_ENDS => out.push((before, NO_ROW)),
-                    CHILD_STARTS => out.push((before, child)),
-                    _ => {}
-                }
-                if rank != SPAN_ENDS {
-                    before = child;
-                }
-            }
+            let found = events.iter().filter_map(|event| subspans.pass(event));
+            out.extend(found.map(|found| (found.previous, found.next)));
             pace.spend(2 * events.len()).await;
         }
         out

@@ -1,7 +1,7 @@
 //! What a worker makes of its traces: canonical shapes and the times of their positions.
 
 use crate::requests::RequestTypes;
-use pathlight_model::sort::{Arrange, Sorting, settle};
+use pathlight_model::sort::{Arrange, Sorting};
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -81,12 +81,23 @@ struct Work {
     times: Vec<(u64, u64)>,
     form_of: Vec<u32>,
     children: Children,
-    /// The children of the next node, if there are many and they are being sorted.
+    /// The children of the next node, if there are many and they are being sorted; then the order they are in.
     sorting: Option<Sorting>,
+    sorted: Vec<u32>,
     /// Forms of the children of a node.
     key: Vec<u32>,
     stack: Vec<u32>,
     trace: TraceTimes,
+    expansion: Expansion,
+}
+
+/// The positions of a form, as far as they are written.
+#[derive(Default)]
+struct Expansion {
+    /// In pre-order as (endpoint, parent).
+    positions: Vec<(u32, u32)>,
+    /// From the root down to the last position: what comes below it, and its place.
+    open: Vec<(Range<u32>, u32)>,
 }
 
 /// What is done of a trace, so that the worker can hear between two steps.
@@ -99,6 +110,8 @@ enum Stage {
     Children,
     /// Forms are found from the leaves up; so many nodes are left.
     Forms(usize),
+    /// The positions of a shape that is new, which has this form, are found.
+    Shape(u32),
     /// The shape is known; positions are written.
     Positions,
 }
@@ -254,7 +267,7 @@ impl TraceCollector {
         }
     }
 
-    /// The traces collected so far, without the names they refer to: [`finish`](Self::finish) gives those, and a reader
+    /// The traces collected so far, without the names they refer to: [`take`](Self::take) gives those, and a reader
     /// needs them first.
     pub fn take_traces(&mut self) -> TracesPart {
         self.positions = 0;
@@ -266,9 +279,10 @@ impl TraceCollector {
         self.positions
     }
 
-    /// What was collected and not taken.
-    pub fn finish(self) -> TracesPart {
-        self.part
+    /// All that was collected and not taken, with the names.
+    pub fn take(&mut self) -> TracesPart {
+        self.positions = 0;
+        std::mem::take(&mut self.part)
     }
 
     /// Takes note of a request of a loaded tree that begins at local span `root`.
@@ -330,19 +344,29 @@ impl TraceCollector {
                 work.stage = if is_done { Stage::Forms(nodes.len()) } else { Stage::Children };
             }
             Stage::Forms(0) => {
+                let form = work.form_of[0];
+                let next = self.part.shapes.len() as u32;
+                let shape = *self.shape_of_form.entry(form).or_insert(next);
                 work.trace = TraceTimes {
                     id: set.trace_id_text(tree.trace),
                     root_span_id: set.span_id_text(tree.row(root)),
                     request_type: self.request_type(request, work.is_synthetic),
-                    shape: self.shape(work.form_of[0]),
+                    shape,
                     start_us: Vec::with_capacity(work.nodes.len()),
                     end_us: Vec::with_capacity(work.nodes.len()),
                     callers: Vec::new(),
                 };
                 work.stack.clear();
                 work.stack.push(0);
-                *left = left.saturating_sub(work.nodes.len());
-                work.stage = Stage::Positions;
+                work.stage = if shape == next { Stage::Shape(form) } else { Stage::Positions };
+            }
+            Stage::Shape(form) => {
+                work.stage = if self.expand(form, &mut work.expansion, left) {
+                    self.part.shapes.push(std::mem::take(&mut work.expansion.positions));
+                    Stage::Positions
+                } else {
+                    Stage::Shape(form)
+                };
             }
             Stage::Forms(nodes) => {
                 let mut nodes = nodes;
@@ -385,7 +409,7 @@ impl TraceCollector {
         node: usize,
         left: &mut usize,
     ) -> bool {
-        let Work { nodes, times, form_of, children, key, sorting, .. } = work;
+        let Work { nodes, times, form_of, children, key, sorting, sorted, .. } = work;
         let id = |node: u32| set.span_id(tree.row(nodes[node as usize].0));
         let compare = |a: u32, b: u32| {
             let (x, y) = (a as usize, b as usize);
@@ -398,14 +422,18 @@ impl TraceCollector {
         if below.len() <= FEW {
             below.sort_unstable_by(|&a, &b| compare(a, b));
             *left = left.saturating_sub(1 + below.len());
-        } else {
+        } else if sorted.is_empty() {
             let under_way = sorting.get_or_insert_with(|| Sorting::new(below.len(), 4));
             *left = left.saturating_sub(Sorting::UNITS / 16);
-            if !under_way.step(&mut |a, b| compare(below[a as usize], below[b as usize])) {
-                return false;
+            if under_way.step(&mut |a, b| compare(below[a as usize], below[b as usize])) {
+                *sorted = sorting.take().map(Sorting::places).unwrap_or_default();
+                sorted.iter_mut().for_each(|place| *place = below[*place as usize]);
+                // What follows is worth a step of its own.
+                *left = 0;
             }
-            let places = sorting.take().map(Sorting::places).unwrap_or_default();
-            settle(below, places);
+            return false;
+        } else {
+            below.copy_from_slice(&std::mem::take(sorted));
             *left = 0;
         }
         key.clear();
@@ -424,7 +452,7 @@ impl TraceCollector {
         x.endpoint
             .cmp(&y.endpoint)
             .then(x.hash.cmp(&y.hash))
-            .then_with(|| if a == b { Ordering::Equal } else { self.expand(a).cmp(&self.expand(b)) })
+            .then_with(|| if a == b { Ordering::Equal } else { self.positions_of(a).cmp(&self.positions_of(b)) })
     }
 
     /// The form of an endpoint above children of these forms in their order.
@@ -453,25 +481,32 @@ impl TraceCollector {
     }
 
     /// The positions of a form in pre-order as (endpoint, parent).
-    fn expand(&self, form: u32) -> Vec<(u32, u32)> {
-        let mut out = Vec::new();
-        let mut stack = vec![(form, NO_ROW)];
-        while let Some((form, parent)) = stack.pop() {
-            let place = out.len() as u32;
-            out.push((self.forms[form as usize].endpoint, parent));
-            stack.extend(self.children_of(form).iter().rev().map(|&child| (child, place)));
-        }
-        out
+    fn positions_of(&self, form: u32) -> Vec<(u32, u32)> {
+        let mut expansion = Expansion::default();
+        while !self.expand(form, &mut expansion, &mut { usize::MAX }) {}
+        expansion.positions
     }
 
-    fn shape(&mut self, form: u32) -> u32 {
-        if let Some(&shape) = self.shape_of_form.get(&form) {
-            return shape;
+    /// Writes about `left` more of them, which it counts down; true when done.
+    fn expand(&self, form: u32, out: &mut Expansion, left: &mut usize) -> bool {
+        let Expansion { positions, open } = out;
+        let mut put = |form: u32, parent: u32, open: &mut Vec<(Range<u32>, u32)>| {
+            let Form { endpoint, children, .. } = &self.forms[form as usize];
+            open.push((children.clone(), positions.len() as u32));
+            positions.push((*endpoint, parent));
+        };
+        if open.is_empty() {
+            put(form, NO_ROW, open);
         }
-        let shape = self.part.shapes.len() as u32;
-        self.part.shapes.push(self.expand(form));
-        self.shape_of_form.insert(form, shape);
-        shape
+        while *left > 0 {
+            *left -= 1;
+            let Some((below, place)) = open.last_mut() else { return true };
+            match (below.next(), *place) {
+                (Some(next), place) => put(self.form_children[next as usize], place, open),
+                (None, _) => drop(open.pop()),
+            }
+        }
+        false
     }
 
     fn request_type(&mut self, request: u32, is_synthetic: bool) -> u32 {

@@ -55,8 +55,7 @@ pub enum Verdict {
 impl Verdict {
     /// Compares spans and their own time in normal traces with those in the tail; also says how many times as long they
     /// take there.
-    pub fn of(normal: (u64, u128), tail: (u64, u128)) -> (Verdict, Option<f64>) {
-        let [usual, tail] = [normal, tail].map(|(count, sum)| Total { count, sum });
+    pub fn of(usual: Total, tail: Total) -> (Verdict, Option<f64>) {
         let ratio = (usual.sum > 0).then(|| tail.mean() / usual.mean());
         let verdict = if usual.sum == 0 && tail.sum > 0 {
             Verdict::New
@@ -170,27 +169,30 @@ pub enum Aggregates {
 const DRAWN: usize = 20_000;
 
 /// Count and sum.
-#[derive(Clone, Copy, Default)]
-struct Total {
-    count: u64,
-    sum: u128,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    /// How many values.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u128,
 }
 
 impl Total {
     /// Adds so many values by their sum.
-    fn add(&mut self, count: usize, sum: u128) {
-        self.count += count as u64;
+    pub fn add(&mut self, count: u64, sum: u128) {
+        self.count += count;
         self.sum += sum;
     }
 
-    fn mean(self) -> f64 {
+    /// Their mean; 0 without values.
+    pub fn mean(self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
 }
 
 /// The first by sum, greatest first, of rows that come in the order of their keys; equal ones stay by key. Few are kept, so
 /// that a million need no sort.
-struct Top<K> {
+pub struct Top<K> {
     most: usize,
     in_all: u64,
     rows: Vec<(K, Total)>,
@@ -211,7 +213,7 @@ impl<K> Top<K> {
     }
 
     /// Of all these rows.
-    fn of(rows: impl IntoIterator<Item = (K, Total)>, most: u32) -> (u64, Vec<(K, Total)>) {
+    pub fn of(rows: impl IntoIterator<Item = (K, Total)>, most: u32) -> (u64, Vec<(K, Total)>) {
         let mut top = Top::new(most);
         rows.into_iter().for_each(|(key, total)| top.put(key, total));
         (top.in_all, top.rows)
@@ -281,14 +283,14 @@ pub(super) async fn diagnose(
             let (block, rows) = (&traces.blocks[*number as usize], traces.rows(group));
             for (position, &endpoint) in block.shape.endpoint.iter().enumerate() {
                 let own = block.own(position as u32, &rows, pace).await;
-                pairs.entry((endpoint, kind)).or_default().add(rows.len(), own);
+                pairs.entry((endpoint, kind)).or_default().add(rows.len() as u64, own);
             }
         }
         types.insert(kind, OfType { traces: group, shapes });
     }
     let mut endpoints: OrderedMap<u32, Total> = OrderedMap::new();
     for (&(endpoint, _), total) in &pairs {
-        endpoints.entry(endpoint).or_default().add(total.count as usize, total.sum);
+        endpoints.entry(endpoint).or_default().add(total.count, total.sum);
     }
     let (built, known) = (Vec::new(), FxHashMap::default());
     let mut work = Diagnosis { traces, settings, pace, groups: 0, wanted, built, known };
@@ -336,14 +338,14 @@ impl Diagnosis<'_> {
             let (normal, tail) = rows.split_at(group.partition_point(|&t| t < first_tail));
             for position in positions {
                 for (half, rows) in halves.iter_mut().zip([normal, tail]) {
-                    half.add(rows.len(), block.own(position, rows, self.pace).await);
+                    half.add(rows.len() as u64, block.own(position, rows, self.pace).await);
                 }
             }
         }
         let [usual, tail] = halves;
         let (verdict, tail_ratio) = match normal {
             None => (Verdict::Unsplit, None),
-            Some(_) => Verdict::of((usual.count, usual.sum), (tail.count, tail.sum)),
+            Some(_) => Verdict::of(usual, tail),
         };
         let is_tail = verdict.is_of_tail();
         let chosen = group.shapes.iter().map(|(number, group)| match is_tail {
@@ -437,7 +439,7 @@ impl Diagnosis<'_> {
                     for (index, between) in neighbours.into_iter().enumerate() {
                         let column = block.subspans_us.of(block.shape.parts_at(position) + index);
                         let part = parts.entry(between).or_default();
-                        part.total.add(own.len(), sum(column, &own));
+                        part.total.add(own.len() as u64, sum(column, &own));
                         let list = way.iter().map(|&at| group[at as usize]).collect();
                         part.parts.push((Cow::Owned(list), position, index as u32));
                         self.pace.spend(2 * own.len()).await;

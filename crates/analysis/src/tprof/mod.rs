@@ -8,6 +8,7 @@ mod aggregate;
 mod block;
 mod collect;
 mod diagnose;
+mod events;
 mod export;
 mod layers;
 mod merge;
@@ -20,7 +21,10 @@ pub use aggregate::{
     recursive,
 };
 pub use collect::{TraceCollector, TracesPart};
-pub use diagnose::{Aggregates, DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, Verdict};
+pub use diagnose::{
+    Aggregates, DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, Top, Total, Verdict,
+};
+pub use events::{Event, Subspan, Subspans, child_events, span_end};
 pub use export::to_jaeger;
 pub use layers::{EndpointTimes, Group, Layer, PositionTimes};
 pub use merge::Merging;

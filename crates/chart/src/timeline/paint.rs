@@ -208,7 +208,7 @@ fn paint_parts(
                 color: ink_on(fill),
                 align: Align::Left,
                 font_px: small_px,
-                bold: part.is_problem,
+                bold: false,
             });
         }
     }

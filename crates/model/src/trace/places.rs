@@ -480,6 +480,7 @@ impl TraceSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::set::Columns;
     use crate::trace::{Flags, RawSpan, SpanId, TagSetId, TraceId};
 
     /// A span as (parent, service, operation, kind, tags), numbered from 1 in its trace.
@@ -637,5 +638,24 @@ mod tests {
         assert_eq!(set.add_trace(TraceId::hex(9), &mut raw), Ok(()));
         set.name_places(Some(&names), false);
         assert_eq!(shown(&set)[3..], ["GET /", "HTTP GET -> b", "read"]);
+    }
+
+    #[test]
+    fn a_row_costs_42_bytes_and_4_more_where_places_have_other_names() {
+        let names: Vec<String> = (0..101).map(|i| format!("GET /user/{}", 1000 + i)).collect();
+        let traces: Vec<[Spec; 1]> =
+            names.iter().map(|name| -> [Spec; 1] { [(0, "a", name, Server, &[])] }).collect();
+        let slices: Vec<&[Spec]> = traces.iter().map(|trace| trace.as_slice()).collect();
+        let mut set = set(&slices);
+        name(&mut set, REAL());
+        // All of them, so that none is added unseen.
+        let Columns { start_us, duration_us, span_id, parent, endpoint, process, tag_set, flags, odd_parents } =
+            &set.columns;
+        let longs = [start_us, duration_us, span_id].map(|column| size_of_val(column.as_slice()));
+        let numbers = [parent, endpoint, process, tag_set].map(|column| size_of_val(column.as_slice()));
+        let flags = size_of_val(flags.as_slice());
+        let recorded: usize = longs.into_iter().chain(numbers).chain([flags]).sum();
+        assert!(odd_parents.is_empty());
+        assert_eq!((recorded, size_of_val(set.places.column.as_slice())), (42 * 101, 4 * 101));
     }
 }

@@ -1,6 +1,6 @@
 //! What the rules for real traces did to a set, with one example each (`docs/definitions/real-traces.md`).
 
-use super::calls::{answer, is_call, process_name};
+use super::calls::{answer, callees, is_call, process_name};
 use super::clocks::{Pair, pair_of};
 use super::ids::TraceId;
 use super::names::hash_text;
@@ -25,6 +25,8 @@ pub enum Found {
     Overlay,
     /// Calls that are named with what they call.
     Callees,
+    /// Calls with several callees, of which the first counts.
+    SeveralCallees,
     /// Calls that take longer than their callee.
     Waiting,
     /// Spans whose name stands for many names with values in them.
@@ -44,7 +46,7 @@ impl Found {
     pub fn rule(self) -> Rule {
         match self {
             Found::Overlay => Rule::Overlay,
-            Found::Callees => Rule::Callees,
+            Found::Callees | Found::SeveralCallees => Rule::Callees,
             Found::Waiting => Rule::Waiting,
             Found::Templates => Rule::Templates,
             Found::NobodyWaits | Found::StoppedWaiting => Rule::NobodyWaits,
@@ -61,6 +63,7 @@ impl Found {
             | Found::Templates
             | Found::NobodyWaits
             | Found::Clocks => self.rule().key(),
+            Found::SeveralCallees => "several-callees",
             Found::GaveUp => "gave-up",
             Found::StoppedWaiting => "stopped-waiting",
         }
@@ -242,11 +245,15 @@ impl ReadingObserver {
         };
         let has_clocks = tree.settings.reading.has(Rule::Clocks);
         let has_waiting = tree.settings.reading.has(Rule::Waiting);
+        let has_callees = tree.settings.reading.has(Rule::Callees);
         self.here.clear();
         self.is_folded.resize(set.endpoints().len(), false);
         for span in 0..tree.len() as u32 {
             if set.says_callee(tree.row(span)) {
                 note(Found::Callees);
+            }
+            if has_callees && is_call(set, tree, span) && callees(set, tree, span).nth(1).is_some() {
+                note(Found::SeveralCallees);
             }
             if set.is_folded(tree.row(span)) {
                 note(Found::Templates);
@@ -387,5 +394,39 @@ mod tests {
         ] {
             assert_eq!(count(&parts), (40_000, most));
         }
+    }
+
+    #[test]
+    fn a_call_with_several_callees_is_counted() {
+        let mut set = TraceSet::new();
+        let spans = [(0, "a", SpanKind::Client), (1, "b", SpanKind::Server), (1, "c", SpanKind::Server)];
+        for trace in 1..=2 {
+            let mut raw: Vec<RawSpan> = Vec::new();
+            // The second trace has one callee.
+            for (number, &(parent, service, kind)) in spans.iter().enumerate().take(4 - trace) {
+                raw.push(RawSpan {
+                    id: SpanId::hex(number as u64 + 1),
+                    parent: SpanId::hex(parent),
+                    start_us: 1,
+                    duration_us: 9,
+                    operation: set.operation("call"),
+                    process: set.process(service, "", TagSetId::EMPTY),
+                    tags: TagSetId::EMPTY,
+                    flags: Flags::of_kind(kind),
+                });
+            }
+            assert_eq!(set.add_trace(TraceId::hex(trace as u128), &mut raw), Ok(()));
+        }
+        let several = |reading| {
+            let (mut observer, mut tree) = (ReadingObserver::default(), Tree::default());
+            for trace in 0..2 {
+                tree.load(&set, trace, PathSettings { reading, ..PathSettings::default() });
+                observer.observe(&set, &tree);
+            }
+            observer.finish(&set).found.get(&Found::SeveralCallees).cloned()
+        };
+        let example = format!("{:032x}", 1);
+        assert_eq!(several(Reading::real()), Some(FoundCount { spans: 1, example }));
+        assert_eq!(several(Reading::PLAIN), None);
     }
 }

@@ -10,7 +10,7 @@ use pathlight_analysis::culprit::CulpritReport;
 use pathlight_analysis::requests::{PathSettings, RequestTypes, Selection};
 use pathlight_analysis::tprof::{
     AggregateTrace, Aggregates, Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector,
-    Traces, TracesPart,
+    Traces,
 };
 use pathlight_model::steps::{Done, Pace};
 use pathlight_model::trace::{TraceSet, Tree};
@@ -153,8 +153,12 @@ pub(crate) struct TracesPass {
     is_loading: bool,
     is_loaded: bool,
     settings: PathSettings,
-    parts: Vec<Result<Vec<u8>, postcard::Error>>,
+    parts: Vec<Packed>,
+    /// The names and shapes that the parts refer to, and the traces that are in none of them; the last thing to be written.
+    names: Option<Packed>,
 }
+
+type Packed = Result<Vec<u8>, postcard::Error>;
 
 impl TracesPass {
     pub fn new(
@@ -173,23 +177,31 @@ impl TracesPass {
             is_loaded: false,
             settings,
             parts: Vec::new(),
+            names: None,
         }
-    }
-
-    fn put(&mut self, part: &TracesPart) {
-        self.parts.push(postcard::to_allocvec(part));
     }
 
     /// True when done.
     pub fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         let mut left = CHUNK;
-        while let Some(&request) = self.requests.get(self.at) {
+        while self.names.is_none() {
             if left == 0 {
                 if time_is_up() {
                     return false;
                 }
                 left = CHUNK;
             }
+            // Times of a large trace take as long as a step to write, and so do its names and its shape at the end.
+            let is_large = self.tree.len() >= PART;
+            if self.collector.positions() >= PART {
+                self.parts.push(postcard::to_allocvec(&self.collector.take_traces()));
+                left = if is_large { 0 } else { left };
+                continue;
+            }
+            let Some(&request) = self.requests.get(self.at) else {
+                self.names = Some(postcard::to_allocvec(&self.collector.take()));
+                return !(is_large && time_is_up());
+            };
             let entry = &table.requests[request as usize];
             if !self.is_loaded {
                 if !self.is_loading {
@@ -206,17 +218,9 @@ impl TracesPass {
             if !self.collector.step(set, &self.tree, (request, root), &mut left) {
                 continue;
             }
-            left = left.min(before.saturating_sub(LEAST));
+            left = if is_large { 0 } else { left.min(before.saturating_sub(LEAST)) };
             self.is_loaded = false;
             self.at += 1;
-            if self.collector.positions() >= PART {
-                let part = self.collector.take_traces();
-                self.put(&part);
-                // That of a large trace takes the time of a step to write; so do its names and shapes at the end.
-                if self.tree.len() >= PART && time_is_up() {
-                    return false;
-                }
-            }
         }
         true
     }
@@ -226,10 +230,7 @@ impl TracesPass {
     }
 
     /// Names first, then the traces.
-    pub fn finish(mut self) -> Result<Vec<Vec<u8>>, EngineError> {
-        let rest = self.collector.take_traces();
-        self.put(&rest);
-        let names = postcard::to_allocvec(&self.collector.finish());
-        Ok([names].into_iter().chain(self.parts).collect::<Result<_, _>>()?)
+    pub fn finish(self) -> Result<Vec<Vec<u8>>, EngineError> {
+        Ok(self.names.into_iter().chain(self.parts).collect::<Result<_, _>>()?)
     }
 }

@@ -35,7 +35,7 @@ public_json! {
         clipped_share: f64 = overview.quality.clipped_share(),
         /// Overlaps of calls in sequence that pass for clock skew.
         accepted_overlaps: OverlapsOf<'a> = OverlapsOf::of(&overview.overlaps),
-        /// What the rules for real traces found, by `overlay`, `callees`, `waiting`, `templates`, `nobody-waits`, `clocks`, `gave-up` (callees that began
+        /// What the rules for real traces found, by `overlay`, `callees`, `several-callees`, `waiting`, `templates`, `nobody-waits`, `clocks`, `gave-up` (callees that began
         /// after their caller gave up) and `stopped-waiting` (callees that were cut at the end of their call); what was
         /// not found is left out.
         reading: BTreeMap<&'static str, FoundOf<'a>> = found(overview),

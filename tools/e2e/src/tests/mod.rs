@@ -165,6 +165,7 @@ pub const ALL: &[Test] = tests![
     real::hotel,
     real::media,
     real::social_network,
+    real::readings,
     jaeger::both_dialects_give_the_same_traces_and_a_link_reproduces_them,
     jaeger::tempo_is_searched_directly_and_through_grafana,
     jaeger::a_login_is_told_from_a_dead_address,

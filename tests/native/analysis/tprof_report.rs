@@ -1,0 +1,187 @@
+//! What a diagnosis reports, and how it is told: types, lists, sentences and tables.
+
+use super::tprof::{a_trace, part, report, report_by};
+use crate::common::{Span, generated, set_of, stage};
+use pathlight::analysis::tprof::{Traces, Verdict};
+use pathlight::model::trace::{SpanKind, TraceSet};
+use pathlight::query::native::Pool;
+use pathlight::query::{GroupBy, Selection, SetsReport, TprofSettings, queries};
+use pathlight::text::format::THIN;
+use pathlight::view::diagnosis;
+use pathlight::view::diagnosis_tables::layers_csv;
+use pathlight::view::diagnosis_words::{lines, markdown, place_name, sets_markdown};
+use pathlight::view::json;
+
+#[test]
+fn a_tag_makes_the_request_types_and_the_threshold_the_tail() {
+    let spans: Vec<Span> = (1..=20)
+        .flat_map(|number| {
+            let mut spans = a_trace(number, 100 * number, &[]);
+            spans[0].zone = if number <= 12 {
+                "eu"
+            } else if number < 20 {
+                "us"
+            } else {
+                ""
+            };
+            spans
+        })
+        .collect();
+    let settings = TprofSettings { tail_permille: 500, ..TprofSettings::default() };
+    let found = report_by(vec![set_of(&spans)], GroupBy::Tag("zone".to_owned()), settings);
+    let types: Vec<(&str, u64, Option<u64>)> = found.layers[1]
+        .groups
+        .iter()
+        .map(|g| (g.root.as_ref().unwrap().operation.as_str(), g.traces, g.normal))
+        .collect();
+    assert_eq!(types, [("A (no zone)", 1, None), ("A zone=eu", 12, Some(6)), ("A zone=us", 7, None)]);
+    assert_eq!(found.layers[0].groups[0].normal, Some(10));
+    assert_eq!(found.tail.types.len(), 1);
+    assert_eq!((found.tail.types[0].a_traces, found.tail.types[0].b_traces), (6, 6));
+    let kinds = &found.report[0];
+    assert_eq!((kinds.types.len(), kinds.types_in_all), (2, 3));
+    assert_eq!(kinds.types[0].verdict, Verdict::Unsplit);
+    let more: Vec<u64> = lines(&found).iter().filter(|l| l.level == 2).map(|l| l.more).collect();
+    assert_eq!(more, [0, 1]);
+}
+
+#[test]
+fn two_sets_are_compared_by_place_and_by_service() {
+    let set = |group, slow: u64| {
+        let traces = (1..=12).map(|i| a_trace(i, 100 + i + slow, &[("B", 10 + slow, 20 + slow)]));
+        let mut spans: Vec<Span> = traces.flatten().collect();
+        // No gaps between a client and its server.
+        spans.iter_mut().for_each(|span| span.kind = SpanKind::Internal);
+        let mut set = TraceSet::new();
+        set.loading_group = group;
+        stage(&mut set, &spans);
+        set
+    };
+    let (a, b) = (Selection::default(), Selection { group: 1, ..Selection::default() });
+    let query = queries::CompareDiagnoses { a, b };
+    let report = Pool::of(vec![set(0, 0), set(1, 40)]).unwrap().run(query).unwrap();
+    let kind = &report.places.types[0];
+    assert_eq!((kind.a_traces, kind.b_traces), (12, 12));
+    let first = &kind.places[0];
+    assert_eq!((first.operation.as_str(), first.subspan, first.change_us), ("A", Some(0), 40.0));
+    // 40 µs are below what a clock can be trusted with.
+    let services = &report.culprit.services;
+    assert_eq!(
+        (services[0].service.as_str(), services[0].own.excess_us, services[0].score_us),
+        ("A", 40.0, 0.0)
+    );
+    assert_eq!(services[1].own.excess_us, 0.0);
+    let text = sets_markdown(&report).replace(THIN, " ");
+    assert!(
+        text.contains(
+            "No service changed beyond the usual drift. The largest suspicion is A, its own work: +40 µs"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("- A in A before \u{201c}B\u{201d}: +40 µs (50 µs against 10 µs"), "{text}");
+    assert!(json::diagnosis_sets(&SetsReport::default()).is_ok());
+}
+
+#[test]
+fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
+    let mut spans: Vec<Span> = (1..10).flat_map(|i| a_trace(i, 10, &[("B", 2, 5)])).collect();
+    spans.extend(a_trace(10, 100, &[("B", 92, 95)]));
+    let report = report(vec![set_of(&spans)]);
+    let plain = |text: &str| text.replace(THIN, " ");
+    let lines = lines(&report);
+    let levels: Vec<u32> = lines.iter().map(|line| line.level).collect();
+    assert_eq!(levels[..8], [1, 2, 3, 4, 5, 5, 3, 4]);
+    let words: Vec<String> = lines.iter().map(|line| plain(&line.words)).collect();
+    assert_eq!(words[0], "A in A takes 16 µs of its own per call, 160 µs in all (n = 10)");
+    let spread = "in 100.0 % of A in A, mostly in the tail: 13.9 times the normal";
+    assert_eq!(words[1], format!("{spread} (10 of 10 traces); 16 µs per call, 160 µs in all (n = 10)"));
+    let slow = "A in A is slow before \u{201c}B\u{201d}";
+    assert_eq!(words[2], format!("{slow}, {spread}; 92 µs on average (n = 1)"));
+    assert_eq!(
+        words[3],
+        "A takes 92 µs of its 100 µs before \u{201c}B\u{201d}, on average, in 1 trace of one shape and order"
+    );
+    assert_eq!(
+        words[4],
+        "A 0, before \u{201c}B\u{201d}: 92 µs on average, p50 92 µs, p99 92 µs (n = 1): the problematic subspan"
+    );
+    assert!(lines[4].is_problem && !lines[5].is_problem);
+    assert_eq!(lines[0].aggregate, lines[3].aggregate);
+    let text = plain(&markdown(&report));
+    assert!(text.starts_with("# Diagnosis of 10 traces\n\n1. A in A takes"), "{text}");
+    assert!(text.contains(&format!("\n      - {slow}")), "{text}");
+    assert!(!text.contains("problematic"), "{text}");
+    assert!(
+        text.contains("## What makes the tail of A in A slow: 1 slow trace against 9 normal ones"),
+        "{text}"
+    );
+    assert!(text.contains("- A in A before \u{201c}B\u{201d}: +90 µs (92 µs against 2 µs"), "{text}");
+}
+
+#[test]
+fn the_diagnosis_is_made_in_steps_that_tell_how_far_it_is() {
+    use pathlight::generate::Options;
+    let set = generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
+    let settings = TprofSettings::default();
+    let query = queries::Diagnosis { selection: Selection::default(), settings: settings.clone() };
+    let mut told = Vec::new();
+    let stepped = Pool::of(vec![set]).unwrap().run_watched(query, &mut |p| told.push((p.done, p.of)));
+    assert!(told.len() > 3 && told.is_sorted(), "{told:?}");
+    assert!(told.iter().all(|(done, of)| done <= of), "{told:?}");
+    let set = generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
+    assert!(stepped.unwrap() == Traces::merge(vec![part(&set)]).finish(&settings));
+}
+
+#[test]
+fn what_the_lists_of_places_leave_out_is_counted_and_said() {
+    // 60 children of 70 names, so that there are more places than are listed; and a type with too few traces for a tail.
+    let names: Vec<String> = (0..60).map(|i| format!("c{i:02}")).collect();
+    let children: Vec<(&str, u64, u64)> =
+        names.iter().zip(0..).map(|(name, i)| (name.as_str(), 10 * i, 10 * i + 5)).collect();
+    let mut spans: Vec<Span> = (1..=10).flat_map(|number| a_trace(number, 700 + number, &children)).collect();
+    let mut few = a_trace(11, 10, &[]);
+    few[0].operation = "rare".to_owned();
+    spans.extend(few);
+    let tail = report(vec![set_of(&spans)]).tail;
+    let kind = &tail.types[0];
+    assert_eq!((kind.places.len(), kind.places_in_all), (50, 121));
+    assert_eq!(
+        tail.left_out.iter().map(|kind| (kind.operation.as_str(), kind.a_traces)).collect::<Vec<_>>(),
+        [("rare", 1)]
+    );
+    let said = diagnosis::left_out(&tail, false);
+    assert_eq!(said[0], "71 places of 1 list are not listed: of each the 50 that grew most are.");
+    assert_eq!(
+        said[1],
+        "1 request type with 1 trace left out, as it takes 10 of a type to tell its tail: rare in A."
+    );
+    let text = markdown(&report(vec![set_of(&spans)]));
+    assert!(text.contains("- and 116 other places") && text.contains(&said[1]), "{text}");
+    // Of two sets, types that one of them lacks.
+    let (a, b) = (a_type("X", 1, 60), [a_type("X", 1, 60), a_type("Y", 11, 60)].concat());
+    let places = Traces::compare(vec![part(&set_of(&a))], vec![part(&set_of(&b))]);
+    assert_eq!(
+        places.left_out.iter().map(|kind| (kind.a_traces, kind.b_traces)).collect::<Vec<_>>(),
+        [(0, 10)]
+    );
+    assert_eq!(
+        diagnosis::left_out(&places, true),
+        ["1 request type with 10 traces only in B cannot be compared: Y in Y."]
+    );
+}
+
+#[test]
+fn layers_1_and_2_are_a_table() {
+    let spans = [a_type("X", 1, 60), a_type("Y", 11, 60)].concat();
+    let csv = layers_csv(&report(vec![set_of(&spans)]));
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(
+        lines[0].starts_with("layer,service,operation,request_type,traces,spans,self_sum_us,self_mean_us"),
+        "{csv}"
+    );
+    // All traces: X, Y and B; then each type with its root and B. Most self time first.
+    assert_eq!(lines.iter().filter(|line| line.starts_with("1,")).count(), 3);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("2,")).count(), 4);
+    assert!(lines.iter().any(|line| line.starts_with("1,B,B,all traces,20,20,")), "{csv}");
+    assert!(lines.iter().any(|line| line.starts_with("2,B,B,X in X,10,10,")), "{csv}");
+}
