@@ -490,20 +490,22 @@ impl TraceCollector {
     /// Writes about `left` more of them, which it counts down; true when done.
     fn expand(&self, form: u32, out: &mut Expansion, left: &mut usize) -> bool {
         let Expansion { positions, open } = out;
+        let is_new = positions.is_empty();
         let mut put = |form: u32, parent: u32, open: &mut Vec<(Range<u32>, u32)>| {
             let Form { endpoint, children, .. } = &self.forms[form as usize];
             open.push((children.clone(), positions.len() as u32));
             positions.push((*endpoint, parent));
         };
-        if open.is_empty() {
+        if is_new {
             put(form, NO_ROW, open);
         }
         while *left > 0 {
             *left -= 1;
             let Some((below, place)) = open.last_mut() else { return true };
-            match (below.next(), *place) {
-                (Some(next), place) => put(self.form_children[next as usize], place, open),
-                (None, _) => drop(open.pop()),
+            let (next, place) = (below.next(), *place);
+            match next {
+                Some(next) => put(self.form_children[next as usize], place, open),
+                None => drop(open.pop()),
             }
         }
         false

@@ -311,6 +311,10 @@ mod tests {
         let frames =
             scene(&out, &theme).layers[3].fills.iter().filter(|fill| fill.color == theme.text).count();
         assert_eq!(frames, 4);
+        // Names of parts are measured in the font that they are drawn in; only the sign beside a name is bold.
+        let texts = scene(&out, &theme).layers.into_iter().flat_map(|layer| layer.texts);
+        let bold: Vec<String> = texts.filter(|text| text.bold).map(|text| text.text).collect();
+        assert!(bold.iter().all(|text| text == "!"), "{bold:?}");
         let text = lay(Window { from: 0.0, to: 2000.0 }).rows[0].text.clone().unwrap();
         assert!(text.text.ends_with(", slow after \u{201c}B\u{201d}") && !text.inside, "{text:?}");
         // Seen from far away it still has its frame.
