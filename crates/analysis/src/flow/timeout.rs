@@ -61,8 +61,9 @@ impl TimeoutReport {
         let timeout_us = timeout_us.unwrap_or(suggested_us);
         let sum: u128 = sorted.iter().map(|&us| u128::from(us.min(timeout_us))).sum();
         let count = sorted.len().max(1) as u128;
-        let middles = (0..TimeoutReport::RETRY_LEVELS)
-            .filter_map(|level| sorted.get((2 * level + 1) * sorted.len() / (2 * TimeoutReport::RETRY_LEVELS)));
+        let middles = (0..TimeoutReport::RETRY_LEVELS).filter_map(|level| {
+            sorted.get((2 * level + 1) * sorted.len() / (2 * TimeoutReport::RETRY_LEVELS))
+        });
         TimeoutReport {
             service: endpoint.service,
             operation: endpoint.operation,

@@ -449,10 +449,9 @@ impl TraceCollector {
     /// Order of forms by names alone: endpoint, then hash, then, for forms whose hashes collide, all that is in them.
     fn compare(&self, a: u32, b: u32) -> Ordering {
         let (x, y) = (&self.forms[a as usize], &self.forms[b as usize]);
-        x.endpoint
-            .cmp(&y.endpoint)
-            .then(x.hash.cmp(&y.hash))
-            .then_with(|| if a == b { Ordering::Equal } else { self.positions_of(a).cmp(&self.positions_of(b)) })
+        x.endpoint.cmp(&y.endpoint).then(x.hash.cmp(&y.hash)).then_with(|| {
+            if a == b { Ordering::Equal } else { self.positions_of(a).cmp(&self.positions_of(b)) }
+        })
     }
 
     /// The form of an endpoint above children of these forms in their order.

@@ -649,8 +649,17 @@ mod tests {
         let mut set = set(&slices);
         name(&mut set, REAL());
         // All of them, so that none is added unseen.
-        let Columns { start_us, duration_us, span_id, parent, endpoint, process, tag_set, flags, odd_parents } =
-            &set.columns;
+        let Columns {
+            start_us,
+            duration_us,
+            span_id,
+            parent,
+            endpoint,
+            process,
+            tag_set,
+            flags,
+            odd_parents,
+        } = &set.columns;
         let longs = [start_us, duration_us, span_id].map(|column| size_of_val(column.as_slice()));
         let numbers = [parent, endpoint, process, tag_set].map(|column| size_of_val(column.as_slice()));
         let flags = size_of_val(flags.as_slice());

@@ -9,8 +9,7 @@ use pathlight_analysis::critical_path::PathTable;
 use pathlight_analysis::culprit::CulpritReport;
 use pathlight_analysis::requests::{PathSettings, RequestTypes, Selection};
 use pathlight_analysis::tprof::{
-    AggregateTrace, Aggregates, Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector,
-    Traces,
+    AggregateTrace, Aggregates, Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, Traces,
 };
 use pathlight_model::steps::{Done, Pace};
 use pathlight_model::trace::{TraceSet, Tree};

@@ -40,7 +40,7 @@ pub async fn social_network(page: &Page) -> Outcome {
 /// Sets that are read otherwise as real traces than plainly: the name of their pictures, where they lie, and the view that
 /// shows it best.
 const READINGS: [(&str, &str, &str); 4] = [
-    ("onlineboutique", "onlineboutique-nezha-2022-08-22/cases/case-00/normal.json.gz", "view=diagnosis"),
+    ("onlineboutique", "onlineboutique-nezha-2022-08-22/cases/case-00/normal.json.gz", "view=findings"),
     ("dsb", "dsb-media-latenseer", "view=findings"),
     ("zipkin1-trainticket", "zipkin1-trainticket", "view=flame"),
     ("otlp", "otlp-vikrant-tempo", "view=flame"),
