@@ -19,9 +19,9 @@ use pathlight::view::saved;
 /// Steps of a plan, more than any query of these few traces takes.
 const STEPS: usize = 2000;
 
-/// What the first byte says about the others: a query; traces of another worker; keys of traces, for two calls. What workers
-/// tell each other within a query is not among them: the same program writes and reads it, in one page.
-const WAYS: u8 = 4;
+/// What the first byte says about the others: a query; traces of another worker; keys of traces, for two calls; a pass; a
+/// partial of the pass before, in place of that of the step that its first byte names, of the query of its second.
+const WAYS: u8 = 6;
 
 /// One query of every kind.
 fn messages() -> Vec<Vec<u8>> {
@@ -71,8 +71,8 @@ fn messages() -> Vec<Vec<u8>> {
     .into()
 }
 
-/// Drives a query as page and worker do. False if it was refused.
-fn drive(session: &mut Session, message: Vec<u8>) -> bool {
+/// Drives a query as page and worker do. False if it was refused. `hear` is given every pass and its partial.
+fn drive(session: &mut Session, message: Vec<u8>, hear: &mut dyn FnMut(u64, &[u8], &mut Vec<u8>)) -> bool {
     let mut server = Server::default();
     let begin = Call::Begin { plan: 1, data: Some(1), has_summaries: false };
     let mut answers = server.serve(session, 1, &begin, vec![message]);
@@ -81,7 +81,9 @@ fn drive(session: &mut Session, message: Vec<u8>) -> bool {
             Some((_, Ok((Done::Pass, passes)))) => {
                 let partials: Option<Vec<_>> =
                     passes.iter().map(|pass| session.run_pass(pass).ok()).collect();
-                let Some(partials) = partials else { return false };
+                let Some(mut partials) = partials else { return false };
+                let heard = passes.iter().zip(&mut partials);
+                heard.for_each(|(pass, partial)| hear(number, pass, partial));
                 partials
             }
             Some((_, Ok((Done::Working, _)))) => Vec::new(),
@@ -100,7 +102,10 @@ pub fn calls() -> Vec<Vec<u8>> {
     for (number, message) in messages().into_iter().enumerate() {
         seeds.push(of(0, &message));
         let mut session = Session::of(set());
-        let is_done = drive(&mut session, message);
+        let is_done = drive(&mut session, message, &mut |step, pass, partial| {
+            seeds.push(of(4, pass));
+            seeds.push(of(5, &[&[step as u8, number as u8], partial.as_slice()].concat()));
+        });
         assert!(is_done, "query {number}");
     }
     let set = set();
@@ -118,9 +123,20 @@ pub fn check_call(bytes: &[u8]) {
     let Some((way, rest)) = bytes.split_first() else { return };
     let mut session = Session::of(set());
     match way % WAYS {
-        0 => drop(drive(&mut session, rest.to_vec())),
+        0 => drop(drive(&mut session, rest.to_vec(), &mut |_, _, _| {})),
         1 => drop(session.put_traces(rest)),
         2 => drop(session.take_traces(rest)),
+        4 => drop(session.run_pass(rest)),
+        5 => {
+            let [at, query, partial @ ..] = rest else { return };
+            let mut messages = messages();
+            let message = messages.swap_remove(usize::from(*query) % messages.len());
+            drive(&mut session, message, &mut |step, _, of| {
+                if step as u8 == *at {
+                    partial.clone_into(of);
+                }
+            });
+        }
         _ => {
             let keys = session.trace_keys().unwrap();
             let _ = pathlight::query::plan_moves(&[keys, rest.to_vec()]);
@@ -129,7 +145,7 @@ pub fn check_call(bytes: &[u8]) {
     let message = queries::Endpoints { selection: Selection::default() }.to_message().unwrap();
     session.set.seal().unwrap();
     session.invalidate();
-    assert!(drive(&mut session, message), "the worker goes on");
+    assert!(drive(&mut session, message, &mut |_, _, _| {}), "the worker goes on");
 }
 
 /// Messages of host pages, as JSON.

@@ -56,6 +56,8 @@ mod ingest {
     mod paths;
 }
 mod page {
+    mod documents;
+    mod sinks;
     mod style;
     mod www;
 }

@@ -43,8 +43,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let top = args.top.unwrap_or(if args.common.all { usize::MAX } else { TOP });
     match format {
         "json" => args.common.print(&(json::summary(&report, &at)? + "\n")),
-        "markdown" => args.common.print(&summary::to_markdown(&report, &at, by, top)),
-        "csv" => args.common.print(&summary::to_csv(&report, &at)),
-        _ => args.common.print_text(&terminal::fit_lines(&summary::to_text(&report, &at, by, top), CHAIN_AT)),
+        "markdown" => args.common.print(&summary::to_markdown(&report, &at, by, top, None)),
+        "csv" => args.common.print(&summary::to_csv(&report, &at, None)),
+        _ => args
+            .common
+            .print_text(&terminal::fit_lines(&summary::to_text(&report, &at, by, top, None), CHAIN_AT)),
     }
 }

@@ -3,7 +3,7 @@
 use super::EngineError;
 use super::cuts::Cuts;
 use super::queries::{Query, start_message};
-use super::workers::Workers;
+use super::workers::{Workers, opened, sealed};
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_model::steps;
 use pathlight_model::steps::Job;
@@ -40,15 +40,19 @@ impl<R> Plan<R> {
     ///
     /// # Errors
     /// [`EngineError`] if a partial is not one of the last pass.
-    pub fn next(&mut self, partials: Vec<Vec<u8>>) -> Result<Next<R>, EngineError> {
+    pub fn next(&mut self, mut partials: Vec<Vec<u8>>) -> Result<Next<R>, EngineError> {
         let mut job = self.job.take().ok_or(EngineError::Ended)?;
+        for partial in &mut partials {
+            let length = opened(partial)?.len();
+            partial.truncate(length);
+        }
         self.workers.put(partials);
         if let Some(report) = steps::step(&mut job) {
             return Ok(Next::Done(report?));
         }
         self.job = Some(job);
         Ok(match self.workers.wanted() {
-            Wanted::Pass(pass) => Next::Pass(pass),
+            Wanted::Pass(pass) => Next::Pass(sealed(pass)),
             Wanted::Working(progress) => Next::Working(progress),
             Wanted::Cut => Next::Waiting,
         })

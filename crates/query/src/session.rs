@@ -5,6 +5,7 @@ use super::pass::{NamedPass, Pass};
 use super::queries::{self, FlowCache, FlowTask, OverviewPass, Query};
 use super::request_pass::RunningPass;
 use super::summaries::JoinTask;
+use super::workers::{opened, sealed};
 use super::{EngineError, Plan};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, pack_sorted};
 use pathlight_analysis::requests::{
@@ -99,7 +100,7 @@ impl Session {
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not a pass.
     pub fn start(&mut self, pass: &[u8]) -> Result<Task, EngineError> {
-        let bytes = pass;
+        let bytes = opened(pass)?;
         let NamedPass { names, types, pass } = postcard::from_bytes(bytes)?;
         let flow = FlowTask::new(&pass, bytes);
         let names_hash =
@@ -202,6 +203,14 @@ impl Task {
     /// # Errors
     /// [`EngineError`] if the partial cannot be written.
     pub fn step(
+        &mut self,
+        session: &mut Session,
+        time_is_up: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        Ok(self.work(session, time_is_up)?.map(sealed))
+    }
+
+    fn work(
         &mut self,
         session: &mut Session,
         time_is_up: &mut dyn FnMut() -> bool,
@@ -329,6 +338,31 @@ mod tests {
         // Latencies are asked for by type, the paths of all requests are not.
         session.run(queries::CriticalPath { selection: Selection::default() })?;
         assert_eq!((session.tables.len(), session.selected.len(), session.types.len()), (1, 1, 1));
+        Ok(())
+    }
+
+    /// Any of the changed bytes would be another pass, or none, or make the worker end.
+    #[test]
+    fn a_damaged_pass_or_partial_is_an_error() -> Result<(), EngineError> {
+        let is_damaged = |error| matches!(error, Some(EngineError::Message(_)));
+        let mut session = Session::new();
+        let mut plan = Plan::new(queries::CriticalPath { selection: Selection::default() }, &Cuts::default());
+        let mut partials = Vec::new();
+        let mut passes = 0;
+        while let crate::Next::Pass(pass) = plan.next(partials)? {
+            passes += 1;
+            for place in 0..pass.len() {
+                let mut damaged = pass.clone();
+                damaged[place] ^= 1 << (place % 8);
+                assert!(is_damaged(session.start(&damaged).err()), "byte {place} of pass {passes}");
+                assert!(is_damaged(session.start(&pass[..place]).err()), "{place} bytes of pass {passes}");
+            }
+            partials = vec![session.run_pass(&pass)?];
+        }
+        assert!(passes > 2, "{passes} passes");
+        let mut plan = Plan::new(queries::CriticalPath { selection: Selection::default() }, &Cuts::default());
+        plan.next(Vec::new())?;
+        assert!(is_damaged(plan.next(vec![Vec::new()]).err()));
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use pathlight_analysis::requests::{
     Cut, GroupBy, PathSettings, RangeFacts, Reading, Rule, Selection, TypeFacts,
 };
 use pathlight_model::steps::Done;
-use pathlight_model::trace::{PlaceFacts, PlaceNames};
+use pathlight_model::trace::{PlaceFacts, PlaceNames, hash_bytes};
 use serde::de::DeserializeOwned;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -205,9 +205,29 @@ impl RangeRequests<'_> {
     }
 }
 
+/// Bytes of the checksum behind a pass and a partial.
+const SEAL: usize = 8;
+
+/// A pass or a partial with its checksum. They are full of places in each other's lists, so a reader would have to doubt
+/// every number of a damaged one.
+pub(super) fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let hash = hash_bytes(&bytes);
+    bytes.reserve_exact(SEAL);
+    bytes.extend_from_slice(&hash.to_le_bytes());
+    bytes
+}
+
+/// What [`sealed`] was given; an error if it is not that any more.
+pub(super) fn opened(bytes: &[u8]) -> Result<&[u8], EngineError> {
+    match bytes.split_last_chunk::<SEAL>() {
+        Some((inside, seal)) if hash_bytes(inside) == u64::from_le_bytes(*seal) => Ok(inside),
+        _ => Err(postcard::Error::DeserializeBadCrc.into()),
+    }
+}
+
 /// One partial of several parts: before each its length in bytes, 4 of them, the lowest first.
 pub(super) fn frame(parts: &[Vec<u8>]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(parts.iter().map(|part| part.len() + 4).sum());
+    let mut out = Vec::with_capacity(SEAL + parts.iter().map(|part| part.len() + 4).sum::<usize>());
     for part in parts {
         out.extend_from_slice(&(part.len() as u32).to_le_bytes());
         out.extend_from_slice(part);

@@ -147,7 +147,12 @@ fn jaeger_is_passed_on_with_query_token_status_and_type() {
                     .collect();
                 let lowered = |line: &&String| line.to_ascii_lowercase().starts_with("authorization: ");
                 let token = head.iter().find(lowered).map_or("", |line| &line["authorization: ".len()..]);
-                let text = format!("{} {token}", head[0].split(' ').nth(1).unwrap());
+                let names: Vec<String> = head[1..]
+                    .iter()
+                    .filter_map(|line| Some(line.split_once(':')?.0.to_ascii_lowercase()))
+                    .collect();
+                let text =
+                    format!("{} {token} {}", head[0].split(' ').nth(1).unwrap(), names.join(","));
                 write!(
                     stream,
                     "HTTP/1.1 429 Busy\r\nContent-Type: text/x\r\nRetry-After: 7\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{text}",
@@ -159,10 +164,21 @@ fn jaeger_is_passed_on_with_query_token_status_and_type() {
         serving(&folder.0, Some(&base), |server| {
             for prefix in ["", "/jaeger"] {
                 let line = format!("GET {prefix}/api/traces?service=a%20b&limit=2");
-                let (head, body) = ask(server, &line, "Authorization: Bearer t\r\n");
+                let more = "Authorization: Bearer t\r\nCookie: session=1\r\nX-Other: 1\r\n";
+                let (head, body) = ask(server, &line, more);
                 assert!(head.starts_with("HTTP/1.1 429") && head.contains("text/x"), "{head}");
                 assert!(head.contains("retry-after: 7") && head.contains("'none'; sandbox"), "{head}");
                 assert!(body.contains("/base/api/traces?service=a%20b&limit=2 Bearer t"), "{body}");
+                assert!(body.contains("authorization"), "{body}");
+                assert!(!body.contains("cookie") && !body.contains("x-other"), "{body}");
+            }
+            // Nobody writes through it, whatever Jaeger would allow.
+            for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+                for path in ["/", "/api/traces", "/jaeger/api/traces"] {
+                    let (head, _) =
+                        ask(server, &format!("{method} {path}"), "Origin: http://evil.example\r\n");
+                    assert!(head.starts_with("HTTP/1.1 405"), "{method} {path}: {head}");
+                }
             }
             let (head, _) = ask(server, "GET /jaeger/trace/a1?uiFind=b2", "");
             assert!(

@@ -181,7 +181,7 @@ pub fn head_tip(model: &HeatModel, columns: &Range<u32>) -> Vec<TipLine> {
 
 /// Returns every endpoint as comma-separated values.
 pub fn endpoints_csv(report: &HeatmapReport) -> String {
-    summary::to_csv(&report.rows, &[])
+    summary::to_csv(&report.rows, &[], None)
 }
 
 /// Returns every cell as comma-separated values, column by column.

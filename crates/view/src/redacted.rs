@@ -1,9 +1,10 @@
-//! Findings and addresses as they are given away: without tags, or with pseudonyms of names. Traces are redacted where they
-//! are copied ([`Portable::redact`](pathlight_model::trace::Portable::redact)), by the same [`Pseudonyms`].
+//! Findings, diagnoses and addresses as they are given away: without tags, or with pseudonyms of names. Traces are redacted
+//! where they are copied ([`Portable::redact`](pathlight_model::trace::Portable::redact)), by the same [`Pseudonyms`].
 
 use crate::address::{Address, SplitChoice};
 use crate::choices::Choices;
 use crate::flow_choice::FlowChoice;
+use pathlight_analysis::tprof::{GroupSubspan, PlacesReport, SetsReport, TprofReport};
 use pathlight_backend::source::{Source, Wanted};
 use pathlight_model::ordered::OrderedSet;
 use pathlight_model::trace::{Pseudonyms, Redaction};
@@ -156,6 +157,116 @@ fn walk_culprit(report: &mut CulpritReport, see: &mut dyn FnMut(Named<'_>)) {
     report.failing.iter_mut().for_each(|row| see(Named::Service(&mut row.service)));
 }
 
+/// Returns what the words of a diagnosis are made of, without what is not to travel.
+pub fn diagnosis(report: &TprofReport, redaction: Redaction, pseudonyms: &Pseudonyms) -> TprofReport {
+    let mut out = report.clone();
+    if redaction.is_nothing() {
+        return out;
+    }
+    out.layers.clear();
+    let mut parts = Vec::new();
+    for row in &mut out.report {
+        let recorded = row.service.clone();
+        let operation = |name: &mut String| {
+            if redaction.names {
+                *name = position(pseudonyms, &recorded, name);
+            }
+        };
+        operation(&mut row.operation);
+        for kind in &mut row.types {
+            request_type((&mut kind.service, &mut kind.operation), redaction, pseudonyms, &mut parts);
+            for span in &mut kind.spans {
+                operation(&mut span.name);
+                let around = span.previous.iter_mut().chain(&mut span.next);
+                around.filter(|_| redaction.names).for_each(|child| *child = pseudonyms.endpoint(child));
+                for group in &mut span.groups {
+                    group.exemplars.clear();
+                    for GroupSubspan { name, after, before, .. } in &mut group.subspans {
+                        std::iter::once(name).chain(after).chain(before).for_each(operation);
+                    }
+                }
+            }
+        }
+        if redaction.names {
+            row.service = pseudonyms.service(&recorded);
+        }
+    }
+    places(&mut out.tail, redaction, pseudonyms, parts);
+    out
+}
+
+/// The same of what changed between two sets.
+pub fn sets(report: &SetsReport, redaction: Redaction, pseudonyms: &Pseudonyms) -> SetsReport {
+    let mut out = report.clone();
+    if redaction.names {
+        walk_culprit(&mut out.culprit, &mut |named| match named {
+            Named::Endpoint(endpoint) => *endpoint = pseudonyms.endpoint(endpoint),
+            Named::Service(service) => *service = pseudonyms.service(service),
+            Named::Operation(service, name) => *name = pseudonyms.operation(service, name),
+            Named::Type(_) => {}
+        });
+    }
+    places(&mut out.places, redaction, pseudonyms, Vec::new());
+    out
+}
+
+fn places(report: &mut PlacesReport, redaction: Redaction, pseudonyms: &Pseudonyms, mut parts: Vec<String>) {
+    if redaction.is_nothing() {
+        return;
+    }
+    for kind in &mut report.left_out {
+        request_type((&mut kind.service, &mut kind.operation), redaction, pseudonyms, &mut parts);
+    }
+    for kind in report.all.iter_mut().chain(&mut report.types) {
+        request_type((&mut kind.service, &mut kind.operation), redaction, pseudonyms, &mut parts);
+        for place in kind.places.iter_mut().filter(|_| redaction.names) {
+            // Of a gap the operation is the callee's.
+            let own = place.gap_to.as_ref().unwrap_or(&place.service);
+            place.operation = pseudonyms.operation(own, &place.operation);
+            let services = std::iter::once(&mut place.service).chain(&mut place.gap_to);
+            services.for_each(|service| *service = pseudonyms.service(service));
+            let around = place.previous.iter_mut().chain(&mut place.next);
+            around.for_each(|child| *child = pseudonyms.endpoint(child));
+        }
+    }
+}
+
+/// The pseudonym of a span's position, `operation#2`.
+fn position(pseudonyms: &Pseudonyms, service: &str, name: &str) -> String {
+    let number = name.rsplit_once('#').filter(|(_, number)| number.parse::<u32>().is_ok());
+    match (pseudonyms.known_operation(service, name), number) {
+        (None, Some((operation, number))) => {
+            format!("{}#{number}", pseudonyms.operation(service, operation))
+        }
+        (known, _) => known.unwrap_or_else(|| pseudonyms.operation(service, name)),
+    }
+}
+
+/// Replaces the name of a request type: service, and operation with what tells the type from others of its root, which may
+/// be the value of a tag. Such parts have numbers, as they come.
+fn request_type(
+    (service, name): (&mut String, &mut String),
+    redaction: Redaction,
+    pseudonyms: &Pseudonyms,
+    parts: &mut Vec<String>,
+) {
+    let ends = name.match_indices(' ').map(|(at, _)| at).chain([name.len()]);
+    let known = ends.filter(|&end| pseudonyms.known_operation(service, &name[..end]).is_some()).last();
+    let part = name.split_off(known.unwrap_or(0));
+    if redaction.names {
+        *name = pseudonyms.operation(service, name);
+        // All request types as one have no name.
+        *service = if service.is_empty() { String::new() } else { pseudonyms.service(service) };
+    }
+    if !part.is_empty() {
+        let number = parts.iter().position(|known| *known == part).unwrap_or_else(|| {
+            parts.push(part);
+            parts.len() - 1
+        });
+        name.push_str(&format!("{}type-{}", if name.is_empty() { "" } else { " " }, number + 1));
+    }
+}
+
 /// Returns an address that names nothing that is not to travel: choices stay, what was searched for goes.
 pub fn address(address: &Address, redaction: Redaction) -> Address {
     if redaction.is_nothing() {
@@ -256,6 +367,8 @@ pub enum Carrier {
     Report,
     /// An incident note.
     Note,
+    /// A list in words: a diagnosis, or the summary.
+    List,
     /// A link.
     Link,
 }
@@ -266,6 +379,7 @@ pub fn travels(carrier: Carrier, redaction: Redaction) -> String {
     let always = match carrier {
         Carrier::Report => "times and errors of every span",
         Carrier::Note => "what was found, with numbers",
+        Carrier::List => "times and numbers of calls",
         Carrier::Link => "the address of this page and its view",
     };
     let named = match (carrier, names) {
@@ -275,6 +389,7 @@ pub fn travels(carrier: Carrier, redaction: Redaction) -> String {
         (Carrier::Note, false) => {
             ", names of services and operations, ids, names of files, and links to this page"
         }
+        (Carrier::List, false) => ", names of services and operations",
         (Carrier::Link, false) => {
             ", names of services and operations that were chosen, where traces come from"
         }
@@ -283,10 +398,11 @@ pub fn travels(carrier: Carrier, redaction: Redaction) -> String {
         (_, true) => "",
         (Carrier::Report, false) => ", all tags with their values",
         (Carrier::Note, false) => ", tags that findings name",
+        (Carrier::List, false) => ", tags that request types are named by",
         (Carrier::Link, false) => ", tags that were filtered by",
     };
-    let searched = if redaction.is_nothing() { ", what was searched for" } else { "" };
-    let searched = if carrier == Carrier::Note { "" } else { searched };
+    let is_searched = redaction.is_nothing() && matches!(carrier, Carrier::Report | Carrier::Link);
+    let searched = if is_searched { ", what was searched for" } else { "" };
     let warned = if names && !tags { " Tags may hold the same names." } else { "" };
     format!("Travels: {always}{named}{tagged}{searched}.{warned}")
 }
@@ -325,7 +441,7 @@ mod tests {
     #[test]
     fn what_travels_is_said_in_one_line() {
         let all = Redaction { tags: true, names: true };
-        for carrier in [Carrier::Report, Carrier::Note, Carrier::Link] {
+        for carrier in [Carrier::Report, Carrier::Note, Carrier::List, Carrier::Link] {
             let (whole, none) = (travels(carrier, Redaction::default()), travels(carrier, all));
             assert!(whole.contains("tags") && whole.contains("names"), "{whole}");
             assert!(!none.contains("tags") && !none.contains("names"), "{none}");

@@ -2,22 +2,33 @@
 //! spend it, or the top endpoints by percentiles of their own time.
 
 use crate::selection_words::range_words;
-use pathlight_query::{CallChain, EndpointId, EndpointsReport, RowStat, RowTime};
+use pathlight_model::trace::Pseudonyms;
+use pathlight_query::{CallChain, Endpoint, EndpointId, EndpointsReport, RowStat, RowTime};
 use pathlight_text::format::{DASH, count, counted, duration, markdown, printable, share_of};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The percentiles that each have a list.
 const LISTS: [RowStat; 3] = [RowStat::P50, RowStat::P95, RowStat::P99];
 
-/// How a name is written: [`printable`] or [`markdown`].
-type Spelling = fn(&str) -> String;
+/// What stands for names, if they are not to travel.
+pub type Names<'a> = Option<&'a Pseudonyms>;
 
-fn endpoint(report: &EndpointsReport, number: EndpointId, spell: Spelling) -> String {
-    let (service, operation) = report.name(number);
-    format!("[{}] {}", spell(service), spell(operation))
+/// How a name is written: by [`printable`], [`markdown`] or as it is.
+#[derive(Clone, Copy)]
+struct Spelling<'a>(fn(&str) -> String, Names<'a>);
+
+fn shown<'a>(report: &'a EndpointsReport, number: EndpointId, names: Names<'_>) -> Cow<'a, Endpoint> {
+    let endpoint = &report.endpoints[number.index()];
+    names.map_or(Cow::Borrowed(endpoint), |names| Cow::Owned(names.endpoint(endpoint)))
 }
 
-fn chain_text(report: &EndpointsReport, chain: &CallChain, spell: Spelling) -> String {
+fn endpoint(report: &EndpointsReport, number: EndpointId, Spelling(spell, names): Spelling<'_>) -> String {
+    let endpoint = shown(report, number, names);
+    format!("[{}] {}", spell(&endpoint.service), spell(&endpoint.operation))
+}
+
+fn chain_text(report: &EndpointsReport, chain: &CallChain, spell: Spelling<'_>) -> String {
     let names: Vec<String> = chain.path.iter().map(|&number| endpoint(report, number, spell)).collect();
     names.join(" > ")
 }
@@ -96,18 +107,24 @@ fn lists<'a>(report: &'a EndpointsReport, at: &'a [EndpointsReport], by: ListsBy
 }
 
 /// The summary as plain text: for each percentile the `top` endpoints with their call chains.
-pub fn to_text(report: &EndpointsReport, at: &[EndpointsReport], by: ListsBy, top: usize) -> String {
+pub fn to_text(
+    report: &EndpointsReport,
+    at: &[EndpointsReport],
+    by: ListsBy,
+    top: usize,
+    names: Names<'_>,
+) -> String {
+    let spell = Spelling(printable, names);
     let mut out = heading(report) + "\n";
     for List { report, stat, head, time } in lists(report, at, by) {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "\n{head}\n{time:>12} {:>9} {:>9}  endpoint", "share", "requests");
         for number in report.order(RowTime::Exclusive, stat).into_iter().take(top) {
             let (time, share, requests) = cells(report, number, stat);
-            let _ =
-                writeln!(out, "{time:>12} {share:>9} {requests:>9}  {}", endpoint(report, number, printable));
+            let _ = writeln!(out, "{time:>12} {share:>9} {requests:>9}  {}", endpoint(report, number, spell));
             for chain in &report.rows[number.index()].chains {
                 let part = share_of(chain.exclusive_us, report.rows[number.index()].exclusive_us.sum);
-                let _ = writeln!(out, "{:>34}{part:>8}  {}", "", chain_text(report, chain, printable));
+                let _ = writeln!(out, "{:>34}{part:>8}  {}", "", chain_text(report, chain, spell));
             }
         }
         if let Some(words) = more(report, top) {
@@ -124,7 +141,14 @@ fn more(report: &EndpointsReport, top: usize) -> Option<String> {
 }
 
 /// The summary as Markdown: one table for each percentile.
-pub fn to_markdown(report: &EndpointsReport, at: &[EndpointsReport], by: ListsBy, top: usize) -> String {
+pub fn to_markdown(
+    report: &EndpointsReport,
+    at: &[EndpointsReport],
+    by: ListsBy,
+    top: usize,
+    names: Names<'_>,
+) -> String {
+    let spell = Spelling(markdown, names);
     let mut out = heading(report) + "\n";
     for List { report, stat, head, time } in lists(report, at, by) {
         let _ = writeln!(
@@ -135,8 +159,8 @@ pub fn to_markdown(report: &EndpointsReport, at: &[EndpointsReport], by: ListsBy
         for number in report.order(RowTime::Exclusive, stat).into_iter().take(top) {
             let (time, share, requests) = cells(report, number, stat);
             let main = report.rows[number.index()].chains.first();
-            let main = main.map_or(DASH.to_owned(), |chain| chain_text(report, chain, markdown));
-            let name = endpoint(report, number, markdown);
+            let main = main.map_or(DASH.to_owned(), |chain| chain_text(report, chain, spell));
+            let name = endpoint(report, number, spell);
             let _ = writeln!(out, "| {name} | {time} | {share} | {requests} | {main} |");
         }
         if let Some(words) = more(report, top) {
@@ -157,7 +181,8 @@ fn field(text: &str) -> String {
 
 /// Every endpoint as CSV, times in microseconds, most total exclusive time first. `exclusive_p99_us` is about the requests that
 /// have the endpoint, `exclusive_at_p99_us` the mean of the requests at the p99 of their latency.
-pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport]) -> String {
+pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport], names: Names<'_>) -> String {
+    let spell = Spelling(str::to_owned, names);
     let mut out = String::from("service,operation");
     for time in ["exclusive", "inclusive"] {
         for stat in RowStat::ALL {
@@ -171,7 +196,8 @@ pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport]) -> String {
     for number in report.order(RowTime::Exclusive, RowStat::Total) {
         let row = &report.rows[number.index()];
         let (service, operation) = report.name(number);
-        let _ = write!(out, "{},{}", field(service), field(operation));
+        let endpoint = shown(report, number, names);
+        let _ = write!(out, "{},{}", field(&endpoint.service), field(&endpoint.operation));
         for weight in [&row.exclusive_us, &row.inclusive_us] {
             for stat in RowStat::ALL {
                 let _ = write!(out, ",{}", stat.of(weight));
@@ -182,8 +208,7 @@ pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport]) -> String {
             let here = at.endpoints.binary_search_by(|known| known.names().cmp(&(service, operation)));
             let _ = write!(out, ",{}", here.map_or(0.0, |here| at.rows[here].exclusive_us.mean));
         }
-        let chain =
-            row.chains.first().map(|chain| chain_text(report, chain, str::to_owned)).unwrap_or_default();
+        let chain = row.chains.first().map(|chain| chain_text(report, chain, spell)).unwrap_or_default();
         let _ = write!(
             out,
             ",{},{},{},{},{}\r\n",

@@ -13,10 +13,14 @@ use std::rc::Rc;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlInputElement;
 
-/// What can be left out: its name in tests, and in words.
-const LEFT_OUT: [(&str, &str); 2] = [
-    ("give-tags", "Leave tags out"),
-    ("give-names", "Replace names of services and operations (service-1, operation-1)"),
+/// What can be left out: its name in tests, and in words; in those of a link, which has no pseudonyms.
+const LEFT_OUT: [(&str, &str, &str); 2] = [
+    ("give-tags", "Leave tags out", "Leave tags out"),
+    (
+        "give-names",
+        "Replace names of services and operations (service-1, operation-1)",
+        "Leave names of services and operations out",
+    ),
 ];
 
 /// Returns switches of what is left out, with a line that says what will travel; `changed` hears of every choice.
@@ -26,7 +30,8 @@ pub fn switches(keep: &Keep, carrier: Carrier, changed: impl Fn(Redaction) + 'st
     let line = el("p").class("muted").test("give-words").attr("aria-live", "polite");
     line.set_text(&travels(carrier, chosen.get()));
     let group = div("give").attr("role", "group").attr("aria-label", "What travels");
-    for (name, words) in LEFT_OUT {
+    for (name, words, of_link) in LEFT_OUT {
+        let words = if carrier == Carrier::Link { of_link } else { words };
         let check = el("input").attr("type", "checkbox").test(name);
         let input = check.as_kind::<HtmlInputElement>().cloned();
         let (chosen, changed, line) = (chosen.clone(), changed.clone(), line.clone());

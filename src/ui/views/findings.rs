@@ -31,7 +31,7 @@ use pathlight_view::request_types;
 use pathlight_view::saved::Given;
 use pathlight_view::summaries;
 use pathlight_view::summary;
-use pathlight_view::summary::ListsBy;
+use pathlight_view::summary::{ListsBy, Names};
 use pathlight_view::tag_rows;
 use std::rc::Rc;
 use web_sys::HtmlSelectElement;
@@ -40,12 +40,17 @@ use web_sys::HtmlSelectElement;
 const SUMMARY_TOP: usize = 10;
 
 /// A way to write the summary: what the button says, its name in tests, and how.
-type Copied = (&'static str, &'static str, fn(&EndpointsReport, &[EndpointsReport], ListsBy) -> String);
+type Copied = (&'static str, &'static str, Write);
+type Write = fn(&EndpointsReport, &[EndpointsReport], ListsBy, Names<'_>) -> String;
 
 const COPIES: [Copied; 3] = [
-    ("Text", "copy-text", |report, at, by| summary::to_text(report, at, by, SUMMARY_TOP)),
-    ("Markdown", "copy-markdown", |report, at, by| summary::to_markdown(report, at, by, SUMMARY_TOP)),
-    ("CSV", "copy-csv", |report, at, _| summary::to_csv(report, at)),
+    ("Text\u{2026}", "copy-text", |report, at, by, names| {
+        summary::to_text(report, at, by, SUMMARY_TOP, names)
+    }),
+    ("Markdown\u{2026}", "copy-markdown", |report, at, by, names| {
+        summary::to_markdown(report, at, by, SUMMARY_TOP, names)
+    }),
+    ("CSV\u{2026}", "copy-csv", |report, at, _, names| summary::to_csv(report, at, names)),
 ];
 
 /// The view.
@@ -286,22 +291,24 @@ fn copies(page: Page, keep: &Keep) -> El {
     for (name, test, write) in COPIES {
         let copy = button(name)
             .attr("title", "The endpoints with most self time at p50, p95 and p99, with their call chains")
-            .attr("aria-live", "polite")
             .test(test);
-        let (pressed, lists) = (copy.clone(), lists.clone());
+        let lists = lists.clone();
         copies.add(&copy.on_click(keep, move || {
-            if let Some((report, at)) = reports(page) {
-                let chosen = lists.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value);
-                let by = ListsBy::from_key(&chosen.unwrap_or_default());
-                copy_text(&write(&report, &at, by), &pressed);
-            }
+            let chosen = lists.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value);
+            let by = ListsBy::from_key(&chosen.unwrap_or_default());
+            let act = move |(redaction, pseudonyms): Given, pressed: &El| {
+                if let Some((report, at)) = reports(page) {
+                    copy_text(&write(&report, &at, by, redaction.names.then_some(&pseudonyms)), pressed);
+                }
+            };
+            give::open(page, "Summary", Carrier::List, ("Copy summary", "give-list"), act);
         }));
     }
     let formats: Vec<export::Format> = vec![
         (
             "CSV table",
             "csv",
-            Box::new(move || reports(page).map(|(report, at)| summary::to_csv(&report, &at))),
+            Box::new(move || reports(page).map(|(report, at)| summary::to_csv(&report, &at, None))),
         ),
         (
             "JSON report",

@@ -125,17 +125,17 @@ fn more_requests_than_columns_are_put_together() {
 fn the_summary_lists_each_percentile_in_three_formats() {
     let report = rows(&mut four(), PercentileRange::ALL);
     let plain = |text: String| text.replace('\u{202f}', " ").replace('\u{b5}', "u");
-    let text = plain(summary::to_text(&report, &[], ListsBy::Endpoint, 2));
+    let text = plain(summary::to_text(&report, &[], ListsBy::Endpoint, 2, None));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "4 requests, latency p50 105 us, p95 128 us, p99 130 us");
     assert_eq!(lines[4], "       85 us    80.0 %         4  [B] B");
     assert!(lines[5].ends_with("90.6 %  [R] R > [A] A > [B] B"), "{}", lines[5]);
     assert_eq!(text.matches("Top endpoints").count(), 3);
     assert_eq!(text.matches("and 1 other endpoint").count(), 3, "{text}");
-    let markdown = plain(summary::to_markdown(&report, &[], ListsBy::Endpoint, 1));
+    let markdown = plain(summary::to_markdown(&report, &[], ListsBy::Endpoint, 1, None));
     let row = "| [B] B | 85 us | 80.0 % | 4 | [R] R > [A] A > [B] B |";
     assert!(markdown.contains(row), "{markdown}");
-    let csv = summary::to_csv(&report, &[]);
+    let csv = summary::to_csv(&report, &[], None);
     let second = csv.split("\r\n").nth(1).unwrap();
     assert!(second.starts_with("B,B,85,"), "{second}");
     assert_eq!(csv.lines().count(), 4);
@@ -164,16 +164,16 @@ fn requests_at_a_percentile_of_their_latency_are_not_the_percentile_of_an_endpoi
         let mut lines = text.lines().skip_while(|line| !line.contains(list)).skip(2);
         lines.next().unwrap_or_default().replace('\u{202f}', " ")
     };
-    let by_latency = summary::to_text(&report, &at, ListsBy::Latency, 5);
+    let by_latency = summary::to_text(&report, &at, ListsBy::Latency, 5, None);
     assert!(first(&by_latency, "at the p99 of latency").ends_with("2  [db] db"), "{by_latency}");
     assert!(
         by_latency.contains("Where requests at the p99 of latency spend it (P98\u{2013}100: 2 requests"),
         "{by_latency}"
     );
     assert!(!by_latency.contains("rare"), "no request near these percentiles has it: {by_latency}");
-    let by_endpoint = summary::to_text(&report, &at, ListsBy::Endpoint, 5);
+    let by_endpoint = summary::to_text(&report, &at, ListsBy::Endpoint, 5, None);
     assert!(first(&by_endpoint, "by the p50 of self time").ends_with("1  [rare] rare"), "{by_endpoint}");
-    let csv = summary::to_csv(&report, &at);
+    let csv = summary::to_csv(&report, &at, None);
     let column =
         csv.lines().next().unwrap().split(',').position(|head| head == "exclusive_at_p99_us").unwrap();
     let of =
@@ -190,8 +190,8 @@ fn a_name_cannot_break_a_table() {
     let mut bad = span(1, 0, "R", 0, 100);
     bad.operation = "a|b,\"c\"\nd".to_owned();
     let report = rows(&mut Pool::of(vec![set_of(&[bad])]).unwrap(), PercentileRange::ALL);
-    assert!(summary::to_csv(&report, &[]).contains("\r\nR,\"a|b,\"\"c\"\"\nd\",100,"));
-    assert!(summary::to_markdown(&report, &[], ListsBy::Endpoint, 5).contains("| [R] a\\|b,\"c\" d |"));
+    assert!(summary::to_csv(&report, &[], None).contains("\r\nR,\"a|b,\"\"c\"\"\nd\",100,"));
+    assert!(summary::to_markdown(&report, &[], ListsBy::Endpoint, 5, None).contains("| [R] a\\|b,\"c\" d |"));
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! What is left out does not travel: not in a report, not in findings of any format.
 
-use crate::common::Scratch;
 use crate::common::replay::read;
 use crate::common::words::{Words, words};
+use crate::common::{Scratch, read_into};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::read::GzDecoder;
-use pathlight::view::saved;
+use pathlight::model::trace::{Redaction, TraceSet};
+use pathlight::query::native::Pool;
+use pathlight::query::{GroupBy, Selection, TprofSettings, queries};
+use pathlight::view::diagnosis_words::{markdown, sets_markdown};
+use pathlight::view::summary::{ListsBy, Names, to_csv, to_markdown, to_text};
+use pathlight::view::{redacted, saved};
 use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
@@ -132,4 +137,77 @@ fn a_name_has_one_pseudonym_in_everything_made_of_the_same_traces() {
     assert!(note.contains(&slow), "{slow} in {note}");
     let whole = run(folder, &["findings", "after.json", "--format", "markdown"]);
     assert!(whole.contains(&format!("`{} @ {}`", words.operations[3], words.services[3])), "{whole}");
+}
+
+/// What the page copies of a diagnosis, of one set and of what changed between two.
+fn diagnoses(by: &GroupBy, redaction: Redaction) -> Vec<String> {
+    let words = words();
+    let mut set = TraceSet::new();
+    for (group, text) in words.json.iter().enumerate() {
+        set.loading_group = group as u8;
+        read_into(&mut set, "words.json", text.as_bytes(), 1 << 16);
+    }
+    set.seal().unwrap();
+    let mut pool = Pool::of(vec![set]).unwrap();
+    let a = Selection { by: by.clone(), ..Selection::default() };
+    let b = Selection { group: 1, ..a.clone() };
+    let pseudonyms = pool.run(queries::Pseudonyms {}).unwrap();
+    let settings = TprofSettings::default();
+    let report = pool.run(queries::Diagnosis { selection: b.clone(), settings }).unwrap();
+    assert!(!report.report.is_empty() && report.tail.lists().next().is_some(), "{by:?}");
+    let sets = pool.run(queries::CompareDiagnoses { a, b }).unwrap();
+    assert!(!sets.culprit.services.is_empty() && sets.places.lists().next().is_some(), "{by:?}");
+    let report = redacted::diagnosis(&report, redaction, &pseudonyms);
+    vec![
+        markdown(&report),
+        sets_markdown(&redacted::sets(&sets, redaction, &pseudonyms)),
+        // Lines that Markdown leaves out must not tell either.
+        format!("{report:?}"),
+    ]
+}
+
+#[test]
+fn what_is_left_out_is_in_no_diagnosis_and_in_no_summary() {
+    let words = words();
+    let names = [words.services.clone(), words.operations.clone(), words.ids.clone()].concat();
+    let by_tag = GroupBy::Tag(words.tags[0].clone());
+    for by in [&by_tag, &GroupBy::Route, &GroupBy::Automatic] {
+        let everything = diagnoses(by, Redaction::default()).join("\n");
+        assert_eq!(Words::found(&words.services[..4], &everything).len(), 4, "{everything}");
+        if *by == by_tag {
+            assert_eq!(Words::found(&words.tags[3..5], &everything).len(), 2, "values: {everything}");
+        }
+        for text in diagnoses(by, Redaction { tags: true, names: true }) {
+            assert_eq!(Words::found(&names, &text), Vec::<&str>::new(), "{text}");
+            assert_eq!(Words::found(&words.tags, &text), Vec::<&str>::new(), "{text}");
+            assert!(text.contains("service-") && text.contains("operation-"), "{text}");
+            assert!(!text.contains("another"), "a name is not known: {text}");
+        }
+        for text in diagnoses(by, Redaction { tags: true, names: false }) {
+            assert_eq!(Words::found(&words.tags, &text), Vec::<&str>::new(), "{text}");
+            assert!(text.contains(&words.services[3]) && text.contains(&words.operations[3]), "{text}");
+        }
+    }
+    let mut set = TraceSet::new();
+    read_into(&mut set, "words.json", words.json[1].as_bytes(), 1 << 16);
+    set.seal().unwrap();
+    let mut pool = Pool::of(vec![set]).unwrap();
+    let pseudonyms = pool.run(queries::Pseudonyms {}).unwrap();
+    let report = pool.run(queries::Endpoints { selection: Selection::default() }).unwrap();
+    let at = pool.run(queries::AtLatencies { selection: Selection::default() }).unwrap();
+    let all = |names: Names<'_>| {
+        let lists = [ListsBy::Latency, ListsBy::Endpoint];
+        let mut all: Vec<String> = lists.map(|by| to_text(&report, &at, by, 10, names)).into();
+        all.extend(lists.map(|by| to_markdown(&report, &at, by, 10, names)));
+        all.push(to_csv(&report, &at, names));
+        all
+    };
+    for (whole, text) in all(None).iter().zip(all(Some(&pseudonyms))) {
+        assert_eq!(Words::found(&words.services[..4], whole).len(), 4, "{whole}");
+        assert_eq!(Words::found(&names, &text), Vec::<&str>::new(), "{text}");
+        assert_eq!(text.lines().count(), whole.lines().count());
+        // Numbers are the same.
+        let digits = |text: &str| text.split(',').filter(|field| field.parse::<f64>().is_ok()).count();
+        assert_eq!(digits(&text), digits(whole), "{text}");
+    }
 }

@@ -160,6 +160,13 @@ impl Inner {
                 let size = json!({ "width": width + beside, "height": height + above });
                 self.firefox.call("WebDriver:SetWindowRect", size)
             }
+            // Firefox drags nothing from outside: the files are chosen.
+            "Input.dispatchDragEvent" if kind == "drop" => {
+                let files = with["data"]["files"].as_array().into_iter().flatten();
+                let files: Vec<&str> = files.filter_map(Value::as_str).collect();
+                self.firefox.type_into("[data-test='file-input']", &files.join("\n")).map(|()| Value::Null)
+            }
+            "Input.dispatchDragEvent" => Ok(Value::Null),
             "Emulation.setEmulatedMedia" | "Storage.clearDataForOrigin" => Ok(Value::Null),
             _ => fail(format!("{name} is not known here")),
         }

@@ -83,8 +83,10 @@ fn run_tests(runtime: Runtime, mut arguments: Arguments, writes_screens: bool) -
     let trials = tests::ALL.iter().map(|test| trial(test, false));
     let trials = trials.chain(tests::IN_FIREFOX.iter().map(|test| trial(test, true)));
     // Unless they are asked for they are not even listed as ignored: nothing is missing from a normal run.
-    let long = tests::LONG.iter().filter(|_| takes_long);
-    let trials = trials.chain(long.map(|test| trial(test, false).with_ignored_flag(true)));
+    let in_firefox = tests::LONG_IN_FIREFOX.iter().map(|test| (test, true));
+    let long = tests::LONG.iter().map(|test| (test, false)).chain(in_firefox).filter(|_| takes_long);
+    let long = long.map(|(test, in_firefox)| trial(test, in_firefox).with_ignored_flag(true));
+    let trials = trials.chain(long);
     Ok(libtest_mimic::run(&arguments, trials.collect()).exit_code())
 }
 

@@ -64,7 +64,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         }
         return Ok(());
     }
-    let binaries = build()?;
+    let binaries = build(targets.clone())?;
     for target in targets {
         let folder = sh::target().join("fuzz/corpus").join(target);
         sh::on(&folder, std::fs::create_dir_all(&folder))?;
@@ -79,8 +79,8 @@ pub fn run(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Builds all targets; the folder they are in.
-fn build() -> Outcome<PathBuf> {
+/// Builds these targets; the folder they are in.
+fn build<'a>(targets: impl Iterator<Item = &'a &'static str>) -> Outcome<PathBuf> {
     let version = sh::output(sh::command("rustc").arg("-vV")).unwrap_or_default();
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
     let folder = sh::target().join("fuzz");
@@ -98,6 +98,9 @@ fn build() -> Outcome<PathBuf> {
         ])
         .arg(&folder)
         .env("RUSTFLAGS", INSTRUMENTED);
+    for target in targets {
+        build.args(["--bin", target]);
+    }
     sh::run(&mut build)?;
     Ok(folder.join(host).join("release"))
 }

@@ -40,11 +40,17 @@ fn check_text(text: &str) -> Outcome {
 
 fn check_step(step: &Yaml) -> Outcome<()> {
     match (step["uses"].as_str(), step["run"].as_str()) {
-        (Some(action), None) if action.contains('@') || action.starts_with("./") => Ok(()),
-        (Some(action), None) => Err(format!("names no version of {action}")),
+        (Some(action), None) if action.starts_with("./") || is_pinned(action) => Ok(()),
+        (Some(action), None) => Err(format!("names no commit of {action}")),
         (None, Some(_)) => Ok(()),
         _ => Err("has either `uses` or `run`, not both or none".to_owned()),
     }
+}
+
+/// Whether an action is named by its commit: whoever has its repository can point a tag elsewhere.
+fn is_pinned(action: &str) -> bool {
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    action.split_once('@').is_some_and(|(_, commit)| commit.len() == 40 && commit.bytes().all(is_hex))
 }
 
 #[cfg(test)]
@@ -60,8 +66,11 @@ mod tests {
         let job = "jobs:\n  a:\n    runs-on: x\n    steps:\n";
         let with = |step: &str| mistake(&format!("on:\n  push:\n{job}      - {step}\n"));
         assert_eq!(with("run: cargo xtask test"), "");
-        assert_eq!(with("uses: actions/checkout@v4"), "");
-        assert_eq!(with("uses: actions/checkout"), "step 1 of job a names no version of actions/checkout");
+        assert_eq!(with("uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2"), "");
+        for action in ["actions/checkout", "actions/checkout@v4", "actions/checkout@11bd719"] {
+            let mistake = format!("step 1 of job a names no commit of {action}");
+            assert_eq!(with(&format!("uses: {action}")), mistake);
+        }
         assert_eq!(with("name: nothing"), "step 1 of job a has either `uses` or `run`, not both or none");
         assert_eq!(mistake(job), "it does not say when it runs (`on`)");
         assert_eq!(mistake("on: push\n"), "it has no `jobs`");

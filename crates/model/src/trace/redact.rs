@@ -106,11 +106,16 @@ impl Pseudonyms {
     /// The pseudonym of an operation as it was recorded or is shown: `operation-1`, of a call that is named with what it
     /// calls `operation-1 -> service-2`.
     pub fn operation(&self, service: &str, name: &str) -> String {
-        let known = |name: &str| numbered("operation", &self.operations, name);
-        known(&self.base(service, name)).or_else(|| self.call(&known, name)).unwrap_or_else(|| {
+        self.known_operation(service, name).unwrap_or_else(|| {
             // By the name of a service alone, as where places are services.
             if name.is_empty() { String::new() } else { "another operation".to_owned() }
         })
+    }
+
+    /// The same; `None` if no operation of a span has this name.
+    pub fn known_operation(&self, service: &str, name: &str) -> Option<String> {
+        let known = |name: &str| numbered("operation", &self.operations, name);
+        known(&self.base(service, name)).or_else(|| self.call(&known, name))
     }
 
     /// A call that is named with its callee, see [`TraceSet::name_places`].

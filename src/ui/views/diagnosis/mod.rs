@@ -7,6 +7,7 @@ pub mod tree;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::banners::copy_text;
+use crate::ui::shell::give;
 use crate::ui::shell::jump::Jump;
 use crate::ui::shell::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
@@ -35,7 +36,10 @@ use pathlight_view::diagnosis_tables::{LayerRow, PlaceRow};
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
+use pathlight_view::redacted;
+use pathlight_view::redacted::Carrier;
 use pathlight_view::request_types;
+use pathlight_view::saved::Given;
 use pathlight_view::summaries;
 use std::rc::Rc;
 
@@ -390,18 +394,19 @@ impl PageView for Diagnosis {
 
 /// Returns the button that copies the list in sight.
 fn copy_button(page: Page, keep: &Keep) -> El {
-    let copy = button("Copy as Markdown")
+    let copy = button("Copy as Markdown\u{2026}")
         .attr("title", "The list in sight, for a ticket")
-        .attr("aria-live", "polite")
         .test("copy-diagnosis");
-    let pressed = copy.clone();
     copy.on_click(keep, move || {
-        let text = match (sets_in_sight(page), page.queries().diagnosis.get()) {
-            (Some(sets), _) => sets_markdown(&sets),
-            (None, Some(report)) => markdown(&report),
-            _ => return,
+        let act = move |(redaction, pseudonyms): Given, pressed: &El| {
+            let text = match (sets_in_sight(page), page.queries().diagnosis.get()) {
+                (Some(sets), _) => sets_markdown(&redacted::sets(&sets, redaction, &pseudonyms)),
+                (None, Some(report)) => markdown(&redacted::diagnosis(&report, redaction, &pseudonyms)),
+                _ => return,
+            };
+            copy_text(&text, pressed);
         };
-        copy_text(&text, &pressed);
+        give::open(page, "Diagnosis", Carrier::List, ("Copy as Markdown", "give-list"), act);
     })
 }
 

@@ -72,6 +72,9 @@ pub const LONG: &[Test] = tests![
     soak::a_server_under_many_connections_stays_small_and_answers,
 ];
 
+/// Those of them that run in Firefox too.
+pub const LONG_IN_FIREFOX: &[Test] = tests![soak::one_worker_many_and_the_binary_say_the_same];
+
 /// Every other test, in the order they run.
 pub const ALL: &[Test] = tests![
     start::the_page_comes_up_empty,

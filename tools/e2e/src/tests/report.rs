@@ -139,6 +139,22 @@ pub async fn what_is_left_out_is_in_no_report_note_or_link(page: &Page) -> Outco
     let printed = String::from_utf8_lossy(&pathlight(&options)?).into_owned();
     let first = printed.lines().find(|line| line.starts_with("1. ")).unwrap_or_default();
     ensure(first.contains("service-") && note.contains(first), || format!("{first:?} is not in {note}"))?;
+    // Nor in a summary, nor in a diagnosis.
+    for (view, copy) in [("findings", "copy-text"), ("findings", "copy-csv"), ("diagnosis", "copy-diagnosis")]
+    {
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+        let copy = format!("[data-test='{copy}']");
+        let whole = caught(page, &[&copy, "[data-test='give-list']"]).await?;
+        ensure(whole.contains(&words.services[3]), || format!("{copy}: {whole:?} names no service"))?;
+        page.click("[data-test='give-close']").await?;
+        let reduced = caught(page, &[&copy, choices[0], choices[1], "[data-test='give-list']"]).await?;
+        same(&copy, words::Words::found(&all, &reduced), Vec::<&str>::new())?;
+        ensure(reduced.contains("service-"), || format!("{copy}: {reduced:?}"))?;
+        page.click("[data-test='give-close']").await?;
+    }
+    page.go(&format!("view=findings&{filter}")).await?;
+    page.ready().await?;
     // Nor in the report, unpacked.
     page.run("window.caught = []; return true").await?;
     for selector in [
@@ -160,6 +176,8 @@ pub async fn what_is_left_out_is_in_no_report_note_or_link(page: &Page) -> Outco
     page.click("[data-test='share-open']").await?;
     page.click(choices[0]).await?;
     page.click(choices[1]).await?;
+    let offered = page.text("[data-test='share'] .give").await?;
+    ensure(offered.contains("Leave names") && !offered.contains("service-1"), || offered.clone())?;
     let link = page.run("return document.querySelector(\"[data-test='share-link']\").value").await?;
     same(
         "words in the link",

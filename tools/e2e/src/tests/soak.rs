@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use axum::Router;
@@ -10,8 +10,10 @@ use axum::body::Body;
 use axum::routing::get;
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
-use e2e::process::{Server, dist, scratch};
+use e2e::process::{Server, dist, pathlight, root, scratch};
 use e2e::site::{Site, reply};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use pathlight_chart::color::Rgba;
 use pathlight_chart::curves::{Axis, CurvesView, Legend, NamedCurve, export_svg};
 use pathlight_chart::plot::ChartSize;
@@ -19,7 +21,7 @@ use pathlight_chart::{Metrics, Theme};
 use serde_json::{Value, json};
 
 use super::access::VIEWS;
-use super::drop::{count, generated, native, shop, summary};
+use super::drop::{generated, shop, summary};
 use super::flow::exported;
 use super::loading::{renderer_bytes, small_files};
 
@@ -193,30 +195,137 @@ pub async fn five_million_spans_are_read_or_a_sample_is_offered(page: &Page) -> 
     ensure(sampled || summary(page).await?[0] == 100_000, || "traces are missing".to_owned())
 }
 
-/// One worker, many workers and the binary give the same report, over shapes and sizes.
+/// One worker, many workers and the binary give the same report: over shapes and sizes, formats, and a trace in every format.
+/// `PATHLIGHT_SPANS` says how large the largest files are.
 pub async fn one_worker_many_and_the_binary_say_the_same(page: &Page) -> Outcome {
     let most = std::env::var("PATHLIGHT_SPANS").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000_000u32);
+    let generate = |shape: &str, spans: u32| {
+        let traces = (spans / 50).max(1);
+        let options = format!("--traces {traces} --spans 50 --shape {shape} --seed {}", spans % 97);
+        generated("soak-truth.json", &options)
+    };
     for shape in ["mixed", "wide", "deep"] {
         for spans in [1000, 30_000, most] {
-            let traces = (spans / 50).max(1);
-            let options = format!("--traces {traces} --spans 50 --shape {shape} --seed {}", spans % 97);
-            let file = generated("soak-truth.json", &options)?;
-            let report = native(&["critical-path", "--json"], &[&file])?;
-            let [all, ..] = count(&file)?;
-            for workers in ["limit-workers=1", ""] {
-                page.open(&format!("view=flame&{workers}")).await?;
-                page.drop_files(std::slice::from_ref(&file)).await?;
-                page.ready_within(PATIENCE).await?;
-                same("traces", summary(page).await?[0], all)?;
-                let json: Value =
-                    serde_json::from_str(&exported(page, "[data-test='flame-view']", "json").await?)?;
-                ensure(json == report, || {
-                    format!("{shape}, {spans} spans, {workers:?}: another report than the binary's")
-                })?;
-            }
+            let file = generate(shape, spans)?;
+            all_say_the_same(page, &file, &format!("{shape}, {spans} spans")).await?;
+        }
+        for (format, write) in FORMATS {
+            let file = generate(shape, 30_000)?;
+            let other = scratch()?.join(format!("soak-truth.{format}"));
+            std::fs::write(&other, write(&std::fs::read(&file)?)?)?;
+            all_say_the_same(page, &other, &format!("{shape}, {format}")).await?;
         }
     }
+    let fixtures = root().join("tests/fixtures/ingest");
+    let mut formats = 0;
+    for folder in sorted(&fixtures)?.iter().filter(|folder| !folder.ends_with("dirty")) {
+        formats += 1;
+        for file in sorted(folder)? {
+            all_say_the_same(page, &file, &file.to_string_lossy()).await?;
+        }
+    }
+    ensure(formats >= 12, || format!("only {formats} formats"))
+}
+
+/// Files of a folder, sorted.
+fn sorted(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        all.push(entry?.path());
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// Compares the bytes of a report of all requests.
+async fn all_say_the_same(page: &Page, file: &Path, what: &str) -> Outcome {
+    let path = file.to_string_lossy();
+    let report = String::from_utf8_lossy(&pathlight(&["critical-path", "--json", &path])?).into_owned();
+    let begun = std::time::Instant::now();
+    for workers in ["limit-workers=1", ""] {
+        page.open(&format!("view=flame&{workers}")).await?;
+        page.drop_files(&[file.to_owned()]).await?;
+        page.ready_within(PATIENCE).await?;
+        let json = exported(page, "[data-test='flame-view']", "json").await?;
+        ensure(json.trim_end() == report.trim_end(), || {
+            format!("{what}, {workers:?}: another report than the binary's")
+        })?;
+    }
+    eprintln!("{what}: {} bytes, {:.1} s", std::fs::metadata(file)?.len(), begun.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// A format by the end of a file's name, and how Jaeger JSON is written in it.
+const FORMATS: [(&str, fn(&[u8]) -> Outcome<Vec<u8>>); 3] =
+    [("json.gz", packed), ("otlp.jsonl", as_otlp), ("zipkin.ndjson", as_zipkin)];
+
+fn packed(jaeger: &[u8]) -> Outcome<Vec<u8>> {
+    let mut pack = GzEncoder::new(Vec::new(), Compression::fast());
+    pack.write_all(jaeger)?;
+    Ok(pack.finish()?)
+}
+
+/// Writes a line for every span: `line` is given the span, its service, its parent and its tags as texts.
+fn lines(
+    jaeger: &[u8],
+    line: impl Fn(&Value, &Value, &Value, Vec<(&str, String)>) -> Value,
+) -> Outcome<Vec<u8>> {
+    let document: Value = serde_json::from_slice(jaeger)?;
+    let mut out = Vec::new();
+    for trace in document["data"].as_array().into_iter().flatten() {
+        for span in trace["spans"].as_array().into_iter().flatten() {
+            let process = span["processID"].as_str().unwrap_or_default();
+            let tags = span["tags"].as_array().into_iter().flatten().map(|tag| {
+                let value = &tag["value"];
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                (tag["key"].as_str().unwrap_or_default(), text)
+            });
+            let service = &trace["processes"][process]["serviceName"];
+            let written = line(span, service, &span["references"][0]["spanID"], tags.collect());
+            serde_json::to_writer(&mut out, &written)?;
+            out.push(b'\n');
+        }
+    }
+    Ok(out)
+}
+
+fn as_otlp(jaeger: &[u8]) -> Outcome<Vec<u8>> {
+    let padded = |id: &Value| format!("{:0>32}", id.as_str().unwrap_or_default());
+    lines(jaeger, |span, service, parent, tags| {
+        let [start, duration] = ["startTime", "duration"].map(|key| span[key].as_u64().unwrap_or_default());
+        let kind = tags.iter().find(|(key, _)| *key == "span.kind").map(|(_, kind)| kind.as_str());
+        let kind = match kind {
+            Some("server") => 2,
+            Some("client") => 3,
+            Some("producer") => 4,
+            Some("consumer") => 5,
+            _ => 1,
+        };
+        let text = |(key, value): (&str, String)| json!({ "key": key, "value": { "stringValue": value } });
+        json!({ "resourceSpans": [{
+            "resource": { "attributes": [{ "key": "service.name", "value": { "stringValue": service } }] },
+            "scopeSpans": [{ "spans": [{
+                "traceId": padded(&span["traceID"]), "spanId": span["spanID"], "parentSpanId": parent,
+                "name": span["operationName"], "kind": kind,
+                "startTimeUnixNano": format!("{start}000"),
+                "endTimeUnixNano": format!("{}000", start + duration),
+                "attributes": tags.into_iter().map(text).collect::<Vec<_>>(),
+            }] }],
+        }] })
+    })
+}
+
+fn as_zipkin(jaeger: &[u8]) -> Outcome<Vec<u8>> {
+    lines(jaeger, |span, service, parent, tags| {
+        let kind = tags.iter().find(|(key, _)| *key == "span.kind").map(|(_, kind)| kind.to_uppercase());
+        json!({
+            "traceId": span["traceID"], "id": span["spanID"], "parentId": parent, "kind": kind,
+            "name": span["operationName"], "timestamp": span["startTime"], "duration": span["duration"],
+            "localEndpoint": { "serviceName": service },
+            "tags": tags.into_iter().map(|(key, value)| (key.to_owned(), json!(value)))
+                .collect::<serde_json::Map<_, _>>(),
+        })
+    })
 }
 
 /// A request for a path, after whose answer the connection ends.

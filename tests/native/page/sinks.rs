@@ -1,0 +1,77 @@
+//! Text of traces never becomes markup, script or an address: nothing of the page uses what would make it so.
+
+use std::path::{Path, PathBuf};
+
+/// What makes markup or script of text, as Rust and JavaScript spell it.
+const SINKS: [&str; 22] = [
+    "inner_html",
+    "innerHTML",
+    "set_outer_html",
+    "outerHTML =",
+    "insert_adjacent_html",
+    "insertAdjacentHTML",
+    "set_html_unsafe",
+    "setHTML",
+    "srcdoc",
+    "document.write",
+    "create_contextual_fragment",
+    "createContextualFragment",
+    "DomParser",
+    "DOMParser",
+    "parse_from_string",
+    "eval(",
+    "new Function(",
+    "Function::new",
+    "attr(\"on",
+    "setAttribute(\"on",
+    "javascript:",
+    "importScripts(",
+];
+
+/// What makes an address of text, and where that is done: from a fixed scheme, of a Blob, or checked before.
+const ADDRESSES: [(&str, &[&str]); 6] = [
+    ("attr(\"href\"", &["src/ui/shell/fetch_row.rs", "src/ui/widgets/export.rs", "src/ui/widgets/links.rs"]),
+    ("set_href(", &[]),
+    ("attr(\"src\"", &[]),
+    ("attr(\"action\"", &[]),
+    ("attr(\"formaction\"", &[]),
+    ("attr(\"style\"", &[]),
+];
+
+/// Every file of the page that runs.
+fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, all);
+        } else if path.extension().is_some_and(|end| end == "rs" || end == "js") {
+            all.push(path);
+        }
+    }
+}
+
+#[test]
+fn nothing_makes_markup_script_or_addresses_of_text() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in ["src", "www"] {
+        sources(&root.join(folder), &mut files);
+    }
+    assert!(files.len() > 100, "{}", files.len());
+    for path in files {
+        let name = path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");
+        let text = std::fs::read_to_string(&path).unwrap();
+        // Comments may name what is not done.
+        let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let code = code.join("\n");
+        for sink in SINKS {
+            assert!(!code.contains(sink), "{name} uses {sink}");
+        }
+        for (address, places) in ADDRESSES {
+            assert!(!code.contains(address) || places.contains(&name.as_str()), "{name} uses {address}");
+        }
+    }
+    // The page has no script, style or handler within its markup either.
+    let page = std::fs::read_to_string(root.join("index.html")).unwrap();
+    assert!(!page.contains(" onload=") && !page.contains(" onerror=") && !page.contains(" onclick="));
+}
