@@ -181,8 +181,12 @@ pub fn diagnosis(report: &TprofReport, redaction: Redaction, pseudonyms: &Pseudo
                 around.filter(|_| redaction.names).for_each(|child| *child = pseudonyms.endpoint(child));
                 for group in &mut span.groups {
                     group.exemplars.clear();
-                    for GroupSubspan { name, after, before, .. } in &mut group.subspans {
-                        std::iter::once(name).chain(after).chain(before).for_each(operation);
+                    for GroupSubspan { subspan, name, after, before, .. } in &mut group.subspans {
+                        let number = format!(" {subspan}");
+                        name.truncate(name.strip_suffix(&number).map_or(name.len(), str::len));
+                        operation(name);
+                        name.push_str(&number);
+                        after.iter_mut().chain(before).for_each(operation);
                     }
                 }
             }

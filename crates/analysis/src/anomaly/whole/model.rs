@@ -145,7 +145,9 @@ impl TreeModel {
         pace: &mut Pace,
     ) -> (TreeModel, Tables, Vec<Trained>) {
         let mut found = TreeModel::fit(facts, rows, pace).await;
-        let left_out = (rows.len() as u64 * u64::from(contaminated_ppm) / 1_000_000) as usize;
+        let left_out = rows.len() as u64 * u64::from(contaminated_ppm) / 1_000_000;
+        // Of no request nothing can be learned.
+        let left_out = (left_out as usize).min(rows.len().saturating_sub(1));
         if left_out > 0 {
             for _ in 0..2 {
                 let mut scored = score_rows(&found, facts, rows, pace).await;
