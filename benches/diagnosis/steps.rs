@@ -54,7 +54,7 @@ fn failed(error: impl std::fmt::Display) -> Error {
 /// The longest step in milliseconds of the worker and of the plan, the bytes of the report, and all the time.
 fn longest(session: &mut Session, query: impl Query) -> std::io::Result<([f64; 2], usize, f64)> {
     let cuts = Cuts::default();
-    let mut plan = Plan::of_message(&query.to_message().map_err(failed)?, &cuts).map_err(failed)?;
+    let mut plan = Plan::of_message(&query.to_message(), &cuts).map_err(failed)?;
     let (mut longest, mut partials, begun) = ([0.0_f64; 2], Vec::new(), Instant::now());
     loop {
         let start = Instant::now();

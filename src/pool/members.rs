@@ -34,7 +34,7 @@ impl Member {
         let worker = pool.0.boot.worker()?;
         let to = pool.clone();
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-            to.handle(match wire::unpack_answer(&event.data()) {
+            to.handle(match wire::unpack(&event.data()) {
                 Some((message, attachments)) => Event::Message { slot, serial, message, attachments },
                 // Whoever waits for it would wait for ever.
                 None => {

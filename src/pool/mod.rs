@@ -7,6 +7,7 @@
 
 mod members;
 
+use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -187,7 +188,7 @@ impl Pool {
     /// # Errors
     /// [`QueryError`].
     pub async fn run<Q: Query>(&self, query: &Q) -> Result<Q::Report, QueryError> {
-        let message = query.to_message().map_err(|error| QueryError::Failed(error.to_string()))?;
+        let message = query.to_message();
         let report = self.run_message(message, &|_| {}).await?;
         Q::read_report(&report).map_err(|error| QueryError::Failed(error.to_string()))
     }
@@ -206,7 +207,7 @@ impl Pool {
         while let Some(reply) = waiting.replies.next().await {
             match reply {
                 Reply::Working(progress) => {
-                    if let Ok(progress) = postcard::from_bytes(&wire::bytes(&progress)) {
+                    if let Ok(progress) = flat::read(&wire::bytes(&progress)) {
                         watch(progress);
                     }
                 }

@@ -84,12 +84,35 @@ pub fn listen(
     how: How,
     run: impl FnMut(Event) + 'static,
 ) -> Listener {
-    listen_to(target, event, how, Box::new(run))
+    listen_to(target, event, how, Box::new(On(run)))
+}
+
+/// What listens. `dyn FnMut` would hold another function of each listener, to call it only once.
+trait Hear {
+    fn hear(&mut self, event: Event);
+}
+
+/// What looks at the event.
+struct On<F>(F);
+
+impl<F: FnMut(Event)> Hear for On<F> {
+    fn hear(&mut self, event: Event) {
+        self.0(event);
+    }
+}
+
+/// What need not.
+struct Click<F>(F);
+
+impl<F: FnMut()> Hear for Click<F> {
+    fn hear(&mut self, _: Event) {
+        self.0();
+    }
 }
 
 /// [`listen`], once for all listeners.
-fn listen_to(target: &EventTarget, event: &'static str, how: How, run: Box<dyn FnMut(Event)>) -> Listener {
-    let run = Closure::wrap(run);
+fn listen_to(target: &EventTarget, event: &'static str, how: How, mut run: Box<dyn Hear>) -> Listener {
+    let run = Closure::<dyn FnMut(Event)>::new(move |event| run.hear(event));
     let options = AddEventListenerOptions::new();
     options.set_capture(how.capture);
     options.set_passive(!how.active);
@@ -229,8 +252,9 @@ impl El {
     }
 
     /// Listens to `click`.
-    pub fn on_click(self, keep: &Keep, mut run: impl FnMut() + 'static) -> El {
-        self.on(keep, "click", move |_| run())
+    pub fn on_click(self, keep: &Keep, run: impl FnMut() + 'static) -> El {
+        keep.add(listen_to(&self.0, "click", How::default(), Box::new(Click(run))));
+        self
     }
 
     /// Appends an element to one in the page.

@@ -6,8 +6,7 @@ use std::rc::Rc;
 use super::pace::{Step, now_ms};
 use super::source::{Block, Source};
 use super::{CallState, Worker};
-use crate::wire;
-use pathlight_ingest::{ChunkEnd, ErrorKind, IngestError, Options, Reader};
+use pathlight_ingest::{ErrorKind, IngestError, Options, Reader};
 use pathlight_query::load::ReadResult;
 use pathlight_query::pool::messages::{Done, FromWorker, Piece, Progress};
 
@@ -115,10 +114,7 @@ pub async fn run(worker: &Worker, job: Job) {
     }
     if reading.state.get() != CallState::Cancelled {
         let progress = reading.progress();
-        let ends: Vec<Option<ChunkEnd>> =
-            results.iter_mut().map(|result| result.report()?.chunk.take()).collect();
-        let ends = wire::buffer(&postcard::to_allocvec(&ends).unwrap_or_default());
-        worker.post(&FromWorker::Done(call, Done::Read(results, progress)), &[ends]);
+        worker.post(&FromWorker::Done(call, Done::Read(results, progress)), &[]);
     }
 }
 

@@ -4,6 +4,7 @@
 use super::kept::set;
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::ingest::{Options as Reading, Reader};
+use pathlight::model::flat;
 use pathlight::model::trace::{Portable, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::pool::Server;
@@ -67,7 +68,6 @@ fn messages() -> Vec<Vec<u8>> {
         }
         .to_message(),
     ]
-    .map(Result::unwrap)
     .into()
 }
 
@@ -109,7 +109,7 @@ pub fn calls() -> Vec<Vec<u8>> {
         assert!(is_done, "query {number}");
     }
     let set = set();
-    let portable = postcard::to_allocvec(&Portable::copy(&set, 0..3)).unwrap();
+    let portable = flat::write(&Portable::copy(&set, 0..3));
     seeds.push(of(1, &portable));
     let keys = Session::of(set).trace_keys().unwrap();
     seeds.extend([of(2, &keys), of(3, &keys)]);
@@ -142,7 +142,7 @@ pub fn check_call(bytes: &[u8]) {
             let _ = pathlight::query::plan_moves(&[keys, rest.to_vec()]);
         }
     }
-    let message = queries::Endpoints { selection: Selection::default() }.to_message().unwrap();
+    let message = queries::Endpoints { selection: Selection::default() }.to_message();
     session.set.seal().unwrap();
     session.invalidate();
     assert!(drive(&mut session, message, &mut |_, _, _| {}), "the worker goes on");

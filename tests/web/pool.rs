@@ -1,5 +1,6 @@
 //! The pool of workers in a real browser.
 
+use pathlight::model::flat;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -83,11 +84,11 @@ impl Bench {
         let selection = Selection::default().with_range(range);
         let mut overview = self.overview().await;
         overview.heap_bytes = 0;
-        let mut reports = vec![postcard::to_allocvec(&overview).unwrap()];
+        let mut reports = vec![flat::write(&overview)];
         let path = self.pool.run(&queries::CriticalPath { selection: selection.clone() }).await.unwrap();
-        reports.push(postcard::to_allocvec(&path).unwrap());
+        reports.push(flat::write(&path));
         let requests = self.pool.run(&queries::Requests { selection, limit: 50 }).await.unwrap();
-        reports.push(postcard::to_allocvec(&requests).unwrap());
+        reports.push(flat::write(&requests));
         reports
     }
 

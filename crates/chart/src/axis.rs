@@ -16,14 +16,14 @@ pub enum Scale {
 impl Scale {
     fn place(self, value: f64) -> f64 {
         match self {
-            Scale::Log => value.max(0.0).ln_1p(),
+            Scale::Log => libm::log1p(value.max(0.0)),
             Scale::Linear => value,
         }
     }
 
     fn value(self, place: f64) -> f64 {
         match self {
-            Scale::Log => place.exp_m1(),
+            Scale::Log => libm::expm1(place),
             Scale::Linear => place,
         }
     }

@@ -184,12 +184,12 @@ fn unit_to_byte(value: f64) -> u8 {
 
 fn to_linear(byte: u8) -> f64 {
     let c = f64::from(byte) / 255.0;
-    if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+    if c <= 0.04045 { c / 12.92 } else { libm::pow((c + 0.055) / 1.055, 2.4) }
 }
 
 fn from_linear(value: f64) -> u8 {
     let c = value.clamp(0.0, 1.0);
-    unit_to_byte(if c <= 0.003_130_8 { 12.92 * c } else { 1.055 * c.powf(1.0 / 2.4) - 0.055 })
+    unit_to_byte(if c <= 0.003_130_8 { 12.92 * c } else { 1.055 * libm::pow(c, 1.0 / 2.4) - 0.055 })
 }
 
 fn linear(color: Rgba) -> [f64; 3] {

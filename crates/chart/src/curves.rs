@@ -87,7 +87,7 @@ impl Axis {
     /// Logarithms where the axis is logarithmic; a latency's is shifted by one, so that 0 has a place.
     fn place(self, value: f64) -> f64 {
         match self {
-            Axis::Latency { .. } => value.max(0.0).ln_1p(),
+            Axis::Latency { .. } => libm::log1p(value.max(0.0)),
             Axis::Share => value,
             Axis::Ratio { .. } => value.max(f64::MIN_POSITIVE).ln(),
         }

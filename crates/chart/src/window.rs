@@ -84,7 +84,7 @@ impl Window {
         if t >= 1.0 {
             return other;
         }
-        let width = self.width() * (other.width() / self.width()).powf(t);
+        let width = self.width() * libm::pow(other.width() / self.width(), t);
         let change = other.width() - self.width();
         // The edge moves in step with the width, so that a zoom looks like a zoom about one point.
         let share = if change.abs() < 1e-9 { t } else { (width - self.width()) / change };

@@ -54,8 +54,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         for (set, traces) in parts {
             // One record a part: a task's share of an input fits into memory.
             let mut bytes = Vec::new();
-            columns::write(&Portable::copy(set, traces.into_iter()), &mut bytes)
-                .map_err(|error| Failure::Usage(error.to_string()))?;
+            columns::write(&Portable::copy(set, traces.into_iter()), &mut bytes);
             file.write_all(&bytes)?;
         }
     }

@@ -1,10 +1,11 @@
 //! Columns as a saved report holds them: [`MAGIC`], then records, each its length (u32, little endian) and that many bytes
-//! of a [`Portable`] in postcard. Records stand for themselves, so they are read as they come.
+//! of a [`Portable`] as [`flat`] writes it. Records stand for themselves, so they are read as they come.
 
 use super::report::ProblemKind;
 use super::source::{Context, Stop};
 use super::state::Format;
 use super::walk::WalkEnd;
+use pathlight_model::flat;
 use pathlight_model::trace::Portable;
 
 /// What the columns begin with; its last digit is the version.
@@ -14,14 +15,10 @@ pub const MAGIC: &[u8; 8] = b"\x93PLCOL1\n";
 const LONGEST: usize = 1 << 30;
 
 /// Writes a record.
-///
-/// # Errors
-/// postcard's, if it cannot be written.
-pub fn write(portable: &Portable, out: &mut Vec<u8>) -> Result<(), postcard::Error> {
-    let record = postcard::to_allocvec(portable)?;
+pub fn write(portable: &Portable, out: &mut Vec<u8>) {
+    let record = flat::write(portable);
     out.extend_from_slice(&(record.len() as u32).to_le_bytes());
     out.extend_from_slice(&record);
-    Ok(())
 }
 
 /// Columns being read.
@@ -62,7 +59,7 @@ impl Columns {
     }
 
     fn record(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
-        let read = postcard::from_bytes::<Portable>(&self.held[4..]).ok().filter(Portable::is_sound);
+        let read = flat::read::<Portable>(&self.held[4..]).ok().filter(Portable::is_sound);
         match read.filter(|_| self.held.len() < LONGEST) {
             Some(mut portable) => {
                 // Loaded to be compared with something, all of it belongs to the other side.

@@ -195,7 +195,8 @@ pub struct FileReport {
     #[serde(default, skip_serializing_if = "Keep::is_all")]
     pub keep: Keep,
     /// What only the report of a chunk of an input holds.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub chunk: Option<ChunkEnd>,
 }
 

@@ -35,10 +35,45 @@ fn apart<K, V>(entry: &mut (K, V)) -> (&K, &mut V) {
 /// A place: the run and the entry in it. Behind the last entry of a run stands the first of the next.
 type Place = (usize, usize);
 
+/// What is looked for in the runs of a map, whatever its types.
+trait Sought {
+    /// How many entries a run has.
+    fn entries(&self, run: usize) -> usize;
+
+    /// How the key of an entry compares with the one looked for.
+    fn compare(&self, place: Place) -> Ordering;
+}
+
+struct Key<'a, K, V, Q: ?Sized> {
+    runs: &'a [Vec<(K, V)>],
+    key: &'a Q,
+}
+
+impl<K: Borrow<Q>, V, Q: Ord + ?Sized> Sought for Key<'_, K, V, Q> {
+    fn entries(&self, run: usize) -> usize {
+        self.runs[run].len()
+    }
+
+    fn compare(&self, (run, at): Place) -> Ordering {
+        self.runs[run][at].0.borrow().cmp(self.key)
+    }
+}
+
+/// Where among so many runs the thing looked for is (`Ok`), or would be inserted (`Err`).
+#[inline(never)]
+fn find(runs: usize, sought: &dyn Sought) -> Result<Place, Place> {
+    let run = match search(runs, |run| sought.compare((run, 0))) {
+        Ok(run) => return Ok((run, 0)),
+        Err(0) => return Err((0, 0)),
+        Err(after) => after - 1,
+    };
+    let at = search(sought.entries(run), |at| sought.compare((run, at)));
+    at.map(|at| (run, at)).map_err(|at| (run, at))
+}
+
 /// Where among `len` sorted things the wanted one is (`Ok`) or would be (`Err`); `compare` says how the thing at a place
 /// compares with the wanted one.
-#[inline(never)]
-fn search(len: usize, compare: &mut dyn FnMut(usize) -> Ordering) -> Result<usize, usize> {
+fn search(len: usize, compare: impl Fn(usize) -> Ordering) -> Result<usize, usize> {
     let (mut low, mut high) = (0, len);
     while low < high {
         let middle = (low + high) / 2;
@@ -144,18 +179,6 @@ impl<K, V> OrderedMap<K, V> {
         out
     }
 
-    /// Where the thing that `compare` looks for is, or would be inserted. `compare` says how a key compares with it.
-    fn place(&self, compare: &mut dyn FnMut(&K) -> Ordering) -> Result<Place, Place> {
-        let run = match search(self.runs.len(), &mut |run| compare(&self.runs[run][0].0)) {
-            Ok(run) => return Ok((run, 0)),
-            Err(0) => return Err((0, 0)),
-            Err(after) => after - 1,
-        };
-        let entries = &self.runs[run];
-        let at = search(entries.len(), &mut |at| compare(&entries[at].0));
-        at.map(|at| (run, at)).map_err(|at| (run, at))
-    }
-
     /// Inserts an entry at its place; the value as it now stands.
     fn insert_at(&mut self, (mut run, mut at): Place, key: K, value: V) -> &mut V {
         if self.runs.is_empty() {
@@ -190,7 +213,7 @@ impl<K: Ord, V> OrderedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.place(&mut |known| known.borrow().cmp(key))
+        find(self.runs.len(), &Key { runs: &self.runs, key })
     }
 
     /// The value of a key.

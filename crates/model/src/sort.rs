@@ -32,16 +32,29 @@ impl<T> Arrange<T> for [T] {
         if self.len() < 2 {
             return;
         }
-        let places = sorted(self.len(), &mut |a, b| compare(&self[a as usize], &self[b as usize]));
+        let places =
+            sorted(self.len(), &mut |a: u32, b: u32| compare(&self[a as usize], &self[b as usize]));
         settle(self, places);
+    }
+}
+
+/// Compares two items by their places. `dyn FnMut` would hold another function of each comparison, to call it only once.
+pub trait Compare {
+    /// How they compare.
+    fn compare(&mut self, a: u32, b: u32) -> Ordering;
+}
+
+impl<F: FnMut(u32, u32) -> Ordering> Compare for F {
+    fn compare(&mut self, a: u32, b: u32) -> Ordering {
+        self(a, b)
     }
 }
 
 /// For each place the item that belongs there.
 #[inline(never)]
-fn sorted(len: usize, compare: &mut dyn FnMut(u32, u32) -> Ordering) -> Vec<u32> {
+fn sorted(len: usize, compare: &mut dyn Compare) -> Vec<u32> {
     let mut places: Vec<u32> = (0..len as u32).collect();
-    places.sort_by(|&a, &b| compare(a, b));
+    places.sort_by(|&a, &b| compare.compare(a, b));
     places
 }
 
@@ -122,11 +135,11 @@ impl Sorting {
 
     /// Works for a step; true when done. A comparison of two items is asked for by their places.
     #[inline(never)]
-    pub fn step(&mut self, compare: &mut dyn FnMut(u32, u32) -> Ordering) -> bool {
+    pub fn step(&mut self, compare: &mut dyn Compare) -> bool {
         let n = self.places.len();
         if self.width == 0 {
             let to = n.min(self.at + self.at_once);
-            self.places[self.at..to].sort_by(|&a, &b| compare(a, b));
+            self.places[self.at..to].sort_by(|&a, &b| compare.compare(a, b));
             self.at = to;
             if to == n {
                 (self.width, self.at) = (self.at_once, 0);
@@ -140,7 +153,7 @@ impl Sorting {
             let end = n.min(middle + self.width);
             if self.taken == [0; 2] && middle < end {
                 let [x, y] = [self.places[middle - 1], self.places[middle]];
-                if compare(x, y).is_le() {
+                if compare.compare(x, y).is_le() {
                     // In order already.
                     self.spare[self.at..end].copy_from_slice(&self.places[self.at..end]);
                     self.taken = [middle - self.at, end - middle];
@@ -152,7 +165,7 @@ impl Sorting {
             while to < end && left > 0 {
                 let (x, y) = (self.places.get(a).copied(), self.places.get(b).copied());
                 let is_first = match (x.filter(|_| a < middle), y.filter(|_| b < end)) {
-                    (Some(x), Some(y)) => compare(x, y).is_le(),
+                    (Some(x), Some(y)) => compare.compare(x, y).is_le(),
                     (x, _) => x.is_some(),
                 };
                 let from = if is_first { &mut a } else { &mut b };
@@ -207,10 +220,10 @@ pub async fn order_in_steps(
 ) -> Vec<u32> {
     if len * cost.max(1) <= FEW {
         pace.spend(len * cost).await;
-        return sorted(len, &mut |a, b| compare(a, b));
+        return sorted(len, &mut |a: u32, b: u32| compare(a, b));
     }
     let mut sorting = Sorting::new(len, cost);
-    while !sorting.step(&mut |a, b| compare(a, b)) {
+    while !sorting.step(&mut |a: u32, b: u32| compare(a, b)) {
         pace.spend(Sorting::UNITS).await;
     }
     sorting.places()

@@ -1,6 +1,7 @@
 //! Bringing together what several workers saw of one trace.
 
 use super::{EngineError, Session};
+use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Portable, TraceId, hash_bytes};
@@ -21,13 +22,10 @@ impl Session {
     }
 
     /// The ids of all traces held, for [`plan_moves`]. Call [`TraceSet::seal`](pathlight_model::trace::TraceSet::seal) first.
-    ///
-    /// # Errors
-    /// [`EngineError::Message`] if they cannot be written.
-    pub fn trace_keys(&self) -> Result<Vec<u8>, EngineError> {
+    pub fn trace_keys(&self) -> Vec<u8> {
         let mut keys: Vec<Key> = self.set.traces().iter().map(|trace| self.key(trace.id)).collect();
         keys.arrange();
-        Ok(postcard::to_allocvec(&keys)?)
+        flat::write(&keys)
     }
 
     /// Removes the traces that a plan names and returns them for [`put_traces`](Self::put_traces) elsewhere.
@@ -35,7 +33,7 @@ impl Session {
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not from a plan.
     pub fn take_traces(&mut self, keys: &[u8]) -> Result<Vec<u8>, EngineError> {
-        let keys: Vec<Key> = postcard::from_bytes(keys)?;
+        let keys: Vec<Key> = flat::read(keys)?;
         let ids: Vec<TraceId> = keys
             .iter()
             .filter_map(|(group, name)| {
@@ -47,7 +45,7 @@ impl Session {
             })
             .collect();
         let numbers: Vec<u32> = ids.iter().filter_map(|&id| self.set.find_trace(id)).collect();
-        let bytes = postcard::to_allocvec(&Portable::copy(&self.set, numbers.iter().copied()))?;
+        let bytes = flat::write(&Portable::copy(&self.set, numbers.iter().copied()));
         let mut sorted: Vec<TraceId> = ids;
         sorted.arrange();
         self.set.retain(|trace| sorted.binary_search(&trace.id).is_err());
@@ -62,7 +60,7 @@ impl Session {
     /// [`EngineError::Message`] if the bytes are not from [`take_traces`](Self::take_traces), [`EngineError::Full`] when
     /// memory ends.
     pub fn put_traces(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
-        let portable: Portable = postcard::from_bytes(bytes)?;
+        let portable: Portable = flat::read(bytes)?;
         self.invalidate();
         portable.add_to(&mut self.set)?;
         Ok(())
@@ -80,7 +78,7 @@ pub fn plan_moves(keys: &[Vec<u8>]) -> Result<Vec<Moves>, EngineError> {
     let workers = keys.len();
     let mut holders: OrderedMap<Key, Vec<usize>> = OrderedMap::new();
     for (worker, bytes) in keys.iter().enumerate() {
-        for key in postcard::from_bytes::<Vec<Key>>(bytes)? {
+        for key in flat::read::<Vec<Key>>(bytes)? {
             holders.entry(key).or_default().push(worker);
         }
     }
@@ -100,7 +98,8 @@ pub fn plan_moves(keys: &[Vec<u8>]) -> Result<Vec<Moves>, EngineError> {
             }
         }
     }
-    plan.into_iter()
-        .map(|moves| moves.into_iter().map(|(to, keys)| Ok((to, postcard::to_allocvec(&keys)?))).collect())
-        .collect()
+    let written = |moves: OrderedMap<usize, Vec<Key>>| {
+        moves.into_iter().map(|(to, keys)| (to, flat::write(&keys))).collect()
+    };
+    Ok(plan.into_iter().map(written).collect())
 }

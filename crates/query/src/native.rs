@@ -26,7 +26,7 @@ impl Pool {
         for session in &mut sessions {
             session.set.seal()?;
         }
-        let keys = sessions.iter().map(Session::trace_keys).collect::<Result<Vec<_>, _>>()?;
+        let keys: Vec<_> = sessions.iter().map(Session::trace_keys).collect();
         for (from, moves) in plan_moves(&keys)?.into_iter().enumerate() {
             for (to, keys) in moves {
                 let bytes = sessions[from].take_traces(&keys)?;

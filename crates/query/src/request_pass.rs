@@ -14,6 +14,7 @@ use pathlight_analysis::errors::ErrorsObserver;
 use pathlight_analysis::findings::{FindingsObserver, PairsObserver, TagGroup, TagValue, TagsObserver};
 use pathlight_analysis::requests::{PathSettings, RequestTypes, TypeCut, TypeLatencies};
 use pathlight_analysis::search::{SearchObserver, SpanSearch};
+use pathlight_model::flat;
 use pathlight_model::trace::TraceSet;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -96,7 +97,7 @@ pub(super) trait TreePass {
     fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool;
     fn progress(&self) -> (u64, u64);
     /// What was found, in parts.
-    fn finish(self: Box<Self>, set: &TraceSet) -> Result<Vec<Vec<u8>>, EngineError>;
+    fn finish(self: Box<Self>, set: &TraceSet) -> Vec<Vec<u8>>;
 }
 
 impl<O: Observer> TreePass for Walk<O> {
@@ -108,8 +109,8 @@ impl<O: Observer> TreePass for Walk<O> {
         Walk::progress(self)
     }
 
-    fn finish(self: Box<Self>, set: &TraceSet) -> Result<Vec<Vec<u8>>, EngineError> {
-        Ok(vec![postcard::to_allocvec(&Walk::finish(*self, set))?])
+    fn finish(self: Box<Self>, set: &TraceSet) -> Vec<Vec<u8>> {
+        vec![flat::write(&Walk::finish(*self, set))]
     }
 }
 
@@ -122,7 +123,7 @@ impl TreePass for TracesPass {
         TracesPass::progress(self)
     }
 
-    fn finish(self: Box<Self>, _: &TraceSet) -> Result<Vec<Vec<u8>>, EngineError> {
+    fn finish(self: Box<Self>, _: &TraceSet) -> Vec<Vec<u8>> {
         TracesPass::finish(*self)
     }
 }
@@ -246,7 +247,7 @@ impl RunningPass {
         }
         Ok(Some(match std::mem::replace(&mut self.state, State::Ended) {
             State::Table { parts, .. } => frame(&parts),
-            State::Trees(trees) => frame(&trees.finish(set)?),
+            State::Trees(trees) => frame(&trees.finish(set)),
             State::Ended => return Err(EngineError::Ended),
         }))
     }
@@ -271,28 +272,24 @@ fn of_table(
 ) -> Result<Vec<u8>, EngineError> {
     let all = || requests.iter().copied();
     Ok(match pass {
-        RequestPass::Aggregate => postcard::to_allocvec(&Aggregate::observe(set, table, all()))?,
+        RequestPass::Aggregate => flat::write(&Aggregate::observe(set, table, all())),
         RequestPass::Exemplars { targets } => {
-            postcard::to_allocvec(&ExemplarCandidates::observe(set, table, all(), targets))?
+            flat::write(&ExemplarCandidates::observe(set, table, all(), targets))
         }
-        RequestPass::Slowest { limit } => postcard::to_allocvec(&slowest(set, table, requests, *limit))?,
-        RequestPass::Latencies => {
-            postcard::to_allocvec(&TypeLatencies::observe(&table.requests, types, requests))?
-        }
+        RequestPass::Slowest { limit } => flat::write(&slowest(set, table, requests, *limit)),
+        RequestPass::Latencies => flat::write(&TypeLatencies::observe(&table.requests, types, requests)),
         RequestPass::PerRequest => {
             let rows: Vec<_> = all().map(|r| path_of(set, table, r, settings)).collect();
-            postcard::to_allocvec(&rows)?
+            flat::write(&rows)
         }
-        RequestPass::Diff => postcard::to_allocvec(&DiffPart::observe(set, table, all()))?,
-        RequestPass::Rows => postcard::to_allocvec(&EndpointPart::observe(set, table, requests))?,
-        RequestPass::Places { order } => postcard::to_allocvec(&sorted_places(set, table, requests, order))?,
-        RequestPass::Ties { order, tied } => {
-            postcard::to_allocvec(&tied_places(set, table, requests, order, tied))?
-        }
+        RequestPass::Diff => flat::write(&DiffPart::observe(set, table, all())),
+        RequestPass::Rows => flat::write(&EndpointPart::observe(set, table, requests)),
+        RequestPass::Places { order } => flat::write(&sorted_places(set, table, requests, order)),
+        RequestPass::Ties { order, tied } => flat::write(&tied_places(set, table, requests, order, tied)),
         RequestPass::Cells { order, edges } => {
-            postcard::to_allocvec(&HeatPart::observe(set, table, requests, order, edges))?
+            flat::write(&HeatPart::observe(set, table, requests, order, edges))
         }
-        RequestPass::BottomUp => postcard::to_allocvec(&BottomUpPart::observe(set, table, requests))?,
+        RequestPass::BottomUp => flat::write(&BottomUpPart::observe(set, table, requests)),
         // Those of trees.
         _ => return Err(EngineError::Ended),
     })

@@ -11,6 +11,7 @@ use pathlight_analysis::critical_path::{PathTable, TableBuilder, pack_sorted};
 use pathlight_analysis::requests::{
     PathSettings, RequestKey, RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeFacts, TypeNames,
 };
+use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Names, PlaceFacts, PlaceNames, TraceSet, hash_bytes};
 use std::sync::Arc;
@@ -101,10 +102,9 @@ impl Session {
     /// [`EngineError::Message`] if the bytes are not a pass.
     pub fn start(&mut self, pass: &[u8]) -> Result<Task, EngineError> {
         let bytes = opened(pass)?;
-        let NamedPass { names, types, pass } = postcard::from_bytes(bytes)?;
+        let NamedPass { names, types, pass } = flat::read(bytes)?;
         let flow = FlowTask::new(&pass, bytes);
-        let names_hash =
-            names.as_ref().map_or(Ok(0), |names| postcard::to_allocvec(names).map(|b| hash_bytes(&b)))?;
+        let names_hash = names.as_ref().map_or(0, |names| hash_bytes(&flat::write(names)));
         let naming = (names_hash, pass.settings().is_some_and(|settings| settings.by_service));
         Ok(Task {
             names,
@@ -222,33 +222,31 @@ impl Task {
         match &self.pass {
             Pass::Summaries => {
                 let join = self.join.get_or_insert_default();
-                Ok(join.step(session, time_is_up).map(|joined| postcard::to_allocvec(&joined)).transpose()?)
+                Ok(join.step(session, time_is_up).map(|joined| flat::write(&joined)))
             }
-            Pass::NamedSummaries { group } => {
-                Ok(Some(postcard::to_allocvec(&session.named_summaries(*group))?))
-            }
-            Pass::Places => Ok(Some(postcard::to_allocvec(&PlaceFacts::of(&session.set))?)),
-            Pass::Names => Ok(Some(postcard::to_allocvec(&Names::of(&session.set))?)),
-            Pass::Types { .. } => Ok(Some(postcard::to_allocvec(&TypeFacts::of(&session.set))?)),
+            Pass::NamedSummaries { group } => Ok(Some(flat::write(&session.named_summaries(*group)))),
+            Pass::Places => Ok(Some(flat::write(&PlaceFacts::of(&session.set)))),
+            Pass::Names => Ok(Some(flat::write(&Names::of(&session.set)))),
+            Pass::Types { .. } => Ok(Some(flat::write(&TypeFacts::of(&session.set)))),
             Pass::Overview { settings, .. } => {
                 let types = || self.types.clone().unwrap_or_default();
                 let part = self.overview.get_or_insert_with(|| OverviewPass::new(*settings, types()));
                 let done = part.step(&session.set, time_is_up);
                 self.progress = part.progress(&session.set);
-                if done { Ok(Some(postcard::to_allocvec(part.partial())?)) } else { Ok(None) }
+                if done { Ok(Some(flat::write(part.partial()))) } else { Ok(None) }
             }
             Pass::Trace { trace_id, root_span_id, settings, group } => {
                 let root_span_id = root_span_id.as_deref();
                 let report = queries::trace(&session.set, trace_id, root_span_id, *settings, *group);
-                Ok(Some(postcard::to_allocvec(&report)?))
+                Ok(Some(flat::write(&report)))
             }
             Pass::Span { trace_id, span, group } => {
                 let report = queries::span(&session.set, trace_id, span, *group);
-                Ok(Some(postcard::to_allocvec(&report)?))
+                Ok(Some(flat::write(&report)))
             }
             Pass::FindSpans { trace_id, group, search, .. } => {
                 let spans = queries::find_spans(&session.set, trace_id, *group, search);
-                Ok(Some(postcard::to_allocvec(&spans)?))
+                Ok(Some(flat::write(&spans)))
             }
             // Of all requests there is no need for the table of paths.
             Pass::Flow { selection, cut: None, pass } if pass.is_of_all(selection) => {
@@ -307,7 +305,7 @@ impl Task {
                                 .map(|r| RequestKey::of(&session.set, r));
                             (name, keys.collect::<Vec<_>>())
                         });
-                        Ok(Some(postcard::to_allocvec(&ties.collect::<OrderedMap<_, _>>())?))
+                        Ok(Some(flat::write(&ties.collect::<OrderedMap<_, _>>())))
                     }
                     _ => {
                         let is_by_type = matches!(self.pass, Pass::Latencies { is_by_type: true, .. });
@@ -315,7 +313,7 @@ impl Task {
                         let types = selected
                             .by_type(is_by_type, |of: &mut Vec<u64>, request| of.push(latency(request)));
                         let packed = types.into_iter().map(|(name, of)| (name, pack_sorted(of)));
-                        Ok(Some(postcard::to_allocvec(&packed.collect::<OrderedMap<_, _>>())?))
+                        Ok(Some(flat::write(&packed.collect::<OrderedMap<_, _>>())))
                     }
                 }
             }

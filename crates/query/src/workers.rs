@@ -9,6 +9,7 @@ use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_analysis::requests::{
     Cut, GroupBy, PathSettings, RangeFacts, Reading, Rule, Selection, TypeFacts,
 };
+use pathlight_model::flat::{self, Damaged};
 use pathlight_model::steps::Done;
 use pathlight_model::trace::{PlaceFacts, PlaceNames, hash_bytes};
 use serde::de::DeserializeOwned;
@@ -90,13 +91,13 @@ impl Workers {
         let mut facts = TypeFacts::default();
         let pass = NamedPass { names: names.clone(), types: None, pass: Pass::Types { settings } };
         for part in self.run_named(pass).await? {
-            facts.merge(postcard::from_bytes(&part)?);
+            facts.merge(flat::read(&part)?);
         }
         Ok(self.cuts.keep_types(settings.reading, facts))
     }
 
     async fn run_named(&self, pass: NamedPass) -> Result<Vec<Vec<u8>>, EngineError> {
-        Ok(self.want(Wanted::Pass(postcard::to_allocvec(&pass)?)).await)
+        Ok(self.want(Wanted::Pass(flat::write(&pass))).await)
     }
 
     /// What decides over the names of places, over all workers.
@@ -106,18 +107,14 @@ impl Workers {
         }
         let mut facts = PlaceFacts::default();
         for part in self.run_named(NamedPass { names: None, types: None, pass: Pass::Places }).await? {
-            facts.merge(postcard::from_bytes(&part)?);
+            facts.merge(flat::read(&part)?);
         }
         Ok(self.cuts.keep_places(facts))
     }
 
     /// What the partials of a pass hold.
     pub(super) async fn partials<T: DeserializeOwned>(&self, pass: Pass) -> Result<Vec<T>, EngineError> {
-        self.run(pass)
-            .await?
-            .iter()
-            .map(|bytes| postcard::from_bytes(bytes).map_err(EngineError::from))
-            .collect()
+        self.run(pass).await?.iter().map(|bytes| flat::read(bytes).map_err(EngineError::from)).collect()
     }
 
     /// Ends a step of work of the plan's own, and tells how far it is.
@@ -198,10 +195,7 @@ impl RangeRequests<'_> {
     /// What the parts of all partials of a pass hold.
     pub async fn partials<T: DeserializeOwned>(&self, pass: RequestPass) -> Result<Vec<T>, EngineError> {
         let partials = self.run(pass).await?;
-        parts(&partials)?
-            .into_iter()
-            .map(|part| postcard::from_bytes(part).map_err(EngineError::from))
-            .collect()
+        parts(&partials)?.into_iter().map(|part| flat::read(part).map_err(EngineError::from)).collect()
     }
 }
 
@@ -221,7 +215,7 @@ pub(super) fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 pub(super) fn opened(bytes: &[u8]) -> Result<&[u8], EngineError> {
     match bytes.split_last_chunk::<SEAL>() {
         Some((inside, seal)) if hash_bytes(inside) == u64::from_le_bytes(*seal) => Ok(inside),
-        _ => Err(postcard::Error::DeserializeBadCrc.into()),
+        _ => Err(Damaged.into()),
     }
 }
 
@@ -237,7 +231,7 @@ pub(super) fn frame(parts: &[Vec<u8>]) -> Vec<u8> {
 
 /// The parts of all partials that [`frame`] made.
 pub(super) fn parts(partials: &[Vec<u8>]) -> Result<Vec<&[u8]>, EngineError> {
-    let cut = || EngineError::from(postcard::Error::DeserializeUnexpectedEnd);
+    let cut = || EngineError::from(Damaged);
     let mut parts = Vec::new();
     for mut rest in partials.iter().map(Vec::as_slice) {
         while let Some((length, after)) = rest.split_first_chunk() {

@@ -1,4 +1,4 @@
-//! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of the parts by postcard.
+//! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of the parts by [`flat`].
 
 use super::band::Band;
 use super::part::{EndpointPart, NodePart, RootPart, Summary};
@@ -6,6 +6,7 @@ use super::sketch::MOST;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use pathlight_model::flat::{self, Damaged};
 use std::io::{Read as _, Write as _};
 
 /// What every summary file begins with; the version and a line break follow.
@@ -47,8 +48,7 @@ pub fn write(summary: &Summary) -> Result<Vec<u8>, FileError> {
     let Summary { settings, traces, spans, start_us, contexts, frames, roots, normal } = summary;
     let normal = normal.packed()?;
     let inside = (settings, traces, spans, start_us, contexts, frames, roots, normal);
-    let inside = postcard::to_allocvec(&inside).map_err(|error| FileError::Damaged(error.to_string()))?;
-    Ok([MAGIC, format!("{VERSION}\n").as_bytes(), &zip(&inside)?].concat())
+    Ok([MAGIC, format!("{VERSION}\n").as_bytes(), &zip(&flat::write(&inside))?].concat())
 }
 
 /// Packs bytes with a checksum.
@@ -74,11 +74,11 @@ pub fn read(bytes: &[u8]) -> Result<Summary, FileError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(FileError::NoSummary)?;
     let line = rest.iter().take(12).position(|&byte| byte == b'\n').ok_or(FileError::NoSummary)?;
     let version = String::from_utf8_lossy(&rest[..line]);
-    let from_bytes: fn(&[u8]) -> Result<Summary, postcard::Error> = match version.parse() {
-        Ok(VERSION) => |inside| postcard::from_bytes(inside),
-        Ok(3) => |inside| postcard::from_bytes::<before::Summary3>(inside).map(Summary::from),
-        Ok(2) => |inside| postcard::from_bytes::<before::Summary<before::Root2>>(inside).map(Summary::from),
-        Ok(1) => |inside| postcard::from_bytes::<before::Summary<before::Root1>>(inside).map(Summary::from),
+    let from_bytes: fn(&[u8]) -> Result<Summary, Damaged> = match version.parse() {
+        Ok(VERSION) => |inside| flat::read(inside),
+        Ok(3) => |inside| flat::read::<before::Summary3>(inside).map(Summary::from),
+        Ok(2) => |inside| flat::read::<before::Summary<before::Root2>>(inside).map(Summary::from),
+        Ok(1) => |inside| flat::read::<before::Summary<before::Root1>>(inside).map(Summary::from),
         _ => return Err(FileError::Version(version.into_owned())),
     };
     let inside = unzip(&rest[line + 1..])?;

@@ -4,6 +4,7 @@ use super::file::{FileError, unzip, zip};
 use super::part::{Settings, Summary};
 use pathlight_analysis::anomaly::whole::{FactObserver, FactPart};
 use pathlight_analysis::critical_path::{PathTable, Walk};
+use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, TraceSet, hash_text};
@@ -52,7 +53,7 @@ impl Piece {
         match &self.facts {
             Held::Open(facts) => Some(facts.clone()),
             Held::Packed(bytes) => {
-                let facts: FactPart = postcard::from_bytes(&unzip(bytes).ok()?).ok()?;
+                let facts: FactPart = flat::read(&unzip(bytes).ok()?).ok()?;
                 facts.is_sound().then_some(facts)
             }
         }
@@ -125,9 +126,7 @@ impl Normal {
         let mut out = if self.pieces.len() > 1 { self.opened() } else { self.clone() };
         for piece in &mut out.pieces {
             if let Held::Open(facts) = &piece.facts {
-                let bytes =
-                    postcard::to_allocvec(facts).map_err(|error| FileError::Damaged(error.to_string()))?;
-                piece.facts = Held::Packed(zip(&bytes)?);
+                piece.facts = Held::Packed(zip(&flat::write(facts))?);
             }
         }
         Ok(out)

@@ -101,6 +101,9 @@ pub enum Code {
 }
 
 impl Envelope {
+    /// The fields of a message, by name.
+    pub const KEYS: [&str; 7] = ["pathlight", "type", "title", "replace", "query", "theme", "view"];
+
     /// What it asks for.
     ///
     /// # Errors

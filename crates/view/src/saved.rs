@@ -11,6 +11,7 @@
 //! takes them out and loads them as files would be.
 
 use pathlight_ingest::columns;
+use pathlight_model::flat::{self, Damaged};
 use pathlight_model::trace::{Portable, Pseudonyms, Redaction, TraceSet};
 use pathlight_query::EngineError;
 
@@ -31,16 +32,13 @@ const PLACE: &str = "<script id=\"asset-glue\">";
 pub type Given = (Redaction, Pseudonyms);
 
 /// Writes it for workers, as hexadecimal digits; empty if nothing is left out.
-///
-/// # Errors
-/// [`EngineError::Message`] if it cannot be written.
-pub fn write_given(given: &Given) -> Result<String, EngineError> {
+pub fn write_given(given: &Given) -> String {
     if given.0.is_nothing() {
-        return Ok(String::new());
+        return String::new();
     }
     let digit = |four: u8| char::from(b"0123456789abcdef"[usize::from(four)]);
-    let bytes = postcard::to_allocvec(given)?;
-    Ok(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect())
+    let bytes = flat::write(given);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Reads what [`write_given`] wrote.
@@ -54,7 +52,7 @@ pub fn read_given(text: &str) -> Result<Given, EngineError> {
     let four = |digit: u8| char::from(digit).to_digit(16).map(|four| four as u8);
     let byte = |pair: &[u8]| Some(four(pair[0])? << 4 | four(*pair.get(1)?)?);
     let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
-    Ok(postcard::from_bytes(&bytes.ok_or(postcard::Error::DeserializeBadEncoding)?)?)
+    Ok(flat::read(&bytes.ok_or(Damaged)?)?)
 }
 
 /// The next columns of a set as a part's bytes, beginning with trace number `from`, and where to go on.
@@ -83,7 +81,7 @@ pub fn columns(
         portable.count(set);
         out.extend_from_slice(columns::MAGIC);
     }
-    columns::write(&portable, &mut out)?;
+    columns::write(&portable, &mut out);
     Ok((out, (end < traces.len()).then_some(end as u32)))
 }
 
@@ -136,9 +134,9 @@ mod tests {
     #[test]
     fn what_is_left_out_comes_to_a_worker_as_it_was_or_not_at_all() {
         let given: Given = (Redaction { tags: true, names: true }, Pseudonyms::default());
-        let text = write_given(&given).unwrap();
+        let text = write_given(&given);
         assert_eq!(read_given(&text).unwrap(), given);
-        assert_eq!(read_given(&write_given(&Given::default()).unwrap()).unwrap(), Given::default());
+        assert_eq!(read_given(&write_given(&Given::default())).unwrap(), Given::default());
         for damaged in ["0", "zz", "01", &text[1..]] {
             assert!(read_given(damaged).is_err(), "{damaged}");
         }

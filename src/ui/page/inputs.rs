@@ -195,7 +195,7 @@ impl Page {
     /// # Errors
     /// In words.
     pub async fn columns(self, given: &Given) -> Result<Vec<web_sys::Blob>, String> {
-        let message = saved::write_given(given).map_err(|error| error.to_string())?;
+        let message = saved::write_given(given);
         let mut columns = self.0.pool.columns(message).await?;
         let load = self.0.load.borrow();
         let is_summary = |name: &str| {

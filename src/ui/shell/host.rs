@@ -194,6 +194,14 @@ fn remember(origin: &str) {
     }
 }
 
+/// The envelope of a message; `None` if it is none of ours.
+fn read(message: &JsValue) -> Option<Envelope> {
+    // Only these: what is attached as `data` may be all traces of the host.
+    let keys: Array = Envelope::KEYS.iter().copied().map(JsValue::from_str).collect();
+    let text = js_sys::JSON::stringify_with_replacer(message, &keys).ok()?;
+    serde_json::from_str(&text.as_string()?).ok()
+}
+
 fn post(to: &Window, origin: &str, message: &Outgoing) {
     // A page without an origin cannot be named; the window that wrote to us can.
     let target = if origin == "null" { "*" } else { origin };
@@ -212,7 +220,7 @@ impl Hosts {
         };
         let origin = event.origin();
         let data = event.data();
-        let Ok(envelope) = serde_wasm_bindgen::from_value::<Envelope>(data.clone()) else { return };
+        let Some(envelope) = read(&data) else { return };
         let message = match envelope.read() {
             Ok(message) => message,
             Err(complaint) => return post(from, &origin, &complaint),

@@ -159,7 +159,7 @@ impl<Q: Query> Slot<Q> {
     /// to date once it is there. Wanting the same again does nothing.
     pub fn want(&self, page: Page, query: Q) {
         // It cannot fail: a query is a struct of plain values.
-        let Ok(message) = query.to_message() else { return };
+        let message = query.to_message();
         want(&self.0, page, message, |bytes| match Q::read_report(bytes) {
             Ok(report) => Ok(Rc::new(report)),
             Err(error) => Err(error.to_string()),

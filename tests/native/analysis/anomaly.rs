@@ -297,7 +297,7 @@ fn a_saved_model_judges_as_the_one_that_was_trained() {
         let query = queries::AnomalyModel { train: Selection::default(), settings: settings.clone() };
         let mut pool = Pool::of(sets_of(&spans, 3)).unwrap();
         let bytes = pool.run(query).unwrap();
-        assert_eq!(Model::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes);
+        assert_eq!(Model::from_bytes(&bytes).unwrap().to_bytes(), bytes);
         let mut direct = ask(sets_of(&spans, 2), settings.clone());
         let saved = ask(sets_of(&spans, 1), AnomalySettings { model: Some(bytes.clone()), ..settings });
         direct.training = None;

@@ -17,7 +17,7 @@ use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
 
 use crate::args::Arguments;
-use crate::{Outcome, guide, html, sh, single, tools};
+use crate::{Outcome, guide, html, order, sh, single, tools};
 
 pub const USAGE: &str = "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt";
 
@@ -128,7 +128,7 @@ fn kept(key: &[u8], ending: &str, make: impl FnOnce(&Path) -> Outcome) -> Outcom
 /// The module after wasm-opt, or `None` where that is not to be had. Its result is kept.
 ///
 /// The compiler has optimised already, and wasm-opt's own levels only make what gzip has left larger: what helps is to
-/// have functions of like names, copies of one generic mostly, beside each other.
+/// have like functions beside each other ([`order`]).
 fn optimise(module: &Path) -> Outcome<Option<Vec<u8>>> {
     let Some(mut wasm_opt) = tools::wasm_opt() else { return Ok(None) };
     for pass in
@@ -149,8 +149,14 @@ fn optimise(module: &Path) -> Outcome<Option<Vec<u8>>> {
         wasm_opt.arg(format!("--enable-{feature}"));
     }
     let input = sh::on(module, fs::read(module))?;
-    let key = [sh::spell(&wasm_opt).as_bytes(), &input].concat();
-    let made = kept(&key, ".opt.wasm", |fresh| sh::run(wasm_opt.arg(module).arg("-o").arg(fresh)));
+    let key = [sh::spell(&wasm_opt).as_bytes(), include_bytes!("order.rs"), &input].concat();
+    let made = kept(&key, ".opt.wasm", |fresh| {
+        let renamed = order::renamed(&input).ok_or("wasm-bindgen wrote no module")?;
+        let ordered = fresh.with_extension("renamed.wasm");
+        sh::on(&ordered, fs::write(&ordered, renamed))?;
+        sh::run(wasm_opt.arg(&ordered).arg("-o").arg(fresh))?;
+        sh::on(&ordered, fs::remove_file(&ordered))
+    });
     if let Err(error) = &made {
         eprintln!("{error}: the wasm stays as the compiler left it, with names and larger.");
     }

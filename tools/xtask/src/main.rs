@@ -9,6 +9,7 @@ mod dense;
 mod fuzz;
 mod guide;
 mod html;
+mod order;
 mod serve;
 mod sh;
 mod single;

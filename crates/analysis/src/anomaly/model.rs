@@ -3,6 +3,7 @@
 use super::features::Encoding;
 use super::vae::Vae;
 use super::whole::TreeModel;
+use pathlight_model::flat::{self, Damaged};
 use serde::{Deserialize, Serialize};
 
 /// How a model file begins; the number is that of the format. A checksum of eight bytes follows, then the model.
@@ -27,7 +28,7 @@ pub enum ModelError {
     Foreign,
     /// It begins like one and is damaged.
     #[error("the model file is damaged ({0}); train again or choose another")]
-    Damaged(#[from] postcard::Error),
+    Damaged(#[from] Damaged),
     /// It is whole, and says what no training gives.
     #[error("the model file is damaged (its parts do not fit together); train again or choose another")]
     Unsound,
@@ -44,12 +45,9 @@ fn checksum(bytes: &[u8]) -> [u8; 8] {
 
 impl Model {
     /// The file.
-    ///
-    /// # Errors
-    /// [`ModelError::Damaged`] if memory ends.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
-        let model = postcard::to_allocvec(self)?;
-        Ok([MAGIC, &checksum(&model), &model].concat())
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let model = flat::write(self);
+        [MAGIC, &checksum(&model), &model].concat()
     }
 
     /// The model of a file.
@@ -68,7 +66,7 @@ impl Model {
                 model
             }
         };
-        let model: Model = postcard::from_bytes(model)?;
+        let model: Model = flat::read(model)?;
         let vae = model.vae.as_ref();
         if !model.tree.is_sound() || vae.is_some_and(|(_, vae)| !vae.is_sound()) {
             return Err(ModelError::Unsound);

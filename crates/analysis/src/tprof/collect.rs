@@ -425,7 +425,7 @@ impl TraceCollector {
         } else if sorted.is_empty() {
             let under_way = sorting.get_or_insert_with(|| Sorting::new(below.len(), 4));
             *left = left.saturating_sub(Sorting::UNITS / 16);
-            if under_way.step(&mut |a, b| compare(below[a as usize], below[b as usize])) {
+            if under_way.step(&mut |a: u32, b: u32| compare(below[a as usize], below[b as usize])) {
                 *sorted = sorting.take().map(Sorting::places).unwrap_or_default();
                 sorted.iter_mut().for_each(|place| *place = below[*place as usize]);
                 // What follows is worth a step of its own.

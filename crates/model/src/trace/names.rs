@@ -106,9 +106,10 @@ impl<'de> Deserialize<'de> for Interner {
         let mut out = Interner::default();
         let mut start = 0;
         for end in ends {
-            let piece = text
-                .get(start..end as usize)
-                .ok_or_else(|| serde::de::Error::custom("string ends outside the arena"))?;
+            let Some(piece) = text.get(start..end as usize) else {
+                crate::flat::damaged();
+                break;
+            };
             out.intern(piece);
             start = end as usize;
         }

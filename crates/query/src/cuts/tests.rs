@@ -3,6 +3,7 @@ use crate::pass::NamedPass;
 use crate::queries::{BottomUp, CriticalPath, Histograms, Query, Range};
 use crate::{Next, Plan, Session};
 use pathlight_analysis::requests::PercentileRange;
+use pathlight_model::flat;
 use pathlight_model::trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
 const TAIL: PercentileRange = PercentileRange::open(50_000, 100_000);
@@ -41,7 +42,7 @@ fn run<R>(mut plan: Plan<R>, session: &mut Session) -> Result<(R, usize), Engine
     loop {
         partials = match plan.next(partials)? {
             Next::Pass(pass) => {
-                let read: NamedPass = postcard::from_bytes(&pass)?;
+                let read: NamedPass = flat::read(&pass)?;
                 cutting += usize::from(matches!(read.pass, Pass::Latencies { .. } | Pass::Ties { .. }));
                 vec![session.run_pass(&pass)?]
             }
@@ -130,7 +131,7 @@ fn not_more_than_a_few_cuts_are_kept() -> Result<(), EngineError> {
 fn a_plan_of_a_message_gives_the_report_as_bytes() -> Result<(), EngineError> {
     let mut session = session()?;
     let query = CriticalPath { selection: tail() };
-    let plan = Plan::of_message(&query.to_message()?, &Cuts::default())?;
+    let plan = Plan::of_message(&query.to_message(), &Cuts::default())?;
     let (bytes, _) = run(plan, &mut session)?;
     assert_eq!(CriticalPath::read_report(&bytes)?, session.run(query)?);
     assert!(Plan::of_message(&[], &Cuts::default()).is_err());

@@ -5,6 +5,7 @@
 
 use super::messages::{Call, Done};
 use crate::{Cuts, EngineError, Next, Plan, Session, plan_moves};
+use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 
@@ -81,9 +82,7 @@ impl Server {
     ) {
         let answer = match plan.next(partials) {
             Ok(Next::Pass(pass)) => Ok((Done::Pass, vec![pass])),
-            Ok(Next::Working(progress)) => postcard::to_allocvec(&progress)
-                .map(|bytes| (Done::Working, vec![bytes]))
-                .map_err(EngineError::from),
+            Ok(Next::Working(progress)) => Ok((Done::Working, vec![flat::write(&progress)])),
             Ok(Next::Waiting) => {
                 self.plans.insert(number, plan);
                 return self.waiting.push((call, number));
@@ -115,7 +114,7 @@ fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option
             unload(session, *group);
             Ok(none(()))
         }
-        Call::TraceKeys => session.trace_keys().map(one),
+        Call::TraceKeys => Ok(one(session.trace_keys())),
         Call::PlanMoves => plan_moves(attachments).map(|plan| {
             let (mut moves, mut lists) = (Vec::new(), Vec::new());
             for (from, targets) in plan.into_iter().enumerate() {

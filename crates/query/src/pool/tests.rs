@@ -303,7 +303,7 @@ fn no_call_is_lost_when_workers_end_again_and_again_while_queries_change() {
             // Another message each time, or a query that has cost two workers is refused.
             let selection =
                 Selection::default().with_range(PercentileRange::open(round as u32 * 1000, 90_000));
-            let message = queries::CriticalPath { selection }.to_message().unwrap();
+            let message = queries::CriticalPath { selection }.to_message();
             sim.query(query, &message);
             sim.query(cancelled, &message);
             for _ in 0..(seed + round) % 7 {
@@ -327,7 +327,7 @@ fn no_call_is_lost_when_workers_end_again_and_again_while_queries_change() {
 fn a_query_that_was_answered_meanwhile_is_not_blamed_for_workers_that_end() {
     let mut sim = Sim::new(2, 3);
     sim.load(&texts());
-    let message = queries::CriticalPath { selection: Selection::default() }.to_message().unwrap();
+    let message = queries::CriticalPath { selection: Selection::default() }.to_message();
     for round in 0..4u64 {
         sim.query(2 * round, &message);
         sim.kill(0);

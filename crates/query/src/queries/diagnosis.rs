@@ -11,6 +11,7 @@ use pathlight_analysis::requests::{PathSettings, RequestTypes, Selection};
 use pathlight_analysis::tprof::{
     AggregateTrace, Aggregates, Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, Traces,
 };
+use pathlight_model::flat;
 use pathlight_model::steps::{Done, Pace};
 use pathlight_model::trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -83,7 +84,7 @@ async fn with_traces<T>(
     let work = async move {
         let mut merging = Merging::default();
         for bytes in parts(&partials)? {
-            let part = postcard::from_bytes(bytes)?;
+            let part = flat::read(bytes)?;
             pace.spend(bytes.len() / BYTES_PER_UNIT).await;
             merging.add(part, &mut pace).await;
         }
@@ -122,7 +123,7 @@ impl Query for CompareDiagnoses {
             let mut comparing = Comparing::default();
             for (partials, is_b) in traces.iter().zip([false, true]) {
                 for bytes in parts(partials)? {
-                    let part = postcard::from_bytes(bytes)?;
+                    let part = flat::read(bytes)?;
                     pace.spend(bytes.len() / BYTES_PER_UNIT).await;
                     comparing.add(part, is_b, &mut pace).await;
                 }
@@ -152,12 +153,10 @@ pub(crate) struct TracesPass {
     is_loading: bool,
     is_loaded: bool,
     settings: PathSettings,
-    parts: Vec<Packed>,
+    parts: Vec<Vec<u8>>,
     /// The names and shapes that the parts refer to, and the traces that are in none of them; the last thing to be written.
-    names: Option<Packed>,
+    names: Option<Vec<u8>>,
 }
-
-type Packed = Result<Vec<u8>, postcard::Error>;
 
 impl TracesPass {
     pub fn new(
@@ -193,12 +192,12 @@ impl TracesPass {
             // Times of a large trace take as long as a step to write, and so do its names and its shape at the end.
             let is_large = self.tree.len() >= PART;
             if self.collector.positions() >= PART {
-                self.parts.push(postcard::to_allocvec(&self.collector.take_traces()));
+                self.parts.push(flat::write(&self.collector.take_traces()));
                 left = if is_large { 0 } else { left };
                 continue;
             }
             let Some(&request) = self.requests.get(self.at) else {
-                self.names = Some(postcard::to_allocvec(&self.collector.take()));
+                self.names = Some(flat::write(&self.collector.take()));
                 return !(is_large && time_is_up());
             };
             let entry = &table.requests[request as usize];
@@ -229,7 +228,7 @@ impl TracesPass {
     }
 
     /// Names first, then the traces.
-    pub fn finish(self) -> Result<Vec<Vec<u8>>, EngineError> {
-        Ok(self.names.into_iter().chain(self.parts).collect::<Result<_, _>>()?)
+    pub fn finish(self) -> Vec<Vec<u8>> {
+        self.names.into_iter().chain(self.parts).collect()
     }
 }

@@ -10,6 +10,7 @@ use pathlight_analysis::findings::{
 };
 use pathlight_analysis::flow::{ChangeOf, Changes, FlowSettings, LatencyChange};
 use pathlight_analysis::requests::{Filter, RequestType, RootEndpoint, Selection};
+use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
 
 /// Slow tails of which a what-if is asked.
@@ -44,7 +45,7 @@ impl Query for FurtherFindings {
         };
         let mut tags: Vec<TagValue> =
             asked.iter().filter_map(|tail| Some(tail.tag.as_ref()?.0.clone())).collect();
-        tags.sort();
+        tags.arrange();
         tags.dedup();
         let groups: Vec<_> = asked.iter().map(|tail| tail.group.clone()).collect();
         let pairs = if tags.is_empty() {

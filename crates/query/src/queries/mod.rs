@@ -67,6 +67,7 @@ pub(super) use trace::trace;
 
 use crate::EngineError;
 use crate::workers::Workers;
+use pathlight_model::flat::{self, Damaged};
 use pathlight_model::steps::Job;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -82,11 +83,8 @@ pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwn
     fn run(self, workers: Workers) -> impl Future<Output = Result<Self::Report, EngineError>> + Send;
 
     /// Writes the query as a message to the worker that merges, see [`Plan::of_message`](crate::Plan::of_message).
-    ///
-    /// # Errors
-    /// [`EngineError::Message`] if it cannot be written.
-    fn to_message(&self) -> Result<Vec<u8>, EngineError> {
-        Ok(postcard::to_extend(self, vec![Self::NUMBER])?)
+    fn to_message(&self) -> Vec<u8> {
+        flat::write_after(vec![Self::NUMBER], self)
     }
 
     /// Reads a report from the bytes that a plan of a message gives.
@@ -94,7 +92,7 @@ pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwn
     /// # Errors
     /// [`EngineError::Message`] if they are not such a report.
     fn read_report(bytes: &[u8]) -> Result<Self::Report, EngineError> {
-        Ok(postcard::from_bytes(bytes)?)
+        Ok(flat::read(bytes)?)
     }
 }
 
@@ -165,13 +163,13 @@ list! {
 }
 
 fn start<Q: Query>(bytes: &[u8], workers: Workers) -> Result<Run, EngineError> {
-    let query: Q = postcard::from_bytes(bytes)?;
-    Ok(Box::pin(async move { Ok(postcard::to_allocvec(&query.run(workers).await?)?) }))
+    let query: Q = flat::read(bytes)?;
+    Ok(Box::pin(async move { Ok(flat::write(&query.run(workers).await?)) }))
 }
 
 /// Starts the query of a message.
 pub(super) fn start_message(message: &[u8], workers: Workers) -> Result<Run, EngineError> {
-    let no_query = || EngineError::from(postcard::Error::DeserializeUnexpectedEnd);
+    let no_query = || EngineError::from(Damaged);
     let (number, bytes) = message.split_first().ok_or_else(no_query)?;
     let start = START.get(usize::from(*number)).ok_or_else(no_query)?;
     start(bytes, workers)

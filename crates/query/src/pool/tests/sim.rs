@@ -283,7 +283,7 @@ pub fn messages() -> Vec<Vec<u8>> {
     let range = PercentileRange::open(50_000, 99_000);
     let selection = Selection::default().with_range(range);
     vec![
-        queries::CriticalPath { selection: selection.clone() }.to_message().unwrap(),
-        queries::Requests { selection, limit: 50 }.to_message().unwrap(),
+        queries::CriticalPath { selection: selection.clone() }.to_message(),
+        queries::Requests { selection, limit: 50 }.to_message(),
     ]
 }

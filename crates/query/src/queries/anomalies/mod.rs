@@ -178,7 +178,7 @@ impl Query for AnomalyModel {
                 learn(&workers, &normal, &facts, &settings).await?.0
             }
         };
-        Ok(model.to_bytes()?)
+        Ok(model.to_bytes())
     }
 }
 

@@ -1,11 +1,11 @@
 //! A worker's part: the facts or the vectors of its requests, or of abnormal copies of them.
 
-use crate::EngineError;
 use crate::request_pass::TreePass;
 use pathlight_analysis::anomaly::whole::FactObserver;
 use pathlight_analysis::anomaly::{Encoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, Walk};
 use pathlight_analysis::requests::{PathSettings, RootEndpoint};
+use pathlight_model::flat;
 use pathlight_model::trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -95,7 +95,7 @@ impl VectorPass {
         table: &PathTable,
         requests: Vec<u32>,
         time_is_up: &mut dyn FnMut() -> bool,
-    ) -> Result<bool, postcard::Error> {
+    ) -> bool {
         let lost = self
             .injected
             .iter()
@@ -104,18 +104,18 @@ impl VectorPass {
             Told::Vectors(Encoding::Scpv) => {
                 let mut part = FeaturePart::observe(set, table, &requests);
                 part.lost = lost;
-                self.done = postcard::to_allocvec(&part)?;
+                self.done = flat::write(&part);
             }
             Told::Vectors(Encoding::Stv) => {
                 let walk = self.vectors.take();
                 let mut walk = walk.unwrap_or_else(|| Walk::new(StvObserver::new(), self.settings, requests));
                 if !walk.step(set, table, time_is_up) {
                     self.vectors = Some(walk);
-                    return Ok(false);
+                    return false;
                 }
                 let mut part = walk.finish(set);
                 part.lost = lost;
-                self.done = postcard::to_allocvec(&part)?;
+                self.done = flat::write(&part);
             }
             Told::Facts => {
                 let walk = self.facts.take();
@@ -124,7 +124,7 @@ impl VectorPass {
                 });
                 if !walk.step(set, table, time_is_up) {
                     self.facts = Some(walk);
-                    return Ok(false);
+                    return false;
                 }
                 let mut part = walk.finish(set);
                 part.lost = lost;
@@ -133,10 +133,10 @@ impl VectorPass {
                     let names = made.places.iter().map(|&endpoint| set.owned_endpoint(endpoint));
                     row.injected = Some(names.collect());
                 }
-                self.done = postcard::to_allocvec(&part)?;
+                self.done = flat::write(&part);
             }
         }
-        Ok(true)
+        true
     }
 }
 
@@ -145,7 +145,7 @@ impl TreePass for VectorPass {
         if self.copies.is_none() {
             let requests = std::mem::take(&mut self.requests);
             // A vector of bytes takes all that is written to it.
-            return self.look(set, table, requests, time_is_up).unwrap_or(true);
+            return self.look(set, table, requests, time_is_up);
         }
         if !self.inject(set, table, time_is_up) {
             return false;
@@ -166,7 +166,7 @@ impl TreePass for VectorPass {
         }
         let Some(own) = self.table.take() else { return true };
         let all = (0..own.requests.len() as u32).collect();
-        let is_done = self.look(&copies, &own, all, time_is_up).unwrap_or(true);
+        let is_done = self.look(&copies, &own, all, time_is_up);
         (self.table, self.copies) = (Some(own), Some(copies));
         is_done
     }
@@ -175,7 +175,7 @@ impl TreePass for VectorPass {
         (self.at as u64, self.requests.len() as u64)
     }
 
-    fn finish(self: Box<Self>, _: &TraceSet) -> Result<Vec<Vec<u8>>, EngineError> {
-        Ok(vec![self.done])
+    fn finish(self: Box<Self>, _: &TraceSet) -> Vec<Vec<u8>> {
+        vec![self.done]
     }
 }

@@ -9,6 +9,7 @@ use pathlight_analysis::flow::{
     Training, Walk, WhatIfRun, Within,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
+use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -191,28 +192,28 @@ impl Running {
     }
 
     /// The partial.
-    fn finish(self, set: &TraceSet) -> Result<Vec<u8>, EngineError> {
-        Ok(match self {
+    fn finish(self, set: &TraceSet) -> Vec<u8> {
+        match self {
             Running::Callees(counter) => {
                 let mut found: CalleesPartial = counter.finish(set);
                 for (_, starts) in found.values_mut() {
                     starts.sort_unstable();
                     *starts = pack_sorted(std::mem::take(starts));
                 }
-                postcard::to_allocvec(&found)?
+                flat::write(&found)
             }
-            Running::Keys(visit) => postcard::to_allocvec(&visit.observer.keys)?,
-            Running::Train(visit) => postcard::to_allocvec(&visit.observer.trainings)?,
-            Running::Test(visit) => postcard::to_allocvec(&visit.observer.estimates)?,
+            Running::Keys(visit) => flat::write(&visit.observer.keys),
+            Running::Train(visit) => flat::write(&visit.observer.trainings),
+            Running::Test(visit) => flat::write(&visit.observer.estimates),
             Running::Sample(mut visit) => {
                 visit.observer.pack();
-                postcard::to_allocvec(&visit.observer)?
+                flat::write(&visit.observer)
             }
-            Running::Bind(visit) => postcard::to_allocvec(&visit.observer.counts)?,
-            Running::Pairs(visit) => postcard::to_allocvec(&visit.observer)?,
-            Running::WhatIf(run) => postcard::to_allocvec(&run.finish(set))?,
-            Running::Savings(run) => postcard::to_allocvec(&run.finish(set))?,
-        })
+            Running::Bind(visit) => flat::write(&visit.observer.counts),
+            Running::Pairs(visit) => flat::write(&visit.observer),
+            Running::WhatIf(run) => flat::write(&run.finish(set)),
+            Running::Savings(run) => flat::write(&run.finish(set)),
+        }
     }
 }
 
@@ -251,7 +252,7 @@ impl FlowTask {
         let is_done = running.step(walk, set, time_is_up);
         self.progress = walk.progress(set);
         let Some((_, running)) = self.run.take_if(|_| is_done) else { return Ok(None) };
-        let partial = running.finish(set)?;
+        let partial = running.finish(set);
         if let Some(key) = self.key.take() {
             session.flows.keep(key, partial.clone());
         }
