@@ -32,8 +32,7 @@ impl<T> Arrange<T> for [T] {
         if self.len() < 2 {
             return;
         }
-        let places =
-            sorted(self.len(), &mut |a: u32, b: u32| compare(&self[a as usize], &self[b as usize]));
+        let places = sorted(self.len(), &mut |a: u32, b: u32| compare(&self[a as usize], &self[b as usize]));
         settle(self, places);
     }
 }
