@@ -1,5 +1,6 @@
-//! Dense products of matrices in rows of 32-bit floats, shaped for SIMD: natively the compiler finds it, in the browser it
-//! is written out.
+//! Dense products of matrices in rows of 32-bit floats, by [`Lanes`].
+
+use super::lanes::{Lanes, WIDTH};
 
 /// Rows and columns of a tile of the product that stay in registers.
 const TILE: (usize, usize) = (4, 8);
@@ -87,10 +88,15 @@ impl Packed {
                     let tile = tile(left, right);
                     for (row, sums) in (strip * TILE.0..rows).zip(&tile) {
                         let out = &mut out[row * columns + column..][..wide];
-                        // Of a known length, additions go by vectors.
-                        match <&mut [f32; TILE.1]>::try_from(&mut *out) {
-                            Ok(out) => out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum),
-                            Err(_) => out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum),
+                        match out.as_chunks_mut::<WIDTH>() {
+                            ([low, high], _) => {
+                                (Lanes::of(low) + sums[0]).put(low);
+                                (Lanes::of(high) + sums[1]).put(high);
+                            }
+                            _ => out
+                                .iter_mut()
+                                .zip(sums.iter().flat_map(|sums| sums.array()))
+                                .for_each(|(out, sum)| *out += sum),
                         }
                     }
                 }
@@ -109,6 +115,15 @@ fn pack<const WIDTH: usize>(
     let before = out.len();
     out.resize(before + lines.next_multiple_of(WIDTH) * deep, 0.0);
     for (strip, packed) in out[before..].chunks_exact_mut(deep * WIDTH).enumerate() {
+        if line == 1 && (strip + 1) * WIDTH <= lines {
+            // They lie side by side.
+            for (at, packed) in packed.as_chunks_mut::<WIDTH>().0.iter_mut().enumerate() {
+                if let Some(values) = factor.values[(from + at) * step + strip * WIDTH..].first_chunk() {
+                    *packed = *values;
+                }
+            }
+            continue;
+        }
         for within in 0..WIDTH.min(lines - strip * WIDTH) {
             let start = (strip * WIDTH + within) * line + from * step;
             let values = factor.values[start..].iter().step_by(step);
@@ -117,50 +132,21 @@ fn pack<const WIDTH: usize>(
     }
 }
 
-/// The sums of a tile. The page is linked for size, and then no plain loop becomes vectors.
-#[cfg(target_arch = "wasm32")]
-fn tile(left: &[f32], right: &[f32]) -> [[f32; TILE.1]; TILE.0] {
-    use core::arch::wasm32::{f32x4_add, f32x4_mul, f32x4_splat, v128_load, v128_store};
-    let mut sums = [f32x4_splat(0.0); 2 * TILE.0];
+/// The sums of a tile; written out, since loops over its rows stay loops, in memory, where code is made small.
+fn tile(left: &[f32], right: &[f32]) -> [[Lanes; 2]; TILE.0] {
+    let [mut a, mut b, mut c, mut d] = [[Lanes::all(0.0); 2]; TILE.0];
     let (left, right) = (left.as_chunks::<{ TILE.0 }>().0, right.as_chunks::<{ TILE.1 }>().0);
-    for (&[a, b, c, d], right) in left.iter().zip(right) {
-        let right = right.as_ptr().cast();
-        // SAFETY: eight floats are two vectors, and reading one needs no alignment.
-        let (low, high) = unsafe { (v128_load(right), v128_load(right.add(1))) };
-        let [a, b, c, d] = [f32x4_splat(a), f32x4_splat(b), f32x4_splat(c), f32x4_splat(d)];
-        sums[0] = f32x4_add(sums[0], f32x4_mul(a, low));
-        sums[1] = f32x4_add(sums[1], f32x4_mul(a, high));
-        sums[2] = f32x4_add(sums[2], f32x4_mul(b, low));
-        sums[3] = f32x4_add(sums[3], f32x4_mul(b, high));
-        sums[4] = f32x4_add(sums[4], f32x4_mul(c, low));
-        sums[5] = f32x4_add(sums[5], f32x4_mul(c, high));
-        sums[6] = f32x4_add(sums[6], f32x4_mul(d, low));
-        sums[7] = f32x4_add(sums[7], f32x4_mul(d, high));
+    for (&[of_a, of_b, of_c, of_d], right) in left.iter().zip(right) {
+        let [low, high] = right.as_chunks::<WIDTH>().0 else { continue };
+        let (low, high) = (Lanes::of(low), Lanes::of(high));
+        let (of_a, of_b) = (Lanes::all(of_a), Lanes::all(of_b));
+        let (of_c, of_d) = (Lanes::all(of_c), Lanes::all(of_d));
+        a = [a[0] + of_a * low, a[1] + of_a * high];
+        b = [b[0] + of_b * low, b[1] + of_b * high];
+        c = [c[0] + of_c * low, c[1] + of_c * high];
+        d = [d[0] + of_d * low, d[1] + of_d * high];
     }
-    let mut out = [[0.0; TILE.1]; TILE.0];
-    for (out, sums) in out.iter_mut().zip(sums.as_chunks::<2>().0) {
-        let out = out.as_mut_ptr().cast();
-        // SAFETY: as above, for writing.
-        unsafe {
-            v128_store(out, sums[0]);
-            v128_store(out.add(1), sums[1]);
-        }
-    }
-    out
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-fn tile(left: &[f32], right: &[f32]) -> [[f32; TILE.1]; TILE.0] {
-    let mut sums = [[0.0f32; TILE.1]; TILE.0];
-    let (left, right) = (left.as_chunks::<{ TILE.0 }>().0, right.as_chunks::<{ TILE.1 }>().0);
-    for (left, right) in left.iter().zip(right) {
-        for (sums, left) in sums.iter_mut().zip(left) {
-            for (sum, right) in sums.iter_mut().zip(right) {
-                *sum += left * right;
-            }
-        }
-    }
-    sums
+    [a, b, c, d]
 }
 
 #[cfg(test)]

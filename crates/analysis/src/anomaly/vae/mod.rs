@@ -3,6 +3,7 @@
 mod functions;
 mod judge;
 mod kernels;
+mod lanes;
 mod model;
 mod train;
 

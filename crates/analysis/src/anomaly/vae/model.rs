@@ -1,7 +1,8 @@
 //! The network: its parameters, what it gives, and the gradients (paper appendix B).
 
-use super::functions::{ln, sigmoid, softplus, tanh};
+use super::functions::{ln, lns, sigmoid, softplus, softplus_and_slope, tanh};
 use super::kernels::{Factor, Packed, Prepared};
+use super::lanes::{Lanes, WIDTH, add_scaled};
 use pathlight_model::stats::Random;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,8 @@ use serde::{Deserialize, Serialize};
 const LEAK: f32 = 0.2;
 /// Added to every deviation.
 const LEAST_DEVIATION: f32 = 1e-4;
+/// What stands for a call path that a request does not have: of most columns nothing else is in the input.
+pub const ABSENT: f32 = -1.0;
 /// Half the logarithm of 2 pi.
 const HALF_LN_TAU: f32 = 0.918_938_5;
 
@@ -97,10 +100,11 @@ impl Sizes {
     }
 }
 
-/// Weights as products read them: of each layer forward and, without the first, back.
+/// Weights as products read them: of each layer forward and back.
 #[derive(Clone, Default)]
 struct Weights {
-    encode: Prepared,
+    /// What the first layer gives where every call path is absent.
+    absent: Vec<f32>,
     latent: [[Prepared; 2]; 2],
     decode: [Prepared; 2],
     given: [[Prepared; 2]; 2],
@@ -124,13 +128,44 @@ pub struct Pass {
     raw: Vec<f32>,
     /// Per row: logarithm of p(x | z) p(z) / q(z | x).
     evidence: Vec<f32>,
-    // Gradients by the same names.
+    // Gradients by the same names; those of the mean and the raw deviation of the input stand in their places.
     d_hidden: Vec<f32>,
     d_latent: Vec<f32>,
     d_latent_mean: Vec<f32>,
     d_latent_raw: Vec<f32>,
-    d_mean: Vec<f32>,
-    d_raw: Vec<f32>,
+}
+
+/// Columns of a row that are not absent, as what is to be added to [`ABSENT`] there.
+fn present(row: &[f32]) -> impl Iterator<Item = (usize, f32)> {
+    let columns = row.iter().enumerate();
+    columns.filter(|(_, x)| **x != ABSENT).map(|(column, x)| (column, *x - ABSENT))
+}
+
+/// The logarithm of the density of one row of input; mean and raw deviation give way to their gradients of the loss.
+fn give(x: &[f32], mean: &mut [f32], raw: &mut [f32]) -> f32 {
+    let terms = |x: Lanes, mean: Lanes, raw: Lanes| {
+        let (soft, slope) = softplus_and_slope(raw);
+        let inverse = Lanes::all(1.0) / (soft + Lanes::all(LEAST_DEVIATION));
+        let off = (x - mean) * inverse;
+        let square = off * off;
+        // The logarithm of the inverse is minus that of the deviation.
+        let term = lns(inverse) - Lanes::all(0.5) * square - Lanes::all(HALF_LN_TAU);
+        (term, (mean - x) * inverse * inverse, (Lanes::all(1.0) - square) * inverse * slope)
+    };
+    let (x, x_rest) = x.as_chunks::<WIDTH>();
+    let ((mean, mean_rest), (raw, raw_rest)) = (mean.as_chunks_mut(), raw.as_chunks_mut());
+    let mut sums = Lanes::all(0.0);
+    for ((x, mean), raw) in x.iter().zip(mean).zip(raw) {
+        let (term, d_mean, d_raw) = terms(Lanes::of(x), Lanes::of(mean), Lanes::of(raw));
+        sums = sums + term;
+        d_mean.put(mean);
+        d_raw.put(raw);
+    }
+    let (term, d_mean, d_raw) =
+        terms(Lanes::of_some(x_rest), Lanes::of_some(mean_rest), Lanes::of_some(raw_rest));
+    d_mean.put_some(mean_rest);
+    d_raw.put_some(raw_rest);
+    sums.array().iter().chain(&term.array()[..x_rest.len()]).sum()
 }
 
 fn dense(
@@ -153,7 +188,7 @@ fn dense_back(
     (rows, layer): (usize, Layer),
     (input, d_out): (&[f32], &[f32]),
     gradient: &mut [f32],
-    d_input: Option<(&Prepared, &mut [f32])>,
+    (back, d_input): (&Prepared, &mut [f32]),
 ) {
     let (weights, biases) = gradient[layer.at..layer.end()].split_at_mut(layer.inputs * layer.outputs);
     let sizes = (layer.inputs, rows, layer.outputs);
@@ -163,12 +198,8 @@ fn dense_back(
         Factor::transposed(input, layer.inputs),
         Factor::plain(d_out, layer.outputs),
     );
-    for d_out in d_out.chunks_exact(layer.outputs) {
-        biases.iter_mut().zip(d_out).for_each(|(bias, d)| *bias += d);
-    }
-    if let Some((weights, d_input)) = d_input {
-        packed.add_prepared(d_input, rows, Factor::plain(d_out, layer.outputs), weights);
-    }
+    d_out.chunks_exact(layer.outputs).for_each(|d_out| add_scaled(biases, 1.0, d_out));
+    packed.add_prepared(d_input, rows, Factor::plain(d_out, layer.outputs), back);
 }
 
 fn rectify(values: &mut [f32]) {
@@ -243,15 +274,11 @@ impl<'a> Planar<'a> {
 }
 
 impl Layer {
-    /// Prepares the weights to go forward by and, if there is a second place, back.
-    fn prepare(&self, parameters: &[f32], to: &mut [Prepared]) {
+    /// Prepares the weights to go forward by and back.
+    fn prepare(&self, parameters: &[f32], [forward, back]: &mut [Prepared; 2]) {
         let weights = self.weights(parameters);
-        if let Some(forward) = to.first_mut() {
-            forward.set(Factor::plain(weights, self.outputs), (self.inputs, self.outputs));
-        }
-        if let Some(back) = to.get_mut(1) {
-            back.set(Factor::transposed(weights, self.outputs), (self.outputs, self.inputs));
-        }
+        forward.set(Factor::plain(weights, self.outputs), (self.inputs, self.outputs));
+        back.set(Factor::transposed(weights, self.outputs), (self.outputs, self.inputs));
     }
 }
 
@@ -259,7 +286,11 @@ impl Pass {
     /// Takes over parameters; needed whenever they have changed, before anything below is done by them.
     pub fn prepare(&mut self, sizes: Sizes, parameters: &[f32]) {
         let (plan, weights) = (sizes.plan(), &mut self.weights);
-        plan.encode.prepare(parameters, std::slice::from_mut(&mut weights.encode));
+        weights.absent.clear();
+        weights.absent.extend_from_slice(plan.encode.biases(parameters));
+        for column in plan.encode.weights(parameters).chunks_exact(plan.encode.outputs) {
+            add_scaled(&mut weights.absent, ABSENT, column);
+        }
         plan.latent_mean.prepare(parameters, &mut weights.latent[0]);
         plan.latent_deviation.prepare(parameters, &mut weights.latent[1]);
         plan.decode.prepare(parameters, &mut weights.decode);
@@ -280,7 +311,16 @@ impl Pass {
         self.rows = rows;
         let (packed, weights) = (&mut self.packed, &self.weights);
         let [[mean, _], [raw, _]] = &weights.latent;
-        dense(packed, &mut self.hidden_in, rows, input, (plan.encode, &weights.encode), parameters);
+        self.hidden_in.clear();
+        let encoding = plan.encode.weights(parameters);
+        let hidden = plan.encode.outputs;
+        for row in input.chunks_exact(plan.encode.inputs) {
+            let from = self.hidden_in.len();
+            self.hidden_in.extend_from_slice(&weights.absent);
+            for (column, x) in present(row) {
+                add_scaled(&mut self.hidden_in[from..], x, &encoding[column * hidden..][..hidden]);
+            }
+        }
         rectify(&mut self.hidden_in);
         dense(packed, &mut self.latent_mean, rows, &self.hidden_in, (plan.latent_mean, mean), parameters);
         dense(packed, &mut self.latent_raw, rows, &self.hidden_in, (plan.latent_deviation, raw), parameters);
@@ -331,18 +371,9 @@ impl Pass {
         let inputs = sizes.inputs as usize;
         // Several samples may be of one row of the input.
         let samples = rows / (input.len() / inputs.max(1)).max(1);
-        for (row, evidence) in self.evidence.iter_mut().enumerate() {
-            let range = row * inputs..(row + 1) * inputs;
-            let given = self.mean[range.clone()].iter().zip(&self.raw[range]);
-            let sum: f32 = given
-                .zip(&input[row / samples.max(1) * inputs..])
-                .map(|((mean, raw), x)| {
-                    let deviation = softplus(*raw) + LEAST_DEVIATION;
-                    let off = (x - mean) / deviation;
-                    -0.5 * off * off - ln(deviation) - HALF_LN_TAU
-                })
-                .sum();
-            *evidence += sum;
+        let given = self.mean.chunks_exact_mut(inputs).zip(self.raw.chunks_exact_mut(inputs));
+        for (row, (evidence, (mean, raw))) in self.evidence.iter_mut().zip(given).enumerate() {
+            *evidence += give(&input[row / samples.max(1) * inputs..][..inputs], mean, raw);
         }
     }
 
@@ -351,45 +382,27 @@ impl Pass {
         &self.evidence
     }
 
-    /// Adds the gradient of the loss (the negative evidence bound, each row's times `share`) to `gradient`, after a
-    /// forward pass.
-    pub fn backward(
-        &mut self,
-        sizes: Sizes,
-        parameters: &[f32],
-        input: &[f32],
-        share: f32,
-        gradient: &mut [f32],
-    ) {
+    /// Adds the gradient of the loss (the negative evidence bound of all rows) to `gradient`; once after a forward pass.
+    pub fn backward(&mut self, sizes: Sizes, parameters: &[f32], input: &[f32], gradient: &mut [f32]) {
         let (plan, latent, rows) = (sizes.plan(), sizes.latent as usize, self.rows);
         let (hidden, weights) = (sizes.hidden as usize, &self.weights);
-        for gradient in [&mut self.d_mean, &mut self.d_raw] {
-            gradient.clear();
-        }
-        for ((mean, raw), x) in self.mean.iter().zip(&self.raw).zip(input) {
-            let deviation = softplus(*raw) + LEAST_DEVIATION;
-            let off = (x - mean) / deviation;
-            self.d_mean.push(-share * off / deviation);
-            self.d_raw.push(share * (1.0 - off * off) / deviation * sigmoid(*raw));
-        }
         let zeroed = |values: &mut Vec<f32>, n: usize| {
             values.clear();
             values.resize(n, 0.0);
         };
         zeroed(&mut self.d_hidden, rows * hidden);
-        let layers = [(plan.mean, &self.d_mean), (plan.deviation, &self.d_raw)];
+        let layers = [(plan.mean, &self.mean), (plan.deviation, &self.raw)];
         for ((layer, d_out), [_, back]) in layers.into_iter().zip(&weights.given) {
             let values = (self.hidden_out.as_slice(), d_out.as_slice());
-            let d_input = Some((back, self.d_hidden.as_mut_slice()));
+            let d_input = (back, self.d_hidden.as_mut_slice());
             dense_back(&mut self.packed, (rows, layer), values, gradient, d_input);
         }
         rectify_back(&self.hidden_out, &mut self.d_hidden);
         let z = &self.latents[sizes.flow as usize];
         // The prior: the loss has + z^2 / 2.
-        self.d_latent.clear();
-        self.d_latent.extend(z.iter().map(|z| share * z));
+        self.d_latent.clone_from(z);
         let values = (z.as_slice(), self.d_hidden.as_slice());
-        let d_input = Some((&weights.decode[1], self.d_latent.as_mut_slice()));
+        let d_input = (&weights.decode[1], self.d_latent.as_mut_slice());
         dense_back(&mut self.packed, (rows, plan.decode), values, gradient, d_input);
         for step in (0..sizes.flow as usize).rev() {
             let at = plan.flow + step * (2 * latent + 1);
@@ -397,7 +410,7 @@ impl Pass {
             let gradient = &mut gradient[at..at + 2 * latent + 1];
             for (z, d) in self.latents[step].chunks_exact(latent).zip(self.d_latent.chunks_exact_mut(latent))
             {
-                planar.backward(z, d, -share, gradient);
+                planar.backward(z, d, -1.0, gradient);
             }
         }
         // z = mean + deviation * noise; the loss has - ln deviation.
@@ -405,18 +418,28 @@ impl Pass {
         self.d_latent_raw.clear();
         for ((d, noise), raw) in self.d_latent.iter().zip(&self.noise).zip(&self.latent_raw) {
             let deviation = softplus(*raw) + LEAST_DEVIATION;
-            self.d_latent_raw.push((d * noise - share / deviation) * sigmoid(*raw));
+            self.d_latent_raw.push((d * noise - 1.0 / deviation) * sigmoid(*raw));
         }
         zeroed(&mut self.d_hidden, rows * hidden);
         let layers = [(plan.latent_mean, &self.d_latent_mean), (plan.latent_deviation, &self.d_latent_raw)];
         for ((layer, d_out), [_, back]) in layers.into_iter().zip(&weights.latent) {
             let values = (self.hidden_in.as_slice(), d_out.as_slice());
-            let d_input = Some((back, self.d_hidden.as_mut_slice()));
+            let d_input = (back, self.d_hidden.as_mut_slice());
             dense_back(&mut self.packed, (rows, layer), values, gradient, d_input);
         }
         rectify_back(&self.hidden_in, &mut self.d_hidden);
-        let values = (input, self.d_hidden.as_slice());
-        dense_back(&mut self.packed, (rows, plan.encode), values, gradient, None);
+        // As the way there: what is absent in all rows, then what is not.
+        let layer = plan.encode;
+        let (weights, biases) = gradient[layer.at..layer.end()].split_at_mut(layer.inputs * hidden);
+        let mut sum = vec![0.0; hidden];
+        self.d_hidden.chunks_exact(hidden).for_each(|d| add_scaled(&mut sum, 1.0, d));
+        add_scaled(biases, 1.0, &sum);
+        weights.chunks_exact_mut(hidden).for_each(|weights| add_scaled(weights, ABSENT, &sum));
+        for (row, d) in input.chunks_exact(layer.inputs).zip(self.d_hidden.chunks_exact(hidden)) {
+            for (column, x) in present(row) {
+                add_scaled(&mut weights[column * hidden..][..hidden], x, d);
+            }
+        }
     }
 }
 
@@ -434,7 +457,8 @@ mod tests {
             // Long directions of the flow: else its steps are so wide that 32 bits hold no slope of the loss.
             let flow_from = sizes.plan().flow;
             parameters[flow_from..].iter_mut().for_each(|p| *p *= 4.0);
-            let input: Vec<f32> = (0..4 * 5).map(|_| random.normal() as f32).collect();
+            let mut input: Vec<f32> = (0..4 * 5).map(|_| random.normal() as f32).collect();
+            (input[3], input[10], input[11]) = (ABSENT, ABSENT, ABSENT);
             let loss = |parameters: &[f32]| {
                 let mut pass = Pass::default();
                 pass.prepare(sizes, parameters);
@@ -445,7 +469,8 @@ mod tests {
             pass.prepare(sizes, &parameters);
             pass.forward(sizes, &parameters, &input, &mut Random::new(1, 0, 0));
             let mut gradient = vec![0.0; sizes.parameters()];
-            pass.backward(sizes, &parameters, &input, 0.25, &mut gradient);
+            pass.backward(sizes, &parameters, &input, &mut gradient);
+            gradient.iter_mut().for_each(|d| *d /= 4.0);
             let middle = loss(&parameters);
             let mut kinks = 0;
             for at in 0..parameters.len() {

@@ -1,7 +1,8 @@
 //! Training in small steps, and the finished model (paper appendices B and C).
 
 use super::functions::{exp, ln};
-use super::model::{Pass, Sizes};
+use super::lanes::{Lanes, WIDTH};
+use super::model::{ABSENT, Pass, Sizes};
 use crate::anomaly::features::{Cell, Features};
 use crate::critical_path::Contexts;
 use pathlight_model::sort::Arrange;
@@ -11,9 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Requests of one step of training.
 const BATCH: usize = 256;
 /// Weights times requests that one step may take: a worker must not be busy for long.
-const WORK: usize = 16_000_000;
-/// What stands for a call path that a request does not have.
-const ABSENT: f32 = -1.0;
+const WORK: usize = 128_000_000;
 /// The least deviation of a column, as a share of its mean.
 const LEAST_SPREAD: f64 = 0.05;
 /// Samples of the latent variables per likelihood.
@@ -198,8 +197,7 @@ impl Training {
         let Vae { sizes, parameters, .. } = &mut self.vae;
         self.pass.forward(*sizes, parameters, &self.input, &mut self.random);
         self.loss -= self.pass.evidence().iter().map(|e| f64::from(*e)).sum::<f64>();
-        let share = 1.0 / self.batch.len() as f32;
-        self.pass.backward(*sizes, parameters, &self.input, share, &mut self.gradient);
+        self.pass.backward(*sizes, parameters, &self.input, &mut self.gradient);
         self.at = end;
         if self.at < self.batch.end {
             return false;
@@ -212,21 +210,43 @@ impl Training {
         true
     }
 
-    /// One step of Adam along the clipped gradient.
+    /// One step of Adam along the clipped mean of the gradients.
     fn descend(&mut self) {
-        let length = self.gradient.iter().map(|g| f64::from(*g) * f64::from(*g)).sum::<f64>().sqrt();
-        let scale = if length > CLIP { (CLIP / length) as f32 } else { 1.0 };
+        // Four sums, as one would wait for itself; in the order of the parameters.
+        let (fours, rest) = self.gradient.as_chunks::<WIDTH>();
+        let mut squares = [0f64; WIDTH];
+        for four in fours.iter().map(|four| four.as_slice()).chain([rest]) {
+            let terms = four.iter().map(|g| f64::from(*g) * f64::from(*g));
+            squares.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+        }
+        let share = 1.0 / self.batch.len() as f64;
+        let length = squares.iter().sum::<f64>().sqrt() * share;
+        let scale = Lanes::all(if length > CLIP { share * CLIP / length } else { share } as f32);
         self.decayed.0 *= DECAY.0;
         self.decayed.1 *= DECAY.1;
-        let (first, second) = (1.0 / (1.0 - self.decayed.0), 1.0 / (1.0 - self.decayed.1));
-        let moments = self.moments.0.iter_mut().zip(&mut self.moments.1);
-        let parameters = self.vae.parameters.iter_mut().zip(&self.gradient);
-        for ((parameter, gradient), (mean, square)) in parameters.zip(moments) {
+        let rate = Lanes::all(RATE / (1.0 - self.decayed.0));
+        let second = Lanes::all(1.0 / (1.0 - self.decayed.1));
+        let (least, kept) = (Lanes::all(1e-8), DECAY);
+        let (new_mean, new_square) = (Lanes::all(1.0 - kept.0), Lanes::all(1.0 - kept.1));
+        let step = |[parameter, gradient, mean, square]: [Lanes; 4]| {
             let gradient = gradient * scale;
-            *mean += (1.0 - DECAY.0) * (gradient - *mean);
-            *square += (1.0 - DECAY.1) * (gradient * gradient - *square);
-            *parameter -= RATE * *mean * first / ((*square * second).sqrt() + 1e-8);
+            let mean = mean + new_mean * (gradient - mean);
+            let square = square + new_square * (gradient * gradient - square);
+            (parameter - rate * mean / ((square * second).sqrt() + least), mean, square)
+        };
+        let (parameters, parameters_rest) = self.vae.parameters.as_chunks_mut::<WIDTH>();
+        let (means, means_rest) = self.moments.0.as_chunks_mut::<WIDTH>();
+        let (squares, squares_rest) = self.moments.1.as_chunks_mut::<WIDTH>();
+        for (((parameter, gradient), mean), square) in parameters.iter_mut().zip(fours).zip(means).zip(squares) {
+            let stepped = step([&*parameter, gradient, &*mean, &*square].map(Lanes::of));
+            stepped.0.put(parameter);
+            stepped.1.put(mean);
+            stepped.2.put(square);
         }
+        let stepped = step([&*parameters_rest, rest, &*means_rest, &*squares_rest].map(Lanes::of_some));
+        stepped.0.put_some(parameters_rest);
+        stepped.1.put_some(means_rest);
+        stepped.2.put_some(squares_rest);
     }
 
     /// Log-likelihoods of some training requests, in the order of their ids. True at the end of a batch.
@@ -304,7 +324,7 @@ impl Vae {
     /// Requests that are judged in a step that is not too long.
     pub fn stride(&self) -> usize {
         let Sizes { inputs, hidden, .. } = self.sizes;
-        (WORK / (inputs as usize * hidden as usize).max(1) / SAMPLES * 4).clamp(1, BATCH)
+        (WORK / 2 / (inputs as usize * hidden as usize).max(1) / SAMPLES).clamp(1, BATCH)
     }
 }
 
