@@ -2,11 +2,13 @@
 //!
 //! The native side is what the binary wrote just before, into the folder of `PATHLIGHT_NATIVE`.
 
+use pathlight::analysis::anomaly::vae::VaeSettings;
 use pathlight::generate::{Generator, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Ended, Reader};
 use pathlight::model::trace::{SpanId, TraceId, TraceSet};
 use pathlight::query::{
-    Cuts, Endpoint, Next, Overlap, Plan, Query, RootEndpoint, Selection, Session, queries,
+    AnomalySettings, Cuts, Detector, Endpoint, Next, Overlap, Plan, Query, RootEndpoint, Selection, Session,
+    queries,
 };
 use pathlight::view::json;
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -111,6 +113,16 @@ fn the_path_of_every_request_is_the_same_text() {
     let query = queries::PerRequest { selection: Selection::default() };
     let report = run(&mut load(1 << 16), query);
     assert_same("paths", &(json::per_request(&report).unwrap() + "\n"), native!("per-trace.json"));
+}
+
+#[wasm_bindgen_test]
+fn the_auto_encoder_learns_the_same_bits() {
+    let network = VaeSettings { hidden: 13, epochs: 2, ..VaeSettings::default() };
+    let settings = AnomalySettings { detector: Detector::Vae(network), ..AnomalySettings::default() };
+    let all = Selection::default();
+    let query = queries::Anomalies { train: all.clone(), test: all, settings };
+    let report = run(&mut load(1 << 16), query);
+    assert_same("anomalies", &(json::anomaly(&report).unwrap() + "\n"), native!("anomaly.json"));
 }
 
 #[wasm_bindgen_test]

@@ -41,17 +41,21 @@ pub struct Args {
     #[arg(long)]
     vae: bool,
     /// Auto-encoder: width of the hidden layers
-    #[arg(long, default_value_t = 500)]
+    #[arg(long, default_value_t = VaeSettings::default().hidden)]
     hidden: u32,
     /// Auto-encoder: number of latent variables
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = VaeSettings::default().latent)]
     latent: u32,
-    /// Auto-encoder: steps of the planar flow
-    #[arg(long, default_value_t = 0)]
+    /// Auto-encoder: steps of the planar flow; 0 is none
+    #[arg(long, default_value_t = VaeSettings::default().flow)]
     flow: u32,
     /// Auto-encoder: how often it sees the training traces
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = VaeSettings::default().epochs)]
     epochs: u32,
+    /// Auto-encoder: cut the time of all traces into so many equal parts, and judge each by what the 14 before it teach;
+    /// (at least 15); 0 is one training on all
+    #[arg(long, default_value_t = 0, value_name = "PARTS", requires = "vae", conflicts_with = "evaluate")]
+    parts: u32,
     /// How many requests are explained, the most anomalous
     #[arg(long, value_name = "N", default_value_t = EXPLAINED)]
     explain: u32,
@@ -79,8 +83,20 @@ pub struct Args {
 /// [`Failure::NoTrace`] if a side has none; [`Failure::Abnormal`] if as many are abnormal as `--fail-on` names;
 /// [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    if (1..15).contains(&args.parts) {
+        return Err(Failure::Usage(
+            "--parts: each part is judged by the 14 before it, so name at least 15".to_owned(),
+        ));
+    }
     let (hidden, latent) = (args.hidden.max(1), args.latent.max(1));
-    let vae = VaeSettings { hidden, latent, flow: args.flow, epochs: args.epochs, seed: args.seed };
+    let vae = VaeSettings {
+        hidden,
+        latent,
+        flow: args.flow,
+        epochs: args.epochs,
+        parts: args.parts,
+        seed: args.seed,
+    };
     let settings = AnomalySettings {
         alpha_ppm: (args.alpha * 1e6).round() as u32,
         contaminated_ppm: (args.contaminated * 1e6).round() as u32,

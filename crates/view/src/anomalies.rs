@@ -5,7 +5,7 @@ use crate::comparing::{Against, Comparison};
 use crate::table::{Column, Table, Unit, write_line};
 use crate::tip::TipLine;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_analysis::anomaly::{EXPLAINED, Part};
+use pathlight_analysis::anomaly::{EXPLAINED, Part, Thresholds};
 use pathlight_query::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Endpoint, EvaluationTable, Filter,
     ReasonGroup, Selection, VectorsReport,
@@ -125,11 +125,21 @@ fn verdicts(report: &AnomalyReport) -> String {
             share(report.alpha)
         ));
     }
-    if unknown > 0 {
+    if let Some(Thresholds { abnormal_held_out, held_out: Some(_), held_out_requests, .. }) =
+        report.thresholds
+    {
         words.push_str(&format!(
-            "; {} have a root endpoint that the baseline lacks: no verdict",
-            count(unknown)
+            "; {} abnormal by {} baseline requests that were not learned from",
+            count(abnormal_held_out),
+            count(held_out_requests)
         ));
+    }
+    if unknown > 0 {
+        let why = match report.detector {
+            Detector::Vae(_) => "began before there were 14 parts of time to learn from",
+            _ => "have a root endpoint that the baseline lacks",
+        };
+        words.push_str(&format!("; {} {why}: no verdict", count(unknown)));
     }
     words
 }

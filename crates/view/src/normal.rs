@@ -9,11 +9,12 @@ use pathlight_text::fragment::Writer;
 pub type Size = (&'static str, &'static str, (u32, u32), fn(&mut VaeSettings) -> &mut u32);
 
 /// The sizes that may be chosen.
-pub const SIZES: [Size; 4] = [
+pub const SIZES: [Size; 5] = [
     ("Hidden", "hidden", (1, 2000), |network| &mut network.hidden),
     ("Latent", "latent", (1, 200), |network| &mut network.latent),
     ("Flow steps", "flow", (0, 20), |network| &mut network.flow),
     ("Epochs", "epochs", (1, 1000), |network| &mut network.epochs),
+    ("Time parts", "parts", (0, 1000), |network| &mut network.parts),
 ];
 
 /// What requests are judged against.
@@ -59,7 +60,7 @@ pub struct AnomalyChoice {
     pub alpha_ppm: u32,
     /// Whether the auto-encoder judges.
     pub vae: bool,
-    /// The sizes of its network (`network=500,10,0,20`: hidden, latent, steps of the flow, epochs; then, if not 1, the seed).
+    /// The sizes of its network (`network=500,10,10,20,1,0`: hidden, latent, steps of the flow, epochs, seed, parts of time).
     pub network: VaeSettings,
     /// Whether the evaluation is shown.
     pub evaluate: bool,
@@ -121,8 +122,9 @@ impl AnomalyChoice {
             out.put("detector", "vae");
         }
         if self.network != VaeSettings::default() {
-            let VaeSettings { hidden, latent, flow, epochs, seed } = self.network;
-            out.put("network", &format!("{hidden},{latent},{flow},{epochs},{seed}"));
+            let VaeSettings { hidden, latent, flow, epochs, parts, seed } = self.network;
+            let parts = if parts > 0 { format!(",{parts}") } else { String::new() };
+            out.put("network", &format!("{hidden},{latent},{flow},{epochs},{seed}{parts}"));
         }
         if self.explain != EXPLAINED {
             out.put("explain", &self.explain.to_string());
@@ -137,10 +139,16 @@ impl AnomalyChoice {
 fn network(value: &str) -> Option<VaeSettings> {
     let mut numbers = value.split(',').map(|number| number.parse::<u64>().ok());
     let mut network = VaeSettings::default();
-    for (_, _, (least, most), of) in SIZES {
-        let size = numbers.next()??;
+    for (at, (_, _, (least, most), of)) in SIZES.into_iter().enumerate() {
+        // The last came after the seed.
+        let size = match at + 1 < SIZES.len() {
+            true => numbers.next()??,
+            false => {
+                network.seed = numbers.next().flatten().unwrap_or(1);
+                numbers.next().flatten().unwrap_or(0)
+            }
+        };
         *of(&mut network) = u32::try_from(size).ok().filter(|size| (least..=most).contains(size))?;
     }
-    network.seed = numbers.next().flatten().unwrap_or(1);
     Some(network)
 }

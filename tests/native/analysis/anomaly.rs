@@ -2,7 +2,7 @@
 
 use crate::common::random::{any_traces, sets_of, shuffled};
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::anomaly::vae::VaeSettings;
+use pathlight::analysis::anomaly::vae::{Vae, VaeSettings};
 use pathlight::analysis::anomaly::{
     AnomalyReport, AnomalySettings, Detector, Encoding, EvaluationTable, FeaturePart, Features, Injection,
     Model, Part, ReasonKind, Rule, StvObserver, inject,
@@ -289,7 +289,7 @@ fn the_rule_judges_a_request_of_the_training_set_by_the_rest() {
 fn a_saved_model_judges_as_the_one_that_was_trained() {
     let (train, mut test) = (normal(1..120), normal(901..950));
     test.extend(trace(990, 7000, &[("B", 1, 100, 6000), ("X", 1, 6100, 6900)]));
-    let vae = Detector::Vae(VaeSettings { hidden: 8, latent: 2, flow: 1, epochs: 3, seed: 5 });
+    let vae = Detector::Vae(VaeSettings { hidden: 8, latent: 2, flow: 1, epochs: 3, parts: 0, seed: 5 });
     for detector in [Detector::Tree, vae] {
         let settings = AnomalySettings { detector, ..alpha(0.05) };
         let spans: Vec<(bool, Span)> =
@@ -309,7 +309,7 @@ fn a_saved_model_judges_as_the_one_that_was_trained() {
 
 #[test]
 fn a_model_that_somebody_has_changed_is_refused_or_judges() {
-    let vae = Detector::Vae(VaeSettings { hidden: 4, latent: 2, flow: 1, epochs: 1, seed: 5 });
+    let vae = Detector::Vae(VaeSettings { hidden: 4, latent: 2, flow: 1, epochs: 1, parts: 0, seed: 5 });
     let mut accepted = 0;
     for detector in [Detector::Tree, vae] {
         let settings = AnomalySettings { detector, ..alpha(0.05) };
@@ -393,7 +393,7 @@ fn the_auto_encoder_learns_and_tells_odd_times() {
         let b = random.log_normal_us(4000.0, 0.1);
         test.extend(trace(number, b + 5300, &[("B", 1, 100, 100 + b), ("C", 1, 200 + b, 5200 + b)]));
     }
-    let vae = VaeSettings { hidden: 24, latent: 3, flow: 2, epochs: 60, seed: 2 };
+    let vae = VaeSettings { hidden: 24, latent: 3, flow: 2, epochs: 60, parts: 0, seed: 2 };
     let settings = AnomalySettings { detector: Detector::Vae(vae), ..alpha(0.01) };
     let report = judged(&normal(1..800), &test, settings);
     let losses = &report.training.as_ref().unwrap().losses;
@@ -405,8 +405,110 @@ fn the_auto_encoder_learns_and_tells_odd_times() {
     assert!(report.rows[..49].iter().all(|row| report.is_abnormal(row)));
 }
 
+/// The auto-encoder that these requests teach.
+fn network(spans: &[Span], sizes: VaeSettings) -> Vae {
+    let spans: Vec<(bool, Span)> = spans.iter().map(|s| (false, s.clone())).collect();
+    let settings = AnomalySettings { detector: Detector::Vae(sizes), ..alpha(0.01) };
+    let query = queries::AnomalyModel { train: Selection::default(), settings };
+    let bytes = Pool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
+    Model::from_bytes(&bytes).unwrap().vae.unwrap().1
+}
+
+#[test]
+fn what_is_held_out_changes_nothing_of_the_network_but_its_threshold() {
+    let sizes = VaeSettings { hidden: 4, latent: 2, flow: 1, epochs: 2, parts: 0, seed: 3 };
+    let before = network(&normal(1..61), sizes);
+    let mut held_out = 0;
+    for number in 1..61 {
+        let mut spans = normal(1..61);
+        for span in spans.iter_mut().filter(|span| span.trace == u128::from(number)) {
+            span.duration_us += 40;
+        }
+        let after = network(&spans, sizes);
+        // One that is not learned from moves no weight, and so no likelihood of those that are.
+        if before.likelihoods() == after.likelihoods() {
+            held_out += 1;
+            assert_ne!(before.held_out(), after.held_out(), "{number}");
+        }
+    }
+    assert_eq!(held_out, before.held_out().len());
+    assert_eq!(before.likelihoods().len() + held_out, 60);
+    // A tenth, by chance.
+    assert!((1..16).contains(&held_out), "{held_out}");
+}
+
+#[test]
+fn a_report_of_the_auto_encoder_has_both_thresholds() {
+    let sizes = VaeSettings { hidden: 16, latent: 2, flow: 2, epochs: 30, parts: 0, seed: 4 };
+    let settings = AnomalySettings { detector: Detector::Vae(sizes), ..alpha(0.01) };
+    let mut test = normal(901..1000);
+    test.extend(trace(2001, 30_000, &[("B", 1, 100, 24_000), ("C", 1, 24_100, 29_900)]));
+    let report = judged(&normal(1..400), &test, settings);
+    let thresholds = report.thresholds.unwrap();
+    // Nothing has an unseen call path, so a verdict is a comparison with a threshold.
+    for row in &report.rows {
+        assert_eq!(report.is_abnormal(row), row.score > thresholds.learned, "{row:?} {thresholds:?}");
+    }
+    let above = report.rows.iter().filter(|row| row.score > thresholds.held_out.unwrap()).count();
+    assert_eq!(above as u64, thresholds.abnormal_held_out);
+    assert!(above >= 1 && thresholds.held_out != Some(thresholds.learned));
+    assert!(
+        anomalies::title(&report).contains("that were not learned from"),
+        "{}",
+        anomalies::title(&report)
+    );
+    let json = json::anomaly(&report).unwrap();
+    assert!(json.contains("\"held_out_requests\": "), "{json}");
+}
+
+#[test]
+fn a_sliding_window_forgets_what_is_older_than_fourteen_parts() {
+    // Sixteen parts of eight traces; Y is called in the first part, and once in each of the last two.
+    let mut spans = Vec::new();
+    for number in 0..128u64 {
+        let part = number / 8;
+        let has_y = part == 0 || (part >= 14 && number % 8 == 3);
+        let mut one = match has_y {
+            true => trace(number + 1, 6300, &[("B", 1, 100, 1100), ("Y", 1, 1200, 6200)]),
+            false => trace(number + 1, 6300 + number % 5, &[("B", 1, 100, 1100 + number % 3)]),
+        };
+        one.iter_mut().for_each(|span| span.start_us += number * 1_000_000);
+        spans.extend(one);
+    }
+    let sizes = VaeSettings { hidden: 4, latent: 2, flow: 1, epochs: 1, parts: 16, seed: 3 };
+    let settings = AnomalySettings { detector: Detector::Vae(sizes), ..alpha(0.01) };
+    let spans: Vec<(bool, Span)> = spans.into_iter().map(|s| (false, s)).collect();
+    let all = Selection::default();
+    let query = queries::Anomalies { train: all.clone(), test: all, settings };
+    let report = Pool::of(sets_of(&spans, 2)).unwrap().run(query).unwrap();
+    assert!(report.has_verdicts);
+    let row = |number: u64| {
+        let id = format!("{:032x}", number + 1);
+        report.rows.iter().find(|row| row.request.trace_id == id).unwrap()
+    };
+    // Fourteen parts come first; then each is judged by the fourteen before it.
+    assert!(
+        (0..112).all(|number| row(number).is_unknown) && (112..128).all(|number| !row(number).is_unknown)
+    );
+    // The first part still teaches the fifteenth, and no longer the last.
+    assert_ne!(row(14 * 8 + 3).part, Part::Structure);
+    let last = row(15 * 8 + 3);
+    assert!(last.part == Part::Structure && last.p == 0.0 && report.is_abnormal(last), "{last:?}");
+    assert!(anomalies::title(&report).contains("112 began before there were 14 parts of time to learn from"));
+}
+
+#[test]
+fn the_auto_encoder_and_the_rule_are_no_defaults() {
+    assert_eq!(AnomalySettings::default().detector, Detector::Tree);
+    assert_eq!((VaeSettings::default().flow, VaeSettings::default().parts), (10, 0));
+    let spans: Vec<(bool, Span)> = normal(1..60).into_iter().map(|s| (false, s)).collect();
+    let query = queries::AnomalyEvaluation { selection: Selection::default(), seed: 9, settings: alpha(0.1) };
+    let table = Pool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
+    assert!(table.rows.iter().all(|row| matches!(row.detector, Detector::Tree | Detector::Rule)));
+}
+
 fn table(mut pool: Pool) -> EvaluationTable {
-    let vae = Detector::Vae(VaeSettings { hidden: 4, latent: 2, flow: 0, epochs: 1, seed: 1 });
+    let vae = Detector::Vae(VaeSettings { hidden: 4, latent: 2, flow: 0, epochs: 1, parts: 0, seed: 1 });
     let settings = AnomalySettings { detector: vae, ..alpha(0.1) };
     let query = queries::AnomalyEvaluation { selection: Selection::default(), seed: 9, settings };
     let mut table = pool.run(query).unwrap();
@@ -418,8 +520,14 @@ fn table(mut pool: Pool) -> EvaluationTable {
 fn the_evaluation_finds_the_injected_and_prints_every_pair() {
     let spans: Vec<(bool, Span)> = normal(1..400).into_iter().map(|s| (false, s)).collect();
     let table = table(Pool::of(sets_of(&spans, 2)).unwrap());
-    // The whole tree, with and without abnormal requests in training, and two detectors on two kinds of vectors.
-    assert_eq!(table.rows.len(), (2 + 2 * 2) * Injection::ALL.len());
+    // The whole tree, with and without abnormal requests in training, and on two kinds of vectors the rule and the
+    // auto-encoder by either of its thresholds.
+    assert_eq!(table.rows.len(), (2 + 2 * 3) * Injection::ALL.len());
+    for pair in table.rows.windows(2).filter(|pair| matches!(pair[1].detector, Detector::VaeHeldOut(_))) {
+        assert!(matches!(pair[0].detector, Detector::Vae(_)) && pair[0].injection == pair[1].injection);
+        // One network ranks; only who is called abnormal differs.
+        assert_eq!(pair[0].accuracy.auprc, pair[1].accuracy.auprc);
+    }
     assert_eq!(table.trained + table.held_out, 399);
     let rule = table.rows.iter().find(|row| {
         (row.detector, row.encoding, row.injection)

@@ -196,6 +196,7 @@ const NATIVE: &[(&str, &str)] = &[
         "critical-path --json --band 50-95 --preset paper --service edge-gateway --operation HTTP+GET traces.json",
     ),
     ("per-trace.json", "critical-path --json --per-trace traces.json"),
+    ("anomaly.json", "anomaly --json --vae --hidden 13 --epochs 2 --train traces.json"),
 ];
 
 /// Writes the files of [`NATIVE`]; returns their folder.

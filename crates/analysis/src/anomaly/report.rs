@@ -22,6 +22,8 @@ pub enum Detector {
     Rule,
     /// The paper's auto-encoder.
     Vae(VaeSettings),
+    /// The same, with a threshold by requests that it has not learned from. In the evaluation only.
+    VaeHeldOut(VaeSettings),
 }
 
 impl Detector {
@@ -31,6 +33,7 @@ impl Detector {
             Detector::Tree => "whole tree",
             Detector::Rule => "rule",
             Detector::Vae(_) => "VAE",
+            Detector::VaeHeldOut(_) => "VAE, held-out threshold",
         }
     }
 }
@@ -93,6 +96,22 @@ pub struct AnomalyReport {
     pub paths: Vec<Vec<u32>>,
     /// How the training of the auto-encoder went.
     pub training: Option<TrainingProgress>,
+    /// Of the auto-encoder: its two thresholds.
+    pub thresholds: Option<Thresholds>,
+}
+
+/// The thresholds of the auto-encoder: by the likelihoods of the requests it has learned from, the paper's, which the
+/// verdicts go by; and by those of training requests that were held out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Thresholds {
+    /// The score above which a request is abnormal, by those learned from.
+    pub learned: f64,
+    /// The same by those held out; `None` if none were.
+    pub held_out: Option<f64>,
+    /// Judged requests that are abnormal by those held out.
+    pub abnormal_held_out: u64,
+    /// Requests held out.
+    pub held_out_requests: u64,
 }
 
 /// One judged request.

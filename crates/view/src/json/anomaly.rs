@@ -3,7 +3,7 @@
 use super::{Text, compact, pretty, public_json};
 use pathlight_analysis::anomaly::{
     AnomalyReport, AnomalyRow, Encoding, EvaluationRow, EvaluationTable, Part, ReasonGroup, ReasonKind,
-    ReasonRow, VectorsReport,
+    ReasonRow, Thresholds, VectorsReport,
 };
 use pathlight_text::format::duration;
 
@@ -30,6 +30,8 @@ public_json! {
         groups: Vec<Group> = report.groups().iter().map(|group| Group::of(report, group)).collect(),
         /// The least score that is abnormal, as far as the training requests tell.
         threshold: f64 = report.threshold(),
+        /// Of the auto-encoder: its two thresholds; of a sliding window those of the last network. Else `null`.
+        thresholds: Option<Densities> = report.thresholds.as_ref().map(Densities::of),
         /// The judged requests, the most anomalous first.
         traces: Vec<Row<'a>> = report.rows.iter().map(|row| Row::of(report, row)).collect(),
         /// Training requests.
@@ -38,6 +40,20 @@ public_json! {
         unexplained: usize = report.unexplained(),
         /// Whether there are verdicts. Each request against all others (no `--test`) has none, only a rank.
         verdicts: bool = report.has_verdicts,
+    }
+}
+
+public_json! {
+    /// The thresholds of the auto-encoder.
+    Densities(thresholds: &Thresholds) {
+        /// Judged requests that are abnormal by `held_out`; `abnormal` of each request goes by `learned`.
+        abnormal_held_out: u64 = thresholds.abnormal_held_out,
+        /// The score above which a request is abnormal by training requests that were held out; `null` if none were.
+        held_out: Option<f64> = thresholds.held_out,
+        /// Training requests that were held out.
+        held_out_requests: u64 = thresholds.held_out_requests,
+        /// The score above which a request is abnormal by the requests learned from, as in the paper.
+        learned: f64 = thresholds.learned,
     }
 }
 
@@ -145,7 +161,7 @@ public_json! {
         auprc: f64 = row.accuracy.auprc,
         /// Share of the training requests that were abnormal too, 0 to 1.
         contaminated: f64 = row.contaminated,
-        /// `whole tree`, `rule` or `VAE`.
+        /// `whole tree`, `rule`, `VAE` or `VAE, held-out threshold`.
         detector: &'static str = row.detector.name(),
         /// Normal requests called abnormal.
         false_alarms: u64 = row.accuracy.false_alarms,

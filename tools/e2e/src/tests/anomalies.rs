@@ -242,14 +242,16 @@ pub async fn the_evaluation_has_the_figures_of_the_binary(page: &Page) -> Outcom
     page.click("[data-test='anomaly-evaluate']").await?;
     page.visible("[data-test='evaluation-row']").await?;
     page.ready().await?;
-    let sizes = ["anomaly", "--json", "--vae", "--hidden", "16", "--latent", "2", "--epochs", "2"];
+    let sizes =
+        ["anomaly", "--json", "--vae", "--hidden", "16", "--latent", "2", "--flow", "0", "--epochs", "2"];
     let report = native(&[&sizes[..], &["--evaluate", "--train"]].concat(), &[&file])?;
     let script = "return [...document.querySelectorAll('[data-test=\"evaluation-row\"]')].map((row) => \
                   [...row.cells].map((cell) => cell.textContent))";
     let rows: Vec<Vec<String>> = serde_json::from_value(page.run(script).await?)?;
     let figures = report["rows"].as_array().map(Vec::as_slice).unwrap_or_default();
-    // The whole tree twice and two detectors on two kinds of vectors, each on 15 ways to make a request abnormal.
-    same("rows", (rows.len(), figures.len()), (90, 90))?;
+    // The whole tree twice, and on two kinds of vectors the rule and the auto-encoder by two thresholds, each on 15 ways
+    // to make a request abnormal.
+    same("rows", (rows.len(), figures.len()), (120, 120))?;
     for (row, figure) in rows.iter().zip(figures) {
         let detector = figure["detector"].as_str().unwrap_or("none");
         ensure(row[0].starts_with(detector), || format!("{} instead of {detector}", row[0]))?;

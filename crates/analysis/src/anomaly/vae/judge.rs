@@ -16,6 +16,8 @@ pub struct VaeVerdict {
     pub log_likelihood: f64,
     /// Share of the density of training log-likelihoods at or below it.
     pub p: f64,
+    /// The same of the training requests that were held out; `None` if none were.
+    pub p_held_out: Option<f64>,
     /// It has a call path that training has not: abnormal by definition.
     pub is_unseen: bool,
 }
@@ -24,6 +26,12 @@ impl VaeVerdict {
     /// Whether it is abnormal (appendix C).
     pub fn is_abnormal(&self) -> bool {
         self.is_unseen || self.p < P_VALUE
+    }
+
+    /// The same by the likelihoods of requests that the network had not learned: those of requests that it has learned
+    /// are too high to be a measure of new ones.
+    pub fn is_abnormal_held_out(&self) -> Option<bool> {
+        self.p_held_out.map(|p| self.is_unseen || p < P_VALUE)
     }
 
     /// Odder requests have smaller keys.
@@ -37,6 +45,7 @@ pub struct VaeJudge {
     /// Of each call path of the features its column, [`NO_ROW`] where it has none.
     numbers: Vec<u32>,
     density: Density,
+    held_out: Density,
     pass: Pass,
 }
 
@@ -46,6 +55,7 @@ impl VaeJudge {
         VaeJudge {
             numbers: features.paths.numbers_in(&vae.paths),
             density: Density::new(&vae.likelihoods),
+            held_out: Density::new(&vae.held_out),
             pass: vae.pass(),
         }
     }
@@ -56,14 +66,16 @@ impl VaeJudge {
         let (mut input, mut is_unseen) = (Vec::new(), Vec::new());
         for row in rows.clone() {
             let cells = features.row(row).iter();
-            is_unseen.push(cells.clone().any(|cell| numbers[cell.path as usize] == NO_ROW));
-            let known = cells.map(|cell| Cell { path: numbers[cell.path as usize], ..*cell });
-            vae.standardise(known.filter(|cell| cell.path != NO_ROW), &mut input);
+            let cells = cells.map(|cell| Cell { path: numbers[cell.path as usize], ..*cell });
+            is_unseen.push(cells.clone().any(|cell| cell.path == NO_ROW));
+            vae.standardise(cells.filter(|cell| cell.path != NO_ROW), &mut input);
         }
         let found = vae.log_likelihoods(&input, rows.start as u64, &mut self.pass);
         let verdicts = found.into_iter().zip(is_unseen).map(|(log_likelihood, is_unseen)| VaeVerdict {
             log_likelihood: f64::from(log_likelihood),
             p: self.density.at_most(&vae.likelihoods, f64::from(log_likelihood)),
+            p_held_out: (!vae.held_out.is_empty())
+                .then(|| self.held_out.at_most(&vae.held_out, f64::from(log_likelihood))),
             is_unseen,
         });
         verdicts.collect()
@@ -95,11 +107,41 @@ impl Density {
         let within: f64 = near.map(|z| 0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)).sum();
         (from as f64 + within) / sorted.len().max(1) as f64
     }
+
+    /// The greatest log-likelihood that is abnormal.
+    fn threshold(&self, sorted: &[f32]) -> Option<f64> {
+        let (mut below, mut above) =
+            (f64::from(*sorted.first()?) - 8.0 * self.width, f64::from(*sorted.last()?));
+        for _ in 0..60 {
+            let middle = f64::midpoint(below, above);
+            let is_below = self.at_most(sorted, middle) < P_VALUE;
+            *(if is_below { &mut below } else { &mut above }) = middle;
+        }
+        Some(below)
+    }
+}
+
+impl Vae {
+    /// The log-likelihoods below which requests are abnormal: by those learned from, as in the paper, and by those held
+    /// out.
+    pub fn thresholds(&self) -> [Option<f64>; 2] {
+        [&self.likelihoods, &self.held_out].map(|sorted| Density::new(sorted).threshold(sorted))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_threshold_is_where_the_p_value_is_met() {
+        let sorted: Vec<f32> = (0..1000).map(|i| i as f32 / 10.0).collect();
+        let density = Density::new(&sorted);
+        let threshold = density.threshold(&sorted).unwrap_or(0.0);
+        assert!(density.at_most(&sorted, threshold) < P_VALUE);
+        assert!(density.at_most(&sorted, threshold + 1e-6) >= P_VALUE);
+        assert_eq!(Density::new(&[]).threshold(&[]), None);
+    }
 
     #[test]
     fn the_share_of_a_density_runs_from_none_to_all() {

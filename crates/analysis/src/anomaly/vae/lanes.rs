@@ -10,8 +10,8 @@ pub const WIDTH: usize = 4;
 #[cfg(target_arch = "wasm32")]
 mod machine {
     use core::arch::wasm32::{
-        f32x4_convert_i32x4, f32x4_lt, i32x4_add, i32x4_shl, i32x4_shr, i32x4_splat, i32x4_sub, v128, v128_and,
-        v128_bitselect, v128_load, v128_store,
+        f32x4_convert_i32x4, f32x4_lt, i32x4_add, i32x4_shl, i32x4_shr, i32x4_splat, i32x4_sub, v128,
+        v128_and, v128_bitselect, v128_load, v128_store,
     };
     pub type Four = v128;
     pub use core::arch::wasm32::{

@@ -457,6 +457,9 @@ mod tests {
             // Long directions of the flow: else its steps are so wide that 32 bits hold no slope of the loss.
             let flow_from = sizes.plan().flow;
             parameters[flow_from..].iter_mut().for_each(|p| *p *= 4.0);
+            // And wide deviations: else the loss is too large for that.
+            let layer = sizes.plan().deviation;
+            parameters[layer.end() - layer.outputs..layer.end()].iter_mut().for_each(|p| *p += 2.0);
             let mut input: Vec<f32> = (0..4 * 5).map(|_| random.normal() as f32).collect();
             (input[3], input[10], input[11]) = (ABSENT, ABSENT, ABSENT);
             let loss = |parameters: &[f32]| {

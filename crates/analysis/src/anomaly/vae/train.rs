@@ -17,6 +17,9 @@ const WORK: usize = 128_000_000;
 const LEAST_SPREAD: f64 = 0.05;
 /// Samples of the latent variables per likelihood.
 const SAMPLES: usize = 16;
+/// One request in so many is not learned from, for the threshold by likelihoods of requests that are new to the network;
+/// as many as in TraceAnomaly.
+const HELD_OUT: u64 = 10;
 /// The greatest length of a gradient.
 const CLIP: f64 = 10.0;
 const RATE: f32 = 1e-3;
@@ -33,13 +36,16 @@ pub struct VaeSettings {
     pub flow: u32,
     /// Times all requests are seen.
     pub epochs: u32,
+    /// Equal parts that the time of the requests is cut into: each is judged by what the 14 before it teach, the sliding
+    /// window of the paper's appendix C. 0 is none: one training on all.
+    pub parts: u32,
     /// Seed of everything random.
     pub seed: u64,
 }
 
 impl Default for VaeSettings {
     fn default() -> VaeSettings {
-        VaeSettings { hidden: 500, latent: 10, flow: 0, epochs: 20, seed: 1 }
+        VaeSettings { hidden: 500, latent: 10, flow: 10, epochs: 20, parts: 0, seed: 1 }
     }
 }
 
@@ -58,9 +64,11 @@ pub struct Vae {
     columns: Vec<Column>,
     sizes: Sizes,
     parameters: Vec<f32>,
-    /// Sorted log-likelihoods of the training requests.
+    /// Sorted log-likelihoods of the requests learned from.
     pub(super) likelihoods: Vec<f32>,
     seed: u64,
+    /// Sorted log-likelihoods of the training requests that were held out.
+    pub(super) held_out: Vec<f32>,
 }
 
 /// How far training is.
@@ -93,33 +101,42 @@ pub struct Training {
     /// Decays of the moments so far.
     decayed: (f32, f32),
     likelihoods: Vec<f32>,
+    is_held_out: Vec<bool>,
 }
 
 impl Training {
     /// A training on normal requests.
     pub fn new(features: &Features, settings: VaeSettings) -> Training {
-        let mut columns = vec![(0u64, 0f64, 0f64); features.paths.nodes.len()];
         let rows: Vec<Vec<Cell>> = (0..features.len()).map(|row| features.row(row).to_vec()).collect();
-        for cell in rows.iter().flatten() {
+        let mut is_held_out: Vec<bool> =
+            features.rows.iter().map(|row| is_held_out(&row.request.trace_id)).collect();
+        if is_held_out.iter().all(|out| *out) {
+            is_held_out.fill(false);
+        }
+        let order: Vec<u32> = (0..rows.len() as u32).filter(|&row| !is_held_out[row as usize]).collect();
+        let learned = || order.iter().flat_map(|&row| &rows[row as usize]);
+        let mut columns = vec![(0u64, 0f64, 0f64); features.paths.nodes.len()];
+        for cell in learned() {
             columns[cell.path as usize].0 += 1;
             columns[cell.path as usize].1 += cell.us as f64;
         }
         for column in &mut columns {
             column.1 /= column.0.max(1) as f64;
         }
-        for cell in rows.iter().flatten() {
+        for cell in learned() {
             let column = &mut columns[cell.path as usize];
             column.2 += (cell.us as f64 - column.1) * (cell.us as f64 - column.1);
         }
-        let columns = columns.into_iter().map(|(n, mean, squares)| Column {
-            mean,
-            deviation: (squares / n.max(1) as f64).sqrt().max(LEAST_SPREAD * mean).max(1.0),
+        let columns = columns.into_iter().map(|(n, mean, squares)| match n {
+            // Of requests that are held out only.
+            0 => Column::default(),
+            _ => Column { mean, deviation: (squares / n as f64).sqrt().max(LEAST_SPREAD * mean).max(1.0) },
         });
         let inputs = features.paths.nodes.len() as u32;
         let sizes = Sizes { inputs, hidden: settings.hidden, latent: settings.latent, flow: settings.flow };
         let mut random = Random::new(settings.seed, 1, 0);
         let parameters = sizes.initial(&mut random);
-        let batches = rows.len().div_ceil(BATCH) as u64;
+        let batches = |rows: usize| rows.div_ceil(BATCH) as u64;
         let none = vec![0.0; parameters.len()];
         Training {
             vae: Vae {
@@ -129,18 +146,20 @@ impl Training {
                 parameters,
                 likelihoods: Vec::new(),
                 seed: settings.seed,
+                held_out: Vec::new(),
             },
             settings,
-            order: (0..rows.len() as u32).collect(),
-            rows,
             at: 0,
             batch: 0..0,
             // Each epoch, and one more look for the likelihoods.
             progress: TrainingProgress {
                 done: 0,
-                of: batches * (u64::from(settings.epochs) + 1),
+                of: batches(order.len()) * u64::from(settings.epochs) + batches(rows.len()),
                 losses: Vec::new(),
             },
+            order,
+            rows,
+            is_held_out,
             loss: 0.0,
             random,
             pass: Pass::default(),
@@ -150,6 +169,11 @@ impl Training {
             decayed: (1.0, 1.0),
             likelihoods: Vec::new(),
         }
+    }
+
+    /// Requests that are learned from.
+    pub fn learned(&self) -> usize {
+        self.order.len()
     }
 
     /// How far it is.
@@ -172,8 +196,15 @@ impl Training {
 
     /// The finished model.
     pub fn finish(mut self) -> Vae {
-        self.likelihoods.arrange_by(f32::total_cmp);
-        self.vae.likelihoods = self.likelihoods;
+        for (row, likelihood) in self.likelihoods.into_iter().enumerate() {
+            if !self.is_held_out[row] {
+                self.vae.likelihoods.push(likelihood);
+            } else if self.rows[row].iter().all(|cell| self.vae.is_known(cell.path)) {
+                self.vae.held_out.push(likelihood);
+            }
+        }
+        self.vae.likelihoods.arrange_by(f32::total_cmp);
+        self.vae.held_out.arrange_by(f32::total_cmp);
         self.vae
     }
 
@@ -237,7 +268,9 @@ impl Training {
         let (parameters, parameters_rest) = self.vae.parameters.as_chunks_mut::<WIDTH>();
         let (means, means_rest) = self.moments.0.as_chunks_mut::<WIDTH>();
         let (squares, squares_rest) = self.moments.1.as_chunks_mut::<WIDTH>();
-        for (((parameter, gradient), mean), square) in parameters.iter_mut().zip(fours).zip(means).zip(squares) {
+        for (((parameter, gradient), mean), square) in
+            parameters.iter_mut().zip(fours).zip(means).zip(squares)
+        {
             let stepped = step([&*parameter, gradient, &*mean, &*square].map(Lanes::of));
             stepped.0.put(parameter);
             stepped.1.put(mean);
@@ -266,6 +299,12 @@ impl Training {
     }
 }
 
+/// Whether a training request is not learned from; by its id, so that it is the same in any set.
+fn is_held_out(trace_id: &str) -> bool {
+    // A number of its own, so that the halves of the evaluation say nothing of it.
+    Random::of(0x7661_65, trace_id).below(HELD_OUT) == 0
+}
+
 impl Vae {
     /// Returns whether it has a column for each call path and the parameters of a network of its sizes: it may come from
     /// a file that somebody wrote.
@@ -279,14 +318,19 @@ impl Vae {
             && self.sizes.parameters() == self.parameters.len()
     }
 
-    /// Log-likelihoods of the training requests, ascending.
+    /// Log-likelihoods of the requests learned from, ascending.
     pub fn likelihoods(&self) -> &[f32] {
         &self.likelihoods
     }
 
-    /// Number of columns, parameters and training requests.
-    pub fn extent(&self) -> (usize, usize, usize) {
-        (self.columns.len(), self.parameters.len(), self.likelihoods.len())
+    /// Log-likelihoods of the training requests that were held out, ascending.
+    pub fn held_out(&self) -> &[f32] {
+        &self.held_out
+    }
+
+    /// Whether a request that was learned from has a call path.
+    pub(super) fn is_known(&self, path: u32) -> bool {
+        self.columns[path as usize].deviation > 0.0
     }
 
     /// Adds a row of the network's input: its known cells as deviations from the columns' means.
@@ -295,6 +339,9 @@ impl Vae {
         out.resize(from + self.columns.len(), ABSENT);
         for cell in cells {
             let column = self.columns[cell.path as usize];
+            if column.deviation == 0.0 {
+                continue;
+            }
             out[from + cell.path as usize] = ((cell.us as f64 - column.mean) / column.deviation) as f32;
         }
     }
@@ -351,6 +398,7 @@ mod tests {
             parameters,
             likelihoods: Vec::new(),
             seed: 1,
+            held_out: Vec::new(),
         };
         let d = (0.5f64.exp() + 1.0).ln() + 1e-4;
         for x in [-2.0f32, 0.0, 0.7, 3.0] {

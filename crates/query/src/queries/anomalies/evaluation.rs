@@ -54,14 +54,15 @@ impl Query for AnomalyEvaluation {
             let from = clock::now_ms();
             let trained = Vectors::train(&workers, &trained, detector).await;
             let train_ms = clock::since(from);
-            let normal = trained.judge(&workers, &held_out, alpha, false).await;
+            let (normal, normal_held_out) = trained.judge(&workers, &held_out, alpha, false).await;
             for injection in Injection::ALL {
                 let pass = vectors(Some((injection, seed, Victims::HeldOut)));
                 let copies = Features::merge(requests.partials(pass).await?);
                 let from = clock::now_ms();
-                let abnormal = trained.judge(&workers, &copies, alpha, injection.is_abnormal()).await;
+                let (abnormal, abnormal_held_out) =
+                    trained.judge(&workers, &copies, alpha, injection.is_abnormal()).await;
                 let score_ms = clock::since(from);
-                table.rows.push(EvaluationRow {
+                let row = EvaluationRow {
                     detector,
                     encoding: Some(encoding),
                     injection,
@@ -71,7 +72,15 @@ impl Query for AnomalyEvaluation {
                     features: trained.paths() as u64,
                     train_ms,
                     score_ms,
-                });
+                };
+                table.rows.push(row.clone());
+                if let Detector::Vae(sizes) = detector {
+                    table.rows.push(EvaluationRow {
+                        detector: Detector::VaeHeldOut(sizes),
+                        accuracy: accuracy(&normal_held_out, &abnormal_held_out, injection),
+                        ..row
+                    });
+                }
             }
         }
         Ok(table)
@@ -196,7 +205,7 @@ impl Vectors {
     async fn train(workers: &Workers, features: &Features, detector: Detector) -> Vectors {
         match detector {
             Detector::Vae(settings) if !features.is_empty() => {
-                Vectors::Vae(train_vae(workers, features, settings).await.0)
+                Vectors::Vae(train_vae(workers, features, settings, (0, 1)).await.0)
             }
             _ => Vectors::Rule(train_rule(workers, features).await),
         }
@@ -209,13 +218,14 @@ impl Vectors {
         }
     }
 
+    /// Judges vectors; of the auto-encoder also by its threshold of held-out requests, where there is one.
     async fn judge(
         &self,
         workers: &Workers,
         features: &Features,
         alpha: f64,
         is_abnormal: bool,
-    ) -> Vec<Judged> {
+    ) -> (Vec<Judged>, Vec<Judged>) {
         match self {
             Vectors::Rule(rule) => {
                 let alpha = rule.possible_alpha(alpha);
@@ -225,16 +235,15 @@ impl Vectors {
                     is_called: verdict.is_abnormal(alpha),
                     is_abnormal,
                 });
-                judged.collect()
+                (judged.collect(), Vec::new())
             }
             Vectors::Vae(vae) => {
                 let verdicts = judge_by_vae(workers, vae, features).await.into_iter();
-                let judged = verdicts.map(|verdict| Judged {
-                    rank: verdict.rank(),
-                    is_called: verdict.is_abnormal(),
-                    is_abnormal,
+                let judged = verdicts.map(|verdict| {
+                    let one = |is_called| Judged { rank: verdict.rank(), is_called, is_abnormal };
+                    (one(verdict.is_abnormal()), one(verdict.is_abnormal_held_out() == Some(true)))
                 });
-                judged.collect()
+                judged.unzip()
             }
         }
     }

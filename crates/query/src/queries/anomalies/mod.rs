@@ -7,17 +7,17 @@ mod vectors;
 pub use evaluation::AnomalyEvaluation;
 pub(crate) use vectors::{Made, Told, VectorPass};
 
-use self::training::{judge_by_vae, train_vae};
+use self::training::{Parts, judge_by_vae, train_vae};
 use super::Query;
 use crate::EngineError;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
-use pathlight_analysis::anomaly::vae::{P_VALUE, TrainingProgress};
+use pathlight_analysis::anomaly::vae::{P_VALUE, TrainingProgress, VaeVerdict};
 use pathlight_analysis::anomaly::whole::{
     Explainer, Facts, Part, Scratch, Tables, Trained, TreeModel, TreeVerdict,
 };
 use pathlight_analysis::anomaly::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Features, Model, ReasonNames,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Features, Model, ReasonNames, Thresholds,
     VectorsReport,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
@@ -63,6 +63,15 @@ impl Query for Anomalies {
         }
         workers.needs_traces(&test, "judging needs").await?;
         let given = given(&settings)?;
+        // With a sliding window, the networks are trained as their time comes.
+        let windowed = match settings.detector {
+            Detector::Vae(sizes) if sizes.parts > 0 && given.is_none() => Some((normal.clone(), sizes)),
+            _ => None,
+        };
+        let settings = AnomalySettings {
+            detector: if windowed.is_some() { Detector::Tree } else { settings.detector },
+            ..settings
+        };
         let judged = facts(&workers, &test).await?;
         let mut own: OrderedMap<u32, TreeVerdict> = OrderedMap::new();
         let (model, tables, training) = match given {
@@ -91,14 +100,19 @@ impl Query for Anomalies {
             }
         };
         let asked_alpha = f64::from(settings.alpha_ppm) / 1e6;
-        let detector = match (&model.vae, settings.detector) {
-            (None, _) => Detector::Tree,
-            (Some(_), Detector::Vae(settings)) => Detector::Vae(settings),
-            (Some(_), _) => Detector::Vae(Default::default()),
+        let detector = match (&model.vae, settings.detector, &windowed) {
+            (_, _, Some((_, sizes))) => Detector::Vae(*sizes),
+            (None, _, _) => Detector::Tree,
+            (Some(_), Detector::Vae(settings), _) => Detector::Vae(settings),
+            (Some(_), _, _) => Detector::Vae(Default::default()),
         };
         let mut report = AnomalyReport {
-            has_verdicts: settings.model.is_some() || normal != test,
-            alpha: if model.vae.is_some() { P_VALUE } else { model.tree.possible_alpha(asked_alpha) },
+            has_verdicts: settings.model.is_some() || normal != test || windowed.is_some(),
+            alpha: if matches!(detector, Detector::Vae(_)) {
+                P_VALUE
+            } else {
+                model.tree.possible_alpha(asked_alpha)
+            },
             asked_alpha,
             detector,
             trained: model.tree.len() as u64,
@@ -118,15 +132,39 @@ impl Query for Anomalies {
             judgements.push(Judgement { score, p, verdict, is_trained: known.is_some() });
             pace.spend(1_000).await;
         }
-        if let Some((encoding, vae)) = &model.vae {
-            let vectors = vectors(&workers, &test, *encoding).await?;
-            report.baseline = vae.likelihoods().iter().rev().map(|l| -f64::from(*l)).collect();
+        let found = if let Some((normal, sizes)) = windowed {
+            let learned = vectors(&workers, &normal, settings.encoding).await?;
+            let judged = vectors(&workers, &test, settings.encoding).await?;
+            let parts = Parts::new(&[&learned, &judged], sizes.parts);
+            let (found, last) = parts.judge(&workers, (&learned, &judged), sizes).await;
+            report.training = last.as_ref().map(|(_, went)| went.clone());
+            Some((found, last.map(|(vae, _)| vae)))
+        } else if let Some((encoding, vae)) = model.vae {
+            let vectors = vectors(&workers, &test, encoding).await?;
+            let found = judge_by_vae(&workers, &vae, &vectors).await;
+            Some((found.into_iter().map(Some).collect(), Some(vae)))
+        } else {
+            None
+        };
+        if let Some((found, vae)) = found {
             // Both come by id.
-            for (found, into) in judge_by_vae(&workers, vae, &vectors).await.iter().zip(&mut judgements) {
+            for (found, into) in found.iter().zip(&mut judgements) {
+                into.verdict.is_unknown = found.is_none();
+                let Some(found) = found else { continue };
                 into.score = -found.log_likelihood;
                 into.p = if found.is_unseen { 0.0 } else { found.p };
                 into.verdict.part = if found.is_unseen { Part::Structure } else { Part::OnPath };
-                into.verdict.is_unknown = false;
+            }
+            if let Some(vae) = vae {
+                report.baseline = vae.likelihoods().iter().rev().map(|l| -f64::from(*l)).collect();
+                let [learned, held_out] = vae.thresholds().map(|threshold| threshold.map(|ll| -ll));
+                let is_abnormal = |found: &&VaeVerdict| found.is_abnormal_held_out() == Some(true);
+                report.thresholds = Some(Thresholds {
+                    learned: learned.unwrap_or_default(),
+                    held_out,
+                    abnormal_held_out: found.iter().flatten().filter(is_abnormal).count() as u64,
+                    held_out_requests: vae.held_out().len() as u64,
+                });
             }
         }
         let order = rank(&mut report, &judged, &judgements);
@@ -225,9 +263,12 @@ async fn learn(
     let (tree, tables, trained) = TreeModel::train(facts, &rows, settings.contaminated_ppm, &mut pace).await;
     let (mut vae, mut progress) = (None, None);
     if let Detector::Vae(sizes) = settings.detector {
-        let vectors = vectors(workers, selection, settings.encoding).await?;
+        let mut vectors = vectors(workers, selection, settings.encoding).await?;
+        if sizes.parts > 0 {
+            vectors = Parts::new(&[&vectors], sizes.parts).last(&vectors);
+        }
         if !vectors.is_empty() {
-            let (trained, went) = train_vae(workers, &vectors, sizes).await;
+            let (trained, went) = train_vae(workers, &vectors, sizes, (0, 1)).await;
             (vae, progress) = (Some((settings.encoding, trained)), Some(went));
         }
     }
