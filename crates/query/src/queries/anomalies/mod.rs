@@ -150,7 +150,10 @@ impl Query for Anomalies {
             // Both come by id.
             for (found, into) in found.iter().zip(&mut judgements) {
                 into.verdict.is_unknown = found.is_none();
-                let Some(found) = found else { continue };
+                let Some(found) = found else {
+                    (into.score, into.p) = (0.0, 1.0);
+                    continue;
+                };
                 into.score = -found.log_likelihood;
                 into.p = if found.is_unseen { 0.0 } else { found.p };
                 into.verdict.part = if found.is_unseen { Part::Structure } else { Part::OnPath };
