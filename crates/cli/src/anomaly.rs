@@ -52,10 +52,9 @@ pub struct Args {
     /// Auto-encoder: how often it sees the training traces
     #[arg(long, default_value_t = VaeSettings::default().epochs)]
     epochs: u32,
-    /// Auto-encoder: cut the time of all traces into so many equal parts, and judge each by what the 14 before it teach;
-    /// (at least 15); 0 is one training on all
-    #[arg(long, default_value_t = 0, value_name = "PARTS", requires = "vae", conflicts_with = "evaluate")]
-    parts: u32,
+    /// Auto-encoder: cut the time of all traces into so many equal parts, and judge each by what the 14 before it teach
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(15..), requires = "vae", conflicts_with = "evaluate")]
+    parts: Option<u32>,
     /// How many requests are explained, the most anomalous
     #[arg(long, value_name = "N", default_value_t = EXPLAINED)]
     explain: u32,
@@ -83,11 +82,6 @@ pub struct Args {
 /// [`Failure::NoTrace`] if a side has none; [`Failure::Abnormal`] if as many are abnormal as `--fail-on` names;
 /// [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if (1..15).contains(&args.parts) {
-        return Err(Failure::Usage(
-            "--parts: each part is judged by the 14 before it, so name at least 15".to_owned(),
-        ));
-    }
     let (hidden, latent) = (args.hidden.max(1), args.latent.max(1));
     let vae = VaeSettings {
         hidden,

@@ -24,6 +24,8 @@ fn options_that_make_no_sense_are_refused() {
         &["critical-path", file, "--json", "--format", "folded"],
         &["errors", file, "--json", "--format", "folded"],
         &["diagnosis", file, "--json", "--format", "jaeger"],
+        &["anomaly", "--train", file, "--parts", "15"],
+        &["anomaly", "--train", file, "--vae", "--parts", "14"],
         &["serve", ".", "--jaeger", "http://"],
         &["serve", ".", "--jaeger", "http://h:x"],
         &["serve", ".", "--jaeger-timeout", "0"],
