@@ -265,6 +265,24 @@ mod tests {
     }
 
     #[test]
+    fn marks_that_stand_close_have_one_name_together_and_none_is_without() {
+        let histogram = sample();
+        let names = |lines: &[(&str, f64)]| {
+            let view = HistogramView { bars: (&histogram).into(), range: None, lines };
+            let svg = export_svg(&view, size(800, 160), &Theme::light(), "").unwrap();
+            let texts =
+                svg.split("<text").skip(1).filter_map(|text| text.split('>').nth(1)?.split('<').next());
+            texts.map(|text| text.trim().to_owned()).filter(|text| text.starts_with('m')).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[("median", 22_000.0), ("mean", 50_000.0)]), ["median", "mean"]);
+        let close = [("median", 50_000.0), ("mean", 51_000.0), ("max", 1_200_000.0)];
+        assert_eq!(names(&close), ["median, mean", "max"]);
+        // By where they stand, whatever the order they come in.
+        assert_eq!(names(&[("median", 52_000.0), ("mean", 50_000.0)]), ["mean, median"]);
+        assert_eq!(names(&[("max", 900_000.0), ("median", 900_000.0), ("mean", 899_000.0)]).len(), 1);
+    }
+
+    #[test]
     fn a_picture_shows_bars_band_lines_and_is_the_same_every_time() {
         let histogram = sample();
         let lines = [("p50", 50_000.0), ("p95", 78_000.0), ("p99", 950_000.0)];

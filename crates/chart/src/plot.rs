@@ -3,8 +3,9 @@
 use super::axis::ValueAxis;
 use super::backend::SvgBackend;
 use super::color::Rgba;
-use super::text::elide;
+use super::text::elide_middle;
 use super::{Measure, Metrics, Theme, svg};
+use pathlight_model::sort::Arrange;
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, IntoDrawingArea as _};
 use plotters::element::{PathElement, Text};
@@ -97,7 +98,8 @@ pub(super) fn draw_axis<DB: DrawingBackend>(
     Ok(())
 }
 
-/// A text as far as it fits into so many pixels; `None` if nothing of it does.
+/// A text as far as it fits into so many pixels, without its middle if it is too long: titles begin alike; `None` if
+/// nothing of it does.
 pub(super) fn fitting<DB: DrawingBackend>(
     area: &Area<DB>,
     text: &str,
@@ -108,7 +110,7 @@ pub(super) fn fitting<DB: DrawingBackend>(
     if width(text) <= f64::from(room_px) {
         return Some(text.to_owned());
     }
-    elide(text, f64::from(room_px), &mut Widths(|c: char| width(c.encode_utf8(&mut [0; 4]))))
+    elide_middle(text, f64::from(room_px), &mut Widths(|c: char| width(c.encode_utf8(&mut [0; 4]))))
 }
 
 /// Measures by a function of characters.
@@ -134,7 +136,7 @@ pub(super) fn draw_mark<DB: DrawingBackend>(
     area.draw(&PathElement::new(vec![(x, top), (x, bottom)], stroke)).map_err(words)
 }
 
-/// The names of marks above them; one that would stand on the one before is left out.
+/// The names of marks above them; those that would stand on each other stand there together, in the order of their marks.
 pub(super) fn name_marks<DB: DrawingBackend>(
     area: &Area<DB>,
     axis: &ValueAxis,
@@ -144,16 +146,26 @@ pub(super) fn name_marks<DB: DrawingBackend>(
     theme: &Theme,
 ) -> Result<(), ChartError> {
     let style = size.text(theme.text, HPos::Center, VPos::Bottom);
-    let mut taken = i32::MIN;
-    for (name, value) in marks {
-        let (width, _) = area.estimate_text_size(name, &style).map_err(words)?;
+    let mut marks: Vec<(i32, &str)> = marks.iter().map(|(name, value)| (axis.pixel(*value), *name)).collect();
+    marks.arrange();
+    // Name, its middle, and half its width; then the pixels of its first and last mark.
+    let placed = |name: String, (first, last): (i32, i32)| -> Result<_, ChartError> {
+        let (width, _) = area.estimate_text_size(&name, &style).map_err(words)?;
         let half = width as i32 / 2 + 1;
-        let middle = axis.pixel(*value).clamp(half, (size.width - half).max(half));
-        if middle - half > taken {
-            let at = (middle, top - size.px(2.0));
-            area.draw(&Text::new(*name, at, style.clone())).map_err(words)?;
-            taken = middle + half + size.px(2.0);
+        let middle = ((first + last) / 2).clamp(half, (size.width - half).max(half));
+        Ok((name, middle, half, (first, last)))
+    };
+    let mut names: Vec<(String, i32, i32, (i32, i32))> = Vec::new();
+    for (x, name) in marks {
+        let mut next = placed(name.to_owned(), (x, x))?;
+        while let Some(before) = names.pop_if(|before| before.1 + before.2 + size.px(2.0) >= next.1 - next.2)
+        {
+            next = placed(format!("{}, {}", before.0, next.0), (before.3.0, next.3.1))?;
         }
+        names.push(next);
+    }
+    for (name, middle, _, _) in names {
+        area.draw(&Text::new(name, (middle, top - size.px(2.0)), style.clone())).map_err(words)?;
     }
     Ok(())
 }

@@ -172,6 +172,21 @@ impl Line {
     }
 }
 
+/// Returns how many errors an endpoint has, for the detail panel: names and values; none without any. Most lie on no
+/// critical path, of which the panel speaks else.
+pub fn facts(report: &ErrorsReport, service: &str, operation: &str) -> Vec<(&'static str, String)> {
+    let row = report.rows.iter().find(|row| report.name(row.endpoint) == (service, operation));
+    let Some(row) = row.filter(|row| row.has_errors()) else { return Vec::new() };
+    let [own, propagated, stopped] = [row.own, row.propagated, row.stopped].map(count);
+    let on_path = format!("{} of {}", count(row.path_errors), counted(row.path_spans, "span"));
+    vec![
+        ("Errors that start here", own),
+        ("Passed on", propagated),
+        ("Stopped", stopped),
+        ("In error on the critical path", on_path),
+    ]
+}
+
 /// Returns the companion table.
 pub fn table() -> Table<Line> {
     let columns = vec![

@@ -4,6 +4,7 @@ use crate::address::{Address, View};
 use crate::comparing::{Against, Comparison, Side};
 use crate::culprit;
 pub use crate::finding_why::why;
+use crate::flow_prediction::off_words;
 use crate::sentence::Sentence;
 use pathlight_query::{
     BesideCall, CulpritReport, Facts, Filter, Finding, FindingKind, FindingsReport, Gap, Halved, Interval,
@@ -226,7 +227,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .number(duration(*saving_p95_us));
             let out = match model_error {
                 Some(error) => {
-                    out.text("; the model is off by ").number(share(*error)).text(" on held-out requests).")
+                    out.text("; the model is ").number(off_words(*error)).text(" on held-out requests).")
                 }
                 None => out.text(")."),
             };

@@ -10,7 +10,7 @@ use pathlight_analysis::flow::FlowNode;
 use pathlight_chart::dag::{DagHit, DagItem, DagLayout};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
-use pathlight_query::{Endpoint, FlowParent, FlowReport, OverviewReport, RootEndpoint};
+use pathlight_query::{Endpoint, FlowParent, FlowReport, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::{count, counted, duration, printable, share};
 use std::cmp::Reverse;
@@ -52,26 +52,21 @@ pub fn opens(node: &FlowNode) -> Option<Endpoint> {
     Some(node).filter(|node| node.has_calls).and_then(endpoint_of)
 }
 
-/// Returns whose flow is shown: the one gone to, else the root endpoint's, else that of the request type with the most
-/// time; `None` where nothing is known of parents yet.
-pub fn shown_parent(
-    address: &Address,
-    parents: Option<&[FlowParent]>,
-    overview: Option<&OverviewReport>,
-) -> Option<Endpoint> {
+/// Returns whose flow is shown: the one gone to, else the root endpoint's, else the one with the widest fan-out (ties: most
+/// invocations, then by name), of few invocations only where no other has a flow; `None` where nothing is known of
+/// parents yet.
+pub fn shown_parent(address: &Address, parents: Option<&[FlowParent]>) -> Option<Endpoint> {
     if let Some(parent) = address.choices.flow.parents.last() {
         return Some(parent.clone());
     }
     if let RootEndpoint::Endpoint(endpoint) = &address.root {
         return Some(endpoint.clone());
     }
-    let (parents, types) = (parents?, &overview?.request_types);
-    let kinds = types.iter().map(|row| row.kind.root.clone());
-    let mut with_flow = kinds.filter(|kind| parents.iter().any(|parent| is_of(parent, kind)));
-    with_flow.next().or_else(|| {
-        let most = parents.iter().max_by_key(|parent| parent.invocations)?;
-        Some(Endpoint::new(&most.service, &most.operation))
-    })
+    // The last of equal ones is taken: the first by name.
+    let widest = parents?.iter().rev().max_by_key(|parent| {
+        (parent.invocations >= FEW, parent.nodes, parent.most_calls, parent.invocations)
+    })?;
+    Some(Endpoint::new(&widest.service, &widest.operation))
 }
 
 fn is_of(parent: &FlowParent, endpoint: &Endpoint) -> bool {

@@ -155,12 +155,19 @@ pub fn back_test_words(report: Option<&EvaluationReport>) -> String {
     let Some(error) = report.flow_error() else {
         return "There is no held-out invocation to test the model on.".to_owned();
     };
-    let words = |error: f64| if error.is_finite() { share(error) } else { "\u{221e}".to_owned() };
+    let (median, most) = (off_words(error.p50), off_words(error.p90));
     format!(
-        "Back-tested on {} of {}, the model is off by {} in the median and {} at the 90th percentile.",
+        "Back-tested on {} of {}, the model is {median} in the median and {most} at the 90th percentile.",
         counted(report.test, "held-out invocation"),
         counted(report.parents, "parent"),
-        words(error.p50),
-        words(error.p90)
     )
+}
+
+/// Returns how far a prediction is off: `off by 12.5 %`, or `exact`, since an error of nothing reads like a fault.
+pub fn off_words(error: f64) -> String {
+    match error {
+        0.0 => "exact".to_owned(),
+        error if error.is_finite() => format!("off by {}", share(error)),
+        _ => "off by \u{221e}".to_owned(),
+    }
 }

@@ -69,32 +69,24 @@ fn parent(operation: &str, invocations: u64, nodes: u32) -> FlowParent {
 }
 
 #[test]
-fn the_parent_that_is_shown_is_the_one_gone_to_or_the_root_endpoint_or_the_largest() {
-    let parents = [parent("few", 3, 9), parent("many", 7, 1)];
-    let mut overview = OverviewReport::default();
-    let shown = |address: &str, overview: &OverviewReport| {
-        let parent = flow::shown_parent(&Address::parse(address), Some(&parents), Some(overview));
-        parent.map(|parent| parent.operation)
+fn the_parent_that_is_shown_is_the_one_gone_to_or_the_root_endpoint_or_the_widest() {
+    let shown = |parents: &[FlowParent]| {
+        flow::shown_parent(&Address::default(), Some(parents)).map(|parent| parent.operation)
     };
-    assert_eq!(shown("", &overview), Some("many".to_owned()), "most invocations");
-    overview.request_types = ["other", "few"]
-        .map(|operation| TypeRow {
-            kind: RequestType::whole(Endpoint::new("s", operation)),
-            requests: 1,
-            errors: 0,
-            latency_us: Summary::default(),
-            spark: LogHistogram::default(),
-        })
-        .to_vec();
-    assert_eq!(shown("", &overview), Some("few".to_owned()), "the first request type that has a flow");
+    assert_eq!(shown(&[]), None);
+    let parents = [parent("many", 700, 1), parent("wide", 40, 6), parent("wide too", 40, 6)];
+    assert_eq!(shown(&parents), Some("wide".to_owned()), "most calls; of equal ones the first by name");
+    let parents = [parent("many", 700, 2), parent("once", 1, 60)];
+    assert_eq!(shown(&parents), Some("many".to_owned()), "not one that was hardly ever called");
+    assert_eq!(shown(&parents[1..]), Some("once".to_owned()));
     let mut address =
         Address { root: RootEndpoint::Endpoint(Endpoint::new("x", "root")), ..Address::default() };
-    assert_eq!(flow::shown_parent(&address, None, None), Some(Endpoint::new("x", "root")));
+    assert_eq!(flow::shown_parent(&address, None), Some(Endpoint::new("x", "root")));
     address.choices.flow.go_to(Endpoint::new("y", "inner"), Some(Endpoint::new("x", "root")));
-    assert_eq!(flow::shown_parent(&address, None, None), Some(Endpoint::new("y", "inner")));
+    assert_eq!(flow::shown_parent(&address, None), Some(Endpoint::new("y", "inner")));
     address.choices.flow.go_to(Endpoint::new("x", "root"), None);
     assert_eq!(address.choices.flow.parents, [Endpoint::new("x", "root")], "going back shortens the way");
-    assert_eq!(flow::shown_parent(&Address::default(), None, Some(&overview)), None);
+    assert_eq!(flow::shown_parent(&Address::default(), None), None);
 }
 
 #[test]
@@ -308,8 +300,17 @@ fn predictions_are_told_with_their_errors() {
     assert_eq!(
         flow_prediction::back_test_words(Some(&report)),
         "Back-tested on 1 held-out invocation of 2 parents, the model is off by 12.5\u{202f}% in the median and \
-         50.0\u{202f}% at the 90th percentile."
+         off by 50.0\u{202f}% at the 90th percentile."
     );
+    report
+        .methods
+        .iter_mut()
+        .for_each(|method| method.error = ErrorQuantiles { p90: 0.0002, ..ErrorQuantiles::default() });
+    assert!(
+        flow_prediction::back_test_words(Some(&report))
+            .ends_with("the model is exact in the median and off by <0.1\u{202f}% at the 90th percentile.")
+    );
+    report.methods = (0..METHOD_NAMES.len()).map(method).collect();
     let errors = flow_prediction::errors(&report.methods[0]);
     assert_eq!(errors[0], ("0.12".to_owned(), "0.125".to_owned()));
     assert_eq!(errors[3].0, "\u{221e}");

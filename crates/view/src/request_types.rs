@@ -9,7 +9,7 @@ use pathlight_text::format;
 pub fn choices(overview: &OverviewReport, chosen: &GroupBy) -> Vec<(String, String)> {
     let plain = [GroupBy::Automatic, GroupBy::Root, GroupBy::Route, GroupBy::Shape];
     let mut choices: Vec<GroupBy> = plain.to_vec();
-    choices.extend(keys(overview).into_iter().map(GroupBy::Tag));
+    choices.extend(keys(overview, None).into_iter().map(GroupBy::Tag));
     if !choices.contains(chosen) {
         choices.push(chosen.clone());
     }

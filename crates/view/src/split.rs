@@ -24,13 +24,20 @@ pub fn key(
         first.or_else(|| same.map(|(key, _)| key.clone()))
     };
     let chosen = address.split.key.clone().or_else(proposed);
-    chosen.or_else(|| overview.and_then(|overview| keys(overview).into_iter().next()))
+    chosen.or_else(|| overview.and_then(|overview| keys(overview, proposals).into_iter().next()))
 }
 
-/// Returns the tags with at least two values that are few enough to list.
-pub fn keys(overview: &OverviewReport) -> Vec<String> {
+/// Returns the tags with at least two values that are few enough to list; once it is known, only those that a span has
+/// which is split by: a root span, or one of the endpoint.
+pub(crate) fn keys(overview: &OverviewReport, proposals: Option<&ProposalsReport>) -> Vec<String> {
+    let is_there = |key: &str| {
+        proposals.is_none_or(|report| {
+            report.proposals.iter().any(|proposal| proposal.key == key)
+                || report.left_out.iter().any(|(known, _)| known == key)
+        })
+    };
     let several = overview.tag_keys.iter().filter(|tag| !tag.high_cardinality && tag.values.len() > 1);
-    several.map(|tag| tag.key.clone()).collect()
+    several.map(|tag| &tag.key).filter(|key| is_there(key)).cloned().collect()
 }
 
 /// A tag that may be chosen: its key, and what is said of it.
@@ -44,7 +51,7 @@ pub fn offers(
     key: Option<&str>,
 ) -> (Vec<Offer>, Vec<Offer>) {
     let proposed = proposals.map_or(&[][..], |report| &report.proposals);
-    let mut others = keys(overview);
+    let mut others = keys(overview, proposals);
     others.retain(|other| proposed.iter().all(|proposal| proposal.key != *other));
     let is_known = |key: &str| {
         others.iter().any(|known| known == key) || proposed.iter().any(|proposal| proposal.key == key)
@@ -141,7 +148,7 @@ pub fn why_empty(range: PercentileRange, report: &SplitReport) -> String {
 }
 
 /// What is said where no tag can be split by.
-pub const NO_TAG: &str = "No tag of these traces has two values or more.";
+pub const NO_TAG: &str = "No tag of these spans has two values or more.";
 
 /// Returns a value as it is read.
 pub fn value_name(value: &str) -> String {

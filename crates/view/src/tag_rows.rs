@@ -81,7 +81,9 @@ pub fn about(report: &TagsReport, is_of_range: bool) -> String {
         (true, tested) => {
             format!("{sides}: none of {} tells them apart beyond chance.", counted(tested, "tag"))
         }
-        (false, tested) => format!("{sides}; the best of {}.", counted(tested, "tag")),
+        (false, tested) => {
+            format!("{sides}; the best of {}, each on any span of a request.", counted(tested, "tag"))
+        }
     }
 }
 
@@ -129,7 +131,7 @@ mod tests {
         let text = to_text(&report, false);
         assert_eq!(
             text,
-            "\nTags: 5 slow requests (the slowest tenth of each request type) against 50 others; the best of 20 tags.\n  \
+            "\nTags: 5 slow requests (the slowest tenth of each request type) against 50 others; the best of 20 tags, each on any span of a request.\n  \
              region = eu and version = 1.8: 4 of 5 slow (80.0\u{202f}%), 1 of 50 others (2.0\u{202f}%); so have host = a\n"
         );
         assert_eq!(lines(&report)[0].filters.len(), 2);

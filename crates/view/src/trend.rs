@@ -238,7 +238,24 @@ pub fn panels(report: &TrendReport, rows: &mut [Row]) -> TrendPanels {
     for panel in &mut panels {
         panel.lines.arrange_by(|a, b| a.name.cmp(&b.name));
     }
+    tell_apart(&mut panels, &keys);
     TrendPanels { days, panels }
+}
+
+/// Adds to titles that several panels have whose requests each is about.
+fn tell_apart(panels: &mut [Panel], keys: &[(Endpoint, Option<Endpoint>)]) {
+    let operation = |root: &Endpoint| format::operation(&root.service, &root.operation);
+    let endpoint = |root: &Endpoint| format::endpoint(&root.service, &root.operation);
+    let titles: Vec<String> = panels.iter().map(|panel| panel.title.clone()).collect();
+    for (at, panel) in panels.iter_mut().enumerate() {
+        let root = &keys[at].0;
+        let same = || (0..keys.len()).filter(|&other| other != at && titles[other] == titles[at]);
+        if same().any(|other| operation(&keys[other].0) == operation(root)) {
+            panel.title.push_str(&format!(" in {}", endpoint(root)));
+        } else if same().next().is_some() {
+            panel.title.push_str(&format!(" in {}", operation(root)));
+        }
+    }
 }
 
 fn panel_note(series: &Series, days: &[String]) -> String {
@@ -385,5 +402,26 @@ mod tests {
         );
         trend.series.truncate(2);
         assert!(explanation(&trend, &moved, format::duration).ends_with("stands out."));
+    }
+
+    #[test]
+    fn panels_of_an_endpoint_in_several_requests_say_in_which() {
+        let series = |service: &str, root: &str, endpoint: &str| Series {
+            root: Endpoint::new(service, root),
+            endpoint: Some(Endpoint::new(endpoint, "read")),
+            statistic: Statistic::Mean,
+            points: Vec::new(),
+            change: None,
+        };
+        let of =
+            [("shop", "buy", "db"), ("shop", "look", "db"), ("app", "look", "db"), ("shop", "buy", "cache")];
+        let series = of.map(|(service, root, endpoint)| series(service, root, endpoint)).to_vec();
+        let trend = Trend { series, moved: Vec::new() };
+        let report = Rc::new(TrendReport { days: Vec::new(), trend });
+        let mut rows = Row::of(&report, &RootEndpoint::TraceRoots);
+        let titles: Vec<String> =
+            panels(&report, &mut rows).panels.into_iter().map(|panel| panel.title).collect();
+        let said = ["db in buy", "db in look @ shop", "db in look @ app", "cache"];
+        assert_eq!(titles, said.map(|of| format!("self time: read @ {of}")));
     }
 }

@@ -20,6 +20,7 @@ use pathlight_query::{
 };
 use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
+use pathlight_view::errors;
 use pathlight_view::tree;
 
 /// Calling contexts of an endpoint that are listed.
@@ -241,6 +242,20 @@ impl Detail {
         if let Some(facts) = flow::facts(page, endpoint, &self.keep) {
             self.body.add(&facts);
             self.body.add(&el("h3").text("On the critical path of the root endpoint"));
+        }
+        let errors = page.queries().errors.get().filter(|_| page.address().view == View::Errors);
+        if let Some(errors) = errors {
+            let facts = el("dl").class("pairs");
+            for (name, value) in errors::facts(&errors, service, operation) {
+                pair(&facts, name, &value, "endpoint-errors");
+            }
+            self.body.add(&facts);
+        }
+        if contexts.is_empty() {
+            // Zeros would say that it is nowhere.
+            let words = "It lies on no critical path of these requests: they never wait for it alone.";
+            self.body.add(&el("p").class("muted").test("off-path").text(words));
+            return;
         }
         let whole = report.facts.latency_sum_us;
         let sum: u64 = contexts.iter().map(|(_, node)| node.exclusive_us.sum).sum();

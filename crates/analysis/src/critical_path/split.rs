@@ -44,9 +44,11 @@ impl SplitOf {
     /// What one sample is, in words.
     pub fn sample_words(&self) -> &'static str {
         match self {
-            SplitOf::Latency => "latency of one request",
-            SplitOf::Calls(_) => "self time of one call on the critical path",
-            SplitOf::Sums(_) => "self time on the critical path, all calls of one request together",
+            SplitOf::Latency => "latency of one request, by the tag of its root span",
+            SplitOf::Calls(_) => "self time of one call on the critical path, by the tag of its span",
+            SplitOf::Sums(_) => {
+                "self time on the critical path, all calls of one request together, by the tags of their spans"
+            }
         }
     }
 }

@@ -74,11 +74,6 @@ pub fn panel(page: Page) -> FlowPanel {
 
 /// Returns whose flow is shown; see [`flow::shown_parent`].
 pub fn shown_parent(page: Page) -> Option<Endpoint> {
-    let queries = page.queries();
-    let (parents, overview) = (queries.flow_parents.get(), queries.overview.get());
-    flow::shown_parent(
-        &page.address(),
-        parents.as_ref().map(|parents| parents.as_slice()),
-        overview.as_deref(),
-    )
+    let parents = page.queries().flow_parents.get();
+    flow::shown_parent(&page.address(), parents.as_ref().map(|parents| parents.as_slice()))
 }
