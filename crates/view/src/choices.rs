@@ -14,8 +14,12 @@ pub struct Choices {
     pub row_time: RowTime,
     /// Heat map: and by this statistic of it.
     pub row_stat: RowStat,
+    /// Heat map: rows that behave alike stand side by side (`rows=alike`).
+    pub alike_rows: bool,
     /// Heat map: order of columns (`columns=start`, `columns=["service","operation"]`).
     pub columns: ColumnOrder,
+    /// Heat map: columns that are alike stand side by side (`columns=alike`); else they stand by latency then.
+    pub alike_columns: bool,
     /// Flow: whose, how learned, and what below it.
     pub flow: FlowChoice,
     /// Diagnosis: request types, the tail, which list.
@@ -29,7 +33,9 @@ impl Default for Choices {
             diff: DiffOptions { measure: Measure::Exclusive, ..DiffOptions::default() },
             row_time: RowTime::default(),
             row_stat: RowStat::default(),
+            alike_rows: false,
             columns: ColumnOrder::default(),
+            alike_columns: false,
             flow: FlowChoice::default(),
             diagnosis: DiagnosisChoice::default(),
         }
@@ -44,12 +50,14 @@ impl Choices {
             "own" => self.diff.measure = if value == "1" { Measure::Exclusive } else { Measure::Subtree },
             "width" => self.diff.width = if value == "b" { DiffWidth::B } else { DiffWidth::Larger },
             "least" => self.diff.least_ppm = value.parse().unwrap_or(0),
+            "rows" if value == "alike" => self.alike_rows = true,
             "rows" => {
                 let (time, stat) = value.split_once('-').unwrap_or(("", value));
                 self.row_time = if time == "inclusive" { RowTime::Inclusive } else { RowTime::Exclusive };
                 self.row_stat =
                     RowStat::ALL.into_iter().find(|known| known.name() == stat).unwrap_or_default();
             }
+            "columns" if value == "alike" => self.set_columns(None),
             "columns" if value == "start" => self.columns = ColumnOrder::Start,
             "columns" => {
                 let row: Option<Endpoint> = serde_json::from_str(value).ok();
@@ -58,6 +66,12 @@ impl Choices {
             _ => return self.flow.read(key, value) || self.diagnosis.read(key, value),
         }
         true
+    }
+
+    /// Orders the columns of the heat map; `None`: those that are alike side by side.
+    pub fn set_columns(&mut self, order: Option<ColumnOrder>) {
+        self.alike_columns = order.is_none();
+        self.columns = order.unwrap_or_default();
     }
 
     /// Every switch that is not as it comes, with its value.
@@ -76,13 +90,16 @@ impl Choices {
         put("least", self.diff.least_ppm == defaults.diff.least_ppm, self.diff.least_ppm.to_string());
         let time = if self.row_time == RowTime::Inclusive { "inclusive-" } else { "" };
         let is_default = (self.row_time, self.row_stat) == (defaults.row_time, defaults.row_stat);
-        put("rows", is_default, format!("{time}{}", self.row_stat.name()));
+        let rows =
+            if self.alike_rows { "alike".to_owned() } else { format!("{time}{}", self.row_stat.name()) };
+        put("rows", is_default && !self.alike_rows, rows);
         let columns = match &self.columns {
+            _ if self.alike_columns => "alike".to_owned(),
             ColumnOrder::Latency => String::new(),
             ColumnOrder::Start => "start".to_owned(),
             ColumnOrder::Row(row) => serde_json::to_string(row).unwrap_or_default(),
         };
-        put("columns", self.columns == defaults.columns, columns);
+        put("columns", self.columns == defaults.columns && !self.alike_columns, columns);
         out.extend(self.flow.pairs());
         out.extend(self.diagnosis.pairs());
         out
@@ -107,13 +124,18 @@ mod tests {
             },
             row_time: RowTime::Inclusive,
             row_stat: RowStat::P95,
+            alike_rows: false,
             columns: row,
+            alike_columns: false,
             flow: FlowChoice { paper: true, ..FlowChoice::default() },
             diagnosis: DiagnosisChoice { list: DiagnosisList::Tail, ..DiagnosisChoice::default() },
         };
-        for choices in
-            [Choices::default(), all, Choices { columns: ColumnOrder::Start, ..Choices::default() }]
-        {
+        for choices in [
+            Choices::default(),
+            all,
+            Choices { columns: ColumnOrder::Start, ..Choices::default() },
+            Choices { alike_rows: true, alike_columns: true, ..Choices::default() },
+        ] {
             let mut read = Choices::default();
             for (key, value) in choices.pairs() {
                 assert!(read.read(key, &value), "{key}");

@@ -315,11 +315,13 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
     if let Wanted::Search(search) = &mut source.wanted {
         search.tags.clear();
     }
-    let Choices { diff, row_time, row_stat, columns, flow, diagnosis } = choices;
+    let Choices { diff, row_time, row_stat, alike_rows, columns, alike_columns, flow, diagnosis } = choices;
     let choices = Choices {
         diff,
         row_time,
         row_stat,
+        alike_rows,
+        alike_columns,
         columns: if names && matches!(columns, ColumnOrder::Row(_)) {
             ColumnOrder::default()
         } else {

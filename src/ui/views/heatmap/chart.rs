@@ -9,7 +9,8 @@ use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_chart::heatmap::{
-    HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, export_svg, layout, marks, raster, scene,
+    HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, alike_rows, export_svg, layout, marks, raster, scene,
+    with_alike_columns,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::{ColumnOrder, EndpointId, Filter, HeatmapReport, PercentileRange};
@@ -24,6 +25,10 @@ const LEAST_COLUMNS: f64 = 4.0;
 pub struct HeatmapChart {
     page: Page,
     report: Option<Rc<HeatmapReport>>,
+    /// The columns stand in an order that no requests have.
+    is_alike: bool,
+    /// Rows that behave alike side by side, once somebody has asked for it.
+    alike_rows: Option<Vec<EndpointId>>,
     model: HeatModel,
     order: Vec<EndpointId>,
     viewport: AxisViewport,
@@ -40,6 +45,8 @@ impl HeatmapChart {
         HeatmapChart {
             page,
             report: None,
+            is_alike: false,
+            alike_rows: None,
             model: HeatModel::default(),
             order: Vec::new(),
             viewport: AxisViewport::new(LEAST_COLUMNS),
@@ -61,8 +68,11 @@ impl HeatmapChart {
         (self.order.len(), self.model.columns())
     }
 
-    /// Takes a report.
-    pub fn take(&mut self, report: Rc<HeatmapReport>) {
+    /// Takes a report, and whether columns that are alike stand side by side.
+    pub fn take(&mut self, report: Rc<HeatmapReport>, is_alike: bool) {
+        let report = if is_alike { Rc::new(with_alike_columns(&report)) } else { report };
+        self.is_alike = is_alike;
+        self.alike_rows = None;
         let before = self.model.columns();
         self.model = HeatModel::new(&report);
         if before != self.model.columns() {
@@ -71,6 +81,11 @@ impl HeatmapChart {
         self.report = Some(report);
         self.hovered = None;
         self.brush = None;
+    }
+
+    /// The rows in an order by likeness over the columns of a report as they were asked for.
+    pub fn alike_rows(&mut self, report: &HeatmapReport) -> Vec<EndpointId> {
+        self.alike_rows.get_or_insert_with(|| alike_rows(report)).clone()
     }
 
     /// Shows these rows, from top to bottom.
@@ -131,6 +146,7 @@ impl HeatmapChart {
     fn cut(&mut self, columns: &Range<u32>) {
         let Some(report) = self.report.clone() else { return };
         match &report.order {
+            _ if self.is_alike => self.show_columns(columns),
             ColumnOrder::Latency => {
                 let facts = &report.rows.facts;
                 let first = report.rows.range.unwrap_or(PercentileRange::ALL).ranks(facts.all_requests).start;
@@ -148,10 +164,12 @@ impl HeatmapChart {
                     Filter::Time { from_us, to_us: start(columns.end).unwrap_or(u64::MAX) },
                 );
             }
-            ColumnOrder::Row { .. } => {
-                self.viewport.show(Window::of(u64::from(columns.start), u64::from(columns.end)));
-            }
+            ColumnOrder::Row { .. } => self.show_columns(columns),
         }
+    }
+
+    fn show_columns(&mut self, columns: &Range<u32>) {
+        self.viewport.show(Window::of(u64::from(columns.start), u64::from(columns.end)));
     }
 }
 

@@ -24,6 +24,9 @@ use pathlight_view::heatmap;
 use pathlight_view::heatmap::Row;
 use pathlight_view::table::Found;
 
+/// The value of the order by likeness.
+const ALIKE: &str = "alike";
+
 /// The view.
 pub struct Heatmap {
     frame: Frame,
@@ -56,27 +59,45 @@ impl Heatmap {
             );
         let stat = controls::select(keep, "rows-stat", move |name| {
             let stat = RowStat::ALL.into_iter().find(|stat| stat.name() == name).unwrap_or_default();
-            page.change(|address| address.choices.row_stat = stat);
+            page.change(|address| {
+                address.choices.alike_rows = name == ALIKE;
+                if name != ALIKE {
+                    address.choices.row_stat = stat;
+                }
+            });
         });
         stat.set("aria-label", "Statistic that rows are ordered by");
         for stat_of in RowStat::ALL {
             stat.add(&controls::option(stat_of.name(), stat_of.name()));
         }
+        stat.add(
+            &controls::option(ALIKE, "alike").attr("title", "Rows that rise and fall together side by side"),
+        );
         let columns = Segments::new("Order of columns")
             .button(keep, ("Latency", "Fastest request first", "columns-latency"), move || {
-                change(|choices| choices.columns = ColumnOrder::Latency);
+                change(|choices| choices.set_columns(Some(ColumnOrder::Latency)));
             })
             .button(keep, ("Time", "Earliest request first", "columns-start"), move || {
-                change(|choices| choices.columns = ColumnOrder::Start);
+                change(|choices| choices.set_columns(Some(ColumnOrder::Start)));
             })
             .button(
                 keep,
                 ("Selected row", "By the self time of the selected endpoint", "columns-row"),
                 move || {
                     if let Focus::Endpoint(endpoint) = page.focus().clone() {
-                        page.change(|address| address.choices.columns = ColumnOrder::Row(endpoint));
+                        let order = Some(ColumnOrder::Row(endpoint));
+                        page.change(|address| address.choices.set_columns(order));
                     }
                 },
+            )
+            .button(
+                keep,
+                (
+                    "Alike",
+                    "Requests that spend their time in the same endpoints side by side",
+                    "columns-alike",
+                ),
+                move || change(|choices| choices.set_columns(None)),
             );
         let zooms = ZoomTools::new(page, keep, chart, "-heat");
         let title = span("title muted", "").test("heat-title");
@@ -116,32 +137,34 @@ fn legend(bar: &El) -> El {
 }
 
 fn formats(page: Page, chart: ChartCanvas<HeatmapChart>) -> Vec<export::Format> {
+    // As it was asked for: its columns may be drawn in another order.
+    let report = move || page.queries().heatmap.get();
     vec![
         svg_format(chart),
         (
             "CSV table of endpoints",
             "csv",
-            Box::new(move || chart.look(|chart| chart.report().map(heatmap::endpoints_csv))),
+            Box::new(move || report().map(|report| heatmap::endpoints_csv(&report))),
         ),
         (
             "CSV table of cells",
             "cells.csv",
-            Box::new(move || chart.look(|chart| chart.report().map(heatmap::cells_csv))),
+            Box::new(move || report().map(|report| heatmap::cells_csv(&report))),
         ),
         (
             "JSON report",
             "json",
             Box::new(move || {
                 let Choices { row_time, row_stat, .. } = page.address().choices.clone();
-                chart.look(|chart| heatmap::json(chart.report()?, row_time, row_stat))
+                heatmap::json(&*report()?, row_time, row_stat)
             }),
         ),
     ]
 }
 
 impl PageView for Heatmap {
-    /// Report, order of rows.
-    type Content = (u64, RowTime, RowStat);
+    /// Report, order of rows; whether rows and columns that are alike stand side by side.
+    type Content = (u64, RowTime, RowStat, [bool; 2]);
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -156,7 +179,8 @@ impl PageView for Heatmap {
     fn content(&self, page: Page) -> Option<Self::Content> {
         let slot = &page.queries().heatmap;
         let choices = &page.address().choices;
-        slot.get().map(|_| (slot.revision(), choices.row_time, choices.row_stat))
+        let alike = [choices.alike_rows, choices.alike_columns];
+        slot.get().map(|_| (slot.revision(), choices.row_time, choices.row_stat, alike))
     }
 
     fn is_stale(&self, page: Page) -> bool {
@@ -165,21 +189,27 @@ impl PageView for Heatmap {
 
     fn take(&mut self, page: Page, now: &Self::Content, before: Option<&Self::Content>) {
         let Some(report) = page.queries().heatmap.get() else { return };
-        if before.is_some_and(|before| before.0 == now.0) {
+        let (of, is_alike) = (report.clone(), now.3[1]);
+        let columns = move |chart: &mut HeatmapChart| chart.take(of, is_alike);
+        if let Some(before) = before.filter(|before| before.0 == now.0) {
+            if before.3[1] != is_alike {
+                self.chart.renew(columns);
+            }
             return;
         }
         let why = page.why_empty();
         self.table.set_rows(Row::of(&report), &why);
         self.frame.set_text(if report.column_requests.is_empty() { &why } else { "" });
         self.title.set_text(&heatmap::title(&page.selection_label(), &report));
-        self.chart.renew(|chart| chart.take(report));
+        self.chart.renew(columns);
     }
 
     fn show_choices(&mut self, page: Page) {
         let choices = page.address().choices.clone();
         self.times.press(usize::from(choices.row_time == RowTime::Inclusive));
-        controls::choose(&self.stat, choices.row_stat.name());
+        controls::choose(&self.stat, if choices.alike_rows { ALIKE } else { choices.row_stat.name() });
         self.columns.press(match choices.columns {
+            _ if choices.alike_columns => 3,
             ColumnOrder::Latency => 0,
             ColumnOrder::Start => 1,
             ColumnOrder::Row { .. } => 2,
@@ -191,11 +221,16 @@ impl PageView for Heatmap {
     fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
         let Found { hits, matches, share } = self.table.look(|table| table.find(finder));
         self.table.set_hits(hits.clone());
-        let (time, stat) = (page.address().choices.row_time, page.address().choices.row_stat);
+        let choices = page.address().choices.clone();
+        let report = page.queries().heatmap.get();
         let (chart, is_found) =
             (self.chart, |row: &EndpointId| hits.as_ref().is_none_or(|hits| hits[row.index()]));
         chart.with(|chart| {
-            let order = chart.report().map(|report| report.rows.order(time, stat)).unwrap_or_default();
+            let order = match report {
+                Some(report) if choices.alike_rows => chart.alike_rows(&report),
+                Some(report) => report.rows.order(choices.row_time, choices.row_stat),
+                None => Vec::new(),
+            };
             chart.set_order(order.into_iter().filter(is_found).collect());
         });
         SearchResult {

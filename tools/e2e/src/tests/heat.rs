@@ -81,3 +81,29 @@ pub async fn a_cell_opens_its_trace_and_a_brush_cuts_the_band(page: &Page) -> Ou
     let report = native(&["critical-path", "--json"], &[&file])?;
     same("the slowest request", Some(latency), report["latency_us"]["max"].as_u64())
 }
+
+pub async fn rows_and_columns_that_are_alike_stand_together(page: &Page) -> Outcome {
+    heat_at(page, "view=heatmap").await?;
+    let extent = "const { rows, columns } = document.querySelector(\"[data-test='heat']\").dataset; return `${rows} ${columns}`";
+    let before = page.run(extent).await?;
+    page.click("[data-test='columns-alike']").await?;
+    let choose = "const list = document.querySelector(\"[data-test='rows-stat']\"); list.value = 'alike'; \
+                  list.dispatchEvent(new Event('change', { bubbles: true }))";
+    page.run(choose).await?;
+    page.ready().await?;
+    same("rows and columns", page.run(extent).await?, before)?;
+    let hash = page.run("return location.hash").await?;
+    ensure(
+        ["rows=alike", "columns=alike"]
+            .iter()
+            .all(|part| hash.as_str().is_some_and(|hash| hash.contains(part))),
+        || format!("the address is {hash}"),
+    )?;
+    page.picture("heat-map-alike").await?;
+    // No range of latencies is what is brushed here: the columns alone are shown.
+    let [x, y, width, height] = page.place("[data-test='heat']").await?;
+    page.drag((x + width * 0.5, y + height / 2.0), (x + width * 0.7, y + height / 2.0)).await?;
+    page.ready().await?;
+    let after = page.run("return location.hash").await?;
+    same("the address after a brush", after, hash)
+}
